@@ -1,0 +1,60 @@
+"""Compiled functions whose disk cache can never be stale.
+
+Numba's own cache looks only at the file that defines a function, so a changed wire table or a
+changed callee would go on running old machine code. Here the cache directory is named after a digest
+of every source file of the rooms that hold kernels: whatever changes, the old code is not found.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from numba import config, njit
+
+ROOMS = ("collector", "pipeline", "replay")
+"""Rooms whose sources take part in the digest: all that hold kernels or tables that kernels read."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def source_digest(root: Path) -> str:
+    """Digest of every Python source of the rooms below `root`, 16 hexadecimal digits."""
+    digest = hashlib.blake2b(digest_size=8)
+    for room in ROOMS:
+        for path in sorted((root / room).rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def cache_directory(root: Path) -> Path | None:
+    """Where compiled code is kept, or None when no place can be written (then it stays in memory).
+
+    `HOPSIGHT_CACHE_DIR` names the place; the default is `$XDG_CACHE_HOME/hopsight`.
+    """
+    fallback = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache")).expanduser() / "hopsight"
+    place = Path(os.environ.get("HOPSIGHT_CACHE_DIR") or fallback) / f"kernels-{source_digest(root)}"
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            return place
+    except OSError:
+        return None
+
+
+CACHE = cache_directory(Path(__file__).resolve().parent.parent)
+if CACHE is not None:
+    config.CACHE_DIR = str(CACHE)
+
+
+def kernel(function: F) -> F:
+    """Compile `function` with Numba; its plain Python form stays reachable as `.py_func`.
+
+    IEEE arithmetic is kept (no fastmath) so that stream and replay agree to the last bit, and
+    division by zero gives infinity or NaN for the caller to flag instead of raising.
+    """
+    compiled = njit(cache=CACHE is not None, nogil=True, error_model="numpy")(function)
+    return cast("F", compiled)

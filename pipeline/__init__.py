@@ -1,0 +1,1 @@
+"""Observations in; flow state, hop load and verdicts in a store out."""

@@ -1,0 +1,1 @@
+"""Decisions replayed and explained; synthetic fabrics with known bottlenecks."""

@@ -1,0 +1,1 @@
+"""HTTP API, console, metrics and the `hopsight` command."""
