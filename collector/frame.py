@@ -1,0 +1,35 @@
+"""Frames: captured bytes with their receive times, the first thing every source delivers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """A run of captured frames of one source, as columns of equal length over one block of bytes.
+
+    Frame `i` is `data[offset[i] : offset[i] + captured[i]]`, which always lies inside `data`.
+    """
+
+    data: NDArray[np.uint8]
+    """Bytes that hold the frames (a memory map or a buffer), read only, contiguous."""
+    offset: NDArray[np.int64]
+    """First byte of each frame in `data`."""
+    captured: NDArray[np.int32]
+    """Bytes captured, 0 or more."""
+    length: NDArray[np.int32]
+    """Bytes on the wire as the file states them; 2^31 - 1 stands for that and anything above."""
+    time_ns: NDArray[np.int64]
+    """Receive time, ns since 1970; 0 where the file holds no time (pcapng simple packets)."""
+    link: NDArray[np.uint16]
+    """LINKTYPE_ number of each frame (1 = Ethernet)."""
+    interface: NDArray[np.uint16]
+    """Observation point of each frame: an index into `Capture.points`."""
+    first: int
+    """Number of the first frame in its file, from 1 as Wireshark counts; the others follow it."""
+
+    def __len__(self) -> int:
+        """Count the frames."""
+        return len(self.offset)
