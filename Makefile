@@ -1,0 +1,57 @@
+# The few verbs of this repository; `make help` lists them.
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+PINS := pyproject.toml constraints.txt
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { echo $$python; break; }; done)
+
+export DEBIAN_FRONTEND := noninteractive
+
+.PHONY: help setup demo test lint bench docs clean tools
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.dev ## Make .venv with everything that developing and testing need
+
+demo: $(VENV)/.run ## Known fabric in, bottlenecks beside the truth out, then the console (ONCE=1 skips it)
+	$(BIN)/hopsight demo $(if $(filter-out 0 no false,$(ONCE)),--once)
+
+test: $(VENV)/.dev tools ## Run the tests (ARGS= are handed to pytest)
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.dev ## Check style, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev ## Run every benchmark; each prints its figures
+	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+docs: $(VENV)/.dev ## Write the reference pages from the tables
+	$(BIN)/python docs/generate.py
+
+clean: ## Remove the virtual environment and all that was built
+	rm -rf $(VENV) build dist demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+tools:
+	@sh .ci/tools
+
+# The stamps say what is installed; an install happens again only when the pins have changed.
+$(VENV)/.run: $(PINS) | $(BIN)/python
+	$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: $(PINS) | $(BIN)/python
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $(VENV)/.run $@
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "hopsight needs Python 3.11 or newer on PATH, or PYTHON=/path/to/it."; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	echo "Python's venv module is incomplete here; on Debian: apt-get install python3-venv."; exit 1; }
