@@ -1,0 +1,53 @@
+"""A decoder: settings made into tables once, frames turned into observations, every frame accounted for."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from collector.frame import Frames
+from collector.graph import build
+from collector.observe import observe
+from collector.settings import CollectorSettings
+from collector.status import STATUS
+
+
+class Accounting:
+    """Frames seen = frames decoded + frames ended by each named reason."""
+
+    def __init__(self) -> None:
+        self.by_status = dict.fromkeys((name for name, _ in STATUS), 0)
+
+    def add(self, endings: Mapping[str, int]) -> None:
+        """Count frames by how they ended; names of `STATUS` or of a file's own reasons."""
+        for name, count in endings.items():
+            self.by_status[name] = self.by_status.get(name, 0) + count
+
+    @property
+    def decoded(self) -> int:
+        """Frames whose every header was read."""
+        return self.by_status[STATUS[0][0]]
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Frames that were not decoded, by reason; only reasons that occurred."""
+        return {name: n for name, n in self.by_status.items() if n and name != STATUS[0][0]}
+
+    @property
+    def seen(self) -> int:
+        """All frames."""
+        return sum(self.by_status.values())
+
+
+class Decoder:
+    """Turns frames into observations by the tables that `settings` ask for."""
+
+    def __init__(self, settings: CollectorSettings) -> None:
+        self.settings = settings
+        self.plan = build(settings)
+        self.accounting = Accounting()
+
+    def decode(self, frames: Frames, points: list[str], source: str) -> pl.DataFrame:
+        """Observations of all frames whose flow is known; see `collector.observation.OBSERVATION`."""
+        rows, endings = observe(frames, points, source, self.plan, self.settings)
+        self.accounting.add({STATUS[code][0]: int(n) for code, n in enumerate(endings)})
+        return rows

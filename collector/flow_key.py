@@ -1,0 +1,63 @@
+"""The flow's identity: one hash that knows the direction, one that does not.
+
+`conversation` places a row (data and its ACKs meet on one worker), `flow` names one direction. Tenant, VRF and
+VNI take part: overlapping address spaces are normal.
+"""
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collector.kernel import kernel
+
+PLACEMENT_VERSION = 1
+"""Raised when the hash changes; part of the topic's name."""
+
+
+@kernel
+def mix(state: np.uint64, value: np.uint64) -> np.uint64:
+    """One round of splitmix64 over `state ^ value`: every input bit moves every output bit."""
+    z = (state ^ value) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel
+def flow_keys(
+    src_hi: NDArray[np.uint64],
+    src_lo: NDArray[np.uint64],
+    dst_hi: NDArray[np.uint64],
+    dst_lo: NDArray[np.uint64],
+    ports: NDArray[np.uint64],
+    vni: NDArray[np.uint64],
+    salt: np.uint64,
+    conversation: NDArray[np.uint64],
+    flow: NDArray[np.uint64],
+    direction: NDArray[np.uint8],
+) -> None:
+    """Hash every row; `ports` holds sport, dport and protocol as 16, 16 and 8 bits."""
+    low = np.uint64(0xFFFF)
+    for row in range(src_hi.size):
+        sport = ports[row] >> np.uint64(24) & low
+        dport = ports[row] >> np.uint64(8) & low
+        a_hi, a_lo, a_port = src_hi[row], src_lo[row], sport
+        b_hi, b_lo, b_port = dst_hi[row], dst_lo[row], dport
+        turned = a_hi > b_hi or (
+            a_hi == b_hi and (a_lo > b_lo or (a_lo == b_lo and a_port > b_port))
+        )
+        if turned:
+            a_hi, a_lo, a_port, b_hi, b_lo, b_port = b_hi, b_lo, b_port, a_hi, a_lo, a_port
+        hashed = mix(mix(mix(salt, a_hi), a_lo), b_hi)
+        rest = a_port << np.uint64(24) | b_port << np.uint64(8) | ports[row] & np.uint64(0xFF)
+        hashed = mix(mix(mix(hashed, b_lo), rest), vni[row])
+        conversation[row] = hashed
+        direction[row] = 1 if turned else 0
+        flow[row] = mix(hashed, np.uint64(1 if turned else 0))
+
+
+def salt(tenant: str, vrf: str) -> np.uint64:
+    """Where the hash of a tenant's VRF starts."""
+    text = f"{len(tenant)}:{tenant}{vrf}".encode()
+    return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big"))

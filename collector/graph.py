@@ -1,0 +1,242 @@
+"""The wire tables and the edges between them as the arrays that the walk reads."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collector.carriers import OPTION_SPACES, SPACES, edges, headers, option_edges
+from collector.observation import HOPS
+from collector.settings import CollectorSettings
+from collector.status import CODE
+from collector.wire import ip, transport
+from collector.wire.table import OCTET, Field, Header, Length, Part, offsets
+
+
+FIXED = ("layers", "status", "payload_bytes", "hop_count", "outer_ecn", "ecn")
+"""Columns that the walk itself writes or reads, in this order at the front."""
+
+FIELD = np.dtype(
+    [("first", "i4"), ("octets", "i4"), ("shift", "i4"), ("column", "i4"),
+     ("mask", "u8"), ("plus", "u8")]
+)  # fmt: skip
+SIZE = np.dtype(
+    [("field", FIELD), ("unit", "i8"), ("add", "i8"), ("flags", "u8"), ("present", "i4")]
+)
+CHECK = np.dtype([("field", FIELD), ("low", "u8"), ("high", "u8"), ("reason", "i4")])
+BRANCH = np.dtype(
+    [("column", "i4"), ("mask", "u8"), ("value", "u8"), ("to", "i4"), ("select", "i4"), ("space", "i4")]
+)
+MARK = np.dtype([("column", "i4"), ("value", "u8")])
+PART = np.dtype([("mask", "u8"), ("octets", "i4"), ("field0", "i4"), ("field1", "i4")])
+RECORDS = np.dtype(
+    [("bitmap0", "i4"), ("bitmap1", "i4"), ("part0", "i4"), ("part1", "i4"), ("stride", "i4"),
+     ("total", "i4"), ("unit", "i4"), ("add", "i4"), ("newest_first", "i4"), ("per_hop", "i4"),
+     ("reason", "i4")]
+)  # fmt: skip
+NODE = np.dtype(
+    [("octets", "i4"), ("length", SIZE), ("extent", SIZE), ("next", FIELD), ("space", "i4"),
+     ("to", "i4"), ("otherwise", "i4"), ("field0", "i4"), ("field1", "i4"), ("check0", "i4"),
+     ("check1", "i4"), ("branch0", "i4"), ("branch1", "i4"), ("mark0", "i4"), ("mark1", "i4"),
+     ("options", "i4"), ("style", "i4"), ("records", "i4"), ("envelope", "i4")]
+)  # fmt: skip
+NONE = -1
+
+
+class Graph(NamedTuple):
+    """The tables of the walk as arrays; see the dtypes above. Node 0 is "nothing follows"."""
+
+    nodes: NDArray[np.void]
+    fields: NDArray[np.void]
+    checks: NDArray[np.void]
+    branches: NDArray[np.void]
+    marks: NDArray[np.void]
+    parts: NDArray[np.void]
+    records: NDArray[np.void]
+    spaces: NDArray[np.int16]
+    options: NDArray[np.int16]
+    flow_columns: NDArray[np.int32]
+    flow_layers: np.uint64
+    hop_base: int
+    hop_width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A graph with the names that its numbers stand for.
+
+    `headers` by node number (from 1), `columns` the row names of the walk's matrix, `layers` the bits of the
+    headers that write each column.
+    """
+
+    graph: Graph
+    headers: tuple[Header, ...]
+    columns: tuple[str, ...]
+    layers: dict[str, int]
+
+    def layer(self, *names: str) -> int:
+        """Bits of these headers in the column `layers`."""
+        return sum(1 << at for at, header in enumerate(self.headers) if header.name in names)
+
+
+def build(settings: CollectorSettings) -> Plan:
+    """Compile the tables that these settings ask for into arrays."""
+    tables = headers(settings)
+    return _Builder(tables).plan(edges(settings), option_edges(settings))
+
+
+class _Builder:
+    """Numbers the names of the tables and lays the tables out as arrays."""
+
+    def __init__(self, tables: tuple[Header, ...]) -> None:
+        self.tables = tables
+        self.number = {header.name: at + 1 for at, header in enumerate(tables)}
+        flat = [field.column for header in tables for field in _kept(header, per_hop=False)]
+        flat += [name for header in tables for name, _ in header.marks]
+        hop = [field.column for header in tables for field in _kept(header, per_hop=True)]
+        self.flat = tuple(dict.fromkeys([*FIXED, *filter(None, flat)]))
+        self.hop = tuple(dict.fromkeys(filter(None, hop)))
+        self.column = {name: at for at, name in enumerate(self.flat)}
+        self.column |= {name: at for at, name in enumerate(self.hop)}
+        self.space = {name: at for at, name in enumerate(SPACES)}
+        self.rows: dict[str, list[tuple[object, ...]]] = {
+            kind: [] for kind in ("field", "check", "branch", "mark", "part", "records")
+        }
+
+    def plan(
+        self,
+        edges: dict[str, dict[int, str]],
+        option_edges: dict[str, dict[tuple[int, int], str]],
+    ) -> Plan:
+        nodes = np.zeros(len(self.tables) + 1, NODE)
+        for header in self.tables:
+            nodes[self.number[header.name]] = self.node(header)
+        flow = [h for h in self.tables if h in (*ip.HEADERS, *transport.HEADERS) or h.envelope == "flow"
+                or h.name in {"tcp", "udp"}]  # fmt: skip
+        columns = {field.column for header in flow for field in header.fields if field.column}
+        graph = Graph(
+            nodes=nodes,
+            fields=np.array(self.rows["field"], FIELD),
+            checks=np.array(self.rows["check"], CHECK),
+            branches=np.array(self.rows["branch"], BRANCH),
+            marks=np.array(self.rows["mark"], MARK),
+            parts=np.array(self.rows["part"], PART),
+            records=np.array(self.rows["records"], RECORDS),
+            spaces=self.spaces(edges),
+            options=self.options(option_edges),
+            flow_columns=np.array(sorted(self.column[name] for name in columns), np.int32),
+            flow_layers=np.uint64(sum(1 << self.number[header.name] - 1 for header in flow)),
+            hop_base=len(self.flat),
+            hop_width=len(self.hop),
+        )
+        names = (*self.flat, *(f"h{hop}_{name}" for hop in range(HOPS) for name in self.hop))
+        return Plan(graph, self.tables, names, self.layers())
+
+    def layers(self) -> dict[str, int]:
+        """Bits of the headers that write each column."""
+        bits: dict[str, int] = {}
+        for at, header in enumerate(self.tables):
+            kept = [field.column for field in _kept(header, per_hop=False)]
+            for name in (*kept, *(name for name, _ in header.marks)):
+                if name:
+                    bits[name] = bits.get(name, 0) | 1 << at
+        return bits
+
+    def node(self, header: Header) -> tuple[object, ...]:
+        starts = {field.name: (field, offset) for field, offset in header.offsets()}
+        nothing = _field(Field("", 0), 0, NONE)
+        follows, space = nothing, NONE
+        if header.next:
+            name, space_name = header.next
+            nibble = (Field("", 4), header.octets * OCTET)
+            follows, space = _field(*starts.get(name, nibble), NONE), self.space[space_name]
+        checks = [
+            (_field(*starts[c.field], NONE), c.low, c.high, NONE if c.reason is None else CODE[c.reason])
+            for c in header.checks
+        ]
+        branches = [
+            (self.column[b.column], b.mask, b.value, self.number.get(b.to or "", 0),
+             self.column[b.select] if b.select else NONE, self.space[b.space] if b.space else NONE)
+            for b in header.branches
+        ]  # fmt: skip
+        marks = [(self.column[name], value) for name, value in header.marks]
+        options = OPTION_SPACES.index(header.options[0]) if header.options else NONE
+        style = ("tcp", "ipv6").index(header.options[1]) if header.options else NONE
+        return (
+            header.octets, self.size(header.length, starts), self.size(header.extent, starts),
+            follows, space, self.number.get(header.to or "", 0),
+            self.number.get(header.otherwise or "", 0), *self.kept(header.fields),
+            *self.append("check", checks), *self.append("branch", branches),
+            *self.append("mark", marks), options, style, self.stack(header),
+            (None, "flow", "mirror").index(header.envelope),
+        )  # fmt: skip
+
+    def stack(self, header: Header) -> int:
+        rule = header.records
+        if rule is None:
+            return NONE
+        parts = self.append("part", [self.part(part, rule.bits) for part in rule.parts])
+        low = self.column[rule.bitmap[1]] if len(rule.bitmap) > 1 else NONE
+        row = (self.column[rule.bitmap[0]], low, *parts,
+               self.column[rule.stride] if rule.stride else NONE,
+               self.column[rule.total] if rule.total else NONE,
+               rule.unit, rule.add, rule.newest_first, rule.per_hop, CODE[rule.reason])  # fmt: skip
+        return self.append("records", [row])[0]
+
+    def part(self, part: Part, bits: int) -> tuple[object, ...]:
+        return (1 << bits - 1 - part.bit, part.octets, *self.kept(part.fields))
+
+    def kept(self, fields: tuple[Field, ...]) -> tuple[int, int]:
+        rows = [
+            _field(field, offset, self.column[field.column])
+            for field, offset in offsets(fields)
+            if field.column
+        ]
+        return self.append("field", rows)
+
+    def append(self, kind: str, rows: list[tuple[object, ...]]) -> tuple[int, int]:
+        start = len(self.rows[kind])
+        self.rows[kind] += rows
+        return start, start + len(rows)
+
+    def size(
+        self, rule: Length | None, starts: dict[str, tuple[Field, int]]
+    ) -> tuple[object, ...]:
+        if rule is None:
+            return (_field(Field("", 0), 0, NONE), 0, 0, 0, 0)
+        return (_field(*starts[rule.field], NONE), rule.unit, rule.add, rule.flags, 1)
+
+    def spaces(self, edges: dict[str, dict[int, str]]) -> NDArray[np.int16]:
+        table = np.empty((len(SPACES), 1 << 16), np.int16)
+        for name, default in SPACES.items():
+            table[self.space[name]] = default
+            for number, header in edges[name].items():
+                table[self.space[name], number] = self.number[header]
+        return table
+
+    def options(self, edges: dict[str, dict[tuple[int, int], str]]) -> NDArray[np.int16]:
+        table = np.zeros((len(OPTION_SPACES), 256, 256), np.int16)
+        for space, rows in edges.items():
+            for (kind, octets), header in rows.items():
+                where = slice(None) if octets == 0 else octets
+                table[OPTION_SPACES.index(space), kind, where] = self.number[header]
+        return table
+
+
+def _kept(header: Header, *, per_hop: bool) -> list[Field]:
+    """Fields with a column: the header's own and its records', by where the column lies."""
+    own = [] if per_hop else [field for field in header.fields if field.column]
+    rule = header.records
+    if rule is not None and rule.per_hop == per_hop:
+        own += [field for part in rule.parts for field in part.fields if field.column]
+    return own
+
+
+def _field(field: Field, offset: int, column: int) -> tuple[object, ...]:
+    """A field as the walk reads it: octets to gather, then shift and mask."""
+    if field.bits == 0:
+        return (0, 0, 0, NONE, 0, 0)
+    first, last = offset // OCTET, (offset + field.bits - 1) // OCTET
+    shift = (last + 1) * OCTET - offset - field.bits
+    return (first, last - first + 1, shift, column, (1 << field.bits) - 1, field.plus)

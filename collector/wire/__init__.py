@@ -1,0 +1,1 @@
+"""Wire formats: one table a header, one file a family, with the document's picture above it."""
