@@ -1,0 +1,60 @@
+"""Index: where the frames of a file lie, filled by the compiled reader of its format."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collector.frame import Frames
+from collector.kernel import kernel
+
+FULL: Final = 0
+"""A reader stopped because the index is full."""
+MORE: Final = 1
+"""A reader stopped because what lies at the position is not all in memory."""
+CORRUPT: Final = 2
+"""A reader stopped because what lies at the position cannot be a record."""
+
+LARGEST_RECORD: Final = 256 << 20
+"""Bytes of one frame or block at most; a file that states more is corrupt."""
+SMALLEST_RECORD: Final = 16
+"""Bytes of the shortest record that holds a frame: a pcap record header, a simple packet block."""
+LARGEST_LENGTH: Final = 2**31 - 1
+
+
+class Index:
+    """Columns of `Frames` with room for `capacity` frames, of which `count` are filled."""
+
+    def __init__(self, capacity: int) -> None:
+        """Make room."""
+        self.count = 0
+        self.offset = np.empty(capacity, np.int64)
+        self.captured = np.empty(capacity, np.int32)
+        self.length = np.empty(capacity, np.int32)
+        self.time_ns = np.empty(capacity, np.int64)
+        self.link = np.empty(capacity, np.uint16)
+        self.interface = np.empty(capacity, np.uint16)
+
+    def frames(self, data: NDArray[np.uint8], first: int) -> Frames:
+        """Give what is filled as frames that lie in `data`, the first one numbered `first`."""
+        filled = slice(0, self.count)
+        return Frames(
+            data=data,
+            offset=self.offset[filled],
+            captured=self.captured[filled],
+            length=self.length[filled],
+            time_ns=self.time_ns[filled],
+            link=self.link[filled],
+            interface=self.interface[filled],
+            first=first,
+        )
+
+
+@kernel
+def word(data: NDArray[np.uint8], at: int, big: int) -> int:
+    """Read the unsigned 32-bit integer at `at`; `big` is 1 when its first octet is the highest."""
+    a, b = int(np.int64(data[at])), int(np.int64(data[at + 1]))
+    c, d = int(np.int64(data[at + 2])), int(np.int64(data[at + 3]))
+    if big:
+        return (a << 24) | (b << 16) | (c << 8) | d
+    return (d << 24) | (c << 16) | (b << 8) | a
