@@ -50,7 +50,7 @@ class KafkaBus:
         """Messages that were not delivered, by reason: unknown_schema, unreadable, repeated."""
         self._partitions = option(url, "partitions", 8, OPTIONS)
         self._replication = option(url, "replication", 1, OPTIONS)
-        self._idempotence = option(url, "idempotence", True, OPTIONS)  # noqa: FBT003
+        self._idempotence = option(url, "idempotence", True, OPTIONS)
         self._producer: Any = None
         self._closed = False
 
