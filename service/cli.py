@@ -1,0 +1,262 @@
+"""The `hopsight` command: what can be typed. What each command does is in `service/commands/`.
+
+Only typer is imported here, so that help and completion come at once; a command loads its engines
+when it runs.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from service.failure import EXIT_CODES, ExitCode, Failure
+
+EPILOG = (
+    "Exit codes: "
+    + "; ".join(f"{code.value} {meaning}" for code, meaning in EXIT_CODES.items())
+    + "."
+)
+
+app = typer.Typer(
+    name="hopsight",
+    help="Where is this flow bottlenecked, and what did its congestion control make of it?",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Captures = Annotated[
+    list[Path], typer.Argument(metavar="CAPTURE...", help="pcap or pcapng, plain, .gz or .zst")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
+Store = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="DSN", help="Store: chdb:///directory. Default: setting store.dsn."
+    ),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Set a congestion-control or collector parameter; repeatable.",
+    ),
+]
+Topology = Annotated[
+    Path | None,
+    typer.Option("--topology", metavar="FILE", help="Topology (YAML) that names the hops."),
+]
+Protocol = Annotated[str, typer.Option("--proto", help="tcp, udp, … or a number.")]
+Host = Annotated[str | None, typer.Option(help="Address to listen on; only loopback for now.")]
+Port = Annotated[
+    int | None, typer.Option(help="TCP port to listen on; 0 takes a free one.", min=0, max=65_535)
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from service.version import version
+
+        typer.echo(f"hopsight {version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def settings_of_all(
+    settings: Annotated[
+        Path | None, typer.Option("--settings", metavar="FILE", help="TOML file of settings.")
+    ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Answer where flows are bottlenecked, from packets that a network already sends."""
+    del version
+    if settings is not None:
+        os.environ["HOPSIGHT_SETTINGS"] = str(settings)
+
+
+@app.command()
+def demo(
+    once: Annotated[
+        bool, typer.Option("--once", help="End after the table; status 1 if answers are wrong.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the fabric's traffic.", min=0)] = 1,
+    directory: Annotated[
+        Path, typer.Option(help="Where capture, truth and store are written.")
+    ] = Path("demo"),
+    port: Port = None,
+) -> None:
+    """Run a fabric with known bottlenecks through everything, then serve the console."""
+    from service.commands import demo as command
+
+    command.run(once=once, seed=seed, directory=directory, port=port)
+
+
+@app.command()
+def analyze(
+    captures: Captures,
+    json: Json = False,
+    store: Store = None,
+    topology: Topology = None,
+    dialect: Annotated[
+        str,
+        typer.Option(help="How the senders run DCTCP: auto, rfc8257, linux, linux_before, ns3."),
+    ] = "auto",
+    base_rtt: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Base RTT T of HPCC++, such as 12us.")
+    ] = None,
+    assignments: Assignments = None,
+    point: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Observation point of captures that name none."),
+    ] = None,
+) -> None:
+    """Say for each flow of captures where it is bottlenecked; no service is needed."""
+    from service.commands import analyze as command
+
+    request = command.Request(
+        captures=captures,
+        json=json,
+        store=store,
+        topology=topology,
+        dialect=dialect,
+        base_rtt=base_rtt,
+        assignments=assignments or [],
+        point=point,
+    )
+    command.run(request)
+
+
+@app.command()
+def where(
+    src: Annotated[
+        str,
+        typer.Argument(metavar="SRC:PORT", help="Sender, 10.0.0.1:40000 or [2001:db8::1]:40000."),
+    ],
+    dst: Annotated[str, typer.Argument(metavar="DST:PORT", help="Receiver.")],
+    proto: Protocol = "tcp",
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="End of the window; default: when the flow was last seen."
+        ),
+    ] = None,
+    window: Annotated[
+        str, typer.Option(metavar="DURATION", help="How far back from TIME to look.")
+    ] = "10s",
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """Say where one flow is bottlenecked, since when, and on what evidence."""
+    from service.commands import where as command
+
+    command.run(src=src, dst=dst, proto=proto, at=at, window=window, store=store, json=json)
+
+
+@app.command()
+def replay(
+    captures: Captures,
+    flow: Annotated[
+        str | None,
+        typer.Option(
+            metavar='"SRC:PORT DST:PORT"', help="Only this flow, in the data's direction."
+        ),
+    ] = None,
+    algorithm: Annotated[
+        str | None, typer.Option(help="hpcc or dctcp; default: what the frames carry.")
+    ] = None,
+    assignments: Assignments = None,
+    topology: Topology = None,
+    json: Json = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Add the reason of each branch in words.")
+    ] = False,
+) -> None:
+    """Print what congestion control decided at each ACK, and the branch that made it."""
+    from service.commands import replay as command
+
+    request = command.Request(
+        captures=captures,
+        flow=flow,
+        algorithm=algorithm,
+        assignments=assignments or [],
+        topology=topology,
+        json=json,
+        explain=explain,
+    )
+    command.run(request)
+
+
+@app.command()
+def serve(store: Store = None, host: Host = None, port: Port = None) -> None:
+    """Serve API and console on loopback, and own the embedded store."""
+    from service.commands import serve as command
+
+    command.run(store=store, host=host, port=port)
+
+
+@app.command()
+def settings(
+    dump: Annotated[
+        bool, typer.Option("--dump", help="Print every setting with its value and meaning.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Check the settings in force, or print them."""
+    from service.commands import settings as command
+
+    command.run(dump=dump, json=json)
+
+
+def _sentence(error: Exception) -> str:
+    """The message of a command-line error on one line, without a final full stop."""
+    formatted: Any = getattr(error, "format_message", lambda: str(error))()
+    return " ".join(str(formatted).split()).rstrip(".")
+
+
+def _run(arguments: list[str] | None) -> int:
+    """Run one command line and give its exit code; anything unexpected is raised."""
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(args=arguments, prog_name="hopsight", standalone_mode=False)
+        sys.stdout.flush()
+    except Failure as failure:
+        typer.echo(f"hopsight: {failure}", err=True)
+        return failure.code
+    except (KeyboardInterrupt, typer.Abort):
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of a pipe has gone (`| head`): nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+    except Exception as error:
+        if hasattr(error, "format_message"):
+            typer.echo(f"hopsight: {_sentence(error)}; see `hopsight --help`", err=True)
+            return ExitCode.USAGE
+        raise
+    return int(code or 0)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point of `hopsight`: ends with a documented exit code, never with a traceback."""
+    try:
+        code = _run(arguments)
+    except Exception as error:
+        if os.environ.get("PYTHONDEVMODE"):
+            raise
+        kind = type(error).__name__
+        typer.echo(
+            f"hopsight: a fault of hopsight itself ({kind}: {error}); PYTHONDEVMODE=1 shows where",
+            err=True,
+        )
+        code = ExitCode.INTERNAL
+    sys.exit(int(code))
+
+
+if __name__ == "__main__":
+    main()

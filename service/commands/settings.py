@@ -1,0 +1,64 @@
+"""`hopsight settings`: check what is set, or print it as a TOML file that can be used."""
+
+import json as json_format
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import typer
+
+from service import settings as service_settings
+from service.failure import ExitCode, Failure
+
+
+def chosen(**flags: Mapping[str, Any]) -> service_settings.Settings:
+    """The settings in force with flags of the command line on top; a wrong one ends the command."""
+    try:
+        return service_settings.load(flags)
+    except service_settings.SettingsError as error:
+        raise Failure(ExitCode.USAGE, str(error)) from None
+
+
+def run(*, dump: bool, json: bool) -> None:
+    """Print every setting in force, or one line that says they are fine."""
+    rows = [_without_login(*row) for row in service_settings.rows(chosen())]
+    if json:
+        values = {name: value for name, _, value, _ in rows}
+        typer.echo(json_format.dumps(values, indent=2, default=str))
+    elif dump:
+        typer.echo("\n".join(_toml(rows)))
+    else:
+        typer.echo(f"{len(rows)} settings are fine; `hopsight settings --dump` prints them")
+
+
+def _without_login(name: str, variable: str, value: Any, doc: str) -> tuple[str, str, Any, str]:
+    """A setting as it is shown: an address of a server loses user and password."""
+    if name == "store.dsn" and "@" in value:
+        parts = urlsplit(value)
+        value = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return name, variable, value, doc
+
+
+def _toml(rows: list[tuple[str, str, Any, str]]) -> Iterator[str]:
+    """The settings as the lines of a hopsight.toml, each with its meaning and its variable."""
+    yield "# Settings of hopsight. A flag wins over the environment, that over this file."
+    section = ""
+    for name, variable, value, doc in rows:
+        group, _, key = name.rpartition(".")
+        if group != section:
+            yield f"\n[{group}]"
+            section = group
+        yield f"# {doc} ({variable})"
+        yield f"# {key} is not set" if value is None else f"{key} = {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        pairs = (f'"{key}" = {_value(item)}' for key, item in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_value(item) for item in value)}]"
+    return json_format.dumps(value) if isinstance(value, str) else repr(value)

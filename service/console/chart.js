@@ -1,0 +1,84 @@
+// One figure with several signals above each other on one time axis, drawn by plotly.
+
+import { axis } from "./units.js";
+import { role } from "./colour.js";
+
+let library = null;
+
+/** Load plotly when the first chart is needed; the overview never pays for it. */
+function plotly() {
+  library ||= new Promise((ready, failed) => {
+    const script = document.createElement("script");
+    script.src = "/console/plotly.min.js";
+    script.onload = () => ready(globalThis.Plotly);
+    script.onerror = () => failed(new Error("plotly did not load"));
+    document.head.append(script);
+  });
+  return library;
+}
+
+/**
+ * Draw rows of lines. A row is {title, unit, lines: [{name, times_ns, values, colour, dash, step}], mark: {at, text}}.
+ * Rows whose lines hold no value are left out; returns false when nothing is left.
+ */
+export async function stack(element, interval, rows) {
+  const shown = rows
+    .map((row) => ({ ...row, lines: row.lines.filter((line) => line.values.some((value) => value !== null && value !== undefined)) }))
+    .filter((row) => row.lines.length);
+  if (!shown.length) return false;
+  const library = await plotly();
+  const { size, name } = axis(interval.to_ns - interval.from_ns);
+  const place = (ns) => (ns - interval.from_ns) / size;
+  element.style.height = `${shown.length * 150 + 60}px`;
+  await library.react(element, traces(shown, place), layout(shown, place, interval, name), {
+    displaylogo: false, responsive: true, displayModeBar: "hover",
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
+  });
+  return true;
+}
+
+const suffix = (i) => (i ? String(i + 1) : "");
+
+function traces(rows, place) {
+  return rows.flatMap((row, i) => row.lines.map((line) => ({
+    type: "scatter",
+    mode: line.values.length > 400 ? "lines" : "lines+markers",
+    name: line.name,
+    x: line.times_ns.map(place),
+    y: line.values,
+    xaxis: "x",
+    yaxis: `y${suffix(i)}`,
+    connectgaps: false,
+    line: { color: line.colour, width: 1.8, dash: line.dash || "solid", shape: line.step ? "hv" : "linear" },
+    marker: { size: 3.5, color: line.colour },
+    legend: `legend${suffix(i)}`,
+    hovertemplate: `%{y:.4~g} ${row.unit}`,
+  })));
+}
+
+function layout(rows, place, interval, unit) {
+  const ink = role("ink-2");
+  const grid = role("grid");
+  const height = 1 / rows.length;
+  const plain = { gridcolor: grid, zerolinecolor: grid, linecolor: role("edge-strong"), tickfont: { color: ink, size: 11.5 } };
+  const made = {
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: role("sans"), size: 12.5, color: ink },
+    margin: { l: 64, r: 170, t: 14, b: 44 }, hovermode: "x unified",
+    hoverlabel: { bgcolor: role("panel"), bordercolor: role("edge-strong"), font: { color: role("ink") } },
+    xaxis: { ...plain, range: [0, place(interval.to_ns)], title: { text: `time since the start shown, ${unit}`, standoff: 8 }, anchor: `y${suffix(rows.length - 1)}`, hoverformat: ".4~f" },
+    shapes: [], annotations: [],
+  };
+  rows.forEach((row, i) => {
+    const top = 1 - i * height;
+    made[`yaxis${suffix(i)}`] = { ...plain, domain: [top - height * 0.8, top - height * 0.04], rangemode: row.share ? "normal" : "tozero", range: row.share ? [0, 1.04] : undefined, anchor: "x", nticks: 4, fixedrange: true };
+    made[`legend${suffix(i)}`] = { x: 1.012, y: top - height * 0.14, yanchor: "top", font: { size: 12, color: ink }, bgcolor: "rgba(0,0,0,0)", tracegroupgap: 0 };
+    made.annotations.push({ text: `<b>${row.title}</b>`, xref: "paper", yref: "paper", x: 1.012, y: top - height * 0.03, xanchor: "left", yanchor: "top", showarrow: false, font: { size: 12.5, color: role("ink") } });
+    if (row.mark) {
+      const yref = `y${suffix(i)}`;
+      made.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, yref, y0: row.mark.at, y1: row.mark.at, line: { color: "#d55e00", width: 1.4, dash: "dash" } });
+      made.annotations.push({ text: row.mark.text, xref: "paper", yref, x: 0.002, y: row.mark.at, xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 11, color: role("hot") } });
+    }
+  });
+  return made;
+}

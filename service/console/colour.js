@@ -1,0 +1,36 @@
+// Colours that people with any colour vision can tell apart: cividis for amounts, Okabe-Ito for names.
+
+const CIVIDIS = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"]
+  .map((hex) => [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16)));
+
+export const NAMES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c"];
+
+const darkScheme = matchMedia("(prefers-color-scheme: dark)");
+
+export const isDark = () => darkScheme.matches;
+
+/** Call `redraw` when the reader's colour scheme changes. */
+export const onScheme = (redraw) => darkScheme.addEventListener("change", redraw);
+
+/** Colour of a share 0…1. Idle fades into the page, busy stands out, in the dark and in the light. */
+export function amount(share) {
+  const held = Math.min(1, Math.max(0, share));
+  const place = (isDark() ? 0.04 + held * 0.96 : 0.96 - held * 0.96) * (CIVIDIS.length - 1);
+  const low = Math.min(CIVIDIS.length - 2, Math.floor(place));
+  const mixed = CIVIDIS[low].map((value, i) => Math.round(value + (CIVIDIS[low + 1][i] - value) * (place - low)));
+  return `rgb(${mixed.join(" ")})`;
+}
+
+/** Load that is drawn at the hot end of the scale. */
+export const FULL_LOAD = 1.5;
+
+export const loadColour = (u) => amount(u / FULL_LOAD);
+
+/** A CSS gradient of the load scale. */
+export function ramp() {
+  const stops = Array.from({ length: 11 }, (_, i) => amount(i / 10));
+  return `linear-gradient(90deg, ${stops.join(", ")})`;
+}
+
+/** Value of a colour role of the style sheet. */
+export const role = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -1,0 +1,23 @@
+// Every view is a URL: #/ (overview), #/flow?src=…&dst=…, #/link?device=…&interface=…, #/find?q=…
+
+import { end } from "./units.js";
+
+const hash = (path, parameters) => {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  return `#${path}${given.length ? `?${new URLSearchParams(given)}` : ""}`;
+};
+
+export const flowUrl = (flow, more = {}) => hash("/flow", {
+  src: end(flow.src, flow.sport), dst: end(flow.dst, flow.dport), proto: flow.protocol,
+  tenant: flow.tenant, vrf: flow.vrf, vni: flow.vni || undefined, ...more,
+});
+
+export const linkUrl = (link, range = {}) => hash("/link", { device: link.device, interface: link.interface, ...range });
+
+export const findUrl = (text) => hash("/find", { q: text });
+
+/** Split location.hash into its path and parameters. */
+export function current() {
+  const [path, query] = location.hash.replace(/^#/, "").split("?");
+  return { path: path || "/", parameters: new URLSearchParams(query || "") };
+}

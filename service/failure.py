@@ -1,0 +1,38 @@
+"""How a command ends when it cannot do its work: an exit code and one sentence."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of `hopsight`; stable, and shown by `hopsight --help`."""
+
+    OK = 0
+    WRONG = 1
+    USAGE = 2
+    INPUT = 3
+    STORE = 4
+    UNAVAILABLE = 5
+    INTERNAL = 70
+    INTERRUPTED = 130
+
+
+EXIT_CODES = {
+    ExitCode.OK: "done",
+    ExitCode.WRONG: "an answer was wrong (demo), or nothing was found (where, replay)",
+    ExitCode.USAGE: "the command line or a setting is wrong",
+    ExitCode.INPUT: "an input file cannot be read",
+    ExitCode.STORE: "the store cannot be opened or does not answer",
+    ExitCode.UNAVAILABLE: "a port or a path that is needed is taken",
+    ExitCode.INTERNAL: "a fault of hopsight itself; please report it",
+    ExitCode.INTERRUPTED: "interrupted by Ctrl-C",
+}
+"""What each exit code means, one sentence each."""
+
+
+class Failure(Exception):  # noqa: N818 - the word that users read
+    """A command that ends early: `code` for scripts, one sentence for people."""
+
+    def __init__(self, code: ExitCode, sentence: str) -> None:
+        """The sentence names the argument or setting and what is accepted."""
+        super().__init__(sentence)
+        self.code = code

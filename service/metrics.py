@@ -1,0 +1,108 @@
+"""Counters of the service, for Prometheus: a table of metrics, and a registry of their own."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+LATENCY_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One line of the reference: name, kind, labels, and what it counts."""
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    labels: tuple[str, ...]
+    doc: str
+
+
+METRICS = (
+    Metric(
+        "hopsight_http_requests_total",
+        "counter",
+        ("route", "method", "status"),
+        "Requests answered, by route pattern.",
+    ),
+    Metric(
+        "hopsight_http_request_seconds",
+        "histogram",
+        ("route",),
+        "Time from the request's first byte to the answer's last, seconds.",
+    ),
+    Metric(
+        "hopsight_http_requests_in_flight",
+        "gauge",
+        (),
+        "Requests being answered now.",
+    ),
+    Metric(
+        "hopsight_store_query_seconds",
+        "histogram",
+        ("query",),
+        "Time that a query of the store took by its name, waiting for its turn included, seconds.",
+    ),
+    Metric(
+        "hopsight_store_queries_total",
+        "counter",
+        ("query", "outcome"),
+        "Queries of the store; outcome: answered, failed, or refused (no turn within the wait).",
+    ),
+    Metric(
+        "hopsight_inserted_rows_total",
+        "counter",
+        ("table",),
+        "Rows that other processes inserted through the owner of an embedded store.",
+    ),
+    Metric(
+        "hopsight_build_info",
+        "gauge",
+        ("version",),
+        "Always 1; the label is the version that runs.",
+    ),
+)
+"""Every metric of the service; the reference page is made from this table."""
+
+
+class Metrics:
+    """The metrics of one running application, in their own registry."""
+
+    def __init__(self) -> None:
+        """All metrics at zero."""
+        self.registry = CollectorRegistry()
+        self._counters: dict[str, Counter] = {}
+        self._gauges: dict[str, Gauge] = {}
+        self._histograms: dict[str, Histogram] = {}
+        for metric in METRICS:
+            self._register(metric)
+
+    def _register(self, metric: Metric) -> None:
+        named, labels = metric.name, metric.labels
+        if metric.kind == "counter":
+            self._counters[named] = Counter(named, metric.doc, labels, registry=self.registry)
+        elif metric.kind == "gauge":
+            self._gauges[named] = Gauge(named, metric.doc, labels, registry=self.registry)
+        else:
+            self._histograms[named] = Histogram(
+                named, metric.doc, labels, registry=self.registry, buckets=LATENCY_BUCKETS_S
+            )
+
+    def count(self, name: str, amount: float = 1, **labels: str) -> None:
+        """Add to a counter."""
+        counter = self._counters[name]
+        (counter.labels(**labels) if labels else counter).inc(amount)
+
+    def move(self, name: str, amount: float, **labels: str) -> None:
+        """Move a gauge up or down."""
+        gauge = self._gauges[name]
+        (gauge.labels(**labels) if labels else gauge).inc(amount)
+
+    def observe(self, name: str, value: float, **labels: str) -> None:
+        """Add one value to a histogram."""
+        histogram = self._histograms[name]
+        (histogram.labels(**labels) if labels else histogram).observe(value)
+
+    def text(self) -> bytes:
+        """Everything in the Prometheus text format."""
+        return generate_latest(self.registry)

@@ -1,0 +1,107 @@
+"""One shape for every error of the API: RFC 9457 problem details (`application/problem+json`)."""
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+MEDIA_TYPE = "application/problem+json"
+
+TITLES = {
+    400: "The request is not understood",
+    404: "There is no such thing here",
+    405: "The method is not allowed here",
+    413: "The body is too large",
+    421: "The Host header names another server",
+    422: "A field is not acceptable",
+    429: "Too many requests",
+    500: "The service failed",
+    503: "The store does not answer",
+}
+"""Titles by status; a status that is missing takes its name from HTTP itself."""
+
+logger = logging.getLogger("hopsight.service")
+
+
+class Problem(Exception):  # noqa: N818 - a problem is what RFC 9457 calls it
+    """An error that a client is told about: a status, one sentence, and the field it is about."""
+
+    def __init__(self, status: int, detail: str, *, field: str | None = None, **more: Any) -> None:
+        """`more` are further members of the problem document."""
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.more = more if field is None else {"field": field, **more}
+
+
+def document(status: int, detail: str, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A problem document: type, title, status, detail and any further members (RFC 9457, 3)."""
+    title = TITLES.get(status) or HTTPStatus(status).phrase
+    return {
+        "type": "about:blank",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        **(more or {}),
+    }
+
+
+def response(
+    status: int,
+    detail: str,
+    more: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """The HTTP answer that carries a problem document."""
+    body = document(status, detail, more)
+    return JSONResponse(body, status, dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def invalid(fields: Mapping[str, str]) -> Problem:
+    """A 422 for fields by name, each with one sentence; `field` is the first of them."""
+    first = next(iter(fields))
+    errors = [{"field": field, "detail": detail} for field, detail in fields.items()]
+    return Problem(422, f"{first}: {fields[first]}", field=first, errors=errors)
+
+
+def _location(error: Mapping[str, Any]) -> str:
+    """The field that a pydantic error is about, without `query`, `body` or `path` before it."""
+    parts = [str(part) for part in error.get("loc", ())]
+    return ".".join(parts[1:] or parts) or "request"
+
+
+async def _on_problem(_: Request, error: Exception) -> Response:
+    problem = error if isinstance(error, Problem) else Problem(500, "internal error")
+    headers = {"Retry-After": "1"} if problem.status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    return response(problem.status, problem.detail, problem.more, headers)
+
+
+async def _on_validation(request: Request, error: Exception) -> Response:
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    fields = {_location(one): str(one.get("msg", "not acceptable")) for one in found}
+    return await _on_problem(request, invalid(fields or {"request": "not acceptable"}))
+
+
+async def _on_http(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = error.headers if isinstance(error, HTTPException) else None
+    detail = str(error.detail) if isinstance(error, HTTPException) else "internal error"
+    return response(status, detail, headers=headers)
+
+
+async def _on_anything(request: Request, error: Exception) -> Response:
+    logger.error("request failed: %s %s", request.method, request.url.path, exc_info=error)
+    return response(500, "an unexpected error was logged; the answer is not known")
+
+
+def install(app: FastAPI) -> None:
+    """Make `app` answer every error with a problem document."""
+    app.add_exception_handler(Problem, _on_problem)
+    app.add_exception_handler(RequestValidationError, _on_validation)
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(Exception, _on_anything)

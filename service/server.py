@@ -1,0 +1,109 @@
+"""One application served on a loopback TCP port and, beside an embedded store, on a Unix socket."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import Callable, Generator
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from service.failure import ExitCode, Failure
+from service.guard import UnixSocket
+
+STOP_S = 5
+"""Seconds that open requests have to end after Ctrl-C."""
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening TCP socket; a taken port is a failure that names it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise Failure(
+            ExitCode.UNAVAILABLE,
+            f"service.port: {host}:{port} is not free ({error.strerror}); take another with --port",
+        ) from None
+    return listener
+
+
+def address(listener: socket.socket) -> str:
+    """The URL that a bound TCP socket is reached at."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class _Quiet(uvicorn.Server):
+    """A server whose signals its owner handles."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Leave the signals alone."""
+        yield
+
+
+def _server(app: ASGIApp) -> _Quiet:
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        timeout_graceful_shutdown=STOP_S,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+    return _Quiet(config)
+
+
+async def _serve_all(
+    servers: list[tuple[_Quiet, list[socket.socket]]], started: Callable[[], None]
+) -> None:
+    tasks = [asyncio.create_task(server.serve(sockets)) for server, sockets in servers]
+    while not all(server.started for server, _ in servers):
+        if any(task.done() for task in tasks):
+            break
+        await asyncio.sleep(0.01)
+    else:
+        started()
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for server, _ in servers:
+            server.should_exit = True
+        for task in tasks:
+            await task
+
+
+def serve(
+    app: ASGIApp, listener: socket.socket, unix: socket.socket | None, started: Callable[[], None]
+) -> None:
+    """Serve until SIGINT or SIGTERM; `started` is called once when every socket answers.
+
+    Requests over the Unix socket are marked as such (`guard.UnixSocket`) by this server.
+    """
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    servers: list[tuple[_Quiet, list[socket.socket]]] = [(_server(app), [listener])]
+    if unix is not None:
+        servers.append((_server(UnixSocket(app)), [unix]))
+    asyncio.run(_with_signals(servers, started))
+
+
+async def _with_signals(
+    servers: list[tuple[_Quiet, list[socket.socket]]], started: Callable[[], None]
+) -> None:
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        for server, _ in servers:
+            server.should_exit = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    await _serve_all(servers, started)

@@ -1,0 +1,196 @@
+"""Settings of the whole command, one frozen tree: flag over environment over TOML over default.
+
+Environment names are `HOPSIGHT_` + section + `__` + name (`HOPSIGHT_SERVICE__PORT=8470`). The TOML
+file is the one that `--settings` or `HOPSIGHT_SETTINGS` names, otherwise `hopsight.toml` in the
+working directory when there is one.
+"""
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from collector import CollectorSettings
+from pipeline.settings import PipelineSettings
+from pipeline.store_limits import StoreLimits
+from service.guard import is_loopback
+
+ENVIRONMENT_PREFIX = "HOPSIGHT_"
+FILE_VARIABLE = "HOPSIGHT_SETTINGS"
+NOT_SETTINGS = frozenset({FILE_VARIABLE, "HOPSIGHT_CACHE_DIR"})
+"""Variables with the prefix that are no setting: the file itself, where compiled code is kept."""
+
+DEFAULT_FILE = "hopsight.toml"
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be used: one sentence that names it and what is accepted."""
+
+
+class Section(BaseModel):
+    """A group of settings: frozen, and a name that it does not have is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def default_store() -> str:
+    """The store of this user: in `$XDG_DATA_HOME`, else in `~/.local/share`."""
+    place = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return f"chdb://{Path(place).expanduser().resolve() / 'hopsight' / 'store'}"
+
+
+class StoreSettings(StoreLimits):
+    """Where results are kept, for how long, and what one query may cost."""
+
+    dsn: str = Field(
+        default_factory=default_store,
+        description="Store: chdb:///directory, or http(s)://host:port/database of a server.",
+    )
+
+
+class ServiceSettings(Section):
+    """The HTTP service and its limits."""
+
+    host: str = Field(
+        "127.0.0.1", description="Address to listen on; only loopback, until there is a login."
+    )
+    port: int = Field(
+        8470, ge=0, le=65_535, description="TCP port to listen on; 0 takes a free one."
+    )
+    max_body_bytes: int = Field(
+        64 * 1024, ge=0, description="Largest request body of the public API, bytes."
+    )
+    max_internal_body_bytes: int = Field(
+        256 * 1024 * 1024, ge=0, description="Largest body on the owner's Unix socket, bytes."
+    )
+    max_window_s: float = Field(
+        7 * 86_400.0, gt=0, description="Longest time window that one request may ask for, seconds."
+    )
+    max_rows: int = Field(10_000, ge=1, description="Most rows that one answer of the API holds.")
+
+    @field_validator("host")
+    @classmethod
+    def loopback_only(cls, host: str) -> str:
+        """Refuse an address that other machines can reach."""
+        if not is_loopback(host):
+            msg = (
+                f"{host!r} can be reached by other machines and the service has no login yet;"
+                " accepted: 127.0.0.1, ::1, localhost"
+            )
+            raise ValueError(msg)
+        return host
+
+
+class Settings(BaseSettings):
+    """Every setting of hopsight."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__"
+    )
+
+    collector: CollectorSettings = Field(default_factory=CollectorSettings)
+    pipeline: PipelineSettings = Field(default_factory=PipelineSettings)
+    store: StoreSettings = Field(default_factory=StoreSettings)
+    service: ServiceSettings = Field(default_factory=ServiceSettings)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags, then the environment, then the TOML file; nothing else is read."""
+        del dotenv_settings, file_secret_settings
+        path = settings_file(os.environ)
+        toml = (TomlConfigSettingsSource(settings_cls, path),) if path else ()
+        return (init_settings, env_settings, *toml)
+
+
+def settings_file(environment: Mapping[str, str]) -> Path | None:
+    """The TOML file in force, or None; a file that was named and is missing is an error."""
+    named = environment.get(FILE_VARIABLE)
+    if named:
+        if not Path(named).is_file():
+            msg = f"{FILE_VARIABLE}: there is no file {named}"
+            raise SettingsError(msg)
+        return Path(named)
+    return Path(DEFAULT_FILE) if Path(DEFAULT_FILE).is_file() else None
+
+
+def load(flags: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
+    """The settings in force; `flags` maps section → name → value, where None means not given.
+
+    Raises:
+        SettingsError: one sentence that names the setting and the accepted values.
+    """
+    _refuse_unknown_variables(os.environ)
+    given: dict[str, Any] = {
+        section: chosen
+        for section, values in (flags or {}).items()
+        if (chosen := {name: value for name, value in values.items() if value is not None})
+    }
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise SettingsError("; ".join(_sentences(error))) from None
+    except SettingsError:
+        raise
+    except (ValueError, OSError) as error:
+        msg = f"settings cannot be read: {error}"
+        raise SettingsError(msg) from None
+
+
+def rows(settings: BaseModel | None = None) -> Iterator[tuple[str, str, Any, str]]:
+    """Each setting as (name, environment variable, value, sentence); without settings, defaults."""
+    chosen = settings or Settings.model_construct()
+    for section in type(chosen).model_fields:
+        group = getattr(chosen, section)
+        for name, field in type(group).model_fields.items():
+            variable = f"{ENVIRONMENT_PREFIX}{section}__{name}".upper()
+            yield f"{section}.{name}", variable, getattr(group, name), field.description or ""
+
+
+def _names() -> dict[str, str]:
+    """Environment variable → dotted name of every setting."""
+    return {variable: name for name, variable, _, _ in rows()}
+
+
+def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
+    """A misspelled variable must not be ignored in silence."""
+    known = _names()
+    for variable in sorted(environment):
+        if (
+            not variable.startswith(ENVIRONMENT_PREFIX)
+            or variable in NOT_SETTINGS
+            or variable in known
+        ):
+            continue
+        near = difflib.get_close_matches(variable, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else "see `hopsight settings --dump`"
+        msg = f"{variable}: there is no such setting; {hint}"
+        raise SettingsError(msg)
+
+
+def _sentences(error: ValidationError) -> Iterator[str]:
+    """One sentence a wrong setting."""
+    for one in error.errors():
+        name = ".".join(str(part) for part in one["loc"])
+        if one["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(name, _names().values(), n=1)
+            hint = f"did you mean {near[0]}?" if near else "see `hopsight settings --dump`"
+            yield f"{name}: there is no such setting; {hint}"
+        else:
+            reason = str(one["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+            yield f"{name}: {reason}, given: {one.get('input')!r}"

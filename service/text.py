@@ -1,0 +1,104 @@
+"""Tables and numbers for a terminal; plain text of the same shape when piped."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from service.endpoint import Endpoint, parse_address, protocol_name
+
+PIPED_WIDTH = 240
+"""Columns of a table that no terminal limits."""
+
+NONE = "–"
+
+DURATIONS = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
+RATES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
+SIZES = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A column of a table: its title, and whether it holds numbers."""
+
+    title: str
+    numeric: bool = False
+    style: str | None = None
+
+
+def console() -> Console:
+    """Standard output: as wide as the terminal, or wide enough for every column when piped."""
+    return Console(
+        width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False, soft_wrap=False
+    )
+
+
+def progress_console() -> Console:
+    """Standard error, where progress is shown so that output can be piped."""
+    return Console(stderr=True, highlight=False)
+
+
+def table(
+    headings: Sequence[Heading], rows: Iterable[Sequence[Any]], title: str | None = None
+) -> Table:
+    """A table of cells; cells that are no text are shown as they are printed, None as a dash."""
+    made = Table(
+        box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, title_style="bold"
+    )
+    for heading in headings:
+        made.add_column(
+            heading.title,
+            justify="right" if heading.numeric else "left",
+            style=heading.style,
+            no_wrap=True,
+        )
+    for row in rows:
+        made.add_row(*(cell if isinstance(cell, Text) else Text(_cell(cell)) for cell in row))
+    return made
+
+
+def _cell(value: Any) -> str:
+    return NONE if value is None or value == "" else str(value)
+
+
+def load(u: float | None) -> str:
+    """Hop load with two decimals."""
+    return NONE if u is None else f"{u:.2f}"
+
+
+def share(value: float | None) -> str:
+    """A share as whole percent."""
+    return NONE if value is None else f"{100 * value:.0f} %"
+
+
+def _scaled(value: float, units: Iterable[tuple[str, float]], digits: int = 3) -> str:
+    for unit, size in units:
+        if abs(value) >= size:
+            return f"{value / size:.{digits}g} {unit}"
+    return "0"
+
+
+def duration(ns: float | None) -> str:
+    """A length of time with the largest unit that fits."""
+    return NONE if ns is None else _scaled(ns, DURATIONS)
+
+
+def rate(bps: float | None) -> str:
+    """A rate with a decimal prefix."""
+    return NONE if bps is None else f"{_scaled(bps, RATES)}bit/s"
+
+
+def size(value: float | None) -> str:
+    """Bytes with a binary prefix."""
+    return NONE if value is None else _scaled(value, SIZES)
+
+
+def flow(src: str, sport: int, dst: str, dport: int, protocol: int) -> str:
+    """A flow as people write it: `10.0.0.1:40000 → 10.0.1.1:5001 tcp`."""
+    ends = (Endpoint(parse_address(src), sport), Endpoint(parse_address(dst), dport))
+    return f"{ends[0]} → {ends[1]} {protocol_name(protocol)}"
