@@ -1,0 +1,182 @@
+"""An egress port: a FIFO queue counted in bytes, ECN marks, and the telemetry written at dequeue.
+
+The queue holds what waits; the packet in transmission has left it. Counters are exact: the queue's
+integral over time, the time above the marking threshold and the bytes sent, by bin of time.
+"""
+
+from typing import Any
+
+from replay import event
+from replay.inner import inner
+from replay.state import (
+    AECN, AREA, BIN_NS, BUCKETS, CSIG_COMPACT, CSIG_EXPANDED, CSIG_WINDOW_NS, DATA, DELAY_UNIT_NS, INT,
+    RATIO_SCALE, SENT, SIGNALS, STANDING, SWITCH_NS, State,
+)  # fmt: skip
+
+OCTET_LIMIT = 255
+ECN_CAPABLE = CSIG_COMPACT
+"""Flows of this telemetry and above run DCTCP, so their data is ECN capable."""
+DRE_TAU_NS = 256_000.0
+"""Time constant of the discounting rate estimator (CONGA 3.2)."""
+NS = 1_000_000_000
+
+
+@inner
+def egress(s: State, packet: Any) -> int:
+    """The port through which a packet leaves the switch that it is at; odd kinds travel back."""
+    direction = packet.kind & 1
+    return int(s.paths[packet.path].port[direction, packet.hop])
+
+
+@inner
+def account(s: State, row: int, now: int) -> None:
+    """Add the queue since its last change to the exact counters, split at the edges of the bins."""
+    port = s.ports[row]
+    since = port.since_ns
+    while since < now:
+        bin_ = since // BIN_NS
+        until = min(now, (bin_ + 1) * BIN_NS)
+        s.counters[AREA, bin_, row] += port.queue_bytes * (until - since)
+        if port.queue_bytes > s.rules.mark_bytes:
+            s.counters[STANDING, bin_, row] += until - since
+        since = until
+    port.since_ns = now
+
+
+@inner
+def enqueue(s: State, item: int, now: int) -> None:
+    """A packet joins the queue of its egress port; above K its ECN-capable data is marked (RFC 8257 3.1)."""
+    packet = s.packets[item]
+    row = egress(s, packet)
+    port = s.ports[row]
+    account(s, row, now)
+    if packet.kind == DATA and s.flows[packet.flow].kind >= ECN_CAPABLE and port.queue_bytes > s.rules.mark_bytes:
+        packet.ce = 1
+    packet.queued_ns = now
+    packet.next = -1
+    if port.tail >= 0:
+        s.packets[port.tail].next = item
+    else:
+        port.head = item
+    port.tail = item
+    port.queue_bytes += packet.size
+    if port.busy == 0:
+        transmit(s, row, now)
+
+
+@inner
+def transmit(s: State, row: int, now: int) -> None:
+    """Take the packet at the head, write its telemetry, and put it on the wire; an empty queue rests."""
+    port = s.ports[row]
+    item = port.head
+    if item < 0:
+        port.busy = 0
+        return
+    account(s, row, now)
+    packet = s.packets[item]
+    port.head = packet.next
+    if port.head < 0:
+        port.tail = -1
+    port.queue_bytes -= packet.size
+    write_telemetry(s, row, packet, now)
+    port.tx_bytes += packet.size
+    s.counters[SENT, now // BIN_NS, row] += packet.size
+    port.busy = 1
+    done = now + serialization(packet.size, port.bps)
+    event.push(s.heap, done, event.PORT_READY, row)
+    packet.hop += 1
+    if port.edge == 1:
+        event.push(s.heap, done + port.prop_ns, event.HOST_ARRIVE, item)
+    else:
+        event.push(s.heap, done + port.prop_ns + SWITCH_NS, event.SWITCH_ARRIVE, item)
+
+
+@inner
+def serialization(size: int, bps: int) -> int:
+    """Time on the wire in ns, rounded up so that no counter ever shows more than the line rate."""
+    return (size * 8 * NS + bps - 1) // bps
+
+
+@inner
+def write_telemetry(s: State, row: int, packet: Any, now: int) -> None:
+    """What this port adds to a packet that leaves it; every port measures, whatever passes."""
+    port = s.ports[row]
+    roll_window(port, now)
+    dre = discount(port, now) + packet.size / 2
+    port.dre_bytes += packet.size
+    if packet.kind != DATA:
+        return
+    kind = s.flows[packet.flow].kind
+    if kind == INT:
+        hop = packet.hop
+        packet.size += s.rules.int_hop_bytes
+        packet.qlen[hop] = port.queue_bytes
+        packet.ts_ns[hop] = now
+        packet.tx_bytes[hop] = port.tx_bytes + packet.size
+    elif kind == AECN:
+        write_aecn(s, port, packet, dre * 8 * NS / DRE_TAU_NS / port.bps, now)
+    else:
+        write_csig(s, port, packet, kind == CSIG_EXPANDED, now)
+
+
+@inner
+def roll_window(port: Any, now: int) -> None:
+    """Close the measuring window of the available bandwidth when `now` lies in a later one."""
+    window = now // CSIG_WINDOW_NS
+    if window == port.window:
+        return
+    sent = port.tx_bytes - port.window_tx if window == port.window + 1 else 0
+    port.abw_bps = max(0, port.bps - sent * 8 * NS // CSIG_WINDOW_NS)
+    port.window = window
+    port.window_tx = port.tx_bytes
+
+
+@inner
+def discount(port: Any, now: int) -> float:
+    """DRE bytes discounted to `now`: exp(-x) as 1/(1 + x + x²/2 + x³/6), the same on every machine."""
+    x = (now - port.dre_ns) / DRE_TAU_NS
+    port.dre_bytes /= 1 + x + x * x / 2 + x * x * x / 6
+    port.dre_ns = now
+    return float(port.dre_bytes)
+
+
+@inner
+def write_csig(s: State, port: Any, packet: Any, expanded: bool, now: int) -> None:  # noqa: FBT001
+    """Quantise, then replace S and LM together where the local value wins strictly (CSIG 5.4.2)."""
+    t = packet.csig_t
+    value = float(port.abw_bps)
+    if t == 1:
+        value = port.abw_bps / port.bps
+    elif t == SIGNALS - 1:
+        value = float(now - packet.queued_ns + SWITCH_NS)
+    local = int(value / s.rules.quanta[t]) if expanded else bucket(s, t, value)
+    if (local > packet.csig_s) if t == SIGNALS - 1 else (local < packet.csig_s):
+        packet.csig_s = local
+        packet.csig_lm = port.lm if expanded else port.lm_compact
+
+
+@inner
+def bucket(s: State, t: int, value: float) -> int:
+    """Index of the half-open bucket that holds `value`; the last one also holds all above."""
+    index = 0
+    while index + 1 < BUCKETS and s.rules.buckets[t, index + 1] <= value:
+        index += 1
+    return index
+
+
+@inner
+def write_aecn(s: State, port: Any, packet: Any, rate: float, now: int) -> None:
+    """Combine this router's congestion information: max, max, max, add, add, saturating (AECN 3.2)."""
+    u = 8 * port.queue_bytes * NS / (port.bps * s.rules.base_rtt_ns) + rate
+    inflight = octet(u / RATIO_SCALE)
+    packet.aecn[0] = max(packet.aecn[0], inflight)
+    packet.aecn[1] = max(packet.aecn[1], octet(rate / RATIO_SCALE))
+    packet.aecn[2] = max(packet.aecn[2], octet(port.queue_bytes / s.rules.buffer_bytes / RATIO_SCALE))
+    packet.aecn[3] = octet(packet.aecn[3] + (now - packet.queued_ns) / DELAY_UNIT_NS)
+    packet.aecn[4] = octet(packet.aecn[4] + (1.0 if u > 1 else 0.0))
+
+
+@inner
+def octet(value: float) -> int:
+    """The nearest whole number that an octet holds."""
+    return min(OCTET_LIMIT, int(value + 0.5))

@@ -1,0 +1,74 @@
+"""Events: what happens next in the fabric, in one order that never depends on the machine.
+
+An event is due at a time; at equal times the kind decides (an acknowledgment reaches its sender before
+that sender transmits again, as taps order equal timestamps), then the order of scheduling.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from replay.inner import inner
+
+HOST_ARRIVE, SWITCH_ARRIVE, PORT_READY, ANSWER_READY, NIC_READY = range(5)
+"""Kinds of events, the first come first at equal times; each carries the row of a packet, port or host."""
+
+CAPACITY = 1 << 15
+"""Events that may be due at once: packets on the wire, one a port, a few a host."""
+RANK_BITS = 29
+"""Below the time in the key: three bits of kind, then the order of scheduling."""
+
+HEAP = np.dtype(
+    (
+        np.record,
+        [
+            ("key", np.int64, (CAPACITY,)),
+            ("item", np.int64, (CAPACITY,)),
+            ("size", np.int64),
+            ("scheduled", np.int64),
+        ],
+    )
+)
+"""A binary heap in one record: keys, the rows they carry, how many are due, how many ever were."""
+
+
+@inner
+def push(heap: Any, time_ns: int, kind: int, item: int) -> None:
+    """Schedule an event of this kind at `time_ns` (less than 2^31 of them, within 2 s of virtual time)."""
+    key = (((time_ns << 3) | kind) << RANK_BITS) | heap.scheduled
+    heap.scheduled += 1
+    i = heap.size
+    heap.size += 1
+    while i > 0:
+        above = (i - 1) >> 1
+        if heap.key[above] <= key:
+            break
+        heap.key[i] = heap.key[above]
+        heap.item[i] = heap.item[above]
+        i = above
+    heap.key[i] = key
+    heap.item[i] = item
+
+
+@inner
+def pop(heap: Any) -> tuple[int, int, int]:
+    """Take the event that is due first: (time in ns, kind, row)."""
+    key, item = heap.key[0], heap.item[0]
+    heap.size -= 1
+    last, carried = heap.key[heap.size], heap.item[heap.size]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= heap.size:
+            break
+        if child + 1 < heap.size and heap.key[child + 1] < heap.key[child]:
+            child += 1
+        if heap.key[child] >= last:
+            break
+        heap.key[i] = heap.key[child]
+        heap.item[i] = heap.item[child]
+        i = child
+    heap.key[i] = last
+    heap.item[i] = carried
+    stamp = key >> RANK_BITS
+    return stamp >> 3, stamp & 7, item

@@ -1,0 +1,267 @@
+"""Hosts: a NIC that answers first and then takes turns among its flows, senders and receivers.
+
+A sender hands a segment to the wire the moment its transmission begins, so SND.NXT is what a tap at the
+host's port has seen; the recurrences are those of the pipeline (`hpcc.new_ack`, `dctcp.new_ack`).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pipeline.cc import dctcp, hpcc
+from replay import event
+from replay.egress import NS, serialization
+from replay.inner import inner
+from replay.state import (
+    ACK, CSIG_EXPANDED, DATA, HANDSHAKE_ACK, HOPS, INT, RECEIVER_NS, SIGNALS, SWITCH_NS, SYN, SYN_ACK,
+    State,
+)  # fmt: skip
+
+NEVER = 1 << 60
+RECEIVE_WINDOW = 65535 << 2
+"""Bytes that receivers advertise: a sender that its application limits does not burst beyond."""
+RANDOM_FACTOR = np.uint64(6364136223846793005)
+RANDOM_STEP = np.uint64(1442695040888963407)
+RANDOM_SHIFT = np.uint64(40)
+RANDOM_SPAN = 1 << 24
+
+
+@inner
+def jitter(flow: Any) -> float:
+    """The next number of a flow's own sequence, uniform in [0.9, 1.1)."""
+    flow.random = flow.random * RANDOM_FACTOR + RANDOM_STEP
+    return 0.9 + 0.2 * np.int64(flow.random >> RANDOM_SHIFT) / RANDOM_SPAN
+
+
+@inner
+def new_packet(s: State, row: int, kind: int, seq: int) -> int:
+    """Row of a fresh packet of a flow."""
+    item = s.rules.packets
+    s.rules.packets += 1
+    packet = s.packets[item]
+    packet.flow = row
+    packet.kind = kind
+    packet.path = s.flows[row].path
+    packet.size = s.rules.octets[s.paths[packet.path].hops, kind, s.flows[row].kind]
+    packet.seq = seq
+    packet.first_ns = -1
+    packet.echo = -1
+    return int(item)
+
+
+@inner
+def answer(s: State, item: int, now: int) -> None:
+    """Put a packet without data into the queue of its sender's NIC."""
+    packet = s.packets[item]
+    flow = s.flows[packet.flow]
+    row = flow.dst if packet.kind & 1 else flow.src
+    host = s.hosts[row]
+    packet.next = -1
+    if host.tail >= 0:
+        s.packets[host.tail].next = item
+    else:
+        host.head = item
+    host.tail = item
+    wake(s, row, now)
+
+
+@inner
+def wake(s: State, row: int, at: int) -> None:
+    """Let a NIC look for work at `at`, unless it will do so no later."""
+    host = s.hosts[row]
+    at = max(at, host.free_ns)
+    if at < host.wake_ns:
+        host.wake_ns = at
+        event.push(s.heap, at, event.NIC_READY, row)
+
+
+@inner
+def nic_ready(s: State, row: int, now: int) -> None:
+    """Send the next packet of a host, or sleep until one of its flows may send."""
+    host = s.hosts[row]
+    if now >= host.wake_ns:
+        host.wake_ns = NEVER
+    if now < host.free_ns:
+        wake(s, row, now)
+        return
+    item = host.head
+    if item >= 0:
+        host.head = s.packets[item].next
+        if host.head < 0:
+            host.tail = -1
+        launch(s, row, item, now)
+        return
+    soonest = NEVER
+    for turn in range(host.count):
+        flow = host.first + (host.turn + turn) % host.count
+        ready = sendable(s, flow, now)
+        if ready <= now:
+            host.turn = (host.turn + turn + 1) % host.count
+            launch(s, row, next_segment(s, flow, now), now)
+            return
+        soonest = min(soonest, ready)
+    if soonest < NEVER:
+        wake(s, row, soonest)
+
+
+@inner
+def launch(s: State, row: int, item: int, now: int) -> None:
+    """Transmit a packet on the host's link: its first bit passes the edge now."""
+    host = s.hosts[row]
+    packet = s.packets[item]
+    packet.first_ns = now
+    host.free_ns = now + serialization(packet.size, host.bps)
+    event.push(s.heap, host.free_ns + SWITCH_NS, event.SWITCH_ARRIVE, item)
+    wake(s, row, host.free_ns)
+
+
+@inner
+def sendable(s: State, row: int, now: int) -> int:
+    """When a flow may send its next segment: now or earlier, a later time, or NEVER (an ACK decides)."""
+    flow = s.flows[row]
+    if flow.established == 0:
+        return NEVER
+    following = next_phase(s, flow, now)
+    in_flight = flow.snd_nxt - flow.snd_una
+    if flow.draining == 1:
+        if in_flight > 0:
+            return NEVER
+        flow.draining = 0
+        flow.path = s.phases[flow.phase].path
+    rate = s.phases[flow.phase].rate_bps
+    if rate < 0:
+        return following
+    if flow.kind == INT:
+        ready = flow.pace_ns if in_flight < s.hpcc[row].W else NEVER
+    else:
+        window = min(s.dctcp[row].cwnd, RECEIVE_WINDOW)
+        ready = now if in_flight == 0 or in_flight + s.rules.payload_bytes <= window else NEVER
+    if rate > 0:
+        ready = max(ready, flow.app_ns)
+    return int(ready)
+
+
+@inner
+def next_phase(s: State, flow: Any, now: int) -> int:
+    """Enter the phase of the script that `now` lies in; a new path waits until nothing is in flight."""
+    while flow.phase + 1 < flow.phases_end and s.phases[flow.phase + 1].at_ns <= now:
+        flow.phase += 1
+        flow.app_ns = now
+        flow.draining = 1 if s.phases[flow.phase].path != flow.path else flow.draining
+    if flow.phase + 1 < flow.phases_end:
+        return int(s.phases[flow.phase + 1].at_ns)
+    return NEVER
+
+
+@inner
+def next_segment(s: State, row: int, now: int) -> int:
+    """The next data packet of a flow, with the telemetry that a sender writes."""
+    flow = s.flows[row]
+    item = new_packet(s, row, DATA, flow.snd_nxt)
+    packet = s.packets[item]
+    flow.snd_nxt += s.rules.payload_bytes
+    packet.cwr = flow.cwr
+    flow.cwr = 0
+    if flow.kind == INT:
+        gap = packet.size * 8 * NS / s.hpcc[row].R
+        flow.pace_ns = max(flow.pace_ns, now - int(gap)) + int(gap)
+    elif flow.kind <= CSIG_EXPANDED:
+        packet.csig_t = flow.rotation
+        packet.csig_s = s.rules.initial[flow.kind - 1, flow.rotation]
+        flow.rotation = (flow.rotation + 1) % SIGNALS
+    rate = s.phases[flow.phase].rate_bps
+    if rate > 0:
+        gap = s.rules.payload_bytes * 8 * NS / rate
+        flow.app_ns = max(flow.app_ns, now - int(gap)) + int(gap * jitter(flow))
+    return item
+
+
+@inner
+def arrive(s: State, item: int, now: int) -> None:
+    """The last bit of a packet reached its host."""
+    packet = s.packets[item]
+    packet.last_ns = now
+    flow = s.flows[packet.flow]
+    if packet.kind == ACK:
+        acknowledge(s, item, now)
+    elif packet.kind == SYN_ACK:
+        flow.established = 1
+        flow.app_ns = now
+        answer(s, new_packet(s, packet.flow, HANDSHAKE_ACK, 0), now)
+    elif packet.kind == SYN:
+        reply = new_packet(s, packet.flow, SYN_ACK, 0)
+        event.push(s.heap, now + RECEIVER_NS, event.ANSWER_READY, reply)
+    elif packet.kind == DATA:
+        assert packet.seq == flow.rcv_nxt  # FIFO queues and drained path changes keep the order
+        flow.rcv_nxt += s.rules.payload_bytes
+        reply = new_packet(s, packet.flow, ACK, flow.rcv_nxt)
+        s.packets[reply].echo = item
+        s.packets[reply].ece = packet.ce
+        event.push(s.heap, now + RECEIVER_NS, event.ANSWER_READY, reply)
+
+
+@inner
+def acknowledge(s: State, item: int, now: int) -> None:
+    """Run the flow's congestion control over one acknowledgment and write down what it then holds."""
+    ack = s.packets[item]
+    flow = s.flows[ack.flow]
+    decision = s.decisions[s.rules.decisions]
+    s.rules.decisions += 1
+    decision.time_ns = now
+    decision.flow = ack.flow
+    decision.packet = item
+    decision.ack = ack.seq
+    decision.snd_nxt = flow.snd_nxt
+    flow.snd_una = max(flow.snd_una, ack.seq)
+    if flow.kind == INT:
+        decide_hpcc(s, ack, flow.snd_nxt, decision)
+    else:
+        decide_dctcp(s, ack, flow, decision)
+    wake(s, flow.src, now)
+
+
+@inner
+def decide_hpcc(s: State, ack: Any, snd_nxt: int, decision: Any) -> None:
+    """HPCC++ from the INT stack that the acknowledgment reflects."""
+    data = s.packets[ack.echo]
+    path = s.paths[data.path]
+    nhop = path.hops
+    node, port, qlen, b = np.empty((4, HOPS), np.int64)
+    for hop in range(nhop):
+        egress = s.ports[path.port[0, hop]]
+        node[hop] = egress.node_id
+        port[hop] = egress.port_id
+        qlen[hop] = data.qlen[hop]
+        b[hop] = egress.bps
+    state = s.hpcc[ack.flow]
+    hpcc.path_changed(state, nhop, node, port)
+    u_out = np.empty(HOPS, np.float64)
+    decision.branch = hpcc.new_ack(
+        state, s.hpcc_parameters, ack.seq, snd_nxt, nhop, data.ts_ns, data.tx_bytes, qlen, b, 0, 0, u_out
+    )
+    decision.U = state.U
+    decision.W = state.W
+    decision.Wc = state.Wc
+    decision.R = state.R
+    decision.u_max = state.u_max
+    decision.u_hop = state.u_hop
+    decision.incStage = state.incStage
+    decision.lastUpdateSeq = state.lastUpdateSeq
+
+
+@inner
+def decide_dctcp(s: State, ack: Any, flow: Any, decision: Any) -> None:
+    """DCTCP from the ECE flag; a reduction is told to the receiver by CWR on the next segment."""
+    state = s.dctcp[ack.flow]
+    threshold = state.ssthresh
+    decision.branch = dctcp.new_ack(
+        state, s.dctcp_parameters, ack.seq, flow.snd_nxt, ack.ece == 1, 0, False
+    )
+    if state.ssthresh != threshold:
+        flow.cwr = 1
+    decision.alpha = state.alpha
+    decision.cwnd = state.cwnd
+    decision.ssthresh = state.ssthresh
+    decision.WindowEnd = state.WindowEnd
+    decision.BytesAcked = state.BytesAcked
+    decision.BytesMarked = state.BytesMarked

@@ -1,0 +1,148 @@
+"""The stage: a world's script laid out as the records that the compiled loop reads."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collector import CollectorSettings
+from pipeline.cc import dctcp, hpcc
+from replay import wiring
+from replay.event import HEAP
+from replay.host import NEVER
+from replay.layout import Layouts
+from replay.state import (
+    BIN_NS, BUCKETS, COUNTERS, DECISION, FLOW, HOPS, HOST, PACKET, PATH, PHASE, PORT, RULES, SIGNALS, State,
+)  # fmt: skip
+from replay.world import TELEMETRY, FlowScript, World
+
+SPREAD_NS = 200_000
+"""Flows that the script starts together start within this time of each other."""
+COMPACT_LIMIT, EXPANDED_LIMIT = BUCKETS - 1, (1 << 20) - 1
+"""Largest S of a tag (draft-ravi-ippm-csig-00, section 4)."""
+STOPPED, GREEDY = -1, 0
+ROOM = 1.1
+"""Packets beyond what the receivers' links carry: those under way, and each with its acknowledgment."""
+
+
+def build(world: World, settings: CollectorSettings, order: Sequence[int]) -> State:
+    """All state at time 0; flow row `i` is `world.flows[order[i]]`, hosts' flows side by side."""
+    flows, phases, paths = cast_flows(world, [world.flows[row] for row in order])
+    ports = cast_ports(world)
+    links = {flow.dst: world.bps_of(flow.dst) for flow in world.flows}
+    frames = int(sum(links.values()) * world.duration_ns / 8e9 / world.payload_bytes * ROOM) + 1000
+    return State(
+        heap=np.zeros(1, HEAP)[0],
+        rules=rules(world, settings),
+        ports=ports,
+        hosts=cast_hosts(world, flows),
+        flows=flows,
+        phases=phases,
+        paths=paths,
+        packets=np.zeros(2 * frames, PACKET),
+        decisions=np.zeros(frames, DECISION),
+        hpcc=hpcc.state(len(flows)),
+        dctcp=dctcp.state(len(flows)),
+        hpcc_parameters=hpcc.record({"T_ns": world.base_rtt_ns, **world.hpcc}),
+        dctcp_parameters=dctcp.record({"mss": world.payload_bytes, **world.dctcp}),
+        counters=np.zeros((COUNTERS, -(-world.duration_ns // BIN_NS), len(ports)), np.int64),
+    )
+
+
+def rules(world: World, settings: CollectorSettings) -> np.void:
+    """What holds for the whole fabric."""
+    layouts = Layouts(settings)
+    made: np.void = np.zeros(1, RULES)[0]
+    for name in ("mark_bytes", "base_rtt_ns", "buffer_bytes", "payload_bytes"):
+        made[name] = getattr(world, name)
+    made["int_hop_bytes"] = layouts.hop.octets
+    made["octets"] = [layouts.first_octets(world.payload_bytes, hops) for hops in range(HOPS + 1)]
+    made["buckets"] = buckets(settings)
+    made["quanta"] = [settings.csig_quanta[t] for t in range(SIGNALS)]
+    made["initial"] = [[COMPACT_LIMIT, COMPACT_LIMIT, 0], [EXPANDED_LIMIT, EXPANDED_LIMIT, 0]]
+    return made
+
+
+def buckets(settings: CollectorSettings) -> NDArray[np.float64]:
+    """Lower edges of compact buckets by signal type, at most 32, padded with infinity."""
+    edges = np.full((SIGNALS, BUCKETS), np.inf)
+    for t in range(SIGNALS):
+        row = settings.csig_buckets[t][:BUCKETS]
+        edges[t, : len(row)] = row
+    return edges
+
+
+def cast_ports(world: World) -> NDArray[np.void]:
+    """Egress ports, idle since time 0; links to hosts have no length (see fabric)."""
+    interfaces = wiring.interfaces(world)
+    ports = np.zeros(len(interfaces), PORT)
+    for port, interface in zip(ports, interfaces, strict=True):
+        port.node_id = interface.node_id
+        port.port_id = interface.port_id
+        port.lm = interface.csig_lm or 0
+        port.lm_compact = interface.csig_lm_compact or 0
+        port.edge = interface.orientation == "host"
+        port.bps = interface.capacity_bps
+        port.abw_bps = interface.capacity_bps
+        port.prop_ns = 0 if port.edge else world.link_ns
+        port.head = port.tail = -1
+    return ports
+
+
+def cast_flows(
+    world: World, scripts: Sequence[FlowScript]
+) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.void]]:
+    """Flows with their phases and the paths that these take."""
+    names = {name: row for row, name in enumerate(world.host_names())}
+    random = np.random.default_rng(world.seed)
+    flows = np.zeros(len(scripts), FLOW)
+    phases = np.zeros(sum(len(script.phases) for script in scripts), PHASE)
+    paths = np.zeros(len(phases), PATH)
+    used = 0
+    for flow, script in zip(flows, scripts, strict=True):
+        flow.kind = TELEMETRY.index(script.telemetry)
+        flow.src, flow.dst = names[script.src], names[script.dst]
+        flow.start_ns = script.phases[0].at_ns + random.integers(SPREAD_NS)
+        flow.random = random.integers(1 << 62)
+        flow.rotation = random.integers(SIGNALS)
+        flow.phase = flow.path = used
+        for phase in script.phases:
+            rate = phase.rate_bps
+            phases[used].at_ns = phase.at_ns
+            phases[used].rate_bps = GREEDY if rate is None else rate or STOPPED
+            phases[used].path = used
+            lay_path(paths[used], world, (int(flow.src), int(flow.dst)), phase.spine)
+            used += 1
+        flow.phases_end = used
+    share_paths(phases, paths)
+    return flows, phases, paths
+
+
+def lay_path(path: np.void, world: World, ends: tuple[int, int], spine: int) -> None:
+    """Write the ports of a path in both directions; acknowledgments return by the same spine."""
+    src, dst = ends
+    forward, back = wiring.route(world, src, dst, spine), wiring.route(world, dst, src, spine)
+    path["hops"] = len(forward)
+    path["port"][0, : len(forward)] = forward
+    path["port"][1, : len(back)] = back
+
+
+def share_paths(phases: NDArray[np.void], paths: NDArray[np.void]) -> None:
+    """Give phases with the same path the same row, so that staying on a path is no change of path."""
+    first: dict[bytes, int] = {}
+    for phase in phases:
+        phase["path"] = first.setdefault(paths[phase["path"]].tobytes(), int(phase["path"]))
+
+
+def cast_hosts(world: World, flows: NDArray[np.void]) -> NDArray[np.void]:
+    """Hosts with the flows that they send."""
+    names = world.host_names()
+    hosts = np.zeros(len(names), HOST)
+    hosts["bps"] = [world.bps_of(name) for name in names]
+    hosts["wake_ns"] = NEVER
+    hosts["head"] = hosts["tail"] = -1
+    hosts["first"] = np.searchsorted(flows["src"], np.arange(len(names)))
+    hosts["count"] = np.bincount(flows["src"], minlength=len(names))
+    return hosts
+
+

@@ -1,0 +1,119 @@
+"""State of a simulated fabric: numpy records for ports, hosts, flows and packets, in one named tuple.
+
+Units: times ns of virtual time, rates bit/s, sizes bytes, sequence numbers bytes of the flow's stream
+(0 is its first byte). A row number of -1 is none.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+HOPS = 3
+"""Most egress ports on a path of a leaf-spine fabric: leaf, spine, leaf."""
+INT, CSIG_COMPACT, CSIG_EXPANDED, AECN = range(4)
+"""Telemetry that a flow's data carries. INT flows run HPCC++, the others DCTCP."""
+DATA, ACK, SYN, SYN_ACK, HANDSHAKE_ACK = range(5)
+"""Kinds of packets."""
+SIGNALS = 3
+"""CSIG signal types in rotation: min(ABW), min(ABW/C), max(PD)."""
+INFOS = 5
+"""AECN informations: inflight ratio, DRE, queue utilisation, queue delay, congested hops."""
+RATIO_SCALE = 0.01
+"""AECN inflight ratio, DRE and queue utilisation per unit of their octet."""
+DELAY_UNIT_NS = 1000
+"""AECN queue delay per unit of its octet."""
+BUCKETS = 32
+"""Values of a compact tag's S."""
+KINDS = 5
+"""Kinds of packets, and one more than kinds of telemetry."""
+BIN_NS = 1_000_000
+"""Width of the bins of the exact counters."""
+COUNTERS = 3
+AREA, STANDING, SENT = range(COUNTERS)
+"""Exact counters: queue integral in bytes*ns, ns with a queue above K, bytes whose transmission began."""
+CSIG_WINDOW_NS = 256_000
+"""Window over which a port measures its available bandwidth (CSIG 5.3.2)."""
+SWITCH_NS = 500
+"""From the last bit of a packet to its place in the egress queue: the base of the per-hop delay."""
+RECEIVER_NS = 1_000
+"""From the last bit of a packet to the answer that its receiver hands to its NIC."""
+
+
+def _record(*fields: Any) -> np.dtype[Any]:
+    """Records with attribute access, in kernels and in plain Python."""
+    return np.dtype((np.record, np.dtype(list(fields), align=True)))
+
+
+PORT = _record(
+    ("node_id", "u4"), ("port_id", "u2"), ("lm", "u2"), ("lm_compact", "u1"), ("edge", "u1"), ("busy", "u1"),
+    ("bps", "i8"), ("prop_ns", "i8"),
+    ("head", "i8"), ("tail", "i8"), ("queue_bytes", "i8"), ("tx_bytes", "i8"), ("since_ns", "i8"),
+    ("window", "i8"), ("window_tx", "i8"), ("abw_bps", "i8"), ("dre_bytes", "f8"), ("dre_ns", "i8"),
+)  # fmt: skip
+"""An egress port of a switch: who it is, its queue and counters, its CSIG window and its DRE."""
+HOST = _record(
+    ("bps", "i8"), ("free_ns", "i8"), ("wake_ns", "i8"),
+    ("head", "i8"), ("tail", "i8"), ("first", "i8"), ("count", "i8"), ("turn", "i8"),
+)  # fmt: skip
+"""A host: its NIC, the answers that wait in it, the flows that it sends and whose turn it is."""
+PHASE = _record(("at_ns", "i8"), ("rate_bps", "i8"), ("path", "i8"))
+"""From a time on a flow offers a rate (0: all it may, -1: nothing) on a path."""
+PATH = _record(("hops", "i8"), ("port", "i8", (2, HOPS)))
+"""Egress ports of a flow's data (0) and of its acknowledgments (1), nearest their sender first."""
+FLOW = _record(
+    ("kind", "u1"), ("established", "u1"), ("draining", "u1"), ("cwr", "u1"),
+    ("src", "i8"), ("dst", "i8"), ("start_ns", "i8"),
+    ("phase", "i8"), ("phases_end", "i8"), ("path", "i8"), ("rotation", "i8"),
+    ("snd_una", "i8"), ("snd_nxt", "i8"), ("rcv_nxt", "i8"),
+    ("pace_ns", "i8"), ("app_ns", "i8"), ("random", "u8"),
+)  # fmt: skip
+"""A flow's two ends."""
+PACKET = _record(
+    ("flow", "i8"), ("path", "i8"), ("next", "i8"), ("echo", "i8"), ("size", "i8"),
+    ("kind", "u1"), ("hop", "u1"), ("ce", "u1"), ("ece", "u1"), ("cwr", "u1"), ("csig_t", "u1"),
+    ("csig_lm", "u2"), ("csig_s", "u4"), ("aecn", "u1", (INFOS,)),
+    ("seq", "i8"), ("first_ns", "i8"), ("last_ns", "i8"), ("queued_ns", "i8"),
+    ("qlen", "i8", (HOPS,)), ("ts_ns", "i8", (HOPS,)), ("tx_bytes", "i8", (HOPS,)),
+)  # fmt: skip
+"""One packet: first_ns its first bit at the sender's edge, last_ns its last bit at the receiver's (0: under
+way); seq its first byte, of acknowledgments the next byte expected; echo the data packet answered."""
+DECISION = _record(
+    ("time_ns", "i8"), ("flow", "i8"), ("packet", "i8"), ("branch", "i8"), ("u_hop", "i8"), ("incStage", "i8"),
+    ("ack", "i8"), ("snd_nxt", "i8"), ("lastUpdateSeq", "i8"), ("WindowEnd", "i8"),
+    ("BytesAcked", "i8"), ("BytesMarked", "i8"),
+    ("U", "f8"), ("W", "f8"), ("Wc", "f8"), ("R", "f8"), ("u_max", "f8"),
+    ("alpha", "f8"), ("cwnd", "f8"), ("ssthresh", "f8"),
+)  # fmt: skip
+"""What a sender held after one acknowledgment, in the documents' names."""
+
+
+RULES = _record(
+    ("mark_bytes", "i8"), ("base_rtt_ns", "i8"), ("buffer_bytes", "i8"), ("payload_bytes", "i8"),
+    ("int_hop_bytes", "i8"), ("octets", "i8", (HOPS + 1, KINDS, KINDS - 1)),
+    ("buckets", "f8", (SIGNALS, BUCKETS)), ("quanta", "f8", (SIGNALS,)), ("initial", "i8", (2, SIGNALS)),
+    ("packets", "i8"), ("decisions", "i8"),
+)  # fmt: skip
+"""What holds for the whole fabric: K, T, sizes; octets of a frame at its first edge by hops of the path, packet
+kind and telemetry; lower edges of compact CSIG buckets (padded with infinity), quanta of expanded signals, S as
+senders write it, by variant; and how many packets and decisions there are so far."""
+
+
+class State(NamedTuple):
+    """All that the compiled loop reads and writes."""
+
+    heap: Any
+    rules: Any
+    ports: NDArray[Any]
+    hosts: NDArray[Any]
+    flows: NDArray[Any]
+    phases: NDArray[Any]
+    paths: NDArray[Any]
+    packets: NDArray[Any]
+    decisions: NDArray[Any]
+    hpcc: NDArray[Any]
+    dctcp: NDArray[Any]
+    hpcc_parameters: Any
+    dctcp_parameters: Any
+    counters: NDArray[np.int64]
+    """Counter by bin of `BIN_NS` by port."""

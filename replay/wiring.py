@@ -1,0 +1,96 @@
+"""Wiring of a world: its egress ports with their identities, the hosts behind them, the paths between."""
+
+from pipeline.topology import Host, Interface, Topology
+from replay.world import World
+
+SPINE_NODE = 100
+"""Node ids: leaves count from 1, spines from here on."""
+
+
+def leaf_of(world: World, host: int) -> int:
+    """Leaf of a host, counted from 0."""
+    return host // world.hosts_per_leaf
+
+
+def interfaces(world: World) -> tuple[Interface, ...]:
+    """All egress ports: of each leaf the hosts' first, then the spines'; of each spine the leaves'.
+
+    Every port has its own CSIG locators: node << 8 | port in expanded tags, its number here in compact
+    ones (from 1: 0 is what senders write).
+    """
+    ports: list[Interface] = []
+
+    def add(device: str, node: int, port: int, bps: int, stage: str, way: str, peer: tuple[str, str]) -> None:
+        ports.append(
+            Interface(
+                device=device, name=f"Ethernet{port}", node_id=node, port_id=port, capacity_bps=bps,
+                stage=stage, orientation=way, peer_device=peer[0], peer_interface=peer[1],
+                csig_lm=node << 8 | port, csig_lm_compact=len(ports) + 1,
+            )
+        )  # fmt: skip
+
+    names = world.host_names()
+    for leaf in range(world.leaves):
+        device = f"leaf{leaf + 1}"
+        for host in range(world.hosts_per_leaf):
+            name = names[leaf * world.hosts_per_leaf + host]
+            add(device, leaf + 1, host + 1, world.bps_of(name), "tor", "host", (name, ""))
+        for spine in range(world.spines):
+            peer = (f"spine{spine + 1}", f"Ethernet{leaf + 1}")
+            add(device, leaf + 1, world.hosts_per_leaf + spine + 1, world.link_bps, "tor", "up", peer)
+    for spine in range(world.spines):
+        for leaf in range(world.leaves):
+            peer = (f"leaf{leaf + 1}", f"Ethernet{world.hosts_per_leaf + spine + 1}")
+            node = SPINE_NODE + spine + 1
+            add(f"spine{spine + 1}", node, leaf + 1, world.link_bps, "spine", "down", peer)
+    return tuple(ports)
+
+
+def host_row(world: World, name: str) -> int:
+    """Row of a host by its name; ValueError when the world has no such host."""
+    return world.host_names().index(name)
+
+
+def host_port(world: World, host: int) -> int:
+    """Row of the leaf port that faces a host."""
+    leaf = leaf_of(world, host)
+    return leaf * (world.hosts_per_leaf + world.spines) + host - leaf * world.hosts_per_leaf
+
+
+def route(world: World, src: int, dst: int, spine: int) -> list[int]:
+    """Rows of the egress ports between two hosts by way of a spine (from 1), nearest the sender first."""
+    source, target = leaf_of(world, src), leaf_of(world, dst)
+    if source == target:
+        return [host_port(world, dst)]
+    leaf_ports = world.hosts_per_leaf + world.spines
+    up = source * leaf_ports + world.hosts_per_leaf + spine - 1
+    down = world.leaves * leaf_ports + (spine - 1) * world.leaves + target
+    return [up, down, host_port(world, dst)]
+
+
+def address(world: World, host: int, version: int) -> str:
+    """Address of a host, as text: 10.leaf.0.host or fd00:0:0:leaf::host."""
+    leaf = leaf_of(world, host)
+    number = host - leaf * world.hosts_per_leaf + 1
+    return f"10.{leaf + 1}.0.{number}" if version == 4 else f"fd00:0:0:{leaf + 1}::{number}"  # noqa: PLR2004
+
+
+def topology(world: World) -> Topology:
+    """The world as the pipeline's topology knows it, in force from the start."""
+    hosts = tuple(
+        Host(
+            name=name,
+            prefixes=(f"{address(world, row, 4)}/32", f"{address(world, row, 6)}/128"),
+            device=f"leaf{leaf_of(world, row) + 1}",
+            interface=f"Ethernet{row % world.hosts_per_leaf + 1}",
+            nic_bps=world.bps_of(name),
+        )
+        for row, name in enumerate(world.host_names())
+    )
+    return Topology(
+        version="fabric-1",
+        valid_from_ns=0,
+        base_rtt_ns=world.base_rtt_ns,
+        interfaces=interfaces(world),
+        hosts=hosts,
+    )

@@ -1,0 +1,84 @@
+"""A world: a leaf-spine fabric and the script of its flows, before anything has happened in it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+GBPS = 1_000_000_000
+MS = 1_000_000
+US = 1_000
+
+Telemetry = Literal["int", "csig_compact", "csig_expanded", "aecn"]
+TELEMETRY: tuple[Telemetry, ...] = ("int", "csig_compact", "csig_expanded", "aecn")
+"""What a flow's data carries, in the order of the simulator's codes; `int` flows run HPCC++."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """From `at_ns` on a flow offers `rate_bps` (None: all that congestion control lets through, 0: nothing)
+    by way of a spine, counted from 1; within a rack the spine is not used.
+    """
+
+    at_ns: int
+    rate_bps: int | None = None
+    spine: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FlowScript:
+    """One flow: who sends to whom, with which telemetry, in which part of the play, and when it does what.
+
+    Hosts are named "leaf2-h3". The first phase begins with the handshake.
+    """
+
+    role: str
+    telemetry: Telemetry
+    src: str
+    dst: str
+    phases: tuple[Phase, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A leaf-spine fabric and its flows. All links of a kind are equal unless `nic_bps` names a host.
+
+    `mark_bytes` is K of the step marking (RFC 8257 section 3.1), `base_rtt_ns` the T of HPCC++ and of
+    u'; `transitions` are the times at which the script changes the traffic.
+    """
+
+    flows: tuple[FlowScript, ...]
+    duration_ns: int
+    seed: int = 1
+    leaves: int = 4
+    spines: int = 2
+    hosts_per_leaf: int = 6
+    host_bps: int = 10 * GBPS
+    link_bps: int = 10 * GBPS
+    nic_bps: Mapping[str, int] = field(default_factory=dict)
+    link_ns: int = 2_500
+    base_rtt_ns: int = 30_000
+    mark_bytes: int = 40_000
+    buffer_bytes: int = 400_000
+    payload_bytes: int = 4_000
+    start_ns: int = 1_760_000_000 * 1_000_000_000
+    """Receive time of virtual time 0, ns since 1970: the edge of every interval up to 1000 s."""
+    hpcc: Mapping[str, float | int | str] = field(default_factory=lambda: {"N": 4})
+    dctcp: Mapping[str, float | int | str] = field(default_factory=lambda: {"dialect": "linux"})
+    """Parameters of the senders; T_ns, B_nic_bps and mss follow from the world."""
+
+    @property
+    def transitions(self) -> tuple[int, ...]:
+        """Times of all phases after the start of the world, ns of virtual time, ascending."""
+        return tuple(sorted({phase.at_ns for flow in self.flows for phase in flow.phases}))
+
+    def host_names(self) -> tuple[str, ...]:
+        """All hosts, leaf by leaf."""
+        return tuple(
+            f"leaf{leaf}-h{host}"
+            for leaf in range(1, self.leaves + 1)
+            for host in range(1, self.hosts_per_leaf + 1)
+        )
+
+    def bps_of(self, host: str) -> int:
+        """Rate of a host's link."""
+        return self.nic_bps.get(host, self.host_bps)
