@@ -19,6 +19,10 @@ OLD_PACKET_BLOCK: Final = 2
 SIMPLE_PACKET_BLOCK: Final = 3
 PACKET_BLOCK: Final = 6
 
+JOURNAL_BLOCK: Final = 9
+CUSTOM_BLOCK: Final = 0xBAD
+CUSTOM_BLOCK_NOT_COPIED: Final = 0x40000BAD
+
 SMALLEST_BLOCK: Final = 12
 SIMPLE_PACKET_BYTES: Final = 16
 """Octets of a simple packet block around its packet: a head of 12 and the second length."""
@@ -29,6 +33,9 @@ SECTION: Final = 10
 """The walk stopped at a section header."""
 INTERFACE: Final = 11
 """The walk stopped at an interface description, which is whole."""
+NUMBERED: Final = 12
+"""The walk stopped at a block, which is whole, that Wireshark numbers like a frame: a custom block
+or a journal entry."""
 
 CLOCKED_INTERFACE: Final = np.dtype(
     [("point", np.uint16), ("link", np.uint16), ("snaplen", np.int64), *RESOLUTION]
@@ -54,8 +61,8 @@ def index_blocks(
     """Walk blocks from `start` on, of a section that has described `known` interfaces.
 
     Fills the columns behind what is filled. Returns why it stopped (FULL, MORE, CORRUPT, SECTION,
-    INTERFACE), where, the frames in the columns, and the frames passed over that name an interface
-    which is not known.
+    INTERFACE, NUMBERED), where, the frames in the columns, and the frames passed over that name an
+    interface which is not known.
     """
     at, i, unknown = start, filled, 0
     while i < len(offset):
@@ -96,7 +103,12 @@ def block(data: NDArray[np.uint8], at: int, big: int) -> tuple[int, int, int]:
         return MORE, kind, total
     if word(data, at + total - 4, big) != total:
         return CORRUPT, kind, total
-    return INTERFACE if kind == INTERFACE_BLOCK else FULL, kind, total
+    stop = FULL
+    if kind == INTERFACE_BLOCK:
+        stop = INTERFACE
+    elif kind in (CUSTOM_BLOCK, CUSTOM_BLOCK_NOT_COPIED, JOURNAL_BLOCK):
+        stop = NUMBERED
+    return stop, kind, total
 
 
 @kernel

@@ -27,6 +27,9 @@ class Reader(Protocol):
 
     points: list[str]
     unknown_interface: int
+    """Frames passed over because they name no interface."""
+    numbered: int
+    """Records passed so far that hold no frame but take a number, as Wireshark counts."""
 
     def fill(self, window: Window, index: Index) -> int:
         """Index frames from the window's position on; FULL, MORE or CORRUPT says why it stopped."""
@@ -72,16 +75,17 @@ class Capture:
             if self._reader.unknown_interface:
                 self.reasons["file_unknown_interface"] = self._reader.unknown_interface
             if index.count:
+                first = self.delivered + self._reader.numbered + 1
                 self.delivered += index.count
-                yield index.frames(self._window.data, self.delivered - index.count + 1)
-                self._window.release()
-            if stop == MORE and self._more():
-                stop = FULL
+                yield index.frames(self._window.data, first)
+            stop = self._advance(stop)
         self._end(stop)
 
-    def _more(self) -> bool:
+    def _advance(self, stop: int) -> int:
+        """Move the window on; FULL when reading can go on, else why it stopped."""
         try:
-            return self._window.more()
+            self._window.release()
+            return FULL if stop == MORE and self._window.more() else stop
         except (OSError, ValueError) as error:
             raise _error(self._path, error) from error
 

@@ -44,6 +44,7 @@ class Pcap:
     link: int
     points: list[str]
     unknown_interface: int = 0
+    numbered: int = 0
 
     @classmethod
     def recognise(cls, window: Window) -> Self | None:

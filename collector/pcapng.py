@@ -17,6 +17,7 @@ from collector.block import (
     CLOCKED_INTERFACE,
     INTERFACE,
     INTERFACE_BLOCK,
+    NUMBERED,
     PACKET_BLOCK,
     PACKET_BYTES,
     SECTION,
@@ -25,7 +26,7 @@ from collector.block import (
     index_blocks,
 )
 from collector.frame import Frames
-from collector.index import CORRUPT, FULL, LARGEST_RECORD, MORE, Index
+from collector.index import CORRUPT, FULL, LARGEST_RECORD, MORE, Index, word
 from collector.kernel import kernel
 from collector.resolution import resolution
 from collector.window import CaptureError, Window
@@ -52,6 +53,7 @@ class Pcapng:
         """Know nothing: the file begins with a section header."""
         self.points: list[str] = []
         self.unknown_interface = 0
+        self.numbered = 0
         self._point_numbers: dict[str, int] = {}
         self._big = 0
         self._interfaces = np.zeros(1, CLOCKED_INTERFACE)
@@ -78,6 +80,10 @@ class Pcapng:
                 stop = self._begin_section(window)
             elif stop == INTERFACE:
                 stop = self._add_interface(window)
+            elif stop == NUMBERED:
+                if index.count:
+                    return FULL  # the numbers of the frames that follow do not join
+                stop = self._pass_numbered(window)
             if stop != FULL or index.count == len(index.offset):
                 return stop
 
@@ -97,15 +103,26 @@ class Pcapng:
         if struct.unpack(order + "H", block[12:14])[0] != 1 or block[4:8] != block[-4:]:
             return CORRUPT
         self._big = int(order == ">")
+        self._interfaces = np.zeros(1, CLOCKED_INTERFACE)
         self._known = 0
         window.position += total
         return FULL
+
+    def _pass_numbered(self, window: Window) -> int:
+        """Pass over a block that holds no frame but takes a number."""
+        self.numbered += 1
+        window.position += self._total(window)
+        return FULL
+
+    def _total(self, window: Window) -> int:
+        """Length of the block at the window's position."""
+        return word(window.data, window.position + 4, self._big)
 
     def _add_interface(self, window: Window) -> int:
         """Read an interface description [4.2], which the reader has found to be whole."""
         order = ">" if self._big else "<"
         at = window.position
-        (total,) = struct.unpack(order + "I", window.data[at + 4 : at + 8].tobytes())
+        total = self._total(window)
         body = window.data[at + 8 : at + total - 4].tobytes()
         try:
             link, snaplen = struct.unpack_from(order + "HxxI", body)

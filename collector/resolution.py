@@ -89,9 +89,10 @@ def shifted(seconds: np.uint64, fraction: np.uint64, offset_s: np.int64) -> np.i
         # -(offset + 1) fits where -offset may not.
         back = np.uint64(-(offset_s + 1)) + np.uint64(1)
         if seconds < back:
-            if back - seconds > latest:
+            if back - seconds > latest + np.uint64(1):
                 return np.int64(-LATEST_NS)
-            return np.int64(fraction) - np.int64(back - seconds) * 1_000_000_000
+            whole = np.int64(back - seconds) * 1_000_000_000
+            return max(np.int64(fraction) - whole, np.int64(-LATEST_NS))
         total = seconds - back
     else:
         if seconds > latest or np.uint64(offset_s) > latest:

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 WINDOW_BYTES: Final = 32 << 20
 """Bytes of a stream that are taken into memory at a time (more only when one record is larger)."""
 
+RELEASE_BYTES: Final = 32 << 20
+"""Bytes of a mapped file that are given back at a time; whole pages on every machine."""
+
 PIECE_BYTES: Final = 1 << 20
 """Bytes asked of the operating system at a time."""
 
@@ -87,7 +90,7 @@ class MappedWindow:
         size = os.fstat(self._file.fileno()).st_size
         if size < len(self.data):
             self.data = self.data[:size]
-        passed = min(self.position, size) // WINDOW_BYTES * WINDOW_BYTES
+        passed = min(self.position, size) // RELEASE_BYTES * RELEASE_BYTES
         if passed > self._released:
             self._map.madvise(mmap.MADV_DONTNEED, self._released, passed - self._released)
             self._released = passed
@@ -154,7 +157,7 @@ def _gunzip(compressed: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress gzip members; what precedes damage is given before StreamDamageError is raised."""
     state = zlib.decompressobj(wbits=31)
     for piece in compressed:
-        rest, step = piece, INFLATE_BYTES
+        rest, feed = piece, len(piece)
         while True:
             if state.eof:
                 rest = rest.lstrip(b"\0")  # padding between and after members, as gzip allows
@@ -163,16 +166,16 @@ def _gunzip(compressed: Iterator[bytes]) -> Iterator[bytes]:
                 state = zlib.decompressobj(wbits=31)
             saved = state.copy()
             try:
-                out = state.decompress(rest, step)
+                out = state.decompress(rest[:feed], INFLATE_BYTES)
             except zlib.error as error:
                 # The step that meets the damage gives nothing, so it is repeated in smaller ones.
-                if step == 1:
+                if feed == 1:
                     raise StreamDamageError("file_corrupt") from error
-                state, step = saved, step // 2
+                state, feed = saved, (feed + 1) // 2
                 continue
             yield out
-            rest = state.unused_data if state.eof else state.unconsumed_tail
-            if not rest and len(out) < step:
+            rest = (state.unused_data if state.eof else state.unconsumed_tail) + rest[feed:]
+            if not rest and len(out) < INFLATE_BYTES:
                 break
     if not state.eof:
         raise StreamDamageError("file_truncated")
