@@ -1,0 +1,93 @@
+"""Machine code kept on disk is never older than the tables and sources that it was made from."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PROBE = """
+import json
+import numpy as np
+from collector import CollectorSettings, Decoder, Frames
+from collector.kernel import CACHE
+
+ethernet = bytes(12) + bytes.fromhex("9900") + 0b001_0_00101_1000001.to_bytes(2, "big")
+ip = "0800 4500 0028 0001 0000 4006 0000 0a000001 0a000002"
+tcp = "9c40 1389 00000001 00000002 5010 0400 0000 0000"
+whole = ethernet + bytes.fromhex(ip + tcp)
+data = np.frombuffer(whole + whole[:20], np.uint8)
+octets = np.array([len(whole), 20], np.int32)
+frames = Frames(
+    data=data, offset=np.array([0, len(whole)]), captured=octets, length=octets,
+    time_ns=np.array([1, 2]), link=np.array([1, 1], np.uint16),
+    interface=np.zeros(2, np.uint16), first=1,
+)
+decoder = Decoder(CollectorSettings())
+row = decoder.decode(frames, ["unknown"], "probe").row(0, named=True)
+counted = {name: n for name, n in decoder.accounting.by_status.items() if n}
+kept = sorted(path.name for path in CACHE.rglob("*.nbc")) if CACHE else None
+print(json.dumps({"s": row["csig_s"], "lm": row["csig_lm"], "counted": counted, "kept": kept}))
+"""
+
+
+def probe(tree: Path, cache: Path) -> dict[str, Any]:
+    """What the rooms in `tree` make of a CSIG frame and a truncated copy of it."""
+    environment = os.environ | {"PYTHONPATH": str(tree), "HOPSIGHT_CACHE_DIR": str(cache)}
+    result = subprocess.run(
+        [sys.executable, "-c", PROBE],
+        env=environment, cwd=tree, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    answer: dict[str, Any] = json.loads(result.stdout)
+    return answer
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the rooms that hold kernels, to be edited."""
+    for room in ("collector", "pipeline", "replay"):
+        shutil.copytree(
+            ROOT / room, tmp_path / "tree" / room, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    return tmp_path / "tree"
+
+
+def test_an_edited_table_changes_the_result_of_a_warm_cache(tree: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cold = probe(tree, cache)
+    assert (cold["s"], cold["lm"]) == (0b00101, 0b1000001)
+    assert cold["counted"] == {"decoded": 1, "truncated": 1}
+    assert cold["kept"]
+    assert probe(tree, cache) == cold
+
+    csig = tree / "collector" / "wire" / "csig.py"
+    edit(csig, 'Field("s", 5,', 'Field("s", 6,')
+    edit(csig, "6 if uec else 7", "6")
+    # A name before `truncated` moves its code, which is a constant inside the walk's machine code.
+    edit(
+        tree / "collector" / "status.py", '    ("truncated",', '    ("new", ""),\n    ("truncated",'
+    )
+    warm = probe(tree, cache)
+    assert (warm["s"], warm["lm"]) == (0b001011, 0b000001)
+    assert warm["counted"] == {"decoded": 1, "truncated": 1}
+
+
+def test_without_a_place_to_write_compiled_code_stays_in_memory(tree: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.touch()
+    answer = probe(tree, blocked / "cache")
+    assert answer["kept"] is None
+    assert (answer["s"], answer["lm"]) == (0b00101, 0b1000001)
