@@ -1,0 +1,98 @@
+"""One connection to ClickHouse, embedded or on a server, whose errors are sentences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pipeline.store_address import StoreAddress
+from pipeline.store_error import StoreError, StoreLimit
+from pipeline.store_limits import StoreLimits
+
+EMBEDDED_CACHES = ("mark_cache_size", "primary_index_cache_size", "index_mark_cache_size")
+"""Caches that the embedded engine would let grow to 5 GB each."""
+
+LIMIT_SENTENCES = {
+    158: "reads too many rows",
+    159: "took longer than {0.query_s:g} s",
+    241: "needs more than {0.query_memory_bytes} bytes of memory",
+    396: "gives more than {0.query_rows} rows",
+}
+"""Engine error codes that mean a limit was reached, and what is said then."""
+
+
+class Connection:
+    """A connection that one thread at a time uses. Every method raises StoreError or StoreLimit."""
+
+    def __init__(
+        self,
+        address: StoreAddress,
+        limits: StoreLimits,
+        settings: Mapping[str, Any],
+        database: str | None = None,
+    ) -> None:
+        """Connect; the engine's library is loaded with the first connection."""
+        from clickhouse_connect import get_client
+
+        self.address = address
+        self.limits = limits
+        with self._told("opening it"):
+            if address.path is None:
+                self._client = get_client(
+                    dsn=address.dsn, database=database or "default", settings=dict(settings)
+                )
+                return
+            address.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._client = get_client(
+                interface="chdb",
+                path=str(address.path),
+                database=database,
+                settings=dict(settings),
+                chdb_options={name: str(limits.cache_bytes) for name in EMBEDDED_CACHES},
+            )
+
+    def use(self, database: str) -> None:
+        """Make `database` the one that names without a database mean."""
+        self._client.database = database
+
+    def command(self, statement: str, **parameters: int | str) -> None:
+        """Run a statement that gives no rows."""
+        with self._told("changing its schema"):
+            self._client.command(statement, parameters=parameters)
+
+    def rows(self, statement: str, **parameters: str) -> list[tuple[Any, ...]]:
+        """Rows of a small question about the schema."""
+        with self._told("reading its schema"):
+            answer = self._client.query(statement, parameters=parameters)
+            return [tuple(row) for row in answer.result_rows]
+
+    def insert(self, table: str, columns: Sequence[str], body: bytes, token: str) -> None:
+        """Insert an Arrow IPC stream once: a token that the table remembers changes nothing."""
+        settings = {"insert_deduplication_token": token}
+        with self._told(f"insert into {table}"):
+            self._client.raw_insert(table, columns, body, settings=settings, fmt="ArrowStream")
+
+    def arrow(self, name: str, text: str, parameters: Mapping[str, Any]) -> bytes:
+        """The answer to the query `text`, called `name`, as an Arrow IPC stream."""
+        with self._told(f"query {name}"):
+            return self._client.raw_query(text, parameters=dict(parameters), fmt="ArrowStream")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        """Turn the client library's errors into one sentence about `what`."""
+        from clickhouse_connect.driver.exceptions import Error
+
+        try:
+            yield
+        except Error as error:
+            code = getattr(error, "code", None)
+            if code in LIMIT_SENTENCES:
+                sentence = LIMIT_SENTENCES[code].format(self.limits)
+                raise StoreLimit(f"{what} {sentence}; ask for a shorter window") from error
+            reason = str(error).strip().partition("\n")[0]
+            raise StoreError(f"the store {self.address.name}: {what} failed: {reason}") from error
+        except OSError as error:
+            raise StoreError(f"the store {self.address.name}: {what} failed: {error}") from error

@@ -1,0 +1,194 @@
+"""The store's door: ClickHouse in this process or on a server, behind the same four verbs.
+
+`chdb:///directory` is the engine embedded in this process, `http(s)://…` a server; both are driven
+by one client library, one dialect and the same `.sql` files. A `Store` may be used from any thread:
+inserts take turns on one connection, queries on a few others (`StoreLimits.readers`), so that
+reading goes on while rows are written. No two threads use one connection at a time.
+"""
+
+import io
+import queue
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from typing import Any, Self
+
+import polars as pl
+
+from pipeline.connection import Connection
+from pipeline.migration import migrate
+from pipeline.owner import Ownership
+from pipeline.store_address import parse_address
+from pipeline.store_error import StoreBusy, StoreError
+from pipeline.store_limits import StoreLimits
+from pipeline.tables import TABLES
+
+ROWS_PER_INSERT = 100_000
+"""Rows sent at a time. Larger frames are cut, always at the same rows, so that a retry matches."""
+
+WRITER_SETTINGS: dict[str, Any] = {
+    "async_insert": 0,  # on by default in this engine: rows are acknowledged before they are kept
+    "insert_deduplicate": 1,
+    "input_format_null_as_default": 1,
+    "max_partitions_per_insert_block": 0,  # a capture with wild timestamps is slow, not refused
+    "log_queries": 0,
+}
+READER_SETTINGS: dict[str, Any] = {
+    "readonly": 2,
+    "result_overflow_mode": "throw",
+    "output_format_arrow_string_as_string": 1,
+    "output_format_arrow_low_cardinality_as_dictionary": 0,
+    "log_queries": 0,
+}
+
+_PARAMETER = re.compile(r"\{(\w+):[^{}]+\}")
+
+
+class Store:
+    """An open store; an embedded one belongs to this process until `close`.
+
+    Raises StoreOwned when another process has the embedded store open, StoreError when it cannot be
+    opened for another reason.
+    """
+
+    def __init__(self, dsn: str, limits: StoreLimits | None = None) -> None:
+        """Open the store at `dsn`; its tables are made by `migrate`."""
+        self.address = parse_address(dsn)
+        self.limits = limits or StoreLimits()
+        self.ownership = Ownership.claim(self.address.path) if self.address.path else None
+        self._writing = threading.Lock()
+        self._opening = threading.Lock()
+        self._readers: queue.LifoQueue[Connection | None] = queue.LifoQueue()
+        for _ in range(self.limits.readers):
+            self._readers.put(None)
+        try:
+            self._writer = Connection(self.address, self.limits, WRITER_SETTINGS)
+        except StoreError:
+            self._release()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def migrate(self) -> None:
+        """Make or complete the tables; may be repeated.
+
+        Raises StoreError when a newer hopsight made the store or when a column has another type.
+        """
+        with self._writing:
+            migrate(self._writer)
+
+    def insert(self, table: str, frame: pl.DataFrame, token: str) -> int:
+        """Insert a frame's rows once, however often this is repeated; gives the rows sent.
+
+        `token` names the rows: the same token with other rows drops those silently, so it must be
+        a pure function of where the rows come from (source, first, last). Columns that the frame
+        lacks become null, or zero where the table knows no null. Raises StoreError for a column
+        that the table lacks.
+        """
+        for part, part_token in slices(conform(table, frame), token):
+            body = to_arrow(part)
+            with self._writing:
+                self._writer.insert(table, part.columns, body, part_token)
+        return frame.height
+
+    def query(self, name: str, **parameters: Any) -> pl.DataFrame:
+        """The answer to `pipeline/sql/<name>.sql`, whose parameters the engine itself binds.
+
+        Raises StoreLimit past a limit of time, rows or memory, StoreBusy when no reader comes free.
+        """
+        text = question(name)
+        wanted = set(_PARAMETER.findall(text))
+        if wanted != parameters.keys():
+            raise StoreError(
+                f"query {name} takes {', '.join(sorted(wanted)) or 'no parameters'};"
+                f" given: {', '.join(sorted(parameters)) or 'none'}"
+            )
+        with self._reader() as connection:
+            return pl.read_ipc_stream(connection.arrow(name, text, parameters))
+
+    def close(self) -> None:
+        """Close every connection and give an embedded store up; may be called again."""
+        while not self._readers.empty():
+            if (connection := self._readers.get()) is not None:
+                connection.close()
+        self._writer.close()
+        self._release()
+
+    def _release(self) -> None:
+        if self.ownership is not None:
+            self.ownership.release()
+
+    @contextmanager
+    def _reader(self) -> Iterator[Connection]:
+        """A connection for one query, which waits for its turn."""
+        try:
+            connection = self._readers.get(timeout=self.limits.wait_s)
+        except queue.Empty:
+            raise StoreBusy(
+                f"the store is busy: no reader came free in {self.limits.wait_s:g} s"
+            ) from None
+        try:
+            connection = connection or self._open_reader()
+            yield connection
+        finally:
+            self._readers.put(connection)
+
+    def _open_reader(self) -> Connection:
+        bounds = {
+            "max_execution_time": self.limits.query_s,
+            "max_result_rows": self.limits.query_rows,
+            "max_memory_usage": self.limits.query_memory_bytes,
+        }
+        with self._opening:
+            return Connection(
+                self.address, self.limits, {**READER_SETTINGS, **bounds}, self.address.database
+            )
+
+
+@cache
+def question(name: str) -> str:
+    """Text of `pipeline/sql/<name>.sql`. Raises StoreError for a name that is no file there."""
+    place = resources.files("pipeline") / "sql" / f"{name}.sql"
+    if not name.isidentifier() or not place.is_file():
+        raise StoreError(f"there is no query {name!r}")
+    return place.read_text(encoding="utf-8")
+
+
+def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame in the column types of a table. Raises StoreError when it does not fit."""
+    if table not in TABLES:
+        raise StoreError(f"there is no table {table!r}; accepted: {', '.join(TABLES)}")
+    schema = TABLES[table].schema
+    if foreign := [name for name in frame.columns if name not in schema]:
+        raise StoreError(f"table {table} has no column {', '.join(foreign)}")
+    try:
+        return frame.cast({name: schema[name] for name in frame.columns})
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise StoreError(f"rows for {table} do not fit: {reason}") from error
+
+
+def slices(frame: pl.DataFrame, token: str) -> Iterator[tuple[pl.DataFrame, str]]:
+    """A frame cut into inserts, each with its own deduplication token."""
+    if not token:
+        raise StoreError("an insert needs a token: without one, equal rows are dropped as repeats")
+    if 0 < frame.height <= ROWS_PER_INSERT:
+        yield frame, token
+        return
+    for number, part in enumerate(frame.iter_slices(ROWS_PER_INSERT)):
+        if part.height:
+            yield part, f"{token}/{number}"
+
+
+def to_arrow(frame: pl.DataFrame) -> bytes:
+    """A frame as one Arrow IPC stream of a single batch, in types that every reader knows."""
+    body = io.BytesIO()
+    frame.rechunk().write_ipc_stream(body, compat_level=pl.CompatLevel.oldest())
+    return body.getvalue()

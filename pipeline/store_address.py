@@ -1,0 +1,58 @@
+"""Where a store is: a directory of this machine that one process opens, or a ClickHouse server."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from pipeline.store_error import StoreError
+
+DATABASE = "hopsight"
+ACCEPTED = "chdb:///absolute/directory, http://host:8123/database or https://host:8443/database"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAddress:
+    """A store's address, read; `path` is set when the store is embedded, `dsn` when it is a server.
+
+    `name` is what messages show: it never holds a password.
+    """
+
+    name: str
+    database: str
+    path: Path | None = None
+    dsn: str = ""
+
+
+def parse_address(dsn: str) -> StoreAddress:
+    """Read a store address: `chdb:///directory`, a directory, or `http(s)://…`.
+
+    Raises StoreError with the accepted forms.
+    """
+    text = dsn.strip()
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        raise StoreError(f"store address cannot be read; accepted: {ACCEPTED}") from None
+    if text and not parts.scheme and "://" not in text:
+        return _embedded(text)
+    if parts.scheme == "chdb":
+        if parts.netloc or not parts.path.startswith("/") or parts.path == "/":
+            raise StoreError(f"store {dsn!r} names no absolute directory; accepted: {ACCEPTED}")
+        return _embedded(unquote(parts.path))
+    if parts.scheme in {"http", "https"} and parts.hostname:
+        database = unquote(parts.path.strip("/")) or DATABASE
+        return StoreAddress(_without_login(parts), database, dsn=text)
+    raise StoreError(f"store {_without_login(parts)!r} is no store address; accepted: {ACCEPTED}")
+
+
+def _embedded(directory: str) -> StoreAddress:
+    """The address of an embedded store, whichever way its directory is spelt."""
+    path = Path(directory).expanduser().resolve()
+    if "?" in str(path):
+        raise StoreError(f"store {directory!r} has a '?', which the embedded engine cannot read")
+    return StoreAddress(f"chdb://{path}", DATABASE, path=path)
+
+
+def _without_login(parts: SplitResult) -> str:
+    """A server's address without user, password and options."""
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

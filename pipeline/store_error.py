@@ -1,0 +1,13 @@
+"""What can go wrong with the store, each as one sentence for the user."""
+
+
+class StoreError(Exception):
+    """The store cannot do what was asked; the text is one sentence that says why and what to do."""
+
+
+class StoreBusy(StoreError):  # noqa: N818 - a state of the store that passes, not a fault
+    """Every reader is at work and none came free in time; try again."""
+
+
+class StoreLimit(StoreError):  # noqa: N818 - a limit that was reached, not a fault
+    """A query passed a limit of time, rows or memory; ask for less."""

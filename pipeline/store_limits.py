@@ -1,0 +1,41 @@
+"""How long the store keeps rows, and what one query may cost."""
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from pipeline.tables import TABLES
+
+
+class StoreLimits(BaseModel):
+    """Bounds of a store; the defaults suit one machine."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    retention_days: dict[str, int] = Field(
+        default_factory=dict,
+        description="Days that rows are kept once stored, by table; 0 keeps them forever.",
+    )
+    readers: int = Field(2, ge=1, le=64, description="Queries that run at once; the rest wait.")
+    wait_s: float = Field(5.0, gt=0, description="How long a query waits for its turn, seconds.")
+    query_s: float = Field(10.0, gt=0, description="Longest run of one query, seconds.")
+    query_rows: int = Field(1_000_000, ge=1, description="Most rows that one query gives.")
+    query_memory_bytes: int = Field(
+        2 << 30, ge=1 << 20, description="Most memory of a query, bytes."
+    )
+    cache_bytes: int = Field(
+        256 << 20, ge=1 << 20, description="Size of each index cache of the embedded engine, bytes."
+    )
+
+    @field_validator("retention_days")
+    @classmethod
+    def known_tables(cls, days: dict[str, int]) -> dict[str, int]:
+        """Refuse names that are no table, and negative days."""
+        for table, kept in days.items():
+            if table not in TABLES:
+                raise ValueError(f"there is no table {table!r}; accepted: {', '.join(TABLES)}")
+            if kept < 0:
+                raise ValueError(f"{table}: {kept} is no number of days; accepted: 0 or more")
+        return days
+
+    def retention(self, table: str) -> int:
+        """Days that a table's rows are kept."""
+        return self.retention_days.get(table, TABLES[table].retention_days)

@@ -1,0 +1,20 @@
+"""The tables of the store: DDL, Polars schemas and the reference page derive from them."""
+
+from pipeline.tables.column import Alias, Column, Table
+from pipeline.tables.flow_intervals import FLOW_INTERVALS
+from pipeline.tables.flows import FLOWS
+from pipeline.tables.hop_intervals import HOP_INTERVALS
+from pipeline.tables.hops import HOPS
+from pipeline.tables.observations import OBSERVATIONS
+from pipeline.tables.verdicts import VERDICTS
+
+TABLES = {
+    table.name: table
+    for table in (FLOWS, HOPS, HOP_INTERVALS, FLOW_INTERVALS, VERDICTS, OBSERVATIONS)
+}
+"""Every table of the store by name."""
+
+SCHEMA_VERSION = 1
+"""Grows when a change to a table cannot be made by adding columns alone."""
+
+__all__ = ["SCHEMA_VERSION", "TABLES", "Alias", "Column", "Table"]

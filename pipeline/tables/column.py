@@ -1,0 +1,91 @@
+"""What a table of the store is made of: columns, derived columns, and how rows are kept."""
+
+from dataclasses import dataclass
+
+import polars as pl
+from polars.datatypes import DataTypeClass
+
+from pipeline.tables.types import Type
+
+DAY_NS = 86_400_000_000_000
+SLICE_NS = 60_000_000_000
+"""Slices of time that the sort key of tables ordered by flow starts with. Inside a slice one
+flow's rows stand together, and a question over all flows reads the slices of its window only."""
+STORED_AT = "stored_at"
+"""Column that every table has besides its own: when the row was stored, by the store's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: the only place where its name, types, unit and meaning are written.
+
+    `merge` names the aggregate function that joins this column of rows with equal sort keys in an
+    AggregatingMergeTree (`sum`, `max`, `min`, `any`, `anyLast`); key columns have none.
+    """
+
+    name: str
+    kind: Type
+    unit: str
+    doc: str
+    merge: str = ""
+
+    @property
+    def dtype(self) -> pl.DataType | DataTypeClass:
+        """Polars type."""
+        return self.kind.dtype
+
+    @property
+    def type(self) -> str:
+        """ClickHouse type, without the function that merges it."""
+        return self.kind.type
+
+    @property
+    def codec(self) -> str:
+        """ClickHouse codec."""
+        return self.kind.codec
+
+    @property
+    def nullable(self) -> bool:
+        """Whether a missing value is kept as null; otherwise it becomes the type's zero."""
+        return "Nullable(" in self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A column that is computed when it is read and takes no room: for people and foreign tools."""
+
+    name: str
+    type: str
+    expression: str
+    doc: str
+
+
+SLICE = Alias(
+    "slice", "Int64", f"intDiv(time_ns, {SLICE_NS})", "Minute since 1970 that the row stands in."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table: its question in a sentence, its engine, sort key and columns.
+
+    `doc` says what one row is. `order` holds columns and expressions; `time` is the column (ns since
+    1970) by whose day the table is partitioned, or empty for none. `retention_days` counts from the
+    time of storing, not of capture, so that an old capture is not dropped on arrival; 0 keeps rows
+    forever.
+    """
+
+    name: str
+    doc: str
+    engine: str
+    order: tuple[str, ...]
+    time: str
+    retention_days: int
+    columns: tuple[Column, ...]
+    aliases: tuple[Alias, ...] = ()
+    indexes: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> pl.Schema:
+        """Names and Polars types of the columns that a frame may bring."""
+        return pl.Schema({column.name: column.dtype for column in self.columns})

@@ -1,0 +1,80 @@
+"""The tables as ClickHouse statements: create, and bring what exists up to the tables."""
+
+import re
+from collections.abc import Iterator
+
+from pipeline.tables.column import DAY_NS, STORED_AT, Column, Table
+
+DEDUPLICATION_WINDOW = 10_000
+"""Inserts whose tokens a table remembers. With the engine's default, 0, a retry doubles rows."""
+
+
+def table_settings(table: Table) -> dict[str, int]:
+    """Engine settings of a table; only where parts hold one day they expire as a whole."""
+    return {
+        "non_replicated_deduplication_window": DEDUPLICATION_WINDOW,
+        "ttl_only_drop_parts": int(bool(table.time)),
+    }
+
+
+def column_type(column: Column) -> str:
+    """ClickHouse type of a column, with the function that merges it where rows merge."""
+    return (
+        f"SimpleAggregateFunction({column.merge}, {column.type})" if column.merge else column.type
+    )
+
+
+def stored_at(table: Table) -> str:
+    """Definition of the column that retention counts from; merged rows keep the latest."""
+    merges = table.engine.startswith("AggregatingMergeTree")
+    kind = "SimpleAggregateFunction(max, DateTime)" if merges else "DateTime"
+    return f"{STORED_AT} {kind} DEFAULT now() CODEC(Delta, ZSTD(1))"
+
+
+def column_definitions(table: Table) -> dict[str, str]:
+    """Definition of every column by name, in order, as CREATE and ADD COLUMN write it."""
+    own = {c.name: f"`{c.name}` {column_type(c)} CODEC({c.codec})" for c in table.columns}
+    derived = {a.name: f"`{a.name}` {a.type} ALIAS {a.expression}" for a in table.aliases}
+    return {**own, STORED_AT: stored_at(table), **derived}
+
+
+def ttl(retention_days: int) -> str:
+    """Retention as a TTL expression; empty when rows are kept forever."""
+    return f"{STORED_AT} + toIntervalDay({retention_days})" if retention_days else ""
+
+
+def create_table(table: Table, retention_days: int) -> str:
+    """The CREATE TABLE IF NOT EXISTS statement of a table."""
+    lines = [*column_definitions(table).values(), *table.indexes]
+    settings = ", ".join(f"{name} = {value}" for name, value in table_settings(table).items())
+    clauses = [
+        f"ENGINE = {table.engine}",
+        f"PARTITION BY intDiv({table.time}, {DAY_NS})" if table.time else "",
+        f"ORDER BY ({', '.join(table.order)})",
+        f"TTL {ttl(retention_days)}" if retention_days else "",
+        f"SETTINGS {settings}",
+    ]
+    body = ",\n  ".join(lines)
+    tail = "\n".join(clause for clause in clauses if clause)
+    return f"CREATE TABLE IF NOT EXISTS {table.name} (\n  {body}\n)\n{tail}"
+
+
+def alterations(
+    table: Table, retention_days: int, columns: frozenset[str], create_query: str
+) -> Iterator[str]:
+    """Statements that bring an existing table up to this one; none when it already is.
+
+    `columns` are the names that the store has; `create_query` is how the engine writes it.
+    """
+    alter = f"ALTER TABLE {table.name}"
+    for name, definition in column_definitions(table).items():
+        if name not in columns:
+            yield f"{alter} ADD COLUMN {definition}"
+    for name, value in table_settings(table).items():
+        if not re.search(rf"\b{name} = {value}\b", create_query):
+            yield f"{alter} MODIFY SETTING {name} = {value}"
+    wanted = ttl(retention_days)
+    if wanted and wanted not in create_query:
+        yield f"{alter} MODIFY TTL {wanted}"
+    elif not wanted and f"TTL {STORED_AT}" in create_query:
+        yield f"{alter} REMOVE TTL"

@@ -1,0 +1,42 @@
+"""What each flow did in each interval, and the state that its congestion control was in."""
+
+from pipeline.tables.column import SLICE, Column, Table
+from pipeline.tables.types import I64, MAYBE_F64, MAYBE_I64, MAYBE_U8, MAYBE_U64, TIME, U64, WORD
+
+FLOW_INTERVALS = Table(
+    name="flow_intervals",
+    doc="One flow in one interval at one observation point: counts, and state at its end.",
+    engine="AggregatingMergeTree",
+    order=(SLICE.expression, "flow", "time_ns", "interval_ns", "point"),
+    time="time_ns",
+    retention_days=15,
+    columns=(
+        Column("time_ns", TIME, "ns", "Start of the interval, since 1970."),
+        Column("interval_ns", I64, "ns", "Length of the interval."),
+        Column("flow", U64, "", "The flow."),
+        Column("point", WORD, "", "Observation point, or unknown."),
+        Column("frames", U64, "", "Frames.", "sum"),
+        Column("bytes", U64, "bytes", "Bytes on the wire.", "sum"),
+        Column("data_bytes", U64, "bytes", "Payload bytes.", "sum"),
+        Column("data_frames", U64, "", "Frames with payload.", "sum"),
+        Column("acks", U64, "", "Acknowledgments of this flow's data.", "sum"),
+        Column("acked_bytes", U64, "bytes", "Bytes newly acknowledged.", "sum"),
+        Column("marked_bytes", U64, "bytes", "Bytes newly acknowledged with ECE set.", "sum"),
+        Column("ce_frames", U64, "", "Data frames that carry CE.", "sum"),
+        Column("decisions", U64, "", "Decisions of congestion control.", "sum"),
+        Column("U", MAYBE_F64, "", "HPCC++ U after the last ACK.", "anyLast"),
+        Column("W", MAYBE_F64, "bytes", "HPCC++ window W.", "anyLast"),
+        Column("Wc", MAYBE_F64, "bytes", "HPCC++ reference window.", "anyLast"),
+        Column("R", MAYBE_F64, "bit/s", "HPCC++ pacing rate.", "anyLast"),
+        Column("alpha", MAYBE_F64, "", "DCTCP alpha.", "anyLast"),
+        Column("inflight_bytes", MAYBE_I64, "bytes", "Bytes in flight at the end.", "anyLast"),
+        Column("aecn_samples", U64, "", "AECN options seen.", "sum"),
+        Column("aecn_u_sum_n", MAYBE_I64, "1e-9", "Sum of AECN inflight ratios.", "sum"),
+        Column("aecn_u_max_n", MAYBE_I64, "1e-9", "Largest inflight ratio.", "max"),
+        Column(
+            "aecn_queue_delay_sum", MAYBE_U64, "option units", "Sum of AECN queue delays.", "sum"
+        ),
+        Column("aecn_congested_hops_max", MAYBE_U8, "", "Most congested hops reported.", "max"),
+    ),
+    aliases=(SLICE,),
+)

@@ -1,0 +1,55 @@
+"""Where each flow was bottlenecked in each interval, with the evidence."""
+
+from pipeline.tables.column import SLICE, Column, Table
+from pipeline.tables.flow_key import ADDRESSES, FLOW_KEY
+from pipeline.tables.types import (
+    I64,
+    MAYBE_F64,
+    MAYBE_I64,
+    MAYBE_U32,
+    TEXT,
+    TIME,
+    U32,
+    U64,
+    WORD,
+    WORDS,
+)
+
+VERDICTS = Table(
+    name="verdicts",
+    doc="The verdict on one flow in one interval; of several revisions the newest holds.",
+    engine="ReplacingMergeTree(revision)",
+    order=(SLICE.expression, "flow", "time_ns", "interval_ns"),
+    time="time_ns",
+    retention_days=90,
+    columns=(
+        Column("time_ns", TIME, "ns", "Start of the interval, since 1970."),
+        Column("interval_ns", I64, "ns", "Length of the interval."),
+        Column("flow", U64, "", "The flow."),
+        *FLOW_KEY,
+        Column("kind", WORD, "", "Kind of bottleneck, or why none."),
+        Column("node", MAYBE_U32, "", "Device of the hop; null: no hop named."),
+        Column("port", MAYBE_U32, "", "Egress port of the hop."),
+        Column("device", WORD, "", "Device by its topology name."),
+        Column("interface", WORD, "", "Interface by its topology name."),
+        Column("stage", WORD, "", "Stage of the device: tor, spine, …"),
+        Column("orientation", WORD, "", "The port faces up, down or a host."),
+        Column("capacity_bps", MAYBE_I64, "bit/s", "Capacity of the port."),
+        Column("u_mean", MAYBE_F64, "", "Mean hop load u' at the hop."),
+        Column("u_max", MAYBE_F64, "", "Largest hop load u' at the hop."),
+        Column("queue_mean_bytes", MAYBE_F64, "bytes", "Mean queue at the hop."),
+        Column("samples", U64, "", "Samples behind the verdict."),
+        Column("confidence", MAYBE_F64, "", "Probability that the hop is right."),
+        Column(
+            "completeness", MAYBE_F64, "", "Share of the interval's data that telemetry covers."
+        ),
+        Column("plausibility", WORDS, "", "What cannot be true of the telemetry, by name."),
+        Column("reroute_helps", WORD, "", "yes, no or unknown."),
+        Column("contributors", U32, "", "Flows that share the hop in the interval."),
+        Column("candidates", TEXT, "JSON", "Other hops, ranked, with their loads."),
+        Column("evidence", TEXT, "JSON", "Per signal: value, unit, samples, share."),
+        Column("topology", WORD, "", "Version of the topology in force."),
+        Column("revision", U64, "", "Grows when late input changes a verdict."),
+    ),
+    aliases=(SLICE, *ADDRESSES),
+)
