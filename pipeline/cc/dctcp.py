@@ -22,7 +22,7 @@ from pipeline.cc.parameter import Parameter, Record, Value
 
 
 class Branch(IntEnum):
-    """What one ACK did: counted, closed a window, reduced cwnd, or both."""
+    """What one ACK did: counted, ended or opened a window, reduced cwnd, or nothing at all."""
 
     COUNT = 1
     COUNT_REDUCE = 2
@@ -30,6 +30,7 @@ class Branch(IntEnum):
     WINDOW_END_REDUCE = 4
     WINDOW_OPEN = 5
     WINDOW_OPEN_REDUCE = 6
+    NOTHING = 7
 
 
 UNIT = 1024
@@ -52,6 +53,9 @@ TABLE = (
     Parameter("arithmetic", "1024", "", 0, 1, "Real numbers, or whole 1/1024.", "4", ("real", "1024")),
     Parameter("reduces", "first_ece", "", 0, 1, "cwnd falls at the window's end, or at the first ECE outside CWR.", "3.3 step 9",
               ("window_end", "first_ece")),
+    Parameter("empty_ack", "closes", "", 0, 1, "Whether an ACK that delivers nothing may end a window.", "open", ("ignored", "closes")),
+    Parameter("predicted_ns", 20_000, "ns", 0, 10**9, "Data without ECE that repeats an ACK and follows the last"
+              " data sooner takes the sender's fast path, which does not read the ACK.", "open"),
     Parameter("duplicate_counts", "no", "", 0, 1, "Whether a duplicate ACK counts one MSS.", "open", ("no", "yes")),
 )  # fmt: skip
 
@@ -59,10 +63,12 @@ DIALECTS: dict[str, dict[str, Value]] = {
     "linux": {},
     "linux_before": {"closing_ack": "next"},
     "ns3": {
-        "first_window": "first_ack", "counts": "whole_segments", "arithmetic": "real", "duplicate_counts": "yes",
+        "first_window": "first_ack", "counts": "whole_segments", "arithmetic": "real",
+        "empty_ack": "ignored", "duplicate_counts": "yes",
     },
     "rfc8257": {
-        "window_ends": "past", "counts": "bytes", "arithmetic": "real", "reduces": "window_end",
+        "window_ends": "past", "counts": "bytes", "arithmetic": "real",
+        "empty_ack": "ignored", "reduces": "window_end",
     },
 }  # fmt: skip
 """How each dialect differs from the defaults above."""
@@ -72,9 +78,25 @@ STATE = np.dtype(
         np.record,
         np.dtype(
             [
-                *[(name, "f8") for name in ("alpha", "M", "cwnd", "ssthresh", "prior_cwnd", "prr_delivered")],
-                *[(name, "i8") for name in ("BytesAcked", "BytesMarked", "WindowEnd", "snd_una", "recover")],
-                *[(name, "i8") for name in ("closed_acked", "closed_marked", "acked", "marked", "carry", "windows")],
+                *[
+                    (name, "f8")
+                    for name in ("alpha", "M", "cwnd", "ssthresh", "prior_cwnd", "prr_delivered")
+                ],
+                *[
+                    (name, "i8")
+                    for name in ("BytesAcked", "BytesMarked", "WindowEnd", "snd_una", "recover")
+                ],
+                *[
+                    (name, "i8")
+                    for name in (
+                        "closed_acked",
+                        "closed_marked",
+                        "acked",
+                        "marked",
+                        "carry",
+                        "windows",
+                    )
+                ],
                 *[(name, "i4") for name in ("alpha_unit", "mss")],
                 *[(name, "i1") for name in ("opened", "in_cwr", "branch")],
             ],
@@ -112,7 +134,7 @@ def reset(s: Record, p: Record) -> None:
     s.prior_cwnd = 0.0
     s.prr_delivered = 0.0
     s.recover = 0
-    establish(s, p, 0, p.mss)
+    establish(s, p, s.recover, p.mss)
 
 
 @kernel
@@ -215,7 +237,9 @@ def grow(s: Record, delivered: int) -> None:
 
 
 @kernel
-def adjust_cwnd(s: Record, p: Record, snd_nxt: int, delivered: int, ece: bool, closed: bool) -> bool:
+def adjust_cwnd(
+    s: Record, p: Record, snd_nxt: int, delivered: int, ece: bool, closed: bool
+) -> bool:
     """Step 9 and conventional growth; true when this ACK reduced."""
     if s.in_cwr and s.snd_una >= s.recover:
         s.in_cwr = 0
@@ -239,7 +263,9 @@ def adjust_cwnd(s: Record, p: Record, snd_nxt: int, delivered: int, ece: bool, c
 
 
 @kernel
-def new_ack(s: Record, p: Record, ack: int, snd_nxt: int, ece: bool, sacked: int, duplicate: bool) -> int:
+def new_ack(
+    s: Record, p: Record, ack: int, snd_nxt: int, ece: bool, sacked: int, duplicate: bool
+) -> int:
     """One ACK of a sender: steps 1-9 in the dialect of `p`; returns the `Branch`.
 
     `snd_nxt` is SND.NXT before the data that this ACK releases, `sacked` the bytes that it is the first to
@@ -250,8 +276,13 @@ def new_ack(s: Record, p: Record, ack: int, snd_nxt: int, ece: bool, sacked: int
     if duplicate and p.duplicate_counts == 1:
         delivered = s.mss
     s.snd_una = max(s.snd_una, ack)
+    if delivered == 0 and p.empty_ack == 0:
+        s.branch = Branch.NOTHING.value
+        return Branch.NOTHING.value
     opens = s.opened == 0
-    closes = not opens and (s.snd_una > s.WindowEnd or (p.window_ends == 1 and s.snd_una == s.WindowEnd))  # step 4
+    closes = not opens and (
+        s.snd_una > s.WindowEnd or (p.window_ends == 1 and s.snd_una == s.WindowEnd)
+    )  # step 4
     if closes and p.closing_ack == 1:
         update_alpha(s, p)
         open_window(s, snd_nxt)
@@ -262,7 +293,13 @@ def new_ack(s: Record, p: Record, ack: int, snd_nxt: int, ece: bool, sacked: int
     if opens:
         s.opened = 1
         s.WindowEnd = snd_nxt
-    branch = Branch.WINDOW_OPEN.value if opens else Branch.WINDOW_END.value if closes else Branch.COUNT.value
+    branch = (
+        Branch.WINDOW_OPEN.value
+        if opens
+        else Branch.WINDOW_END.value
+        if closes
+        else Branch.COUNT.value
+    )
     if adjust_cwnd(s, p, snd_nxt, delivered, ece, closes):
         branch += 1
     s.branch = branch

@@ -59,15 +59,62 @@ class Flag(IntEnum):
 TABLE = (
     Parameter("eta", 0.95, "", 0.01, 1.0, "Target utilisation of the busiest link.", "4.2"),
     Parameter("maxStage", 5, "", 0, 1000, "Additive steps before a multiplicative one.", "4.2"),
-    Parameter("T_ns", 12_000, "ns", 0, 10**12, "Base round trip T; 0 is unknown: nothing is computed.", "4.2"),
-    Parameter("B_nic_bps", 0, "bit/s", 0, 10**15, "Rate of the sender's NIC; 0 is unknown: so are W, Wc, R.", "4.2"),
-    Parameter("N", 100, "flows", 1, 10**9, "Flows expected on a link: W_ai = W_init*(1-eta)/N.", "4.3"),
+    Parameter(
+        "T_ns", 0, "ns", 0, 10**12, "Base round trip T; 0 is unknown: then U stays as it is.", "4.2"
+    ),
+    Parameter(
+        "B_nic_bps",
+        0,
+        "bit/s",
+        0,
+        10**15,
+        "Rate of the sender's NIC; 0 is unknown: so are W, Wc, R.",
+        "4.2",
+    ),
+    Parameter(
+        "N", 100, "flows", 1, 10**9, "Flows expected on a link: W_ai = W_init*(1-eta)/N.", "4.3"
+    ),
     Parameter("W_ai", 0.0, "bytes", 0.0, 1e12, "Additive step; 0 derives it from N.", "4.3"),
-    Parameter("form", "window", "", 0, 1, "What is carried from ACK to ACK: W, or the rate R.", "4.2", ("window", "rate")),
-    Parameter("R_ai_bps", 0, "bit/s", 0, 10**15, "Additive step of the rate form; 0 derives it from W_ai.", "open"),
-    Parameter("clamp", "on", "", 0, 1, "Keep the result in [R_min, B_nic] at every ACK.", "open", ("off", "on")),
+    Parameter(
+        "form",
+        "window",
+        "",
+        0,
+        1,
+        "What is carried from ACK to ACK: W, or the rate R.",
+        "4.2",
+        ("window", "rate"),
+    ),
+    Parameter(
+        "R_ai_bps",
+        0,
+        "bit/s",
+        0,
+        10**15,
+        "Additive step of the rate form; 0 derives it from W_ai.",
+        "open",
+    ),
+    Parameter(
+        "clamp",
+        "on",
+        "",
+        0,
+        1,
+        "Keep the result in [R_min, B_nic] at every ACK.",
+        "open",
+        ("off", "on"),
+    ),
     Parameter("R_min_bps", 0, "bit/s", 0, 10**15, "Lower clamp, as a rate.", "open"),
-    Parameter("qlen_by", "T", "", 0, 1, "qlen is normalised by T, or by the window's duration.", "open", ("T", "window")),
+    Parameter(
+        "qlen_by",
+        "T",
+        "",
+        0,
+        1,
+        "qlen is normalised by T, or by the window's duration.",
+        "open",
+        ("T", "window"),
+    ),
     Parameter("window_bytes", 0, "bytes", 0, 10**12, "W_init; 0 is B_nic*T.", "4.2"),
     Parameter("U_init", 1.0, "", 0.0, 1000.0, "U before the first measurement.", "open"),
 )
@@ -78,7 +125,10 @@ STATE = np.dtype(
         np.dtype(
             [
                 *[(name, "f8") for name in ("U", "W", "Wc", "R", "Rc", "u_max", "tau_ns")],
-                *[(name, "f8") for name in ("T_ns", "B_nic_bps", "W_init", "W_ai", "R_ai", "Tq_ns")],
+                *[
+                    (name, "f8")
+                    for name in ("T_ns", "B_nic_bps", "W_init", "W_ai", "R_ai", "Tq_ns")
+                ],
                 ("lastUpdateSeq", "i8"),
                 ("L_ts", "i8", (MAX_HOPS,)),
                 ("L_tx", "i8", (MAX_HOPS,)),
@@ -181,13 +231,21 @@ def hop_loads(
     s.u_max = 0.0
     s.u_hop = -1
     s.tau_ns = 0.0
+    if s.T_ns <= 0:
+        s.flags |= Flag.ZERO_T.value
+        return False
     measured = False
     for i in range(nhop):
         u_out[i] = np.nan
         tau = delta(ts_ns[i], s.L_ts[i], ts_modulus)
         sent = delta(tx_bytes[i], s.L_tx[i], tx_modulus)
         qlen = min(qlen_bytes[i], s.L_qlen[i])
-        if min(ts_ns[i], s.L_ts[i]) == -1 or min(tx_bytes[i], s.L_tx[i]) == -1 or qlen < 0 or b_bps[i] < 0:
+        if (
+            min(ts_ns[i], s.L_ts[i]) == -1
+            or min(tx_bytes[i], s.L_tx[i]) == -1
+            or qlen < 0
+            or b_bps[i] < 0
+        ):
             s.flags |= Flag.MISSING_VALUE.value
         elif b_bps[i] == 0:
             s.flags |= Flag.ZERO_B.value
@@ -267,6 +325,15 @@ def compute_wind(s: Record, p: Record, U: float, update_wc: bool) -> int:  # noq
 
 
 @kernel
+def no_telemetry(s: Record) -> None:
+    """An ACK without telemetry: U, L and lastUpdateSeq stay as they are."""
+    s.flags = 0
+    s.u_max = np.nan
+    s.u_hop = -1
+    s.branch = Branch.NO_TELEMETRY.value
+
+
+@kernel
 def new_ack(
     s: Record,
     p: Record,
@@ -287,15 +354,26 @@ def new_ack(
     releases, `nhop` 0 when the ACK carries no telemetry: then nothing changes. The first ACK only
     stores L and sets lastUpdateSeq, and so does the first after a path change (`path_changed`).
     """
-    s.flags = 0
-    s.u_max = np.nan
-    s.u_hop = -1
-    branch = Branch.NO_TELEMETRY.value
+    no_telemetry(s)
+    branch = int(s.branch)
     if nhop > MAX_HOPS:
         s.flags |= Flag.TOO_MANY_HOPS.value
         nhop = MAX_HOPS
     if nhop > 0:
-        branch = decide(s, p, ack_seq, snd_nxt, nhop, ts_ns, tx_bytes, qlen_bytes, b_bps, ts_modulus, tx_modulus, u_out)
+        branch = decide(
+            s,
+            p,
+            ack_seq,
+            snd_nxt,
+            nhop,
+            ts_ns,
+            tx_bytes,
+            qlen_bytes,
+            b_bps,
+            ts_modulus,
+            tx_modulus,
+            u_out,
+        )
         store(s, nhop, ts_ns, tx_bytes, qlen_bytes)
     s.branch = branch
     return branch
@@ -325,9 +403,6 @@ def decide(
         return Branch.FIRST_ACK.value
     if nhop != s.nhop:
         return Branch.PATH_CHANGE.value
-    if s.T_ns <= 0:
-        s.flags |= Flag.ZERO_T.value
-        return Branch.BAD_TELEMETRY.value
     if not hop_loads(s, nhop, ts_ns, tx_bytes, qlen_bytes, b_bps, ts_modulus, tx_modulus, u_out):
         return Branch.BAD_TELEMETRY.value
     if np.isnan(s.W_init):

@@ -43,7 +43,9 @@ class Parameter:
             number = kind(value)
         except (ValueError, OverflowError):
             number = kind(-1) if self.low >= 0 else kind(self.low - 1)
-        whole = kind is float or number == float(value if isinstance(value, int | float) else number)
+        whole = kind is float or number == float(
+            value if isinstance(value, int | float) else number
+        )
         if not (isfinite(number) and whole and self.low <= number <= self.high):
             raise ValueError(f"{self.name} takes {self.accepted()}, not {value!r}")
         return number
@@ -58,7 +60,9 @@ class Parameter:
 
 def record_dtype(table: Iterable[Parameter]) -> np.dtype[Any]:
     """The record that a kernel reads: one i8 or f8 a parameter."""
-    fields = [(row.name, "i8" if row.choices or isinstance(row.default, int) else "f8") for row in table]
+    fields = [
+        (row.name, "i8" if row.choices or isinstance(row.default, int) else "f8") for row in table
+    ]
     return np.dtype((np.record, np.dtype(fields)))
 
 

@@ -1,0 +1,169 @@
+"""What the tracker remembers of each conversation at each point, and what it gives: records and columns."""
+
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.cc import hpcc
+
+Ints = NDArray[np.int64]
+
+
+class Mark(IntEnum):
+    """Bits of what is known of one sender at one point."""
+
+    NUMBERED = 1
+    SYN_SEEN = 2
+    ECN_ASKED = 4
+    ECN_AGREED = 8
+    ECT_SEEN = 16
+    CE_SEEN = 32
+    GAP = 64
+    REFLECTED = 128
+    STACKED = 256
+    HPCC = 512
+    DCTCP = 1024
+    LOADS = 2048
+    PENDING = 4096
+    NS3_STACK = 8192
+    TIMESTAMPS = 16384
+    SHAKEN = 32768
+    ANSWERED = 65536
+    SENT = 131072
+
+
+class Quality(IntEnum):
+    """How far a decision's state can be trusted."""
+
+    EXACT = 0
+    ESTIMATED = 1
+    UNKNOWN = 2
+
+
+class Why(IntEnum):
+    """Why the quality is not exact."""
+
+    NOTHING = 0
+    MID_FLOW = 1
+    GAP = 2
+    AFTER_QUEUE = 3
+    RECEIVER_TIME = 4
+    FAR_FROM_SENDER = 5
+    NIC_UNKNOWN = 6
+    T_UNKNOWN = 7
+    T_FROM_HANDSHAKE = 8
+
+
+class Algorithm(IntEnum):
+    """Whose recurrence made a decision."""
+
+    HPCC = 1
+    DCTCP = 2
+
+
+class Basis(IntEnum):
+    """How the DCTCP dialect was found."""
+
+    SET = 0
+    HANDSHAKE = 1
+    ASSUMED = 2
+
+
+POOLS = ("hpcc", "dctcp", "loads", "pending")
+"""Kinds of records that a sender gets a place for when it first needs one."""
+
+SLOT = np.dtype(
+    (
+        np.record,
+        np.dtype(
+            [
+                *[
+                    (name, "i8", (2,))
+                    for name in ("snd_nxt", "snd_una", "iss", "data_ns", "nic_bps", "lag_ns")
+                ],
+                *[(name, "i8") for name in ("syn_ns", "synack_ns", "rtt_ns", "base_rtt_ns")],
+                *[(name, "i4", (2,)) for name in ("marks", "mss", "largest", *POOLS)],
+            ],
+            align=True,
+        ),
+    )
+)
+"""One conversation at one point; pairs are indexed by direction. The `POOLS` fields are places of records
+plus one (0: none yet); a place belongs to its slot for good, whoever holds the slot."""
+
+DECISION = np.dtype(
+    (np.record, np.dtype([
+        *[(name, "i8") for name in ("row", "ack", "snd_nxt", "inflight_bytes", "acked_bytes", "marked_bytes")],
+        *[(name, "f8") for name in ("U", "W", "Wc", "R", "u_max", "alpha", "M", "cwnd", "ssthresh")],
+        *[(name, "i8") for name in ("lastUpdateSeq", "WindowEnd", "BytesAcked", "BytesMarked")],
+        *[(name, "i4") for name in ("incStage", "hop_count", "flags")],
+        *[(name, "i1") for name in ("u_hop", "algorithm", "branch", "direction", "quality", "why", "dialect", "basis")],
+    ], align=True))
+)  # fmt: skip
+
+
+ROW = np.dtype(
+    (
+        np.record,
+        np.dtype(
+            [
+                ("conversation", "u8"),
+                *[(name, "i8") for name in ("time_ns", "seq", "ack", "payload", "telemetry")],
+                *[(name, "i8") for name in ("src_nic_bps", "dst_nic_bps", "base_rtt_ns")],
+                *[(name, "i8") for name in ("direction", "flags")],
+                *[(name, "i4") for name in ("point", "mss")],
+                *[(name, "i1") for name in ("tcp", "timestamps", "ecn")],
+            ],
+            align=True,
+        ),
+    )
+)
+"""One row of a batch, what is null as 0; `telemetry` is its row among the stacks, or -1."""
+
+KINDS = ("ts_ns", "tx_bytes", "qlen_bytes", "b_bps", "node", "port")
+"""Hop values of a stack: first index of (kind, hop); -1 where a record does not carry one."""
+
+LOAD = np.dtype(
+    (np.record, np.dtype([("nhop", "i8"), ("flags", "i4"), ("reflected", "i1")], align=True))
+)
+"""What is known of one row with telemetry beside its stack; the flags are given back."""
+
+
+class Memory(NamedTuple):
+    """All state. `used` counts the places taken of each kind of `POOLS`; `pending` holds (place, kind, hop)
+    like a stack and in a last kind the ACK that it waits for and its number of hops."""
+
+    keys: NDArray[np.uint64]
+    last_ns: Ints
+    used: Ints
+    slots: NDArray[Any]
+    hpcc: NDArray[Any]
+    dctcp: NDArray[Any]
+    loads: NDArray[Any]
+    pending: Ints
+
+
+class Rules(NamedTuple):
+    """Parameters: one HPCC++ record, DCTCP records by dialect number, counter widths."""
+
+    hpcc: NDArray[Any]
+    dctcp: NDArray[Any]
+    dialect: int
+    ts_modulus: int
+    tx_modulus: int
+
+
+class Batch(NamedTuple):
+    """Rows in, decisions out; of the rows with telemetry the stacks (row, kind, hop) in, u' (row, hop) out."""
+
+    rows: NDArray[Any]
+    stacks: Ints
+    loads: NDArray[Any]
+    u: NDArray[np.float64]
+    decisions: NDArray[Any]
+    counts: Ints
+
+
+COUNTERS = ("decisions", "flows_new", "flows_evicted", "connections_new", "gaps", "path_changes")
