@@ -244,6 +244,7 @@ def encode_packets(
         words[at + 3], words[at + 4] = time_ns[i] >> 32, time_ns[i] & 0xFFFFFFFF
         words[at + 5], words[at + 6] = held, length[i]
         begin = at * 4 + 28
-        octets[begin : begin + held] = data[offset[i] : offset[i] + held]
+        for j in range(held):
+            octets[begin + j] = data[offset[i] + j]
         at += total // 4
         words[at - 1] = total
