@@ -38,6 +38,8 @@ class Run:
     decisions: NDArray[Any]
     """Rows of `state.DECISION` in order of time."""
     ports: NDArray[Any]
+    initial: NDArray[np.int64]
+    """S as senders write it, by CSIG variant (compact, expanded) and signal type."""
     counters: NDArray[np.int64]
     """Exact counters: `state.AREA`, `STANDING`, `SENT` by bin of `state.BIN_NS` by port."""
 
@@ -57,6 +59,7 @@ def simulate(world: World, settings: CollectorSettings) -> Run:
         packets=s.packets[: s.rules.packets],
         decisions=s.decisions[: s.rules.decisions],
         ports=s.ports,
+        initial=s.rules.initial,
         counters=s.counters,
     )
 

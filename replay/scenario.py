@@ -2,13 +2,13 @@
 
 from itertools import cycle
 
-from replay.world import GBPS, MS, TELEMETRY, FlowScript, Phase, World
+from replay.world import GBPS, MS, TELEMETRY, FlowScript, Phase, Telemetry, World
 
-START = 1 * MS
-"""Flows of the first hour start here, so that every interval has a beginning."""
+START = 0
+"""Flows that play from the beginning."""
 
 
-def greedy(role: str, pairs: str, *phases: Phase) -> tuple[FlowScript, ...]:
+def flows(role: str, pairs: str, *phases: Phase) -> tuple[FlowScript, ...]:
     """Flows of "src>dst" pairs with the same phases; their telemetry goes round through all kinds."""
     return tuple(
         FlowScript(role, telemetry, *pair.split(">"), phases)
@@ -25,39 +25,61 @@ def demo(seed: int = 1, duration_ns: int = 200 * MS) -> World:
       leaf1's uplink to spine1. At half time the first four are hashed to spine2, where four new flows
       (*joining*) from leaf2 to leaf4 meet them: spine2's port to leaf4 is the bottleneck now. The other four
       then only send what their application gives.
-    - *limited*: eight flows from leaf3 to leaf1 that their applications hold at 0.3 to 0.65 Gb/s.
+    - *limited*: eight flows whose applications hold them at 0.25 to 0.39 Gb/s, on links that are far from full.
     """
     half = duration_ns // 2
-    incast = " ".join(
-        f"{rack}-h{host}>leaf3-h1" for rack in ("leaf2", "leaf4") for host in range(1, 5)
-    )
-    by_rack = {"leaf2": 1, "leaf4": 2}
-    moving = " ".join(f"leaf1-h{host}>leaf4-h{host}" for host in range(1, 5))
-    staying = " ".join(f"leaf1-h{host}>leaf2-h{host}" for host in range(1, 5))
-    joining = "leaf2-h5>leaf4-h5 leaf2-h6>leaf4-h6 leaf2-h5>leaf4-h6 leaf2-h6>leaf4-h5"
-    limited = [
-        FlowScript(
-            "limited", telemetry, f"leaf3-h{2 + row % 4}", f"leaf1-h{1 + row % 6}",
-            (Phase(START, int((0.3 + 0.05 * row) * GBPS), spine=1 + row % 2),),
-        )
-        for row, telemetry in zip(range(8), cycle(TELEMETRY), strict=False)
-    ]  # fmt: skip
     return World(
         seed=seed,
         duration_ns=duration_ns,
         flows=(
-            *(
-                flow
-                for rack, spine in by_rack.items()
-                for flow in greedy(
-                    "incast",
-                    " ".join(pair for pair in incast.split() if pair.startswith(rack)),
-                    Phase(START, spine=spine),
-                )
+            *flows("incast", racks("leaf2", "leaf3-h1"), Phase(START, spine=1)),
+            *flows("incast", racks("leaf4", "leaf3-h1"), Phase(START, spine=2)),
+            *flows("moving", racks("leaf1", "leaf4"), Phase(START, spine=1), Phase(half, spine=2)),
+            *flows("staying", racks("leaf1", "leaf2"), Phase(START), Phase(half, GBPS // 2)),
+            *flows(
+                "joining",
+                "leaf2-h5>leaf4-h5 leaf2-h6>leaf4-h6 leaf2-h5>leaf4-h6 leaf2-h6>leaf4-h5",
+                Phase(half, spine=2),
             ),
-            *greedy("moving", moving, Phase(START, spine=1), Phase(half, spine=2)),
-            *greedy("staying", staying, Phase(START, spine=1), Phase(half, GBPS // 2, spine=1)),
-            *greedy("joining", joining, Phase(half, spine=2)),
-            *limited,
+            *limited(
+                "leaf3-h2>leaf1-h5 leaf3-h3>leaf1-h6 leaf4-h5>leaf1-h5 leaf4-h6>leaf1-h6 "
+                "leaf4-h5>leaf2-h5 leaf4-h6>leaf2-h6 leaf4-h5>leaf2-h6 leaf4-h6>leaf2-h5"
+            ),
         ),
+    )
+
+
+def racks(source: str, target: str) -> str:
+    """Pairs of the first four hosts of a leaf with one host, or with those of another leaf."""
+    one = "-h" in target
+    return " ".join(f"{source}-h{host}>{target if one else f'{target}-h{host}'}" for host in range(1, 5))
+
+
+def limited(pairs: str) -> tuple[FlowScript, ...]:
+    """Flows by spine1 whose applications offer 0.25 Gb/s and a little more each."""
+    return tuple(
+        FlowScript("limited", telemetry, *pair.split(">"), (Phase(START, GBPS * (25 + 2 * row) // 100),))
+        for row, (pair, telemetry) in enumerate(zip(pairs.split(), cycle(TELEMETRY), strict=False))
+    )
+
+
+def alone(telemetry: Telemetry, senders: int = 2, duration_ns: int = 10 * MS, seed: int = 1) -> World:
+    """Greedy flows of one kind meet at a last hop: what HPCC++ or DCTCP makes of a link on its own."""
+    return World(
+        seed=seed,
+        duration_ns=duration_ns,
+        flows=tuple(
+            FlowScript("incast", telemetry, f"leaf2-h{host}", "leaf1-h1", (Phase(START),))
+            for host in range(1, senders + 1)
+        ),
+    )
+
+
+def elephant(telemetry: Telemetry = "csig_compact", duration_ns: int = 10 * MS, seed: int = 1) -> World:
+    """One greedy DCTCP flow fills a last hop that is slower than its sender's."""
+    return World(
+        seed=seed,
+        duration_ns=duration_ns,
+        nic_bps={"leaf1-h1": 2 * GBPS},
+        flows=(FlowScript("elephant", telemetry, "leaf2-h1", "leaf1-h1", (Phase(START),)),),
     )

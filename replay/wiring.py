@@ -1,10 +1,17 @@
 """Wiring of a world: its egress ports with their identities, the hosts behind them, the paths between."""
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pipeline.topology import Host, Interface, Topology
 from replay.world import World
 
 SPINE_NODE = 100
 """Node ids: leaves count from 1, spines from here on."""
+
+
+PREFIX = 0xFD00
+"""First 16 bits of the hosts' IPv6 addresses."""
 
 
 def leaf_of(world: World, host: int) -> int:
@@ -94,3 +101,21 @@ def topology(world: World) -> Topology:
         interfaces=interfaces(world),
         hosts=hosts,
     )
+
+
+def points(world: World) -> list[str]:
+    """Observation points by row of the host behind them: every port that faces a host, both directions."""
+    return [f"{host.device}:{host.interface}" for host in topology(world).hosts]
+
+
+def ingress_ports(
+    world: World, interfaces: tuple[Interface, ...], paths: NDArray[np.void]
+) -> NDArray[np.int64]:
+    """Port ids by which data enters the devices of each path, [path, hop]."""
+    own = {(port.device, port.name): port.port_id for port in interfaces}
+    behind = np.array([own.get((port.peer_device, port.peer_interface), 0) for port in interfaces])
+    entry = np.zeros(paths["port"].shape[::2], np.int64)
+    entry[:, 1:] = behind[paths["port"][:, 0, :-1]]
+    last_back = paths["port"][np.arange(len(paths)), 1, paths["hops"] - 1]
+    entry[:, 0] = [interfaces[row].port_id for row in last_back]
+    return entry

@@ -6,7 +6,6 @@ from typing import Literal
 
 GBPS = 1_000_000_000
 MS = 1_000_000
-US = 1_000
 
 Telemetry = Literal["int", "csig_compact", "csig_expanded", "aecn"]
 TELEMETRY: tuple[Telemetry, ...] = ("int", "csig_compact", "csig_expanded", "aecn")

@@ -1,0 +1,64 @@
+"""Identities on the wire: addresses, ports and initial sequence numbers of a world's flows, from its seed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay import wiring
+from replay.fabric import Run
+from replay.state import AECN, INT
+
+HPCC_PORT, DCTCP_PORT = 5201, 5202
+EPHEMERAL = 49152
+LOCAL_MAC = 0x02 << 40
+"""Locally administered addresses: hosts below, the leaves that route for them from ROUTER on."""
+ROUTER = 1 << 16
+CLIENT, SERVER = 0, 1
+"""Ends of a flow: who sends data, who receives it; the second index of the arrays of `Identities`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """One row a flow, one column an end (`CLIENT`, `SERVER`)."""
+
+    host: NDArray[np.int64]
+    """Row of the host."""
+    port: NDArray[np.int64]
+    """TCP port."""
+    isn: NDArray[np.int64]
+    """Initial sequence number; the stream's first byte has the next one."""
+    clock: NDArray[np.int64]
+    """TCP timestamp value at virtual time 0."""
+    ipv4: NDArray[np.uint64]
+    ipv6_high: NDArray[np.uint64]
+    ipv6_low: NDArray[np.uint64]
+    mac: NDArray[np.uint64]
+    router: NDArray[np.uint64]
+    """MAC of the end's first router."""
+    version: NDArray[np.int64]
+    """IP version by flow."""
+
+
+def identities(run: Run) -> Identities:
+    """Identities of the run's flows; the same for the same world."""
+    flows, world = run.flows, run.world
+    random = np.random.default_rng((world.seed, len(flows)))
+    host = np.stack([flows["src"], flows["dst"]], axis=1)
+    server = np.where(flows["kind"] == INT, HPCC_PORT, DCTCP_PORT)
+    client = EPHEMERAL + random.permutation(1 << 14)[: len(flows)]
+    leaf = host // world.hosts_per_leaf
+    number = host % world.hosts_per_leaf + 1
+    word = np.uint64
+    return Identities(
+        host=host,
+        port=np.stack([client, server], axis=1),
+        isn=random.integers(1 << 32, size=host.shape),
+        clock=random.integers(1 << 31, size=host.shape),
+        ipv4=(10 << 24 | (leaf + 1) << 16 | number).astype(word),
+        ipv6_high=(leaf + 1).astype(word) | word(wiring.PREFIX << 48),
+        ipv6_low=number.astype(word),
+        mac=(LOCAL_MAC | host + 1).astype(word),
+        router=(LOCAL_MAC | ROUTER + leaf + 1).astype(word),
+        version=np.where(flows["kind"] == AECN, 6, 4),
+    )
