@@ -188,7 +188,7 @@ def take_hops(
         hpcc.hop_loads(
             s, nhop, stack[0], stack[1], stack[2], stack[3], rules.ts_modulus, rules.tx_modulus, u
         )
-    hpcc.store(s, nhop, stack[0], stack[1], stack[2])
+    hpcc.keep(s, nhop, stack[0], stack[1], stack[2])
     return int(s.flags)
 
 

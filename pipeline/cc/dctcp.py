@@ -1,12 +1,13 @@
 """DCTCP, the sender: RFC 8257 sections 3.3 and 4, in the dialects that deployed senders speak.
 
 The names are the RFC's; the nine steps are written out in semantics.md section 4. BytesAcked and
-BytesMarked count bytes since the last window's end, WindowEnd is SND.NXT at that moment, M the marked
-share of the window, alpha its moving average. Sizes are bytes, sequence numbers unwrapped to 64 bits.
+BytesMarked count bytes since the last window's end, WindowEnd is SND.NXT at that moment, M the
+marked share of the window, alpha its moving average. Sizes are bytes, sequence numbers unwrapped to
+64 bits.
 
-Dialects differ in when a window ends, what is counted and when cwnd is reduced: `DIALECTS` is the table
-of these differences, each a parameter, and `new_ack` the one recurrence that reads them. cwnd and
-ssthresh are conventional TCP (RFC 5681) but for the reduction; PRR is RFC 6937.
+Dialects differ in when a window ends, what is counted and when cwnd is reduced: `DIALECTS` is the
+table of these differences, each a parameter, and `new_ack` the one recurrence that reads them. cwnd
+and ssthresh are conventional TCP (RFC 5681) but for the reduction; PRR is RFC 6937.
 """
 
 from collections.abc import Mapping
@@ -36,80 +37,70 @@ class Branch(IntEnum):
 UNIT = 1024
 """Linux's alpha is in 1/1024."""
 
+BYTES, SEGMENTS, WHOLE_SEGMENTS = 0, 1, 2
+"""What `counts` may be; whole segments carry what is left of one to the next ACK, as ns-3 does."""
+
 TABLE = (
-    Parameter(
-        "dialect", "auto", "", 0, 1, "Whose reading of the RFC; auto is linux unless the handshake says ns3.", "4",
-        ("auto", "linux", "linux_before", "ns3", "rfc8257"),
-    ),
-    Parameter("g", 0.0625, "", 1e-6, 1.0, "Gain of the moving average; 1/1024 arithmetic rounds it to a shift.", "4.2"),
+    Parameter("dialect", "auto", "", 0, 1,
+              "Whose reading of the RFC; auto is linux unless the handshake shows ns3.", "4",
+              ("auto", "linux", "linux_before", "ns3", "rfc8257")),
+    Parameter("g", 0.0625, "", 1e-3, 1.0,
+              "Gain of the moving average; 1/1024 arithmetic takes it as one over a whole.", "4.2"),
     Parameter("alpha_init", 1.0, "", 0.0, 1.0, "alpha before the first window ends.", "3.3"),
-    Parameter("mss", 1448, "bytes", 1, 65535, "Payload of a full segment, where the handshake does not tell.", "open"),
+    Parameter("mss", 1448, "bytes", 1, 65535,
+              "Payload of a full segment where the trace does not tell.", "open"),
     Parameter("initial_window", 10, "segments", 1, 1000, "cwnd at the start.", "open"),
-    Parameter("min_cwnd", 2, "segments", 1, 1000, "cwnd and ssthresh are never reduced below it.", "open"),
-    Parameter("window_ends", "at", "", 0, 1, "SEG.ACK past WindowEnd, or at it.", "3.3 step 4", ("past", "at")),
-    Parameter("first_window", "established", "", 0, 1, "When the first window opens.", "3.3", ("established", "first_ack")),
-    Parameter("closing_ack", "own", "", 0, 1, "Window in which the closing ACK counts.", "3.3", ("own", "next")),
-    Parameter("counts", "segments", "", 0, 1, "What M is a share of.", "3.3", ("bytes", "segments", "whole_segments")),
-    Parameter("arithmetic", "1024", "", 0, 1, "Real numbers, or whole 1/1024.", "4", ("real", "1024")),
-    Parameter("reduces", "first_ece", "", 0, 1, "cwnd falls at the window's end, or at the first ECE outside CWR.", "3.3 step 9",
+    Parameter("min_cwnd", 2, "segments", 1, 1000, "cwnd is never reduced below it.", "open"),
+    Parameter("window_ends", "at", "", 0, 1, "SEG.ACK past WindowEnd, or at it.", "3.3 step 4",
+              ("past", "at")),
+    Parameter("first_window", "established", "", 0, 1, "When the first window opens.", "3.3",
+              ("established", "first_ack")),
+    Parameter("closing_ack", "own", "", 0, 1, "Window in which the closing ACK counts.", "3.3",
+              ("own", "next")),
+    Parameter("counts", "segments", "", 0, 1, "What M is a share of.", "3.3",
+              ("bytes", "segments", "whole_segments")),
+    Parameter("arithmetic", "1024", "", 0, 1, "Real numbers, or whole 1/1024.", "4",
+              ("real", "1024")),
+    Parameter("reduces", "first_ece", "", 0, 1,
+              "cwnd falls at the window's end, or at the first ECE outside CWR.", "3.3 step 9",
               ("window_end", "first_ece")),
-    Parameter("empty_ack", "closes", "", 0, 1, "Whether an ACK that delivers nothing may end a window.", "open", ("ignored", "closes")),
-    Parameter("predicted_ns", 20_000, "ns", 0, 10**9, "Data without ECE that repeats an ACK and follows the last"
-              " data sooner takes the sender's fast path, which does not read the ACK.", "open"),
-    Parameter("duplicate_counts", "no", "", 0, 1, "Whether a duplicate ACK counts one MSS.", "open", ("no", "yes")),
+    Parameter("empty_ack", "closes", "", 0, 1,
+              "Whether an ACK that delivers nothing may end a window.", "open",
+              ("ignored", "closes")),
+    Parameter("predicted_ns", 20_000, "ns", 0, 10**9,
+              "Data without ECE that repeats an ACK and follows the last data sooner takes the"
+              " sender's fast path, which does not read the ACK.", "open"),
+    Parameter("duplicate_counts", "no", "", 0, 1, "Whether a duplicate ACK counts one MSS.",
+              "open", ("no", "yes")),
 )  # fmt: skip
 
 DIALECTS: dict[str, dict[str, Value]] = {
     "linux": {},
     "linux_before": {"closing_ack": "next"},
-    "ns3": {
-        "first_window": "first_ack", "counts": "whole_segments", "arithmetic": "real",
-        "empty_ack": "ignored", "duplicate_counts": "yes",
-    },
-    "rfc8257": {
-        "window_ends": "past", "counts": "bytes", "arithmetic": "real",
-        "empty_ack": "ignored", "reduces": "window_end",
-    },
+    "ns3": {"first_window": "first_ack", "counts": "whole_segments", "arithmetic": "real",
+            "empty_ack": "ignored", "duplicate_counts": "yes", "predicted_ns": 0},
+    "rfc8257": {"window_ends": "past", "counts": "bytes", "arithmetic": "real",
+                "empty_ack": "ignored", "reduces": "window_end", "predicted_ns": 0},
 }  # fmt: skip
 """How each dialect differs from the defaults above."""
 
-STATE = np.dtype(
-    (
-        np.record,
-        np.dtype(
-            [
-                *[
-                    (name, "f8")
-                    for name in ("alpha", "M", "cwnd", "ssthresh", "prior_cwnd", "prr_delivered")
-                ],
-                *[
-                    (name, "i8")
-                    for name in ("BytesAcked", "BytesMarked", "WindowEnd", "snd_una", "recover")
-                ],
-                *[
-                    (name, "i8")
-                    for name in (
-                        "closed_acked",
-                        "closed_marked",
-                        "acked",
-                        "marked",
-                        "carry",
-                        "windows",
-                    )
-                ],
-                *[(name, "i4") for name in ("alpha_unit", "mss")],
-                *[(name, "i1") for name in ("opened", "in_cwr", "branch")],
-            ],
-            align=True,
-        ),
-    )
+STATE = parameter.state_dtype(
+    ("f8", "alpha", "M", "cwnd", "ssthresh", "prior_cwnd", "prr_delivered"),
+    ("i8", "BytesAcked", "BytesMarked", "WindowEnd", "snd_una", "recover"),
+    ("i8", "closed_acked", "closed_marked", "acked", "marked", "carry", "windows"),
+    ("i4", "alpha_1024", "mss"),
+    ("i1", "opened", "in_cwr", "branch"),
 )
-"""State of one sender. closed_acked and closed_marked are the last closed window's bytes (or segments
-times mss); acked and marked the same counts of the open window in the dialect's unit; cwnd, ssthresh bytes."""
+"""State of one sender. closed_acked and closed_marked are the last closed window's BytesAcked and
+BytesMarked; acked and marked those of the open window in what the dialect counts; cwnd, ssthresh
+are bytes."""
 
 
 def record(values: Mapping[str, Value] | None = None) -> Record:
-    """A parameter record: the defaults, the dialect's differences, then `values`; ValueError names a fault."""
+    """The defaults, the dialect's differences, then `values`, as one record.
+
+    ValueError names an unknown parameter or a value that is not accepted.
+    """
     chosen = dict(parameter.known(TABLE, values or {}))
     return parameter.record(TABLE, DIALECTS.get(str(chosen.get("dialect")), {}) | chosen)
 
@@ -121,9 +112,9 @@ def state(count: int = 1) -> NDArray[Any]:
 
 @kernel
 def reset(s: Record, p: Record) -> None:
-    """Start a sender at sequence number 0 with an open window, as after `establish(s, p, 0, p.mss)`."""
+    """Start a sender at sequence number 0; `establish` gives another number and MSS."""
     s.alpha = p.alpha_init
-    s.alpha_unit = int(p.alpha_init * UNIT)
+    s.alpha_1024 = int(p.alpha_init * UNIT)
     s.M = np.nan
     s.windows = 0
     s.in_cwr = 0
@@ -159,13 +150,13 @@ def open_window(s: Record, snd_nxt: int) -> None:
 
 
 @kernel
-def count(s: Record, p: Record, delivered: int, ece: bool) -> None:
+def take(s: Record, p: Record, delivered: int, ece: bool) -> None:
     """Steps 2 and 3, in bytes and in what the dialect counts."""
     s.BytesAcked += delivered
     units = delivered
-    if p.counts == 1:
+    if p.counts == SEGMENTS:
         units = -(-delivered // s.mss)
-    elif p.counts == 2:
+    elif p.counts == WHOLE_SEGMENTS:
         s.carry += delivered
         units = s.carry // s.mss
         s.carry -= units * s.mss
@@ -177,7 +168,7 @@ def count(s: Record, p: Record, delivered: int, ece: bool) -> None:
 
 @kernel
 def update_alpha(s: Record, p: Record) -> None:
-    """Steps 5 and 6; with nothing acked M is 0. In 1/1024, alpha falls by its own sixteenth (1/g)."""
+    """Steps 5 and 6. With nothing acked M is 0; in 1/1024 alpha falls by alpha*g, at the end to 0."""
     s.M = s.marked / s.acked if s.acked > 0 else 0.0
     s.closed_acked = s.BytesAcked
     s.closed_marked = s.BytesMarked
@@ -186,26 +177,26 @@ def update_alpha(s: Record, p: Record) -> None:
         s.alpha = s.alpha * (1 - p.g) + p.g * s.M
         return
     divisor = int(np.rint(1 / p.g))
-    fall = s.alpha_unit // divisor
-    s.alpha_unit -= fall if fall > 0 else s.alpha_unit
+    fall = s.alpha_1024 // divisor
+    s.alpha_1024 -= fall if fall > 0 else s.alpha_1024
     if s.marked > 0:
-        s.alpha_unit = min(s.alpha_unit + s.marked * (UNIT // divisor) // max(s.acked, 1), UNIT)
-    s.alpha = s.alpha_unit / UNIT
+        s.alpha_1024 = min(s.alpha_1024 + s.marked * (UNIT // divisor) // max(s.acked, 1), UNIT)
+    s.alpha = s.alpha_1024 / UNIT
 
 
 @kernel
 def reduced(s: Record, p: Record) -> float:
-    """Step 9: cwnd*(1 - alpha/2), not below the smallest window; 1/1024 arithmetic takes whole segments."""
+    """Step 9: cwnd*(1 - alpha/2), not below the smallest window; 1/1024 takes whole segments."""
     least = float(p.min_cwnd * s.mss)
     if p.arithmetic == 1:
         segments = int(s.cwnd / s.mss)
-        return max(float((segments - (segments * s.alpha_unit >> 11)) * s.mss), least)
-    return max(s.cwnd * (1 - s.alpha / 2), least)
+        return max(float((segments - (segments * s.alpha_1024 >> 11)) * s.mss), least)
+    return max(float(s.cwnd) * (1 - float(s.alpha) / 2), least)
 
 
 @kernel
 def enter_cwr(s: Record, p: Record, snd_nxt: int) -> None:
-    """ssthresh falls at once, cwnd by PRR until SND.NXT of now is acknowledged."""
+    """The slow start threshold falls at once, cwnd by PRR until SND.NXT of now is acknowledged."""
     s.ssthresh = reduced(s, p)
     s.prior_cwnd = s.cwnd
     s.prr_delivered = 0.0
@@ -268,9 +259,10 @@ def new_ack(
 ) -> int:
     """One ACK of a sender: steps 1-9 in the dialect of `p`; returns the `Branch`.
 
-    `snd_nxt` is SND.NXT before the data that this ACK releases, `sacked` the bytes that it is the first to
-    acknowledge selectively less those acknowledged so before (0 without SACK), `duplicate` says that
-    it is a duplicate ACK (RFC 5681 section 2). ECE on a SYN-ACK is negotiation and must not come here.
+    `snd_nxt` is SND.NXT before the data that this ACK releases; `sacked` the bytes that it is the
+    first to acknowledge selectively, less those acknowledged so before (0 without SACK);
+    `duplicate` that it is a duplicate ACK (RFC 5681 section 2). ECE on a SYN-ACK is negotiation and
+    must not come here.
     """
     delivered = max(ack - s.snd_una, 0) + sacked  # step 1
     if duplicate and p.duplicate_counts == 1:
@@ -286,7 +278,7 @@ def new_ack(
     if closes and p.closing_ack == 1:
         update_alpha(s, p)
         open_window(s, snd_nxt)
-    count(s, p, delivered, ece)
+    take(s, p, delivered, ece)
     if closes and p.closing_ack == 0:
         update_alpha(s, p)
         open_window(s, snd_nxt)

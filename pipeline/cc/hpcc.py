@@ -1,14 +1,14 @@
 """HPCC++, sender side: draft-miao-ccwg-hpcc-03, section 4.2, lines 1-27 of its pseudo-code.
 
-The names are the draft's. U is the normalised inflight of the path, u' that of one hop, tau the time
-between two telemetry records of a hop, T the base round trip, B a link's rate, eta the target, W the
-window, Wc the window that was agreed with the last full update. Units: times ns, rates bit/s, sizes
+The names are the draft's. U is the normalised inflight of the path, u' that of one hop, tau the
+time between two telemetry records of a hop, T the base round trip, B a link's rate, eta the target,
+W the window, Wc the window that the last full update agreed. Units: times ns, rates bit/s, sizes
 bytes, sequence numbers unwrapped to 64 bits; u' and U have no dimension.
 
-`measure_inflight`, `compute_wind` and `new_ack` are the draft's three procedures, `hop_loads` is the
-loop of the first. What the draft leaves open is a parameter, whose default is semantics.md section 3.
-The state is one numpy record (`STATE`), the parameters another (`record()`), so that the stream, replay
-and the senders of a simulated fabric run this one body; `new_ack.py_func` is its plain Python form.
+`measure_inflight`, `compute_wind` and `new_ack` are the draft's three procedures, `hop_loads` is
+the loop of the first. What the draft leaves open is a parameter, its default that of semantics.md
+section 3. State and parameters are numpy records (`STATE`, `record()`), so that the stream, replay
+and the senders of a simulated fabric run this one body; `.py_func` is its plain Python form.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ MAX_HOPS = 12
 
 
 class Branch(IntEnum):
-    """The line that decided at one ACK."""
+    """The line that decided at one ACK; a fast reaction is its full update plus `FAST`."""
 
     FIRST_ACK = 1
     FULL_UPDATE_MI = 2
@@ -43,8 +43,11 @@ class Branch(IntEnum):
     PATH_CHANGE = 10
 
 
+FAST = 3
+
+
 class Flag(IntEnum):
-    """What was wrong with the telemetry of one ACK; the hop concerned is left out, nothing else is."""
+    """What was wrong with the telemetry of one ACK, as bits; only the hop concerned is left out."""
 
     ZERO_B = 1
     ZERO_DT = 2
@@ -56,94 +59,38 @@ class Flag(IntEnum):
     UNKNOWN_WINDOW = 128
 
 
+MOST_NS, MOST_BPS = 10**12, 10**15
 TABLE = (
     Parameter("eta", 0.95, "", 0.01, 1.0, "Target utilisation of the busiest link.", "4.2"),
     Parameter("maxStage", 5, "", 0, 1000, "Additive steps before a multiplicative one.", "4.2"),
-    Parameter(
-        "T_ns", 0, "ns", 0, 10**12, "Base round trip T; 0 is unknown: then U stays as it is.", "4.2"
-    ),
-    Parameter(
-        "B_nic_bps",
-        0,
-        "bit/s",
-        0,
-        10**15,
-        "Rate of the sender's NIC; 0 is unknown: so are W, Wc, R.",
-        "4.2",
-    ),
-    Parameter(
-        "N", 100, "flows", 1, 10**9, "Flows expected on a link: W_ai = W_init*(1-eta)/N.", "4.3"
-    ),
+    Parameter("T_ns", 0, "ns", 0, MOST_NS, "Base round trip; 0 is unknown: U stays.", "4.2"),
+    Parameter("B_nic_bps", 0, "bit/s", 0, MOST_BPS,
+              "Rate of the sender's NIC; 0 is unknown: so are W, Wc and R.", "4.2"),
+    Parameter("N", 100, "flows", 1, 10**9, "Flows expected: W_ai = W_init*(1-eta)/N.", "4.3"),
     Parameter("W_ai", 0.0, "bytes", 0.0, 1e12, "Additive step; 0 derives it from N.", "4.3"),
-    Parameter(
-        "form",
-        "window",
-        "",
-        0,
-        1,
-        "What is carried from ACK to ACK: W, or the rate R.",
-        "4.2",
-        ("window", "rate"),
-    ),
-    Parameter(
-        "R_ai_bps",
-        0,
-        "bit/s",
-        0,
-        10**15,
-        "Additive step of the rate form; 0 derives it from W_ai.",
-        "open",
-    ),
-    Parameter(
-        "clamp",
-        "on",
-        "",
-        0,
-        1,
-        "Keep the result in [R_min, B_nic] at every ACK.",
-        "open",
-        ("off", "on"),
-    ),
-    Parameter("R_min_bps", 0, "bit/s", 0, 10**15, "Lower clamp, as a rate.", "open"),
-    Parameter(
-        "qlen_by",
-        "T",
-        "",
-        0,
-        1,
-        "qlen is normalised by T, or by the window's duration.",
-        "open",
-        ("T", "window"),
-    ),
+    Parameter("form", "window", "", 0, 1, "What is carried from ACK to ACK: W, or its rate R.",
+              "4.2", ("window", "rate")),
+    Parameter("R_ai_bps", 0, "bit/s", 0, MOST_BPS,
+              "Additive step of the rate form; 0 derives it from W_ai.", "open"),
+    Parameter("clamp", "on", "", 0, 1, "Keep every result within R_min and B_nic.", "open",
+              ("off", "on")),
+    Parameter("R_min_bps", 0, "bit/s", 0, MOST_BPS, "Lower clamp, as a rate.", "open"),
+    Parameter("qlen_by", "T", "", 0, 1, "qlen is normalised by T, or by the window's duration.",
+              "open", ("T", "window")),
     Parameter("window_bytes", 0, "bytes", 0, 10**12, "W_init; 0 is B_nic*T.", "4.2"),
     Parameter("U_init", 1.0, "", 0.0, 1000.0, "U before the first measurement.", "open"),
-)
+)  # fmt: skip
 
-STATE = np.dtype(
-    (
-        np.record,
-        np.dtype(
-            [
-                *[(name, "f8") for name in ("U", "W", "Wc", "R", "Rc", "u_max", "tau_ns")],
-                *[
-                    (name, "f8")
-                    for name in ("T_ns", "B_nic_bps", "W_init", "W_ai", "R_ai", "Tq_ns")
-                ],
-                ("lastUpdateSeq", "i8"),
-                ("L_ts", "i8", (MAX_HOPS,)),
-                ("L_tx", "i8", (MAX_HOPS,)),
-                ("L_qlen", "i8", (MAX_HOPS,)),
-                ("L_node", "i8", (MAX_HOPS,)),
-                ("L_port", "i8", (MAX_HOPS,)),
-                *[(name, "i4") for name in ("incStage", "u_hop", "nhop", "flags")],
-                *[(name, "i1") for name in ("started", "branch")],
-            ],
-            align=True,
-        ),
-    )
+STATE = parameter.state_dtype(
+    ("f8", "U", "W", "Wc", "R", "Rc", "u_max", "tau_ns"),
+    ("f8", "T_ns", "B_nic_bps", "W_init", "W_ai", "R_ai", "Tq_ns"),
+    ("i8", "lastUpdateSeq"),
+    (("i8", MAX_HOPS), "L_ts", "L_tx", "L_qlen", "L_node", "L_port"),
+    ("i4", "incStage", "u_hop", "nhop", "flags"),
+    ("i1", "started", "branch"),
 )
 """State of one sender. After `new_ack`: u_max and u_hop are the largest u' and its hop (-1: none),
-flags a set of `Flag`, branch a `Branch`; W, Wc, R, Rc are NaN where the NIC's rate is unknown."""
+flags bits of `Flag`, branch a `Branch`; W, Wc, R, Rc are NaN where the NIC's rate is unknown."""
 
 
 def record(values: Mapping[str, Value] | None = None) -> Record:
@@ -158,94 +105,64 @@ def state(count: int = 1) -> NDArray[Any]:
 
 @kernel
 def reset(s: Record, p: Record) -> None:
-    """Start a sender: W_init = B_nic*T (section 4.2), U = U_init, nothing known of the path."""
+    """Start a sender: W = W_init (section 4.2), U = U_init, nothing known of the path."""
     s.U = p.U_init
     s.incStage = 0
     s.lastUpdateSeq = 0
     s.started = 0
     s.nhop = 0
-    s.u_max = np.nan
-    s.u_hop = -1
-    s.tau_ns = 0.0
-    s.flags = 0
-    s.branch = 0
+    no_telemetry(s)
     set_path(s, p, p.T_ns, p.B_nic_bps)
 
 
 @kernel
 def set_path(s: Record, p: Record, t_ns: int, b_nic_bps: int) -> None:
-    """Give a sender its own T and B_nic (per path, from the topology) and start W, Wc, R from them."""
+    """Give a sender its own T and B_nic, those of its path, and start W, Wc, R from them."""
+    known = b_nic_bps > 0 and t_ns > 0
     s.T_ns = t_ns
     s.B_nic_bps = b_nic_bps
-    known = b_nic_bps > 0 and t_ns > 0
     s.W_init = np.nan
     if known:
-        s.W_init = float(p.window_bytes) if p.window_bytes > 0 else b_nic_bps * (t_ns * 1e-9) / 8
+        s.W_init = p.window_bytes if p.window_bytes > 0 else b_nic_bps * (t_ns * 1e-9) / 8
     s.W_ai = p.W_ai if p.W_ai > 0 else s.W_init * (1 - p.eta) / p.N
-    s.R_ai = float(p.R_ai_bps)
-    if p.R_ai_bps == 0 and known:
+    s.R_ai = p.R_ai_bps
+    if known and p.R_ai_bps == 0:
         s.R_ai = np.floor(8 * s.W_ai / (t_ns * 1e-9))
-    s.Tq_ns = s.T_ns
-    if p.qlen_by == 1 and known:
-        s.Tq_ns = s.W_init * 8 / b_nic_bps * 1e9
+    s.Tq_ns = s.W_init * 8 / b_nic_bps * 1e9 if known and p.qlen_by == 1 else s.T_ns
     s.W = s.W_init
     s.Wc = s.W_init
-    s.R = float(b_nic_bps) if known else np.nan
+    s.R = s.B_nic_bps if known else np.nan
     s.Rc = s.R
 
 
 @kernel
-def delta(now: int, before: int, modulus: int) -> int:
-    """How far a counter went; modulus 0 is a 64-bit counter, for which a step back is negative."""
-    if modulus > 0:
-        return (now - before) % modulus
-    return now - before
-
-
-@kernel
-def store(s: Record, nhop: int, ts_ns: Hops, tx_bytes: Hops, qlen_bytes: Hops) -> None:
-    """Line 27, second half: L = ack.L."""
-    s.nhop = nhop
-    for i in range(nhop):
-        s.L_ts[i] = ts_ns[i]
-        s.L_tx[i] = tx_bytes[i]
-        s.L_qlen[i] = qlen_bytes[i]
-
-
-@kernel
 def hop_loads(
-    s: Record,
-    nhop: int,
-    ts_ns: Hops,
-    tx_bytes: Hops,
-    qlen_bytes: Hops,
-    b_bps: Hops,
-    ts_modulus: int,
-    tx_modulus: int,
-    u_out: NDArray[np.float64],
-) -> bool:
-    """Lines 2-7: u' of each hop into `u_out` (NaN: unknown), the largest into u_max, u_hop, tau_ns.
+    s: Record, nhop: int, ts_ns: Hops, tx_bytes: Hops, qlen_bytes: Hops, b_bps: Hops,
+    ts_modulus: int, tx_modulus: int, u_out: NDArray[np.float64],
+) -> bool:  # fmt: skip
+    """Lines 2-7: u' of each hop into `u_out` (NaN: unknown), the largest to u_max, u_hop, tau_ns.
 
-    False when no hop could be measured. A tie goes to the lowest hop: line 6 is strict.
+    False when no hop could be measured. A tie goes to the lowest hop: line 6 is strict. A modulus
+    is the width of a counter; 0 is 64 bits, and only then can a step backwards be told.
     """
     s.u_max = 0.0
     s.u_hop = -1
     s.tau_ns = 0.0
+    u_out[:nhop] = np.nan
     if s.T_ns <= 0:
         s.flags |= Flag.ZERO_T.value
         return False
     measured = False
     for i in range(nhop):
-        u_out[i] = np.nan
-        tau = delta(ts_ns[i], s.L_ts[i], ts_modulus)
-        sent = delta(tx_bytes[i], s.L_tx[i], tx_modulus)
+        tau = ts_ns[i] - s.L_ts[i]
+        sent = tx_bytes[i] - s.L_tx[i]
+        if ts_modulus > 0:
+            tau %= ts_modulus
+        if tx_modulus > 0:
+            sent %= tx_modulus
         qlen = min(qlen_bytes[i], s.L_qlen[i])
-        if (
-            min(ts_ns[i], s.L_ts[i]) == -1
-            or min(tx_bytes[i], s.L_tx[i]) == -1
-            or qlen < 0
-            or b_bps[i] < 0
-        ):
+        absent = ts_ns[i] == -1 or s.L_ts[i] == -1 or tx_bytes[i] == -1 or s.L_tx[i] == -1
+        if absent or qlen < 0 or b_bps[i] < 0:
             s.flags |= Flag.MISSING_VALUE.value
         elif b_bps[i] == 0:
             s.flags |= Flag.ZERO_B.value
@@ -267,7 +184,7 @@ def hop_loads(
 
 @kernel
 def measure_inflight(s: Record, u: float, tau_ns: float) -> float:
-    """Lines 8-10: U is the moving average of u over T. Without tau (every u' is 0) U is left alone."""
+    """Lines 8-10: U, the moving average of u over T. No tau (every u' is 0): U is left alone."""
     if tau_ns > 0:
         tau = min(tau_ns, s.T_ns)  # line 8
         s.U = (1 - tau / s.T_ns) * s.U + tau / s.T_ns * u  # line 9
@@ -275,53 +192,39 @@ def measure_inflight(s: Record, u: float, tau_ns: float) -> float:
 
 
 @kernel
-def bounded(value: float, low: float, high: float) -> float:
-    """The clamp that the draft leaves open; NaN (unknown) stays NaN."""
-    if value < low:
-        return low
-    if value > high:
-        return high
-    return value
+def compute_wind(s: Record, p: Record, U: float, updateWc: bool) -> int:
+    """Lines 11-20, over W or over R as `form` says, and R = W/T of line 27; returns a `Branch`.
 
-
-@kernel
-def compute_wind(s: Record, p: Record, U: float, update_wc: bool) -> int:  # noqa: N803, the draft's name
-    """Lines 11-20, over W or over R as `form` says. Sets W and R (line 27, first half); returns a Branch.
-
-    The rate form is that of deployed HPCC: rates are whole bit/s, and W = W_init*R/B_nic in whole bytes.
+    The rate form is that of deployed HPCC: whole bit/s, and W = W_init*R/B_nic in whole bytes.
     """
     by_rate = p.form == 1
-    c = s.Rc if by_rate else s.Wc
-    step = s.R_ai if by_rate else s.W_ai
+    c, step = (s.Rc, s.R_ai) if by_rate else (s.Wc, s.W_ai)
     branch = Branch.FULL_UPDATE_AI.value
-    if U >= p.eta:  # line 12
+    if U >= p.eta:  # noqa: SIM300, line 12
         branch = Branch.FULL_UPDATE_MI.value
     elif s.incStage >= p.maxStage:
         branch = Branch.FULL_UPDATE_MI_STAGE.value
-    if branch != Branch.FULL_UPDATE_AI.value and U > 0:
-        base = c / (U / p.eta)
-        new = (np.floor(base) if by_rate else base) + step  # line 13
-        stage = 0  # line 15
-    else:
-        new = c + step  # line 17
-        stage = 0 if branch != Branch.FULL_UPDATE_AI.value else s.incStage + 1  # line 19
+    stage = 0  # line 15
     if U <= 0:
         s.flags |= Flag.ZERO_U.value
-    if p.clamp == 1:
-        unit = 1.0 if by_rate else s.T_ns * 1e-9 / 8
-        new = bounded(new, p.R_min_bps * unit, s.B_nic_bps * unit if by_rate else s.W_init)
-    if by_rate:
-        s.R = new
-        s.W = np.floor(s.W_init * new / s.B_nic_bps)
+    if branch == Branch.FULL_UPDATE_AI.value or U <= 0:
+        new = c + step  # line 17; what line 13 divides by is not 0 then
+        stage = s.incStage + 1 if branch == Branch.FULL_UPDATE_AI.value else 0  # line 19
     else:
-        s.W = new
-        s.R = 8 * new / (s.T_ns * 1e-9)  # line 27
-    if update_wc:  # lines 14, 18
-        s.incStage = stage
-        s.Wc = s.W
-        s.Rc = s.R
-        return branch
-    return branch + 3
+        base = c / (U / p.eta)
+        new = (np.floor(base) if by_rate else base) + step  # line 13
+    if p.clamp == 1:  # NaN, unknown, stays NaN
+        unit = 1.0 if by_rate else s.T_ns * 1e-9 / 8
+        most = s.B_nic_bps if by_rate else s.W_init
+        new = new if np.isnan(new) else min(max(new, p.R_min_bps * unit), most)
+    s.W = np.floor(s.W_init * new / s.B_nic_bps) if by_rate else new
+    s.R = new if by_rate else 8 * new / (s.T_ns * 1e-9)  # line 27
+    if not updateWc:
+        return branch + FAST
+    s.incStage = stage
+    s.Wc = s.W  # lines 15, 19
+    s.Rc = s.R
+    return branch
 
 
 @kernel
@@ -335,98 +238,65 @@ def no_telemetry(s: Record) -> None:
 
 @kernel
 def new_ack(
-    s: Record,
-    p: Record,
-    ack_seq: int,
-    snd_nxt: int,
-    nhop: int,
-    ts_ns: Hops,
-    tx_bytes: Hops,
-    qlen_bytes: Hops,
-    b_bps: Hops,
-    ts_modulus: int,
-    tx_modulus: int,
-    u_out: NDArray[np.float64],
-) -> int:
+    s: Record, p: Record, ack_seq: int, snd_nxt: int, nhop: int,
+    ts_ns: Hops, tx_bytes: Hops, qlen_bytes: Hops, b_bps: Hops,
+    ts_modulus: int, tx_modulus: int, u_out: NDArray[np.float64],
+) -> int:  # fmt: skip
     """Lines 21-27: one ACK of a sender; returns the `Branch`, leaves the rest in `s`.
 
     `ack_seq` is the next byte expected (a RoCE PSN + 1), `snd_nxt` SND.NXT before what this ACK
-    releases, `nhop` 0 when the ACK carries no telemetry: then nothing changes. The first ACK only
-    stores L and sets lastUpdateSeq, and so does the first after a path change (`path_changed`).
+    releases, `nhop` 0 when the ACK has no telemetry: then nothing changes. The first ACK only
+    stores L and sets lastUpdateSeq; the first after a path change (`path_changed`) only stores L.
     """
     no_telemetry(s)
-    branch = int(s.branch)
+    if nhop == 0:
+        return int(s.branch)
     if nhop > MAX_HOPS:
         s.flags |= Flag.TOO_MANY_HOPS.value
         nhop = MAX_HOPS
-    if nhop > 0:
-        branch = decide(
-            s,
-            p,
-            ack_seq,
-            snd_nxt,
-            nhop,
-            ts_ns,
-            tx_bytes,
-            qlen_bytes,
-            b_bps,
-            ts_modulus,
-            tx_modulus,
-            u_out,
-        )
-        store(s, nhop, ts_ns, tx_bytes, qlen_bytes)
-    s.branch = branch
-    return branch
-
-
-@kernel
-def decide(
-    s: Record,
-    p: Record,
-    ack_seq: int,
-    snd_nxt: int,
-    nhop: int,
-    ts_ns: Hops,
-    tx_bytes: Hops,
-    qlen_bytes: Hops,
-    b_bps: Hops,
-    ts_modulus: int,
-    tx_modulus: int,
-    u_out: NDArray[np.float64],
-) -> int:
-    """Lines 22-26 for an ACK with telemetry; what cannot be measured changes nothing."""
-    for i in range(nhop):
-        u_out[i] = np.nan
     if s.started == 0:
         s.started = 1
         s.lastUpdateSeq = snd_nxt
-        return Branch.FIRST_ACK.value
-    if nhop != s.nhop:
-        return Branch.PATH_CHANGE.value
-    if not hop_loads(s, nhop, ts_ns, tx_bytes, qlen_bytes, b_bps, ts_modulus, tx_modulus, u_out):
-        return Branch.BAD_TELEMETRY.value
-    if np.isnan(s.W_init):
-        s.flags |= Flag.UNKNOWN_WINDOW.value
-    full = ack_seq > s.lastUpdateSeq  # line 22
-    branch = compute_wind(s, p, measure_inflight(s, s.u_max, s.tau_ns), full)  # lines 23, 26
-    if full and snd_nxt > s.lastUpdateSeq:  # a SND.NXT that went back (go-back-N) is not taken
-        s.lastUpdateSeq = snd_nxt  # line 24
-    return branch
+        u_out[:nhop] = np.nan
+        s.branch = Branch.FIRST_ACK.value
+    elif nhop != s.nhop:
+        u_out[:nhop] = np.nan
+        s.branch = Branch.PATH_CHANGE.value
+    elif not hop_loads(s, nhop, ts_ns, tx_bytes, qlen_bytes, b_bps, ts_modulus, tx_modulus, u_out):
+        s.branch = Branch.BAD_TELEMETRY.value
+    else:
+        s.flags |= Flag.UNKNOWN_WINDOW.value if np.isnan(s.W_init) else 0
+        full = ack_seq > s.lastUpdateSeq  # line 22
+        s.branch = compute_wind(s, p, measure_inflight(s, s.u_max, s.tau_ns), full)  # lines 23, 26
+        if full and snd_nxt > s.lastUpdateSeq:  # a SND.NXT gone back (go-back-N) is not taken
+            s.lastUpdateSeq = snd_nxt  # line 24
+    keep(s, nhop, ts_ns, tx_bytes, qlen_bytes)
+    return int(s.branch)
+
+
+@kernel
+def keep(s: Record, nhop: int, ts_ns: Hops, tx_bytes: Hops, qlen_bytes: Hops) -> None:
+    """Line 27: L = ack.L."""
+    s.nhop = nhop
+    for i in range(nhop):
+        s.L_ts[i] = ts_ns[i]
+        s.L_tx[i] = tx_bytes[i]
+        s.L_qlen[i] = qlen_bytes[i]
 
 
 @kernel
 def path_changed(s: Record, nhop: int, node: Hops, port: Hops) -> bool:
     """Compare the hops of this ACK with those of L and keep them; call before `new_ack`.
 
-    When they differ L is of other counters: it is dropped, so that the next `new_ack` only stores.
+    Where they differ L is of other counters and dropped, so that the next `new_ack` only stores.
     """
-    count = min(nhop, MAX_HOPS)
-    changed = s.nhop != count
-    for i in range(count):
-        changed = changed or s.L_node[i] != node[i] or s.L_port[i] != port[i]
-        s.L_node[i] = node[i]
-        s.L_port[i] = port[i]
-    known = s.nhop > 0
-    if changed:
+    nhop = min(nhop, MAX_HOPS)
+    before = s.nhop
+    if before != nhop:
         s.nhop = 0
-    return bool(changed and known)
+    for i in range(nhop):
+        if s.L_node[i] != node[i] or s.L_port[i] != port[i]:
+            s.nhop = 0
+            s.L_node[i] = node[i]
+            s.L_port[i] = port[i]
+    return bool(before > 0 and s.nhop == 0)

@@ -6,7 +6,7 @@ named choices), one sentence, and the section that it comes from.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ Record = Any
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter. `choices` are named values, stored as their index; else `low <= value <= high`.
+    """One parameter: one of the named `choices`, stored as their index, or low <= value <= high.
 
     A whole-number default makes a whole-number parameter.
     """
@@ -33,22 +33,19 @@ class Parameter:
     choices: tuple[str, ...] = ()
 
     def number(self, value: Value) -> float | int:
-        """The number that stands for `value`; ValueError with one sentence when it is not accepted."""
+        """The number that stands for `value`; ValueError says in a sentence what is accepted."""
         if self.choices:
             if value not in self.choices:
                 raise ValueError(f"{self.name} takes {' or '.join(self.choices)}, not {value!r}")
             return self.choices.index(str(value))
-        kind = int if isinstance(self.default, int) else float
+        whole = isinstance(self.default, int)
         try:
-            number = kind(value)
-        except (ValueError, OverflowError):
-            number = kind(-1) if self.low >= 0 else kind(self.low - 1)
-        whole = kind is float or number == float(
-            value if isinstance(value, int | float) else number
-        )
-        if not (isfinite(number) and whole and self.low <= number <= self.high):
+            number = float(value)
+        except ValueError:
+            number = nan
+        if not self.low <= number <= self.high or (whole and number != int(number)):
             raise ValueError(f"{self.name} takes {self.accepted()}, not {value!r}")
-        return number
+        return int(number) if whole else number
 
     def accepted(self) -> str:
         """What the parameter accepts, as a person reads it: "a number from 0 to 1"."""
@@ -66,8 +63,17 @@ def record_dtype(table: Iterable[Parameter]) -> np.dtype[Any]:
     return np.dtype((np.record, np.dtype(fields)))
 
 
+def state_dtype(*groups: tuple[Any, ...]) -> np.dtype[Any]:
+    """A record of groups (type, name, name, …); a type is "f8" or, for an array, ("i8", length)."""
+    fields = []
+    for kind, *names in groups:
+        form = (kind,) if isinstance(kind, str) else (kind[0], (kind[1],))
+        fields += [(name, *form) for name in names]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
 def record(table: tuple[Parameter, ...], values: Mapping[str, Value] | None = None) -> Record:
-    """One parameter record: the defaults, changed by `values` (checked; ValueError names the fault)."""
+    """The defaults, changed by `values`, as one record; ValueError names what is not accepted."""
     made = np.zeros(1, record_dtype(table))
     chosen = {row.name: row.default for row in table} | known(table, values or {})
     for row in table:
@@ -75,17 +81,17 @@ def record(table: tuple[Parameter, ...], values: Mapping[str, Value] | None = No
     return made[0]
 
 
-def known(table: Iterable[Parameter], values: Mapping[str, Value]) -> Mapping[str, Value]:
-    """`values` as they are when the table has every name; else ValueError with the accepted names."""
+def known(table: Iterable[Parameter], values: Mapping[str, Value]) -> dict[str, Value]:
+    """`values` when the table has every name; else ValueError with the names that it has."""
     names = [row.name for row in table]
     for name in values:
         if name not in names:
             raise ValueError(f"no parameter is called {name!r}; accepted are {', '.join(names)}")
-    return values
+    return dict(values)
 
 
 def parse(table: tuple[Parameter, ...], assignments: Iterable[str]) -> dict[str, Value]:
-    """`NAME=VALUE` texts as checked values, for the command line's `--set`; ValueError names the fault."""
+    """Texts NAME=VALUE (the command line's `--set`) as checked values; ValueError as above."""
     values: dict[str, Value] = {}
     for text in assignments:
         name, equals, value = text.partition("=")
