@@ -1,0 +1,223 @@
+"""Writes the reference pages from the tables that the code runs on: one function a page.
+
+`make docs` runs it; `--check` fails when a page in the repository is not what it would write.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import typer
+from markdown_text import code, shortened, table, title
+from wire_page import wire_formats
+
+from collector.observation import HOPS, OBSERVATION, SCHEMA_VERSION
+from collector.status import STATUS
+from pipeline.cc import dctcp, hpcc
+from pipeline.store import Store
+from pipeline.tables import TABLES
+from service import cli
+from service.app import create_app
+from service.failure import EXIT_CODES
+from service.metrics import METRICS
+from service.settings import Settings, default_store, rows
+
+FOLDER = Path(__file__).resolve().parent / "reference"
+
+
+def observations() -> Iterator[str]:
+    """The row of the bus."""
+    yield title(
+        "Observations",
+        f"One row a frame: what the frame says about congestion. Layout version {SCHEMA_VERSION}. "
+        f"Hops are numbered from the sender, 0 to {HOPS - 1}; a batch may leave out a column that "
+        "is null in all its rows.",
+    )
+    yield table(
+        ("column", "type", "unit", "null", "meaning"),
+        (
+            (code(row.name), row.dtype, row.unit, "yes" if row.nullable else "", row.doc)
+            for row in OBSERVATION
+        ),
+    )
+    yield "## How a frame ends\n"
+    yield "Frames seen are the sum over these; the number stands in the column `status`.\n"
+    yield table(
+        ("status", "name", "meaning"),
+        ((number, code(name), doc) for number, (name, doc) in enumerate(STATUS)),
+    )
+
+
+def settings() -> Iterator[str]:
+    """Every setting with its variable and its default."""
+    yield title(
+        "Settings",
+        "A flag of the command line wins over the environment, that over the TOML file "
+        "(`--settings`, `HOPSIGHT_SETTINGS`, else `hopsight.toml` where the command runs), that "
+        "over the default. `hopsight settings --dump` prints what is in force, whole.",
+    )
+    store = {default_store(): "chdb://$XDG_DATA_HOME/hopsight/store"}
+    yield table(
+        ("setting", "variable", "default", "meaning"),
+        (
+            (code(name), code(variable), code(shortened(store.get(str(value), value))), doc)
+            for name, variable, value, doc in rows(Settings.model_construct())
+        ),
+    )
+
+
+def parameters() -> Iterator[str]:
+    """What `--set NAME=VALUE` accepts."""
+    yield title(
+        "Parameters of congestion control",
+        "What `hopsight replay --set NAME=VALUE` accepts. A section is that of the algorithm's "
+        "document; `open` is what the document leaves open.",
+    )
+    for name, module in (("HPCC++", hpcc), ("DCTCP", dctcp)):
+        yield f"## {name}\n"
+        yield f"{inspect.getdoc(module)}".partition("\n")[0] + "\n"
+        yield table(
+            ("parameter", "default", "accepted", "meaning", "section"),
+            (
+                (code(row.name), code(row.default), row.accepted(), row.doc, row.section)
+                for row in module.TABLE
+            ),
+        )
+        yield "Branches of a decision: " + ", ".join(code(b.name) for b in module.Branch) + ".\n"
+
+
+def store() -> Iterator[str]:
+    """The tables of the store."""
+    yield title(
+        "Store",
+        "The tables that ClickHouse holds, embedded or on a server. Columns with a merge function "
+        "are joined by it when rows of equal sort keys meet.",
+    )
+    for each in TABLES.values():
+        yield f"## {each.name}\n"
+        kept = f"kept {each.retention_days} days" if each.retention_days else "kept for ever"
+        order = ", ".join(code(column) for column in each.order)
+        yield f"{each.doc} Engine {code(each.engine)}, sorted by {order}; {kept}.\n"
+        yield table(
+            ("column", "type", "unit", "merge", "meaning"),
+            (
+                (code(row.name), code(row.type), row.unit, code(row.merge), row.doc)
+                for row in each.columns
+            ),
+        )
+        if each.aliases:
+            yield "Computed when read:\n"
+            yield table(
+                ("column", "type", "meaning"),
+                ((code(row.name), code(row.type), row.doc) for row in each.aliases),
+            )
+
+
+def metrics() -> Iterator[str]:
+    """What `/metrics` counts."""
+    yield title("Metrics", "What `GET /metrics` gives, in the Prometheus text format.")
+    yield table(
+        ("metric", "kind", "labels", "meaning"),
+        (
+            (code(row.name), row.kind, ", ".join(code(label) for label in row.labels), row.doc)
+            for row in METRICS
+        ),
+    )
+
+
+def command() -> Iterator[str]:
+    """What can be typed."""
+    group: Any = typer.main.get_command(cli.app)
+    yield title("Command", "What can be typed. Options of `hopsight` itself stand before the verb.")
+    for verb in (group, *group.commands.values()):
+        name = "hopsight" if verb is group else f"hopsight {verb.name}"
+        yield f"## {name}\n"
+        yield f"{verb.help}\n"
+        yield table(("word or option", "default", "meaning"), map(typed, verb.params))
+    yield "## Exit codes\n"
+    yield table(("code", "meaning"), ((each.value, doc) for each, doc in EXIT_CODES.items()))
+
+
+def typed(parameter: Any) -> tuple[str, str, str]:
+    """An argument or an option as it is typed, its default, its meaning."""
+    if parameter.param_type_name == "argument":
+        return code(parameter.metavar), "", parameter.help
+    words = [*parameter.opts, *([parameter.metavar] if parameter.metavar else [])]
+    default = "" if parameter.default in (None, False) else parameter.default
+    return code(" ".join(words)), code(default), parameter.help
+
+
+def api() -> Iterator[str]:
+    """Every route, from the schema that the service itself publishes."""
+    # The schema needs no store, and the application opens none by itself.
+    schema = create_app(Settings.model_construct(), cast("Store", None)).openapi()
+    yield title(
+        "HTTP API",
+        f"{schema['info']['description']} The whole schema is at `/api/v1/openapi.json`.",
+    )
+    for path, methods in schema["paths"].items():
+        for method, route in methods.items():
+            yield f"## {method.upper()} {path}\n"
+            yield f"{route.get('description') or route['summary']}\n"
+            given = route.get("parameters", [])
+            if given:
+                yield table(
+                    ("parameter", "in", "required", "meaning"),
+                    (
+                        (
+                            code(row["name"]),
+                            row["in"],
+                            "yes" if row["required"] else "",
+                            meaning(row),
+                        )
+                        for row in given
+                    ),
+                )
+
+
+def meaning(parameter: dict[str, Any]) -> str:
+    """What a parameter of a route says about itself."""
+    found = parameter.get("description") or parameter["schema"].get("description", "")
+    return str(found)
+
+
+PAGES: dict[str, Callable[[], Iterator[str]]] = {
+    "observations": observations,
+    "wire": wire_formats,
+    "settings": settings,
+    "parameters": parameters,
+    "store": store,
+    "metrics": metrics,
+    "command": command,
+    "api": api,
+}
+
+
+def pages() -> dict[str, str]:
+    """Every page by its file name."""
+    return {f"{name}.md": "\n".join(write()).strip() + "\n" for name, write in PAGES.items()}
+
+
+def main() -> int:
+    """Write the pages; with `--check` say which ones are stale, and fail."""
+    stale = {
+        FOLDER / file: text for file, text in pages().items() if text != present(FOLDER / file)
+    }
+    if sys.argv[1:] == ["--check"]:
+        for path in stale:
+            sys.stderr.write(f"{path.name} is stale, run `make docs`\n")
+        return 1 if stale else 0
+    for path, text in stale.items():
+        path.write_text(text)
+    return 0
+
+
+def present(path: Path) -> str:
+    """The page as it stands in the repository."""
+    return path.read_text() if path.exists() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
