@@ -30,7 +30,7 @@ lint: $(VENV)/.dev ## Check style, types and the direction of imports
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev ## Run every benchmark; each prints its figures
-	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 docs: $(VENV)/.dev ## Write the reference pages from the tables
 	$(BIN)/python docs/generate.py

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from service import cli
-from service.settings import rows
+from service.settings import load, rows
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -64,6 +64,11 @@ def test_settings_that_are_named_exist(page: Path) -> None:
     named = re.findall(r"`((?:collector|pipeline|store|service)\.[a-z_0-9]+)`", page.read_text())
     modules = {path.stem for room in ("collector", "pipeline") for path in (ROOT / room).iterdir()}
     assert {each for each in named if each.split(".")[1] not in modules} <= known
+
+
+def test_shipped_settings_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOPSIGHT_SETTINGS", str(ROOT / "deploy" / "settings.toml"))
+    assert load().store.dsn == "chdb:///var/lib/hopsight/store"
 
 
 def test_every_command_has_a_recipe() -> None:
