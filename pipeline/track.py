@@ -5,8 +5,8 @@
 seen at two points drives two states once each. Any split of the input into batches gives the same bits.
 
 `decisions`, one row for each ACK and algorithm (`DECISIONS` is the schema). time_ns, source, point, frame,
-conversation are those of the ACK; `flow` is the data's flow, whose sender decided. Sequence numbers (ack, lastUpdateSeq, WindowEnd) are modulo 2**32, as on the wire. `branch` is a
-`hpcc.Branch` or a `dctcp.Branch`; at a window's end BytesAcked and BytesMarked are those of the window
+conversation are those of the ACK; `flow` is the data's flow, whose sender decided. Sequence numbers (ack, lastUpdateSeq, WindowEnd) are modulo 2**32, as on the wire. `branch` is the
+name of a `hpcc.Branch` or `dctcp.Branch`; at a window's end BytesAcked and BytesMarked are those of the window
 that ended, else of the open one. `quality` and `why` speak of W, Wc, R (hpcc) or alpha (dctcp); U is as good as its
 telemetry (`flags`). cwnd and ssthresh are always estimates: what the application wrote is not on the wire.
 
@@ -71,12 +71,14 @@ def names(kind: type[Any]) -> pl.Enum:
     return pl.Enum([members.get(value, "none") for value in range(max(members) + 1)])
 
 
+BRANCH = pl.Enum(["none", *(b.name.lower() for b in (*hpcc.Branch, *dctcp.Branch))])
+"""Branches of both algorithms; their codes here are those of HPCC++, then those of DCTCP."""
 DIALECT = pl.Enum(["none", *dctcp.DIALECTS])
 DECISIONS = pl.Schema(
     {
         "time_ns": pl.Int64(), "source": pl.String(), "point": pl.String(), "frame": pl.UInt64(),
         "conversation": pl.UInt64(), "flow": pl.UInt64(),
-        "algorithm": names(Algorithm), "branch": pl.UInt8(), "quality": names(Quality), "why": names(Why),
+        "algorithm": names(Algorithm), "branch": BRANCH, "quality": names(Quality), "why": names(Why),
         "ack": pl.UInt32(), "acked_bytes": pl.Int64(), "marked_bytes": pl.Int64(), "inflight_bytes": pl.Int64(),
         "U": pl.Float64(), "W": pl.Float64(), "Wc": pl.Float64(), "R": pl.Float64(),
         "incStage": pl.Int32(), "lastUpdateSeq": pl.UInt32(), "u_max": pl.Float64(), "u_hop": pl.Int8(),
@@ -232,6 +234,10 @@ def decisions_of(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
     made = batch.decisions[: batch.counts[0]]
     context = ("time_ns", "source", "point", "frame", "conversation")
     columns = {name: frame[name].gather(made["row"]) for name in context}
+    ours = made["algorithm"] == Algorithm.DCTCP
+    columns["branch"] = as_dtype(
+        pl.Series("branch", made["branch"] + ours * len(hpcc.Branch)), BRANCH
+    )
     columns["flow"] = flow_of(columns["conversation"], made["direction"])
     for name, dtype in DECISIONS.items():
         if name not in columns:
@@ -244,6 +250,7 @@ def decisions_of(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
             for algorithm, fields in other.items()
             for name in fields
         )
+        .with_columns(pl.when(pl.col("quality") != "exact").then("why").alias("why"))
         .select(DECISIONS.names())
         .with_columns(cs.float().fill_nan(None))
     )

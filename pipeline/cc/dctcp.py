@@ -168,7 +168,7 @@ def take(s: Record, p: Record, delivered: int, ece: bool) -> None:
 
 @kernel
 def update_alpha(s: Record, p: Record) -> None:
-    """Steps 5 and 6. With nothing acked M is 0; in 1/1024 alpha falls by alpha*g, at the end to 0."""
+    """Steps 5 and 6. With nothing acked M is 0; in 1/1024 it falls by alpha*g, at the end to 0."""
     s.M = s.marked / s.acked if s.acked > 0 else 0.0
     s.closed_acked = s.BytesAcked
     s.closed_marked = s.BytesMarked

@@ -1,0 +1,126 @@
+"""The decision trace: what congestion control decided at each ACK, and in words why.
+
+`STEPS` is the table: one line a branch, with the line or step of the document that decided and the
+sentence that says it. `trace` joins decisions with the keys of their flows and adds both; `objects`
+gives the machine's shape, one object a decision. Neither reads anything but its arguments.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+DIGITS = 5
+"""Significant digits of a number in a sentence; objects carry all of them."""
+MARK = re.compile(r"\{(\w+)\}")
+KEY = ("src", "sport", "dst", "dport")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One branch: algorithm, name, where its document says it, a sentence with columns in {}."""
+
+    algorithm: str
+    branch: str
+    line: str
+    sentence: str
+
+
+_MI = "W = Wc/(U/eta) + W_ai = {W}"
+_AI = "W = Wc + W_ai = {W}"
+_FULL = "full update (SEG.ACK {ack} > lastUpdateSeq): "
+_FAST = "fast reaction (SEG.ACK {ack} <= lastUpdateSeq {lastUpdateSeq}): "
+_HIGH = "U {U} >= eta {eta}, so "
+_STAGE = "U {U} < eta {eta} but incStage has reached maxStage {maxStage}, so "
+_LOW = "U {U} < eta {eta} and incStage is below maxStage {maxStage}, so "
+_AGREED = "; Wc = W, incStage = {incStage}, lastUpdateSeq = {lastUpdateSeq}"
+_KEPT = "; Wc stays {Wc}"
+_FIRST = "; the first window opens and ends at {WindowEnd}"
+_COUNTED = "{acked_bytes} bytes acked, {marked_bytes} of them marked"
+_ENDED = (
+    "window ended with {BytesAcked} bytes acked, {BytesMarked} marked: M = {M},"
+    " alpha = (1-g)*alpha + g*M = {alpha}; the next one ends at {WindowEnd}"
+)
+_REDUCED = "; reduced: ssthresh = cwnd*(1 - alpha/2) = {ssthresh} bytes"
+
+STEPS = (
+    Step("hpcc", "first_ack", "4.2, open",
+         "first ACK with telemetry: L is stored, lastUpdateSeq = SND.NXT = {lastUpdateSeq}"),
+    Step("hpcc", "full_update_mi", "lines 12-15, 24", _FULL + _HIGH + _MI + _AGREED),
+    Step("hpcc", "full_update_mi_stage", "lines 12-15, 24", _FULL + _STAGE + _MI + _AGREED),
+    Step("hpcc", "full_update_ai", "lines 17-19, 24", _FULL + _LOW + _AI + _AGREED),
+    Step("hpcc", "fast_react_mi", "lines 12-13, 26", _FAST + _HIGH + _MI + _KEPT),
+    Step("hpcc", "fast_react_mi_stage", "lines 12-13, 26", _FAST + _STAGE + _MI + _KEPT),
+    Step("hpcc", "fast_react_ai", "lines 17, 26", _FAST + _LOW + _AI + _KEPT),
+    Step("hpcc", "no_telemetry", "4.2, open", "the ACK carries no telemetry: nothing changes"),
+    Step("hpcc", "bad_telemetry", "4.2, open",
+         "no hop could be measured (flags {flags}): only L is stored"),
+    Step("hpcc", "path_change", "4.2, open",
+         "the path has other hops than before: only L is stored, U stays {U}"),
+    Step("dctcp", "count", "3.3, steps 1-4", _COUNTED + "; the window goes on to {WindowEnd}"),
+    Step("dctcp", "count_reduce", "3.3, steps 1-4, 9",
+         _COUNTED + ", the first outside CWR" + _REDUCED),
+    Step("dctcp", "window_end", "3.3, steps 5-8", _ENDED),
+    Step("dctcp", "window_end_reduce", "3.3, steps 5-9", _ENDED + _REDUCED),
+    Step("dctcp", "window_open", "3.3, open", _COUNTED + _FIRST),
+    Step("dctcp", "window_open_reduce", "3.3, open", _COUNTED + _FIRST + _REDUCED),
+    Step("dctcp", "nothing", "3.3, step 1", "the ACK delivers nothing: nothing changes"),
+)  # fmt: skip
+"""Every branch. Lines are those of draft-miao-ccwg-hpcc-03, steps those of RFC 8257."""
+
+FIELDS = {
+    "hpcc": (
+        "U", "W", "Wc", "R", "incStage", "lastUpdateSeq", "u_max", "u_hop", "hop_count", "flags",
+    ),
+    "dctcp": (
+        "alpha", "M", "BytesAcked", "BytesMarked", "WindowEnd", "cwnd", "ssthresh", "dialect",
+        "basis",
+    ),
+}  # fmt: skip
+"""The documents' variables in an object, by algorithm."""
+COMMON = (
+    "time_ns", *KEY, "algorithm", "branch", "ack", "acked_bytes", "marked_bytes", "inflight_bytes",
+    "point", "frame", "quality", "why",
+)  # fmt: skip
+"""What every object starts with."""
+
+
+def trace(decisions: pl.DataFrame, keys: pl.DataFrame, eta: float, max_stage: int) -> pl.DataFrame:
+    """Decisions of the tracker with the key of their flow, the document's line and a sentence.
+
+    `keys` has one row a flow: flow (u64), src and dst (text), sport, dport. `eta` and `max_stage`
+    are those the tracker was given. Rows keep their order; a flow without a key has nulls.
+    """
+    rows = decisions.join(keys.select("flow", *KEY), on="flow", how="left", maintain_order="left")
+    rows = rows.with_columns(eta=pl.lit(eta), maxStage=pl.lit(max_stage))
+    line, sentence = pl.lit(None, pl.String), pl.lit(None, pl.String)
+    for step in STEPS:
+        here = (pl.col("branch") == step.branch) & (pl.col("algorithm") == step.algorithm)
+        line = pl.when(here).then(pl.lit(step.line)).otherwise(line)
+        sentence = pl.when(here).then(worded(step.sentence, rows.schema)).otherwise(sentence)
+    named = rows.with_columns(line.alias("line"), sentence.alias("sentence"))
+    return named.drop("eta", "maxStage")
+
+
+def worded(sentence: str, schema: pl.Schema) -> pl.Expr:
+    """A sentence with its {names} replaced by what the row holds; a null reads "unknown"."""
+    texts = []
+    for name in MARK.findall(sentence):
+        value = pl.col(name)
+        if schema[name].is_float():
+            value = value.round_sig_figs(DIGITS)
+        texts.append(value.cast(pl.String).str.strip_suffix(".0").fill_null("unknown"))
+    return pl.format(MARK.sub("{}", sentence), *texts)
+
+
+def objects(traced: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """One JSON-ready object a decision, in order: `COMMON`, then the variables of its algorithm."""
+    finite = traced.with_columns(
+        pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name)
+        for name, dtype in traced.schema.items()
+        if dtype.is_float()
+    )
+    for row in finite.iter_rows(named=True):
+        yield {name: row[name] for name in (*COMMON, *FIELDS[row["algorithm"]], "line", "sentence")}
