@@ -1,9 +1,12 @@
 """Frames in, observations on a bus out. The room furthest upstream: it imports no other room."""
 
+from collector.capture import Capture, CaptureError, open_capture
 from collector.decoder import Accounting, Decoder
+from collector.flow_key import directed
 from collector.frame import Frames
 from collector.kernel import kernel
 from collector.observation import HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
+from collector.pcapng import write_pcapng
 from collector.settings import CollectorSettings
 from collector.status import STATUS
 
@@ -14,10 +17,15 @@ __all__ = [
     "SCHEMA_VERSION",
     "STATUS",
     "Accounting",
+    "Capture",
+    "CaptureError",
     "CollectorSettings",
     "Column",
     "Decoder",
     "Frames",
     "complete",
+    "directed",
     "kernel",
+    "open_capture",
+    "write_pcapng",
 ]

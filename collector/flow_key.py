@@ -61,3 +61,12 @@ def salt(tenant: str, vrf: str) -> np.uint64:
     """Where the hash of a tenant's VRF starts."""
     text = f"{len(tenant)}:{tenant}{vrf}".encode()
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big"))
+
+
+@kernel
+def directed(
+    conversation: NDArray[np.uint64], direction: NDArray[np.uint8], flow: NDArray[np.uint64]
+) -> None:
+    """Write the flow of each (conversation, direction): the other direction is the reverse flow."""
+    for row in range(conversation.size):
+        flow[row] = mix(conversation[row], np.uint64(direction[row]))

@@ -1,0 +1,68 @@
+"""Kinds of bottleneck as a table over where the hop is and how many senders share it.
+
+Stage and orientation come from the topology; whether a reroute helps follows draft-ravi-ippm-csig-00
+section 8.2.1: nothing leads around a last hop, much leads around a core link.
+"""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+ANY = ""
+SEVERAL = 2
+"""From this many flows on a last hop is shared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind: its name, where it applies, whether rerouting helps, and how it is said."""
+
+    name: str
+    stage: str
+    orientation: str
+    several: bool | None
+    reroute_helps: str
+    sentence: str
+
+
+CONGESTED = (
+    Kind("incast", ANY, "host", True, "no", "many senders meet at the last hop"),
+    Kind("last_hop_elephant", ANY, "host", False, "no", "one flow fills the last hop"),
+    Kind("uplink", "tor", "up", None, "yes", "the way up from the top of the rack is full"),
+    Kind("downlink", "spine", "down", None, "yes", "the way down to the rack is full"),
+    Kind("core", ANY, "up", None, "yes", "a core link is full"),
+    Kind("core", ANY, "down", None, "yes", "a core link is full"),
+    Kind("core", ANY, "side", None, "yes", "a core link is full"),
+    Kind("congested_hop", ANY, ANY, None, "unknown", "a hop that no topology names is full"),
+)
+"""Kinds of a congested hop; the first row that applies holds."""
+OTHER = (
+    Kind("congested_path", ANY, ANY, None, "unknown", "the path marks, but nothing says where"),
+    Kind("sender_limited", ANY, ANY, None, "no", "the sender sends less than it may"),
+    Kind("not_congested", ANY, ANY, None, "no", "no hop that was seen is congested"),
+    Kind("unknown", ANY, ANY, None, "unknown", "nothing in these packets tells"),
+)
+"""Kinds without a congested hop."""
+KINDS = {kind.name: kind for kind in (*CONGESTED, *OTHER)}
+
+
+def congested_kind() -> pl.Expr:
+    """Name of the kind of a congested hop, from columns stage, orientation and contributors."""
+    found = pl.lit(CONGESTED[-1].name)
+    for kind in reversed(CONGESTED[:-1]):
+        applies = pl.lit(value=True)
+        if kind.stage:
+            applies &= pl.col("stage").eq(kind.stage)
+        if kind.orientation:
+            applies &= pl.col("orientation").eq(kind.orientation)
+        if kind.several is not None:
+            applies &= pl.col("contributors").ge(SEVERAL).eq(kind.several)
+        found = pl.when(applies.fill_null(value=False)).then(pl.lit(kind.name)).otherwise(found)
+    return found
+
+
+def reroute_helps() -> pl.Expr:
+    """Whether another path would help, from the column kind: yes, no or unknown."""
+    return pl.col("kind").replace_strict(
+        {name: kind.reroute_helps for name, kind in KINDS.items()}, return_dtype=pl.String
+    )

@@ -1,0 +1,32 @@
+"""Settings of the pipeline: how time is cut, what counts as congested, which dialect senders speak."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class PipelineSettings(BaseModel):
+    """What the documents leave to the operator; see the reference page of settings."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    interval_ms: float = Field(100.0, gt=0, description="Length of a verdict's interval, ms.")
+    disorder_us: float = Field(
+        1000.0, ge=0, description="Disorder between frames that is put right before state is kept, us."
+    )
+    base_rtt_us: float | None = Field(
+        None, gt=0, description="HPCC++ T, us; none: the topology's, else 10 us and said to be assumed."
+    )
+    nic_gbps: float | None = Field(
+        None, gt=0, description="Line rate of senders, Gbit/s; none: the topology's, else unknown."
+    )
+    congested_u: float = Field(
+        1.0, gt=0, description="Mean hop load u' above which a hop counts as congested."
+    )
+    dctcp_dialect: Literal["auto", "rfc8257", "linux", "linux_before", "ns3"] = Field(
+        "auto", description="How DCTCP senders close windows; auto: by the handshake, else linux."
+    )
+    flows: int = Field(
+        1 << 20, ge=1, description="Most conversations whose state is kept at a time."
+    )
+    topology: str | None = Field(None, description="Topology file (YAML); none: ids are shown raw.")
