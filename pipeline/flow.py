@@ -1,8 +1,8 @@
 """The flow table: (conversation, point) -> slot, bounded, in arrays.
 
-Slots stand in sets of `WAYS`; a flow may take any slot of the set that its key names, so a look-up reads
-two cache lines at most, nothing is ever rehashed, and a full set gives up the flow idle the longest. What
-is evicted depends on the rows alone, never on how they were cut into batches.
+Slots stand in sets of `WAYS`; a flow may take any slot of the set that its key names, so a look-up
+reads two cache lines at most, nothing is ever rehashed, and a full set gives up the flow idle the
+longest. What is evicted depends on the rows alone, never on how they were cut into batches.
 """
 
 import numpy as np

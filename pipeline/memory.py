@@ -1,4 +1,4 @@
-"""What the tracker remembers of each conversation at each point, and what it gives: records and columns."""
+"""What the tracker remembers of each conversation at each point, and what it reads and gives."""
 
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.cc import hpcc
+from pipeline.cc.parameter import state_dtype
 
 Ints = NDArray[np.int64]
 
@@ -71,69 +71,60 @@ class Basis(IntEnum):
     ASSUMED = 2
 
 
+class Count(IntEnum):
+    """What is counted of the rows."""
+
+    DECISIONS = 0
+    FLOWS_NEW = 1
+    FLOWS_EVICTED = 2
+    CONNECTIONS_NEW = 3
+    GAPS = 4
+    PATH_CHANGES = 5
+
+
 POOLS = ("hpcc", "dctcp", "loads", "pending")
 """Kinds of records that a sender gets a place for when it first needs one."""
 
-SLOT = np.dtype(
-    (
-        np.record,
-        np.dtype(
-            [
-                *[
-                    (name, "i8", (2,))
-                    for name in ("snd_nxt", "snd_una", "iss", "data_ns", "nic_bps", "lag_ns")
-                ],
-                *[(name, "i8") for name in ("syn_ns", "synack_ns", "rtt_ns", "base_rtt_ns")],
-                *[(name, "i4", (2,)) for name in ("marks", "mss", "largest", *POOLS)],
-            ],
-            align=True,
-        ),
-    )
+SLOT = state_dtype(
+    (("i8", 2), "snd_nxt", "snd_una", "iss", "data_ns", "nic_bps", "lag_ns"),
+    ("i8", "syn_ns", "synack_ns", "rtt_ns", "base_rtt_ns"),
+    (("i4", 2), "marks", "mss", "largest", *POOLS),
 )
-"""One conversation at one point; pairs are indexed by direction. The `POOLS` fields are places of records
-plus one (0: none yet); a place belongs to its slot for good, whoever holds the slot."""
+"""One conversation at one point; pairs are indexed by direction. marks are bits of `Mark`; lag_ns
+is the time from the tap to the sender and back. The `POOLS` fields are places of records plus one
+(0: none yet); a place belongs to its slot for good, whoever holds the slot."""
 
-DECISION = np.dtype(
-    (np.record, np.dtype([
-        *[(name, "i8") for name in ("row", "ack", "snd_nxt", "inflight_bytes", "acked_bytes", "marked_bytes")],
-        *[(name, "f8") for name in ("U", "W", "Wc", "R", "u_max", "alpha", "M", "cwnd", "ssthresh")],
-        *[(name, "i8") for name in ("lastUpdateSeq", "WindowEnd", "BytesAcked", "BytesMarked")],
-        *[(name, "i4") for name in ("incStage", "hop_count", "flags")],
-        *[(name, "i1") for name in ("u_hop", "algorithm", "branch", "direction", "quality", "why", "dialect", "basis")],
-    ], align=True))
-)  # fmt: skip
+DECISION = state_dtype(
+    ("i8", "row", "ack", "snd_nxt", "inflight_bytes", "acked_bytes", "marked_bytes"),
+    ("f8", "U", "W", "Wc", "R", "u_max", "alpha", "M", "cwnd", "ssthresh"),
+    ("i8", "lastUpdateSeq", "WindowEnd", "BytesAcked", "BytesMarked"),
+    ("i4", "incStage", "hop_count", "flags"),
+    ("i1", "u_hop", "algorithm", "branch", "direction", "quality", "why", "dialect", "basis"),
+)
+"""One decision, `row` the row of the batch that drove it."""
 
-
-ROW = np.dtype(
-    (
-        np.record,
-        np.dtype(
-            [
-                ("conversation", "u8"),
-                *[(name, "i8") for name in ("time_ns", "seq", "ack", "payload", "telemetry")],
-                *[(name, "i8") for name in ("src_nic_bps", "dst_nic_bps", "base_rtt_ns")],
-                *[(name, "i8") for name in ("direction", "flags")],
-                *[(name, "i4") for name in ("point", "mss")],
-                *[(name, "i1") for name in ("tcp", "timestamps", "ecn")],
-            ],
-            align=True,
-        ),
-    )
+ROW = state_dtype(
+    ("u8", "conversation"),
+    ("i8", "time_ns", "seq", "ack", "payload", "telemetry", "direction", "flags"),
+    ("i8", "src_nic_bps", "dst_nic_bps", "base_rtt_ns"),
+    ("i4", "point", "mss"),
+    ("i1", "tcp", "timestamps", "ecn"),
 )
 """One row of a batch, what is null as 0; `telemetry` is its row among the stacks, or -1."""
 
 KINDS = ("ts_ns", "tx_bytes", "qlen_bytes", "b_bps", "node", "port")
 """Hop values of a stack: first index of (kind, hop); -1 where a record does not carry one."""
 
-LOAD = np.dtype(
-    (np.record, np.dtype([("nhop", "i8"), ("flags", "i4"), ("reflected", "i1")], align=True))
-)
+LOAD = state_dtype(("i8", "nhop"), ("i4", "flags"), ("i1", "reflected"))
 """What is known of one row with telemetry beside its stack; the flags are given back."""
 
 
 class Memory(NamedTuple):
-    """All state. `used` counts the places taken of each kind of `POOLS`; `pending` holds (place, kind, hop)
-    like a stack and in a last kind the ACK that it waits for and its number of hops."""
+    """All state. `used` counts the places taken of each of `POOLS`.
+
+    `pending` holds (place, kind, hop) like a stack, and in a last kind the ACK that it waits for
+    and its number of hops.
+    """
 
     keys: NDArray[np.uint64]
     last_ns: Ints
@@ -156,7 +147,7 @@ class Rules(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Rows in, decisions out; of the rows with telemetry the stacks (row, kind, hop) in, u' (row, hop) out."""
+    """Rows in, decisions out; of those with telemetry (row, kind, hop) in, u' (row, hop) out."""
 
     rows: NDArray[Any]
     stacks: Ints
@@ -164,6 +155,3 @@ class Batch(NamedTuple):
     u: NDArray[np.float64]
     decisions: NDArray[Any]
     counts: Ints
-
-
-COUNTERS = ("decisions", "flows_new", "flows_evicted", "connections_new", "gaps", "path_changes")

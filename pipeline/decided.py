@@ -1,0 +1,125 @@
+"""What the tracker gives, as frames.
+
+`decisions` has one row for each ACK and algorithm. time_ns, source, point, frame and conversation
+are those of the ACK; flow is the data's flow, whose sender decided. Sequence numbers (ack,
+lastUpdateSeq, WindowEnd) are modulo 2**32, as on the wire; branch is the name of a `hpcc.Branch` or
+`dctcp.Branch`. Where a window ended, BytesAcked and BytesMarked are those of the window that ended,
+else of the open one. quality (and why it is not exact) speaks of W, Wc, R or of alpha; U is as good
+as its telemetry (flags). cwnd and ssthresh are always estimates: what the application wrote is not
+on the wire. Columns of the other algorithm are null.
+
+`hop_loads` has one row for each row with telemetry: time_ns, source, point, frame, conversation,
+flow (the data's), reflected (read from an ACK: the data's whole path, half a round trip late),
+hop_count, flags (`hpcc.Flag`), u0..u{n-1} (u' of each hop between this record and the flow's one
+before at this point; null where it cannot be known, so on the first) and the observation's h{i}_*
+columns; n is the most hops of the batch.
+"""
+
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+import polars.selectors as cs
+from numpy.typing import NDArray
+
+from collector import directed
+from pipeline.cc import dctcp, hpcc
+from pipeline.memory import Algorithm, Basis, Batch, Quality, Why
+
+HOP_COLUMN = re.compile(r"h\d+_\w+")
+
+
+def names(kind: type[Any]) -> pl.Enum:
+    """The names of an IntEnum that counts from 0 or 1, in the order of its values."""
+    members = {member.value: member.name.lower() for member in kind}
+    return pl.Enum([members.get(value, "none") for value in range(max(members) + 1)])
+
+
+BRANCH = pl.Enum(["none", *(b.name.lower() for b in (*hpcc.Branch, *dctcp.Branch))])
+"""Branches of both algorithms; their codes here are those of HPCC++, then those of DCTCP."""
+DIALECT = pl.Enum(["none", *dctcp.DIALECTS])
+_I32, _I64, _F64 = pl.Int32(), pl.Int64(), pl.Float64()
+_U32, _U64 = pl.UInt32(), pl.UInt64()
+OF_HPCC: dict[str, pl.DataType] = {
+    **dict.fromkeys(("U", "W", "Wc", "R"), _F64),
+    "incStage": _I32, "lastUpdateSeq": _U32, "u_max": _F64, "u_hop": pl.Int8(),
+    "hop_count": _I32, "flags": _I32,
+}  # fmt: skip
+OF_DCTCP: dict[str, pl.DataType] = {
+    "alpha": _F64, "M": _F64, "BytesAcked": _I64, "BytesMarked": _I64, "WindowEnd": _U32,
+    "cwnd": _F64, "ssthresh": _F64, "dialect": DIALECT, "basis": names(Basis),
+}  # fmt: skip
+DECISIONS = pl.Schema(
+    {
+        "time_ns": _I64, "source": pl.String(), "point": pl.String(), "frame": _U64,
+        "conversation": _U64, "flow": _U64, "algorithm": names(Algorithm), "branch": BRANCH,
+        "quality": names(Quality), "why": names(Why), "ack": _U32,
+        **dict.fromkeys(("acked_bytes", "marked_bytes", "inflight_bytes"), _I64),
+        **OF_HPCC, **OF_DCTCP,
+    }
+)  # fmt: skip
+"""Columns of `decisions`."""
+
+
+def decisions_of(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
+    """The decisions of a batch, in the order of its rows."""
+    made = batch.decisions[: batch.counts[0]]
+    context = ("time_ns", "source", "point", "frame", "conversation")
+    columns = {name: frame[name].gather(made["row"]) for name in context}
+    ours = made["algorithm"] == Algorithm.DCTCP
+    columns["branch"] = as_dtype(
+        pl.Series("branch", made["branch"] + ours * len(hpcc.Branch)), BRANCH
+    )
+    columns["flow"] = flow_of(columns["conversation"], made["direction"])
+    for name, dtype in DECISIONS.items():
+        if name not in columns:
+            columns[name] = as_dtype(pl.Series(name, np.ascontiguousarray(made[name])), dtype)
+    other = {Algorithm.HPCC: OF_DCTCP, Algorithm.DCTCP: OF_HPCC}
+    return (
+        pl.DataFrame(columns)
+        .with_columns(
+            pl.when(pl.col("algorithm") != algorithm.name.lower()).then(pl.col(name)).alias(name)
+            for algorithm, fields in other.items()
+            for name in fields
+        )
+        .with_columns(pl.when(pl.col("quality") != "exact").then("why").alias("why"))
+        .select(DECISIONS.names())
+        .with_columns(cs.float().fill_nan(None))
+    )
+
+
+def flow_of(conversation: pl.Series, direction: NDArray[Any]) -> pl.Series:
+    """The flow of each conversation in the given direction."""
+    flow = np.empty(len(conversation), np.uint64)
+    directed(conversation.to_numpy(), direction.astype(np.uint8), flow)
+    return pl.Series("flow", flow)
+
+
+def as_dtype(values: pl.Series, dtype: Any) -> pl.Series:
+    """A kernel's number as its column has it: names for codes, sequence numbers modulo 2**32."""
+    if isinstance(dtype, pl.Enum):
+        return values.cast(pl.UInt32).replace_strict(
+            dict(enumerate(dtype.categories)), return_dtype=dtype
+        )
+    if dtype == pl.UInt32:
+        return values.cast(pl.Int64).cast(pl.UInt32, wrap_numerical=True)
+    return values.cast(dtype)
+
+
+def hop_loads_of(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
+    """The rows with telemetry, u' of their hops, and what their hops carried."""
+    rows = frame.filter(pl.col("hop_count") > 0)
+    reflected = batch.loads["reflected"] != 0
+    given = [name for name in rows.columns if HOP_COLUMN.fullmatch(name)]
+    return rows.select("time_ns", "source", "point", "frame", "conversation").with_columns(
+        flow_of(rows["conversation"], rows["direction"].to_numpy() ^ reflected),
+        pl.Series("reflected", reflected),
+        rows["hop_count"],
+        pl.Series("flags", np.ascontiguousarray(batch.loads["flags"])),
+        *(
+            pl.Series(f"u{hop}", batch.u[:, hop].copy()).fill_nan(None)
+            for hop in range(batch.u.shape[1])
+        ),
+        *(rows[name] for name in given),
+    )

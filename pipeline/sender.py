@@ -1,0 +1,204 @@
+"""What is known of the two senders of a conversation at one point, beside their recurrences.
+
+Sequence numbers (unwrapped to 64 bits), the handshake and what it betrays of the stacks, where the
+tap stands, and from all that how far a reconstruction can be trusted (semantics.md sections 3, 4).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collector import kernel
+from pipeline.cc.parameter import Record
+from pipeline.flow import EVICTED, FOUND
+from pipeline.memory import Basis, Count, Mark, Quality, Why
+
+FIN, SYN, ACK, ECE, CWR = 1, 2, 16, 64, 128
+CE = 3
+LINUX, NS3 = 1, 3
+"""Dialects by their place in `dctcp.TABLE`."""
+MOST_LAG = 20
+"""A tap farther from the sender than RTT/20 reads SND.NXT too early to call the state exact."""
+WINDOWS_TO_FORGET = 44
+"""(15/16)**44 < 0.06: what alpha was before the capture began matters no more than that."""
+TIMESTAMP_OPTION = 12
+"""Bytes that TCP timestamps take of every segment."""
+HALF, WHOLE = 1 << 31, 1 << 32
+
+
+@kernel
+def unwrap(number: int, near: int) -> int:
+    """The 64-bit number that is `number` modulo 2**32 and nearest to `near`."""
+    apart = (number - near) & (WHOLE - 1)
+    if apart >= HALF:
+        apart -= WHOLE
+    return near + apart
+
+
+@kernel
+def begin(slot: Record, d: int) -> None:
+    """Forget what was known of sender d; its places in the pools stay."""
+    slot.marks[d] = 0
+    slot.snd_nxt[d] = 0
+    slot.snd_una[d] = 0
+    slot.iss[d] = 0
+    slot.data_ns[d] = 0
+    slot.lag_ns[d] = 0
+    slot.mss[d] = 0
+    slot.largest[d] = 0
+
+
+@kernel
+def enter(slot: Record, row: Record, how: int, counts: NDArray[np.int64]) -> None:
+    """What every row tells of its conversation; a slot that changed hands is wiped first."""
+    if how != FOUND:
+        counts[Count.FLOWS_NEW.value] += 1
+        counts[Count.FLOWS_EVICTED.value] += how == EVICTED
+        slot.syn_ns = 0
+        slot.synack_ns = 0
+        slot.rtt_ns = 0
+        slot.base_rtt_ns = 0
+        for d in range(2):
+            begin(slot, d)
+            slot.nic_bps[d] = 0
+    r = row.direction
+    if row.src_nic_bps > 0:
+        slot.nic_bps[r] = row.src_nic_bps
+    if row.dst_nic_bps > 0:
+        slot.nic_bps[1 - r] = row.dst_nic_bps
+    if row.base_rtt_ns > 0:
+        slot.base_rtt_ns = row.base_rtt_ns
+
+
+@kernel
+def handshake(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
+    """A SYN or SYN-ACK: sequence numbers start, ECN is negotiated, the stack shows its hand.
+
+    A SYN with a new number is a new connection; the same SYN again is a retransmission.
+    """
+    r = row.direction
+    answer = row.flags & ACK != 0
+    if not (slot.marks[r] & Mark.SYN_SEEN.value and slot.iss[r] == row.seq):
+        if not answer:
+            begin(slot, 1 - r)
+            slot.rtt_ns = 0
+        begin(slot, r)
+        counts[Count.CONNECTIONS_NEW.value] += 0 if answer else 1
+        slot.iss[r] = row.seq
+        slot.snd_una[r] = row.seq + 1
+        slot.snd_nxt[r] = row.seq + 1 + row.payload
+        slot.mss[r] = row.mss
+        marks = Mark.NUMBERED.value | Mark.SYN_SEEN.value
+        asked = row.flags & (ECE | CWR)
+        if not answer and asked == ECE | CWR:
+            marks |= Mark.ECN_ASKED.value
+        if answer and asked == ECE and slot.marks[1 - r] & Mark.ECN_ASKED.value:
+            marks |= Mark.ECN_AGREED.value
+            slot.marks[1 - r] |= Mark.ECN_AGREED.value
+        marks |= Mark.ANSWERED.value if answer else 0
+        marks |= Mark.TIMESTAMPS.value if row.timestamps else 0
+        marks |= Mark.NS3_STACK.value if row.mss == 0 else 0
+        slot.marks[r] = marks
+    if answer:
+        slot.synack_ns = row.time_ns
+        slot.lag_ns[r] = row.time_ns - slot.syn_ns
+    else:
+        slot.syn_ns = row.time_ns
+
+
+@kernel
+def ends_handshake(slot: Record, row: Record, d: int) -> bool:
+    """Whether this is the handshake's third segment: it times the round trip, counts nothing."""
+    if not slot.marks[d] & Mark.ANSWERED.value or slot.marks[d] & Mark.SHAKEN.value:
+        return False
+    slot.marks[d] |= Mark.SHAKEN.value
+    slot.lag_ns[1 - d] = row.time_ns - slot.synack_ns
+    if slot.marks[1 - d] & Mark.SYN_SEEN.value:
+        slot.rtt_ns = max(row.time_ns - slot.syn_ns, 1)
+    return True
+
+
+@kernel
+def send(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
+    """Data or FIN of direction r: SND.NXT moves; a jump over unseen data is a gap."""
+    r = row.direction
+    if not slot.marks[r] & Mark.NUMBERED.value:
+        slot.marks[r] |= Mark.NUMBERED.value
+        slot.snd_nxt[r] = row.seq
+        slot.snd_una[r] = row.seq
+    seq = unwrap(row.seq, slot.snd_nxt[r])
+    if seq > slot.snd_nxt[r]:
+        slot.marks[r] |= Mark.GAP.value
+        counts[Count.GAPS.value] += 1
+    end = seq + row.payload + (1 if row.flags & FIN else 0)
+    slot.snd_nxt[r] = max(slot.snd_nxt[r], end)
+    slot.largest[r] = max(slot.largest[r], row.payload)
+    if row.payload > 0:
+        slot.marks[r] |= Mark.SENT.value
+        slot.marks[r] |= Mark.ECT_SEEN.value if row.ecn != 0 else 0
+        slot.marks[r] |= Mark.CE_SEEN.value if row.ecn == CE else 0
+
+
+@kernel
+def segment_size(slot: Record, d: int, otherwise: int) -> int:
+    """MSS of sender d: the smaller of both options less timestamps; else the largest payload."""
+    both = slot.marks[0] & slot.marks[1]
+    if both & Mark.SYN_SEEN.value and slot.mss[0] > 0 and slot.mss[1] > 0:
+        return int(min(slot.mss[0], slot.mss[1])) - (
+            TIMESTAMP_OPTION if both & Mark.TIMESTAMPS.value else 0
+        )
+    return int(slot.largest[d]) if slot.largest[d] > 0 else otherwise
+
+
+@kernel
+def predicted(slot: Record, row: Record, within_ns: int) -> bool:
+    """Whether data that repeats an ACK takes its receiver's fast path, which does not read ACKs."""
+    before = slot.data_ns[row.direction]
+    plain = row.payload > 0 and row.flags & (FIN | ECE | CWR) == 0
+    return bool(plain and before > 0 and row.time_ns - before < within_ns)
+
+
+@kernel
+def dialect_of(slot: Record, d: int, asked: int) -> tuple[int, int]:
+    """The dialect of sender d and its basis: as asked, else by its SYN (ns-3: no MSS option)."""
+    if asked != 0:
+        return asked, Basis.SET.value
+    if not slot.marks[d] & Mark.SYN_SEEN.value:
+        return LINUX, Basis.ASSUMED.value
+    return NS3 if slot.marks[d] & Mark.NS3_STACK.value else LINUX, Basis.HANDSHAKE.value
+
+
+@kernel
+def quality_of_tap(slot: Record, d: int) -> tuple[int, int]:
+    """What gaps and the distance between tap and sender do to either."""
+    if slot.marks[d] & Mark.GAP.value:
+        return Quality.ESTIMATED.value, Why.GAP.value
+    if slot.lag_ns[d] * MOST_LAG > slot.rtt_ns:
+        return Quality.ESTIMATED.value, Why.FAR_FROM_SENDER.value
+    return Quality.EXACT.value, Why.NOTHING.value
+
+
+@kernel
+def quality_of_window(slot: Record, d: int, s: Record, p: Record) -> tuple[int, int]:
+    """Quality of W, Wc, R of sender d, and why (semantics.md section 3)."""
+    if s.T_ns <= 0:
+        return Quality.UNKNOWN.value, Why.T_UNKNOWN.value
+    if np.isnan(s.W):
+        return Quality.UNKNOWN.value, Why.NIC_UNKNOWN.value
+    if not slot.marks[d] & Mark.SYN_SEEN.value:
+        return Quality.UNKNOWN.value, Why.MID_FLOW.value
+    if slot.marks[d] & Mark.STACKED.value:
+        return Quality.ESTIMATED.value, Why.RECEIVER_TIME.value
+    if slot.base_rtt_ns == 0 and p.T_ns == 0:
+        return Quality.ESTIMATED.value, Why.T_FROM_HANDSHAKE.value
+    return quality_of_tap(slot, d)
+
+
+@kernel
+def quality_of_alpha(slot: Record, d: int, s: Record) -> tuple[int, int]:
+    """Quality of alpha of sender d, and why (semantics.md section 4)."""
+    if slot.marks[d] & Mark.CE_SEEN.value:
+        return Quality.UNKNOWN.value, Why.AFTER_QUEUE.value
+    if not slot.marks[d] & Mark.SYN_SEEN.value:
+        known = s.windows >= WINDOWS_TO_FORGET
+        return Quality.ESTIMATED.value if known else Quality.UNKNOWN.value, Why.MID_FLOW.value
+    return quality_of_tap(slot, d)
