@@ -29,6 +29,8 @@ RANK = {"int": 0, "csig": 1, "aecn": 2, "ecn": 3}
 MOST_CANDIDATES = 5
 SENDER_LIMITED = 0.5
 """A sender with less than this share of its window in flight is limited by itself."""
+IDLE_U = 0.8
+"""When even the fullest hop is below this load and nothing is marked, the hosts set the pace, not the network."""
 FEW_SAMPLES = 4.0
 """Samples at which confidence is halfway to what the loads alone would give."""
 IMPLAUSIBLE_U = 10.0
@@ -49,7 +51,7 @@ def verdicts(
         return TABLES["verdicts"].schema.to_frame()
     candidates = located(flows, sent, hop_intervals, topology)
     headline = candidates.sort(
-        [*KEY, "rank", "u_mean", "hop_index", *HOP],
+        [*KEY, "rank", "probability", "hop_index", *HOP],
         descending=[False, False, False, True, False, False, False],
         nulls_last=True,
     ).unique(KEY, keep="first", maintain_order=True)
@@ -162,7 +164,8 @@ def contributors(candidates: pl.DataFrame) -> pl.DataFrame:
 def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
     """Kind, confidence, plausibility of each headline."""
     congested = pl.col("u_mean") > settings.congested_u
-    limited = pl.col("inflight_bytes") < SENDER_LIMITED * pl.col("W")
+    idle = (pl.col("u_mean") < IDLE_U) & (pl.col("marked_bytes").fill_null(0) == 0)
+    limited = (pl.col("inflight_bytes") < SENDER_LIMITED * pl.col("W")) | idle
     kind = (
         pl.when(congested & pl.col("node").is_not_null())
         .then(congested_kind())
