@@ -40,10 +40,11 @@ class Owner:
 
 
 class StoreOwned(StoreError):  # noqa: N818 - a state of the store, not a fault
-    """Another process has the embedded store open; `owner` says which."""
+    """The embedded store at `path` is open already; `owner` says in which process."""
 
     def __init__(self, path: Path, owner: Owner) -> None:
         super().__init__(f"the store {path} is open in process {owner.pid} since {owner.started}")
+        self.path = path
         self.owner = owner
 
 

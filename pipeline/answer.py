@@ -1,0 +1,136 @@
+"""The answer to "where is this flow bottlenecked?", composed from verdict rows. Pure.
+
+Over several intervals the headline is the hop with the largest summed load u' over its congested
+intervals, each weighted by its samples. What the verdict says is about that hop; what happened
+elsewhere is in `candidates` and `history`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from pipeline.evidence import candidates, evidence, grouped
+from pipeline.history import since, stretches
+from pipeline.hop import Row, described, hop_of, ids, load, weighted
+from pipeline.kind import CONGESTED, KINDS
+
+PATH = "congested_path"
+"""The kind that says that the network holds the flow back, but not where."""
+HOLDING = (*dict.fromkeys(kind.name for kind in CONGESTED), PATH)
+"""Kinds that say that the network holds the flow back."""
+REROUTE = {
+    "yes": "another path would help",
+    "no": "another path would not help",
+    "unknown": "whether another path would help is not known",
+}
+HASHES = frozenset({"flow", "conversation"})
+"""Columns that answers show as decimal text: JSON readers round large numbers."""
+
+
+def compose_answer(
+    flow: Row,
+    rows: pl.DataFrame,
+    from_ns: int,
+    to_ns: int,
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The answer as plain data, from at least one row of query `flow_bottleneck`.
+
+    `flow` is a row of query `flow_of_key`; the window is `from_ns` to `to_ns` since 1970. When the
+    store holds intervals of several lengths, the shortest are used.
+    """
+    shortest = rows["interval_ns"].min()
+    told = sorted(rows.filter(interval_ns=shortest).to_dicts(), key=lambda row: row["time_ns"])
+    for row in told:
+        row["congested"] = row["kind"] in HOLDING
+    held = any(row["congested"] for row in told)
+    hop = worst([row for row in told if row["congested"] == held])
+    for row in told:
+        row["here"] = row["congested"] and ids(row) == hop if held else True
+    mine = [row for row in told if row["here"] and ids(row) == hop]
+    since_ns, exact = since(told, flow["first_ns"])
+    return {
+        "flow": flow_of(flow),
+        "interval": {
+            "from_ns": from_ns,
+            "to_ns": to_ns,
+            "step_ns": shortest,
+            "covered": covered(told, from_ns, to_ns),
+        },
+        "verdict": verdict(mine, held=held)
+        | {"since_ns": since_ns, "since_exact": exact}
+        | {"share": sum(row["here"] for row in told) / len(told)},
+        "candidates": candidates(told),
+        "evidence": evidence(told),
+        "history": stretches(told),
+        "topology": told[-1]["topology"],
+        "notes": list(notes),
+    }
+
+
+def flow_of(row: Row) -> dict[str, Any]:
+    """A flow as answers show it."""
+    return {
+        name: str(value) if name in HASHES and value is not None else value
+        for name, value in row.items()
+    }
+
+
+def worst(rows: Sequence[Row]) -> tuple[int, int]:
+    """Ids of the hop with the largest summed load; of equals the one with more samples."""
+    loads: dict[tuple[int, int], tuple[float, int]] = {}
+    for row in rows:
+        summed, samples = loads.get(ids(row), (0.0, 0))
+        loads[ids(row)] = (summed + load(row), samples + row["samples"])
+    return min(loads, key=lambda hop: (-loads[hop][0], -loads[hop][1], hop))
+
+
+def covered(rows: Sequence[Row], from_ns: int, to_ns: int) -> float:
+    """Share of the window for which there are verdicts; a flow that sends nothing has none."""
+    inside = sum(
+        max(min(row["time_ns"] + row["interval_ns"], to_ns) - max(row["time_ns"], from_ns), 0)
+        for row in rows
+    )
+    return min(inside / (to_ns - from_ns), 1.0) if to_ns > from_ns else 1.0
+
+
+def verdict(rows: Sequence[Row], *, held: bool) -> dict[str, Any]:
+    """What is said of the headline's hop, from its intervals; `held`: it is a bottleneck."""
+    kinds = grouped(rows, lambda row: row["kind"])
+    kind = min(kinds, key=lambda name: (-sum(map(load, kinds[name])), -len(kinds[name]), name))
+    named = hop_of(rows[-1])
+    said = {
+        "kind": kind,
+        "hop": named if held else None,
+        "most_loaded": named,
+        "u_mean": weighted(rows, "u_mean"),
+        "u_max": max((row["u_max"] for row in rows if row["u_max"] is not None), default=None),
+        "queue_mean_bytes": weighted(rows, "queue_mean_bytes"),
+        "samples": sum(row["samples"] for row in rows),
+        "contributors": max(row["contributors"] for row in rows),
+        "confidence": weighted(rows, "confidence"),
+        "completeness": weighted(rows, "completeness"),
+        "plausibility": sorted({name for row in rows for name in row["plausibility"]}),
+        "reroute_helps": kinds[kind][-1]["reroute_helps"],
+        "intervals": len(rows),
+    }
+    return said | {"sentence": sentence(said)}
+
+
+def sentence(said: Row) -> str:
+    """The headline as a sentence."""
+    kind = KINDS.get(said["kind"])
+    why = kind.sentence if kind else said["kind"]
+    mean = "" if said["u_mean"] is None else f"mean load {said['u_mean']:.2f}"
+    if said["kind"] not in HOLDING:
+        hop = said["most_loaded"]
+        most = f"the most loaded is {described(hop)} with {mean}" if hop and mean else ""
+        return "; ".join(filter(None, (f"No bottleneck in the network: {why}", most))) + "."
+    flows = said["contributors"]
+    shared = {0: "", 1: "one flow crosses it"}.get(flows, f"{flows} flows share it")
+    if said["hop"] is None:
+        head, shared = f"The path is congested: {why}", ""
+    else:
+        head = f"{described(said['hop'])} is the bottleneck: {why}"
+    return "; ".join(filter(None, (head, mean, shared, REROUTE.get(said["reroute_helps"])))) + "."

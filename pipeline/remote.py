@@ -1,0 +1,145 @@
+"""An embedded store that another process has open, asked over that process's Unix socket.
+
+The owner answers on three routes, which pass its Store's own verbs on:
+`POST /internal/v1/insert/{table}?token=…` takes an Arrow IPC stream and gives `{"rows": n}`;
+`GET /internal/v1/query/{name}?parameters={…JSON…}` gives an Arrow IPC stream;
+`GET /api/v1/flows/bottleneck?…` is the public route. The first two are answered on the socket only,
+whose permissions let nobody but the store's user in. Errors are problem documents (RFC 9457).
+"""
+
+import json
+import time
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import polars as pl
+
+from pipeline.owner import Owner, StoreOwned, read_owner
+from pipeline.store import Store, conform, slices, to_arrow
+from pipeline.store_address import parse_address
+from pipeline.store_error import StoreBusy, StoreError
+from pipeline.store_limits import StoreLimits
+
+TIMEOUT_S = 60.0
+"""How long the owner may take for one answer or one insert."""
+CONNECT_S = 2.0
+SETTLE_S = 3.0
+"""How long an owner that has just opened the store may take until it serves."""
+PAUSE_S = 0.05
+INSERT_ROUTE = "/internal/v1/insert/"
+QUERY_ROUTE = "/internal/v1/query/"
+ANSWER_ROUTE = "/api/v1/flows/bottleneck"
+ARROW = "application/vnd.apache.arrow.stream"
+
+
+class OwnerClient:
+    """The store of another process, with the verbs that a Store has.
+
+    Raises StoreError when the owner does not serve. Every verb raises StoreError with the owner's
+    own sentence, or with the truth when the owner does not answer.
+    """
+
+    def __init__(self, owner: Owner, timeout_s: float = TIMEOUT_S) -> None:
+        if owner.socket is None:
+            raise StoreError(
+                f"the store is open in process {owner.pid} since {owner.started}, which answers no"
+                " questions; wait until it ends"
+            )
+        self.owner = owner
+        self._client = httpx.Client(
+            transport=httpx.HTTPTransport(uds=owner.socket),
+            base_url="http://localhost",
+            timeout=httpx.Timeout(timeout_s, connect=CONNECT_S),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def insert(self, table: str, frame: pl.DataFrame, token: str) -> int:
+        """Insert a frame's rows once; see `Store.insert`."""
+        for part, part_token in slices(conform(table, frame), token):
+            self._ask(
+                "POST",
+                f"{INSERT_ROUTE}{table}",
+                params={"token": part_token},
+                content=to_arrow(part),
+                headers={"content-type": ARROW},
+            )
+        return frame.height
+
+    def query(self, name: str, **parameters: Any) -> pl.DataFrame:
+        """The answer to a query by its name; see `Store.query`."""
+        given = {"parameters": json.dumps(parameters)}
+        return pl.read_ipc_stream(self._ask("GET", f"{QUERY_ROUTE}{name}", params=given).content)
+
+    def answer(self, **asked: str | int) -> dict[str, Any]:
+        """The answer of the public route to its own parameters (src, dst, proto, at, window, …)."""
+        found: dict[str, Any] = self._ask("GET", ANSWER_ROUTE, params=asked).json()
+        return found
+
+    def close(self) -> None:
+        """Close the connection; the store stays open in its owner."""
+        self._client.close()
+
+    def _ask(self, method: str, route: str, **given: Any) -> httpx.Response:
+        """One request, whose every failure is a sentence."""
+        try:
+            answer = self._client.request(method, route, **given)
+        except httpx.HTTPError as error:
+            why = str(error) or type(error).__name__
+            raise StoreError(
+                f"process {self.owner.pid} has the store open since {self.owner.started} but does"
+                f" not answer at {self.owner.socket}: {why}"
+            ) from error
+        if answer.is_success:
+            return answer
+        kind = StoreBusy if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE else StoreError
+        raise kind(_detail(answer))
+
+
+def _detail(answer: httpx.Response) -> str:
+    """The sentence of a problem document, or the status where there is none."""
+    try:
+        return str(answer.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        return f"the owner of the store answered {answer.status_code} {answer.reason_phrase}"
+
+
+def _settled(path: Path) -> Owner | None:
+    """The owner of a store, once it answers: one that is about to serve says where a moment later."""
+    until = time.monotonic() + SETTLE_S
+    while (owner := read_owner(path)) is not None and owner.socket is None:
+        if time.monotonic() > until:
+            break
+        time.sleep(PAUSE_S)
+    return owner
+
+
+def open_or_ask(
+    dsn: str, limits: StoreLimits | None = None, *, create: bool = False
+) -> Store | OwnerClient:
+    """The store at `dsn`, opened by this process or, when another has it open, asked for there.
+
+    Its tables are there when this returns. Raises StoreError for an embedded store that does not
+    exist, unless `create`.
+    """
+    path = parse_address(dsn).path
+    if path is not None and (owner := _settled(path)) is not None:
+        return OwnerClient(owner)
+    if path is not None and not create and not path.is_dir():
+        raise StoreError(f"there is no store at {path}; `hopsight analyze --store` makes one")
+    try:
+        store = Store(dsn, limits)
+    except StoreOwned as error:  # it was opened just now
+        return OwnerClient(_settled(error.path) or error.owner)
+    try:
+        store.migrate()
+    except StoreError:
+        store.close()
+        raise
+    return store

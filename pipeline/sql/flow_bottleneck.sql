@@ -1,0 +1,33 @@
+-- Where was one flow bottlenecked in the intervals that touch a window? The newest revision of each.
+SELECT
+    time_ns,
+    interval_ns,
+    kind,
+    node,
+    port,
+    device,
+    interface,
+    stage,
+    orientation,
+    capacity_bps,
+    u_mean,
+    u_max,
+    queue_mean_bytes,
+    samples,
+    confidence,
+    completeness,
+    plausibility,
+    reroute_helps,
+    contributors,
+    candidates,
+    evidence,
+    topology
+FROM verdicts
+PREWHERE flow = {flow:UInt64}
+    AND slice BETWEEN intDiv({from_ns:Int64}, 60000000000) - 1 AND intDiv({to_ns:Int64}, 60000000000)
+WHERE time_ns > {from_ns:Int64} - 60000000000
+    AND time_ns + interval_ns > {from_ns:Int64}
+    AND time_ns <= {to_ns:Int64}
+ORDER BY time_ns, interval_ns, revision DESC
+LIMIT 1 BY time_ns, interval_ns
+SETTINGS max_threads = 1

@@ -1,0 +1,20 @@
+-- Which flow has this hash?
+SELECT
+    flow,
+    any(f.tenant) AS tenant,
+    any(f.vrf) AS vrf,
+    any(f.vni) AS vni,
+    any(f.src) AS src,
+    any(f.sport) AS sport,
+    any(f.dst) AS dst,
+    any(f.dport) AS dport,
+    any(f.protocol) AS protocol,
+    any(f.conversation) AS conversation,
+    any(f.direction) AS direction,
+    min(f.first_ns) AS first_ns,
+    max(f.last_ns) AS last_ns,
+    any(f.cc) AS cc
+FROM flows AS f
+WHERE f.flow = {flow:UInt64}
+GROUP BY flow
+SETTINGS max_threads = 1

@@ -1,0 +1,18 @@
+-- Which flows were seen between two addresses, in either direction? Newest first.
+SELECT
+    flow,
+    any(f.src) AS src,
+    any(f.sport) AS sport,
+    any(f.dst) AS dst,
+    any(f.dport) AS dport,
+    any(f.protocol) AS protocol,
+    min(f.first_ns) AS first_ns,
+    max(f.last_ns) AS last_ns
+FROM flows AS f
+WHERE (f.src_hi, f.src_lo, f.dst_hi, f.dst_lo) IN (
+    ({src_hi:UInt64}, {src_lo:UInt64}, {dst_hi:UInt64}, {dst_lo:UInt64}),
+    ({dst_hi:UInt64}, {dst_lo:UInt64}, {src_hi:UInt64}, {src_lo:UInt64})
+)
+GROUP BY flow
+ORDER BY last_ns DESC, flow
+LIMIT {rows:UInt32}

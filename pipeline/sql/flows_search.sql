@@ -1,0 +1,24 @@
+-- Which flows have this address or this port at either end? Newest first; any_address 1 and port -1 mean any.
+SELECT
+    flow,
+    any(f.tenant) AS tenant,
+    any(f.vrf) AS vrf,
+    any(f.vni) AS vni,
+    any(f.src) AS src,
+    any(f.sport) AS sport,
+    any(f.dst) AS dst,
+    any(f.dport) AS dport,
+    any(f.protocol) AS protocol,
+    min(f.first_ns) AS first_ns,
+    max(f.last_ns) AS last_ns,
+    any(f.cc) AS cc
+FROM flows AS f
+WHERE (
+        {any_address:UInt8} = 1
+        OR (f.src_hi = {hi:UInt64} AND f.src_lo = {lo:UInt64})
+        OR (f.dst_hi = {hi:UInt64} AND f.dst_lo = {lo:UInt64})
+    )
+    AND ({port:Int32} < 0 OR f.sport = {port:Int32} OR f.dport = {port:Int32})
+GROUP BY flow
+ORDER BY last_ns DESC, flow
+LIMIT {rows:UInt32}

@@ -1,0 +1,16 @@
+-- What does the topology in force at a time say of each hop?
+SELECT
+    node,
+    port,
+    argMax(h.topology, h.valid_from_ns) AS topology,
+    argMax(h.device, h.valid_from_ns) AS device,
+    argMax(h.interface, h.valid_from_ns) AS interface,
+    argMax(h.stage, h.valid_from_ns) AS stage,
+    argMax(h.orientation, h.valid_from_ns) AS orientation,
+    argMax(h.capacity_bps, h.valid_from_ns) AS capacity_bps,
+    argMax(h.peer_device, h.valid_from_ns) AS peer_device,
+    argMax(h.peer_interface, h.valid_from_ns) AS peer_interface
+FROM hops AS h
+WHERE valid_from_ns <= {at_ns:Int64}
+GROUP BY node, port
+ORDER BY device, interface

@@ -1,0 +1,65 @@
+-- How loaded was each hop over time? The hops with the largest load in the window, one row a hop and step.
+-- Measured loads (INT) where a hop has them, else the terms that CSIG locators give. Unnamed where the
+-- topology lacks the hop. `step_ns` is the width of a cell; port 4294967295 is "no hop replaced the tag".
+WITH hot AS (
+    SELECT node, port
+    FROM hop_intervals
+    WHERE time_ns >= {from_ns:Int64} AND time_ns < {to_ns:Int64} AND port != 4294967295
+    GROUP BY node, port
+    ORDER BY max(u_max_n) DESC, node, port
+    LIMIT {rows:UInt32}
+),
+names AS (
+    SELECT
+        node,
+        port,
+        argMax(h.device, h.valid_from_ns) AS device,
+        argMax(h.interface, h.valid_from_ns) AS interface,
+        argMax(h.stage, h.valid_from_ns) AS stage,
+        argMax(h.orientation, h.valid_from_ns) AS orientation,
+        argMax(h.capacity_bps, h.valid_from_ns) AS capacity_bps
+    FROM hops AS h
+    WHERE valid_from_ns <= {to_ns:Int64}
+    GROUP BY node, port
+),
+cells AS (
+    SELECT
+        intDiv(h.time_ns, {step_ns:Int64}) * {step_ns:Int64} AS time_ns,
+        node,
+        port,
+        sumIf(h.samples, h.source = 'int') AS measured,
+        sum(h.samples) AS samples,
+        if(
+            measured > 0,
+            sumIf(h.u_sum_n, h.source = 'int') / measured,
+            sum(h.u_sum_n) / samples
+        ) * 1e-9 AS u_mean,
+        if(measured > 0, maxIf(h.u_max_n, h.source = 'int'), max(h.u_max_n)) * 1e-9 AS u_max,
+        sum(h.queue_sum_bytes) / nullIf(sumIf(h.samples, isNotNull(h.queue_sum_bytes)), 0)
+            AS queue_mean_bytes,
+        max(h.queue_max_bytes) AS queue_max_bytes,
+        uniqExact(h.flow) AS flows
+    FROM hop_intervals AS h
+    WHERE h.time_ns >= {from_ns:Int64}
+        AND h.time_ns < {to_ns:Int64}
+        AND (h.node, h.port) IN hot
+    GROUP BY time_ns, node, port
+)
+SELECT
+    c.time_ns AS time_ns,
+    c.node AS node,
+    c.port AS port,
+    if(n.device = '', concat('node ', toString(c.node)), n.device) AS device,
+    if(n.device = '', concat('port ', toString(c.port)), n.interface) AS interface,
+    n.stage AS stage,
+    n.orientation AS orientation,
+    nullIf(n.capacity_bps, 0) AS capacity_bps,
+    c.u_mean AS u_mean,
+    c.u_max AS u_max,
+    c.queue_mean_bytes AS queue_mean_bytes,
+    c.queue_max_bytes AS queue_max_bytes,
+    c.samples AS samples,
+    c.flows AS flows
+FROM cells AS c
+LEFT JOIN names AS n ON c.node = n.node AND c.port = n.port
+ORDER BY node, port, time_ns

@@ -1,0 +1,68 @@
+-- Which flows crossed one hop in a window, and how much did each send? Most bytes first.
+-- A flow seen at several observation points counts with the point that saw most of it.
+WITH crossing AS (
+    SELECT
+        flow,
+        sum(h.samples) AS samples,
+        sum(h.u_sum_n) / samples * 1e-9 AS u_mean,
+        max(h.u_max_n) * 1e-9 AS u_max,
+        min(h.time_ns) AS first_ns,
+        max(h.time_ns + h.interval_ns) AS last_ns
+    FROM hop_intervals AS h
+    WHERE h.time_ns >= {from_ns:Int64}
+        AND h.time_ns < {to_ns:Int64}
+        AND node = {node:UInt32}
+        AND port = {port:UInt32}
+    GROUP BY flow
+),
+sent AS (
+    SELECT flow, max(at_point) AS data_bytes
+    FROM (
+        SELECT flow, point, sum(i.data_bytes) AS at_point
+        FROM flow_intervals AS i
+        WHERE slice BETWEEN intDiv({from_ns:Int64}, 60000000000) AND intDiv({to_ns:Int64}, 60000000000)
+            AND i.time_ns >= {from_ns:Int64}
+            AND i.time_ns < {to_ns:Int64}
+            AND flow IN (SELECT flow FROM crossing)
+        GROUP BY flow, point
+    )
+    GROUP BY flow
+),
+keys AS (
+    SELECT
+        flow,
+        any(f.tenant) AS tenant,
+        any(f.vrf) AS vrf,
+        any(f.vni) AS vni,
+        any(f.src) AS src,
+        any(f.sport) AS sport,
+        any(f.dst) AS dst,
+        any(f.dport) AS dport,
+        any(f.protocol) AS protocol,
+        any(f.cc) AS cc
+    FROM flows AS f
+    WHERE flow IN (SELECT flow FROM crossing)
+    GROUP BY flow
+)
+SELECT
+    c.flow AS flow,
+    k.tenant AS tenant,
+    k.vrf AS vrf,
+    k.vni AS vni,
+    k.src AS src,
+    k.sport AS sport,
+    k.dst AS dst,
+    k.dport AS dport,
+    k.protocol AS protocol,
+    k.cc AS cc,
+    s.data_bytes AS data_bytes,
+    c.samples AS samples,
+    c.u_mean AS u_mean,
+    c.u_max AS u_max,
+    c.first_ns AS first_ns,
+    c.last_ns AS last_ns
+FROM crossing AS c
+LEFT JOIN sent AS s ON c.flow = s.flow
+LEFT JOIN keys AS k ON c.flow = k.flow
+ORDER BY data_bytes DESC, flow
+LIMIT {rows:UInt32}

@@ -1,0 +1,63 @@
+-- Which flows were bottlenecked in a window, and where most? The most loaded first, one hop a flow.
+-- `share` is the share of the flow's intervals in which this hop held it back.
+WITH per_hop AS (
+    SELECT
+        flow,
+        v.kind NOT IN ('not_congested', 'sender_limited', 'unknown') AS congested,
+        node,
+        port,
+        argMax(v.kind, v.samples) AS kind,
+        any(v.device) AS device,
+        any(v.interface) AS interface,
+        any(v.stage) AS stage,
+        any(v.orientation) AS orientation,
+        any(v.capacity_bps) AS capacity_bps,
+        sum(v.u_mean * v.samples) AS load,
+        load / nullIf(sumIf(v.samples, isNotNull(v.u_mean)), 0) AS u_mean,
+        max(v.u_max) AS u_max,
+        sum(v.queue_mean_bytes * v.samples)
+            / nullIf(sumIf(v.samples, isNotNull(v.queue_mean_bytes)), 0) AS queue_mean_bytes,
+        sum(v.samples) AS samples,
+        avg(v.confidence) AS confidence,
+        max(v.contributors) AS contributors,
+        argMax(v.reroute_helps, v.samples) AS reroute_helps,
+        min(v.time_ns) AS since_ns,
+        max(v.time_ns + v.interval_ns) AS until_ns,
+        count() AS intervals
+    FROM verdicts AS v FINAL
+    WHERE slice BETWEEN intDiv({from_ns:Int64}, 60000000000) - 1
+            AND intDiv({to_ns:Int64}, 60000000000)
+        AND v.time_ns > {from_ns:Int64} - 60000000000
+        AND v.time_ns + v.interval_ns > {from_ns:Int64}
+        AND v.time_ns <= {to_ns:Int64}
+    GROUP BY flow, congested, node, port
+),
+worst AS (
+    SELECT *
+    FROM (SELECT *, intervals / sum(intervals) OVER (PARTITION BY flow) AS share FROM per_hop)
+    WHERE congested
+    ORDER BY load DESC NULLS LAST, flow, node, port
+    LIMIT 1 BY flow
+    LIMIT {rows:UInt32}
+),
+keys AS (
+    SELECT
+        flow,
+        any(f.tenant) AS tenant,
+        any(f.vrf) AS vrf,
+        any(f.vni) AS vni,
+        any(f.src) AS src,
+        any(f.sport) AS sport,
+        any(f.dst) AS dst,
+        any(f.dport) AS dport,
+        any(f.protocol) AS protocol,
+        any(f.cc) AS cc
+    FROM flows AS f
+    GROUP BY flow
+)
+SELECT
+    w.*,
+    k.* EXCEPT (flow)
+FROM worst AS w
+LEFT JOIN keys AS k ON w.flow = k.flow
+ORDER BY load DESC NULLS LAST, flow

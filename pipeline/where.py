@@ -1,0 +1,123 @@
+"""Ask a store where a flow is bottlenecked: `hopsight where` and the API give this answer."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import polars as pl
+
+from pipeline.answer import HOLDING, compose_answer, flow_of
+from pipeline.question import Question, address_words, end_text, time_text
+
+LOOK_BACK_NS = 3_600_000_000_000
+"""How far before the window the beginning of a bottleneck is looked for."""
+SEEN_FLOWS = 10
+"""Most flows that are named instead of one that is not known."""
+
+
+class Asked(Protocol):
+    """Whatever answers queries by name: a store of this process, or its owner elsewhere."""
+
+    def query(self, name: str, **parameters: Any) -> pl.DataFrame:
+        """The answer to `pipeline/sql/<name>.sql`."""
+
+
+def answer(store: Asked, question: Question) -> dict[str, Any]:
+    """The answer to `question` as plain data; `verdict` is None where there is none to give.
+
+    Keys: flow, interval, verdict, candidates, evidence, history, topology, notes; without a verdict
+    also `message`, one sentence, and `flows`, what was seen between the two addresses.
+    """
+    found = _flows(store, question)
+    if found.is_empty():
+        return _unknown(store, question)
+    flow = found.row(0, named=True)
+    notes = [f"{found.height} flows have these ends; this is the one seen last"] * (
+        found.height > 1
+    )
+    if question.at_ns is None:
+        last = time_text(flow["last_ns"])
+        notes.append(f"no time was given: the window ends with this flow's last frame, {last}")
+    to_ns = flow["last_ns"] if question.at_ns is None else question.at_ns
+    from_ns = to_ns - question.window_ns
+    if from_ns < flow["first_ns"] < to_ns:
+        from_ns = flow["first_ns"]
+    rows = store.query("flow_bottleneck", flow=flow["flow"], from_ns=from_ns, to_ns=to_ns)
+    if rows.is_empty():
+        return _silent(flow, question, (from_ns, to_ns), notes)
+    made = compose_answer(flow, rows, from_ns, to_ns, notes)
+    return _since(store, made, flow["flow"], rows["time_ns"][0])
+
+
+def _flows(store: Asked, question: Question) -> pl.DataFrame:
+    """The flows that the question may mean, the one seen last first."""
+    found = store.query(
+        "flow_of_key",
+        **_ends(question),
+        sport=question.sport,
+        dport=question.dport,
+        protocol=-1 if question.protocol is None else question.protocol,
+    )
+    narrow = {"tenant": question.tenant, "vrf": question.vrf, "vni": question.vni}
+    return found.filter(*(pl.col(n) == value for n, value in narrow.items() if value is not None))
+
+
+def _ends(question: Question) -> dict[str, int]:
+    src, dst = address_words(question.src), address_words(question.dst)
+    return {"src_hi": src[0], "src_lo": src[1], "dst_hi": dst[0], "dst_lo": dst[1]}
+
+
+def _since(store: Asked, made: dict[str, Any], flow: int, begun_ns: int) -> dict[str, Any]:
+    """The answer with the true beginning of a bottleneck that is older than the window."""
+    verdict = made["verdict"]
+    if verdict["since_exact"] or verdict["kind"] not in HOLDING or verdict["hop"] is None:
+        return made
+    floor_ns = begun_ns - LOOK_BACK_NS
+    found = store.query(
+        "flow_since",
+        flow=flow,
+        node=verdict["hop"]["node"],
+        port=verdict["hop"]["port"],
+        interval_ns=made["interval"]["step_ns"],
+        floor_ns=floor_ns,
+        before_ns=begun_ns,
+    ).row(0, named=True)
+    since_ns = found["since_ns"] or begun_ns
+    old = since_ns < floor_ns + made["interval"]["step_ns"]
+    verdict |= {"since_ns": since_ns, "since_exact": bool(found["broken_ns"]) or not old}
+    return made
+
+
+def _unknown(store: Asked, question: Question) -> dict[str, Any]:
+    """There is no such flow; others between its addresses may be what was meant."""
+    others = store.query("flows_between", **_ends(question), rows=SEEN_FLOWS)
+    flows = [flow_of(row) for row in others.iter_rows(named=True)]
+    seen = ", ".join(_flow_text(flow) for flow in flows) or "none"
+    message = f"no verdict for {question.flow_text}; flows seen between these addresses: {seen}"
+    return _nothing(message) | {"flows": flows}
+
+
+def _silent(
+    flow: Mapping[str, Any], question: Question, window: tuple[int, int], notes: list[str]
+) -> dict[str, Any]:
+    """The flow is known, but there is no verdict in the window."""
+    from_text, to_text = map(time_text, window)
+    first, last = time_text(flow["first_ns"]), time_text(flow["last_ns"])
+    message = (
+        f"no verdict for {question.flow_text} from {from_text} to {to_text};"
+        f" the flow was seen from {first} to {last}"
+    )
+    interval = {"from_ns": window[0], "to_ns": window[1], "step_ns": None, "covered": 0.0}
+    return _nothing(message) | {"flow": flow_of(flow), "interval": interval, "notes": notes}
+
+
+def _nothing(message: str) -> dict[str, Any]:
+    """The shape of an answer without a verdict."""
+    empty: dict[str, Any] = {"candidates": [], "evidence": [], "history": [], "flows": []}
+    return {
+        "flow": None, "interval": None, "verdict": None, **empty,
+        "topology": "", "notes": [], "message": message,
+    }  # fmt: skip
+
+
+def _flow_text(flow: Mapping[str, Any]) -> str:
+    return f"{end_text(flow['src'], flow['sport'])} → {end_text(flow['dst'], flow['dport'])}"
