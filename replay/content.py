@@ -1,4 +1,4 @@
-"""Content of frames: the value of every field of every header, for many packets of one shape at once.
+"""Content of frames: the value of every header field, for many packets of one shape at once.
 
 The methods of `Content` are named for the wire tables that they fill.
 """
@@ -41,7 +41,7 @@ class Content:
         self, run: Run, names: Identities, settings: CollectorSettings, layouts: Layouts,
         shape: Shape, edge: int, rows: NDArray[np.int64], heard_ns: NDArray[np.int64],
     ) -> None:  # fmt: skip
-        """`rows` are rows of `run.packets`, `heard_ns` when each one's sender last heard from the other end."""
+        """`rows` of `run.packets`; `heard_ns`: when their senders last heard from the other end."""
         self.run, self.names, self.settings, self.layouts = run, names, settings, layouts
         self.shape, self.edge, self.rows, self.heard_ns = shape, edge, rows, heard_ns
         self.packet = run.packets[rows]
@@ -76,7 +76,11 @@ class Content:
             addresses = (names.mac, receiver), (names.router, receiver)
         (to, to_end), (by, by_end) = addresses
         ethertype = tag[0] if tag and data else self.ip_ethertype()
-        return {"destination": self.of(to, to_end), "source": self.of(by, by_end), "ethertype": ethertype}
+        return {
+            "destination": self.of(to, to_end),
+            "source": self.of(by, by_end),
+            "ethertype": ethertype,
+        }
 
     def ip_ethertype(self) -> int:
         """Ethertype of the IP version."""
@@ -108,7 +112,7 @@ class Content:
     csig_echo_expanded = csig_echo_compact
 
     def ip(self) -> Values:
-        """DSCP announces INT; data of DCTCP flows is ECN capable, its CE is seen at the last edge."""
+        """DSCP announces INT; data of DCTCP flows is ECN capable, CE is seen at the last edge."""
         marked = self.shape.telemetry == INT and self.shape.kind in (DATA, ACK)
         ecn: object = 0
         if self.shape.kind == DATA and self.shape.telemetry != INT:
@@ -144,8 +148,9 @@ class Content:
         }
         follows = HOP_BY_HOP if self.shape.kind == DATA else TCP
         return {
-            **self.ip(), **addresses, "version": 6, "flow_label": self.flow + 1, "next_header": follows,
-            "payload_length": self.octets - self.below_ip() - IPV6_OCTETS, "hop_limit": self.ttl(),
+            **self.ip(), **addresses, "version": 6, "flow_label": self.flow + 1,
+            "next_header": follows, "hop_limit": self.ttl(),
+            "payload_length": self.octets - self.below_ip() - IPV6_OCTETS,
         }  # fmt: skip
 
     def hop_by_hop(self) -> Values:
@@ -165,7 +170,9 @@ class Content:
         seen = self.edge == LAST
         infos = [field.name for field in self.layouts.aecn_data.fields]
         order = reversed(range(INFOS)) if self.settings.aecn_numbering == "lsb" else range(INFOS)
-        return {name: self.packet["aecn"][:, at] * seen for name, at in zip(infos, order, strict=True)}
+        return {
+            name: self.packet["aecn"][:, at] * seen for name, at in zip(infos, order, strict=True)
+        }
 
     def tcp(self) -> Values:
         """TCP header; sequence numbers count from the initial ones, SYN takes one."""
@@ -201,7 +208,7 @@ class Content:
         return {"kind": 3, "length": 3, "shift": WINDOW_SHIFT}
 
     def tcp_timestamps(self) -> Values:
-        """Milliseconds of each host's clock; the echo is the youngest value heard (0 before any)."""
+        """Milliseconds of each host's clock; the echo is the youngest value heard, 0 before any."""
         clock = self.names.clock
         value = self.of(clock, self.sender) + self.packet["first_ns"] // MILLISECOND
         echo = self.of(clock, 1 - self.sender) + self.heard_ns // MILLISECOND
@@ -219,8 +226,9 @@ class Content:
     def int_md(self) -> Values:
         """MD header."""
         return {
-            "version": 2, "hop_ml": self.layouts.hop.octets // 4, "remaining": MOST_HOPS - self.shape.hops,
-            "bitmap": BITMAP, "domain": DOMAIN, "domain_bitmap": DOMAIN_BITMAP,
+            "version": 2, "hop_ml": self.layouts.hop.octets // 4,
+            "remaining": MOST_HOPS - self.shape.hops, "bitmap": BITMAP,
+            "domain": DOMAIN, "domain_bitmap": DOMAIN_BITMAP,
         }  # fmt: skip
 
     def int_hop(self) -> Values:
@@ -230,9 +238,8 @@ class Content:
         port = run.ports[run.paths["port"][told["path"], 0, hop]]
         return {
             "node": port["node_id"],
-            "ingress": ingress_ports(run.world, run.interfaces, run.paths)[told["path"], hop],
+            "ingress": ingress_ports(run.interfaces, run.paths)[told["path"], hop],
             "egress": port["port_id"], "queue": 0, "occupancy": told["qlen"][:, hop],
             "egress_ts": run.world.start_ns + told["ts_ns"][:, hop],
             "tx_bytes": told["tx_bytes"][:, hop], "b_mbps": port["bps"] // MEGABIT,
         }  # fmt: skip
-

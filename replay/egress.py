@@ -9,8 +9,22 @@ from typing import Any
 from replay import event
 from replay.inner import inner
 from replay.state import (
-    AECN, AREA, BIN_NS, BUCKETS, CSIG_COMPACT, CSIG_EXPANDED, CSIG_WINDOW_NS, DATA, DELAY_UNIT_NS, INT,
-    RATIO_SCALE, SENT, SIGNALS, STANDING, SWITCH_NS, State,
+    AECN,
+    AREA,
+    BIN_NS,
+    BUCKETS,
+    CSIG_COMPACT,
+    CSIG_EXPANDED,
+    CSIG_WINDOW_NS,
+    DATA,
+    DELAY_UNIT_NS,
+    INT,
+    RATIO_SCALE,
+    SENT,
+    SIGNALS,
+    STANDING,
+    SWITCH_NS,
+    State,
 )  # fmt: skip
 
 OCTET_LIMIT = 255
@@ -45,12 +59,16 @@ def account(s: State, row: int, now: int) -> None:
 
 @inner
 def enqueue(s: State, item: int, now: int) -> None:
-    """A packet joins the queue of its egress port; above K its ECN-capable data is marked (RFC 8257 3.1)."""
+    """A packet joins its port's queue; above K ECN-capable data is marked (RFC 8257 3.1)."""
     packet = s.packets[item]
     row = egress(s, packet)
     port = s.ports[row]
     account(s, row, now)
-    if packet.kind == DATA and s.flows[packet.flow].kind >= ECN_CAPABLE and port.queue_bytes > s.rules.mark_bytes:
+    if (
+        packet.kind == DATA
+        and s.flows[packet.flow].kind >= ECN_CAPABLE
+        and port.queue_bytes > s.rules.mark_bytes
+    ):
         packet.ce = 1
     packet.queued_ns = now
     packet.next = -1
@@ -66,7 +84,7 @@ def enqueue(s: State, item: int, now: int) -> None:
 
 @inner
 def transmit(s: State, row: int, now: int) -> None:
-    """Take the packet at the head, write its telemetry, and put it on the wire; an empty queue rests."""
+    """Take the packet at the head, write its telemetry, put it on the wire; or rest."""
     port = s.ports[row]
     item = port.head
     if item < 0:
@@ -133,7 +151,7 @@ def roll_window(port: Any, now: int) -> None:
 
 @inner
 def discount(port: Any, now: int) -> float:
-    """DRE bytes discounted to `now`: exp(-x) as 1/(1 + x + x²/2 + x³/6), the same on every machine."""
+    """DRE bytes at `now`: exp(-x) as 1/(1 + x + x²/2 + x³/6), the same on every machine."""
     x = (now - port.dre_ns) / DRE_TAU_NS
     port.dre_bytes /= 1 + x + x * x / 2 + x * x * x / 6
     port.dre_ns = now
@@ -141,7 +159,7 @@ def discount(port: Any, now: int) -> float:
 
 
 @inner
-def write_csig(s: State, port: Any, packet: Any, expanded: bool, now: int) -> None:  # noqa: FBT001
+def write_csig(s: State, port: Any, packet: Any, expanded: bool, now: int) -> None:
     """Quantise, then replace S and LM together where the local value wins strictly (CSIG 5.4.2)."""
     t = packet.csig_t
     value = float(port.abw_bps)
@@ -166,12 +184,14 @@ def bucket(s: State, t: int, value: float) -> int:
 
 @inner
 def write_aecn(s: State, port: Any, packet: Any, rate: float, now: int) -> None:
-    """Combine this router's congestion information: max, max, max, add, add, saturating (AECN 3.2)."""
+    """Combine this router's information: max, max, max, add, add, saturating (AECN 3.2)."""
     u = 8 * port.queue_bytes * NS / (port.bps * s.rules.base_rtt_ns) + rate
     inflight = octet(u / RATIO_SCALE)
     packet.aecn[0] = max(packet.aecn[0], inflight)
     packet.aecn[1] = max(packet.aecn[1], octet(rate / RATIO_SCALE))
-    packet.aecn[2] = max(packet.aecn[2], octet(port.queue_bytes / s.rules.buffer_bytes / RATIO_SCALE))
+    packet.aecn[2] = max(
+        packet.aecn[2], octet(port.queue_bytes / s.rules.buffer_bytes / RATIO_SCALE)
+    )
     packet.aecn[3] = octet(packet.aecn[3] + (now - packet.queued_ns) / DELAY_UNIT_NS)
     packet.aecn[4] = octet(packet.aecn[4] + (1.0 if u > 1 else 0.0))
 

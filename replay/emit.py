@@ -1,7 +1,8 @@
 """Emission: what the taps at the hosts' ports saw of a run, as the frames of a capture.
 
-Frames are made by layout, never one by one: a matrix a layout, packed by the collector's wire tables. They
-are cut to a snap length with their true length kept; payloads are zeros. Checksums are right.
+Frames are made by layout, never one by one: a matrix a layout, packed by the collector's wire
+tables. They are cut to a snap length with their true length kept; payloads are zeros. Checksums are
+right.
 """
 
 import numpy as np
@@ -23,10 +24,11 @@ ROWS = 32768
 """Frames packed at a time: what fits the processor's cache."""
 
 
-def emit(run: Run, settings: CollectorSettings, snap: int = SNAP) -> Frames:
+def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP) -> Frames:
     """All sightings of a run in order of time; at equal times acknowledgments come before data.
 
-    `Frames.interface` indexes into `wiring.points(run.world)`. ValueError when the settings give INT no DSCP.
+    `Frames.interface` indexes into `wiring.points(run.world)`. ValueError when the settings leave
+    int_dscp open.
     """
     if settings.int_dscp is None:
         raise ValueError("int_dscp must name a value: it announces INT over TCP")
@@ -88,10 +90,14 @@ def shape_codes(
     packets = run.packets[["flow", "kind", "path"]][rows]
     telemetry = run.flows["kind"][packets["flow"]].astype(np.int64)
     hops = run.paths["hops"][packets["path"]]
-    stacked = (telemetry == INT) & ((packets["kind"] == ACK) | (packets["kind"] == DATA) & (edge == LAST))
+    stacked = (telemetry == INT) & (
+        (packets["kind"] == ACK) | (packets["kind"] == DATA) & (edge == LAST)
+    )
     code = (packets["kind"] * 8 + telemetry) * 8 + hops * stacked
     found, number = np.unique(code * 2 + edge, return_inverse=True)
-    return number, [(Shape(int(c) >> 7, int(c) >> 4 & 7, int(c) >> 1 & 7), int(c) & 1) for c in found]
+    return number, [
+        (Shape(int(c) >> 7, int(c) >> 4 & 7, int(c) >> 1 & 7), int(c) & 1) for c in found
+    ]
 
 
 def heard_ns(run: Run) -> NDArray[np.int64]:
@@ -127,7 +133,9 @@ def pack(content: Content, width: int) -> NDArray[np.uint8]:
     return frames[:, :width]
 
 
-def fill_checksums(frames: NDArray[np.uint8], places: dict[str, int], headers: int, octets: int) -> None:
+def fill_checksums(
+    frames: NDArray[np.uint8], places: dict[str, int], headers: int, octets: int
+) -> None:
     """IPv4 and TCP checksums (RFC 9293 section 3.1); payloads are zeros and add nothing."""
     tcp = places["tcp"]
     if "ipv4" in places:
@@ -151,6 +159,6 @@ def put(frames: NDArray[np.uint8], at: int, value: NDArray[np.uint64]) -> None:
     """Write the ones' complement of a sum."""
     for _ in range(2):
         value = (value & np.uint64(0xFFFF)) + (value >> np.uint64(16))
-    frames[:, at : at + 2] = (~value & np.uint64(0xFFFF)).astype(">u2").view(np.uint8).reshape(-1, 2)
-
-
+    frames[:, at : at + 2] = (
+        (~value & np.uint64(0xFFFF)).astype(">u2").view(np.uint8).reshape(-1, 2)
+    )

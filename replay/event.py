@@ -1,7 +1,7 @@
 """Events: what happens next in the fabric, in one order that never depends on the machine.
 
-An event is due at a time; at equal times the kind decides (an acknowledgment reaches its sender before
-that sender transmits again, as taps order equal timestamps), then the order of scheduling.
+An event is due at a time; at equal times the kind decides (an acknowledgment reaches its sender
+before that sender transmits again, as taps order equal timestamps), then the order of scheduling.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from replay.inner import inner
 
 HOST_ARRIVE, SWITCH_ARRIVE, PORT_READY, ANSWER_READY, NIC_READY = range(5)
-"""Kinds of events, the first come first at equal times; each carries the row of a packet, port or host."""
+"""Kinds of events, the first come first; each carries the row of a packet, a port or a host."""
 
 CAPACITY = 1 << 15
 """Events that may be due at once: packets on the wire, one a port, a few a host."""
@@ -34,7 +34,7 @@ HEAP = np.dtype(
 
 @inner
 def push(heap: Any, time_ns: int, kind: int, item: int) -> None:
-    """Schedule an event of this kind at `time_ns` (less than 2^31 of them, within 2 s of virtual time)."""
+    """Schedule an event: less than 2^29 of them in a run of less than 2^31 ns."""
     key = (((time_ns << 3) | kind) << RANK_BITS) | heap.scheduled
     heap.scheduled += 1
     i = heap.size

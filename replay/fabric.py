@@ -1,8 +1,8 @@
-"""The fabric simulator: packets, queues and closed-loop senders, compiled, exact, the same for a seed.
+"""The fabric simulator: packets, queues and closed-loop senders; exact, the same for a seed.
 
-Links and queues are FIFO, buffers are never exceeded, so nothing is lost or overtaken. A tap at a host's
-port stamps the first bit of what the host sends and the last bit of what it receives, and the cable
-to the host has no length: what a tap at the sender has seen is what the sender knows.
+Links and queues are FIFO, buffers are never exceeded, so nothing is lost or overtaken. A tap at a
+host's port stamps the first bit of what the host sends and the last bit of what it receives, and
+the cable to the host has no length: what a tap at the sender has seen is what the sender knows.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector import CollectorSettings, kernel
-from pipeline.topology import Interface
 from pipeline.cc import dctcp, hpcc
+from pipeline.topology import Interface
 from replay import egress, event, host, wiring
 from replay.inner import inner
 from replay.stage import build
@@ -23,7 +23,7 @@ from replay.world import World
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened in a world: every packet, every decision of a sender, the exact counters of every port."""
+    """What happened in a world: packets, decisions of the senders, exact counters of the ports."""
 
     world: World
     interfaces: tuple[Interface, ...]
@@ -34,7 +34,7 @@ class Run:
     phases: NDArray[Any]
     paths: NDArray[Any]
     packets: NDArray[Any]
-    """Rows of `state.PACKET` in order of creation; first_ns -1: never left its NIC, last_ns 0: under way."""
+    """Rows of `state.PACKET` as created; first_ns -1: never left its NIC, last_ns 0: under way."""
     decisions: NDArray[Any]
     """Rows of `state.DECISION` in order of time."""
     ports: NDArray[Any]
@@ -45,8 +45,12 @@ class Run:
 
 
 def simulate(world: World, settings: CollectorSettings) -> Run:
-    """Play a world to its end. `settings` say how CSIG is quantised and which headers frames carry."""
-    order = tuple(sorted(range(len(world.flows)), key=lambda row: wiring.host_row(world, world.flows[row].src)))
+    """Play a world to its end. `settings` say how CSIG is quantised and how headers lie."""
+    order = tuple(
+        sorted(
+            range(len(world.flows)), key=lambda row: wiring.host_row(world, world.flows[row].src)
+        )
+    )
     s = build(world, settings, order)
     play(s, world.duration_ns)
     return Run(

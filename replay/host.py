@@ -1,7 +1,7 @@
 """Hosts: a NIC that answers first and then takes turns among its flows, senders and receivers.
 
-A sender hands a segment to the wire the moment its transmission begins, so SND.NXT is what a tap at the
-host's port has seen; the recurrences are those of the pipeline (`hpcc.new_ack`, `dctcp.new_ack`).
+A sender hands a segment to the wire the moment its transmission begins, so SND.NXT is what a tap at
+the host's port has seen; the recurrences are the pipeline's (`hpcc.new_ack`, `dctcp.new_ack`).
 """
 
 from typing import Any
@@ -13,7 +13,17 @@ from replay import event
 from replay.egress import NS, serialization
 from replay.inner import inner
 from replay.state import (
-    ACK, CSIG_EXPANDED, DATA, HANDSHAKE_ACK, HOPS, INT, RECEIVER_NS, SIGNALS, SWITCH_NS, SYN, SYN_ACK,
+    ACK,
+    CSIG_EXPANDED,
+    DATA,
+    HANDSHAKE_ACK,
+    HOPS,
+    INT,
+    RECEIVER_NS,
+    SIGNALS,
+    SWITCH_NS,
+    SYN,
+    SYN_ACK,
     State,
 )  # fmt: skip
 
@@ -117,7 +127,7 @@ def launch(s: State, row: int, item: int, now: int) -> None:
 
 @inner
 def sendable(s: State, row: int, now: int) -> int:
-    """When a flow may send its next segment: now or earlier, a later time, or NEVER (an ACK decides)."""
+    """When a flow may send its next segment; NEVER: once an acknowledgment has come."""
     flow = s.flows[row]
     if flow.established == 0:
         return NEVER
@@ -143,7 +153,7 @@ def sendable(s: State, row: int, now: int) -> int:
 
 @inner
 def next_phase(s: State, flow: Any, now: int) -> int:
-    """Enter the phase of the script that `now` lies in; a new path waits until nothing is in flight."""
+    """Enter the phase that `now` lies in; a new path waits until nothing is in flight."""
     while flow.phase + 1 < flow.phases_end and s.phases[flow.phase + 1].at_ns <= now:
         flow.phase += 1
         flow.app_ns = now
@@ -202,7 +212,7 @@ def arrive(s: State, item: int, now: int) -> None:
 
 @inner
 def acknowledge(s: State, item: int, now: int) -> None:
-    """Run the flow's congestion control over one acknowledgment and write down what it then holds."""
+    """Run congestion control over one acknowledgment and write down what it then holds."""
     ack = s.packets[item]
     flow = s.flows[ack.flow]
     decision = s.decisions[s.rules.decisions]
@@ -237,7 +247,18 @@ def decide_hpcc(s: State, ack: Any, snd_nxt: int, decision: Any) -> None:
     hpcc.path_changed(state, nhop, node, port)
     u_out = np.empty(HOPS, np.float64)
     decision.branch = hpcc.new_ack(
-        state, s.hpcc_parameters, ack.seq, snd_nxt, nhop, data.ts_ns, data.tx_bytes, qlen, b, 0, 0, u_out
+        state,
+        s.hpcc_parameters,
+        ack.seq,
+        snd_nxt,
+        nhop,
+        data.ts_ns,
+        data.tx_bytes,
+        qlen,
+        b,
+        0,
+        0,
+        u_out,
     )
     decision.U = state.U
     decision.W = state.W
@@ -253,7 +274,7 @@ def decide_hpcc(s: State, ack: Any, snd_nxt: int, decision: Any) -> None:
 def decide_dctcp(s: State, ack: Any, flow: Any, decision: Any) -> None:
     """DCTCP from the ECE flag; a reduction is told to the receiver by CWR on the next segment."""
     state = s.dctcp[ack.flow]
-    threshold = state.ssthresh
+    threshold, windows = state.ssthresh, state.windows
     decision.branch = dctcp.new_ack(
         state, s.dctcp_parameters, ack.seq, flow.snd_nxt, ack.ece == 1, 0, False
     )
@@ -263,5 +284,6 @@ def decide_dctcp(s: State, ack: Any, flow: Any, decision: Any) -> None:
     decision.cwnd = state.cwnd
     decision.ssthresh = state.ssthresh
     decision.WindowEnd = state.WindowEnd
-    decision.BytesAcked = state.BytesAcked
-    decision.BytesMarked = state.BytesMarked
+    closed = state.windows != windows
+    decision.BytesAcked = state.closed_acked if closed else state.BytesAcked
+    decision.BytesMarked = state.closed_marked if closed else state.BytesMarked

@@ -1,4 +1,4 @@
-"""Identities on the wire: addresses, ports and initial sequence numbers of a world's flows, from its seed."""
+"""Identities on the wire: addresses, ports, initial sequence numbers of flows, from the seed."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ LOCAL_MAC = 0x02 << 40
 """Locally administered addresses: hosts below, the leaves that route for them from ROUTER on."""
 ROUTER = 1 << 16
 CLIENT, SERVER = 0, 1
-"""Ends of a flow: who sends data, who receives it; the second index of the arrays of `Identities`."""
+"""Ends of a flow: who sends data, who receives it; the columns of the arrays of `Identities`."""
 
 
 @dataclass(frozen=True, slots=True)

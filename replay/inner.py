@@ -1,4 +1,4 @@
-"""Compiled functions that only kernels call: without the doors to Python, which cost half of the compile time."""
+"""Compiled functions that only kernels call: no entry from Python, half of the compile time."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -6,9 +6,10 @@ from typing import Any, TypeVar, cast
 from numba import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
+INSIDE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def inner(function: F) -> F:
-    """Compile `function` as part of the kernels that call it, and are cached with it; `.py_func` stays plain."""
-    compiled = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    """Compile `function` as a part of the kernels that call it; they are cached, it need not be."""
+    compiled = njit(nogil=True, error_model="numpy", **INSIDE)(function)
     return cast("F", compiled)

@@ -1,4 +1,4 @@
-"""Frame layouts: which headers stand in which order on each kind of packet, by the collector's wire tables."""
+"""Frame layouts: which headers stand in which order on each kind of packet, by the wire tables."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,17 @@ from numpy.typing import NDArray
 from collector import CollectorSettings
 from collector.carriers import headers
 from collector.wire.table import Header
-from replay.state import ACK, AECN, CSIG_COMPACT, CSIG_EXPANDED, DATA, HANDSHAKE_ACK, INFOS, INT, SYN
+from replay.state import (
+    ACK,
+    AECN,
+    CSIG_COMPACT,
+    CSIG_EXPANDED,
+    DATA,
+    HANDSHAKE_ACK,
+    INFOS,
+    INT,
+    SYN,
+)
 
 BITMAP = 0xD400
 """INT instructions: node id, level 1 interfaces, queue id and occupancy, egress timestamp."""
@@ -60,7 +70,11 @@ class Layouts:
         """Headers and octets in wire order, without the payload."""
         data = shape.kind == DATA
         tag = {CSIG_COMPACT: "csig_compact", CSIG_EXPANDED: "csig_expanded"}.get(shape.telemetry)
-        names = ["ethernet", *([tag] if tag and data else []), "ipv6" if shape.telemetry == AECN else "ipv4"]
+        names = [
+            "ethernet",
+            *([tag] if tag and data else []),
+            "ipv6" if shape.telemetry == AECN else "ipv4",
+        ]
         option: tuple[Piece, ...] = ()
         if shape.telemetry == AECN and data:
             option = (self.tables["hop_by_hop"], self.tables["aecn"], self.aecn_data, PAD_3)
@@ -73,7 +87,14 @@ class Layouts:
         """TCP header with its options, filled to whole words."""
         tcp, stamps = self.tables["tcp"], self.tables["tcp_timestamps"]
         if shape.kind in CONTROL and shape.kind != HANDSHAKE_ACK:
-            return (tcp, self.tables["tcp_mss"], SACK_PERMITTED, stamps, NOP, self.tables["tcp_wscale"])
+            return (
+                tcp,
+                self.tables["tcp_mss"],
+                SACK_PERMITTED,
+                stamps,
+                NOP,
+                self.tables["tcp_wscale"],
+            )
         reflected: tuple[Piece, ...] = ()
         if shape.kind == ACK and shape.telemetry in (CSIG_COMPACT, CSIG_EXPANDED):
             name = "compact" if shape.telemetry == CSIG_COMPACT else "expanded"
@@ -86,10 +107,13 @@ class Layouts:
         return sum(map(size, self.pieces(shape))) + (payload if shape.kind == DATA else 0)
 
     def first_octets(self, payload: int, hops: int) -> NDArray[np.int64]:
-        """Octets by packet kind and telemetry as a host sends them; INT is reflected with `hops` hops."""
+        """Octets by packet kind and telemetry as hosts send them; INT comes back with `hops`."""
         return np.array(
             [
-                [self.octets(Shape(kind, telemetry, hops * (kind == ACK)), payload) for telemetry in range(AECN + 1)]
+                [
+                    self.octets(Shape(kind, telemetry, hops * (kind == ACK)), payload)
+                    for telemetry in range(AECN + 1)
+                ]
                 for kind in range(HANDSHAKE_ACK + 1)
             ]
         )
@@ -98,5 +122,3 @@ class Layouts:
 def size(piece: Piece) -> int:
     """Octets of a piece."""
     return len(piece) if isinstance(piece, bytes) else piece.octets
-
-

@@ -12,7 +12,20 @@ from replay.event import HEAP
 from replay.host import NEVER
 from replay.layout import Layouts
 from replay.state import (
-    BIN_NS, BUCKETS, COUNTERS, DECISION, FLOW, HOPS, HOST, PACKET, PATH, PHASE, PORT, RULES, SIGNALS, State,
+    BIN_NS,
+    BUCKETS,
+    COUNTERS,
+    DECISION,
+    FLOW,
+    HOPS,
+    HOST,
+    PACKET,
+    PATH,
+    PHASE,
+    PORT,
+    RULES,
+    SIGNALS,
+    State,
 )  # fmt: skip
 from replay.world import TELEMETRY, FlowScript, World
 
@@ -22,7 +35,7 @@ COMPACT_LIMIT, EXPANDED_LIMIT = BUCKETS - 1, (1 << 20) - 1
 """Largest S of a tag (draft-ravi-ippm-csig-00, section 4)."""
 STOPPED, GREEDY = -1, 0
 ROOM = 1.1
-"""Packets beyond what the receivers' links carry: those under way, and each with its acknowledgment."""
+"""Room for packets beyond what the receivers' links carry: those under way."""
 
 
 def build(world: World, settings: CollectorSettings, order: Sequence[int]) -> State:
@@ -105,7 +118,7 @@ def cast_flows(
         flow.start_ns = script.phases[0].at_ns + random.integers(SPREAD_NS)
         flow.random = random.integers(1 << 62)
         flow.rotation = random.integers(SIGNALS)
-        flow.phase = flow.path = used
+        flow.phases = flow.phase = flow.path = used
         for phase in script.phases:
             rate = phase.rate_bps
             phases[used].at_ns = phase.at_ns
@@ -128,7 +141,7 @@ def lay_path(path: np.void, world: World, ends: tuple[int, int], spine: int) -> 
 
 
 def share_paths(phases: NDArray[np.void], paths: NDArray[np.void]) -> None:
-    """Give phases with the same path the same row, so that staying on a path is no change of path."""
+    """Give phases with the same path the same row: staying on a path is no change of path."""
     first: dict[bytes, int] = {}
     for phase in phases:
         phase["path"] = first.setdefault(paths[phase["path"]].tobytes(), int(phase["path"]))
@@ -144,5 +157,3 @@ def cast_hosts(world: World, flows: NDArray[np.void]) -> NDArray[np.void]:
     hosts["first"] = np.searchsorted(flows["src"], np.arange(len(names)))
     hosts["count"] = np.bincount(flows["src"], minlength=len(names))
     return hosts
-
-

@@ -1,7 +1,7 @@
-"""State of a simulated fabric: numpy records for ports, hosts, flows and packets, in one named tuple.
+"""State of a simulated fabric: records for ports, hosts, flows and packets, in one named tuple.
 
-Units: times ns of virtual time, rates bit/s, sizes bytes, sequence numbers bytes of the flow's stream
-(0 is its first byte). A row number of -1 is none.
+Units: times ns of virtual time, rates bit/s, sizes bytes, sequence numbers bytes of the flow's
+stream (0 is its first byte). A row number of -1 is none.
 """
 
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ BIN_NS = 1_000_000
 """Width of the bins of the exact counters."""
 COUNTERS = 3
 AREA, STANDING, SENT = range(COUNTERS)
-"""Exact counters: queue integral in bytes*ns, ns with a queue above K, bytes whose transmission began."""
+"""Exact counters: queue integral in bytes*ns, ns with a queue above K, bytes sent."""
 CSIG_WINDOW_NS = 256_000
 """Window over which a port measures its available bandwidth (CSIG 5.3.2)."""
 SWITCH_NS = 500
@@ -46,8 +46,8 @@ def _record(*fields: Any) -> np.dtype[Any]:
 
 
 PORT = _record(
-    ("node_id", "u4"), ("port_id", "u2"), ("lm", "u2"), ("lm_compact", "u1"), ("edge", "u1"), ("busy", "u1"),
-    ("bps", "i8"), ("prop_ns", "i8"),
+    ("node_id", "u4"), ("port_id", "u2"), ("lm", "u2"), ("lm_compact", "u1"),
+    ("edge", "u1"), ("busy", "u1"), ("bps", "i8"), ("prop_ns", "i8"),
     ("head", "i8"), ("tail", "i8"), ("queue_bytes", "i8"), ("tx_bytes", "i8"), ("since_ns", "i8"),
     ("window", "i8"), ("window_tx", "i8"), ("abw_bps", "i8"), ("dre_bytes", "f8"), ("dre_ns", "i8"),
 )  # fmt: skip
@@ -64,7 +64,7 @@ PATH = _record(("hops", "i8"), ("port", "i8", (2, HOPS)))
 FLOW = _record(
     ("kind", "u1"), ("established", "u1"), ("draining", "u1"), ("cwr", "u1"),
     ("src", "i8"), ("dst", "i8"), ("start_ns", "i8"),
-    ("phase", "i8"), ("phases_end", "i8"), ("path", "i8"), ("rotation", "i8"),
+    ("phase", "i8"), ("phases", "i8"), ("phases_end", "i8"), ("path", "i8"), ("rotation", "i8"),
     ("snd_una", "i8"), ("snd_nxt", "i8"), ("rcv_nxt", "i8"),
     ("pace_ns", "i8"), ("app_ns", "i8"), ("random", "u8"),
 )  # fmt: skip
@@ -76,27 +76,28 @@ PACKET = _record(
     ("seq", "i8"), ("first_ns", "i8"), ("last_ns", "i8"), ("queued_ns", "i8"),
     ("qlen", "i8", (HOPS,)), ("ts_ns", "i8", (HOPS,)), ("tx_bytes", "i8", (HOPS,)),
 )  # fmt: skip
-"""One packet: first_ns its first bit at the sender's edge, last_ns its last bit at the receiver's (0: under
-way); seq its first byte, of acknowledgments the next byte expected; echo the data packet answered."""
+"""One packet: first_ns its first bit at the sender's edge, last_ns its last bit at the receiver's
+(0: under way); seq its first byte, of acknowledgments the next byte expected; echo the data."""
 DECISION = _record(
-    ("time_ns", "i8"), ("flow", "i8"), ("packet", "i8"), ("branch", "i8"), ("u_hop", "i8"), ("incStage", "i8"),
-    ("ack", "i8"), ("snd_nxt", "i8"), ("lastUpdateSeq", "i8"), ("WindowEnd", "i8"),
-    ("BytesAcked", "i8"), ("BytesMarked", "i8"),
+    ("time_ns", "i8"), ("flow", "i8"), ("packet", "i8"), ("branch", "i8"), ("u_hop", "i8"),
+    ("incStage", "i8"), ("ack", "i8"), ("snd_nxt", "i8"), ("lastUpdateSeq", "i8"),
+    ("WindowEnd", "i8"), ("BytesAcked", "i8"), ("BytesMarked", "i8"),
     ("U", "f8"), ("W", "f8"), ("Wc", "f8"), ("R", "f8"), ("u_max", "f8"),
     ("alpha", "f8"), ("cwnd", "f8"), ("ssthresh", "f8"),
 )  # fmt: skip
-"""What a sender held after one acknowledgment, in the documents' names."""
+"""What a sender held after one acknowledgment, in the documents' names; BytesAcked and BytesMarked
+are those of the window that it ended, else of the open one."""
 
 
 RULES = _record(
     ("mark_bytes", "i8"), ("base_rtt_ns", "i8"), ("buffer_bytes", "i8"), ("payload_bytes", "i8"),
     ("int_hop_bytes", "i8"), ("octets", "i8", (HOPS + 1, KINDS, KINDS - 1)),
-    ("buckets", "f8", (SIGNALS, BUCKETS)), ("quanta", "f8", (SIGNALS,)), ("initial", "i8", (2, SIGNALS)),
-    ("packets", "i8"), ("decisions", "i8"),
+    ("buckets", "f8", (SIGNALS, BUCKETS)), ("quanta", "f8", (SIGNALS,)),
+    ("initial", "i8", (2, SIGNALS)), ("packets", "i8"), ("decisions", "i8"),
 )  # fmt: skip
-"""What holds for the whole fabric: K, T, sizes; octets of a frame at its first edge by hops of the path, packet
-kind and telemetry; lower edges of compact CSIG buckets (padded with infinity), quanta of expanded signals, S as
-senders write it, by variant; and how many packets and decisions there are so far."""
+"""What holds for the whole fabric: K, T, sizes; octets of a frame at its first edge by hops of the
+path, packet kind and telemetry; lower edges of compact CSIG buckets (padded with infinity), quanta
+of expanded signals, S as senders write it by variant; numbers of packets and decisions so far."""
 
 
 class State(NamedTuple):

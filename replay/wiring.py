@@ -1,4 +1,4 @@
-"""Wiring of a world: its egress ports with their identities, the hosts behind them, the paths between."""
+"""Wiring of a world: its egress ports and their identities, the hosts behind, the paths between."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,14 @@ def leaf_of(world: World, host: int) -> int:
 def interfaces(world: World) -> tuple[Interface, ...]:
     """All egress ports: of each leaf the hosts' first, then the spines'; of each spine the leaves'.
 
-    Every port has its own CSIG locators: node << 8 | port in expanded tags, its number here in compact
-    ones (from 1: 0 is what senders write).
+    Every port has its own CSIG locators: node << 8 | port in expanded tags, its number here in
+    compact ones (from 1: 0 is what senders write).
     """
     ports: list[Interface] = []
 
-    def add(device: str, node: int, port: int, bps: int, stage: str, way: str, peer: tuple[str, str]) -> None:
+    def add(
+        device: str, node: int, port: int, bps: int, stage: str, way: str, peer: tuple[str, str]
+    ) -> None:
         ports.append(
             Interface(
                 device=device, name=f"Ethernet{port}", node_id=node, port_id=port, capacity_bps=bps,
@@ -44,7 +46,15 @@ def interfaces(world: World) -> tuple[Interface, ...]:
             add(device, leaf + 1, host + 1, world.bps_of(name), "tor", "host", (name, ""))
         for spine in range(world.spines):
             peer = (f"spine{spine + 1}", f"Ethernet{leaf + 1}")
-            add(device, leaf + 1, world.hosts_per_leaf + spine + 1, world.link_bps, "tor", "up", peer)
+            add(
+                device,
+                leaf + 1,
+                world.hosts_per_leaf + spine + 1,
+                world.link_bps,
+                "tor",
+                "up",
+                peer,
+            )
     for spine in range(world.spines):
         for leaf in range(world.leaves):
             peer = (f"leaf{leaf + 1}", f"Ethernet{world.hosts_per_leaf + spine + 1}")
@@ -65,7 +75,7 @@ def host_port(world: World, host: int) -> int:
 
 
 def route(world: World, src: int, dst: int, spine: int) -> list[int]:
-    """Rows of the egress ports between two hosts by way of a spine (from 1), nearest the sender first."""
+    """Rows of the egress ports between two hosts by way of a spine (from 1), in order."""
     source, target = leaf_of(world, src), leaf_of(world, dst)
     if source == target:
         return [host_port(world, dst)]
@@ -79,7 +89,8 @@ def address(world: World, host: int, version: int) -> str:
     """Address of a host, as text: 10.leaf.0.host or fd00:0:0:leaf::host."""
     leaf = leaf_of(world, host)
     number = host - leaf * world.hosts_per_leaf + 1
-    return f"10.{leaf + 1}.0.{number}" if version == 4 else f"fd00:0:0:{leaf + 1}::{number}"  # noqa: PLR2004
+    by_version = {4: f"10.{leaf + 1}.0.{number}", 6: f"{PREFIX:x}:0:0:{leaf + 1}::{number}"}
+    return by_version[version]
 
 
 def topology(world: World) -> Topology:
@@ -104,13 +115,11 @@ def topology(world: World) -> Topology:
 
 
 def points(world: World) -> list[str]:
-    """Observation points by row of the host behind them: every port that faces a host, both directions."""
+    """Observation points by row of the host behind them: every port that faces a host."""
     return [f"{host.device}:{host.interface}" for host in topology(world).hosts]
 
 
-def ingress_ports(
-    world: World, interfaces: tuple[Interface, ...], paths: NDArray[np.void]
-) -> NDArray[np.int64]:
+def ingress_ports(interfaces: tuple[Interface, ...], paths: NDArray[np.void]) -> NDArray[np.int64]:
     """Port ids by which data enters the devices of each path, [path, hop]."""
     own = {(port.device, port.name): port.port_id for port in interfaces}
     behind = np.array([own.get((port.peer_device, port.peer_interface), 0) for port in interfaces])

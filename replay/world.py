@@ -14,8 +14,10 @@ TELEMETRY: tuple[Telemetry, ...] = ("int", "csig_compact", "csig_expanded", "aec
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """From `at_ns` on a flow offers `rate_bps` (None: all that congestion control lets through, 0: nothing)
-    by way of a spine, counted from 1; within a rack the spine is not used.
+    """From `at_ns` on a flow offers `rate_bps` by way of a spine.
+
+    None is all that congestion control lets through, 0 is nothing. Spines count from 1; within a
+    rack none is used.
     """
 
     at_ns: int
@@ -25,7 +27,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class FlowScript:
-    """One flow: who sends to whom, with which telemetry, in which part of the play, and when it does what.
+    """One flow: who sends to whom, with which telemetry, in which role, and what it does when.
 
     Hosts are named "leaf2-h3". The first phase begins with the handshake.
     """
@@ -39,10 +41,10 @@ class FlowScript:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A leaf-spine fabric and its flows. All links of a kind are equal unless `nic_bps` names a host.
+    """A leaf-spine fabric and its flows. Links of a kind are equal unless `nic_bps` names a host.
 
-    `mark_bytes` is K of the step marking (RFC 8257 section 3.1), `base_rtt_ns` the T of HPCC++ and of
-    u'; `transitions` are the times at which the script changes the traffic.
+    `mark_bytes` is K of the step marking (RFC 8257 section 3.1), `base_rtt_ns` the T of HPCC++ and
+    of u'; `transitions` are the times at which the script changes the traffic.
     """
 
     flows: tuple[FlowScript, ...]
