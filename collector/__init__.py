@@ -1,7 +1,9 @@
 """Frames in, observations on a bus out. The room furthest upstream: it imports no other room."""
 
+from collector.bus import Batch, Bus, BusError, MemoryBus, open_bus
 from collector.capture import Capture, CaptureError, open_capture
 from collector.decoder import Accounting, Decoder
+from collector.feed import feed
 from collector.flow_key import directed
 from collector.frame import Frames
 from collector.kernel import kernel
@@ -17,15 +19,21 @@ __all__ = [
     "SCHEMA_VERSION",
     "STATUS",
     "Accounting",
+    "Batch",
+    "Bus",
+    "BusError",
     "Capture",
     "CaptureError",
     "CollectorSettings",
     "Column",
     "Decoder",
     "Frames",
+    "MemoryBus",
     "complete",
     "directed",
+    "feed",
     "kernel",
+    "open_bus",
     "open_capture",
     "write_pcapng",
 ]

@@ -2,8 +2,10 @@
 
 from pipeline.cc import dctcp, hpcc
 from pipeline.cc.parameter import Parameter, Record, Value, parse
+from pipeline.drain import Sink, drain
 from pipeline.kind import KINDS
 from pipeline.settings import PipelineSettings
+from pipeline.summary import Summary
 from pipeline.tables import TABLES
 from pipeline.topology import Host, Interface, Topology, TopologyError, in_force
 from pipeline.track import DECISIONS, Tracked, Tracker
@@ -20,6 +22,8 @@ __all__ = [
     "Parameter",
     "PipelineSettings",
     "Record",
+    "Sink",
+    "Summary",
     "Topology",
     "TopologyError",
     "Tracked",
@@ -27,6 +31,7 @@ __all__ = [
     "Value",
     "Worker",
     "dctcp",
+    "drain",
     "hpcc",
     "in_force",
     "parse",

@@ -1,0 +1,28 @@
+"""Batches off the bus, through the worker, into a sink."""
+
+import asyncio
+from collections.abc import Callable
+
+from collector import Batch, Bus
+from pipeline.worker import Output, Worker
+
+Sink = Callable[[Output, str], None]
+"""Takes what the worker made, and a token that names the input it was made of."""
+
+
+async def drain(bus: Bus, worker: Worker, sink: Sink) -> None:
+    """Work until the bus is closed and empty. The token makes a repeated insert recognisable."""
+    async for batch in bus:
+        output = await asyncio.to_thread(take, worker, batch)
+        await asyncio.to_thread(sink, output, token(batch))
+    await asyncio.to_thread(sink, worker.finish(), "finish")
+
+
+def take(worker: Worker, batch: Batch) -> Output:
+    """One batch through the worker; an empty one says that its source has ended."""
+    return worker.end(batch.source) if batch.frame.is_empty() else worker.advance(batch.frame)
+
+
+def token(batch: Batch) -> str:
+    """Source, epoch and frames of a batch: the same input gives the same token."""
+    return f"{batch.source}:{batch.epoch}:{batch.first}-{batch.last}"
