@@ -5,12 +5,12 @@ are those of the ACK; flow is the data's flow, whose sender decided. Sequence nu
 lastUpdateSeq, WindowEnd) are modulo 2**32, as on the wire; branch is the name of a `hpcc.Branch` or
 `dctcp.Branch`. Where a window ended, BytesAcked and BytesMarked are those of the window that ended,
 else of the open one. quality (and why it is not exact) speaks of W, Wc, R or of alpha; U is as good
-as its telemetry (flags). cwnd and ssthresh are always estimates: what the application wrote is not
+as its telemetry (faults). cwnd and ssthresh are always estimates: what the application wrote is not
 on the wire. Columns of the other algorithm are null.
 
 `hop_loads` has one row for each row with telemetry: time_ns, source, point, frame, conversation,
 flow (the data's), reflected (read from an ACK: the data's whole path, half a round trip late),
-hop_count, flags (`hpcc.Flag`), u0..u{n-1} (u' of each hop between this record and the flow's one
+hop_count, faults (`hpcc.Fault`), u0..u{n-1} (u' of each hop between this record and the flow's one
 before at this point; null where it cannot be known, so on the first) and the observation's h{i}_*
 columns; n is the most hops of the batch.
 """
@@ -44,7 +44,7 @@ _U32, _U64 = pl.UInt32(), pl.UInt64()
 OF_HPCC: dict[str, pl.DataType] = {
     **dict.fromkeys(("U", "W", "Wc", "R"), _F64),
     "incStage": _I32, "lastUpdateSeq": _U32, "u_max": _F64, "u_hop": pl.Int8(),
-    "hop_count": _I32, "flags": _I32,
+    "hop_count": _I32, "faults": _I32,
 }  # fmt: skip
 OF_DCTCP: dict[str, pl.DataType] = {
     "alpha": _F64, "M": _F64, "BytesAcked": _I64, "BytesMarked": _I64, "WindowEnd": _U32,
@@ -116,7 +116,7 @@ def hop_loads_of(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
         flow_of(rows["conversation"], rows["direction"].to_numpy() ^ reflected),
         pl.Series("reflected", reflected),
         rows["hop_count"],
-        pl.Series("flags", np.ascontiguousarray(batch.loads["flags"])),
+        pl.Series("faults", np.ascontiguousarray(batch.loads["faults"])),
         *(
             pl.Series(f"u{hop}", batch.u[:, hop].copy()).fill_nan(None)
             for hop in range(batch.u.shape[1])

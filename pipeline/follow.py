@@ -77,15 +77,15 @@ def take_hops(
     u: NDArray[np.float64],
     counts: NDArray[np.int64],
 ) -> int:
-    """Hop loads since the record before, into `u`; L is brought up to date. Returns the flags."""
-    s.flags = 0
+    """Hop loads since the record before, into `u`; L is brought up to date. Returns the faults."""
+    s.faults = 0
     counts[Count.PATH_CHANGES.value] += hpcc.path_changed(s, nhop, stack[4], stack[5])
     if s.nhop == nhop:
         hpcc.hop_loads(
             s, nhop, stack[0], stack[1], stack[2], stack[3], rules.ts_modulus, rules.tx_modulus, u
         )
     hpcc.keep(s, nhop, stack[0], stack[1], stack[2])
-    return int(s.flags)
+    return int(s.faults)
 
 
 @kernel
@@ -96,7 +96,7 @@ def observe_hops(slot: Record, row: Record, batch: Batch, memory: Memory, rules:
     stack = batch.stacks[row.telemetry]
     s = memory.loads[place(slot.loads, r, memory.used[2:])]
     path_record(slot, r, s, Mark.LOADS.value, rules.hpcc[0])
-    load.flags = take_hops(s, load.nhop, stack, rules, batch.u[row.telemetry], batch.counts)
+    load.faults = take_hops(s, load.nhop, stack, rules, batch.u[row.telemetry], batch.counts)
     slot.marks[r] |= Mark.STACKED.value
     if slot.marks[r] & (Mark.REFLECTED.value | Mark.PENDING.value) or row.payload == 0:
         return
@@ -136,7 +136,7 @@ def run_hpcc(
     hpcc.new_ack(s, p, ack, slot.snd_nxt[d], nhop, stack[0], stack[1], stack[2], stack[3],
                  rules.ts_modulus, rules.tx_modulus, u)  # fmt: skip
     if reflected:
-        batch.loads[row.telemetry].flags = s.flags
+        batch.loads[row.telemetry].faults = s.faults
     return s
 
 
@@ -145,7 +145,7 @@ def tell_hpcc(made: Record, s: Record) -> None:
     """The draft's variables into a decision."""
     made.algorithm = Algorithm.HPCC.value
     made.branch = s.branch
-    made.flags = s.flags
+    made.faults = s.faults
     made.U = s.U
     made.W = s.W
     made.Wc = s.Wc
@@ -236,9 +236,9 @@ def acknowledge(
         row.payload == 0
         and ack == slot.snd_una[d]
         and slot.snd_nxt[d] > ack
-        and row.flags & FIN == 0
+        and row.tcp_flags & FIN == 0
     )
-    ece = row.flags & ECE != 0
+    ece = row.tcp_flags & ECE != 0
     slot.snd_una[d] = max(slot.snd_una[d], ack)
     reflected = row.telemetry >= 0 and batch.loads[row.telemetry].reflected != 0
     if reflected or slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value):
@@ -272,11 +272,11 @@ def follow(batch: Batch, memory: Memory, rules: Rules, start: int) -> int:
         slot = memory.slots[place_of]
         enter(slot, row, how, batch.counts)
         if row.tcp:
-            if row.flags & SYN:
+            if row.tcp_flags & SYN:
                 handshake(slot, row, batch.counts)
-            elif row.flags & ACK:
+            elif row.tcp_flags & ACK:
                 acknowledge(slot, row, at, batch, memory, rules)
-            if row.payload > 0 or row.flags & FIN:
+            if row.payload > 0 or row.tcp_flags & FIN:
                 send(slot, row, batch.counts)
             slot.data_ns[row.direction] = row.time_ns if row.payload > 0 else 0
         if row.telemetry >= 0 and batch.loads[row.telemetry].reflected == 0:

@@ -98,14 +98,14 @@ DECISION = state_dtype(
     ("i8", "row", "ack", "snd_nxt", "inflight_bytes", "acked_bytes", "marked_bytes"),
     ("f8", "U", "W", "Wc", "R", "u_max", "alpha", "M", "cwnd", "ssthresh"),
     ("i8", "lastUpdateSeq", "WindowEnd", "BytesAcked", "BytesMarked"),
-    ("i4", "incStage", "hop_count", "flags"),
+    ("i4", "incStage", "hop_count", "faults"),
     ("i1", "u_hop", "algorithm", "branch", "direction", "quality", "why", "dialect", "basis"),
 )
 """One decision, `row` the row of the batch that drove it."""
 
 ROW = state_dtype(
     ("u8", "conversation"),
-    ("i8", "time_ns", "seq", "ack", "payload", "telemetry", "direction", "flags"),
+    ("i8", "time_ns", "seq", "ack", "payload", "telemetry", "direction", "tcp_flags"),
     ("i8", "src_nic_bps", "dst_nic_bps", "base_rtt_ns"),
     ("i4", "point", "mss"),
     ("i1", "tcp", "timestamps", "ecn"),
@@ -115,8 +115,8 @@ ROW = state_dtype(
 KINDS = ("ts_ns", "tx_bytes", "qlen_bytes", "b_bps", "node", "port")
 """Hop values of a stack: first index of (kind, hop); -1 where a record does not carry one."""
 
-LOAD = state_dtype(("i8", "nhop"), ("i4", "flags"), ("i1", "reflected"))
-"""What is known of one row with telemetry beside its stack; the flags are given back."""
+LOAD = state_dtype(("i8", "nhop"), ("i4", "faults"), ("i1", "reflected"))
+"""What is known of one row with telemetry beside its stack; the faults are given back."""
 
 
 class Memory(NamedTuple):

@@ -76,7 +76,7 @@ def handshake(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
     A SYN with a new number is a new connection; the same SYN again is a retransmission.
     """
     r = row.direction
-    answer = row.flags & ACK != 0
+    answer = row.tcp_flags & ACK != 0
     if not (slot.marks[r] & Mark.SYN_SEEN.value and slot.iss[r] == row.seq):
         if not answer:
             begin(slot, 1 - r)
@@ -88,7 +88,7 @@ def handshake(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
         slot.snd_nxt[r] = row.seq + 1 + row.payload
         slot.mss[r] = row.mss
         marks = Mark.NUMBERED.value | Mark.SYN_SEEN.value
-        asked = row.flags & (ECE | CWR)
+        asked = row.tcp_flags & (ECE | CWR)
         if not answer and asked == ECE | CWR:
             marks |= Mark.ECN_ASKED.value
         if answer and asked == ECE and slot.marks[1 - r] & Mark.ECN_ASKED.value:
@@ -129,7 +129,7 @@ def send(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
     if seq > slot.snd_nxt[r]:
         slot.marks[r] |= Mark.GAP.value
         counts[Count.GAPS.value] += 1
-    end = seq + row.payload + (1 if row.flags & FIN else 0)
+    end = seq + row.payload + (1 if row.tcp_flags & FIN else 0)
     slot.snd_nxt[r] = max(slot.snd_nxt[r], end)
     slot.largest[r] = max(slot.largest[r], row.payload)
     if row.payload > 0:
@@ -153,7 +153,7 @@ def segment_size(slot: Record, d: int, otherwise: int) -> int:
 def predicted(slot: Record, row: Record, within_ns: int) -> bool:
     """Whether data that repeats an ACK takes its receiver's fast path, which does not read ACKs."""
     before = slot.data_ns[row.direction]
-    plain = row.payload > 0 and row.flags & (FIN | ECE | CWR) == 0
+    plain = row.payload > 0 and row.tcp_flags & (FIN | ECE | CWR) == 0
     return bool(plain and before > 0 and row.time_ns - before < within_ns)
 
 

@@ -43,7 +43,7 @@ TCP = 6
 FIRST_PLACES = 64
 FIELDS = {
     "conversation": "conversation", "time_ns": "time_ns", "direction": "direction", "seq": "seq",
-    "ack": "ack", "flags": "flags", "payload": "payload_bytes", "mss": "mss", "ecn": "ecn",
+    "ack": "ack", "tcp_flags": "flags", "payload": "payload_bytes", "mss": "mss", "ecn": "ecn",
     "src_nic_bps": "src_nic_bps", "dst_nic_bps": "dst_nic_bps", "base_rtt_ns": "base_rtt_ns",
     "telemetry": "hop_count",
 }  # fmt: skip
@@ -118,7 +118,7 @@ class Tracker:
         loads["nhop"] = np.minimum(told["hop_count"].to_numpy(), stacks.shape[2])
         if "int_reflected" in told.columns:
             loads["reflected"] = told["int_reflected"].fill_null(value=False).to_numpy()
-        acks = int(np.count_nonzero(rows["flags"] & ACK))
+        acks = int(np.count_nonzero(rows["tcp_flags"] & ACK))
         return Batch(
             rows,
             stacks,

@@ -56,7 +56,7 @@ STEPS = (
     Step("hpcc", "fast_react_ai", "lines 17, 26", _FAST + _LOW + _AI + _KEPT),
     Step("hpcc", "no_telemetry", "4.2, open", "the ACK carries no telemetry: nothing changes"),
     Step("hpcc", "bad_telemetry", "4.2, open",
-         "no hop could be measured (flags {flags}): only L is stored"),
+         "no hop could be measured (faults {faults}): only L is stored"),
     Step("hpcc", "path_change", "4.2, open",
          "the path has other hops than before: only L is stored, U stays {U}"),
     Step("dctcp", "count", "3.3, steps 1-4", _COUNTED + "; the window goes on to {WindowEnd}"),
@@ -72,7 +72,7 @@ STEPS = (
 
 FIELDS = {
     "hpcc": (
-        "U", "W", "Wc", "R", "incStage", "lastUpdateSeq", "u_max", "u_hop", "hop_count", "flags",
+        "U", "W", "Wc", "R", "incStage", "lastUpdateSeq", "u_max", "u_hop", "hop_count", "faults",
     ),
     "dctcp": (
         "alpha", "M", "BytesAcked", "BytesMarked", "WindowEnd", "cwnd", "ssthresh", "dialect",

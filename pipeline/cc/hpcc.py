@@ -46,7 +46,7 @@ class Branch(IntEnum):
 FAST = 3
 
 
-class Flag(IntEnum):
+class Fault(IntEnum):
     """What was wrong with the telemetry of one ACK, as bits; only the hop concerned is left out."""
 
     ZERO_B = 1
@@ -86,11 +86,11 @@ STATE = parameter.state_dtype(
     ("f8", "T_ns", "B_nic_bps", "W_init", "W_ai", "R_ai", "Tq_ns"),
     ("i8", "lastUpdateSeq"),
     (("i8", MAX_HOPS), "L_ts", "L_tx", "L_qlen", "L_node", "L_port"),
-    ("i4", "incStage", "u_hop", "nhop", "flags"),
+    ("i4", "incStage", "u_hop", "nhop", "faults"),
     ("i1", "started", "branch"),
 )
 """State of one sender. After `new_ack`: u_max and u_hop are the largest u' and its hop (-1: none),
-flags bits of `Flag`, branch a `Branch`; W, Wc, R, Rc are NaN where the NIC's rate is unknown."""
+faults bits of `Fault`, branch a `Branch`; W, Wc, R, Rc are NaN where the NIC's rate is unknown."""
 
 
 def record(values: Mapping[str, Value] | None = None) -> Record:
@@ -123,7 +123,7 @@ def set_path(s: Record, p: Record, t_ns: int, b_nic_bps: int) -> None:
     s.B_nic_bps = b_nic_bps
     s.W_init = np.nan
     if known:
-        s.W_init = p.window_bytes if p.window_bytes > 0 else b_nic_bps * (t_ns * 1e-9) / 8
+        s.W_init = p.window_bytes if p.window_bytes > 0 else float(b_nic_bps) * t_ns / 8e9
     s.W_ai = p.W_ai if p.W_ai > 0 else s.W_init * (1 - p.eta) / p.N
     s.R_ai = p.R_ai_bps
     if known and p.R_ai_bps == 0:
@@ -150,7 +150,7 @@ def hop_loads(
     s.tau_ns = 0.0
     u_out[:nhop] = np.nan
     if s.T_ns <= 0:
-        s.flags |= Flag.ZERO_T.value
+        s.faults |= Fault.ZERO_T.value
         return False
     measured = False
     for i in range(nhop):
@@ -163,13 +163,13 @@ def hop_loads(
         qlen = min(qlen_bytes[i], s.L_qlen[i])
         absent = ts_ns[i] == -1 or s.L_ts[i] == -1 or tx_bytes[i] == -1 or s.L_tx[i] == -1
         if absent or qlen < 0 or b_bps[i] < 0:
-            s.flags |= Flag.MISSING_VALUE.value
+            s.faults |= Fault.MISSING_VALUE.value
         elif b_bps[i] == 0:
-            s.flags |= Flag.ZERO_B.value
+            s.faults |= Fault.ZERO_B.value
         elif tau == 0:
-            s.flags |= Flag.ZERO_DT.value
+            s.faults |= Fault.ZERO_DT.value
         elif tau < 0 or sent < 0:
-            s.flags |= Flag.COUNTER_BACKWARDS.value
+            s.faults |= Fault.COUNTER_BACKWARDS.value
         else:
             tx_rate = sent * 8 / (tau * 1e-9)  # line 4
             u = 8 * qlen / (b_bps[i] * (s.Tq_ns * 1e-9)) + tx_rate / b_bps[i]  # line 5
@@ -206,7 +206,7 @@ def compute_wind(s: Record, p: Record, U: float, updateWc: bool) -> int:
         branch = Branch.FULL_UPDATE_MI_STAGE.value
     stage = 0  # line 15
     if U <= 0:
-        s.flags |= Flag.ZERO_U.value
+        s.faults |= Fault.ZERO_U.value
     if branch == Branch.FULL_UPDATE_AI.value or U <= 0:
         new = c + step  # line 17; what line 13 divides by is not 0 then
         stage = s.incStage + 1 if branch == Branch.FULL_UPDATE_AI.value else 0  # line 19
@@ -230,7 +230,7 @@ def compute_wind(s: Record, p: Record, U: float, updateWc: bool) -> int:
 @kernel
 def no_telemetry(s: Record) -> None:
     """An ACK without telemetry: U, L and lastUpdateSeq stay as they are."""
-    s.flags = 0
+    s.faults = 0
     s.u_max = np.nan
     s.u_hop = -1
     s.branch = Branch.NO_TELEMETRY.value
@@ -252,7 +252,7 @@ def new_ack(
     if nhop == 0:
         return int(s.branch)
     if nhop > MAX_HOPS:
-        s.flags |= Flag.TOO_MANY_HOPS.value
+        s.faults |= Fault.TOO_MANY_HOPS.value
         nhop = MAX_HOPS
     if s.started == 0:
         s.started = 1
@@ -265,7 +265,7 @@ def new_ack(
     elif not hop_loads(s, nhop, ts_ns, tx_bytes, qlen_bytes, b_bps, ts_modulus, tx_modulus, u_out):
         s.branch = Branch.BAD_TELEMETRY.value
     else:
-        s.flags |= Flag.UNKNOWN_WINDOW.value if np.isnan(s.W_init) else 0
+        s.faults |= Fault.UNKNOWN_WINDOW.value if np.isnan(s.W_init) else 0
         full = ack_seq > s.lastUpdateSeq  # line 22
         s.branch = compute_wind(s, p, measure_inflight(s, s.u_max, s.tau_ns), full)  # lines 23, 26
         if full and snd_nxt > s.lastUpdateSeq:  # a SND.NXT gone back (go-back-N) is not taken
