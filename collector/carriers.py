@@ -86,10 +86,7 @@ def option_edges(settings: CollectorSettings) -> dict[str, dict[tuple[int, int],
         (2, 4): "tcp_mss",
         (3, 3): "tcp_wscale",
         (8, 10): "tcp_timestamps",
-        **{
-            (5, header.octets): header.name
-            for header in transport.SACKS
-        },
+        **{(5, header.octets): header.name for header in transport.SACKS},
         (kind, head + 2): "csig_echo_compact",
         (kind, head + 6): "csig_echo_expanded",
     }

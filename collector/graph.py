@@ -13,7 +13,6 @@ from collector.status import CODE
 from collector.wire import ip, transport
 from collector.wire.table import OCTET, Field, Header, Length, Part, offsets
 
-
 FIXED = ("layers", "status", "payload_bytes", "hop_count", "outer_ecn", "ecn")
 """Columns that the walk itself writes or reads, in this order at the front."""
 
@@ -26,7 +25,14 @@ SIZE = np.dtype(
 )
 CHECK = np.dtype([("field", FIELD), ("low", "u8"), ("high", "u8"), ("reason", "i4")])
 BRANCH = np.dtype(
-    [("column", "i4"), ("mask", "u8"), ("value", "u8"), ("to", "i4"), ("select", "i4"), ("space", "i4")]
+    [
+        ("column", "i4"),
+        ("mask", "u8"),
+        ("value", "u8"),
+        ("to", "i4"),
+        ("select", "i4"),
+        ("space", "i4"),
+    ]
 )
 MARK = np.dtype([("column", "i4"), ("value", "u8")])
 PART = np.dtype([("mask", "u8"), ("octets", "i4"), ("field0", "i4"), ("field1", "i4")])
@@ -152,7 +158,12 @@ class _Builder:
             nibble = (Field("", 4), header.octets * OCTET)
             follows, space = _field(*starts.get(name, nibble), NONE), self.space[space_name]
         checks = [
-            (_field(*starts[c.field], NONE), c.low, c.high, NONE if c.reason is None else CODE[c.reason])
+            (
+                _field(*starts[c.field], NONE),
+                c.low,
+                c.high,
+                NONE if c.reason is None else CODE[c.reason],
+            )
             for c in header.checks
         ]
         branches = [
@@ -200,9 +211,7 @@ class _Builder:
         self.rows[kind] += rows
         return start, start + len(rows)
 
-    def size(
-        self, rule: Length | None, starts: dict[str, tuple[Field, int]]
-    ) -> tuple[object, ...]:
+    def size(self, rule: Length | None, starts: dict[str, tuple[Field, int]]) -> tuple[object, ...]:
         if rule is None:
             return (_field(Field("", 0), 0, NONE), 0, 0, 0, 0)
         return (_field(*starts[rule.field], NONE), rule.unit, rule.add, rule.flags, 1)

@@ -41,7 +41,9 @@ _HOP = (
     ("utilization", _F64, "ratio", "TX utilisation of the egress port, as reported."),
 )
 _SACK = tuple(
-    Column(f"sack{block}_{edge}", _U32, "sequence", f"Selective acknowledgment {block}, {edge} edge.")
+    Column(
+        f"sack{block}_{edge}", _U32, "sequence", f"Selective acknowledgment {block}, {edge} edge."
+    )
     for block in range(4)
     for edge in ("left", "right")
 )
@@ -51,7 +53,9 @@ def _csig(prefix: str, what: str) -> tuple[Column, ...]:
     """Columns of one congestion signal."""
     return (
         Column(f"{prefix}_variant", _U8, "", f"{what}: 1 compact, 2 expanded."),
-        Column(f"{prefix}_t", _U8, "", f"{what}: signal type; 0 min(ABW), 1 min(ABW/C), 2 max(PD)."),
+        Column(
+            f"{prefix}_t", _U8, "", f"{what}: signal type; 0 min(ABW), 1 min(ABW/C), 2 max(PD)."
+        ),
         Column(f"{prefix}_s", _U32, "", f"{what}: signal value as on the wire."),
         Column(f"{prefix}_lm", _U16, "", f"{what}: locator metadata as on the wire."),
         Column(f"{prefix}_low", _F64, "bit/s, ratio or ns", f"{what}: lower end of the value."),
@@ -60,7 +64,9 @@ def _csig(prefix: str, what: str) -> tuple[Column, ...]:
 
 
 OBSERVATION: tuple[Column, ...] = (
-    Column("time_ns", _I64, "ns since 1970", "Receive time at the tap.", nullable=False, codec=_TIME),
+    Column(
+        "time_ns", _I64, "ns since 1970", "Receive time at the tap.", nullable=False, codec=_TIME
+    ),
     Column("source", _TEXT, "", "Capture file, interface or feed.", nullable=False),
     Column("point", _TEXT, "", "Observation point, device:interface or unknown.", nullable=False),
     Column("frame", _U64, "", "Frame number in the source, from 1.", nullable=False, codec=_TIME),
@@ -78,7 +84,9 @@ OBSERVATION: tuple[Column, ...] = (
     Column("dport", _U16, "", "Destination port; 0 without ports.", nullable=False),
     Column("protocol", _U8, "", "IP protocol.", nullable=False),
     Column("flow", _U64, "", "Hash of the flow's key with its direction.", nullable=False),
-    Column("conversation", _U64, "", "The same for both directions; places the row.", nullable=False),
+    Column(
+        "conversation", _U64, "", "The same for both directions; places the row.", nullable=False
+    ),
     Column("direction", _U8, "", "0 or 1 within the conversation.", nullable=False),
     Column("dscp", _U8, "", "Differentiated services code point."),
     Column("ecn", _U8, "", "ECN of the innermost IP header: 0 not ECT, 1 ECT(1), 2 ECT(0), 3 CE."),
@@ -87,7 +95,12 @@ OBSERVATION: tuple[Column, ...] = (
     Column("ip_id", _U16, "", "IPv4 identification."),
     Column("seq", _U32, "sequence", "TCP sequence number."),
     Column("ack", _U32, "sequence", "TCP acknowledgment number."),
-    Column("flags", _U16, "bits", "TCP flags: FIN 1 SYN 2 RST 4 PSH 8 ACK 16 URG 32 ECE 64 CWR 128 AE 256."),
+    Column(
+        "flags",
+        _U16,
+        "bits",
+        "TCP flags: FIN 1 SYN 2 RST 4 PSH 8 ACK 16 URG 32 ECE 64 CWR 128 AE 256.",
+    ),
     Column("window", _U16, "", "TCP receive window, unscaled."),
     Column("payload_bytes", _U32, "bytes", "Transport payload on the wire.", nullable=False),
     Column("mss", _U16, "bytes", "Maximum segment size option."),
@@ -127,6 +140,8 @@ SCHEMA = pl.Schema({column.name: column.dtype for column in OBSERVATION})
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
     """Add the columns that a batch left out, as nulls, in the table's order."""
     missing = [
-        pl.lit(None, dtype).alias(name) for name, dtype in SCHEMA.items() if name not in frame.columns
+        pl.lit(None, dtype).alias(name)
+        for name, dtype in SCHEMA.items()
+        if name not in frame.columns
     ]
     return frame.with_columns(missing).select(SCHEMA.names())

@@ -34,7 +34,9 @@ def observe(
     endings = np.bincount(rows["status"].astype(np.int64))
     kept = np.flatnonzero(known(rows, plan))
     if kept.size < frames.offset.size:
-        rows = {name: row[kept] for name, row in rows.items() if not name.startswith("h") or row.any()}
+        rows = {
+            name: row[kept] for name, row in rows.items() if not name.startswith("h") or row.any()
+        }
     seen = int(np.bitwise_or.reduce(rows["layers"])) if kept.size else 0
     columns = context(frames, kept, points, source, settings)
     columns |= flat(rows, plan, seen)
@@ -169,10 +171,7 @@ def carried(plan: Plan) -> dict[str, int]:
     records = next(header.records for header in plan.headers if header.name == "int_md")
     parts = records.parts if records else ()
     return {
-        field.column: 1 << 31 - part.bit
-        for part in parts
-        for field in part.fields
-        if field.column
+        field.column: 1 << 31 - part.bit for part in parts for field in part.fields if field.column
     }
 
 
@@ -192,7 +191,9 @@ def congestion_signals(
                 told = there & np.isfinite(values)
                 columns[f"{prefix}_{end}"] = masked(pl.Series(f"{prefix}_{end}", values), told)
     if seen & plan.layer("aecn"):
-        told = rows["aecn_type"] & np.uint64(0x800000 if settings.aecn_numbering == "msb" else 1) != 0
+        told = (
+            rows["aecn_type"] & np.uint64(0x800000 if settings.aecn_numbering == "msb" else 1) != 0
+        )
         ratio = rows["aecn_inflight_ratio"].astype(np.float64) * settings.aecn_inflight_scale
         columns["aecn_u"] = masked(pl.Series("aecn_u", ratio), told)
     return columns
@@ -207,7 +208,7 @@ def bounds(
         ends = np.full((2, 32), np.nan)
         count = min(len(edges), 32)
         ends[0, :count] = edges[:count]
-        ends[1, : len(edges) - 1] = edges[1 : 33]
+        ends[1, : len(edges) - 1] = edges[1:33]
         mine = (variant == COMPACT) & (signal == number)
         low[mine], high[mine] = ends[:, value[mine].astype(np.int64) & 31]
     for number, quantum in settings.csig_quanta.items():
@@ -215,5 +216,3 @@ def bounds(
         low[mine] = value[mine] * quantum
         high[mine] = (value[mine] + np.uint64(1)) * quantum
     return low, high
-
-

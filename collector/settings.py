@@ -20,13 +20,17 @@ class CollectorSettings(BaseModel):
         (0x9901,), description="TPIDs of expanded CSIG tags (unassigned by the draft)."
     )
     csig_layout: Literal["draft", "uec"] = Field(
-        "draft", description="Bit layout of CSIG tags; uec has a do-not-update bit behind a shorter LM."
+        "draft",
+        description="Bit layout of CSIG tags; uec has a do-not-update bit behind a shorter LM.",
     )
     csig_echo_kind: int = Field(
         253, ge=2, le=254, description="TCP option kind that reflects CSIG."
     )
     csig_echo_exid: int | None = Field(
-        0xC516, ge=0, le=0xFFFF, description="Experiment id behind kind 253 or 254; none: no such field."
+        0xC516,
+        ge=0,
+        le=0xFFFF,
+        description="Experiment id behind kind 253 or 254; none: no such field.",
     )
     csig_buckets: dict[int, tuple[float, ...]] = Field(
         default_factory=lambda: {
@@ -50,19 +54,21 @@ class CollectorSettings(BaseModel):
         0.01, gt=0, description="Inflight ratio u' per unit of its octet."
     )
     int_udp_ports: tuple[Port, ...] = Field(
-        (555,), description="UDP destination ports that announce INT (unassigned by the specification)."
+        (555,),
+        description="UDP destination ports that announce INT (unassigned by the specification).",
     )
     int_dscp: int | None = Field(
-        None, ge=0, le=63, description="DSCP value that announces INT over TCP or UDP; none: not used."
+        None,
+        ge=0,
+        le=63,
+        description="DSCP value that announces INT over TCP or UDP; none: not used.",
     )
     int_dscp_mask: int = Field(0x3F, ge=1, le=63, description="Bits of the DSCP that are compared.")
     int_domain: tuple[tuple[Literal["tx_bytes", "b_mbps", "reserved"], int], ...] = Field(
         (("tx_bytes", 64), ("b_mbps", 32)),
         description="Domain-specific INT metadata by instruction bit: (name, bits).",
     )
-    int_occupancy_bytes: int = Field(
-        1, ge=1, description="Bytes per unit of INT queue occupancy."
-    )
+    int_occupancy_bytes: int = Field(1, ge=1, description="Bytes per unit of INT queue occupancy.")
     int_on_ack: Literal["reflected", "own"] = Field(
         "reflected",
         description="INT on a pure ACK: the data's path, reflected by the receiver, or the ACK's own path.",

@@ -121,7 +121,9 @@ def stack(
         base = graph.hop_base + hop * graph.hop_width if rule.per_hop else 0
         for number in range(fields):
             field = graph.fields[active[0, number]]
-            out[base + field.column, row] = read(data, start + active[1, number], field) | field.plus
+            out[base + field.column, row] = (
+                read(data, start + active[1, number], field) | field.plus
+            )
     if rule.per_hop:
         out[HOP_COUNT, row] = hops
     return total, status

@@ -101,7 +101,11 @@ class Intervals:
                 told.count().cast(pl.UInt64).alias("aecn_samples"),
                 nano(told).sum().alias("aecn_u_sum_n"),
                 nano(told).max().alias("aecn_u_max_n"),
-                pl.col("aecn_queue_delay").filter(data).cast(pl.UInt64).sum().alias("aecn_queue_delay_sum"),
+                pl.col("aecn_queue_delay")
+                .filter(data)
+                .cast(pl.UInt64)
+                .sum()
+                .alias("aecn_queue_delay_sum"),
                 pl.col("aecn_congested_hops").filter(data).max().alias("aecn_congested_hops_max"),
             ]
         return rows.with_columns(self._bucket()).group_by(FLOW_KEY, maintain_order=True).agg(totals)
@@ -111,16 +115,22 @@ class Intervals:
         rows = decisions.with_columns(self._bucket())
         # Every ACK drives each of the flow's algorithms once: counts are taken from one of them.
         first = pl.col("algorithm") == pl.col("algorithm").first().over("flow", "point")
-        yield rows.filter(first).group_by(FLOW_KEY, maintain_order=True).agg(
-            pl.len().cast(pl.UInt64).alias("acks"),
-            pl.col("acked_bytes").cast(pl.UInt64).sum(),
-            pl.col("marked_bytes").cast(pl.UInt64).sum(),
-            pl.col("inflight_bytes").last(),
+        yield (
+            rows.filter(first)
+            .group_by(FLOW_KEY, maintain_order=True)
+            .agg(
+                pl.len().cast(pl.UInt64).alias("acks"),
+                pl.col("acked_bytes").cast(pl.UInt64).sum(),
+                pl.col("marked_bytes").cast(pl.UInt64).sum(),
+                pl.col("inflight_bytes").last(),
+            )
         )
         for algorithm, names in STATE.items():
-            yield rows.filter(pl.col("algorithm") == algorithm).group_by(
-                FLOW_KEY, maintain_order=True
-            ).agg(pl.len().cast(pl.UInt64).alias("decisions"), pl.col(names).drop_nulls().last())
+            yield (
+                rows.filter(pl.col("algorithm") == algorithm)
+                .group_by(FLOW_KEY, maintain_order=True)
+                .agg(pl.len().cast(pl.UInt64).alias("decisions"), pl.col(names).drop_nulls().last())
+            )
 
     def _stacks(self, loads: pl.DataFrame) -> Iterable[pl.DataFrame]:
         """Hop loads of INT stacks, one row a hop."""
@@ -138,7 +148,9 @@ class Intervals:
                     pl.lit(hop, pl.UInt8).alias("hop_index"),
                     pl.lit("int").alias("source"),
                     nano(pl.col(f"u{hop}")).alias("u"),
-                    (pl.col(queue) if queue in rows.columns else pl.lit(None)).cast(pl.Int64).alias("queue"),
+                    (pl.col(queue) if queue in rows.columns else pl.lit(None))
+                    .cast(pl.Int64)
+                    .alias("queue"),
                 )
                 .group_by(HOP_KEY, maintain_order=True)
                 .agg(SUMS)

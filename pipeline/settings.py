@@ -12,10 +12,14 @@ class PipelineSettings(BaseModel):
 
     interval_ms: float = Field(100.0, gt=0, description="Length of a verdict's interval, ms.")
     disorder_us: float = Field(
-        1000.0, ge=0, description="Disorder between frames that is put right before state is kept, us."
+        1000.0,
+        ge=0,
+        description="Disorder between frames that is put right before state is kept, us.",
     )
     base_rtt_us: float | None = Field(
-        None, gt=0, description="HPCC++ T, us; none: the topology's, else 10 us and said to be assumed."
+        None,
+        gt=0,
+        description="HPCC++ T, us; none: the topology's, else 10 us and said to be assumed.",
     )
     nic_gbps: float | None = Field(
         None, gt=0, description="Line rate of senders, Gbit/s; none: the topology's, else unknown."

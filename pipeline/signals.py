@@ -56,7 +56,9 @@ def part(
     middle = (pl.col("low") + pl.col("high").fill_null(pl.col("low"))) * 0.5
     top = pl.col("variant").replace_strict(UNTOUCHED, return_dtype=pl.UInt32)
     untouched = pl.col("s") == pl.when(pl.col("t") == DELAY).then(0).otherwise(top)
-    placed = place(signal.with_columns(middle.alias("value"), untouched.alias("untouched")), topology)
+    placed = place(
+        signal.with_columns(middle.alias("value"), untouched.alias("untouched")), topology
+    )
     rate = 1.0 - pl.col("value")
     spare = 1.0 - pl.col("value") / pl.col("capacity_bps")
     delay = pl.col("value") / pl.lit(pl.Series([base_rtt_ns])).first()
@@ -71,7 +73,9 @@ def part(
         "time_ns",
         "flow",
         "point",
-        (prefix + "_" + pl.col("t").replace_strict(SOURCES, return_dtype=pl.String)).alias("source"),
+        (prefix + "_" + pl.col("t").replace_strict(SOURCES, return_dtype=pl.String)).alias(
+            "source"
+        ),
         "node",
         "port",
         pl.when(pl.col("untouched")).then(0.0).otherwise(term).alias("u"),
@@ -88,18 +92,22 @@ def place(signal: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
             pl.lit(None, pl.Int64).alias("capacity_bps"),
         )
     else:
-        ports = pl.concat(
-            [
-                topology.frame.select(
-                    pl.lit(variant, pl.UInt8).alias("variant"),
-                    pl.col(column).alias("lm"),
-                    "node",
-                    "port",
-                    "capacity_bps",
-                )
-                for variant, column in ((COMPACT, "csig_lm_compact"), (COMPACT + 1, "csig_lm"))
-            ]
-        ).drop_nulls("lm").unique(["variant", "lm"], keep="first", maintain_order=True)
+        ports = (
+            pl.concat(
+                [
+                    topology.frame.select(
+                        pl.lit(variant, pl.UInt8).alias("variant"),
+                        pl.col(column).alias("lm"),
+                        "node",
+                        "port",
+                        "capacity_bps",
+                    )
+                    for variant, column in ((COMPACT, "csig_lm_compact"), (COMPACT + 1, "csig_lm"))
+                ]
+            )
+            .drop_nulls("lm")
+            .unique(["variant", "lm"], keep="first", maintain_order=True)
+        )
         known = signal.join(ports, on=["variant", "lm"], how="left", maintain_order="left")
     raw = pl.when(pl.col("untouched")).then(pl.lit(NO_HOP)).otherwise(pl.col("lm").cast(pl.UInt32))
     found = pl.col("node").is_not_null() & ~pl.col("untouched")

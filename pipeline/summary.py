@@ -45,7 +45,9 @@ class Summary:
                 )
             )
             self.windows.append(
-                rows.filter(pl.col("branch").cast(pl.String).is_in(CLOSED)).select("flow", "point", *WINDOW)
+                rows.filter(pl.col("branch").cast(pl.String).is_in(CLOSED)).select(
+                    "flow", "point", *WINDOW
+                )
             )
 
     def report(self, accounting: Accounting) -> dict[str, Any]:
@@ -112,7 +114,9 @@ class Summary:
             pl.col("decisions", "acked_bytes", "marked_bytes").sum(),
             pl.exclude("decisions", "acked_bytes", "marked_bytes").last(),
         )
-        rank = pl.col("quality").cast(pl.String).replace_strict(order, default=2, return_dtype=pl.Int8)
+        rank = (
+            pl.col("quality").cast(pl.String).replace_strict(order, default=2, return_dtype=pl.Int8)
+        )
         return known.sort(rank, -pl.col("decisions").cast(pl.Int64), "point").row(0, named=True)
 
     def _hpcc(self, flow: int) -> dict[str, Any] | None:

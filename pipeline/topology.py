@@ -67,7 +67,7 @@ class Topology:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """Interfaces as columns node, port, device, interface, stage, orientation, capacity_bps, csig_lm…"""
+        """Interfaces as columns node, port, device, interface, stage, orientation, capacity_bps, csig_lm…."""
         rows = [
             {"node": i.node_id, "port": i.port_id, "device": i.device, "interface": i.name,
              "stage": i.stage, "orientation": i.orientation, "capacity_bps": i.capacity_bps,
@@ -78,10 +78,13 @@ class Topology:
         types = {"node": pl.UInt32, "port": pl.UInt32, "capacity_bps": pl.Int64,
                  "csig_lm": pl.UInt16, "csig_lm_compact": pl.UInt16}  # fmt: skip
         texts = dict.fromkeys(
-            ("device", "interface", "stage", "orientation", "peer_device", "peer_interface"), pl.String
+            ("device", "interface", "stage", "orientation", "peer_device", "peer_interface"),
+            pl.String,
         )
-        return pl.DataFrame(rows, schema={**types, **texts}) if rows else pl.DataFrame(
-            schema={**types, **texts}
+        return (
+            pl.DataFrame(rows, schema={**types, **texts})
+            if rows
+            else pl.DataFrame(schema={**types, **texts})
         )
 
     @cached_property
@@ -124,7 +127,9 @@ class Topology:
     def hops(self, source: Host, destination: Host) -> frozenset[tuple[int, int]]:
         """Egress ports of every shortest way between two hosts, the last hop among them."""
         between = _ways(self, source.device, destination.device)
-        last = (i.hop for i in self.links.get(destination.device, ()) if i.name == destination.interface)
+        last = (
+            i.hop for i in self.links.get(destination.device, ()) if i.name == destination.interface
+        )
         return between | frozenset(last)
 
     def way_length(self, source: Host, destination: Host) -> int:
@@ -227,7 +232,7 @@ def _mapping(tree: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]
     return value
 
 
-def _number(tree: Mapping[str, Any], key: str, place: str, default: Any = None) -> Any:  # noqa: ANN401
+def _number(tree: Mapping[str, Any], key: str, place: str, default: Any = None) -> Any:
     """A number below `key`."""
     value = tree.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -128,7 +128,11 @@ def mark_share() -> pl.Expr:
     """Share of bytes that were marked: by ECE on acknowledgments, else by CE on the data itself."""
     echoed = pl.col("marked_bytes") / pl.col("acked_bytes")
     carried = pl.col("ce_frames") / pl.col("data_frames")
-    return pl.when(pl.col("acked_bytes") > 0).then(pl.max_horizontal(echoed, carried)).otherwise(carried)
+    return (
+        pl.when(pl.col("acked_bytes") > 0)
+        .then(pl.max_horizontal(echoed, carried))
+        .otherwise(carried)
+    )
 
 
 def named(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:

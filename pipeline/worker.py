@@ -79,7 +79,11 @@ class Worker:
         """HPCC++ T that signals without a round trip of their own are measured against."""
         if self.settings.base_rtt_us is not None:
             return self.settings.base_rtt_us * MICROSECOND
-        return float(self.topology.base_rtt_ns if self.topology and self.topology.base_rtt_ns else DEFAULT_RTT_NS)
+        return float(
+            self.topology.base_rtt_ns
+            if self.topology and self.topology.base_rtt_ns
+            else DEFAULT_RTT_NS
+        )
 
     def advance(self, rows: pl.DataFrame) -> Output:
         """Take a batch of one source, in the order of that source."""
@@ -130,7 +134,9 @@ class Worker:
             pl.col("algorithm").cast(pl.String).max().alias("cc")
         )
         self.flows = merged(
-            [self.flows, flow_rows(rows).join(controlled, on="flow", how="left")], "flows", TABLES["flows"].order
+            [self.flows, flow_rows(rows).join(controlled, on="flow", how="left")],
+            "flows",
+            TABLES["flows"].order,
         )
         closed = self._close(everything=everything)
         return Output({**closed.tables, "observations": rows}, tracked)
@@ -163,8 +169,10 @@ class Worker:
             for end in ("src", "dst"):
                 words = rows.select(f"{end}_hi", f"{end}_lo").unique()
                 found = [self.topology.host(*pair) for pair in words.iter_rows()]
-                nics = pl.Series(f"{end}_nic_bps", [host.nic_bps if host else None for host in found], pl.Int64)
-                rows = rows.join(words.with_columns(nics), on=words.columns, how="left", maintain_order="left")
+                nics = pl.Series(
+                    f"{end}_nic_bps", [host.nic_bps if host else None for host in found], pl.Int64
+                )
+                rows = rows.join(
+                    words.with_columns(nics), on=words.columns, how="left", maintain_order="left"
+                )
         return rows.with_columns(known)
-
-

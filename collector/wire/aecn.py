@@ -1,6 +1,6 @@
 """Advanced ECN congestion information (draft-shi-ccwg-advanced-ecn, section 3) in an IPv6 option.
 
-    | option type 8 | length 8 | Flags 8 | Congestion Info Type 24 | one octet a set type bit, ascending |
+| option type 8 | length 8 | Flags 8 | Congestion Info Type 24 | one octet a set type bit, ascending |
 """
 
 from collector.wire.table import Field, Header, Part, Records

@@ -1,8 +1,8 @@
 """In-band Network Telemetry, INT-MD version 2 (P4.org INT dataplane specification v2.1, sections 5.7-5.8).
 
-    shim      | Type 4 | NPT 2 | R 2 | Length 8 | by NPT 16 |
-    MD header | Ver 4 | D E M 3 | R 12 | HopML 5 | RemHop 8 | bitmap 16 | domain 16 | DS instr. 16 | DS flags 16 |
-    stack     newest hop first, each HopML words: bitmap parts, domain-specific parts, checksum complement
+shim      | Type 4 | NPT 2 | R 2 | Length 8 | by NPT 16 |
+MD header | Ver 4 | D E M 3 | R 12 | HopML 5 | RemHop 8 | bitmap 16 | domain 16 | DS instr. 16 | DS flags 16 |
+stack     newest hop first, each HopML words: bitmap parts, domain-specific parts, checksum complement
 """
 
 from collections.abc import Sequence
@@ -69,7 +69,9 @@ def headers(domain: Sequence[tuple[str, int]]) -> tuple[Header, ...]:
         SPECIFICATION,
         (
             Field("version", 4, "2.", "int_version"),
-            Field("flags", 3, "D discard at sink, E hop limit exceeded, M MTU exceeded.", "int_flags"),
+            Field(
+                "flags", 3, "D discard at sink, E hop limit exceeded, M MTU exceeded.", "int_flags"
+            ),
             Field("reserved", 12),
             Field("hop_ml", 5, "Words that each hop adds.", "int_hop_words"),
             Field("remaining", 8, "Remaining hop count.", "int_remaining_hops"),

@@ -1,8 +1,8 @@
 """Link layers: Ethernet II, 802.1Q/802.1ad tags, PPP, Linux cooked captures, BSD loopback, raw IP, MPLS.
 
-    Ethernet | destination 48 | source 48 | ethertype 16 |
-    VLAN     | (TPID) | PCP 3 | DEI 1 | VID 12 | ethertype 16 |
-    MPLS     | label 20 | TC 3 | S 1 | TTL 8 |
+Ethernet | destination 48 | source 48 | ethertype 16 |
+VLAN     | (TPID) | PCP 3 | DEI 1 | VID 12 | ethertype 16 |
+MPLS     | label 20 | TC 3 | S 1 | TTL 8 |
 """
 
 from collector.wire.table import Field, Header

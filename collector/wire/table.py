@@ -173,7 +173,7 @@ def pack(
     """
     unknown = set(values) - {field.name for field in fields}
     if unknown:
-        raise ValueError(f"{name}: no field {sorted(unknown)[0]}")
+        raise ValueError(f"{name}: no field {min(unknown)}")
     octets = np.zeros((rows, sum(field.bits for field in fields) // OCTET), np.uint8)
     for field, offset in offsets(fields):
         value = np.asarray(values.get(field.name, 0)).astype(np.uint64)

@@ -80,4 +80,3 @@ def sack(blocks: int) -> Header:
 
 SACKS = tuple(sack(blocks) for blocks in range(1, SACK_BLOCKS + 1))
 HEADERS = (TCP, UDP, MSS, WINDOW_SCALE, TIMESTAMPS, *SACKS)
-
