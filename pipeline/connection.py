@@ -1,5 +1,6 @@
 """One connection to ClickHouse, embedded or on a server, whose errors are sentences."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,9 @@ LIMIT_SENTENCES = {
     396: "gives more than {0.query_rows} rows",
 }
 """Engine error codes that mean a limit was reached, and what is said then."""
+
+_OTHER_STORE = re.compile(r"already initialized with path '([^']*)'")
+"""How the engine says that it can have one path open at a time."""
 
 
 class Connection:
@@ -93,6 +97,10 @@ class Connection:
                 sentence = LIMIT_SENTENCES[code].format(self.limits)
                 raise StoreLimit(f"{what} {sentence}; ask for a shorter window") from error
             reason = str(error).strip().partition("\n")[0]
+            if other := _OTHER_STORE.search(reason):
+                raise StoreError(
+                    f"another embedded store, {other[1]}, is open in this process; close it first"
+                ) from error
             raise StoreError(f"the store {self.address.name}: {what} failed: {reason}") from error
         except OSError as error:
             raise StoreError(f"the store {self.address.name}: {what} failed: {error}") from error

@@ -8,6 +8,7 @@ whose permissions let nobody but the store's user in. Errors are problem documen
 """
 
 import json
+import socket
 import time
 from http import HTTPStatus
 from pathlib import Path
@@ -37,8 +38,8 @@ ARROW = "application/vnd.apache.arrow.stream"
 class OwnerClient:
     """The store of another process, with the verbs that a Store has.
 
-    Raises StoreError when the owner does not serve. Every verb raises StoreError with the owner's
-    own sentence, or with the truth when the owner does not answer.
+    Raises StoreError when the owner does not serve or does not answer. Every verb raises StoreError
+    with the owner's own sentence, or with the truth when the owner does not answer.
     """
 
     def __init__(self, owner: Owner, timeout_s: float = TIMEOUT_S) -> None:
@@ -48,6 +49,12 @@ class OwnerClient:
                 " questions; wait until it ends"
             )
         self.owner = owner
+        # Asked here, since the client library leaves a socket open that finds nobody.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(owner.socket)
+            except OSError as error:
+                raise self._silent(error) from error
         self._client = httpx.Client(
             transport=httpx.HTTPTransport(uds=owner.socket),
             base_url="http://localhost",
@@ -91,15 +98,19 @@ class OwnerClient:
         try:
             answer = self._client.request(method, route, **given)
         except httpx.HTTPError as error:
-            why = str(error) or type(error).__name__
-            raise StoreError(
-                f"process {self.owner.pid} has the store open since {self.owner.started} but does"
-                f" not answer at {self.owner.socket}: {why}"
-            ) from error
+            raise self._silent(error) from error
         if answer.is_success:
             return answer
         kind = StoreBusy if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE else StoreError
         raise kind(_detail(answer))
+
+    def _silent(self, error: Exception) -> StoreError:
+        """The truth about an owner that does not answer."""
+        why = str(error) or type(error).__name__
+        return StoreError(
+            f"process {self.owner.pid} has the store open since {self.owner.started} but does not"
+            f" answer at {self.owner.socket}: {why}"
+        )
 
 
 def _detail(answer: httpx.Response) -> str:
@@ -111,7 +122,7 @@ def _detail(answer: httpx.Response) -> str:
 
 
 def _settled(path: Path) -> Owner | None:
-    """The owner of a store, once it answers: one that is about to serve says where a moment later."""
+    """The owner of a store; one that is about to serve is given the time to say where."""
     until = time.monotonic() + SETTLE_S
     while (owner := read_owner(path)) is not None and owner.socket is None:
         if time.monotonic() > until:

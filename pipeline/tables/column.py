@@ -70,9 +70,9 @@ class Table:
     """One table: its question in a sentence, its engine, sort key and columns.
 
     `doc` says what one row is. `order` holds columns and expressions; `time` is the column (ns
-    since 1970) by whose day the table is partitioned, or empty for none. `retention_days` counts from the
-    time of storing, not of capture, so that an old capture is not dropped on arrival; 0 keeps rows
-    forever.
+    since 1970) by whose day the table is partitioned, or empty for none. `retention_days` counts
+    from the time of storing, not of capture, so that an old capture is not dropped on arrival; 0
+    keeps rows forever.
     """
 
     name: str

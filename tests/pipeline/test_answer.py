@@ -1,0 +1,337 @@
+"""The answer to where a flow is bottlenecked: composed from rows, and asked of a real store."""
+
+import json
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline.answer import HOLDING, compose_answer
+from pipeline.kind import KINDS
+from pipeline.question import Question, address_words, end_text, time_text
+from pipeline.store import Store
+from pipeline.tables import TABLES
+from pipeline.where import answer
+
+T0 = 1_700_000_000_000_000_000
+STEP = 100_000_000
+FLOW = {
+    "flow": 2**64 - 1,
+    "conversation": None,
+    "src": "10.0.0.1",
+    "first_ns": T0,
+    "last_ns": T0 + 10 * STEP,
+}
+HOPS = {
+    "down": (2, 8, "leaf2", "Ethernet8", "tor", "host", 10**10),
+    "up": (1, 50, "leaf1", "Ethernet50", "tor", "up", 4 * 10**10),
+    "": (None, None, "", "", "", "", None),
+}
+
+
+def row(number: int, hop: str = "down", kind: str = "incast", **changed: Any) -> dict[str, Any]:
+    """A verdict on interval `number`."""
+    node, port, device, interface, stage, orientation, capacity = HOPS[hop]
+    candidate = {
+        "signal": "int",
+        "node": node,
+        "port": port,
+        "device": device,
+        "interface": interface,
+    }
+    candidates = [candidate | {"u_mean": 1.5, "probability": 0.8, "samples": 10}] if node else []
+    evidence = [
+        {
+            "signal": "int",
+            "name": "hop load u'",
+            "value": 1.5,
+            "unit": "ratio",
+            "samples": 10,
+            "point": "leaf1:E0",
+        },
+        {
+            "signal": "state",
+            "name": "W",
+            "value": 1000.0 + number,
+            "unit": "bytes",
+            "samples": 1,
+            "point": None,
+        },
+    ]
+    return {
+        "time_ns": T0 + number * STEP,
+        "interval_ns": STEP,
+        "kind": kind,
+        "node": node,
+        "port": port,
+        "device": device,
+        "interface": interface,
+        "stage": stage,
+        "orientation": orientation,
+        "capacity_bps": capacity,
+        "u_mean": 1.5,
+        "u_max": 2.0,
+        "queue_mean_bytes": 5000.0,
+        "samples": 10,
+        "confidence": 0.9,
+        "completeness": 1.0,
+        "plausibility": [],
+        "reroute_helps": KINDS[kind].reroute_helps,
+        "contributors": 3,
+        "candidates": json.dumps(candidates),
+        "evidence": json.dumps(evidence),
+        "topology": "demo-1",
+        **changed,
+    }
+
+
+def frame(*rows: dict[str, Any]) -> pl.DataFrame:
+    schema = TABLES["verdicts"].schema
+    return pl.DataFrame(rows, {name: schema[name] for name in rows[0]}, orient="row")
+
+
+def composed(*rows: dict[str, Any], **changed: int) -> dict[str, Any]:
+    window = {"from_ns": T0, "to_ns": T0 + 10 * STEP} | changed
+    return compose_answer(FLOW, frame(*rows), **window)
+
+
+def test_the_headline_is_the_hop_with_the_largest_summed_load() -> None:
+    """Two hot intervals with few samples weigh less than three with many; calm ones not at all."""
+    made = composed(
+        row(0, "up", "uplink", u_mean=9.0, samples=1),
+        row(1, "up", "uplink", u_mean=9.0, samples=1),
+        *(row(i, "down", "incast", u_mean=1.1 + i / 10, samples=10 * i) for i in range(2, 5)),
+        row(5, "up", "not_congested", u_mean=0.9, samples=10**6),
+    )
+    said = made["verdict"]
+    assert said["kind"] == "incast"
+    assert said["hop"] == {
+        "node": 2, "port": 8, "device": "leaf2", "interface": "Ethernet8", "stage": "tor",
+        "orientation": "host", "capacity_bps": 10**10, "name": "leaf2 Ethernet8",
+    }  # fmt: skip
+    assert said["u_mean"] == pytest.approx((1.3 * 20 + 1.4 * 30 + 1.5 * 40) / 90)
+    assert (said["intervals"], said["share"], said["samples"]) == (3, 0.5, 90)
+    assert (said["since_ns"], said["since_exact"]) == (T0 + 2 * STEP, True)
+    assert said["sentence"] == (
+        "leaf2 Ethernet8 (tor, faces a host, 10 Gbit/s) is the bottleneck: many senders meet at the"
+        " last hop; mean load 1.42; 3 flows share it; another path would not help."
+    )
+
+
+def test_history_says_when_it_moved() -> None:
+    made = composed(
+        row(0), row(1), row(2, kind="last_hop_elephant"), row(4, "up", "uplink"),
+        row(5, "up", "not_congested"), row(6, "down", "not_congested"), row(7),
+    )  # fmt: skip
+    found = [
+        (h["from_ns"] - T0, h["to_ns"] - T0, h["kind"], h["hop"] and h["hop"]["name"])
+        for h in made["history"]
+    ]
+    assert found == [
+        (0, 2 * STEP, "incast", "leaf2 Ethernet8"),
+        (2 * STEP, 3 * STEP, "last_hop_elephant", "leaf2 Ethernet8"),
+        (4 * STEP, 5 * STEP, "uplink", "leaf1 Ethernet50"),
+        (5 * STEP, 7 * STEP, "not_congested", None),
+        (7 * STEP, 8 * STEP, "incast", "leaf2 Ethernet8"),
+    ]
+    assert [h["sentence"] for h in made["history"]] == [
+        "leaf2 Ethernet8: incast",
+        "last_hop_elephant instead of incast at 2023-11-14T22:13:20.200000Z",
+        "moved from leaf2 Ethernet8 to leaf1 Ethernet50 at 2023-11-14T22:13:20.400000Z: uplink",
+        "left leaf1 Ethernet50 at 2023-11-14T22:13:20.500000Z: not_congested",
+        "came up at leaf2 Ethernet8 at 2023-11-14T22:13:20.700000Z: incast",
+    ]
+
+
+def test_without_congestion_no_hop_is_named_a_bottleneck() -> None:
+    made = composed(*(row(i, kind="sender_limited", u_mean=0.4) for i in range(3)))
+    said = made["verdict"]
+    assert said["hop"] is None
+    assert said["most_loaded"]["name"] == "leaf2 Ethernet8"
+    assert said["sentence"].startswith(
+        "No bottleneck in the network: the sender sends less than it may"
+    )
+    assert "most loaded is leaf2 Ethernet8" in said["sentence"]
+    assert made["history"][0]["hop"] is None
+
+
+def test_marks_without_a_place_are_congestion_somewhere() -> None:
+    made = composed(
+        row(0, "", "congested_path", u_mean=None, u_max=None),
+        row(1, "", "congested_path", u_mean=None),
+    )
+    said = made["verdict"]
+    assert (said["kind"], said["hop"], said["u_mean"]) == ("congested_path", None, None)
+    assert said["sentence"] == (
+        "The path is congested: the path marks, but nothing says where;"
+        " whether another path would help is not known."
+    )
+    assert made["candidates"] == []
+
+
+def test_evidence_is_of_the_headlines_hop_and_says_its_share() -> None:
+    made = composed(row(0, "up", "uplink", u_mean=1.1), row(1), row(2), row(3))
+    load, window = made["evidence"]
+    assert (load["name"], load["value"], load["samples"], load["share"]) == (
+        "hop load u'",
+        1.5,
+        30,
+        0.75,
+    )
+    assert load["points"] == ["leaf1:E0"]
+    assert (window["name"], window["value"], window["points"]) == ("W", 1003.0, [])
+    ranked = [
+        (c["signal"], c["hop"]["name"], round(c["probability"], 3)) for c in made["candidates"]
+    ]
+    assert ranked == [("int", "leaf2 Ethernet8", 0.6), ("int", "leaf1 Ethernet50", 0.2)]
+
+
+def test_the_answer_says_how_much_of_the_window_it_covers() -> None:
+    made = composed(row(0), row(1), row(5), from_ns=T0 + STEP // 2, to_ns=T0 + 10 * STEP)
+    assert made["interval"] == {
+        "from_ns": T0 + STEP // 2, "to_ns": T0 + 10 * STEP, "step_ns": STEP,
+        "covered": pytest.approx(2.5 / 9.5),
+    }  # fmt: skip
+
+
+def test_of_several_interval_lengths_the_shortest_counts() -> None:
+    made = composed(row(0, "up", "uplink", interval_ns=10 * STEP, samples=10**6), row(0), row(1))
+    assert made["verdict"]["kind"] == "incast"
+    assert made["interval"]["step_ns"] == STEP
+
+
+def test_what_cannot_be_true_is_said() -> None:
+    made = composed(row(0, plausibility=["b", "a"]), row(1, plausibility=["a"]))
+    assert made["verdict"]["plausibility"] == ["a", "b"]
+
+
+def test_the_answer_is_plain_data_and_hashes_are_text() -> None:
+    made = composed(row(0))
+    assert json.loads(json.dumps(made)) == made
+    assert made["flow"]["flow"] == "18446744073709551615"
+    assert made["flow"]["conversation"] is None
+
+
+def test_every_kind_has_a_sentence() -> None:
+    for kind in KINDS:
+        said = composed(row(0, kind=kind))["verdict"]
+        assert said["sentence"].endswith("."), kind
+        assert (said["hop"] is not None) == (kind in HOLDING)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("10.0.0.1", (0, 0xFFFF_0A00_0001)), ("2001:db8::5", (0x20010DB8_00000000, 5))],
+)
+def test_addresses_in_two_words(text: str, words: tuple[int, int]) -> None:
+    assert address_words(ip_address(text)) == words
+
+
+def test_ends_and_times_as_text() -> None:
+    assert (end_text("10.0.0.1", 5), end_text("::1", 5)) == ("10.0.0.1:5", "[::1]:5")
+    assert time_text(T0 + 123_456_789) == "2023-11-14T22:13:20.123456Z"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A flow with 100 s of verdicts at two hops, its reverse, and its twin in another tenant."""
+    with Store(f"chdb://{tmp_path_factory.mktemp('answer') / 'db'}") as opened:
+        opened.migrate()
+        low = {
+            "a": address_words(ip_address("10.0.0.1"))[1],
+            "b": address_words(ip_address("10.0.1.1"))[1],
+        }
+        known = {"protocol": 6, "first_ns": T0, "last_ns": T0 + 1000 * STEP}
+        there = {"src_lo": low["a"], "dst_lo": low["b"], "sport": 40000, "dport": 5001} | known
+        back = {"src_lo": low["b"], "dst_lo": low["a"], "sport": 5001, "dport": 40000} | known
+        flows = [
+            {"flow": 1, **there},
+            {"flow": 2, **back},
+            {"flow": 3, **there, "tenant": "blue", "vni": 7, "last_ns": T0 + 5 * STEP},
+        ]
+        schema = TABLES["flows"].schema
+        opened.insert("flows", pl.DataFrame(flows, {n: schema[n] for n in flows[2]}), "flows")
+        rows = [row(i, *(("up", "uplink") if i < 300 else ("down", "incast"))) for i in range(1000)]
+        opened.insert("verdicts", frame(*rows).with_columns(flow=pl.lit(1, pl.UInt64)), "verdicts")
+        yield opened
+
+
+def asked(**changed: Any) -> Question:
+    ends = {
+        "src": ip_address("10.0.0.1"),
+        "sport": 40000,
+        "dst": ip_address("10.0.1.1"),
+        "dport": 5001,
+    }
+    return Question(**ends | changed)
+
+
+def test_without_a_time_the_window_ends_with_the_flow_and_says_so(store: Store) -> None:
+    made = answer(store, asked())
+    assert (made["interval"]["from_ns"], made["interval"]["to_ns"]) == (
+        T0 + 900 * STEP,
+        T0 + 1000 * STEP,
+    )
+    last = "2023-11-14T22:15:00.000000Z"
+    assert made["notes"] == [
+        "2 flows have these ends; this is the one seen last",
+        f"no time was given: the window ends with this flow's last frame, {last}",
+    ]
+    assert made["verdict"]["hop"]["name"] == "leaf2 Ethernet8"
+
+
+def test_since_reaches_back_before_the_window(store: Store) -> None:
+    said = answer(store, asked())["verdict"]
+    assert (said["since_ns"], said["since_exact"]) == (T0 + 300 * STEP, True)
+    early = answer(store, asked(at_ns=T0 + 200 * STEP))["verdict"]
+    assert (early["since_ns"], early["since_exact"]) == (T0, True)
+
+
+def test_a_window_at_a_time_gives_what_held_then(store: Store) -> None:
+    at = T0 + 305 * STEP
+    made = answer(store, asked(at_ns=at, window_ns=20 * STEP))
+    assert made["verdict"]["hop"]["name"] == "leaf1 Ethernet50"
+    assert [h["kind"] for h in made["history"]] == ["uplink", "incast"]
+    assert made["history"][1]["from_ns"] == T0 + 300 * STEP
+
+
+def test_a_window_shorter_than_an_interval_finds_the_interval_around_it(store: Store) -> None:
+    made = answer(store, asked(at_ns=T0 + 10 * STEP + STEP // 2, window_ns=1000))
+    assert made["interval"]["covered"] == 1.0
+    assert made["verdict"]["kind"] == "uplink"
+
+
+def test_a_flow_is_chosen_by_tenant_and_network(store: Store) -> None:
+    made = answer(store, asked(tenant="blue", vni=7))
+    assert made["flow"]["flow"] == "3"
+    assert made["verdict"] is None
+    assert made["message"].startswith(
+        "no verdict for 10.0.0.1:40000 → 10.0.1.1:5001 from 2023-11-14T22:13:20"
+    )
+
+
+def test_an_unknown_flow_names_those_that_were_seen(store: Store) -> None:
+    made = answer(store, asked(sport=1))
+    assert made["verdict"] is None
+    assert made["message"] == (
+        "no verdict for 10.0.0.1:1 → 10.0.1.1:5001; flows seen between these addresses:"
+        " 10.0.0.1:40000 → 10.0.1.1:5001, 10.0.1.1:5001 → 10.0.0.1:40000,"
+        " 10.0.0.1:40000 → 10.0.1.1:5001"
+    )
+    nobody = answer(store, asked(dst=ip_address("2001:db8::1")))
+    assert nobody["message"].endswith("flows seen between these addresses: none")
+    assert set(made) > set(composed(row(0)))
+
+
+def test_another_protocol_is_another_flow(store: Store) -> None:
+    assert answer(store, asked(protocol=6))["verdict"] is not None
+    assert answer(store, asked(protocol=17))["verdict"] is None
+
+
+def test_a_time_without_frames_is_told(store: Store) -> None:
+    made = answer(store, asked(at_ns=T0 - STEP))
+    assert made["verdict"] is None
+    assert "the flow was seen from 2023-11-14T22:13:20.000000Z to" in made["message"]
+    assert made["interval"]["covered"] == 0.0

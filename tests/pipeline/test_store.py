@@ -1,0 +1,346 @@
+"""The store on the real embedded engine: rows kept once, read while writing, within limits."""
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+import polars as pl
+import pytest
+from pydantic import ValidationError
+
+from collector import OBSERVATION
+from pipeline.answer import HOLDING
+from pipeline.connection import Connection
+from pipeline.kind import KINDS
+from pipeline.store import Store, question
+from pipeline.store_address import parse_address
+from pipeline.store_error import StoreError, StoreLimit
+from pipeline.store_limits import StoreLimits
+from pipeline.tables import TABLES
+from pipeline.tables.column import SLICE_NS
+from pipeline.tables.ddl import DEDUPLICATION_WINDOW
+
+T0 = 1_700_000_000_000_000_000
+STEP = 100_000_000
+QUERIES = sorted(
+    place.name.removesuffix(".sql")
+    for place in (resources.files("pipeline") / "sql").iterdir()
+    if place.name.endswith(".sql")
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """One store for the tests that bring rows of their own tables or flows."""
+    with Store(f"chdb://{tmp_path_factory.mktemp('store') / 'db'}") as opened:
+        opened.migrate()
+        yield opened
+
+
+def rows(store: Store, statement: str, **parameters: str) -> list[tuple[object, ...]]:
+    return store._writer.rows(statement, **parameters)
+
+
+def hop_rows(flow: int, number: int, time_ns: int = T0) -> pl.DataFrame:
+    """Rows of one hop, one an interval."""
+    schema = TABLES["hop_intervals"].schema
+    return pl.DataFrame(
+        {
+            "time_ns": [time_ns + i * STEP for i in range(number)],
+            "interval_ns": STEP,
+            "flow": flow,
+            "point": "leaf1:Ethernet4",
+            "node": 1,
+            "port": 2,
+            "hop_index": 0,
+            "source": "int",
+            "samples": 10,
+            "u_sum_n": 12_000_000_000,
+            "u_max_n": 2_000_000_000,
+        },
+        schema_overrides={
+            name: schema[name]
+            for name in schema
+            if name not in {"queue_sum_bytes", "queue_max_bytes"}
+        },
+    )
+
+
+def test_every_table_is_made_as_its_table_says(store: Store) -> None:
+    found = dict(
+        rows(
+            store, "SELECT name, create_table_query FROM system.tables WHERE database = 'hopsight'"
+        )
+    )
+    assert set(TABLES) < set(found)
+    for table in TABLES:
+        assert f"non_replicated_deduplication_window = {DEDUPLICATION_WINDOW}" in str(found[table])
+    for table in TABLES.values():
+        columns = dict(
+            rows(
+                store,
+                "SELECT name, default_kind FROM system.columns"
+                " WHERE database = 'hopsight' AND table = {table:String}",
+                table=table.name,
+            )
+        )
+        derived = {alias.name for alias in table.aliases}
+        assert {name for name, kind in columns.items() if kind == "ALIAS"} == derived
+        assert set(columns) - derived == {c.name for c in table.columns} | {"stored_at"}
+
+
+def test_observations_have_the_collectors_columns() -> None:
+    mine = [(c.name, c.dtype, c.unit, c.doc) for c in TABLES["observations"].columns]
+    assert mine == [(c.name, c.dtype, c.unit, c.doc) for c in OBSERVATION]
+
+
+def test_no_filter_column_is_a_map_and_every_column_has_a_sentence() -> None:
+    for table in TABLES.values():
+        for column in table.columns:
+            assert "Map(" not in column.type
+            assert column.doc.endswith((".", "…")), (table.name, column.name)
+
+
+def test_an_insert_needs_a_token(store: Store) -> None:
+    with pytest.raises(StoreError, match="needs a token"):
+        store.insert("hop_intervals", hop_rows(1, 1), "")
+
+
+def test_partial_rows_add_up_in_any_order(store: Store) -> None:
+    frame = hop_rows(2, 4)
+    for number in range(3):
+        store.insert("hop_intervals", frame.reverse(), f"late/{number}")
+    store._writer.command("OPTIMIZE TABLE hop_intervals FINAL")
+    found = rows(
+        store,
+        "SELECT samples, u_sum_n, u_max_n, queue_sum_bytes FROM hop_intervals WHERE flow = 2",
+    )
+    assert found == [(30, 36_000_000_000, 2_000_000_000, None)] * 4
+
+
+def test_flows_keep_their_first_and_last_moment(store: Store) -> None:
+    frame = pl.DataFrame(
+        {
+            "flow": [9, 9],
+            "src_lo": [1, 1],
+            "first_ns": [50, 20],
+            "last_ns": [60, 90],
+            "cc": [None, "hpcc"],
+        },
+        schema_overrides={"flow": pl.UInt64, "src_lo": pl.UInt64},
+    )
+    store.insert("flows", frame[:1], "f/0")
+    store.insert("flows", frame[1:], "f/1")
+    found = store.query("flow_of_hash", flow=9)
+    assert found.select("first_ns", "last_ns", "cc").rows() == [(20, 90, "hpcc")]
+
+
+def test_addresses_are_readable_in_the_store(store: Store) -> None:
+    frame = pl.DataFrame(
+        {
+            "flow": [11, 12],
+            "src_hi": [0, 0x20010DB8 << 32],
+            "src_lo": [0xFFFF_0A00_0001, 5],
+            "dst_hi": [0, 0],
+            "dst_lo": [0xFFFF_C0A8_0101, 1],
+        },
+        schema=dict.fromkeys(("flow", "src_hi", "src_lo", "dst_hi", "dst_lo"), pl.UInt64),
+    )
+    store.insert("flows", frame, "addresses")
+    read = [store.query("flow_of_hash", flow=flow).select("src", "dst").row(0) for flow in (11, 12)]
+    assert read == [("10.0.0.1", "192.168.1.1"), ("2001:db8::5", "::1")]
+
+
+@pytest.mark.parametrize("table", sorted(TABLES))
+def test_a_full_row_and_an_empty_row_come_back(store: Store, table: str) -> None:
+    """Every column of every table takes a value of its type and, where it may, a null."""
+    schema = TABLES[table].schema
+    value = {"String": "x", "Float64": 0.5, "Boolean": True, "List(String)": ["a", "b"]}
+    full = pl.DataFrame({n: [value.get(str(d), 7)] for n, d in schema.items()}, schema=schema)
+    empty = pl.DataFrame({n: [None] for n in schema}, schema=schema)
+    store.insert(table, full, f"{table}/full")
+    store.insert(table, empty, f"{table}/empty")
+    names = ", ".join(f"`{name}`" for name in schema)
+    kept = rows(store, f"SELECT {names} FROM {table} WHERE {_is_sevens(table)} LIMIT 1")  # noqa: S608
+    assert [list(v) if isinstance(v, tuple) else v for v in kept[0]] == list(full.row(0))
+
+
+def _is_sevens(table: str) -> str:
+    keys = [c.name for c in TABLES[table].columns if c.type.startswith("UInt") and not c.merge]
+    return " AND ".join(f"`{name}` = 7" for name in keys)
+
+
+def test_a_frame_that_does_not_fit_is_told(store: Store) -> None:
+    with pytest.raises(StoreError, match="there is no table 'flow'; accepted: flows, hops"):
+        store.insert("flow", pl.DataFrame({"a": [1]}), "t")
+    with pytest.raises(StoreError, match="table flows has no column colour"):
+        store.insert("flows", pl.DataFrame({"colour": [1]}), "t")
+    with pytest.raises(StoreError, match="rows for hops do not fit"):
+        store.insert("hops", pl.DataFrame({"node": [-1]}), "t")
+
+
+def test_categories_are_kept_as_text(store: Store) -> None:
+    frame = hop_rows(3, 2).with_columns(pl.col("point", "source").cast(pl.Categorical))
+    store.insert("hop_intervals", frame, "categories")
+    assert rows(store, "SELECT DISTINCT point FROM hop_intervals WHERE flow = 3") == [
+        ("leaf1:Ethernet4",)
+    ]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_query_runs_and_says_what_it_asks(store: Store, name: str) -> None:
+    text = question(name)
+    assert re.match(r"-- \S.*[?.)]\n", text), "the first line is the question"
+    wanted = dict(re.findall(r"\{(\w+):(\w+)\}", text))
+    given = {"from_ns": T0, "to_ns": T0 + STEP, "step_ns": STEP, "interval_ns": STEP}
+    assert (
+        store.query(name, **{parameter: given.get(parameter, 1) for parameter in wanted})
+        is not None
+    )
+
+
+def test_numbers_in_queries_are_those_of_the_code() -> None:
+    calm = set(KINDS) - set(HOLDING)
+    for name in QUERIES:
+        text = question(name)
+        for listed in re.findall(r"kind NOT IN \(([^)]*)\)", text):
+            assert set(re.findall(r"'(\w+)'", listed)) == calm
+        slices_of = re.findall(
+            r"intDiv\([^,]*_ns[^,]*, (\d+)\)", text.replace("{step_ns:Int64})", "x)")
+        )
+        assert set(slices_of) <= {str(SLICE_NS)}
+
+
+def test_wrong_parameters_and_unknown_queries_are_told(store: Store) -> None:
+    with pytest.raises(StoreError, match="query flow_of_hash takes flow; given: none"):
+        store.query("flow_of_hash")
+    with pytest.raises(StoreError, match=r"there is no query '\.\./flows'"):
+        store.query("../flows")
+
+
+def test_parameters_are_values_and_never_sql(store: Store) -> None:
+    with pytest.raises(StoreError, match="query flow_of_hash failed"):
+        store.query("flow_of_hash", flow="1 OR 1 = 1")
+
+
+def test_readers_cannot_write(store: Store) -> None:
+    store.query("extent")
+    reader = store._readers.get()
+    store._readers.put(reader)
+    assert reader is not None
+    with pytest.raises(StoreError, match="readonly"):
+        reader.command("DROP TABLE flows")
+
+
+def test_limits_of_rows_and_time_are_told(store: Store) -> None:
+    store.insert("hop_intervals", hop_rows(4, 50), "limits")
+    asked = {"flow": 4, "from_ns": T0, "to_ns": T0 + 100 * STEP}
+    tight = Connection(
+        store.address, StoreLimits(query_rows=10), {"max_result_rows": 10}, "hopsight"
+    )
+    with pytest.raises(
+        StoreLimit, match="query flow_hops gives more than 10 rows; ask for a shorter"
+    ):
+        tight.arrow("flow_hops", question("flow_hops"), asked)
+    tight.close()
+    slow = Connection(
+        store.address, StoreLimits(query_s=0.2), {"max_execution_time": 0.2}, "hopsight"
+    )
+    with pytest.raises(StoreLimit, match=r"took longer than 0\.2 s"):
+        slow.arrow("slow", "SELECT sum(sipHash64(number)) FROM numbers(100000000000)", {})
+    slow.close()
+
+
+def test_reading_goes_on_while_rows_are_written(store: Store) -> None:
+    """A query is answered from another thread while inserts are under way."""
+    frame = hop_rows(5, 20_000)
+    done = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not done.is_set():
+            store.insert("hop_intervals", frame, f"busy/{number}")
+            number += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        until, answered = time.monotonic() + 1.0, 0
+        while time.monotonic() < until:
+            store.query("flow_hops", flow=5, from_ns=T0, to_ns=T0 + 10 * STEP)
+            answered += 1
+    finally:
+        done.set()
+        writer.join()
+    assert answered > 1
+
+
+def test_the_newest_revision_of_a_verdict_holds(store: Store) -> None:
+    frame = pl.DataFrame(
+        {
+            "time_ns": [T0, T0],
+            "interval_ns": STEP,
+            "flow": 77,
+            "kind": ["incast", "core"],
+            "revision": [2, 1],
+        },
+        schema_overrides={"flow": pl.UInt64, "revision": pl.UInt64},
+    )
+    store.insert("verdicts", frame[:1], "r/2")
+    store.insert("verdicts", frame[1:], "r/1")
+    found = store.query("flow_bottleneck", flow=77, from_ns=T0, to_ns=T0 + STEP)
+    assert found["kind"].to_list() == ["incast"]
+
+
+def test_the_engine_keeps_no_logs_of_its_own(store: Store) -> None:
+    place = store.address.path
+    assert place is not None
+    kept = [path.name for path in place.rglob("*") if path.is_file() and "log" in path.suffix]
+    assert kept == []
+    assert (
+        rows(
+            store,
+            "SELECT name FROM system.tables WHERE database = 'system' AND engine LIKE '%MergeTree'",
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("dsn", "said"),
+    [
+        ("", "is no store address; accepted: chdb:///absolute/directory"),
+        ("chdb://relative/place", "names no absolute directory"),
+        ("chdb:///", "names no absolute directory"),
+        ("postgres://user:secret@host/db", "'postgres://host/db' is no store address"),
+        ("http://", "is no store address"),
+        ("chdb:///tmp/a?b=%3F", None),
+    ],
+)
+def test_addresses_of_stores(dsn: str, said: str | None) -> None:
+    if said is None:
+        assert parse_address(dsn).path == Path("/tmp/a")  # noqa: S108
+        return
+    with pytest.raises(StoreError, match=re.escape(said)):
+        parse_address(dsn)
+
+
+def test_a_path_is_an_embedded_store_and_passwords_are_not_shown(tmp_path: Path) -> None:
+    assert parse_address(str(tmp_path / "x")) == parse_address(f"chdb://{tmp_path / 'x'}")
+    server = parse_address("https://me:secret@store.example:8443/traffic")
+    assert (server.database, server.name) == ("traffic", "https://store.example:8443/traffic")
+
+
+def test_a_server_that_does_not_answer_is_told() -> None:
+    with pytest.raises(StoreError, match=r"the store http://127\.0\.0\.1:9/x: opening it failed"):
+        Store("http://me:secret@127.0.0.1:9/x")
+
+
+def test_limits_name_what_is_accepted() -> None:
+    with pytest.raises(ValidationError, match="there is no table 'flow'; accepted: flows"):
+        StoreLimits(retention_days={"flow": 1})
+    with pytest.raises(ValidationError, match="accepted: 0 or more"):
+        StoreLimits(retention_days={"flows": -1})
