@@ -5,6 +5,9 @@ tables. They are cut to a snap length with their true length kept; payloads are 
 right.
 """
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +27,17 @@ ROWS = 32768
 """Frames packed at a time: what fits the processor's cache."""
 
 
+class Sightings(NamedTuple):
+    """Packets (`rows`) and the edges at which they were seen, those of one layout side by side."""
+
+    rows: NDArray[np.int64]
+    edge: NDArray[np.int64]
+    shape: NDArray[np.int64]
+    """Index into `shapes`, ascending."""
+    shapes: list[tuple[Shape, int]]
+    """Shape and edge."""
+
+
 def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP) -> Frames:
     """All sightings of a run in order of time; at equal times acknowledgments come before data.
 
@@ -32,54 +46,60 @@ def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP) -> Frames
     """
     if settings.int_dscp is None:
         raise ValueError("int_dscp must name a value: it announces INT over TCP")
-    rows, edge = sightings(run)
-    shape, shapes = shape_codes(run, rows, edge)
-    layouts = Layouts(settings)
-    octets = np.array([layouts.octets(each, run.world.payload_bytes) for each, _ in shapes])
-    captured = np.minimum(octets, snap)[shape]
-    by_shape = np.argsort(shape, kind="stable")
-    offset = np.empty(len(rows), np.int64)
-    offset[by_shape] = np.cumsum(captured[by_shape]) - captured[by_shape]
+    seen, layouts = sightings(run), Layouts(settings)
+    rows, packets = seen.rows, run.packets
+    octets = np.array([layouts.octets(shape, run.world.payload_bytes) for shape, _ in seen.shapes])
+    captured = np.minimum(octets, snap)[seen.shape]
+    offset = np.cumsum(captured) - captured
     data = np.empty(int(captured.sum()), np.uint8)
-    names, heard = identities(run), heard_ns(run)
-    start = 0
-    for code, (each, side) in enumerate(shapes):
-        chosen = rows[by_shape[start : start + int((shape == code).sum())]]
-        start += len(chosen)
-        for first in range(0, len(chosen), ROWS):
-            part = chosen[first : first + ROWS]
-            content = Content(run, names, settings, layouts, each, side, part, heard[part])
-            at = int(offset[by_shape[start - len(chosen) + first]])
-            width = min(int(octets[code]), snap)
-            data[at : at + len(part) * width] = pack(content, width).ravel()
-    time = np.where(edge == FIRST, run.packets["first_ns"][rows], run.packets["last_ns"][rows])
-    order = np.lexsort((rows, run.packets["kind"][rows] == DATA, time))
+    at = 0
+    for block in blocks(run, settings, layouts, seen, snap):
+        data[at : at + block.size] = block.ravel()
+        at += block.size
+    time = np.where(seen.edge == FIRST, packets["first_ns"][rows], packets["last_ns"][rows])
+    order = np.lexsort((rows, packets["kind"][rows] == DATA, time))
     return Frames(
         data=data,
         offset=offset[order],
         captured=captured[order].astype(np.int32),
-        length=octets[shape][order].astype(np.int32),
+        length=octets[seen.shape][order].astype(np.int32),
         time_ns=(run.world.start_ns + time)[order],
         link=np.full(len(rows), ETHERNET, np.uint16),
-        interface=tap(run, rows, edge)[order].astype(np.uint16),
+        interface=tap(run, seen)[order].astype(np.uint16),
         first=1,
     )
 
 
-def sightings(run: Run) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Packets (rows) and the edges at which they were seen within the run's time."""
+def sightings(run: Run) -> Sightings:
+    """What the taps saw within the run's time."""
     until = run.world.duration_ns
     sent = np.flatnonzero((run.packets["first_ns"] >= 0) & (run.packets["first_ns"] < until))
     received = np.flatnonzero(run.packets["last_ns"] > 0)
+    rows = np.concatenate([sent, received])
     edge = np.repeat([FIRST, LAST], [len(sent), len(received)])
-    return np.concatenate([sent, received]), edge
+    shape, shapes = shape_codes(run, rows, edge)
+    order = np.argsort(shape, kind="stable")
+    return Sightings(rows[order], edge[order], shape[order], shapes)
 
 
-def tap(run: Run, rows: NDArray[np.int64], edge: NDArray[np.int64]) -> NDArray[np.int64]:
+def blocks(
+    run: Run, settings: CollectorSettings, layouts: Layouts, seen: Sightings, snap: int
+) -> Iterator[NDArray[np.uint8]]:
+    """Octets of all frames in the order of the sightings, some frames at a time."""
+    names, heard = identities(run), heard_ns(run)
+    edges = np.searchsorted(seen.shape, np.arange(len(seen.shapes) + 1))
+    for (shape, edge), first, end in zip(seen.shapes, edges, edges[1:], strict=False):
+        for start in range(first, end, ROWS):
+            part = seen.rows[start : min(start + ROWS, end)]
+            content = Content(run, names, settings, layouts, shape, edge, part, heard[part])
+            yield pack(content, min(content.octets, snap))
+
+
+def tap(run: Run, seen: Sightings) -> NDArray[np.int64]:
     """Row of the host at whose port each sighting was made."""
-    flow = run.flows[run.packets["flow"][rows]]
-    at_client = (run.packets["kind"][rows] % 2 == 0) == (edge == FIRST)
-    host: NDArray[np.int64] = np.where(at_client, flow["src"], flow["dst"])
+    flow = run.packets["flow"][seen.rows]
+    at_client = (run.packets["kind"][seen.rows] % 2 == 0) == (seen.edge == FIRST)
+    host: NDArray[np.int64] = np.where(at_client, run.flows["src"][flow], run.flows["dst"][flow])
     return host
 
 
@@ -87,13 +107,11 @@ def shape_codes(
     run: Run, rows: NDArray[np.int64], edge: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], list[tuple[Shape, int]]]:
     """Number of each sighting's (shape, edge), and what the numbers mean."""
-    packets = run.packets[["flow", "kind", "path"]][rows]
-    telemetry = run.flows["kind"][packets["flow"]].astype(np.int64)
-    hops = run.paths["hops"][packets["path"]]
-    stacked = (telemetry == INT) & (
-        (packets["kind"] == ACK) | (packets["kind"] == DATA) & (edge == LAST)
-    )
-    code = (packets["kind"] * 8 + telemetry) * 8 + hops * stacked
+    kind = run.packets["kind"][rows].astype(np.int64)
+    telemetry = run.flows["kind"][run.packets["flow"][rows]].astype(np.int64)
+    hops = run.paths["hops"][run.packets["path"][rows]]
+    stacked = (telemetry == INT) & ((kind == ACK) | (kind == DATA) & (edge == LAST))
+    code = (kind * 8 + telemetry) * 8 + hops * stacked
     found, number = np.unique(code * 2 + edge, return_inverse=True)
     return number, [
         (Shape(int(c) >> 7, int(c) >> 4 & 7, int(c) >> 1 & 7), int(c) & 1) for c in found

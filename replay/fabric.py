@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector import CollectorSettings, kernel
-from pipeline.cc import dctcp, hpcc
-from pipeline.topology import Interface
+from pipeline import Interface, dctcp, hpcc
 from replay import egress, event, host, wiring
 from replay.inner import inner
 from replay.stage import build

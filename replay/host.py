@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.cc import dctcp, hpcc
+from pipeline import dctcp, hpcc
 from replay import event
 from replay.egress import NS, serialization
 from replay.inner import inner

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector import CollectorSettings
-from pipeline.cc import dctcp, hpcc
+from pipeline import dctcp, hpcc
 from replay import wiring
 from replay.event import HEAP
 from replay.host import NEVER

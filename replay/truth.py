@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from pipeline.cc import dctcp, hpcc
+from pipeline import dctcp, hpcc
 from replay import wiring
 from replay.fabric import Run
 from replay.identity import CLIENT, SERVER, identities
@@ -116,34 +116,29 @@ def verdict_frame(run: Run, hops: pl.DataFrame, interval_ns: int) -> pl.DataFram
     )
     signals = hops.group_by(group, maintain_order=True).agg(
         pl.col("u_mean").sort(descending=True).get(1, null_on_oob=True).alias("runner_up_u_mean"),
-        pl.col("hop_index").sort_by("abw_bps", maintain_order=True).first().alias("abw_hop"),
-        pl.col("hop_index")
-        .sort_by("abw_share", maintain_order=True)
-        .first()
-        .alias("abw_share_hop"),
-        pl.col("hop_index")
-        .sort_by(-pl.col("delay_mean_ns"), maintain_order=True)
-        .first()
-        .alias("delay_hop"),
+        least(pl.col("abw_bps")).alias("abw_hop"),
+        least(pl.col("abw_share")).alias("abw_share_hop"),
+        least(-pl.col("delay_mean_ns")).alias("delay_hop"),
     )
     worst = hops.sort(*group, -pl.col("u_mean"), "hop_index", maintain_order=True).unique(
         group, keep="first", maintain_order=True
     )
     congested = pl.col("u_mean").gt(CONGESTED_U) | pl.col("standing_share").gt(STANDING_SHARE)
+    counts = pl.col("observations").ge(LEAST_OBSERVATIONS) & ~changing(run, interval_ns)
     rates = pl.DataFrame({"phase": np.arange(len(run.phases)), "rate_bps": run.phases["rate_bps"]})
     return (
         worst.join(signals, on=group, maintain_order="left")
         .join(seen, on=["flow_row", "at"], how="left", maintain_order="left")
         .join(rates, on="phase", maintain_order="left")
         .with_columns(pl.col("observations").fill_null(0), congested.alias("congested"))
-        .with_columns(
-            kind_of().alias("kind"),
-            (pl.col("observations").ge(LEAST_OBSERVATIONS) & ~changing(run, interval_ns)).alias(
-                "scored"
-            ),
-        )
+        .with_columns(kind_of().alias("kind"), counts.alias("scored"))
         .drop("rate_bps")
     )
+
+
+def least(value: pl.Expr) -> pl.Expr:
+    """The hop with the least value; ties go to the lowest."""
+    return pl.col("hop_index").sort_by(value, maintain_order=True).first()
 
 
 def kind_of() -> pl.Expr:

@@ -1,9 +1,12 @@
 """Wiring of a world: its egress ports and their identities, the hosts behind, the paths between."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.topology import Host, Interface, Topology
+from pipeline import Host, Interface, Topology
 from replay.world import World
 
 SPINE_NODE = 100
@@ -25,42 +28,45 @@ def interfaces(world: World) -> tuple[Interface, ...]:
     Every port has its own CSIG locators: node << 8 | port in expanded tags, its number here in
     compact ones (from 1: 0 is what senders write).
     """
-    ports: list[Interface] = []
+    made = (*leaf_ports(world), *spine_ports(world))
+    return tuple(replace(port, csig_lm_compact=row + 1) for row, port in enumerate(made))
 
-    def add(
-        device: str, node: int, port: int, bps: int, stage: str, way: str, peer: tuple[str, str]
-    ) -> None:
-        ports.append(
-            Interface(
-                device=device, name=f"Ethernet{port}", node_id=node, port_id=port, capacity_bps=bps,
-                stage=stage, orientation=way, peer_device=peer[0], peer_interface=peer[1],
-                csig_lm=node << 8 | port, csig_lm_compact=len(ports) + 1,
-            )
-        )  # fmt: skip
 
-    names = world.host_names()
-    for leaf in range(world.leaves):
-        device = f"leaf{leaf + 1}"
-        for host in range(world.hosts_per_leaf):
-            name = names[leaf * world.hosts_per_leaf + host]
-            add(device, leaf + 1, host + 1, world.bps_of(name), "tor", "host", (name, ""))
-        for spine in range(world.spines):
-            peer = (f"spine{spine + 1}", f"Ethernet{leaf + 1}")
-            add(
-                device,
-                leaf + 1,
-                world.hosts_per_leaf + spine + 1,
-                world.link_bps,
-                "tor",
-                "up",
-                peer,
-            )
-    for spine in range(world.spines):
-        for leaf in range(world.leaves):
-            peer = (f"leaf{leaf + 1}", f"Ethernet{world.hosts_per_leaf + spine + 1}")
-            node = SPINE_NODE + spine + 1
-            add(f"spine{spine + 1}", node, leaf + 1, world.link_bps, "spine", "down", peer)
-    return tuple(ports)
+def leaf_ports(world: World) -> Iterator[Interface]:
+    """Ports of the leaves."""
+    for leaf in range(1, world.leaves + 1):
+        ends = [(f"leaf{leaf}-h{host}", "") for host in range(1, world.hosts_per_leaf + 1)]
+        ends += [(f"spine{spine}", f"Ethernet{leaf}") for spine in range(1, world.spines + 1)]
+        for port, (device, name) in enumerate(ends, start=1):
+            way, bps = ("up", world.link_bps) if name else ("host", world.bps_of(device))
+            yield egress(f"leaf{leaf}", leaf, port, bps, ("tor", way), (device, name))
+
+
+def spine_ports(world: World) -> Iterator[Interface]:
+    """Ports of the spines."""
+    for spine in range(1, world.spines + 1):
+        for leaf in range(1, world.leaves + 1):
+            peer = (f"leaf{leaf}", f"Ethernet{world.hosts_per_leaf + spine}")
+            node = SPINE_NODE + spine
+            yield egress(f"spine{spine}", node, leaf, world.link_bps, ("spine", "down"), peer)
+
+
+def egress(
+    device: str, node: int, port: int, bps: int, place: tuple[str, str], peer: tuple[str, str]
+) -> Interface:
+    """One port; `place` is its stage and orientation."""
+    return Interface(
+        device=device,
+        name=f"Ethernet{port}",
+        node_id=node,
+        port_id=port,
+        capacity_bps=bps,
+        stage=place[0],
+        orientation=place[1],
+        peer_device=peer[0],
+        peer_interface=peer[1],
+        csig_lm=node << 8 | port,
+    )
 
 
 def host_row(world: World, name: str) -> int:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from collector import CollectorSettings, Decoder, Frames, write_pcapng
-from pipeline.track import Tracker
+from pipeline import Tracker
 from replay import Run, Truth, frames_of, points
 from replay.layout import Layouts, Shape
 from replay.state import AECN, CSIG_COMPACT, CSIG_EXPANDED, DATA, INT
