@@ -178,9 +178,9 @@ def api() -> Iterator[str]:
 
 
 def meaning(parameter: dict[str, Any]) -> str:
-    """What a parameter of a route says about itself."""
-    found = parameter.get("description") or parameter["schema"].get("description", "")
-    return str(found)
+    """What a parameter of a route says about itself, or the first of its forms does."""
+    forms = (parameter, parameter["schema"], *parameter["schema"].get("anyOf", ()))
+    return next((str(form["description"]) for form in forms if "description" in form), "")
 
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
