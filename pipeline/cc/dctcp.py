@@ -152,14 +152,14 @@ def open_window(s: Record, snd_nxt: int) -> None:
 @kernel
 def take(s: Record, p: Record, delivered: int, ece: bool) -> None:
     """Steps 2 and 3, in bytes and in what the dialect counts."""
-    s.BytesAcked += delivered
     units = delivered
     if p.counts == SEGMENTS:
         units = -(-delivered // s.mss)
     elif p.counts == WHOLE_SEGMENTS:
-        s.carry += delivered
-        units = s.carry // s.mss
-        s.carry -= units * s.mss
+        units = (s.carry + delivered) // s.mss
+        s.carry += delivered - units * s.mss
+        delivered = units * s.mss
+    s.BytesAcked += delivered
     s.acked += units
     if ece:
         s.BytesMarked += delivered

@@ -1,0 +1,103 @@
+"""The decision trace: every branch has its words, every object its shape."""
+
+import json
+import math
+
+import polars as pl
+import pytest
+
+from pipeline import DECISIONS, dctcp, hpcc
+from replay import objects, trace
+from replay.decision import COMMON, FIELDS, MARK, STEPS
+
+KEYS = pl.DataFrame(
+    {"flow": [7], "src": ["10.0.0.1"], "sport": [40000], "dst": ["10.0.0.2"], "dport": [5001]},
+    schema_overrides={"flow": pl.UInt64},
+)
+
+
+def decision(**values: object) -> pl.DataFrame:
+    row = {"time_ns": 5, "source": "s", "point": "p", "frame": 3, "flow": 7, "quality": "exact"}
+    return pl.DataFrame([{**row, **values}], schema=DECISIONS)
+
+
+def said(frame: pl.DataFrame) -> dict[str, object]:
+    """The one object of a frame, by way of JSON."""
+    (found,) = objects(trace(frame, KEYS, 0.95, 5))
+    return dict(json.loads(json.dumps(found, allow_nan=False)))
+
+
+def test_every_branch_has_its_line_and_its_sentence() -> None:
+    branches = {
+        (algorithm, branch.name.lower())
+        for algorithm, kind in (("hpcc", hpcc.Branch), ("dctcp", dctcp.Branch))
+        for branch in kind
+    }
+    assert [(step.algorithm, step.branch) for step in STEPS] == sorted(
+        branches, key=[(step.algorithm, step.branch) for step in STEPS].index
+    )
+    for step in STEPS:
+        used = set(MARK.findall(step.sentence)) - {"eta", "maxStage", *FIELDS[step.algorithm]}
+        assert used <= {"ack", "acked_bytes", "marked_bytes"}
+
+
+def test_a_full_update_says_why_and_by_which_formula() -> None:
+    found = said(
+        decision(
+            algorithm="hpcc", branch="full_update_mi", ack=4000, U=1.13, W=43_717.25, Wc=43_717.25,
+            R=8.74e10, incStage=0, lastUpdateSeq=9000, u_max=1.2, u_hop=1, hop_count=3, faults=0,
+        )
+    )  # fmt: skip
+    assert found["sentence"] == (
+        "full update (SEG.ACK 4000 > lastUpdateSeq): U 1.13 >= eta 0.95, so"
+        " W = Wc/(U/eta) + W_ai = 43717; Wc = W, incStage = 0, lastUpdateSeq = 9000"
+    )
+    assert found["line"] == "lines 12-15, 24"
+    assert list(found) == [*COMMON, *FIELDS["hpcc"], "line", "sentence"]
+    assert (found["src"], found["sport"], found["branch"]) == ("10.0.0.1", 40000, "full_update_mi")
+    assert found["W"] == 43_717.25
+
+
+def test_what_is_unknown_is_said_to_be() -> None:
+    found = said(
+        decision(algorithm="hpcc", branch="fast_react_ai", ack=1, U=0.5, quality="unknown")
+    )
+    assert found["W"] is None
+    assert "W = Wc + W_ai = unknown; Wc stays unknown" in str(found["sentence"])
+
+
+def test_the_end_of_a_window_says_what_became_of_alpha() -> None:
+    found = said(
+        decision(
+            algorithm="dctcp", branch="window_end_reduce", ack=2_429_745, alpha=0.16000203,
+            M=0.03448, BytesAcked=41_992, BytesMarked=1448, WindowEnd=2_471_737, cwnd=4e4, ssthresh=41_245.5,
+            dialect="ns3", basis="handshake",
+        )
+    )  # fmt: skip
+    assert found["sentence"] == (
+        "window ended with 41992 bytes acked, 1448 marked: M = 0.03448,"
+        " alpha = (1-g)*alpha + g*M = 0.16; the next one ends at 2471737;"
+        " reduced: ssthresh = cwnd*(1 - alpha/2) = 41246 bytes"
+    )
+    assert list(found) == [*COMMON, *FIELDS["dctcp"], "line", "sentence"]
+
+
+def test_objects_hold_no_infinity() -> None:
+    found = said(
+        decision(algorithm="dctcp", branch="count", ack=1, alpha=1.0, ssthresh=math.inf, cwnd=1e4)
+    )
+    assert found["ssthresh"] is None
+    assert found["cwnd"] == 1e4
+
+
+def test_a_flow_without_a_key_keeps_its_decisions() -> None:
+    found = said(decision(algorithm="dctcp", branch="count", ack=1, flow=8))
+    assert found["src"] is None
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step.algorithm}-{step.branch}")
+def test_a_sentence_is_whole(step: object) -> None:
+    algorithm, branch = step.algorithm, step.branch  # type: ignore[attr-defined]
+    sentence = str(said(decision(algorithm=algorithm, branch=branch, ack=1))["sentence"])
+    assert sentence
+    assert "{" not in sentence
