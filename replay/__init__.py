@@ -1,22 +1,28 @@
 """Decisions replayed and explained; synthetic fabrics with known bottlenecks."""
 
 from replay import scenario
+from replay.decision import objects, trace
 from replay.emit import frames_of
 from replay.fabric import Run, simulate
+from replay.score import Score, score
 from replay.truth import Truth, truth_of
 from replay.wiring import points, topology
 from replay.world import FlowScript, Phase, World
 
 __all__ = [
+    "Score",
     "FlowScript",
     "Phase",
     "Run",
     "Truth",
     "World",
     "frames_of",
+    "objects",
     "points",
     "scenario",
     "simulate",
+    "score",
     "topology",
+    "trace",
     "truth_of",
 ]

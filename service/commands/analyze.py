@@ -1,0 +1,137 @@
+"""`hopsight analyze`: where each flow of captures is bottlenecked, without any service."""
+
+import json as json_format
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from pipeline import Output, Summary, Worker
+from pipeline.remote import open_or_ask
+from pipeline.store_error import StoreError
+from service.endpoint import parse_duration
+from service.failure import ExitCode, Failure
+from service.run import Job, Sink, read_topology, run_job, settings_of, store_sink
+from service.text import NONE, Heading, console, flow, load, number, share, table
+from service.verdict_text import kind_text
+
+MICROSECOND = 1e3
+HEADINGS = (
+    Heading("flow"),
+    Heading("bottleneck"),
+    Heading("kind"),
+    Heading("u", numeric=True),
+    Heading("confidence", numeric=True),
+    Heading("frames", numeric=True),
+    Heading("U", numeric=True),
+    Heading("W bytes", numeric=True),
+    Heading("Wc bytes", numeric=True),
+    Heading("alpha", numeric=True),
+    Heading("marked", numeric=True),
+    Heading("state"),
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of `analyze`."""
+
+    captures: Sequence[Path]
+    json: bool = False
+    store: str | None = None
+    topology: Path | None = None
+    dialect: str = "auto"
+    base_rtt: str | None = None
+    assignments: Sequence[str] = field(default_factory=list)
+    point: str | None = None
+
+
+def run(request: Request) -> None:
+    """Analyze and print; with a store, keep what was found as well."""
+    flags: dict[str, Any] = {}
+    if request.dialect != "auto":
+        flags["dctcp_dialect"] = request.dialect
+    if request.base_rtt is not None:
+        try:
+            flags["base_rtt_us"] = parse_duration(request.base_rtt) / MICROSECOND
+        except ValueError as error:
+            raise Failure(ExitCode.USAGE, f"--base-rtt: {error}") from None
+    settings, parameters = settings_of(
+        request.assignments, pipeline=flags, store={"dsn": request.store}
+    )
+    topology = read_topology(request.topology or settings.pipeline.topology)
+    job = Job(
+        request.captures, settings.collector, settings.pipeline, topology, parameters, request.point
+    )
+    summary = Summary()
+    if request.store is None:
+        accounting = run_job(job, lambda _: summary.take, "analyzing")
+    else:
+        try:
+            with open_or_ask(settings.store.dsn, settings.store, create=True) as store:
+                kept = store_sink(store)
+                accounting = run_job(job, lambda worker: both(worker, summary, kept), "analyzing")
+        except StoreError as error:
+            raise Failure(ExitCode.STORE, str(error)) from None
+    report = summary.report(accounting)
+    if request.json:
+        typer.echo(json_format.dumps(report, allow_nan=False, default=str))
+    else:
+        show(report)
+
+
+def both(_worker: Worker, summary: Summary, kept: Sink) -> Sink:
+    """Sum up and store."""
+
+    def take(output: Output, token: str) -> None:
+        summary.take(output, token)
+        kept(output, token)
+
+    return take
+
+
+def show(report: Mapping[str, Any]) -> None:
+    """The report as a table, then the accounting as a line."""
+    screen = console()
+    flows = report["flows"]
+    if flows:
+        screen.print(table(HEADINGS, (_row(each) for each in flows)))
+    else:
+        screen.print("no flow in these frames sends data")
+    screen.print(accounting_line(report["accounting"]))
+
+
+def accounting_line(accounting: Mapping[str, Any]) -> str:
+    """`frames: 12 seen = 10 decoded + 2 truncated`."""
+    reasons = accounting["reasons"].items()
+    terms = [f"{accounting['decoded']:,} decoded", *(f"{n:,} {name}" for name, n in reasons)]
+    return f"frames: {accounting['seen']:,} seen = {' + '.join(terms)}"
+
+
+def _row(each: Mapping[str, Any]) -> Iterator[Any]:
+    """One flow's line."""
+    verdict, hpcc, dctcp = each["bottleneck"], each["hpcc"] or {}, each["dctcp"] or {}
+    hop = verdict["hop"] or verdict["most_loaded"]
+    yield flow(each["src"], each["sport"], each["dst"], each["dport"], each["protocol"])
+    yield hop["name"] if hop else NONE
+    yield kind_text(verdict["kind"])
+    yield load(verdict["u_mean"])
+    yield share(verdict["confidence"])
+    yield f"{each['frames']:,}"
+    yield load(hpcc.get("U"))
+    yield number(hpcc.get("W"))
+    yield number(hpcc.get("Wc"))
+    yield number(dctcp.get("alpha"))
+    yield share(dctcp.get("mark_share"))
+    yield _state(hpcc or dctcp)
+
+
+def _state(state: Mapping[str, Any]) -> str:
+    """How well the sender's state is known, and why not better."""
+    if not state:
+        return NONE
+    dialect = f" {state['dialect']}" if state.get("dialect") else ""
+    why = f" ({state['why']})" if state["why"] not in (None, "none") else ""
+    return f"{state['quality']}{dialect}{why}"

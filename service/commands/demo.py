@@ -1,0 +1,210 @@
+"""`hopsight demo`: a fabric with known bottlenecks through everything, the truth beside the answers."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import typer
+
+from collector import write_pcapng
+from pipeline import Output, Topology, Worker
+from pipeline.owner import StoreOwned
+from pipeline.store import Store
+from pipeline.store_error import StoreError
+from pipeline.summary import address_text
+from replay import Score, frames_of, points, scenario, score, simulate, topology, truth_of
+from replay.truth import Truth
+from service.commands.analyze import accounting_line
+from service.commands.serve import serve_store
+from service.commands.settings import chosen
+from service.failure import ExitCode, Failure
+from service.run import Job, Sink, run_job, store_sink
+from service.server import bind
+from service.settings import Settings
+from service.text import NONE, Heading, console, flow, load, progress_console, share, table
+
+INT_DSCP = 23
+"""DSCP value by which the demo's INT sources announce INT over TCP."""
+INTERVAL_MS = 10.0
+MILLION = 1_000_000
+AGREEMENT = 0.95
+"""Share of flow-intervals that must agree with the truth."""
+CAPTURE, TOPOLOGY, SETTINGS, STORE = "capture.pcapng", "topology.yaml", "hopsight.toml", "store"
+HEADINGS = (
+    Heading("flow"),
+    Heading("telemetry"),
+    Heading("truth"),
+    Heading("hopsight"),
+    Heading("kind"),
+    Heading("u", numeric=True),
+    Heading("confidence", numeric=True),
+    Heading("intervals", numeric=True),
+)
+
+
+def run(*, once: bool, seed: int, directory: Path, port: int | None) -> None:
+    """Make the fabric, analyze its capture, print the table, then serve unless `once`."""
+    settings = settings_for(directory, port)
+    directory.mkdir(parents=True, exist_ok=True)
+    with opened(settings, directory) as store:
+        truth, fabric = make(directory, settings, seed)
+        found = analyze(directory, settings, fabric, store)
+        result = score(truth, found)
+        show(result)
+        if once:
+            if not result.measured_right or result.agreement < AGREEMENT:
+                raise Failure(ExitCode.WRONG, failing(result))
+            return
+        explain(directory)
+        with bind(settings.service.host, settings.service.port) as listener:
+            serve_store(settings, store, listener, told)
+
+
+def told(url: str) -> None:
+    """Where to look, and how to end."""
+    typer.echo(f"console and API: {url}  (Ctrl-C ends)")
+
+
+def settings_for(directory: Path, port: int | None) -> Settings:
+    """The demo's settings: its own telemetry numbers, a short interval, a store of its own."""
+    return chosen(
+        collector={"int_dscp": INT_DSCP},
+        pipeline={"interval_ms": INTERVAL_MS},
+        store={"dsn": f"chdb://{(directory / STORE).resolve()}"},
+        service={"port": port},
+    )
+
+
+def opened(settings: Settings, directory: Path) -> Store:
+    """A new store in the demo's directory; the one of an earlier demo is removed."""
+    place = directory / STORE
+    try:
+        if place.exists():
+            # Opening first proves that no running demo owns it.
+            Store(settings.store.dsn, settings.store).close()
+            shutil.rmtree(place)
+        store = Store(settings.store.dsn, settings.store)
+    except StoreOwned as error:
+        raise Failure(ExitCode.STORE, f"{error}; end it or choose another --directory") from None
+    except (StoreError, OSError) as error:
+        raise Failure(ExitCode.STORE, str(error)) from None
+    store.migrate()
+    return store
+
+
+def make(directory: Path, settings: Settings, seed: int) -> tuple[Truth, Topology]:
+    """Simulate the fabric; write capture, topology, settings and truth."""
+    with progress_console().status("simulating a leaf-spine fabric"):
+        world = scenario.demo(seed)
+        ran = simulate(world, settings.collector)
+    with progress_console().status("writing what its mirrors saw"):
+        frames = frames_of(ran, settings.collector)
+        write_pcapng(str(directory / CAPTURE), points(world), [frames])
+        truth = truth_of(ran, round(settings.pipeline.interval_ms * MILLION))
+        truth.verdicts.write_parquet(directory / "truth.parquet")
+        fabric = topology(world)
+        (directory / TOPOLOGY).write_text(fabric.to_yaml(), encoding="utf-8")
+        (directory / SETTINGS).write_text(settings_text(directory), encoding="utf-8")
+    typer.echo(
+        f"fabric: {len(world.flows)} flows, {world.duration_ns / MILLION:g} ms, seed {seed};"
+        f" {len(frames):,} mirrored frames in {directory / CAPTURE}"
+    )
+    return truth, fabric
+
+
+def settings_text(directory: Path) -> str:
+    """Settings by which any other command reads the demo's capture."""
+    return (
+        "# What the demo's fabric uses where the documents leave numbers open.\n"
+        f"[collector]\nint_dscp = {INT_DSCP}\n\n"
+        f'[pipeline]\ninterval_ms = {INTERVAL_MS}\ntopology = "{directory / TOPOLOGY}"\n\n'
+        f'[store]\ndsn = "chdb://{(directory / STORE).resolve()}"\n'
+    )
+
+
+def analyze(directory: Path, settings: Settings, fabric: Topology, store: Store) -> pl.DataFrame:
+    """Collector, bus, pipeline, store; gives the verdicts with addresses as text."""
+    kept: list[pl.DataFrame] = []
+    store.insert("hops", hop_rows(fabric), f"topology:{fabric.version}")
+
+    def sink(worker: Worker) -> Sink:
+        del worker
+        keep = store_sink(store)
+
+        def take(output: Output, token: str) -> None:
+            keep(output, token)
+            if "verdicts" in output.tables:
+                kept.append(output.tables["verdicts"])
+
+        return take
+
+    job = Job((directory / CAPTURE,), settings.collector, settings.pipeline, fabric)
+    accounting = run_job(job, sink, "collector → bus → pipeline → store")
+    numbers = {
+        "seen": accounting.seen,
+        "decoded": accounting.decoded,
+        "reasons": accounting.reasons,
+    }
+    typer.echo(accounting_line(numbers))
+    return with_text(pl.concat(kept)) if kept else pl.DataFrame()
+
+
+def hop_rows(fabric: Topology) -> pl.DataFrame:
+    """The topology as rows of the table `hops`."""
+    columns = fabric.frame.drop("csig_lm", "csig_lm_compact")
+    return columns.with_columns(
+        pl.lit(fabric.valid_from_ns, pl.Int64).alias("valid_from_ns"),
+        pl.lit(fabric.version).alias("topology"),
+    )
+
+
+def with_text(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Verdicts with src and dst as text."""
+    flows = verdicts.unique("flow").select("flow", "src_hi", "src_lo", "dst_hi", "dst_lo")
+    names = [
+        {"flow": row["flow"], "src": address_text(row, "src"), "dst": address_text(row, "dst")}
+        for row in flows.iter_rows(named=True)
+    ]
+    keys = pl.DataFrame(names, schema={"flow": pl.UInt64, "src": pl.String, "dst": pl.String})
+    return verdicts.join(keys, on="flow", how="left", maintain_order="left")
+
+
+def show(result: Score) -> None:
+    """The bottlenecked flows beside the truth, and how many flow-intervals agree."""
+    screen = console()
+    held = result.flows.filter((pl.col("truth") != "none") | (pl.col("seen") != "none"))
+    screen.print(table(HEADINGS, map(_row, held.iter_rows(named=True))))
+    free = result.flows.height - held.height
+    screen.print(f"{free} more flows are limited by their senders only, and are said to be.")
+    agreeing, scored = result.intervals["agrees"].sum(), result.intervals.height
+    screen.print(
+        f"agreement with the truth: {agreeing} of {scored} flow-intervals ({share(result.agreement)});"
+        f" INT flows {'all right' if result.measured_right else 'NOT all right'}"
+    )
+
+
+def _row(row: dict[str, Any]) -> tuple[Any, ...]:
+    key = flow(row["src"], row["sport"], row["dst"], row["dport"], row["protocol"])
+    agrees = f"{row['agreeing']}/{row['scored']}"
+    kind = (row["kind"] or NONE).replace("_", " ")
+    return (key, row["telemetry"], row["truth"], row["seen"], kind, load(row["u_mean"]),
+            share(row["confidence"]), agrees)  # fmt: skip
+
+
+def failing(result: Score) -> str:
+    """What the table shows to be wrong."""
+    wrong = result.intervals.height - int(result.intervals["agrees"].sum())
+    return (
+        f"{wrong} of {result.intervals.height} flow-intervals differ from the truth"
+        f" (at least {share(AGREEMENT)} must agree, and every INT flow)"
+    )
+
+
+def explain(directory: Path) -> None:
+    """What to try next."""
+    typer.echo(
+        f"try in another shell: hopsight --settings {directory / SETTINGS} where SRC:PORT DST:PORT\n"
+        f"                      hopsight --settings {directory / SETTINGS} replay"
+        f" --explain {directory / CAPTURE} | head"
+    )

@@ -1,0 +1,154 @@
+"""`hopsight replay`: what congestion control decided at each ACK, and by which branch."""
+
+import json as json_format
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import typer
+
+from pipeline import Output, Worker, hpcc
+from pipeline.summary import address_text
+from replay import objects, trace
+from service.endpoint import Endpoint, parse_endpoint, time_text
+from service.failure import ExitCode, Failure
+from service.run import Job, Sink, read_topology, run_job, settings_of
+from service.text import NONE
+
+ALGORITHMS = ("hpcc", "dctcp")
+STATE = {
+    "hpcc": ("U", "W", "Wc", "R", "incStage", "lastUpdateSeq"),
+    "dctcp": ("alpha", "BytesAcked", "BytesMarked", "WindowEnd"),
+}
+"""What a line for people shows of each algorithm."""
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of `replay`."""
+
+    captures: Sequence[Path]
+    flow: str | None = None
+    algorithm: str | None = None
+    assignments: Sequence[str] = field(default_factory=list)
+    topology: Path | None = None
+    json: bool = False
+    explain: bool = False
+
+
+def run(request: Request) -> None:
+    """Print decisions as they come; status 1 when there was none."""
+    if request.algorithm not in (None, *ALGORITHMS):
+        raise Failure(
+            ExitCode.USAGE,
+            f"--algorithm: {request.algorithm!r} is none of {', '.join(ALGORITHMS)}",
+        )
+    wanted = flow_of(request.flow)
+    settings, parameters = settings_of(request.assignments)
+    topology = read_topology(request.topology or settings.pipeline.topology)
+    record = hpcc.record(parameters.get("hpcc"))
+    printed = Printer(request, wanted, float(record.eta), int(record.maxStage))
+    job = Job(request.captures, settings.collector, settings.pipeline, topology, parameters)
+    run_job(job, printed.sink, "replaying")
+    if not printed.decisions:
+        raise Failure(ExitCode.WRONG, printed.nothing())
+
+
+def flow_of(text: str | None) -> tuple[Endpoint, Endpoint] | None:
+    """The two ends of `SRC:PORT DST:PORT`."""
+    if text is None:
+        return None
+    ends = text.replace("→", " ").replace("->", " ").split()
+    try:
+        source, destination = (parse_endpoint(end) for end in ends)
+    except ValueError as error:
+        told = "two ends are needed" if "unpack" in str(error) else str(error)
+        raise Failure(ExitCode.USAGE, f'--flow must be "SRC:PORT DST:PORT": {told}') from None
+    return source, destination
+
+
+@dataclass
+class Printer:
+    """Prints the decisions of each output; counts them."""
+
+    request: Request
+    wanted: tuple[Endpoint, Endpoint] | None
+    eta: float
+    max_stage: int
+    decisions: int = 0
+
+    def sink(self, worker: Worker) -> Sink:
+        """A sink that knows the worker's flows."""
+
+        def take(output: Output, _token: str) -> None:
+            if output.tracked is not None:
+                self.show(output.tracked.decisions, worker.flows)
+
+        return take
+
+    def show(self, decisions: pl.DataFrame, flows: pl.DataFrame) -> None:
+        """Print what was asked for of a run of decisions."""
+        keys = self.keys(flows.filter(pl.col("flow").is_in(decisions["flow"].unique().implode())))
+        chosen = decisions.join(keys.select("flow"), on="flow", how="semi", maintain_order="left")
+        if self.request.algorithm:
+            chosen = chosen.filter(pl.col("algorithm") == self.request.algorithm)
+        self.decisions += chosen.height
+        for row in objects(trace(chosen, keys, self.eta, self.max_stage)):
+            typer.echo(self.line(row))
+
+    def keys(self, flows: pl.DataFrame) -> pl.DataFrame:
+        """Keys of the flows that were asked for, addresses as text."""
+        rows = [
+            {"flow": row["flow"], "src": address_text(row, "src"), "sport": row["sport"],
+             "dst": address_text(row, "dst"), "dport": row["dport"]}
+            for row in flows.iter_rows(named=True)
+        ]  # fmt: skip
+        if self.wanted is not None:
+            ends = [(str(end.address), end.port) for end in self.wanted]
+            rows = [r for r in rows if [(r["src"], r["sport"]), (r["dst"], r["dport"])] == ends]
+        schema = {
+            "flow": pl.UInt64,
+            "src": pl.String,
+            "sport": pl.UInt16,
+            "dst": pl.String,
+            "dport": pl.UInt16,
+        }
+        return pl.DataFrame(rows, schema=schema)
+
+    def line(self, row: Mapping[str, Any]) -> str:
+        """One decision for machines or for people."""
+        if self.request.json:
+            kept = row if self.request.explain else without(row, ("line", "sentence"))
+            return json_format.dumps(kept, allow_nan=False)
+        return "  ".join(self.words(row))
+
+    def words(self, row: Mapping[str, Any]) -> Iterator[str]:
+        """One decision as the words of a line."""
+        yield time_text(row["time_ns"])
+        yield f"{row['src']}:{row['sport']} → {row['dst']}:{row['dport']}"
+        yield f"{row['algorithm']} {row['branch']}"
+        yield f"ack={row['ack']}"
+        for name in STATE[row["algorithm"]]:
+            value = row[name]
+            shown = f"{value:.{DIGITS}g}" if isinstance(value, float) else value
+            yield f"{name}={NONE if value is None else shown}"
+        yield str(row["quality"])
+        if self.request.explain:
+            yield f"[{row['line']}] {row['sentence']}"
+
+    def nothing(self) -> str:
+        """Why there is nothing to show."""
+        what = f"{self.request.algorithm} " if self.request.algorithm else ""
+        whose = f" for {self.request.flow}" if self.request.flow else ""
+        return (
+            f"no {what}decision in these frames{whose}: HPCC++ needs INT telemetry, DCTCP needs"
+            " ECN-capable TCP with its acknowledgments"
+        )
+
+
+def without(row: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The row less some columns."""
+    return {name: value for name, value in row.items() if name not in names}

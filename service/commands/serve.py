@@ -1,0 +1,61 @@
+"""`hopsight serve`: own the store, and answer API and console on loopback until Ctrl-C."""
+
+import socket
+from collections.abc import Callable
+
+import typer
+
+from pipeline.owner import StoreOwned
+from pipeline.store import Store
+from pipeline.store_error import StoreError
+from service.app import create_app
+from service.commands.settings import chosen
+from service.failure import ExitCode, Failure
+from service.server import address, bind, serve
+from service.settings import Settings
+
+
+def run(*, store: str | None, host: str | None, port: int | None) -> None:
+    """Serve until SIGINT or SIGTERM."""
+    settings = chosen(store={"dsn": store}, service={"host": host, "port": port})
+    with bind(settings.service.host, settings.service.port) as listener:
+        opened = open_store(settings)
+        try:
+            serve_store(
+                settings, opened, listener, lambda url: typer.echo(f"hopsight serves {url}")
+            )
+        finally:
+            opened.close()
+
+
+def open_store(settings: Settings) -> Store:
+    """The store that the settings name, opened by this process and brought up to date."""
+    try:
+        store = Store(settings.store.dsn, settings.store)
+    except StoreOwned as error:
+        where = f" and answers at {error.owner.url}" if error.owner.url else ""
+        raise Failure(ExitCode.STORE, f"{error}{where}") from None
+    except StoreError as error:
+        raise Failure(ExitCode.STORE, str(error)) from None
+    try:
+        store.migrate()
+    except StoreError as error:
+        store.close()
+        raise Failure(ExitCode.STORE, str(error)) from None
+    return store
+
+
+def serve_store(
+    settings: Settings, store: Store, listener: socket.socket, started: Callable[[str], None]
+) -> None:
+    """Serve an open store on a bound socket; beside an embedded store a Unix socket answers too."""
+    url = address(listener)
+    ownership = store.ownership
+    unix = ownership.listen() if ownership else None
+
+    def ready() -> None:
+        if ownership and unix:
+            ownership.announce(url, str(unix.getsockname()))
+        started(url)
+
+    serve(create_app(settings, store), listener, unix, ready)

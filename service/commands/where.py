@@ -1,0 +1,60 @@
+"""`hopsight where`: where one flow is bottlenecked, from a store or the process that owns it."""
+
+import json as json_format
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+
+from pipeline.question import Question
+from pipeline.remote import open_or_ask
+from pipeline.store_error import StoreError
+from pipeline.where import answer
+from service.commands.settings import chosen
+from service.endpoint import parse_duration, parse_endpoint, parse_protocol, parse_time
+from service.failure import ExitCode, Failure
+from service.text import console
+from service.verdict_text import shown
+
+T = TypeVar("T")
+
+
+def run(
+    *, src: str, dst: str, proto: str, at: str | None, window: str, store: str | None, json: bool
+) -> None:
+    """Print the verdict; status 1 when there is none."""
+    source, target = _read("SRC:PORT", parse_endpoint, src), _read("DST:PORT", parse_endpoint, dst)
+    question = Question(
+        src=source.address,
+        sport=source.port,
+        dst=target.address,
+        dport=target.port,
+        protocol=_read("--proto", parse_protocol, proto),
+        at_ns=None if at is None else _read("--at", parse_time, at),
+        window_ns=_read("--window", parse_duration, window),
+    )
+    found = _ask(store, question)
+    if json:
+        typer.echo(json_format.dumps(found, allow_nan=False))
+    if found["verdict"] is None:
+        raise Failure(ExitCode.WRONG, found["message"])
+    if not json:
+        console().print(shown(found))
+
+
+def _read(name: str, parse: Callable[[str], T], text: str) -> T:
+    """An argument as an exact value; a wrong one names itself."""
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise Failure(ExitCode.USAGE, f"{name}: {error}") from None
+
+
+def _ask(dsn: str | None, question: Question) -> dict[str, Any]:
+    """The answer of the store, whoever has it open."""
+    settings = chosen(store={"dsn": dsn})
+    try:
+        with open_or_ask(settings.store.dsn, settings.store) as store:
+            return answer(store, question)
+    except StoreError as error:
+        raise Failure(ExitCode.STORE, str(error)) from None

@@ -1,0 +1,203 @@
+"""Captures through collector, bus and pipeline, with progress: what `analyze`, `replay` and `demo` share."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from collector import (
+    Accounting,
+    Capture,
+    CaptureError,
+    CollectorSettings,
+    Decoder,
+    feed,
+    open_bus,
+    open_capture,
+)
+from pipeline import (
+    Output,
+    PipelineSettings,
+    Topology,
+    TopologyError,
+    Value,
+    Worker,
+    dctcp,
+    drain,
+    hpcc,
+    parse,
+)
+from pipeline.remote import OwnerClient
+from pipeline.store import Store
+from service.commands.settings import chosen
+from service.failure import ExitCode, Failure
+from service.settings import Settings
+from service.text import progress_console
+
+BATCHES = 4
+"""Batches that may wait on the bus: the worker is at most that far behind the decoder."""
+TABLES = {"hpcc": hpcc.TABLE, "dctcp": dctcp.TABLE}
+"""Parameters of each algorithm that `--set` knows."""
+SECTIONS = ("collector", "pipeline")
+Sink = Callable[[Output, str], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is run: captures, what they are read by, and what the recurrences are told."""
+
+    captures: Sequence[Path]
+    collector: CollectorSettings
+    pipeline: PipelineSettings
+    topology: Topology | None = None
+    parameters: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    point: str | None = None
+
+
+def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
+    """Run a job to its end; `sink` is made for the worker. Raises Failure for unreadable input."""
+    captures = open_all(job.captures)
+    try:
+        if job.point:
+            for capture in captures:
+                capture.points[:] = [job.point if p == "unknown" else p for p in capture.points]
+        decoder = Decoder(job.collector)
+        sources = tuple(capture.source for capture in captures)
+        try:
+            worker = Worker(job.pipeline, job.topology, sources, job.parameters)
+        except ValueError as error:
+            raise Failure(ExitCode.USAGE, f"--set: {error}") from None
+        with progress_bar() as bar:
+            task = bar.add_task(label, total=None, frames=0)
+            asyncio.run(_run(captures, decoder, worker, sink(worker), _told(bar, task)))
+        return decoder.accounting
+    finally:
+        for capture in captures:
+            capture.close()
+
+
+async def _run(
+    captures: Sequence[Capture],
+    decoder: Decoder,
+    worker: Worker,
+    sink: Sink,
+    progress: Callable[[int], None],
+) -> None:
+    """Feed and drain one bus; when one side fails the other is stopped."""
+    bus = open_bus(f"memory://?capacity={BATCHES}")
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(feed(captures, decoder, bus, progress))
+            group.create_task(drain(bus, worker, sink))
+    except* (CaptureError, Failure, BrokenPipeError) as errors:
+        error = errors.exceptions[0]
+        if isinstance(error, CaptureError):
+            raise Failure(ExitCode.INPUT, str(error)) from None
+        raise error from None
+
+
+def open_all(paths: Sequence[Path]) -> list[Capture]:
+    """Every capture opened; one that cannot be read ends the command before any work is done."""
+    captures: list[Capture] = []
+    try:
+        captures.extend(open_capture(str(path)) for path in paths)
+    except CaptureError as error:
+        for capture in captures:
+            capture.close()
+        raise Failure(ExitCode.INPUT, str(error)) from None
+    return captures
+
+
+def progress_bar() -> Progress:
+    """Frames and time on standard error, only where somebody watches."""
+    watched = progress_console()
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[frames]:,} frames"),
+        TimeElapsedColumn(),
+        console=watched,
+        transient=True,
+        disable=not watched.is_terminal,
+    )
+
+
+def _told(bar: Progress, task: Any) -> Callable[[int], None]:
+    def told(frames: int) -> None:
+        bar.update(task, frames=bar.tasks[task].fields["frames"] + frames)
+
+    return told
+
+
+def read_topology(path: Path | str | None) -> Topology | None:
+    """The topology of a file; Failure says what is wrong with it."""
+    if path is None:
+        return None
+    try:
+        return Topology.from_yaml(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise Failure(ExitCode.INPUT, f"--topology {path}: {reason}") from None
+    except TopologyError as error:
+        raise Failure(ExitCode.INPUT, f"--topology {path}: {error}") from None
+
+
+def settings_of(
+    assignments: Sequence[str], **flags: Mapping[str, Any]
+) -> tuple[Settings, dict[str, dict[str, Value]]]:
+    """Settings with `section.name=value` assignments on top, and parameters of the recurrences."""
+    sections: dict[str, dict[str, Any]] = {name: dict(flags.get(name, {})) for name in SECTIONS}
+    parameters: dict[str, dict[str, Value]] = {}
+    for text in assignments:
+        name, equals, value = text.partition("=")
+        section, dot, key = name.partition(".")
+        if not equals:
+            raise Failure(ExitCode.USAGE, f"--set {text!r} is not of the form NAME=VALUE")
+        if dot and section in sections:
+            sections[section][key] = _number(value)
+            continue
+        known = {a: t for a, t in TABLES.items() if any(row.name == name for row in t)}
+        if not known:
+            accepted = sorted({row.name for table in TABLES.values() for row in table})
+            raise Failure(
+                ExitCode.USAGE,
+                f"--set: no parameter is called {name!r}; accepted are {', '.join(accepted)},"
+                " collector.NAME and pipeline.NAME",
+            )
+        for algorithm, table in known.items():
+            try:
+                parameters.setdefault(algorithm, {}).update(parse(table, [text]))
+            except ValueError as error:
+                raise Failure(ExitCode.USAGE, f"--set {name}: {error}") from None
+    rest = {name: value for name, value in flags.items() if name not in SECTIONS}
+    return chosen(**sections, **rest), parameters
+
+
+def _number(text: str) -> Any:
+    """A value of the command line: a number in any base, or the text itself."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        return text
+
+
+def store_sink(store: Store | OwnerClient) -> Sink:
+    """Keeps every table of an output; a repeat of the same rows is stored once."""
+
+    def keep(output: Output, token: str) -> None:
+        for name, rows in output.tables.items():
+            if rows.height:
+                store.insert(name, rows, f"{token}:{fingerprint(rows)}")
+
+    return keep
+
+
+def fingerprint(rows: pl.DataFrame) -> str:
+    """Names the rows' content: other rows never share a token, the same rows always do."""
+    plain = rows.with_columns(pl.col(pl.List(pl.String)).list.join(","))
+    return f"{rows.height}-{plain.hash_rows().sum():x}"
