@@ -70,8 +70,8 @@ def test_the_end_of_a_window_says_what_became_of_alpha() -> None:
     found = said(
         decision(
             algorithm="dctcp", branch="window_end_reduce", ack=2_429_745, alpha=0.16000203,
-            M=0.03448, BytesAcked=41_992, BytesMarked=1448, WindowEnd=2_471_737, cwnd=4e4, ssthresh=41_245.5,
-            dialect="ns3", basis="handshake",
+            M=0.03448, BytesAcked=41_992, BytesMarked=1448, WindowEnd=2_471_737, cwnd=4e4,
+            ssthresh=41_245.5, dialect="ns3", basis="handshake",
         )
     )  # fmt: skip
     assert found["sentence"] == (
