@@ -69,10 +69,24 @@ def invalid(fields: Mapping[str, str]) -> Problem:
     return Problem(422, f"{first}: {fields[first]}", field=first, errors=errors)
 
 
+SENTENCES = {
+    "missing": "is required",
+    "extra_forbidden": "there is no such parameter; the reference lists those of this route",
+}
+"""What is said instead of pydantic's own words, by its error types."""
+
+
 def _location(error: Mapping[str, Any]) -> str:
     """The field that a pydantic error is about, without `query`, `body` or `path` before it."""
     parts = [str(part) for part in error.get("loc", ())]
     return ".".join(parts[1:] or parts) or "request"
+
+
+def _sentence(error: Mapping[str, Any]) -> str:
+    """A pydantic error as what is said after the field's name."""
+    said = str(error.get("msg", "is not acceptable"))
+    said = said.removeprefix("Value error, ").removeprefix("Input ")
+    return SENTENCES.get(str(error.get("type")), said)
 
 
 async def _on_problem(_: Request, error: Exception) -> Response:
@@ -83,7 +97,7 @@ async def _on_problem(_: Request, error: Exception) -> Response:
 
 async def _on_validation(request: Request, error: Exception) -> Response:
     found = error.errors() if isinstance(error, RequestValidationError) else []
-    fields = {_location(one): str(one.get("msg", "not acceptable")) for one in found}
+    fields = {_location(one): _sentence(one) for one in found}
     return await _on_problem(request, invalid(fields or {"request": "not acceptable"}))
 
 

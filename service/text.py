@@ -71,6 +71,11 @@ def load(u: float | None) -> str:
     return NONE if u is None else f"{u:.2f}"
 
 
+def number(value: float | None) -> str:
+    """A number with four digits."""
+    return NONE if value is None else f"{value:.4g}"
+
+
 def share(value: float | None) -> str:
     """A share as whole percent."""
     return NONE if value is None else f"{100 * value:.0f} %"

@@ -31,8 +31,7 @@ export async function stack(element, interval, rows) {
   const place = (ns) => (ns - interval.from_ns) / size;
   element.style.height = `${shown.length * 150 + 60}px`;
   await library.react(element, traces(shown, place), layout(shown, place, interval, name), {
-    displaylogo: false, responsive: true, displayModeBar: "hover",
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
+    responsive: true, displayModeBar: false,
   });
   return true;
 }
@@ -52,7 +51,7 @@ function traces(rows, place) {
     line: { color: line.colour, width: 1.8, dash: line.dash || "solid", shape: line.step ? "hv" : "linear" },
     marker: { size: 3.5, color: line.colour },
     legend: `legend${suffix(i)}`,
-    hovertemplate: `%{y:.4~g} ${row.unit}`,
+    hovertemplate: `%{y:.4~s} ${row.unit}`,
   })));
 }
 
@@ -60,13 +59,13 @@ function layout(rows, place, interval, unit) {
   const ink = role("ink-2");
   const grid = role("grid");
   const height = 1 / rows.length;
-  const plain = { gridcolor: grid, zerolinecolor: grid, linecolor: role("edge-strong"), tickfont: { color: ink, size: 11.5 } };
+  const plain = { gridcolor: grid, zerolinecolor: grid, linecolor: role("edge-strong"), tickfont: { color: ink, size: 11.5 }, exponentformat: "SI" };
   const made = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: role("sans"), size: 12.5, color: ink },
-    margin: { l: 64, r: 170, t: 14, b: 44 }, hovermode: "x unified",
+    margin: { l: 64, r: 196, t: 14, b: 44 }, hovermode: "x unified",
     hoverlabel: { bgcolor: role("panel"), bordercolor: role("edge-strong"), font: { color: role("ink") } },
-    xaxis: { ...plain, range: [0, place(interval.to_ns)], title: { text: `time since the start shown, ${unit}`, standoff: 8 }, anchor: `y${suffix(rows.length - 1)}`, hoverformat: ".4~f" },
+    xaxis: { ...plain, range: [0, place(interval.to_ns)], title: { text: `time since the start shown, ${unit}`, standoff: 8, font: { size: 12.5 } }, anchor: `y${suffix(rows.length - 1)}`, hoverformat: ".4~f" },
     shapes: [], annotations: [],
   };
   rows.forEach((row, i) => {

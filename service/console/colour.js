@@ -7,15 +7,12 @@ export const NAMES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d
 
 const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 
-export const isDark = () => darkScheme.matches;
-
 /** Call `redraw` when the reader's colour scheme changes. */
 export const onScheme = (redraw) => darkScheme.addEventListener("change", redraw);
 
-/** Colour of a share 0…1. Idle fades into the page, busy stands out, in the dark and in the light. */
+/** Colour of a share 0…1: deep blue is idle, yellow is full, in the dark and in the light alike. */
 export function amount(share) {
-  const held = Math.min(1, Math.max(0, share));
-  const place = (isDark() ? 0.04 + held * 0.96 : 0.96 - held * 0.96) * (CIVIDIS.length - 1);
+  const place = Math.min(1, Math.max(0, share)) * (CIVIDIS.length - 1);
   const low = Math.min(CIVIDIS.length - 2, Math.floor(place));
   const mixed = CIVIDIS[low].map((value, i) => Math.round(value + (CIVIDIS[low + 1][i] - value) * (place - low)));
   return `rgb(${mixed.join(" ")})`;
@@ -25,6 +22,12 @@ export function amount(share) {
 export const FULL_LOAD = 1.5;
 
 export const loadColour = (u) => amount(u / FULL_LOAD);
+
+/** Ink that can be read on one of the colours by name. */
+export function inkOn(hex) {
+  const [red, green, blue] = [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#10161f" : "#ffffff";
+}
 
 /** A CSS gradient of the load scale. */
 export function ramp() {

@@ -13,7 +13,7 @@ export async function find(parameters) {
     title: `find ${q}`,
     body: h("div", null,
       h("h1", null, q ? `Flows that match “${q}”` : "All flows"),
-      h("p", { class: "lead" }, `${rows.length} of ${found.total} shown.`),
+      h("p", { class: "lead" }, `${rows.length} ${rows.length === 1 ? "flow" : "flows"}, newest first${found.more ? "; more were seen, add an end or a port" : ""}.`),
       panel("Flows", null, [csvButton("flows", () => rows), h("a", { href: address("/flows", { q }) }, "API")],
         rows.length ? h("div", { class: "scroll" }, table(rows))
           : empty("No flow matches", "An address, ADDRESS:PORT, or two ends such as 10.0.1.2:40001 10.0.2.3:5001 can be searched."))),

@@ -2,8 +2,8 @@
 
 import { address, get } from "./api.js";
 import { csvButton, empty, h, panel } from "./dom.js";
-import { end, load, PROTOCOL, rate, span } from "./units.js";
-import { meter } from "./overview.js";
+import { end, load, PROTOCOL, span } from "./units.js";
+import { described, meter } from "./overview.js";
 import { NAMES } from "./colour.js";
 import { flowUrl } from "./views.js";
 import { stack } from "./chart.js";
@@ -22,7 +22,7 @@ export async function link(parameters) {
     body: h("div", null,
       h("p", { class: "crumb" }, h("a", { href: "#/" }, "Overview"), " / link"),
       h("h1", null, name),
-      h("p", { class: "lead" }, [one.stage, one.orientation, rate(one.capacity_bps)].filter((text) => text && text !== "–").join(" · "), `. Largest mean load ${load(peak)} in ${span(timeline.interval.step_ns)}.`),
+      h("p", { class: "lead" }, described(one), described(one) && ". ", `Largest mean load ${load(peak)} in ${span(timeline.interval.step_ns)}.`),
       panel("Load and queue", null, [csvButton(name, () => rows(timeline, one)), h("a", { href: address("/links", asked) }, "API")], chart),
       panel("Flows on this link", `${users.flows.length}`, [csvButton(`${name} flows`, () => users.flows), h("a", { href: address("/links/flows", asked) }, "API")],
         users.flows.length ? table(users.flows) : empty("No flow", "No flow with telemetry passed this link in this time."))),
@@ -42,5 +42,5 @@ function table(flows) {
     h("tbody", null, flows.map((row) => h("tr", null,
       h("td", { class: "flow" }, h("a", { href: flowUrl(row) }, end(row.src, row.sport), h("span", { class: "arrow" }, "→"), end(row.dst, row.dport))),
       h("td", null, PROTOCOL[row.protocol] || row.protocol), h("td", null, meter(row.u_mean)), h("td", { class: "num" }, row.samples),
-      h("td", null, row.culprit ? h("span", { class: "chip hot" }, "yes") : h("span", { class: "quiet" }, "no")))))));
+      h("td", null, row.held_back ? h("span", { class: "chip hot" }, "yes") : h("span", { class: "quiet" }, "no")))))));
 }

@@ -25,7 +25,7 @@ export async function overview(parameters) {
     body: h("div", null,
       h("h1", null, headline(flows)),
       h("p", { class: "lead" }, subline(flows, covered)),
-      panel("Bottlenecked flows", `${flows.length} ${flows.length === found.total ? "" : `of ${found.total} `}by load`,
+      panel("Bottlenecked flows", `${found.more ? "the first " : ""}${flows.length}, most loaded hop first`,
         [csvButton("bottlenecks", () => flows.map(flat)), h("a", { href: address("/bottlenecks", range) }, "API")],
         flows.length ? h("div", { class: "scroll" }, table(flows, covered))
           : empty("No flow was held back by the network", `${found.flows_seen} flows were seen in this time and none had a hop above its capacity. Senders or receivers set the pace.`)),
@@ -61,14 +61,19 @@ function table(flows, covered) {
       h("td", null, h("span", { class: "chip hot" }, kind(row.kind))),
       h("td", null, meter(row.u_mean)),
       h("td", { class: "num", title: moment(row.since_ns, 1) }, `+${span(row.since_ns - covered.from_ns)}`),
-      h("td", { class: "num" }, row.contributors === null ? "–" : `${row.contributors} ${row.contributors === 1 ? "flow" : "flows"}`),
+      h("td", { class: "num" }, !row.contributors ? "–" : `${row.contributors} ${row.contributors === 1 ? "flow" : "flows"}`),
       h("td", null, confidence(row.confidence))))));
 }
 
 export function hop(place) {
   if (!place || !place.device) return h("span", { class: "quiet" }, "unknown");
   return [h("a", { href: linkUrl(place) }, `${place.device} ${place.interface}`),
-    h("div", { class: "where" }, [place.stage, place.orientation, rate(place.capacity_bps)].filter(Boolean).join(" · "))];
+    h("div", { class: "where" }, described(place))];
+}
+
+/** What the topology says of a hop, in a few words. */
+export function described(place) {
+  return [place.stage, place.orientation, place.capacity_bps && rate(place.capacity_bps)].filter(Boolean).join(" · ");
 }
 
 /** Load as a bar with a line at 1.0, and as a number. */
@@ -97,15 +102,17 @@ function heat(links, range) {
   return h("div", { class: "body" },
     h("div", { class: "scroll" }, h("table", { class: "heat" },
       h("caption", { class: "hidden" }, "Mean load of each link over time"),
+      h("colgroup", null, h("col", { class: "names" }), h("col", { span: times.length }), h("col", { class: "tops" })),
       h("tbody", null, links.links.map((link) => h("tr", null,
         h("th", { scope: "row" }, h("a", { href: linkUrl(link, range) }, `${link.device} ${link.interface}`)),
         link.u_mean.map((u, i) => h("td", {
-          class: u > 1 ? "hot" : null,
+          class: u === null ? "gap" : u > 1 ? "hot" : null,
           style: u === null ? {} : { background: loadColour(u) },
           title: `${link.device} ${link.interface}\n${moment(times[i], length)}\n${u === null ? "no sample" : `mean load ${load(u)}, queue ${Math.round(link.queue_mean_bytes[i] / 1024)} KiB`}`,
         })),
-        h("td", { class: "top-u num", title: "largest mean load" }, load(Math.max(...link.u_mean.map((u) => u || 0))))))))),
-    h("div", { class: "heat-axis" }, [0, 0.25, 0.5, 0.75, 1].map((share) => h("span", null, share ? `+${span(share * length)}` : moment(links.interval.from_ns, length)))));
+        h("td", { class: "top-u num", title: "largest mean load" }, load(Math.max(...link.u_mean.map((u) => u || 0))))))),
+      h("tfoot", null, h("tr", null, h("td", null), h("td", { colspan: times.length },
+        h("div", { class: "ticks" }, [0, 0.25, 0.5, 0.75, 1].map((share) => h("span", null, share ? `+${span(share * length)}` : moment(links.interval.from_ns, length))))), h("td", null))))));
 }
 
 const flat = (row) => ({ ...row.flow, kind: row.kind, ...row.hop, u_mean: row.u_mean, u_max: row.u_max, since_ns: row.since_ns, contributors: row.contributors, confidence: row.confidence });

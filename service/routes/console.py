@@ -1,0 +1,54 @@
+"""The console: files of this package, and the chart library from its own installed package."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI
+from fastapi.responses import FileResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from service.problem import Problem
+
+router = APIRouter(include_in_schema=False)
+
+FOLDER = Path(__file__).resolve().parent.parent / "console"
+CHECK_AGAIN = "no-cache"
+"""Browsers keep the files and ask by ETag whether they changed, so an upgrade shows at once."""
+
+
+class ConsoleFiles(StaticFiles):
+    """The files of the console."""
+
+    def file_response(self, *given: object, **named: object) -> Response:
+        """A file, which is asked for again by its ETag."""
+        answer: Response = super().file_response(*given, **named)  # type: ignore[arg-type]
+        answer.headers["Cache-Control"] = CHECK_AGAIN
+        return answer
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """A file by its path below the folder."""
+        return await super().get_response(path, scope)
+
+
+@router.get("/")
+async def index() -> FileResponse:
+    """The one page of the console."""
+    return FileResponse(FOLDER / "index.html", headers={"Cache-Control": CHECK_AGAIN})
+
+
+@router.get("/console/plotly.min.js")
+async def plotly() -> FileResponse:
+    """The chart library as the installed plotly package brings it."""
+    found = find_spec("plotly")
+    places = found.submodule_search_locations if found else None
+    file = Path(places[0], "package_data", "plotly.min.js") if places else Path()
+    if not file.is_file():
+        raise Problem(404, "the plotly package is not installed, so charts cannot be drawn")
+    headers = {"Cache-Control": CHECK_AGAIN}
+    return FileResponse(file, media_type="text/javascript", headers=headers)
+
+
+def mount(app: FastAPI) -> None:
+    """Serve the folder; after all routes, so that they come first."""
+    app.mount("/console", ConsoleFiles(directory=FOLDER), name="console")

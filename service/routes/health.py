@@ -1,0 +1,30 @@
+"""Whether the process lives, whether it can answer, and what it has counted."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from service.version import version
+
+router = APIRouter(tags=["operations"])
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@router.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """The process lives; nothing else is asked."""
+    return {"status": "ok", "version": version()}
+
+
+@router.get("/readyz")
+async def readyz(request: Request) -> dict[str, Any]:
+    """The store answers a question now; 503 otherwise."""
+    extent = await request.app.state.reader.ask("extent")
+    return {"status": "ready", "verdicts": int(extent["verdicts"][0])}
+
+
+@router.get("/metrics", response_class=Response)
+async def metrics(request: Request) -> Response:
+    """Counters in the Prometheus text format."""
+    return Response(request.app.state.metrics.text(), media_type=METRICS_TYPE)

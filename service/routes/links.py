@@ -1,0 +1,131 @@
+"""Links: which are hot over time, one link's timeline, and the flows that cross it."""
+
+from typing import Annotated, Any
+
+import polars as pl
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+
+from service.problem import Problem
+from service.reader import Reader
+from service.routes.parameter import Name, RangeParameters
+from service.routes.span import Span, axis, chosen, coarser, step
+from service.shape import HOP, flow_of, hop_of, interval, records, rest_of, series
+
+router = APIRouter(prefix="/api/v1", tags=["links"])
+
+SERIES = ("u_mean", "u_max", "queue_mean_bytes", "queue_max_bytes", "samples", "flows")
+MOST_LINKS = 200
+
+
+class LinksParameters(RangeParameters):
+    """A time range, and either one link by its names or how many of the hottest."""
+
+    device: Name | None = None
+    interface: Name | None = None
+    limit: int = Field(24, ge=1, le=MOST_LINKS, description="Most links of the answer.")
+
+
+class LinkParameters(RangeParameters):
+    """One link by its names, and a time range."""
+
+    device: Name
+    interface: Name
+    limit: int = Field(500, ge=1, le=10_000, description="Most flows of the answer.")
+
+
+@router.get("/links")
+async def links(request: Request, asked: Annotated[LinksParameters, Query()]) -> dict[str, Any]:
+    """Load of links over time: the hottest of a range, or the one that is named."""
+    reader, span = await _start(request, asked)
+    if span is None:
+        return {"interval": None, "times_ns": [], "links": []}
+    if asked.device is not None and asked.interface is not None:
+        hop = await _hop(reader, asked.device, asked.interface, span)
+        place = {"node": hop["node"], "port": hop["port"]}
+        rows, width = await _cells(reader, "link_timeline", span, place)
+        rows = rows.with_columns(pl.lit(value).alias(name) for name, value in hop.items())
+    elif asked.device is None and asked.interface is None:
+        rows, width = await _cells(reader, "hot_links", span, {"rows": asked.limit})
+    else:
+        missing = "device" if asked.device is None else "interface"
+        raise Problem(422, f"{missing}: a link is named by device and interface", field=missing)
+    times = axis(span, width)
+    return {
+        "interval": interval(span.from_ns, span.to_ns, width),
+        "times_ns": times,
+        "links": _timelines(records(rows), times),
+    }
+
+
+@router.get("/links/flows")
+async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]) -> dict[str, Any]:
+    """The flows that crossed a link, most bytes first, and which of them it held back."""
+    reader, span = await _start(request, asked)
+    if span is None:
+        return {"interval": None, "link": None, "flows": []}
+    hop = await _hop(reader, asked.device, asked.interface, span)
+    place = {"node": hop["node"], "port": hop["port"]}
+    found = await reader.ask("link_flows", **span.bounds, **place, rows=asked.limit)
+    held = await reader.ask(
+        "top_bottlenecks", **span.touched, rows=request.app.state.settings.service.max_rows
+    )
+    here = held.filter((pl.col("node") == hop["node"]) & (pl.col("port") == hop["port"]))
+    rows = found.with_columns(pl.col("flow").is_in(here["flow"].implode()).alias("held_back"))
+    return {
+        "interval": interval(span.from_ns, span.to_ns),
+        "link": hop,
+        "flows": [flow_of(row) | rest_of(row) for row in records(rows)],
+    }
+
+
+async def _start(request: Request, asked: RangeParameters) -> tuple[Reader, Span | None]:
+    reader: Reader = request.app.state.reader
+    return reader, await chosen(reader, asked, request.app.state.settings.service.max_window_s)
+
+
+async def _hop(reader: Reader, device: str, interface: str, span: Span) -> dict[str, Any]:
+    """The hop of these names: by the topology in force, or by raw ids (`node 7`, `port 3`)."""
+    known = await reader.ask("hops", at_ns=span.to_ns)
+    named = known.filter((pl.col("device") == device) & (pl.col("interface") == interface))
+    if named.height:
+        return named.select(HOP).row(0, named=True)
+    node, port = _raw(device, "node "), _raw(interface, "port ")
+    if node is None or port is None:
+        raise Problem(404, f"no topology names a link {device!r} {interface!r}", field="interface")
+    return dict.fromkeys(HOP) | {
+        "node": node,
+        "port": port,
+        "device": device,
+        "interface": interface,
+    }
+
+
+def _raw(name: str, prefix: str) -> int | None:
+    """The id in a raw name of a hop that no topology names."""
+    digits = name.removeprefix(prefix)
+    plain = name.startswith(prefix) and digits.isascii() and digits.isdigit()
+    return int(digits) if plain and int(digits[:11]) < 1 << 32 else None
+
+
+async def _cells(
+    reader: Reader, query: str, span: Span, given: dict[str, int]
+) -> tuple[pl.DataFrame, int]:
+    """Rows of a timeline, and the width of its cells."""
+    width = step(span)
+    rows = await reader.ask(query, **span.bounds, **given, step_ns=width)
+    if (wider := coarser(rows, width)) > width:
+        width = wider
+        rows = await reader.ask(query, **span.bounds, **given, step_ns=width)
+    return rows, width
+
+
+def _timelines(rows: list[dict[str, Any]], times: list[int]) -> list[dict[str, Any]]:
+    """One object a link, its values on the time axis, the link with the largest mean load first."""
+    by_link: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in rows:
+        by_link.setdefault((row["node"], row["port"]), []).append(row)
+    made = [(hop_of(cells[0]) or {}) | series(cells, times, SERIES) for cells in by_link.values()]
+    return sorted(
+        made, key=lambda link: -max((u for u in link["u_mean"] if u is not None), default=0.0)
+    )

@@ -1,0 +1,82 @@
+"""Query parameters of the API: each is parsed to an exact value, and an unknown one is refused."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from service import endpoint
+from service.endpoint import Endpoint
+
+NS_PER_S = endpoint.NS_PER_S
+TEXT_LIMIT = 200
+"""Longest text parameter, characters."""
+
+
+def _text(example: str, description: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {
+            "type": "string",
+            "maxLength": TEXT_LIMIT,
+            "examples": [example],
+            "description": description,
+        }
+    )
+
+
+def _parsed(parse: Any) -> BeforeValidator:
+    """A validator that reads text with `parse`; a value that is no text passes as it is."""
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if len(value) > TEXT_LIMIT:
+            raise ValueError(f"longer than {TEXT_LIMIT} characters")
+        return parse(value)
+
+    return BeforeValidator(read)
+
+
+End = Annotated[
+    Endpoint,
+    _parsed(endpoint.parse_endpoint),
+    _text("10.0.1.2:40001", "ADDRESS:PORT; IPv6 in brackets"),
+]
+Protocol = Annotated[
+    int, _parsed(endpoint.parse_protocol), _text("tcp", "protocol by name or IANA number")
+]
+Time = Annotated[
+    int,
+    _parsed(endpoint.parse_time),
+    _text("2026-01-31T12:00:00Z", "RFC 3339, or seconds or nanoseconds since 1970"),
+]
+Duration = Annotated[
+    int, _parsed(endpoint.parse_duration), _text("10s", "number and unit: ns, us, ms, s, m, h, d")
+]
+Name = Annotated[str, Field(max_length=TEXT_LIMIT, pattern=r"^[^\x00-\x1f]*$")]
+Vni = Annotated[int, Field(ge=0, le=0xFFFFFF)]
+
+
+class Parameters(BaseModel):
+    """Parameters of one route; a name that it does not have is an error that lists those it has."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class FlowParameters(Parameters):
+    """One directional flow and the time to look at."""
+
+    src: End
+    dst: End
+    proto: Protocol = 6
+    at: Time | None = None
+    window: Duration = 10 * NS_PER_S
+    tenant: Name | None = None
+    vrf: Name | None = None
+    vni: Vni | None = None
+
+
+class RangeParameters(Parameters):
+    """A time range; without one, the latest that the store holds."""
+
+    from_: Time | None = Field(None, alias="from")
+    to: Time | None = None

@@ -1,0 +1,81 @@
+"""Which time a request is about when it says so only in part: the latest that the store holds."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from service.endpoint import NS_PER_S
+from service.problem import invalid
+from service.reader import Reader
+from service.routes.parameter import RangeParameters
+
+LATEST_NS = 600 * NS_PER_S
+"""Length of the range that is shown when none is asked for."""
+
+CELLS = 120
+"""Cells of a timeline, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A time range, from its first nanosecond up to but not including `to_ns`."""
+
+    from_ns: int
+    to_ns: int
+
+    @property
+    def bounds(self) -> dict[str, int]:
+        """Parameters of queries whose upper end is exclusive."""
+        return {"from_ns": self.from_ns, "to_ns": self.to_ns}
+
+    @property
+    def touched(self) -> dict[str, int]:
+        """Parameters of queries for whatever touches the range, whose upper end is inclusive."""
+        return {"from_ns": self.from_ns, "to_ns": self.to_ns - 1}
+
+
+async def chosen(reader: Reader, asked: RangeParameters, max_window_s: float) -> Span | None:
+    """The range asked for, completed from what the store holds; None when the store is empty."""
+    extent = (await reader.ask("extent")).row(0, named=True)
+    if not extent["verdicts"] and (asked.from_ is None or asked.to is None):
+        return None
+    to_ns = asked.to or extent["to_ns"]
+    from_ns = asked.from_
+    if from_ns is None:
+        from_ns = max(min(extent["from_ns"], to_ns - 1), to_ns - LATEST_NS)
+    check(from_ns, to_ns, max_window_s)
+    return Span(from_ns, to_ns)
+
+
+def check(from_ns: int, to_ns: int, max_window_s: float) -> None:
+    """Refuse a range that is empty or longer than `service.max_window_s`."""
+    if to_ns <= from_ns:
+        raise invalid({"to": "is not after from"})
+    if to_ns - from_ns > max_window_s * NS_PER_S:
+        raise invalid({"from": f"the range is longer than {max_window_s:g} s; ask for less"})
+
+
+def check_window(window_ns: int, max_window_s: float) -> None:
+    """Refuse a window longer than `service.max_window_s`."""
+    if window_ns > max_window_s * NS_PER_S:
+        raise invalid({"window": f"is longer than {max_window_s:g} s; ask for less"})
+
+
+def step(span: Span) -> int:
+    """Width of a cell: 1, 2 or 5 times a power of ten ns, so that about `CELLS` cover the range."""
+    least = max(1, (span.to_ns - span.from_ns) // CELLS)
+    power: int = 10 ** (len(str(least)) - 1)
+    widths = [power * digit for digit in (1, 2, 5, 10)]
+    return min(width for width in widths if width >= least)
+
+
+def coarser(rows: pl.DataFrame, step_ns: int) -> int:
+    """The width at which no cell is empty merely because stored intervals are longer than cells."""
+    gaps = rows["time_ns"].unique().sort().diff().drop_nulls()
+    smallest = gaps.min()
+    return max(step_ns, int(smallest)) if isinstance(smallest, int) else step_ns
+
+
+def axis(span: Span, step_ns: int) -> list[int]:
+    """Start of each cell of a timeline."""
+    return list(range(span.from_ns // step_ns * step_ns, span.to_ns, step_ns))

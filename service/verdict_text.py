@@ -1,0 +1,126 @@
+"""A verdict as a person reads it in a terminal."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from service.endpoint import time_text
+from service.text import NONE, Heading, duration, flow, load, number, share, size, table
+
+CALM = frozenset({"not_congested", "sender_limited", "unknown"})
+"""Kinds of verdict that name no congested hop."""
+
+
+def kind_text(kind: str) -> Text:
+    """A kind in words; congestion is set off by weight, not by colour alone."""
+    words = kind.replace("_", " ")
+    return Text(words, style="" if kind in CALM else "bold yellow")
+
+
+def shown(answer: Mapping[str, Any]) -> Group:
+    """The whole answer: sentence, facts, evidence, candidates, history."""
+    return Group(*_parts(answer))
+
+
+def _parts(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
+    key, verdict, interval = answer["flow"], answer["verdict"], answer["interval"]
+    yield Text(
+        flow(key["src"], key["sport"], key["dst"], key["dport"], key["protocol"]), style="bold"
+    )
+    yield Text(verdict["sentence"])
+    yield Text()
+    for name, value in _facts(verdict, interval).items():
+        yield Padding(Text(f"{name:<14} {value}"), (0, 0, 0, 2), expand=False)
+    for note in (*verdict["plausibility"], *answer["notes"]):
+        yield Padding(Text(f"note: {note}", style="yellow"), (0, 0, 0, 2), expand=False)
+    yield _evidence(answer)
+    if answer["candidates"]:
+        yield _candidates(answer)
+    yield _history(answer, interval["from_ns"])
+
+
+def _facts(verdict: Mapping[str, Any], interval: Mapping[str, Any]) -> dict[str, str]:
+    since = verdict["since_ns"]
+    began = NONE if since is None else time_text(since)
+    window = f"{time_text(interval['from_ns'])} to {time_text(interval['to_ns'])}"
+    return {
+        "kind": verdict["kind"].replace("_", " "),
+        "load u": f"{load(verdict['u_mean'])} mean, {load(verdict['u_max'])} peak",
+        "queue": f"{size(verdict['queue_mean_bytes'])} mean",
+        "since": began if verdict["since_exact"] or since is None else f"{began} or before",
+        "shared by": f"{verdict['contributors']} flows" if verdict["contributors"] else NONE,
+        "reroute helps": verdict["reroute_helps"],
+        "confidence": share(verdict["confidence"]),
+        "completeness": share(verdict["completeness"]),
+        "window": f"{window} ({share(interval['covered'])} covered)",
+    }
+
+
+def _evidence(answer: Mapping[str, Any]) -> RenderableType:
+    headings = (
+        Heading("evidence"),
+        Heading("what"),
+        Heading("value", numeric=True),
+        Heading("unit"),
+        Heading("samples", numeric=True),
+        Heading("share", numeric=True),
+        Heading("seen at"),
+    )
+    rows = (
+        (
+            row["signal"],
+            row["name"],
+            number(row["value"]),
+            row["unit"],
+            row["samples"],
+            share(row["share"]),
+            ", ".join(row["points"]),
+        )
+        for row in answer["evidence"]
+    )
+    return table(headings, rows)
+
+
+def _candidates(answer: Mapping[str, Any]) -> RenderableType:
+    headings = (
+        Heading("signal"),
+        Heading("candidate"),
+        Heading("load u", numeric=True),
+        Heading("probability", numeric=True),
+        Heading("samples", numeric=True),
+    )
+    rows = (
+        (
+            row["signal"],
+            row["hop"]["name"] if row["hop"] else None,
+            load(row["u_mean"]),
+            share(row["probability"]),
+            row["samples"],
+        )
+        for row in answer["candidates"]
+    )
+    return table(headings, rows)
+
+
+def _history(answer: Mapping[str, Any], from_ns: int) -> RenderableType:
+    headings = (
+        Heading("from", numeric=True),
+        Heading("for", numeric=True),
+        Heading("history"),
+        Heading("kind"),
+        Heading("load u", numeric=True),
+    )
+    rows = (
+        (
+            f"+{duration(max(0, row['from_ns'] - from_ns))}",
+            duration(row["to_ns"] - row["from_ns"]),
+            row["hop"]["name"] if row["hop"] else None,
+            kind_text(row["kind"]),
+            load(row["u_mean"]),
+        )
+        for row in answer["history"]
+    )
+    return table(headings, rows)
