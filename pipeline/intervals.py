@@ -1,14 +1,15 @@
 """Observations and decisions summed by interval: the rows that verdicts and the store are made of.
 
-Sums are sums of integers and the last state is that of the latest frame, so any split of the input into batches
-gives the same rows.
+Sums are sums of integers and the last state is that of the latest frame, so any split of the input
+into batches gives the same rows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import polars as pl
 
 from pipeline.locate import NANO
+from pipeline.sender import CE
 from pipeline.signals import csig_terms
 from pipeline.tables import TABLES
 from pipeline.topology import Topology
@@ -22,7 +23,6 @@ STATE = {"hpcc": ("U", "W", "Wc", "R"), "dctcp": ("alpha",)}
 """State that an interval keeps as it was at its end, by algorithm."""
 UNPLACED = 255
 """Hop index of a hop whose place on the path is not told."""
-CE = 3
 PER_UNIT = round(1 / NANO)
 
 
@@ -34,17 +34,20 @@ def nano(value: pl.Expr) -> pl.Expr:
 def merged(parts: Iterable[pl.DataFrame], table: str, key: Sequence[str]) -> pl.DataFrame:
     """Partial rows joined by the functions that the table names, later parts over earlier ones."""
     rows = pl.concat(parts, how="diagonal_relaxed")
-    joins = {
-        "sum": lambda name: pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()),
-        "max": lambda name: pl.col(name).max(),
-        "min": lambda name: pl.col(name).min(),
-        "any": lambda name: pl.col(name).first(),
-        "anyLast": lambda name: pl.col(name).drop_nulls().last(),
-    }
     columns = {c.name: c.merge for c in TABLES[table].columns if c.merge and c.name in rows.columns}
     return rows.group_by(key, maintain_order=True).agg(
-        joins[merge](name).alias(name) for name, merge in columns.items()
+        JOINS[merge](pl.col(name)).alias(name) for name, merge in columns.items()
     )
+
+
+JOINS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
+    "sum": lambda values: pl.when(values.count() > 0).then(values.sum()),
+    "max": lambda values: values.max(),
+    "min": lambda values: values.min(),
+    "any": lambda values: values.drop_nulls().first(),
+    "anyLast": lambda values: values.drop_nulls().last(),
+}
+"""What the functions that join rows in the store do, as expressions."""
 
 
 class Intervals:

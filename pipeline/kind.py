@@ -1,7 +1,8 @@
 """Kinds of bottleneck as a table over where the hop is and how many senders share it.
 
-Stage and orientation come from the topology; whether a reroute helps follows draft-ravi-ippm-csig-00
-section 8.2.1: nothing leads around a last hop, much leads around a core link.
+Stage and orientation come from the topology; whether a reroute helps follows
+draft-ravi-ippm-csig-00 section 8.2.1: nothing leads around a last hop, much leads around a core
+link.
 """
 
 from dataclasses import dataclass

@@ -57,8 +57,8 @@ def inband(hops: pl.DataFrame) -> pl.DataFrame:
 def congestion_signals(hops: pl.DataFrame) -> pl.DataFrame:
     """Hops that CSIG locators name: load share of min(ABW/C) plus delay share of max(PD).
 
-    A hop's load is the sum of the terms that its own samples carry, each over all samples of that signal
-    type: a hop that both signals name gets both terms, as u' = queue + rate demands (semantics of bounds).
+    A hop's load is the sum of the terms that its own samples carry, each over all samples of that
+    signal type: a hop that both signals name gets both terms, as u' = queue + rate demands.
     """
     view = ["point", "echo"]
     rows = hops.filter(pl.col("source").str.contains(CSIG_SOURCE)).with_columns(
@@ -94,7 +94,7 @@ def congestion_signals(hops: pl.DataFrame) -> pl.DataFrame:
 
 
 def loads(located: pl.DataFrame) -> pl.DataFrame:
-    """Load of each hop in each interval over all flows that located it: time_ns, node, port, load."""
+    """Load of each hop in each interval over all flows that located it, in the column load."""
     measured = located.filter(pl.col("signal") == "int")
     bounds = located.filter(pl.col("signal") == "csig").join(
         measured.select("time_ns", *HOP).unique(), on=["time_ns", *HOP], how="anti"
@@ -105,7 +105,7 @@ def loads(located: pl.DataFrame) -> pl.DataFrame:
 
 
 def ways(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
-    """Hops that each flow may cross by the topology: flow, node, port, way_length (hops of one way)."""
+    """Hops that each flow may cross by the topology, and way_length, the hops of one way."""
     schema = {"flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32, "way_length": pl.UInt32}
     if topology is None:
         return pl.DataFrame(schema=schema)
@@ -123,8 +123,9 @@ def matched(
 ) -> pl.DataFrame:
     """Hops of flows whose telemetry names none, by what others saw of the links on their ways.
 
-    `paths` holds time_ns, flow, u_mean (the path's load, or null when only marks are seen) and samples. A hop
-    is the likelier the nearer its load is to the path's; a hop that nobody saw counts as empty.
+    `paths` holds time_ns, flow, u_mean (the path's load, or null when only marks are seen) and
+    samples. A hop is the likelier the nearer its load is to the path's; a hop that nobody saw
+    counts as empty.
     """
     rows = (
         paths.rename({"u_mean": "path"})

@@ -1,4 +1,4 @@
-"""Settings of the pipeline: how time is cut, what counts as congested, which dialect senders speak."""
+"""Settings of the pipeline: how time is cut, what counts as congested, how senders are read."""
 
 from typing import Literal
 

@@ -1,7 +1,7 @@
 """CSIG samples as terms of hop load, each with the hop that its locator names.
 
-u' = queue/(B*T) + rate/B: min(ABW/C) gives the rate term of the fullest port, max(PD) the queue term of the
-slowest one. The mapping is hopsight's, not the draft's (semantics, section 3).
+u' = queue/(B*T) + rate/B: min(ABW/C) gives the rate term of the fullest port, max(PD) the queue
+term of the slowest one. This mapping is hopsight's, not the draft's.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ import polars as pl
 from collector import directed
 from pipeline.locate import NO_HOP
 from pipeline.topology import Topology
+from pipeline.unit import BITS, SECOND
 
 ABW, UTILIZATION, DELAY = 0, 1, 2
 """CSIG signal types min(ABW), min(ABW/C) and max(PD)."""
@@ -17,15 +18,13 @@ SOURCES = {ABW: "abw", UTILIZATION: "utilization", DELAY: "delay"}
 COMPACT = 1
 UNTOUCHED = {COMPACT: 31, COMPACT + 1: 0xFFFFF}
 """Value of a min signal that no hop has replaced, by variant; of a max signal it is 0."""
-BITS = 8
-NS = 1e9
 
 
 def csig_terms(rows: pl.DataFrame, topology: Topology | None, base_rtt_ns: float) -> pl.DataFrame:
     """Terms of hop load: time_ns, flow, point, source, node, port, u, queue_bytes, capacity_bps.
 
-    Tags on data belong to their flow, reflections on ACKs to the reverse one. A term whose unit needs the
-    capacity of a port that no topology names is left out.
+    Tags on data belong to their flow, reflections on ACKs to the reverse one. A term whose unit
+    needs the capacity of a port that no topology names is left out.
     """
     parts = [
         part(rows, prefix, topology, base_rtt_ns)
@@ -67,7 +66,7 @@ def part(
         .otherwise(delay)
     )  # fmt: skip
     queue = pl.when(pl.col("t") == DELAY).then(
-        pl.col("value") * pl.col("capacity_bps") * (1 / (BITS * NS))
+        pl.col("value") * pl.col("capacity_bps") * (1 / (BITS * SECOND))
     )
     return placed.select(
         "time_ns",

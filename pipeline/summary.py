@@ -1,4 +1,4 @@
-"""What was found about each flow, kept small while a capture runs through: the answer of `analyze`."""
+"""What was found about each flow, kept small while captures run through: `analyze` tells it."""
 
 from collections.abc import Mapping
 from ipaddress import IPv6Address
@@ -51,7 +51,7 @@ class Summary:
             )
 
     def report(self, accounting: Accounting) -> dict[str, Any]:
-        """The machine shape of `analyze`: accounting and flows that sent data, in order of appearance."""
+        """What `analyze --json` prints: accounting, and flows that sent data, first seen first."""
         return {
             "accounting": {
                 "seen": accounting.seen,

@@ -1,21 +1,20 @@
 """The topology: what the ids in telemetry are called, and which ways a flow can take.
 
-One YAML file; every version says from when it holds, and an answer uses the one in force at its time.
+One YAML file; every version says from when it holds, and an answer uses the one in force at its
+time.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv6Address, ip_network
 from typing import Any
 
 import polars as pl
 import yaml
 
-GIGABIT = 1_000_000_000
-MICROSECOND = 1_000
-MAPPED = int(IPv6Address("::ffff:0:0"))
-"""Where IPv4 stands among IPv6 addresses."""
+from pipeline.question import HALF, address_words
+from pipeline.unit import GIGABIT, MICROSECOND
 
 
 class TopologyError(ValueError):
@@ -24,7 +23,10 @@ class TopologyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """One egress port. A hop of telemetry is (`node_id`, `port_id`); `peer_interface` is "" for a host."""
+    """One egress port; telemetry names it by (`node_id`, `port_id`).
+
+    `peer_interface` is empty where the peer is a host.
+    """
 
     device: str
     name: str
@@ -67,7 +69,7 @@ class Topology:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """Interfaces as columns node, port, device, interface, stage, orientation, capacity_bps, csig_lm…."""
+        """One row an interface, with columns as the store's table `hops` names them."""
         rows = [
             {"node": i.node_id, "port": i.port_id, "device": i.device, "interface": i.name,
              "stage": i.stage, "orientation": i.orientation, "capacity_bps": i.capacity_bps,
@@ -88,31 +90,26 @@ class Topology:
         )
 
     @cached_property
-    def host_by_address(self) -> dict[int, Host]:
-        """Hosts by single address; wider prefixes are in `networks`."""
-        singles = (
-            (int(network.network_address), host, network)
-            for host in self.hosts
-            for network in map(ip_network, host.prefixes)
-        )
+    def host_by_address(self) -> dict[tuple[int, int], Host]:
+        """Hosts by the two words of a single address; wider prefixes are looked through."""
+        networks = ((ip_network(p), host) for host in self.hosts for p in host.prefixes)
         return {
-            number + (MAPPED if network.version == 4 else 0): host  # noqa: PLR2004, IP version
-            for number, host, network in singles
+            address_words(network.network_address): host
+            for network, host in networks
             if network.num_addresses == 1
         }
 
     def host(self, high: int, low: int) -> Host | None:
         """The host of an address in two words; the longest prefix wins."""
-        number = high << 64 | low
-        if number in self.host_by_address:
-            return self.host_by_address[number]
-        address = ip_address(number)
-        plain = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+        if (high, low) in self.host_by_address:
+            return self.host_by_address[high, low]
+        address = IPv6Address(high << HALF | low)
+        plain = address.ipv4_mapped or address
         matches = [
             (network.prefixlen, host)
             for host in self.hosts
             for network in map(ip_network, host.prefixes)
-            if (plain or address) in network
+            if plain in network
         ]
         return max(matches, key=lambda match: match[0])[1] if matches else None
 

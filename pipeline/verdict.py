@@ -1,7 +1,7 @@
 """The verdict: one flow, one interval, the hop that holds it back and how sure that is.
 
-Pure functions from interval tables to verdict rows. The headline is the egress port with the largest mean hop
-load; it counts as congested when that mean exceeds a threshold (semantics, section 6).
+Pure functions from interval tables to verdict rows. The headline is the egress port with the
+largest mean hop load; it counts as congested when that mean exceeds a threshold.
 """
 
 import json
@@ -30,7 +30,7 @@ MOST_CANDIDATES = 5
 SENDER_LIMITED = 0.5
 """A sender with less than this share of its window in flight is limited by itself."""
 IDLE_U = 0.8
-"""When even the fullest hop is below this load and nothing is marked, the hosts set the pace, not the network."""
+"""With nothing marked and the fullest hop below this load, hosts set the pace, not the network."""
 FEW_SAMPLES = 4.0
 """Samples at which confidence is halfway to what the loads alone would give."""
 IMPLAUSIBLE_U = 10.0
@@ -45,7 +45,7 @@ def verdicts(
     topology: Topology | None,
     settings: PipelineSettings,
 ) -> pl.DataFrame:
-    """Verdict rows (`pipeline.tables`, verdicts) of every flow that sent data in these intervals."""
+    """Rows of the table verdicts, one for every flow and interval in which it sent data."""
     sent = activity(flow_intervals)
     if sent.is_empty():
         return TABLES["verdicts"].schema.to_frame()
@@ -65,8 +65,8 @@ def verdicts(
 def activity(flow_intervals: pl.DataFrame) -> pl.DataFrame:
     """One row a flow and interval that sent data, over all observation points.
 
-    Counts are those of the point that saw most, marks and path sums those of the point furthest downstream,
-    where they are largest; congestion-control state is that of the point that has it.
+    Counts are those of the point that saw most, marks and path sums those of the point furthest
+    downstream, where they are largest; congestion-control state is that of the point that has it.
     """
     state = ["U", "W", "Wc", "R", "alpha", "inflight_bytes"]
     most = pl.col("data_bytes").arg_max()
@@ -228,10 +228,12 @@ def _evidence(row: dict[str, float]) -> Iterable[dict[str, object]]:
                "unit": "bytes", "samples": row["samples"], "point": point}  # fmt: skip
     if row["acked_bytes"]:
         yield {"signal": "ecn", "name": "mark share", "unit": "ratio", "point": point,
-               "value": row["marked_bytes"] / row["acked_bytes"], "samples": row["data_frames"]}  # fmt: skip
+               "value": row["marked_bytes"] / row["acked_bytes"],
+               "samples": row["data_frames"]}  # fmt: skip
     elif row["ce_frames"]:
         yield {"signal": "ecn", "name": "CE share", "unit": "ratio", "point": point,
-               "value": row["ce_frames"] / row["data_frames"], "samples": row["data_frames"]}  # fmt: skip
+               "value": row["ce_frames"] / row["data_frames"],
+               "samples": row["data_frames"]}  # fmt: skip
     for name, unit in (("U", "ratio"), ("W", "bytes"), ("alpha", "ratio")):
         if row[name] is not None:
             yield {"signal": "state", "name": name, "value": row[name], "unit": unit,

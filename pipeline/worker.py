@@ -1,7 +1,8 @@
 """The worker: observations in any order that a tap can produce, rows of the store out.
 
-Rows wait until no earlier one can come (per-source watermarks and a window for disorder), drive the tracker in
-time order, and are summed by interval; an interval that has ended is judged. Time is always event time.
+Rows wait until no earlier one can come (per-source watermarks and a window for disorder), drive
+the tracker in time order, and are summed by interval; an interval that has ended is judged. Time is
+always event time.
 """
 
 from collections.abc import Mapping
@@ -15,11 +16,9 @@ from pipeline.settings import PipelineSettings
 from pipeline.tables import TABLES
 from pipeline.topology import Topology
 from pipeline.track import Tracked, Tracker
+from pipeline.unit import GIGABIT, MICROSECOND, MILLISECOND
 from pipeline.verdict import verdicts
 
-MICROSECOND = 1_000
-MILLISECOND = 1_000_000
-GIGABIT = 1_000_000_000
 DEFAULT_RTT_NS = 10_000
 """HPCC++ T when neither topology nor settings know it."""
 
@@ -34,7 +33,7 @@ class Output:
 
 @dataclass
 class Progress:
-    """How far each source has come, in event time; `late` counts rows behind what was already released."""
+    """How far each source has come, in event time; `late` counts rows behind what was released."""
 
     reached: dict[str, int | None] = field(default_factory=dict)
     released_ns: int = -(1 << 62)
@@ -51,8 +50,8 @@ class Progress:
 class Worker:
     """Keeps the state of every flow it is given; see the module.
 
-    `sources` are those that will bring rows (others may join); `parameters` change the defaults of the
-    recurrences, by algorithm. ValueError names a parameter that is not accepted.
+    `sources` are those that will bring rows (others may join); `parameters` change the defaults of
+    the recurrences, by algorithm. ValueError names a parameter that is not accepted.
     """
 
     def __init__(

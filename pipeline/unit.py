@@ -1,0 +1,8 @@
+"""Units of settings, files and telemetry in the units that columns have (ns, bit/s, bytes)."""
+
+MICROSECOND = 1_000
+MILLISECOND = 1_000_000
+SECOND = 1_000_000_000
+GIGABIT = 1_000_000_000
+BITS = 8
+"""Bits of a byte."""
