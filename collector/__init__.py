@@ -2,15 +2,17 @@
 
 from collector.bus import Batch, Bus, BusError, MemoryBus, open_bus
 from collector.capture import Capture, CaptureError, open_capture
+from collector.carriers import headers
 from collector.decoder import Accounting, Decoder
 from collector.feed import feed
 from collector.flow_key import directed
 from collector.frame import Frames
-from collector.kernel import kernel
+from collector.kernel import inner, kernel
 from collector.observation import HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
 from collector.pcapng import write_pcapng
 from collector.settings import CollectorSettings
 from collector.status import STATUS
+from collector.wire.table import Header
 
 __all__ = [
     "HOPS",
@@ -28,10 +30,13 @@ __all__ = [
     "Column",
     "Decoder",
     "Frames",
+    "Header",
     "MemoryBus",
     "complete",
     "directed",
     "feed",
+    "headers",
+    "inner",
     "kernel",
     "open_bus",
     "open_capture",

@@ -10,18 +10,18 @@ from replay.wiring import points, topology
 from replay.world import FlowScript, Phase, World
 
 __all__ = [
-    "Score",
     "FlowScript",
     "Phase",
     "Run",
+    "Score",
     "Truth",
     "World",
     "frames_of",
     "objects",
     "points",
     "scenario",
-    "simulate",
     "score",
+    "simulate",
     "topology",
     "trace",
     "truth_of",

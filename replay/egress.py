@@ -6,8 +6,8 @@ integral over time, the time above the marking threshold and the bytes sent, by 
 
 from typing import Any
 
+from collector import inner
 from replay import event
-from replay.inner import inner
 from replay.state import (
     AECN,
     AREA,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from replay.inner import inner
+from collector import inner
 
 HOST_ARRIVE, SWITCH_ARRIVE, PORT_READY, ANSWER_READY, NIC_READY = range(5)
 """Kinds of events, the first come first; each carries the row of a packet, a port or a host."""

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import CollectorSettings, kernel
+from collector import CollectorSettings, inner, kernel
 from pipeline import Interface, dctcp, hpcc
 from replay import egress, event, host, wiring
-from replay.inner import inner
 from replay.stage import build
 from replay.state import SYN, State
 from replay.world import World

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from collector import inner
 from pipeline import dctcp, hpcc
 from replay import event
 from replay.egress import NS, serialization
-from replay.inner import inner
 from replay.state import (
     ACK,
     CSIG_EXPANDED,

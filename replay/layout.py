@@ -5,9 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import CollectorSettings
-from collector.carriers import headers
-from collector.wire.table import Header
+from collector import CollectorSettings, Header, headers
 from replay.state import (
     ACK,
     AECN,

@@ -1,7 +1,8 @@
 """Verdicts held against a fabric's truth: which flow-intervals agree, and what each flow was told.
 
-A congested flow-interval agrees when the verdict names the same egress port and calls it congested; another
-one when the verdict calls nothing congested. Only intervals with enough observations are scored.
+A congested flow-interval agrees when the verdict names the same egress port and calls it
+congested; another one when the verdict calls nothing congested. Only intervals with enough
+observations are scored.
 """
 
 from typing import NamedTuple
@@ -20,9 +21,10 @@ class Score(NamedTuple):
     """What came of a run.
 
     - `intervals`: one row a scored flow-interval with truth and verdict side by side, `agrees`;
-    - `flows`: one row a flow: key, telemetry, role, `truth` and `seen` (hops in order of time), `agreeing`,
-      `scored`;
-    - `agreement`: share of scored flow-intervals that agree; `measured_right`: no INT interval differs.
+    - `flows`: one row a flow: key, telemetry, role, `truth` and `seen` (hops in order of time),
+      `agreeing`, `scored`;
+    - `agreement`: share of scored flow-intervals that agree;
+    - `measured_right`: no INT interval differs.
     """
 
     intervals: pl.DataFrame
