@@ -4,12 +4,19 @@ from pipeline.cc import dctcp, hpcc
 from pipeline.cc.parameter import Parameter, Record, Value, parse
 from pipeline.drain import Sink, drain
 from pipeline.kind import KINDS
+from pipeline.owner import StoreOwned
+from pipeline.question import Question, address_words
+from pipeline.remote import OwnerClient, open_or_ask
 from pipeline.settings import PipelineSettings
-from pipeline.summary import Summary
+from pipeline.store import Store, to_arrow
+from pipeline.store_error import StoreBusy, StoreError, StoreLimit
+from pipeline.store_limits import StoreLimits
+from pipeline.summary import Summary, address_text
 from pipeline.tables import TABLES
 from pipeline.topology import Host, Interface, Topology, TopologyError, in_force
 from pipeline.track import DECISIONS, Tracked, Tracker
 from pipeline.verdict import verdicts
+from pipeline.where import answer
 from pipeline.worker import Output, Worker
 
 __all__ = [
@@ -19,10 +26,18 @@ __all__ = [
     "Host",
     "Interface",
     "Output",
+    "OwnerClient",
     "Parameter",
     "PipelineSettings",
+    "Question",
     "Record",
     "Sink",
+    "Store",
+    "StoreBusy",
+    "StoreError",
+    "StoreLimit",
+    "StoreLimits",
+    "StoreOwned",
     "Summary",
     "Topology",
     "TopologyError",
@@ -30,10 +45,15 @@ __all__ = [
     "Tracker",
     "Value",
     "Worker",
+    "address_text",
+    "address_words",
+    "answer",
     "dctcp",
     "drain",
     "hpcc",
     "in_force",
+    "open_or_ask",
     "parse",
+    "to_arrow",
     "verdicts",
 ]
