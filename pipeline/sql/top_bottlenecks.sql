@@ -1,5 +1,6 @@
--- Which flows were bottlenecked in a window, and where most? The most loaded first, one hop a flow.
--- `share` is the share of the flow's intervals in which this hop held it back.
+-- Which flows were bottlenecked in a window, and where most? The worst first, one hop a flow.
+-- `share` is the share of the flow's intervals in which this hop held it back; the worst are those
+-- with the largest mean load times that share.
 WITH per_hop AS (
     SELECT
         flow,
@@ -36,9 +37,8 @@ worst AS (
     SELECT *
     FROM (SELECT *, intervals / sum(intervals) OVER (PARTITION BY flow) AS share FROM per_hop)
     WHERE congested
-    ORDER BY load DESC NULLS LAST, flow, node, port
+    ORDER BY load DESC NULLS LAST, samples DESC, node, port
     LIMIT 1 BY flow
-    LIMIT {rows:UInt32}
 ),
 keys AS (
     SELECT
@@ -60,4 +60,5 @@ SELECT
     k.* EXCEPT (flow)
 FROM worst AS w
 LEFT JOIN keys AS k ON w.flow = k.flow
-ORDER BY load DESC NULLS LAST, flow
+ORDER BY u_mean * share DESC NULLS LAST, flow
+LIMIT {rows:UInt32}
