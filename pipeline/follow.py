@@ -7,7 +7,7 @@ sender d = 1 - r. All of it is compiled; nothing of Python runs per row.
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import kernel
+from collector import inner, kernel
 from pipeline.cc import dctcp, hpcc
 from pipeline.cc.parameter import Record
 from pipeline.flow import key_of, locate
@@ -32,7 +32,7 @@ from pipeline.sender import (
 ENDS = (dctcp.Branch.WINDOW_END.value, dctcp.Branch.WINDOW_END_REDUCE.value)
 
 
-@kernel
+@inner
 def place(places: NDArray[np.int32], d: int, used: NDArray[np.int64]) -> int:
     """The place of direction d in a pool, taken now when it has none; `used` counts those taken."""
     if places[d] == 0:
@@ -41,7 +41,7 @@ def place(places: NDArray[np.int32], d: int, used: NDArray[np.int64]) -> int:
     return int(places[d]) - 1
 
 
-@kernel
+@inner
 def has_room(memory: Memory) -> bool:
     """Whether every pool has a place for one more row."""
     return bool(
@@ -52,7 +52,7 @@ def has_room(memory: Memory) -> bool:
     )
 
 
-@kernel
+@inner
 def path_record(slot: Record, d: int, s: Record, mark: int, p: Record) -> None:
     """Make an HPCC++ record ready when it is new to sender d, with the T and B_nic of its path.
 
@@ -68,7 +68,7 @@ def path_record(slot: Record, d: int, s: Record, mark: int, p: Record) -> None:
     hpcc.set_path(s, p, t_ns, slot.nic_bps[d] if slot.nic_bps[d] > 0 else p.B_nic_bps)
 
 
-@kernel
+@inner
 def take_hops(
     s: Record,
     nhop: int,
@@ -88,7 +88,7 @@ def take_hops(
     return int(s.faults)
 
 
-@kernel
+@inner
 def observe_hops(slot: Record, row: Record, batch: Batch, memory: Memory, rules: Rules) -> None:
     """Telemetry of a row's own direction: its hop loads; kept for the ACK that covers the row."""
     r = row.direction
@@ -109,7 +109,7 @@ def observe_hops(slot: Record, row: Record, batch: Batch, memory: Memory, rules:
     kept[-1, 1] = load.nhop
 
 
-@kernel
+@inner
 def run_hpcc(
     slot: Record, d: int, row: Record, ack: int, batch: Batch, memory: Memory, rules: Rules
 ) -> Record:
@@ -140,7 +140,7 @@ def run_hpcc(
     return s
 
 
-@kernel
+@inner
 def tell_hpcc(made: Record, s: Record) -> None:
     """The draft's variables into a decision."""
     made.algorithm = Algorithm.HPCC.value
@@ -157,7 +157,7 @@ def tell_hpcc(made: Record, s: Record) -> None:
     made.hop_count = s.nhop
 
 
-@kernel
+@inner
 def run_dctcp(
     slot: Record,
     d: int,
@@ -182,7 +182,7 @@ def run_dctcp(
     return s
 
 
-@kernel
+@inner
 def tell_dctcp(made: Record, s: Record) -> None:
     """The RFC's variables into a decision; where a window ended, that window's counts."""
     closed = s.branch in ENDS
@@ -197,7 +197,7 @@ def tell_dctcp(made: Record, s: Record) -> None:
     made.ssthresh = s.ssthresh
 
 
-@kernel
+@inner
 def decision(
     slot: Record, d: int, at: int, ack: int, acked: int, ece: bool, batch: Batch
 ) -> Record:
@@ -214,7 +214,7 @@ def decision(
     return made
 
 
-@kernel
+@inner
 def acknowledge(
     slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rules: Rules
 ) -> None:
