@@ -1,5 +1,6 @@
 """Observations in; flow state, hop load and verdicts in a store out."""
 
+from pipeline.answer import compose_answer
 from pipeline.cc import dctcp, hpcc
 from pipeline.cc.parameter import Parameter, Record, Value, parse
 from pipeline.drain import Sink, drain
@@ -48,6 +49,7 @@ __all__ = [
     "address_text",
     "address_words",
     "answer",
+    "compose_answer",
     "dctcp",
     "drain",
     "hpcc",
