@@ -73,8 +73,8 @@ def score(truth: Truth, verdicts: pl.DataFrame) -> Score:
         pl.len().alias("scored"),
     )
     measured = intervals.filter(pl.col("telemetry") == MEASURED)["agrees"]
-    share = intervals["agrees"].mean() if intervals.height else 0.0
-    return Score(intervals, flows, float(share or 0.0), bool(measured.all()) and len(measured) > 0)  # type: ignore[arg-type]
+    agreement = intervals["agrees"].sum() / max(intervals.height, 1)
+    return Score(intervals, flows, agreement, measured_right=measured.any() and measured.all())
 
 
 def moves(congested: pl.Expr, device: str, interface: str) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""Captures through collector, bus and pipeline, with progress: what `analyze`, `replay` and `demo` share."""
+"""Captures through collector, bus and pipeline: what `analyze`, `replay` and `demo` share."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,9 @@ from collector import (
 )
 from pipeline import (
     Output,
+    OwnerClient,
     PipelineSettings,
+    Store,
     Topology,
     TopologyError,
     Value,
@@ -31,8 +33,6 @@ from pipeline import (
     hpcc,
     parse,
 )
-from pipeline.remote import OwnerClient
-from pipeline.store import Store
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.settings import Settings

@@ -8,9 +8,7 @@ from typing import Any
 
 import typer
 
-from pipeline import Output, Summary, Worker
-from pipeline.remote import open_or_ask
-from pipeline.store_error import StoreError
+from pipeline import Output, StoreError, Summary, Worker, open_or_ask
 from service.endpoint import parse_duration
 from service.failure import ExitCode, Failure
 from service.run import Job, Sink, read_topology, run_job, settings_of, store_sink
@@ -97,7 +95,7 @@ def show(report: Mapping[str, Any]) -> None:
     screen = console()
     flows = report["flows"]
     if flows:
-        screen.print(table(HEADINGS, (_row(each) for each in flows)))
+        screen.print(table(HEADINGS, ([*_row(each)] for each in flows)))
     else:
         screen.print("no flow in these frames sends data")
     screen.print(accounting_line(report["accounting"]))

@@ -1,4 +1,4 @@
-"""`hopsight demo`: a fabric with known bottlenecks through everything, the truth beside the answers."""
+"""`hopsight demo`: a fabric with known bottlenecks through everything, truth beside answers."""
 
 import shutil
 from pathlib import Path
@@ -8,13 +8,8 @@ import polars as pl
 import typer
 
 from collector import write_pcapng
-from pipeline import Output, Topology, Worker
-from pipeline.owner import StoreOwned
-from pipeline.store import Store
-from pipeline.store_error import StoreError
-from pipeline.summary import address_text
-from replay import Score, frames_of, points, scenario, score, simulate, topology, truth_of
-from replay.truth import Truth
+from pipeline import Output, Store, StoreError, StoreOwned, Topology, Worker, address_text
+from replay import Score, Truth, frames_of, points, scenario, score, simulate, topology, truth_of
 from service.commands.analyze import accounting_line
 from service.commands.serve import serve_store
 from service.commands.settings import chosen
@@ -179,7 +174,8 @@ def show(result: Score) -> None:
     screen.print(f"{free} more flows are limited by their senders only, and are said to be.")
     agreeing, scored = result.intervals["agrees"].sum(), result.intervals.height
     screen.print(
-        f"agreement with the truth: {agreeing} of {scored} flow-intervals ({share(result.agreement)});"
+        f"agreement with the truth: {agreeing} of {scored} flow-intervals"
+        f" ({share(result.agreement)});"
         f" INT flows {'all right' if result.measured_right else 'NOT all right'}"
     )
 
@@ -203,8 +199,8 @@ def failing(result: Score) -> str:
 
 def explain(directory: Path) -> None:
     """What to try next."""
+    command = f"hopsight --settings {directory / SETTINGS}"
     typer.echo(
-        f"try in another shell: hopsight --settings {directory / SETTINGS} where SRC:PORT DST:PORT\n"
-        f"                      hopsight --settings {directory / SETTINGS} replay"
-        f" --explain {directory / CAPTURE} | head"
+        f"in another shell: {command} where SRC:PORT DST:PORT\n"
+        f"                  {command} replay --explain {directory / CAPTURE} | head"
     )

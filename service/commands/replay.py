@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 import typer
 
-from pipeline import Output, Worker, hpcc
-from pipeline.summary import address_text
+from pipeline import Output, Worker, address_text, hpcc
 from replay import objects, trace
 from service.endpoint import Endpoint, parse_endpoint, time_text
 from service.failure import ExitCode, Failure
