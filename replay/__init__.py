@@ -6,6 +6,7 @@ from replay.emit import frames_of
 from replay.fabric import Run, simulate
 from replay.score import Score, score
 from replay.truth import Truth, truth_of
+from replay.vantage import from_best, vantage
 from replay.wiring import points, topology
 from replay.world import FlowScript, Phase, World
 
@@ -17,6 +18,7 @@ __all__ = [
     "Truth",
     "World",
     "frames_of",
+    "from_best",
     "objects",
     "points",
     "scenario",
@@ -25,4 +27,5 @@ __all__ = [
     "topology",
     "trace",
     "truth_of",
+    "vantage",
 ]

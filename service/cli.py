@@ -176,6 +176,13 @@ def replay(
     explain: Annotated[
         bool, typer.Option("--explain", help="Add the reason of each branch in words.")
     ] = False,
+    point: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Observation point; default: for each flow the one that knows best.",
+        ),
+    ] = None,
 ) -> None:
     """Print what congestion control decided at each ACK, and the branch that made it."""
     from service.commands import replay as command
@@ -188,6 +195,7 @@ def replay(
         topology=topology,
         json=json,
         explain=explain,
+        point=point,
     )
     command.run(request)
 
@@ -219,6 +227,12 @@ def _sentence(error: Exception) -> str:
     return " ".join(str(formatted).split()).rstrip(".")
 
 
+def _reader_gone() -> ExitCode:
+    """The reader of a pipe has gone (`| head`): nobody is left to tell."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.OK
+
+
 def _run(arguments: list[str] | None) -> int:
     """Run one command line and give its exit code; anything unexpected is raised."""
     command = typer.main.get_command(app)
@@ -231,9 +245,12 @@ def _run(arguments: list[str] | None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # The reader of a pipe has gone (`| head`): nobody is left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.OK
+        return _reader_gone()
+    except SystemExit as ended:
+        # typer ends the process by itself when a pipe breaks inside a command.
+        if isinstance(ended.__context__, BrokenPipeError):
+            return _reader_gone()
+        raise
     except Exception as error:
         if hasattr(error, "format_message"):
             typer.echo(f"hopsight: {_sentence(error)}; see `hopsight --help`", err=True)

@@ -10,7 +10,7 @@ import polars as pl
 import typer
 
 from pipeline import Output, Worker, address_text, hpcc
-from replay import objects, trace
+from replay import from_best, objects, trace, vantage
 from service.endpoint import Endpoint, parse_endpoint, time_text
 from service.failure import ExitCode, Failure
 from service.run import Job, Sink, read_topology, run_job, settings_of
@@ -23,6 +23,16 @@ STATE = {
 }
 """What a line for people shows of each algorithm."""
 DIGITS = 6
+KEYS = pl.Schema(
+    {
+        "flow": pl.UInt64(),
+        "src": pl.String(),
+        "sport": pl.UInt16(),
+        "dst": pl.String(),
+        "dport": pl.UInt16(),
+    }
+)
+"""Keys of flows, addresses as text."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,7 @@ class Request:
     topology: Path | None = None
     json: bool = False
     explain: bool = False
+    point: str | None = None
 
 
 def run(request: Request) -> None:
@@ -52,6 +63,7 @@ def run(request: Request) -> None:
     printed = Printer(request, wanted, float(record.eta), int(record.maxStage))
     job = Job(request.captures, settings.collector, settings.pipeline, topology, parameters)
     run_job(job, printed.sink, "replaying")
+    printed.finish()
     if not printed.decisions:
         raise Failure(ExitCode.WRONG, printed.nothing())
 
@@ -71,34 +83,59 @@ def flow_of(text: str | None) -> tuple[Endpoint, Endpoint] | None:
 
 @dataclass
 class Printer:
-    """Prints the decisions of each output; counts them."""
+    """Prints decisions; counts them.
+
+    With one observation point they are printed as they come. With several, the same ACK is seen more
+    than once: they wait for the end, and each flow is told from the point that knows it best.
+    """
 
     request: Request
     wanted: tuple[Endpoint, Endpoint] | None
     eta: float
     max_stage: int
     decisions: int = 0
+    waiting: list[pl.DataFrame] = field(default_factory=list)
+    keys: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=KEYS))
 
     def sink(self, worker: Worker) -> Sink:
         """A sink that knows the worker's flows."""
 
         def take(output: Output, _token: str) -> None:
             if output.tracked is not None:
-                self.show(output.tracked.decisions, worker.flows)
+                self.know(worker.flows)
+                chosen = self.chosen(output.tracked.decisions)
+                if len(worker.tracker.points) == 1 or self.request.point:
+                    self.show(chosen)
+                else:
+                    self.waiting.append(chosen)
 
         return take
 
-    def show(self, decisions: pl.DataFrame, flows: pl.DataFrame) -> None:
-        """Print what was asked for of a run of decisions."""
-        keys = self.keys(flows.filter(pl.col("flow").is_in(decisions["flow"].unique().implode())))
-        chosen = decisions.join(keys.select("flow"), on="flow", how="semi", maintain_order="left")
+    def finish(self) -> None:
+        """Print what has waited, each flow from its best point."""
+        if self.waiting:
+            decisions = pl.concat(self.waiting)
+            self.show(from_best(decisions, vantage(decisions)))
+
+    def chosen(self, decisions: pl.DataFrame) -> pl.DataFrame:
+        """What was asked for."""
+        rows = decisions.join(self.keys, on="flow", how="semi", maintain_order="left")
         if self.request.algorithm:
-            chosen = chosen.filter(pl.col("algorithm") == self.request.algorithm)
-        self.decisions += chosen.height
-        for row in objects(trace(chosen, keys, self.eta, self.max_stage)):
+            rows = rows.filter(pl.col("algorithm") == self.request.algorithm)
+        return rows.filter(point=self.request.point) if self.request.point else rows
+
+    def show(self, decisions: pl.DataFrame) -> None:
+        """Print decisions."""
+        self.decisions += decisions.height
+        for row in objects(trace(decisions, self.keys, self.eta, self.max_stage)):
             typer.echo(self.line(row))
 
-    def keys(self, flows: pl.DataFrame) -> pl.DataFrame:
+    def know(self, flows: pl.DataFrame) -> None:
+        """Learn the keys of new flows."""
+        new = flows.join(self.keys, on="flow", how="anti")
+        self.keys = pl.concat([self.keys, self.keys_of(new)])
+
+    def keys_of(self, flows: pl.DataFrame) -> pl.DataFrame:
         """Keys of the flows that were asked for, addresses as text."""
         rows = [
             {"flow": row["flow"], "src": address_text(row, "src"), "sport": row["sport"],
@@ -108,14 +145,7 @@ class Printer:
         if self.wanted is not None:
             ends = [(str(end.address), end.port) for end in self.wanted]
             rows = [r for r in rows if [(r["src"], r["sport"]), (r["dst"], r["dport"])] == ends]
-        schema = {
-            "flow": pl.UInt64,
-            "src": pl.String,
-            "sport": pl.UInt16,
-            "dst": pl.String,
-            "dport": pl.UInt16,
-        }
-        return pl.DataFrame(rows, schema=schema)
+        return pl.DataFrame(rows, schema=KEYS)
 
     def line(self, row: Mapping[str, Any]) -> str:
         """One decision for machines or for people."""
