@@ -9,7 +9,7 @@ KEY = ("flow", "algorithm")
 
 
 def vantage(decisions: pl.DataFrame) -> pl.DataFrame:
-    """One row (flow, algorithm, point) for each sender: most exact decisions, then most decisions."""
+    """One row (flow, algorithm, point) a sender: most exact decisions, then most decisions."""
     seen = decisions.group_by(*KEY, "point").agg(
         (pl.col("quality") == "exact").sum().alias("exact"), pl.len().alias("all")
     )
