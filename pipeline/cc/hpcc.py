@@ -43,7 +43,7 @@ class Branch(IntEnum):
     PATH_CHANGE = 10
 
 
-FAST = 3
+FAST = Branch.FAST_REACT_MI - Branch.FULL_UPDATE_MI
 
 
 class Fault(IntEnum):
@@ -290,11 +290,10 @@ def path_changed(s: Record, nhop: int, node: Hops, port: Hops) -> bool:
 
     Where they differ L is of other counters and dropped, so that the next `new_ack` only stores.
     """
-    nhop = min(nhop, MAX_HOPS)
     before = s.nhop
-    if before != nhop:
+    if before != min(nhop, MAX_HOPS):
         s.nhop = 0
-    for i in range(nhop):
+    for i in range(min(nhop, MAX_HOPS)):
         if s.L_node[i] != node[i] or s.L_port[i] != port[i]:
             s.nhop = 0
             s.L_node[i] = node[i]
