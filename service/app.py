@@ -5,12 +5,12 @@ import time
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipeline.store import Store
+from pipeline import Store
 from service import problem
 from service.guard import LOCAL_NAMES, Guard
 from service.metrics import Metrics
 from service.reader import Reader
-from service.routes import console, flows, health, internal, links
+from service.routes import console, flows, health, internal, links, signals
 from service.settings import Settings
 from service.version import version
 
@@ -40,7 +40,7 @@ def create_app(settings: Settings, store: Store) -> FastAPI:
     app.state.reader = Reader(store, metrics)
     app.state.metrics = metrics
     problem.install(app)
-    for room in (health, flows, links, internal, console):
+    for room in (health, flows, signals, links, internal, console):
         app.include_router(room.router)
     console.mount(app)
     names = (*LOCAL_NAMES, settings.service.host)

@@ -77,7 +77,7 @@ class Metrics:
 
     def __init__(self) -> None:
         """All metrics at zero."""
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call] # prometheus-client has no types here
         self.registry = CollectorRegistry()
         self._counters: dict[str, Counter] = {}
         self._gauges: dict[str, Gauge] = {}

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 import anyio.to_thread
 import polars as pl
 
-from pipeline.store import Store
-from pipeline.store_error import StoreBusy, StoreError, StoreLimit
+from pipeline import Store, StoreBusy, StoreError, StoreLimit
 from service.metrics import Metrics
 from service.problem import Problem
 

@@ -20,8 +20,7 @@ from pydantic_settings import (
 )
 
 from collector import CollectorSettings
-from pipeline.settings import PipelineSettings
-from pipeline.store_limits import StoreLimits
+from pipeline import PipelineSettings, StoreLimits
 from service.guard import is_loopback
 
 ENVIRONMENT_PREFIX = "HOPSIGHT_"

@@ -5,9 +5,7 @@ from collections.abc import Callable
 
 import typer
 
-from pipeline.owner import StoreOwned
-from pipeline.store import Store
-from pipeline.store_error import StoreError
+from pipeline import Store, StoreError, StoreOwned
 from service.app import create_app
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure

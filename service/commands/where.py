@@ -6,10 +6,7 @@ from typing import Any, TypeVar
 
 import typer
 
-from pipeline.question import Question
-from pipeline.remote import open_or_ask
-from pipeline.store_error import StoreError
-from pipeline.where import answer
+from pipeline import Question, StoreError, answer, open_or_ask
 from service.commands.settings import chosen
 from service.endpoint import parse_duration, parse_endpoint, parse_protocol, parse_time
 from service.failure import ExitCode, Failure

@@ -5,7 +5,7 @@ import { csvButton, empty, h, panel } from "./dom.js";
 import { bytes, end, kind, load, moment, percent, PROTOCOL, span } from "./units.js";
 import { confidence, hop as hopCell, meter } from "./overview.js";
 import { inkOn, loadColour, NAMES } from "./colour.js";
-import { flowUrl, linkUrl } from "./views.js";
+import { during, flowUrl, linkUrl, rangeOf } from "./views.js";
 import { stack } from "./chart.js";
 
 const CALM = ["not_congested", "sender_limited", "unknown"];
@@ -15,7 +15,7 @@ export async function flow(parameters) {
   const asked = Object.fromEntries(FIELDS.map((name) => [name, parameters.get(name)]));
   const [answer, signals] = await Promise.all([get("/flows/bottleneck", asked), get("/flows/signals", asked)]);
   const place = answer.verdict.hop;
-  const users = place && await get("/links/flows", { device: place.device, interface: place.interface, from: answer.interval.from_ns, to: answer.interval.to_ns });
+  const users = place && await get("/links/flows", { device: place.device, interface: place.interface, ...rangeOf(answer.interval) });
   const chart = h("div", { class: "chart" });
   const name = `${end(answer.flow.src, answer.flow.sport)} → ${end(answer.flow.dst, answer.flow.dport)}`;
   return {
@@ -25,7 +25,7 @@ export async function flow(parameters) {
       h("p", { class: "crumb" }, h("a", { href: "#/" }, "Overview"), " / flow"),
       h("h1", { class: "mono" }, name, " ", h("span", { class: "where" }, PROTOCOL[answer.flow.protocol] || answer.flow.protocol)),
       verdict(answer, asked),
-      path(answer, signals),
+      path(answer, signals, rangeOf(answer.interval)),
       history(answer),
       panel("Signals", "one time axis", [csvButton("signals", () => signalRows(signals)), h("a", { href: address("/flows/signals", asked) }, "API")], chart),
       evidence(answer),
@@ -58,18 +58,18 @@ function verdict(answer, asked) {
 }
 
 /** The hops in the order that the data passes them, coloured by mean load. */
-function path(answer, signals) {
+function path(answer, signals, range) {
   if (!signals.hops.length) return null;
   const stops = signals.hops.map((one) => {
     const seen = one.u_mean.filter((u) => u !== null);
     const mean = seen.length ? seen.reduce((sum, u) => sum + u, 0) / seen.length : null;
     const here = answer.verdict.hop && one.device === answer.verdict.hop.device && one.interface === answer.verdict.hop.interface;
-    return [h("span", { class: "wire" }), h("a", { class: here ? "stop here" : "stop", href: linkUrl(one) },
+    return [h("span", { class: "wire" }), h("a", { class: here ? "stop here" : "stop", href: linkUrl(one, range) },
       h("div", { class: "name" }, `${one.device} ${one.interface}`),
       h("div", { class: "load" }, here ? `bottleneck · u ${load(mean)}` : `u ${load(mean)}`),
       h("div", { class: "bar" }, h("i", { style: { width: `${Math.min(100, ((mean || 0) / 1.5) * 100)}%`, background: loadColour(mean || 0) } })))];
   });
-  return panel("Path", "hops that reported, nearest the sender first", [],
+  return panel("Path", signals.hops[0].hop_index === null ? "hops that the signals name; this telemetry does not tell their order" : "hops that reported, nearest the sender first", [],
     h("div", { class: "path" }, h("div", { class: "stop end" }, answer.flow.src), stops, h("span", { class: "wire" }), h("div", { class: "stop end" }, answer.flow.dst)));
 }
 
@@ -151,9 +151,9 @@ function sharing(answer, users) {
   const others = users ? users.flows.filter((other) => other.flow !== answer.flow.flow) : [];
   if (!others.length) return null;
   return panel("Flows that share the hop", `${others.length} at ${answer.verdict.hop.name}`, [csvButton("sharing", () => others)],
-    h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Flow", "Sent", "Load it saw there", "Held back there"]),
+    h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Flow", "Sent", "Load it saw there", "Mostly held back there"]),
       h("tbody", null, others.map((other) => h("tr", null,
-        h("td", { class: "flow" }, h("a", { href: flowUrl(other) }, end(other.src, other.sport), h("span", { class: "arrow" }, "→"), end(other.dst, other.dport))),
+        h("td", { class: "flow" }, h("a", { href: flowUrl(other, during(answer.interval)) }, end(other.src, other.sport), h("span", { class: "arrow" }, "→"), end(other.dst, other.dport))),
         h("td", { class: "num" }, bytes(other.data_bytes)), h("td", null, meter(other.u_mean)),
         h("td", null, other.held_back ? h("span", { class: "chip hot" }, "yes") : h("span", { class: "quiet" }, "no"))))))));
 }

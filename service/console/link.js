@@ -5,7 +5,7 @@ import { csvButton, empty, h, panel } from "./dom.js";
 import { end, load, PROTOCOL, span } from "./units.js";
 import { described, meter } from "./overview.js";
 import { NAMES } from "./colour.js";
-import { flowUrl } from "./views.js";
+import { during, flowUrl } from "./views.js";
 import { stack } from "./chart.js";
 
 export async function link(parameters) {
@@ -25,7 +25,7 @@ export async function link(parameters) {
       h("p", { class: "lead" }, described(one), described(one) && ". ", `Largest mean load ${load(peak)} in ${span(timeline.interval.step_ns)}.`),
       panel("Load and queue", null, [csvButton(name, () => rows(timeline, one)), h("a", { href: address("/links", asked) }, "API")], chart),
       panel("Flows on this link", `${users.flows.length}`, [csvButton(`${name} flows`, () => users.flows), h("a", { href: address("/links/flows", asked) }, "API")],
-        users.flows.length ? table(users.flows) : empty("No flow", "No flow with telemetry passed this link in this time."))),
+        users.flows.length ? table(users.flows, asked.from || asked.to ? during(timeline.interval) : {}) : empty("No flow", "No flow with telemetry passed this link in this time."))),
     drawn: () => stack(chart, timeline.interval, [
       { title: "Load u", unit: "", mark: { at: 1, text: "capacity" }, lines: [
         { name: "mean", times_ns: timeline.times_ns, values: one.u_mean, colour: NAMES[0] }, { name: "peak", times_ns: timeline.times_ns, values: one.u_max, colour: NAMES[1], dash: "dot" }] },
@@ -36,11 +36,11 @@ export async function link(parameters) {
 
 const rows = (timeline, one) => timeline.times_ns.map((time_ns, i) => ({ time_ns, u_mean: one.u_mean[i], u_max: one.u_max[i], queue_mean_bytes: one.queue_mean_bytes[i] }));
 
-function table(flows) {
+function table(flows, more) {
   return h("div", { class: "scroll" }, h("table", { class: "list" },
-    h("thead", null, h("tr", null, ["Flow", "Protocol", "Load it saw here", "Samples", "Held back here"].map((text) => h("th", { scope: "col" }, text)))),
+    h("thead", null, h("tr", null, ["Flow", "Protocol", "Load it saw here", "Samples", "Mostly held back here"].map((text) => h("th", { scope: "col" }, text)))),
     h("tbody", null, flows.map((row) => h("tr", null,
-      h("td", { class: "flow" }, h("a", { href: flowUrl(row) }, end(row.src, row.sport), h("span", { class: "arrow" }, "→"), end(row.dst, row.dport))),
+      h("td", { class: "flow" }, h("a", { href: flowUrl(row, more) }, end(row.src, row.sport), h("span", { class: "arrow" }, "→"), end(row.dst, row.dport))),
       h("td", null, PROTOCOL[row.protocol] || row.protocol), h("td", null, meter(row.u_mean)), h("td", { class: "num" }, row.samples),
       h("td", null, row.held_back ? h("span", { class: "chip hot" }, "yes") : h("span", { class: "quiet" }, "no")))))));
 }

@@ -4,7 +4,7 @@ import { address, get } from "./api.js";
 import { csvButton, empty, h, panel } from "./dom.js";
 import { end, kind, load, moment, percent, PROTOCOL, rate, span } from "./units.js";
 import { FULL_LOAD, loadColour, ramp } from "./colour.js";
-import { flowUrl, linkUrl } from "./views.js";
+import { during, flowUrl, linkUrl, overviewUrl } from "./views.js";
 
 const COMMANDS = [
   "make demo                                   # a small fabric with known bottlenecks",
@@ -18,6 +18,7 @@ export async function overview(parameters) {
     return { title: "overview", body: empty("The store is empty", "No capture was analysed into this store yet. Either command fills it:", COMMANDS) };
   }
   const covered = found.interval;
+  const more = range.from || range.to ? during(covered) : {};
   const flows = found.bottlenecks;
   return {
     title: "overview",
@@ -25,9 +26,10 @@ export async function overview(parameters) {
     body: h("div", null,
       h("h1", null, headline(flows)),
       h("p", { class: "lead" }, subline(flows, covered)),
+      times(found, range),
       panel("Bottlenecked flows", `${found.more ? "the first " : ""}${flows.length}, most loaded hop first`,
         [csvButton("bottlenecks", () => flows.map(flat)), h("a", { href: address("/bottlenecks", range) }, "API")],
-        flows.length ? h("div", { class: "scroll" }, table(flows, covered))
+        flows.length ? h("div", { class: "scroll" }, table(flows, covered, range, more))
           : empty("No flow was held back by the network", `${found.flows_seen} flows were seen in this time and none had a hop above its capacity. Senders or receivers set the pace.`)),
       panel("Hot links over time", `${links.links.length} links, each cell ${span(links.interval.step_ns)}`,
         [legend(), csvButton("links", () => cells(links)), h("a", { href: address("/links", range) }, "API")],
@@ -49,15 +51,26 @@ function subline(flows, covered) {
   return worst ? `Most loaded: ${worst.hop.device} ${worst.hop.interface}, mean load ${load(worst.u_mean)}. Seen ${time}.` : `Seen ${time}.`;
 }
 
-function table(flows, covered) {
+/** Which time is shown, as a form: what the store holds may be longer, or lie in pieces. */
+function times(found, range) {
+  const field = (name, shown) => h("label", null, name, " ", h("input", { name, value: range[name] || "", placeholder: shown, spellcheck: "false", autocomplete: "off" }));
+  const submit = (event) => {
+    event.preventDefault();
+    location.hash = overviewUrl(Object.fromEntries(new FormData(event.target)));
+  };
+  return h("form", { class: "times", "aria-label": "Time shown", onsubmit: submit }, field("from", found.interval.from), field("to", found.interval.to), h("button", { type: "submit" }, "Show"),
+    h("span", { class: "quiet" }, `The store holds ${moment(found.stored.from_ns, 1e12)} to ${moment(found.stored.to_ns, 1e12)} UTC.`));
+}
+
+function table(flows, covered, range, more) {
   const heads = ["Flow", "Bottleneck", "Kind", "Load u", "Since", "Shared by", "Confidence"];
   return h("table", { class: "list" },
     h("thead", null, h("tr", null, heads.map((text) => h("th", { scope: "col" }, text)))),
     h("tbody", null, flows.map((row) => h("tr", null,
-      h("td", { class: "flow" }, h("a", { href: flowUrl(row.flow) }, end(row.flow.src, row.flow.sport),
+      h("td", { class: "flow" }, h("a", { href: flowUrl(row.flow, more) }, end(row.flow.src, row.flow.sport),
         h("span", { class: "arrow", "aria-label": "to" }, "→"), end(row.flow.dst, row.flow.dport)),
         " ", h("span", { class: "where" }, PROTOCOL[row.flow.protocol] || row.flow.protocol)),
-      h("td", { class: "hop" }, hop(row.hop)),
+      h("td", { class: "hop" }, hop(row.hop, range)),
       h("td", null, h("span", { class: "chip hot" }, kind(row.kind))),
       h("td", null, meter(row.u_mean)),
       h("td", { class: "num", title: moment(row.since_ns, 1) }, `+${span(row.since_ns - covered.from_ns)}`),
@@ -65,9 +78,9 @@ function table(flows, covered) {
       h("td", null, confidence(row.confidence))))));
 }
 
-export function hop(place) {
+export function hop(place, range = {}) {
   if (!place || !place.device) return h("span", { class: "quiet" }, "unknown");
-  return [h("a", { href: linkUrl(place) }, `${place.device} ${place.interface}`),
+  return [h("a", { href: linkUrl(place, range) }, `${place.device} ${place.interface}`),
     h("div", { class: "where" }, described(place))];
 }
 

@@ -14,6 +14,14 @@ export const flowUrl = (flow, more = {}) => hash("/flow", {
 
 export const linkUrl = (link, range = {}) => hash("/link", { device: link.device, interface: link.interface, ...range });
 
+export const overviewUrl = (range) => hash("/", range);
+
+/** Parameters by which a flow's page looks at the same time as a page that covers `interval`. */
+export const during = (interval) => ({ at: String(interval.to_ns), window: `${interval.to_ns - interval.from_ns}ns` });
+
+/** The same for a link's page. */
+export const rangeOf = (interval) => ({ from: String(interval.from_ns), to: String(interval.to_ns) });
+
 export const findUrl = (text) => hash("/find", { q: text });
 
 /** Split location.hash into its path and parameters. */

@@ -20,15 +20,11 @@ CHECK_AGAIN = "no-cache"
 class ConsoleFiles(StaticFiles):
     """The files of the console."""
 
-    def file_response(self, *given: object, **named: object) -> Response:
-        """A file, which is asked for again by its ETag."""
-        answer: Response = super().file_response(*given, **named)  # type: ignore[arg-type]
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """A file by its path below the folder; browsers ask for it again by its ETag."""
+        answer = await super().get_response(path, scope)
         answer.headers["Cache-Control"] = CHECK_AGAIN
         return answer
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        """A file by its path below the folder."""
-        return await super().get_response(path, scope)
 
 
 @router.get("/")

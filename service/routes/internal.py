@@ -8,9 +8,7 @@ import anyio.to_thread
 import polars as pl
 from fastapi import APIRouter, Depends, Request, Response
 
-from pipeline.store import to_arrow
-from pipeline.store_error import StoreBusy, StoreError
-from pipeline.tables import TABLES
+from pipeline import TABLES, StoreBusy, StoreError, to_arrow
 from service.guard import over_unix_socket
 from service.problem import Problem
 

@@ -67,16 +67,23 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
     hop = await _hop(reader, asked.device, asked.interface, span)
     place = {"node": hop["node"], "port": hop["port"]}
     found = await reader.ask("link_flows", **span.bounds, **place, rows=asked.limit)
-    held = await reader.ask(
-        "top_bottlenecks", **span.touched, rows=request.app.state.settings.service.max_rows
-    )
-    here = held.filter((pl.col("node") == hop["node"]) & (pl.col("port") == hop["port"]))
-    rows = found.with_columns(pl.col("flow").is_in(here["flow"].implode()).alias("held_back"))
+    most = request.app.state.settings.service.max_rows
+    held = await reader.ask("top_bottlenecks", **span.touched, rows=most)
     return {
         "interval": interval(span.from_ns, span.to_ns),
         "link": hop,
-        "flows": [flow_of(row) | rest_of(row) for row in records(rows)],
+        "flows": [flow_of(row) | rest_of(row) for row in records(_with_held(found, held, hop))],
     }
+
+
+def _with_held(found: pl.DataFrame, held: pl.DataFrame, hop: dict[str, Any]) -> pl.DataFrame:
+    """The flows whose telemetry names a link, and those that verdicts place there without it."""
+    here = held.filter((pl.col("node") == hop["node"]) & (pl.col("port") == hop["port"]))
+    common = [name for name in found.columns if name in here.columns]
+    inferred = here.join(found.select("flow"), on="flow", how="anti").select(common)
+    return pl.concat([found, inferred], how="diagonal_relaxed").with_columns(
+        pl.col("flow").is_in(here["flow"].implode()).alias("held_back")
+    )
 
 
 async def _start(request: Request, asked: RangeParameters) -> tuple[Reader, Span | None]:

@@ -1,4 +1,4 @@
-"""A small stored world whose answers are known by construction: two incasts, one uplink, one idle flow."""
+"""A small stored world whose answers are known: an incast, then an uplink, and an idle flow."""
 
 import json
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ HOPS = (
 )
 SRC, DST = "10.0.1.{}", "10.0.2.1"
 FLOWS = 4
-"""Flows 1 to 3 meet at leaf2 Ethernet4 and, in the second half, at leaf1 Ethernet48; flow 4 is idle."""
+"""Flows 1 to 3 meet at leaf2 Ethernet4, later at leaf1 Ethernet48; flow 4 is idle."""
 
 
 def words(address: str) -> tuple[int, int]:
@@ -43,9 +43,17 @@ def key(flow: int) -> dict[str, object]:
     src_hi, src_lo = words(SRC.format(flow))
     dst_hi, dst_lo = words(DST)
     return {
-        "tenant": "", "vrf": "", "vni": None, "src_hi": src_hi, "src_lo": src_lo,
-        "dst_hi": dst_hi, "dst_lo": dst_lo, "sport": 40000 + flow, "dport": 5001, "protocol": 6,
-    }  # fmt: skip
+        "tenant": "",
+        "vrf": "",
+        "vni": None,
+        "src_hi": src_hi,
+        "src_lo": src_lo,
+        "dst_hi": dst_hi,
+        "dst_lo": dst_lo,
+        "sport": 40000 + flow,
+        "dport": 5001,
+        "protocol": 6,
+    }
 
 
 def flow_hash(flow: int) -> int:
@@ -62,56 +70,92 @@ def load(hop: int, interval: int, flow: int) -> float:
 
 def frames() -> dict[str, pl.DataFrame]:
     """Rows of every table."""
-    times = [START_NS + i * INTERVAL_NS for i in range(INTERVALS)]
+    cells = [
+        (START_NS + i * INTERVAL_NS, i, flow)
+        for i in range(INTERVALS)
+        for flow in range(1, FLOWS + 1)
+    ]
     return {
         "flows": pl.DataFrame([_flow(flow) for flow in range(1, FLOWS + 1)]),
         "hops": pl.DataFrame([_hop(hop) for hop in HOPS]),
         "hop_intervals": pl.DataFrame(
-            [_hop_interval(hop, time, i, flow)
-             for i, time in enumerate(times) for flow in range(1, FLOWS + 1) for hop in range(3)]
+            [_hop_interval(hop, *cell) for cell in cells for hop in range(3)]
         ),
-        "flow_intervals": pl.DataFrame(
-            [_flow_interval(time, i, flow) for i, time in enumerate(times) for flow in range(1, FLOWS + 1)]
-        ),
-        "verdicts": pl.DataFrame(
-            [_verdict(time, i, flow) for i, time in enumerate(times) for flow in range(1, FLOWS + 1)]
-        ),
-    }  # fmt: skip
+        "flow_intervals": pl.DataFrame([_flow_interval(*cell) for cell in cells]),
+        "verdicts": pl.DataFrame([_verdict(*cell) for cell in cells]),
+    }
 
 
 def _flow(flow: int) -> dict[str, object]:
     return {
-        "flow": flow_hash(flow), **key(flow), "conversation": flow, "direction": 0,
-        "first_ns": START_NS, "last_ns": START_NS + INTERVALS * INTERVAL_NS - 1, "cc": "hpcc",
-    }  # fmt: skip
+        "flow": flow_hash(flow),
+        **key(flow),
+        "conversation": flow,
+        "direction": 0,
+        "first_ns": START_NS,
+        "last_ns": START_NS + INTERVALS * INTERVAL_NS - 1,
+        "cc": "hpcc",
+    }
 
 
 def _hop(hop: Hop) -> dict[str, object]:
     return {
-        "node": hop.node, "port": hop.port, "valid_from_ns": 0, "topology": "v1", "device": hop.device,
-        "interface": hop.interface, "stage": hop.stage, "orientation": hop.orientation,
-        "capacity_bps": 10 * GBPS, "peer_device": "", "peer_interface": "",
-    }  # fmt: skip
+        "node": hop.node,
+        "port": hop.port,
+        "valid_from_ns": 0,
+        "topology": "v1",
+        "device": hop.device,
+        "interface": hop.interface,
+        "stage": hop.stage,
+        "orientation": hop.orientation,
+        "capacity_bps": 10 * GBPS,
+        "peer_device": "",
+        "peer_interface": "",
+    }
 
 
 def _hop_interval(hop: int, time: int, i: int, flow: int) -> dict[str, object]:
     u = load(hop, i, flow)
     return {
-        "time_ns": time, "interval_ns": INTERVAL_NS, "flow": flow_hash(flow), "point": "leaf1:Ethernet1",
-        "node": HOPS[hop].node, "port": HOPS[hop].port, "hop_index": hop, "source": "int", "samples": 10,
-        "u_sum_n": round(10 * u * NANO), "u_max_n": round(1.2 * u * NANO),
-        "queue_sum_bytes": round(10 * 50_000 * u), "queue_max_bytes": round(90_000 * u),
-    }  # fmt: skip
+        "time_ns": time,
+        "interval_ns": INTERVAL_NS,
+        "flow": flow_hash(flow),
+        "point": "leaf1:Ethernet1",
+        "node": HOPS[hop].node,
+        "port": HOPS[hop].port,
+        "hop_index": hop,
+        "source": "int",
+        "samples": 10,
+        "u_sum_n": round(10 * u * NANO),
+        "u_max_n": round(1.2 * u * NANO),
+        "queue_sum_bytes": round(10 * 50_000 * u),
+        "queue_max_bytes": round(90_000 * u),
+    }
 
 
 def _flow_interval(time: int, i: int, flow: int) -> dict[str, object]:
     u = max(load(hop, i, flow) for hop in range(3))
     return {
-        "time_ns": time, "interval_ns": INTERVAL_NS, "flow": flow_hash(flow), "point": "leaf1:Ethernet1",
-        "frames": 100, "bytes": 150_000, "data_bytes": 140_000, "acks": 50, "acked_bytes": 140_000,
-        "marked_bytes": 14_000, "ce_frames": 10, "decisions": 50, "U": u, "W": 60_000 / u, "Wc": 58_000 / u,
-        "R": 4e9 / u, "alpha": None, "inflight_bytes": 50_000, "aecn_samples": 0,
-    }  # fmt: skip
+        "time_ns": time,
+        "interval_ns": INTERVAL_NS,
+        "flow": flow_hash(flow),
+        "point": "leaf1:Ethernet1",
+        "frames": 100,
+        "bytes": 150_000,
+        "data_bytes": 140_000,
+        "acks": 50,
+        "acked_bytes": 140_000,
+        "marked_bytes": 14_000,
+        "ce_frames": 10,
+        "decisions": 50,
+        "U": u,
+        "W": 60_000 / u,
+        "Wc": 58_000 / u,
+        "R": 4e9 / u,
+        "alpha": None,
+        "inflight_bytes": 50_000,
+        "aecn_samples": 0,
+    }
 
 
 def _verdict(time: int, i: int, flow: int) -> dict[str, object]:
@@ -119,16 +163,48 @@ def _verdict(time: int, i: int, flow: int) -> dict[str, object]:
     hop, u = HOPS[at], load(at, i, flow)
     idle = flow == FLOWS
     kind = "sender_limited" if idle else ("incast" if at == 2 else "uplink")
-    evidence = {"signal": "int", "name": "hop load u'", "value": u, "unit": "ratio", "samples": 10,
-                "point": "leaf1:Ethernet1"}  # fmt: skip
-    candidate = {"signal": "int", "node": hop.node, "port": hop.port, "device": hop.device,
-                 "interface": hop.interface, "u_mean": u, "probability": 0.9, "samples": 10}  # fmt: skip
+    evidence = {
+        "signal": "int",
+        "name": "hop load u'",
+        "value": u,
+        "unit": "ratio",
+        "samples": 10,
+        "point": "leaf1:Ethernet1",
+    }
+    candidate = {
+        "signal": "int",
+        "node": hop.node,
+        "port": hop.port,
+        "device": hop.device,
+        "interface": hop.interface,
+        "u_mean": u,
+        "probability": 0.9,
+        "samples": 10,
+    }
     return {
-        "time_ns": time, "interval_ns": INTERVAL_NS, "flow": flow_hash(flow), **key(flow), "kind": kind,
-        "node": hop.node, "port": hop.port, "device": hop.device, "interface": hop.interface,
-        "stage": hop.stage, "orientation": hop.orientation, "capacity_bps": 10 * GBPS, "u_mean": u,
-        "u_max": 1.2 * u, "queue_mean_bytes": 50_000 * u, "samples": 10, "confidence": 0.9,
-        "completeness": 1.0, "plausibility": [], "reroute_helps": "no" if at == 2 or idle else "yes",
-        "contributors": 0 if idle else 3, "candidates": json.dumps([candidate]),
-        "evidence": json.dumps([evidence]), "topology": "v1", "revision": 0,
-    }  # fmt: skip
+        "time_ns": time,
+        "interval_ns": INTERVAL_NS,
+        "flow": flow_hash(flow),
+        **key(flow),
+        "kind": kind,
+        "node": hop.node,
+        "port": hop.port,
+        "device": hop.device,
+        "interface": hop.interface,
+        "stage": hop.stage,
+        "orientation": hop.orientation,
+        "capacity_bps": 10 * GBPS,
+        "u_mean": u,
+        "u_max": 1.2 * u,
+        "queue_mean_bytes": 50_000 * u,
+        "samples": 10,
+        "confidence": 0.9,
+        "completeness": 1.0,
+        "plausibility": [],
+        "reroute_helps": "no" if at == 2 or idle else "yes",
+        "contributors": 0 if idle else 3,
+        "candidates": json.dumps([candidate]),
+        "evidence": json.dumps([evidence]),
+        "topology": "v1",
+        "revision": 0,
+    }

@@ -1,0 +1,132 @@
+"""The signals of one flow over time: what it did, and the load of each of its hops."""
+
+from typing import Annotated, Any
+
+import polars as pl
+from fastapi import APIRouter, Query, Request
+
+from pipeline import address_words, hpcc
+from service.problem import Problem
+from service.reader import Reader
+from service.routes.parameter import FlowParameters
+from service.routes.span import Span, check_window
+from service.shape import flow_of, hop_of, interval, records, series
+
+router = APIRouter(prefix="/api/v1", tags=["flows"])
+
+SIGNALS = (
+    "U", "W", "Wc", "R", "alpha", "inflight_bytes", "decisions", "mark_share", "ce_share",
+    "rate_bps", "aecn_u_mean", "aecn_u_max", "aecn_congested_hops_max",
+)  # fmt: skip
+"""Series of a flow, by the documents' names; units are in the names, shares and loads have none."""
+
+ETA = next(row.default for row in hpcc.TABLE if row.name == "eta")
+"""HPCC++ target utilisation: where U settles on a healthy path."""
+
+HOP_SIGNALS = ("u_mean", "u_max", "queue_mean_bytes", "samples")
+HOP_KEY = ("time_ns", "interval_ns", "node", "port", "device", "interface", "hop_index")
+UNPLACED = 255
+"""Hop index of a hop whose place on the path its telemetry does not tell."""
+BITS = 8
+NS_PER_S = 1e9
+
+
+@router.get("/flows/signals")
+async def signals(request: Request, asked: Annotated[FlowParameters, Query()]) -> dict[str, Any]:
+    """What one flow did, and the load of each of its hops, on one time axis."""
+    state = request.app.state
+    flow = await found_flow(state.reader, asked)
+    to_ns = int(flow["last_ns"]) if asked.at is None else asked.at
+    check_window(asked.window, state.settings.service.max_window_s)
+    from_ns, first_ns = to_ns - asked.window, int(flow["first_ns"])
+    span = Span(first_ns if from_ns < first_ns < to_ns else from_ns, to_ns)
+    own = await state.reader.ask("flow_signals", flow=flow["flow"], **span.touched)
+    hops = await state.reader.ask("flow_hops", flow=flow["flow"], **span.touched)
+    return _shaped(flow, span, own, hops)
+
+
+async def found_flow(reader: Reader, asked: FlowParameters) -> dict[str, Any]:
+    """The stored flow of a request, the one seen last of several; 404 when it was never seen."""
+    src_hi, src_lo = address_words(asked.src.address)
+    dst_hi, dst_lo = address_words(asked.dst.address)
+    found = await reader.ask(
+        "flow_of_key",
+        src_hi=src_hi,
+        src_lo=src_lo,
+        dst_hi=dst_hi,
+        dst_lo=dst_lo,
+        sport=asked.src.port,
+        dport=asked.dst.port,
+        protocol=asked.proto,
+    )
+    narrow = {"tenant": asked.tenant, "vrf": asked.vrf, "vni": asked.vni}
+    same = found.filter(
+        *(pl.col(name) == value for name, value in narrow.items() if value is not None)
+    )
+    if same.is_empty():
+        raise Problem(404, f"no flow {asked.src} → {asked.dst} was seen", field="src")
+    flow: dict[str, Any] = same.row(0, named=True)
+    return flow
+
+
+def _shaped(
+    flow: dict[str, Any], span: Span, own: pl.DataFrame, hops: pl.DataFrame
+) -> dict[str, Any]:
+    """The answer of `signals`; the point that saw most of the flow speaks for it."""
+    own = _one_point(own, "data_bytes").with_columns(
+        (pl.col("marked_bytes") / pl.col("acked_bytes")).fill_nan(None).alias("mark_share"),
+        (pl.col("ce_frames") / pl.col("data_frames")).fill_nan(None).alias("ce_share"),
+        (pl.col("data_bytes") * BITS * NS_PER_S / pl.col("interval_ns")).alias("rate_bps"),
+    )
+    measured = hops.filter(pl.col("source") == "int")
+    loads = _one_point(measured, "samples") if measured.height else _summed(hops)
+    times = sorted(set(own["time_ns"]) | set(loads["time_ns"]))
+    steps = [*own["interval_ns"], *loads["interval_ns"]]
+    return {
+        "flow": flow_of(flow | {"flow": str(flow["flow"])}),
+        "interval": interval(span.from_ns, span.to_ns, min(steps, default=None)),
+        "times_ns": times,
+        "eta": ETA,
+        "signals": series(records(own), times, SIGNALS),
+        "hops": [
+            _hop(rows, times)
+            for rows in loads.sort("hop_index", "node", "port", "time_ns").partition_by(
+                "node", "port", maintain_order=True
+            )
+        ],
+    }
+
+
+def _hop(rows: pl.DataFrame, times: list[int]) -> dict[str, Any]:
+    """One hop: its names, its place on the path (null where that is not told), its series."""
+    place = int(rows["hop_index"][0])
+    named = hop_of(rows.row(0, named=True)) or {}
+    told = {"hop_index": None if place == UNPLACED else place}
+    return named | told | series(records(rows), times, HOP_SIGNALS)
+
+
+def _one_point(rows: pl.DataFrame, weight: str) -> pl.DataFrame:
+    """Rows of the observation point that saw most, so that no packet counts twice."""
+    if rows.is_empty():
+        return rows
+    by_point = rows.group_by("point").agg(pl.col(weight).sum()).sort(weight, "point")
+    return rows.filter(pl.col("point") == by_point["point"][-1])
+
+
+def _summed(hops: pl.DataFrame) -> pl.DataFrame:
+    """Hop loads from CSIG terms: the rate term of ABW or ABW/C and the queue term of PD, added.
+
+    Tags and reflections say the same, so each kind of signal counts once, by its mean.
+    """
+    terms = hops.with_columns(
+        pl.col("source").str.split("_").list.last().eq("delay").alias("queueing")
+    )
+    mean = (pl.col("u_mean") * pl.col("samples")).sum() / pl.col("samples").sum()
+    by_kind = terms.group_by(*HOP_KEY, "queueing").agg(
+        mean.alias("u_mean"),
+        pl.col("u_max", "queue_mean_bytes").max(),
+        pl.col("samples").sum(),
+    )
+    return by_kind.group_by(HOP_KEY).agg(
+        pl.col("u_mean", "u_max", "samples").sum(), pl.col("queue_mean_bytes").max()
+    )

@@ -1,0 +1,141 @@
+"""What the API answers about a stored world whose answers are known."""
+
+from types import ModuleType
+from typing import Any
+
+import httpx
+import pytest
+
+FLOW = {"src": "10.0.1.1:40001", "dst": "10.0.2.1:5001"}
+IDLE = {"src": "10.0.1.4:40004", "dst": "10.0.2.1:5001"}
+
+
+def test_health_and_readiness(served: Any) -> None:
+    assert served.get("/healthz").json()["status"] == "ok"
+    assert served.get("/readyz").json() == {"status": "ready", "verdicts": 80}
+
+
+def test_an_empty_store_says_so(served: Any) -> None:
+    assert served.when_empty["/readyz"]["verdicts"] == 0
+    assert served.when_empty["/api/v1/bottlenecks"]["interval"] is None
+    assert served.when_empty["/api/v1/links"]["links"] == []
+    assert served.when_empty["/api/v1/flows"]["flows"] == []
+
+
+def test_bottlenecks_name_flow_hop_kind_and_load(served: Any, world: ModuleType) -> None:
+    answer = served.get("/api/v1/bottlenecks").json()
+    assert answer["interval"]["from_ns"] == world.START_NS
+    assert answer["interval"]["to_ns"] == world.START_NS + world.INTERVALS * world.INTERVAL_NS
+    assert answer["flows_seen"] == world.FLOWS
+    rows = answer["bottlenecks"]
+    assert [row["flow"]["src"] for row in rows] == ["10.0.1.1", "10.0.1.2", "10.0.1.3"]
+    assert {(row["hop"]["device"], row["kind"]) for row in rows} == {("leaf1", "uplink")}
+    assert rows[0]["u_mean"] == pytest.approx(1.4)
+    assert rows[0]["flow"]["flow"] == str(world.flow_hash(1))
+
+
+def test_bottlenecks_of_an_earlier_range(served: Any, world: ModuleType) -> None:
+    half = world.START_NS + world.INTERVALS // 2 * world.INTERVAL_NS
+    answer = served.get("/api/v1/bottlenecks", **{"from": world.START_NS, "to": half}).json()
+    assert {row["hop"]["interface"] for row in answer["bottlenecks"]} == {"Ethernet4"}
+    assert {row["kind"] for row in answer["bottlenecks"]} == {"incast"}
+    limited = served.get("/api/v1/bottlenecks", limit=1).json()
+    assert (len(limited["bottlenecks"]), limited["more"]) == (1, True)
+
+
+def test_hot_links_over_time(served: Any, world: ModuleType) -> None:
+    answer = served.get("/api/v1/links").json()
+    assert answer["interval"]["step_ns"] == world.INTERVAL_NS
+    assert len(answer["times_ns"]) == world.INTERVALS
+    names = [f"{link['device']} {link['interface']}" for link in answer["links"]]
+    assert names == ["leaf1 Ethernet48", "leaf2 Ethernet4", "spine1 Ethernet8"]
+    hot = answer["links"][1]
+    expected = [sum(world.load(2, i, flow) for flow in range(1, 5)) / 4 for i in (0, 19)]
+    assert [hot["u_mean"][0], hot["u_mean"][-1]] == pytest.approx(expected)
+
+
+def test_one_link_and_its_flows(served: Any) -> None:
+    place = {"device": "leaf2", "interface": "Ethernet4"}
+    [link] = served.get("/api/v1/links", **place).json()["links"]
+    assert (link["stage"], link["orientation"], link["capacity_bps"]) == ("tor", "host", 10**10)
+    flows = served.get("/api/v1/links/flows", **place).json()["flows"]
+    assert {flow["src"] for flow in flows} == {f"10.0.1.{n}" for n in range(1, 5)}
+
+
+@pytest.mark.parametrize(
+    ("q", "found"),
+    [
+        ("", 4),
+        ("10.0.1.1", 1),
+        ("10.0.2.1", 4),
+        (":5001", 4),
+        ("40002", 1),
+        ("10.0.1.3:40003", 1),
+        ("10.0.2.1:5001 10.0.1.3", 1),
+        ("10.0.1.3:40003 > 10.0.2.1:5001", 1),
+        ("10.0.1.3 10.0.1.1", 0),
+        ("2001:db8::1", 0),
+        ("[2001:db8::1]:80", 0),
+    ],
+)
+def test_flows_are_found_by_what_people_paste(served: Any, q: str, found: int) -> None:
+    assert len(served.get("/api/v1/flows", q=q).json()["flows"]) == found
+
+
+def test_the_bottleneck_of_a_flow(served: Any, world: ModuleType) -> None:
+    answer = served.get("/api/v1/flows/bottleneck", **FLOW).json()
+    verdict = answer["verdict"]
+    assert (verdict["kind"], verdict["hop"]["name"]) == ("uplink", "leaf1 Ethernet48")
+    assert verdict["since_ns"] == world.START_NS + world.INTERVALS // 2 * world.INTERVAL_NS
+    assert [stretch["hop"]["name"] for stretch in answer["history"]] == [
+        "leaf2 Ethernet4",
+        "leaf1 Ethernet48",
+    ]
+    early = world.START_NS + 50_000_000
+    before = served.get("/api/v1/flows/bottleneck", **FLOW, at=early, window="20ms").json()
+    assert before["verdict"]["hop"]["name"] == "leaf2 Ethernet4"
+    idle = served.get("/api/v1/flows/bottleneck", **IDLE).json()["verdict"]
+    assert (idle["kind"], idle["hop"]) == ("sender_limited", None)
+
+
+def test_signals_share_one_time_axis(served: Any, world: ModuleType) -> None:
+    answer = served.get("/api/v1/flows/signals", **FLOW).json()
+    assert len(answer["times_ns"]) == world.INTERVALS
+    assert all(len(values) == world.INTERVALS for values in answer["signals"].values())
+    assert answer["signals"]["U"][0] == pytest.approx(1.3)
+    assert answer["signals"]["mark_share"][0] == pytest.approx(0.1)
+    assert answer["eta"] == 0.95
+    hops = answer["hops"]
+    assert [hop["device"] for hop in hops] == ["leaf1", "spine1", "leaf2"]
+    assert hops[0]["u_mean"][-1] == pytest.approx(1.4)
+
+
+def test_metrics_count_by_route_and_not_by_path(served: Any) -> None:
+    served.get("/secret-path-of-a-stranger")
+    text = served.get("/metrics").text
+    assert 'hopsight_http_requests_total{method="GET",route="/api/v1/links",status="200"}' in text
+    assert 'hopsight_inserted_rows_total{table="verdicts"} 80.0' in text
+    assert 'query="hot_links"' in text
+    assert "stranger" not in text
+
+
+def test_the_openapi_document_lists_the_public_routes(served: Any) -> None:
+    paths = served.get("/api/v1/openapi.json").json()["paths"]
+    assert "/api/v1/flows/bottleneck" in paths
+    assert not [path for path in paths if path.startswith("/internal")]
+
+
+def test_every_answer_carries_the_security_headers(served: Any) -> None:
+    for path in ("/", "/console/main.js", "/api/v1/links", "/nowhere"):
+        headers = served.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "script-src 'self'" in policy
+        assert "default-src 'none'" in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "access-control-allow-origin" not in headers
+
+
+def test_the_chart_library_comes_from_its_package(served: Any) -> None:
+    answer = httpx.get(f"{served.url}/console/plotly.min.js", timeout=30)
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert len(answer.content) > 1_000_000

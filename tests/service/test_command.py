@@ -1,0 +1,208 @@
+"""The command: the same answers as the API, one sentence for each error, documented exit codes."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from collector import Frames, write_pcapng
+from service import cli
+from service.failure import EXIT_CODES, ExitCode
+
+ENDS = ("10.0.1.1:40001", "10.0.2.1:5001")
+PAYLOAD = 1000
+START_NS = 1_770_000_000_000_000_000
+MS = 1_000_000
+SOURCE, TARGET = bytes([10, 7, 0, 1]), bytes([10, 7, 0, 2])
+
+
+def segment(src: bytes, dst: bytes, ports: tuple[int, int], seq: int, ack: int, size: int) -> bytes:
+    """An Ethernet frame with one TCP segment."""
+    tcp = b"".join(
+        (
+            ports[0].to_bytes(2, "big"), ports[1].to_bytes(2, "big"),
+            seq.to_bytes(4, "big"), ack.to_bytes(4, "big"),
+            bytes([0x50, 0x10, 0xFF, 0xFF, 0, 0, 0, 0]), bytes(size),
+        )
+    )  # fmt: skip
+    ip = bytes([0x45, 2]) + (20 + len(tcp)).to_bytes(2, "big") + bytes([0, 0, 0, 0, 64, 6, 0, 0])
+    return bytes(12) + b"\x08\x00" + ip + src + dst + tcp
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A flow of 50 segments, each acknowledged."""
+    packets: list[bytes] = []
+    for number in range(50):
+        sent = number * PAYLOAD
+        packets.append(segment(SOURCE, TARGET, (40000, 5001), sent, 1, PAYLOAD))
+        packets.append(segment(TARGET, SOURCE, (5001, 40000), 1, sent + PAYLOAD, 0))
+    lengths = np.array([len(packet) for packet in packets], np.int32)
+    count = len(packets)
+    frames = Frames(
+        data=np.frombuffer(b"".join(packets), np.uint8),
+        offset=(np.cumsum(lengths) - lengths).astype(np.int64),
+        captured=lengths,
+        length=lengths,
+        time_ns=START_NS + np.arange(count, dtype=np.int64) * MS,
+        link=np.ones(count, np.uint16),
+        interface=np.zeros(count, np.uint16),
+        first=1,
+    )
+    path = tmp_path_factory.mktemp("capture") / "small.pcapng"
+    write_pcapng(path, ["leaf9:Ethernet1"], [frames])
+    return path
+
+
+def test_where_says_the_same_as_the_api_while_serve_owns_the_store(
+    hopsight: Any, served: Any
+) -> None:
+    asked = hopsight.run("where", *ENDS, "--store", served.dsn, "--json")
+    assert (asked.returncode, asked.stderr) == (0, "")
+    answer = served.get("/api/v1/flows/bottleneck", src=ENDS[0], dst=ENDS[1]).json()
+    assert json.loads(asked.stdout) == answer
+    shown = hopsight.run("where", *ENDS, "--store", served.dsn)
+    assert answer["verdict"]["sentence"] in shown.stdout
+
+
+def test_where_on_a_flow_that_was_not_seen(hopsight: Any, served: Any) -> None:
+    asked = hopsight.run("where", "10.0.1.1:1", ENDS[1], "--store", served.dsn)
+    assert asked.returncode == ExitCode.WRONG
+    assert "flows seen between these addresses: 10.0.1.1:40001" in asked.stderr
+
+
+def test_analyze_stores_while_serve_owns_the_store_and_only_once(
+    hopsight: Any, served: Any, capture: Path
+) -> None:
+    for _ in range(2):
+        done = hopsight.run("analyze", str(capture), "--store", served.dsn, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        report = json.loads(done.stdout)
+        assert report["accounting"] == {"seen": 100, "decoded": 100, "reasons": {}}
+    [flow] = report["flows"]
+    assert (flow["src"], flow["sport"], flow["dst"], flow["dport"]) == (
+        "10.7.0.1", 40000, "10.7.0.2", 5001,
+    )  # fmt: skip
+    ends = {"src": "10.7.0.1:40000", "dst": "10.7.0.2:5001"}
+    answer = served.get("/api/v1/flows/bottleneck", **ends).json()
+    assert answer["verdict"]["kind"] == flow["bottleneck"]["kind"]
+    signals = served.get("/api/v1/flows/signals", **ends).json()
+    assert signals["times_ns"] == [START_NS]
+    # Stored twice, the rate would have doubled.
+    assert signals["signals"]["rate_bps"] == [50 * PAYLOAD * 8 * 10]
+
+
+def test_a_second_serve_says_who_owns_the_store(hopsight: Any, served: Any) -> None:
+    second = hopsight.run("serve", "--store", served.dsn, "--port", "0")
+    assert second.returncode == ExitCode.STORE
+    assert f"process {served.process.pid}" in second.stderr
+    assert served.url in second.stderr
+
+
+def test_serve_ends_on_interrupt_and_gives_the_store_up(
+    tmp_path: Path, serve: Callable[[str], Any]
+) -> None:
+    service = serve(f"chdb://{tmp_path}/store")
+    assert (tmp_path / "store.owner.json").exists()
+    assert service.stop() == ExitCode.OK
+    assert not (tmp_path / "store.owner.json").exists()
+
+
+def test_a_taken_port_is_named(hopsight: Any, served: Any, tmp_path: Path) -> None:
+    port = served.url.rpartition(":")[2]
+    taken = hopsight.run("serve", "--store", f"chdb://{tmp_path}/store", "--port", port)
+    assert taken.returncode == ExitCode.UNAVAILABLE
+    assert taken.stderr.startswith(f"hopsight: service.port: 127.0.0.1:{port} is not free")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["where", "10.0.0.1", "10.0.0.2:1"], ExitCode.USAGE, "SRC:PORT: '10.0.0.1' is not ADDR"),
+        (["where", "10.0.0.1:1", "x:1"], ExitCode.USAGE, "DST:PORT: 'x' is not an IP address"),
+        (["where", *ENDS, "--proto", "ip"], ExitCode.USAGE, "--proto: 'ip' is not a protocol"),
+        (["where", *ENDS, "--at", "noon"], ExitCode.USAGE, "--at: 'noon' is not a time"),
+        (["where", *ENDS, "--window", "5"], ExitCode.USAGE, "--window: '5' is not a duration"),
+        (["where", *ENDS, "--store", "ftp://x"], ExitCode.STORE, "accepted: chdb:///absolute"),
+        (["where", *ENDS, "--store", "/nowhere/s"], ExitCode.STORE, "there is no store at"),
+        (["where"], ExitCode.USAGE, "Missing argument"),
+        (["serve", "--host", "0.0.0.0"], ExitCode.USAGE, "service.host: '0.0.0.0' can be reached"),  # noqa: S104 refused is what is tested
+        (["serve", "--port", "70000"], ExitCode.USAGE, "--port"),
+        (["analyze", "/nowhere.pcap"], ExitCode.INPUT, "/nowhere.pcap: no such file"),
+        (["--settings", "/nowhere.toml", "settings"], ExitCode.USAGE, "no file /nowhere.toml"),
+        (["dance"], ExitCode.USAGE, "No such command"),
+        (["where", *ENDS, "--colour"], ExitCode.USAGE, "No such option"),
+    ],
+)
+def test_an_error_is_one_sentence(
+    arguments: list[str],
+    code: ExitCode,
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOPSIGHT_SETTINGS", "")
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    said = capsys.readouterr().err
+    assert ended.value.code == code
+    assert said.startswith("hopsight: ")
+    assert said.count("\n") == 1
+    assert sentence in said
+
+
+def test_help_comes_without_loading_the_engines(hopsight: Any) -> None:
+    done = hopsight.run("--help")
+    assert done.returncode == 0
+    for command in ("demo", "analyze", "where", "replay", "serve", "settings"):
+        assert command in done.stdout
+    probe = (
+        "import service.cli, sys; print(*{'numba', 'polars', 'fastapi', 'chdb'} & set(sys.modules))"
+    )
+    loaded = subprocess.run(
+        [*hopsight.command()[:1], "-c", probe],
+        capture_output=True, text=True, check=True,
+        cwd=hopsight.directory, env=hopsight.environment,
+    )  # fmt: skip
+    assert loaded.stdout.strip() == ""
+
+
+def test_a_reader_that_leaves_is_no_error(hopsight: Any) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        hopsight.command("settings", "--dump"),
+        stdout=write, stderr=subprocess.PIPE, text=True, check=False,
+        cwd=hopsight.directory, env=hopsight.environment,
+    )  # fmt: skip
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_fault_of_our_own_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: object) -> int:
+        raise RuntimeError("surprise")
+
+    monkeypatch.setattr(cli, "_run", broken)
+    monkeypatch.delenv("PYTHONDEVMODE", raising=False)
+    with pytest.raises(SystemExit) as ended:
+        cli.main([])
+    assert ended.value.code == ExitCode.INTERNAL
+    assert "surprise" in capsys.readouterr().err
+
+
+def test_every_exit_code_is_documented() -> None:
+    assert set(EXIT_CODES) == set(ExitCode)
+    assert all(f"{code.value} {meaning}" in cli.EPILOG for code, meaning in EXIT_CODES.items())
+
+
+def test_the_world_is_what_the_tests_say(world: ModuleType) -> None:
+    assert world.load(2, 0, 1) > 1 > world.load(2, world.INTERVALS - 1, 1)

@@ -1,0 +1,122 @@
+"""Strangers' input: a plain 4xx problem that names the field, and never more."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+FLOW = {"src": "10.0.1.1:40001", "dst": "10.0.2.1:5001"}
+HOSTILE = (
+    "' OR 1=1 --",
+    "<script>alert(1)</script>",
+    "../../etc/passwd",
+    "\x00",
+    "1" * 5000,
+    "{flow:UInt64}",
+)
+
+
+def problem(answer: httpx.Response, status: int) -> dict[str, Any]:
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    found: dict[str, Any] = answer.json()
+    assert found["status"] == status
+    assert found["detail"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "field"),
+    [
+        ("/api/v1/flows/bottleneck", {"dst": "10.0.2.1:5001"}, "src"),
+        ("/api/v1/flows/bottleneck", {**FLOW, "src": "10.0.1.1"}, "src"),
+        ("/api/v1/flows/bottleneck", {**FLOW, "proto": "tcpp"}, "proto"),
+        ("/api/v1/flows/bottleneck", {**FLOW, "at": "soon"}, "at"),
+        ("/api/v1/flows/bottleneck", {**FLOW, "window": "10"}, "window"),
+        ("/api/v1/flows/bottleneck", {**FLOW, "window": "400d"}, "window"),
+        ("/api/v1/flows/bottleneck", {**FLOW, "vni": "-1"}, "vni"),
+        ("/api/v1/flows/bottleneck", {**FLOW, "nonsense": "1"}, "nonsense"),
+        ("/api/v1/flows/signals", {**FLOW, "window": "0s"}, "window"),
+        ("/api/v1/flows", {"q": "one two three"}, "q"),
+        ("/api/v1/flows", {"limit": "0"}, "limit"),
+        ("/api/v1/bottlenecks", {"from": "5", "to": "4"}, "to"),
+        ("/api/v1/bottlenecks", {"from": "1000000000", "to": "1700000000"}, "from"),
+        ("/api/v1/bottlenecks", {"limit": "1000000"}, "limit"),
+        ("/api/v1/links", {"device": "leaf1"}, "interface"),
+        ("/api/v1/links/flows", {"device": "leaf1"}, "interface"),
+    ],
+)
+def test_a_wrong_field_is_named(
+    served: Any, path: str, parameters: dict[str, str], field: str
+) -> None:
+    found = problem(served.get(path, **parameters), 422)
+    assert found["field"] == field
+    assert "Value error" not in found["detail"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_refused_or_finds_nothing(served: Any, text: str) -> None:
+    for name in ("src", "dst", "proto", "at", "window"):
+        problem(served.get("/api/v1/flows/bottleneck", **(FLOW | {name: text})), 422)
+    problem(served.get("/api/v1/flows", q=text), 422)
+    for name in ("tenant", "vrf"):
+        answer = served.get("/api/v1/flows/bottleneck", **FLOW, **{name: text})
+        problem(answer, 404 if answer.status_code == 404 else 422)
+    answer = served.get("/api/v1/links", device=text, interface=text)
+    problem(answer, 404 if answer.status_code == 404 else 422)
+    problem(served.get(f"/console/{quote(text, safe='')}"), 404)
+
+
+def test_an_unknown_flow_names_those_between_the_same_ends(served: Any) -> None:
+    found = problem(served.get("/api/v1/flows/bottleneck", **(FLOW | {"src": "10.0.1.1:1"})), 404)
+    assert [flow["sport"] for flow in found["flows"]] == [40001]
+    problem(served.get("/api/v1/flows/signals", **(FLOW | {"src": "10.9.9.9:1"})), 404)
+
+
+def test_another_host_name_is_refused(served: Any) -> None:
+    for host in ("evil.example", "evil.example:8470", ""):
+        answer = httpx.get(f"{served.url}/api/v1/links", headers={"Host": host})
+        assert problem(answer, 421)["field"] == "Host"
+    port = served.url.rpartition(":")[2]
+    assert httpx.get(f"{served.url}/healthz", headers={"Host": f"localhost:{port}"}).is_success
+
+
+@pytest.mark.parametrize("path", ["/internal/v1/query/extent", "/internal/v1/insert/flows?token=a"])
+def test_the_owners_routes_are_hidden_on_tcp(served: Any, path: str) -> None:
+    forged = {"hopsight.unix_socket": "1", "X-Forwarded-For": "unix"}
+    method = "POST" if "insert" in path else "GET"
+    problem(httpx.request(method, f"{served.url}{path}", headers=forged), 404)
+
+
+def test_a_large_body_is_refused_declared_or_not(served: Any) -> None:
+    large = b"x" * 1_000_000
+    problem(httpx.post(f"{served.url}/api/v1/flows", content=large), 413)
+    chunked = httpx.post(
+        f"{served.url}/internal/v1/insert/flows?token=a", content=iter([large] * 2)
+    )
+    assert chunked.status_code in {404, 413}
+
+
+def test_the_wrong_method_and_path(served: Any) -> None:
+    problem(httpx.post(f"{served.url}/api/v1/links"), 405)
+    problem(served.get("/api/v2/links"), 404)
+
+
+def test_the_owner_refuses_what_is_no_table_and_no_query(served: Any) -> None:
+    socket = json.loads(open_owner_file(served.dsn))["socket"]
+    with httpx.Client(
+        transport=httpx.HTTPTransport(uds=socket), base_url="http://localhost"
+    ) as owner:
+        problem(owner.post("/internal/v1/insert/users?token=a", content=b""), 404)
+        problem(owner.post("/internal/v1/insert/flows?token=a", content=b"nonsense"), 422)
+        problem(owner.post("/internal/v1/insert/flows", content=b""), 422)
+        problem(owner.get("/internal/v1/query/nowhere"), 422)
+        problem(owner.get("/internal/v1/query/extent?parameters=[1]"), 422)
+        problem(owner.get("/internal/v1/query/hops?parameters={}"), 422)
+
+
+def open_owner_file(dsn: str) -> str:
+    return Path(f"{dsn.removeprefix('chdb://')}.owner.json").read_text(encoding="utf-8")
