@@ -35,7 +35,9 @@ def observe(
     kept = np.flatnonzero(known(rows, plan))
     if kept.size < frames.offset.size:
         rows = {
-            name: row[kept] for name, row in rows.items() if not name.startswith("h") or row.any()
+            name: row[kept]
+            for name, row in rows.items()
+            if name == "hop_count" or not name.startswith("h") or row.any()
         }
     seen = int(np.bitwise_or.reduce(rows["layers"])) if kept.size else 0
     columns = context(frames, kept, points, source, settings)
