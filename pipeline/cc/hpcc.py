@@ -204,12 +204,11 @@ def compute_wind(s: Record, p: Record, U: float, updateWc: bool) -> int:
         branch = Branch.FULL_UPDATE_MI.value
     elif s.incStage >= p.maxStage:
         branch = Branch.FULL_UPDATE_MI_STAGE.value
-    stage = 0  # line 15
-    if U <= 0:
-        s.faults |= Fault.ZERO_U.value
-    if branch == Branch.FULL_UPDATE_AI.value or U <= 0:
-        new = c + step  # line 17; what line 13 divides by is not 0 then
-        stage = s.incStage + 1 if branch == Branch.FULL_UPDATE_AI.value else 0  # line 19
+    adds = branch == Branch.FULL_UPDATE_AI.value
+    stage = s.incStage + 1 if adds else 0  # lines 19, 15
+    s.faults |= Fault.ZERO_U.value if U <= 0 else 0
+    if adds or U <= 0:  # line 13 divides by U
+        new = c + step  # line 17
     else:
         base = c / (U / p.eta)
         new = (np.floor(base) if by_rate else base) + step  # line 13
