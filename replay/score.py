@@ -73,7 +73,7 @@ def score(truth: Truth, verdicts: pl.DataFrame) -> Score:
         pl.len().alias("scored"),
     )
     measured = intervals.filter(pl.col("telemetry") == MEASURED)["agrees"]
-    agreement = intervals["agrees"].sum() / max(intervals.height, 1)
+    agreement = int(intervals["agrees"].sum()) / max(intervals.height, 1)
     return Score(intervals, flows, agreement, measured_right=measured.any() and measured.all())
 
 

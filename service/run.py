@@ -42,6 +42,7 @@ BATCHES = 4
 """Batches that may wait on the bus: the worker is at most that far behind the decoder."""
 TABLES = {"hpcc": hpcc.TABLE, "dctcp": dctcp.TABLE}
 """Parameters of each algorithm that `--set` knows."""
+UNKNOWN = "unknown"
 SECTIONS = ("collector", "pipeline")
 Sink = Callable[[Output, str], None]
 
@@ -62,9 +63,7 @@ def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
     """Run a job to its end; `sink` is made for the worker. Raises Failure for unreadable input."""
     captures = open_all(job.captures)
     try:
-        if job.point:
-            for capture in captures:
-                capture.points[:] = [job.point if p == "unknown" else p for p in capture.points]
+        name_points(captures, job.point)
         decoder = Decoder(job.collector)
         sources = tuple(capture.source for capture in captures)
         try:
@@ -98,6 +97,16 @@ async def _run(
         if isinstance(error, CaptureError):
             raise Failure(ExitCode.INPUT, str(error)) from None
         raise error from None
+
+
+def name_points(captures: Sequence[Capture], point: str | None) -> None:
+    """Name the points that captures leave unknown: as told, else by file where there are several.
+
+    State is kept per point: two taps under one name would count every packet twice.
+    """
+    for capture in captures:
+        name = point or (capture.source if len(captures) > 1 else UNKNOWN)
+        capture.points[:] = [name if known == UNKNOWN else known for known in capture.points]
 
 
 def open_all(paths: Sequence[Path]) -> list[Capture]:

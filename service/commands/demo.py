@@ -8,8 +8,19 @@ import polars as pl
 import typer
 
 from collector import write_pcapng
-from pipeline import Output, Store, StoreError, StoreOwned, Topology, Worker, address_text
-from replay import Score, Truth, frames_of, points, scenario, score, simulate, topology, truth_of
+from pipeline import Output, Store, StoreError, StoreOwned, Topology, Value, Worker, address_text
+from replay import (
+    Score,
+    Truth,
+    World,
+    frames_of,
+    points,
+    scenario,
+    score,
+    simulate,
+    topology,
+    truth_of,
+)
 from service.commands.analyze import accounting_line
 from service.commands.serve import serve_store
 from service.commands.settings import chosen
@@ -43,15 +54,15 @@ def run(*, once: bool, seed: int, directory: Path, port: int | None) -> None:
     settings = settings_for(directory, port)
     directory.mkdir(parents=True, exist_ok=True)
     with opened(settings, directory) as store:
-        truth, fabric = make(directory, settings, seed)
-        found = analyze(directory, settings, fabric, store)
+        world, truth, fabric = make(directory, settings, seed)
+        found = analyze(directory, settings, world, fabric, store)
         result = score(truth, found)
         show(result)
         if once:
             if not result.measured_right or result.agreement < AGREEMENT:
                 raise Failure(ExitCode.WRONG, failing(result))
             return
-        explain(directory)
+        explain(directory, world)
         with bind(settings.service.host, settings.service.port) as listener:
             serve_store(settings, store, listener, told)
 
@@ -88,7 +99,7 @@ def opened(settings: Settings, directory: Path) -> Store:
     return store
 
 
-def make(directory: Path, settings: Settings, seed: int) -> tuple[Truth, Topology]:
+def make(directory: Path, settings: Settings, seed: int) -> tuple[World, Truth, Topology]:
     """Simulate the fabric; write capture, topology, settings and truth."""
     with progress_console().status("simulating a leaf-spine fabric"):
         world = scenario.demo(seed)
@@ -105,7 +116,7 @@ def make(directory: Path, settings: Settings, seed: int) -> tuple[Truth, Topolog
         f"fabric: {len(world.flows)} flows, {world.duration_ns / MILLION:g} ms, seed {seed};"
         f" {len(frames):,} mirrored frames in {directory / CAPTURE}"
     )
-    return truth, fabric
+    return world, truth, fabric
 
 
 def settings_text(directory: Path) -> str:
@@ -118,7 +129,9 @@ def settings_text(directory: Path) -> str:
     )
 
 
-def analyze(directory: Path, settings: Settings, fabric: Topology, store: Store) -> pl.DataFrame:
+def analyze(
+    directory: Path, settings: Settings, world: World, fabric: Topology, store: Store
+) -> pl.DataFrame:
     """Collector, bus, pipeline, store; gives the verdicts with addresses as text."""
     kept: list[pl.DataFrame] = []
     store.insert("hops", hop_rows(fabric), f"topology:{fabric.version}")
@@ -134,7 +147,13 @@ def analyze(directory: Path, settings: Settings, fabric: Topology, store: Store)
 
         return take
 
-    job = Job((directory / CAPTURE,), settings.collector, settings.pipeline, fabric)
+    job = Job(
+        (directory / CAPTURE,),
+        settings.collector,
+        settings.pipeline,
+        fabric,
+        world_parameters(world),
+    )
     accounting = run_job(job, sink, "collector → bus → pipeline → store")
     numbers = {
         "seen": accounting.seen,
@@ -197,10 +216,16 @@ def failing(result: Score) -> str:
     )
 
 
-def explain(directory: Path) -> None:
+def world_parameters(world: World) -> dict[str, dict[str, Value]]:
+    """What the fabric's senders were told beyond their documents' defaults."""
+    return {"hpcc": dict(world.hpcc), "dctcp": dict(world.dctcp)}
+
+
+def explain(directory: Path, world: World) -> None:
     """What to try next."""
     command = f"hopsight --settings {directory / SETTINGS}"
+    told = " ".join(f"--set {name}={value}" for name, value in world.hpcc.items())
     typer.echo(
         f"in another shell: {command} where SRC:PORT DST:PORT\n"
-        f"                  {command} replay --explain {directory / CAPTURE} | head"
+        f"                  {command} replay {told} --explain {directory / CAPTURE} | head"
     )

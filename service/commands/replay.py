@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import typer
 
+from collector import directed
 from pipeline import Output, Worker, address_text, hpcc
 from replay import from_best, objects, trace, vantage
 from service.endpoint import Endpoint, parse_endpoint, time_text
@@ -23,6 +25,15 @@ STATE = {
 }
 """What a line for people shows of each algorithm."""
 DIGITS = 6
+ENDS = {
+    "src_hi": "dst_hi",
+    "src_lo": "dst_lo",
+    "dst_hi": "src_hi",
+    "dst_lo": "src_lo",
+    "sport": "dport",
+    "dport": "sport",
+}
+"""Columns of a flow's key and those of its reverse."""
 KEYS = pl.Schema(
     {
         "flow": pl.UInt64(),
@@ -85,8 +96,8 @@ def flow_of(text: str | None) -> tuple[Endpoint, Endpoint] | None:
 class Printer:
     """Prints decisions; counts them.
 
-    With one observation point they are printed as they come. With several, the same ACK is seen more
-    than once: they wait for the end, and each flow is told from the point that knows it best.
+    With one observation point they are printed as they come. With several, the same ACK is seen
+    more than once: they wait for the end; each flow is told from the point that knows it best.
     """
 
     request: Request
@@ -132,7 +143,8 @@ class Printer:
 
     def know(self, flows: pl.DataFrame) -> None:
         """Learn the keys of new flows."""
-        new = flows.join(self.keys, on="flow", how="anti")
+        both = pl.concat([flows, reverse(flows)], how="diagonal_relaxed").unique("flow")
+        new = both.join(self.keys, on="flow", how="anti")
         self.keys = pl.concat([self.keys, self.keys_of(new)])
 
     def keys_of(self, flows: pl.DataFrame) -> pl.DataFrame:
@@ -176,6 +188,15 @@ class Printer:
             f"no {what}decision in these frames{whose}: HPCC++ needs INT telemetry, DCTCP needs"
             " ECN-capable TCP with its acknowledgments"
         )
+
+
+def reverse(flows: pl.DataFrame) -> pl.DataFrame:
+    """The flows whose acknowledgments these are: a tap may see only one direction."""
+    other = (1 - flows["direction"]).cast(pl.UInt8)
+    flow = np.empty(flows.height, np.uint64)
+    directed(flows["conversation"].to_numpy(), other.to_numpy(), flow)
+    turned = [pl.col(other).alias(name) for name, other in ENDS.items()]
+    return flows.select(pl.Series("flow", flow), *turned)
 
 
 def without(row: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
