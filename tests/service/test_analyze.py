@@ -1,0 +1,151 @@
+"""`hopsight analyze` and `hopsight replay` on small real captures, as a user types them."""
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+DATA = Path(__file__).resolve().parent.parent / "data" / "cc"
+CAPTURE = DATA / "dctcp_a1.pcap.zst"
+FLOW = {"src", "sport", "dst", "dport", "protocol", "bottleneck", "hpcc", "dctcp"}
+DECISION = {"time_ns", "src", "sport", "dst", "dport", "algorithm", "branch", "ack"}
+DCTCP = {"alpha", "BytesAcked", "BytesMarked", "WindowEnd"}
+HPCC = {"U", "W", "Wc", "R", "incStage", "lastUpdateSeq"}
+
+
+@pytest.fixture(scope="module")
+def report(hopsight: Any) -> dict[str, Any]:
+    """The machine shape of one analysis."""
+    ran = hopsight.run("analyze", "--json", str(CAPTURE))
+    assert ran.returncode == 0, ran.stderr
+    read: dict[str, Any] = json.loads(ran.stdout)
+    return read
+
+
+def test_frames_seen_are_decoded_or_counted_by_a_reason(report: dict[str, Any]) -> None:
+    accounting = report["accounting"]
+    assert set(accounting) == {"seen", "decoded", "reasons"}
+    assert accounting["seen"] == accounting["decoded"] + sum(accounting["reasons"].values()) > 0
+
+
+def test_every_flow_has_the_promised_keys(report: dict[str, Any]) -> None:
+    assert report["flows"]
+    for flow in report["flows"]:
+        assert flow.keys() >= FLOW
+
+
+def test_alpha_is_that_of_the_sender(report: dict[str, Any]) -> None:
+    truth = pl.read_parquet(DATA / "dctcp_a1_truth.parquet")
+    compared = 0
+    for flow in report["flows"]:
+        if flow["dctcp"] is None:
+            continue
+        windows = pl.DataFrame(flow["dctcp"]["windows"]).select("time_ns", "alpha")
+        mine = truth.filter(sport=flow["sport"])
+        both = mine.join(windows, on="time_ns", how="inner", suffix="_seen")
+        assert both.height >= 0.9 * mine.height
+        error = (both["alpha"].cast(pl.Float64) - both["alpha_seen"]).abs()
+        assert error.max() < 1e-9  # type: ignore[operator] # a column of floats has a float maximum
+        compared += both.height
+    assert compared > 50
+
+
+def test_a_table_for_people_ends_with_the_accounting(hopsight: Any) -> None:
+    ran = hopsight.run("analyze", str(CAPTURE))
+    assert "congested path" in ran.stdout
+    assert ran.stdout.rstrip().splitlines()[-1].startswith("frames: ")
+
+
+def test_replay_prints_one_object_a_decision(hopsight: Any) -> None:
+    ran = hopsight.run("replay", "--json", "--algorithm", "dctcp", str(CAPTURE))
+    decisions = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert len(decisions) > 100
+    assert all(decision.keys() >= DECISION | DCTCP for decision in decisions)
+    assert {"count", "window_end"} <= {decision["branch"] for decision in decisions}
+
+
+def test_replay_takes_a_flow_a_parameter_and_explains(hopsight: Any) -> None:
+    flow = "10.1.1.1:40000 10.2.1.2:5001"
+    plain = hopsight.run("replay", "--flow", flow, "--json", str(CAPTURE)).stdout.splitlines()
+    changed = hopsight.run(
+        "replay", "--flow", flow, "--set", "g=0.5", "--json", "--explain", str(CAPTURE)
+    ).stdout.splitlines()
+    assert len(plain) == len(changed) > 100
+    last, other = json.loads(plain[-1]), json.loads(changed[-1])
+    assert last["src"] == "10.1.1.1"
+    assert last["sport"] == 40000
+    assert last["alpha"] != other["alpha"]
+    assert "window" in other["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("analyze", "missing.pcap"), 3, "no such file"),
+        (("analyze", "--set", "nope=1", str(CAPTURE)), 2, "nope"),
+        (("analyze", "--set", "eta=tall", str(CAPTURE)), 2, "eta"),
+        (("analyze", "--set", "collector.int_dscp=99", str(CAPTURE)), 2, "collector.int_dscp"),
+        (("analyze", "--dialect", "klingon", str(CAPTURE)), 2, "'rfc8257'"),
+        (("analyze", "--base-rtt", "soon", str(CAPTURE)), 2, "--base-rtt"),
+        (("analyze", "--topology", "missing.yaml", str(CAPTURE)), 3, "missing.yaml"),
+        (("replay", "--algorithm", "cubic", str(CAPTURE)), 2, "hpcc, dctcp"),
+        (("replay", "--flow", "here there", str(CAPTURE)), 2, "--flow"),
+        (("replay", "--algorithm", "hpcc", str(CAPTURE)), 1, "INT telemetry"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    hopsight: Any, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    ran = hopsight.run(*arguments)
+    assert ran.returncode == code
+    assert words in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_foreign_and_a_cut_file_end_in_a_sentence_and_a_count(
+    hopsight: Any, tmp_path: Path
+) -> None:
+    foreign = tmp_path / "foreign.pcap"
+    foreign.write_bytes(b"PK\x03\x04 not packets")
+    assert hopsight.run("analyze", str(foreign)).returncode == 3
+    cut = tmp_path / "cut.pcap"
+    record = (0).to_bytes(8, "little") + (60).to_bytes(4, "little") * 2
+    header = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+    cut.write_bytes(header + record + bytes(60) + record + bytes(10))
+    accounting = json.loads(hopsight.run("analyze", "--json", str(cut)).stdout)["accounting"]
+    assert accounting == {
+        "seen": 2,
+        "decoded": 0,
+        "reasons": {"unknown_ethertype": 1, "file_truncated": 1},
+    }
+
+
+def test_analyze_stores_and_where_answers_while_serve_owns_the_store(
+    hopsight: Any, serve: Callable[[str], Any], tmp_path: Path
+) -> None:
+    dsn = f"chdb://{tmp_path / 'store'}"
+    served = serve(dsn)
+    try:
+        stored = hopsight.run("analyze", "--store", dsn, str(CAPTURE))
+        assert stored.returncode == 0, stored.stderr
+        ends = ("10.1.1.1:40000", "10.2.1.2:5001")
+        told = hopsight.run("where", *ends, "--store", dsn, "--json")
+        assert told.returncode == 0, told.stderr
+        asked = served.get(
+            "/api/v1/flows/bottleneck", src="10.1.1.1", sport=40000, dst="10.2.1.2", dport=5001
+        )
+        assert asked.status_code == 200
+        assert json.loads(told.stdout)["verdict"] == asked.json()["verdict"]
+        again = hopsight.run("analyze", "--store", dsn, str(CAPTURE))
+        assert again.returncode == 0
+        repeated = json.loads(hopsight.run("where", *ends, "--store", dsn, "--json").stdout)
+        assert repeated["verdict"]["samples"] == json.loads(told.stdout)["verdict"]["samples"]
+    finally:
+        assert served.stop() == 0
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", int(served.url.rsplit(":", 1)[1]))) != 0
