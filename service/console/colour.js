@@ -19,7 +19,7 @@ export function amount(share) {
 }
 
 /** Load that is drawn at the hot end of the scale. */
-export const FULL_LOAD = 1.5;
+export const FULL_LOAD = 2;
 
 export const loadColour = (u) => amount(u / FULL_LOAD);
 

@@ -2,9 +2,9 @@
 
 import { address, get } from "./api.js";
 import { csvButton, empty, h, panel } from "./dom.js";
-import { bytes, end, kind, load, moment, percent, PROTOCOL, span } from "./units.js";
+import { after, bytes, end, kind, load, moment, percent, PROTOCOL, span } from "./units.js";
 import { confidence, hop as hopCell, meter } from "./overview.js";
-import { inkOn, loadColour, NAMES } from "./colour.js";
+import { FULL_LOAD, inkOn, loadColour, NAMES } from "./colour.js";
 import { during, flowUrl, linkUrl, rangeOf } from "./views.js";
 import { stack } from "./chart.js";
 
@@ -40,7 +40,7 @@ export async function flow(parameters) {
 function verdict(answer, asked) {
   const best = answer.verdict;
   const held = !CALM.includes(best.kind);
-  const since = best.since_ns === null ? "–" : `${best.since_exact ? "" : "before "}+${span(Math.max(0, best.since_ns - answer.interval.from_ns))}`;
+  const since = best.since_ns === null ? "–" : best.since_exact ? after(best.since_ns - answer.interval.from_ns) : "before this";
   const facts = [
     ["Load, mean", load(best.u_mean)], ["Load, peak", load(best.u_max)], ["Queue, mean", bytes(best.queue_mean_bytes)],
     ["Since", since], ["Shared by", best.contributors ? `${best.contributors} flows` : "–"], ["Rerouting helps", best.reroute_helps],
@@ -67,7 +67,7 @@ function path(answer, signals, range) {
     return [h("span", { class: "wire" }), h("a", { class: here ? "stop here" : "stop", href: linkUrl(one, range) },
       h("div", { class: "name" }, `${one.device} ${one.interface}`),
       h("div", { class: "load" }, here ? `bottleneck · u ${load(mean)}` : `u ${load(mean)}`),
-      h("div", { class: "bar" }, h("i", { style: { width: `${Math.min(100, ((mean || 0) / 1.5) * 100)}%`, background: loadColour(mean || 0) } })))];
+      h("div", { class: "bar" }, h("i", { style: { width: `${Math.min(100, ((mean || 0) / FULL_LOAD) * 100)}%`, background: loadColour(mean || 0) } })))];
   });
   return panel("Path", signals.hops[0].hop_index === null ? "hops that the signals name; this telemetry does not tell their order" : "hops that reported, nearest the sender first", [],
     h("div", { class: "path" }, h("div", { class: "stop end" }, answer.flow.src), stops, h("span", { class: "wire" }), h("div", { class: "stop end" }, answer.flow.dst)));

@@ -2,13 +2,13 @@
 
 import { address, get } from "./api.js";
 import { csvButton, empty, h, panel } from "./dom.js";
-import { end, kind, load, moment, percent, PROTOCOL, rate, span } from "./units.js";
+import { after, end, kind, load, moment, percent, PROTOCOL, rate, span } from "./units.js";
 import { FULL_LOAD, loadColour, ramp } from "./colour.js";
 import { during, flowUrl, linkUrl, overviewUrl } from "./views.js";
 
 const COMMANDS = [
-  "make demo                                   # a small fabric with known bottlenecks",
-  "hopsight analyze CAPTURE --store DSN        # your own capture into this store",
+  "make demo                             # a fabric with known bottlenecks",
+  "hopsight analyze CAPTURE --store DSN  # your own capture",
 ];
 
 export async function overview(parameters) {
@@ -54,12 +54,13 @@ function subline(flows, covered) {
 /** Which time is shown, as a form: what the store holds may be longer, or lie in pieces. */
 function times(found, range) {
   const field = (name, shown) => h("label", null, name, " ", h("input", { name, value: range[name] || "", placeholder: shown, spellcheck: "false", autocomplete: "off" }));
+  const held = found.stored.to_ns - found.stored.from_ns;
   const submit = (event) => {
     event.preventDefault();
     location.hash = overviewUrl(Object.fromEntries(new FormData(event.target)));
   };
   return h("form", { class: "times", "aria-label": "Time shown", onsubmit: submit }, field("from", found.interval.from), field("to", found.interval.to), h("button", { type: "submit" }, "Show"),
-    h("span", { class: "quiet" }, `The store holds ${moment(found.stored.from_ns, 1e12)} to ${moment(found.stored.to_ns, 1e12)} UTC.`));
+    h("span", { class: "quiet" }, `The store holds ${moment(found.stored.from_ns, held)} to ${moment(found.stored.to_ns, held)} UTC.`));
 }
 
 function table(flows, covered, range, more) {
@@ -73,7 +74,7 @@ function table(flows, covered, range, more) {
       h("td", { class: "hop" }, hop(row.hop, range)),
       h("td", null, h("span", { class: "chip hot" }, kind(row.kind))),
       h("td", null, meter(row.u_mean)),
-      h("td", { class: "num", title: moment(row.since_ns, 1) }, `+${span(row.since_ns - covered.from_ns)}`),
+      h("td", { class: "num", title: moment(row.since_ns, 1) }, after(row.since_ns - covered.from_ns)),
       h("td", { class: "num" }, !row.contributors ? "–" : `${row.contributors} ${row.contributors === 1 ? "flow" : "flows"}`),
       h("td", null, confidence(row.confidence))))));
 }

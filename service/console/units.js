@@ -31,6 +31,9 @@ export function span(ns) {
   return `${Number((ns / size).toPrecision(3))} ${name}`;
 }
 
+/** How long after the start shown; what began before it, or with it, says so. */
+export const after = (ns) => (ns <= 0 ? "the start" : `+${span(ns)}`);
+
 /** A moment, in UTC, to the microsecond where the span on show is short. */
 export function moment(ns, spanNs = 0) {
   const text = new Date(Math.floor(ns / 1e6)).toISOString();

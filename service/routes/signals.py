@@ -73,9 +73,13 @@ def _shaped(
     flow: dict[str, Any], span: Span, own: pl.DataFrame, hops: pl.DataFrame
 ) -> dict[str, Any]:
     """The answer of `signals`; the point that saw most of the flow speaks for it."""
+    carried = (pl.col("ce_frames") / pl.col("data_frames")).fill_nan(None)
+    own = own.with_columns(
+        # A tap before the queue sees no CE: the point that sees most of it speaks.
+        carried.max().over("time_ns").alias("ce_share")
+    )
     own = _one_point(own, "data_bytes").with_columns(
         (pl.col("marked_bytes") / pl.col("acked_bytes")).fill_nan(None).alias("mark_share"),
-        (pl.col("ce_frames") / pl.col("data_frames")).fill_nan(None).alias("ce_share"),
         (pl.col("data_bytes") * BITS * NS_PER_S / pl.col("interval_ns")).alias("rate_bps"),
     )
     measured = hops.filter(pl.col("source") == "int")

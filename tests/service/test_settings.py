@@ -50,7 +50,7 @@ def test_only_loopback_is_accepted(host: str) -> None:
     [
         ("HOPSIGHT_SERVICE__PROT", "1", "did you mean HOPSIGHT_SERVICE__PORT"),
         ("HOPSIGHT_SERVICE__PORT", "x", "service.port: should be a valid integer"),
-        ("HOPSIGHT_PIPELINE__INTERVAL_MS", "0", "pipeline.interval_ms: should be greater than 0"),
+        ("HOPSIGHT_PIPELINE__INTERVAL_MS", "0", "pipeline.interval_ms: should be greater than"),
         ("HOPSIGHT_SETTINGS", "nowhere.toml", "there is no file nowhere.toml"),
     ],
 )
