@@ -136,9 +136,7 @@ def test_analyze_stores_and_where_answers_while_serve_owns_the_store(
         ends = ("10.1.1.1:40000", "10.2.1.2:5001")
         told = hopsight.run("where", *ends, "--store", dsn, "--json")
         assert told.returncode == 0, told.stderr
-        asked = served.get(
-            "/api/v1/flows/bottleneck", src="10.1.1.1", sport=40000, dst="10.2.1.2", dport=5001
-        )
+        asked = served.get("/api/v1/flows/bottleneck", src=ends[0], dst=ends[1])
         assert asked.status_code == 200
         assert json.loads(told.stdout)["verdict"] == asked.json()["verdict"]
         again = hopsight.run("analyze", "--store", dsn, str(CAPTURE))
