@@ -39,7 +39,8 @@ class Batch:
     - `source`: the capture or the device that the frames came from;
     - `epoch`: counts restarts of the source, whose frame numbers begin anew each time;
     - `first`, `last`: numbers of the first and the last frame covered. Within (source, epoch) they
-      only grow, so a batch whose `last` was seen before is a repeat.
+      only grow, so a batch whose `last` was seen before is a repeat;
+    - `ended`: the source brings nothing more; such a batch has no rows.
     """
 
     frame: pl.DataFrame
@@ -47,6 +48,7 @@ class Batch:
     epoch: int
     first: int
     last: int
+    ended: bool = False
 
 
 class Bus(Protocol):

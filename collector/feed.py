@@ -14,8 +14,8 @@ from collector.observation import SCHEMA
 
 EPOCH = 0
 """A capture file has one life: its frame numbers never begin anew."""
-SOURCE_ENDED = pl.DataFrame(schema=SCHEMA).select("time_ns", "source")
-"""Rows of the last batch of a source: none."""
+NO_ROWS = pl.DataFrame(schema=SCHEMA).select("time_ns", "source")
+"""Rows of the batch that ends a source."""
 
 
 @dataclass
@@ -36,8 +36,8 @@ async def feed(
 ) -> None:
     """Publish the observations of all captures, then close the bus.
 
-    After each source an empty batch says that it brings nothing more. `progress` is told the frames of each
-    run. Frames that a file counts but cannot deliver enter the decoder's accounting by their reason.
+    After each source a batch says that it has ended. `progress` is told the frames of each run.
+    Frames that a file counts but cannot deliver enter the decoder's accounting by their reason.
     """
     size = decoder.settings.frames_per_batch
     readings = [Reading(capture, capture.chunks(size)) for capture in captures]
@@ -46,7 +46,7 @@ async def feed(
             reading = min(readings, key=lambda each: each.reached_ns)
             batch = await asyncio.to_thread(advance, reading, decoder, progress)
             await bus.publish(batch)
-            if batch.frame.is_empty() and batch.frame.columns == SOURCE_ENDED.columns:
+            if batch.ended:
                 decoder.accounting.add(reading.capture.reasons)
                 readings.remove(reading)
     finally:
@@ -54,11 +54,11 @@ async def feed(
 
 
 def advance(reading: Reading, decoder: Decoder, progress: Callable[[int], None]) -> Batch:
-    """The next batch of a capture; a batch of `SOURCE_ENDED` when there is none."""
+    """The next batch of a capture; without rows and `ended` when there is none."""
     source = reading.capture.source
     frames = next(reading.chunks, None)
     if frames is None:
-        return Batch(SOURCE_ENDED, source, EPOCH, reading.frames, reading.frames)
+        return Batch(NO_ROWS, source, EPOCH, reading.frames, reading.frames, ended=True)
     rows = decoder.decode(frames, reading.capture.points, source)
     reading.frames = frames.first + len(frames) - 1
     if len(frames):

@@ -149,11 +149,12 @@ class KafkaBus:
             self.skipped["unreadable"] += 1
             return None
         stream = (record.partition, given["source"], epoch)
-        if last <= seen.get(stream, -1):
+        ended = given.get("ended") == str(True)
+        if last <= seen.get(stream, -1) and not ended:
             self.skipped["repeated"] += 1
             return None
         seen[stream] = last
-        return Batch(frame, given["source"], epoch, first, last)
+        return Batch(frame, given["source"], epoch, first, last, ended)
 
 
 def headers(batch: Batch) -> list[tuple[str, bytes]]:
@@ -164,12 +165,19 @@ def headers(batch: Batch) -> list[tuple[str, bytes]]:
         "epoch": batch.epoch,
         "first": batch.first,
         "last": batch.last,
+        "ended": batch.ended,
     }
     return [(name, str(value).encode()) for name, value in facts.items()]
 
 
 def placed(batch: Batch, partitions: int) -> Iterator[tuple[int, Batch]]:
-    """The rows of `batch` by partition, each in the order of its frames."""
+    """The rows of `batch` by partition, each in the order of its frames.
+
+    That a source has ended is said in every partition.
+    """
+    if batch.ended:
+        yield from ((partition, batch) for partition in range(partitions))
+        return
     place = (pl.col("conversation") % partitions).alias("partition")
     groups = batch.frame.group_by(place, maintain_order=True)
     for (partition,), rows in groups:

@@ -19,10 +19,11 @@ async def drain(bus: Bus, worker: Worker, sink: Sink) -> None:
 
 
 def take(worker: Worker, batch: Batch) -> Output:
-    """One batch through the worker; an empty one says that its source has ended."""
-    return worker.end(batch.source) if batch.frame.is_empty() else worker.advance(batch.frame)
+    """One batch through the worker."""
+    return worker.end(batch.source) if batch.ended else worker.advance(batch.frame)
 
 
 def token(batch: Batch) -> str:
     """Source, epoch and frames of a batch: the same input gives the same token."""
-    return f"{batch.source}:{batch.epoch}:{batch.first}-{batch.last}"
+    frames = "end" if batch.ended else f"{batch.first}-{batch.last}"
+    return f"{batch.source}:{batch.epoch}:{frames}"

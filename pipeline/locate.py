@@ -1,25 +1,25 @@
 """Which hop each kind of telemetry points at: candidates with their hop load and probability.
 
 Every function takes interval tables (`pipeline.tables`) and gives one row a candidate hop:
-time_ns, flow, signal, node, port, u_mean, u_max, queue_mean_bytes, samples, probability.
+time_ns, flow, signal, node, port, u_mean, u_max, queue_mean_bytes, standing_share, samples,
+probability. Rows keep the order of the tables, so that sums of floats are the same at every run.
 """
+
+from collections.abc import Sequence
 
 import polars as pl
 
-from pipeline.topology import Topology
+from pipeline.load_unit import NANO
+from pipeline.reserved import UNTOLD
 
 KEY = ["time_ns", "flow"]
 HOP = ["node", "port"]
-NANO = 1e-9
-"""Hop loads are summed as integers of this unit, so that sums are the same in any order."""
 SHARPNESS = 0.03
 """Difference of hop load at which one hop is e times as likely as another."""
-NO_HOP = 0xFFFF_FFFF
-"""Port of a CSIG sample that no hop has replaced: it says only that no hop is loaded."""
-CSIG_SOURCE = "^csig_(echo_)?(abw|utilization|delay)$"
-"""Tags seen on data, and their reflections on ACKs: two views of one measurement."""
 ESTIMATE_SHARPNESS = 0.2
 """The same for hops that are only matched with a path's load."""
+CSIG_SOURCE = "^csig_(echo_)?(abw|utilization|delay)$"
+"""Tags seen on data, and their reflections on ACKs: two views of one measurement."""
 
 
 def load() -> list[pl.Expr]:
@@ -29,6 +29,7 @@ def load() -> list[pl.Expr]:
         (pl.col("u_sum_n").sum() / samples * NANO).alias("u_mean"),
         (pl.col("u_max_n").max() * NANO).alias("u_max"),
         (pl.col("queue_sum_bytes").sum() / samples).alias("queue_mean_bytes"),
+        (pl.col("standing").sum() / samples).alias("standing_share"),
         samples.alias("samples"),
         pl.col("hop_index").min(),
     ]
@@ -40,18 +41,39 @@ def probability(sharpness: float) -> pl.Expr:
     return (weight / weight.sum().over(KEY)).alias("probability")
 
 
+def best(rows: pl.DataFrame, view: Sequence[str], merit: Sequence[pl.Expr]) -> pl.DataFrame:
+    """The rows of one view of each flow and interval: the one of most merit, the first first."""
+    judged = rows.group_by([*KEY, *view], maintain_order=True).agg(
+        one.alias(f"merit{place}") for place, one in enumerate(merit)
+    )
+    merits = [f"merit{place}" for place in range(len(merit))]
+    chosen = judged.sort(
+        *merits, *view, descending=[True] * len(merits) + [False] * len(view)
+    ).unique(KEY, keep="first", maintain_order=True)
+    return rows.join(
+        chosen.select(*KEY, *view), on=[*KEY, *view], how="semi", maintain_order="left"
+    )
+
+
 def inband(hops: pl.DataFrame) -> pl.DataFrame:
     """Hops of INT stacks, from the point that saw most of the path (then most samples)."""
     rows = hops.filter(pl.col("source") == "int")
-    seen = rows.group_by([*KEY, "point"]).agg(
-        pl.struct(HOP).n_unique().alias("hops"), pl.col("samples").sum().alias("seen")
-    )
-    best = seen.sort("hops", "seen", "point", descending=[True, True, False]).unique(
-        KEY, keep="first", maintain_order=True
-    )
-    mine = rows.join(best.select(*KEY, "point"), on=[*KEY, "point"], how="semi")
-    found = mine.group_by([*KEY, *HOP]).agg(load())
+    mine = best(rows, ["point"], [pl.struct(HOP).n_unique(), pl.col("samples").sum()])
+    found = mine.group_by([*KEY, *HOP], maintain_order=True).agg(load())
     return found.with_columns(pl.lit("int").alias("signal"), probability(SHARPNESS))
+
+
+def heard(hops: pl.DataFrame) -> pl.DataFrame:
+    """CSIG rows of one view of each flow and interval, with their type of signal.
+
+    A tag near its sender has met no hop yet: the view that located most is the one to hear.
+    """
+    rows = hops.filter(pl.col("source").str.contains(CSIG_SOURCE)).with_columns(
+        pl.col("source").str.starts_with("csig_echo").alias("echo"),
+        pl.col("source").str.split("_").list.last().alias("signal_type"),
+    )
+    located = pl.col("samples").filter(pl.col("port") != UNTOLD).sum()
+    return best(rows, ["point", "echo"], [located, pl.col("samples").sum()])
 
 
 def congestion_signals(hops: pl.DataFrame) -> pl.DataFrame:
@@ -60,62 +82,54 @@ def congestion_signals(hops: pl.DataFrame) -> pl.DataFrame:
     A hop's load is the sum of the terms that its own samples carry, each over all samples of that
     signal type: a hop that both signals name gets both terms, as u' = queue + rate demands.
     """
-    view = ["point", "echo"]
-    rows = hops.filter(pl.col("source").str.contains(CSIG_SOURCE)).with_columns(
-        pl.col("source").str.starts_with("csig_echo").alias("echo"),
-        pl.col("source").str.split("_").list.last().alias("signal_type"),
-    )
-    # A tag near its sender has met no hop yet: the view that located most is the one to hear.
-    located = pl.when(pl.col("port") != NO_HOP).then(pl.col("samples")).otherwise(0)
-    seen = rows.group_by([*KEY, *view]).agg(
-        located.sum().alias("located"), pl.col("samples").sum().alias("seen")
-    )
-    best = seen.sort("located", "seen", *view, descending=[True, True, False, False]).unique(
-        KEY, keep="first", maintain_order=True
-    )
-    mine = rows.join(best.select(*KEY, *view), on=[*KEY, *view], how="semi").with_columns(
-        pl.col("samples").sum().over([*KEY, "signal_type"]).alias("all")
-    )
+    of_type = pl.col("samples").sum().over([*KEY, "signal_type"])
     # ABW and ABW/C say the same of a port: where both were seen, the ratio is taken.
     ratio = (pl.col("signal_type") == "utilization").any().over(KEY)
-    terms = mine.filter((pl.col("signal_type") != "abw") | ~ratio)
+    terms = heard(hops).with_columns(of_type.alias("all"))
+    terms = terms.filter((pl.col("signal_type") != "abw") | ~ratio.fill_null(value=False))
     found = (
-        terms.group_by([*KEY, *HOP])
+        terms.group_by([*KEY, *HOP], maintain_order=True)
         .agg(
             (pl.col("u_sum_n") / pl.col("all") * NANO).sum().alias("u_mean"),
             (pl.col("u_max_n").max() * NANO).alias("u_max"),
             pl.col("queue_max_bytes").max().cast(pl.Float64).alias("queue_mean_bytes"),
+            (pl.col("standing") / pl.col("all")).max().alias("standing_share"),
             pl.col("samples").sum(),
             pl.col("hop_index").min(),
         )
-        .filter(pl.col("port") != NO_HOP)
+        .filter(pl.col("port") != UNTOLD)
     )
     return found.with_columns(pl.lit("csig").alias("signal"), probability(SHARPNESS))
 
 
+def by_signal(hops: pl.DataFrame) -> pl.DataFrame:
+    """Hops that each CSIG signal names by itself; probability is the share of samples there."""
+    rows = heard(hops).with_columns((pl.lit("csig_") + pl.col("signal_type")).alias("signal"))
+    signal = [*KEY, "signal"]
+    found = rows.group_by([*signal, *HOP], maintain_order=True).agg(load())
+    share = pl.col("samples") / pl.col("samples").sum().over(signal)
+    return found.with_columns(share.alias("probability")).filter(pl.col("port") != UNTOLD)
+
+
 def loads(located: pl.DataFrame) -> pl.DataFrame:
-    """Load of each hop in each interval over all flows that located it, in the column load."""
+    """Load of each hop in each interval over all flows that located it: load, standing_share."""
     measured = located.filter(pl.col("signal") == "int")
     bounds = located.filter(pl.col("signal") == "csig").join(
-        measured.select("time_ns", *HOP).unique(), on=["time_ns", *HOP], how="anti"
+        measured.select("time_ns", *HOP).unique(),
+        on=["time_ns", *HOP],
+        how="anti",
+        maintain_order="left",
     )
-    mean = (pl.col("u_mean") * pl.col("samples")).sum() / pl.col("samples").sum()
-    both = pl.concat([measured, bounds])
-    return both.group_by(["time_ns", *HOP]).agg(mean.alias("load"))
-
-
-def ways(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
-    """Hops that each flow may cross by the topology, and way_length, the hops of one way."""
-    schema = {"flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32, "way_length": pl.UInt32}
-    if topology is None:
-        return pl.DataFrame(schema=schema)
-    rows = []
-    for flow, *words in flows.select("flow", "src_hi", "src_lo", "dst_hi", "dst_lo").iter_rows():
-        source, destination = topology.host(*words[:2]), topology.host(*words[2:])
-        if source and destination:
-            length = topology.way_length(source, destination)
-            rows += [(flow, *hop, length) for hop in topology.hops(source, destination)]
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    weight = pl.col("samples")
+    return (
+        pl.concat([measured, bounds], how="diagonal_relaxed")
+        .sort("time_ns", *HOP, "flow")
+        .group_by(["time_ns", *HOP], maintain_order=True)
+        .agg(
+            ((pl.col("u_mean") * weight).sum() / weight.sum()).alias("load"),
+            ((pl.col("standing_share") * weight).sum() / weight.sum()).alias("standing_share"),
+        )
+    )
 
 
 def matched(
@@ -129,8 +143,8 @@ def matched(
     """
     rows = (
         paths.rename({"u_mean": "path"})
-        .join(flow_ways, on="flow", how="inner")
-        .join(hop_loads, on=["time_ns", *HOP], how="left")
+        .join(flow_ways, on="flow", how="inner", maintain_order="left_right")
+        .join(hop_loads, on=["time_ns", *HOP], how="left", maintain_order="left")
     )
     seen = pl.col("load").fill_null(0.0)
     fit = pl.when(pl.col("path").is_null()).then(seen).otherwise(-(seen - pl.col("path")).abs())
@@ -142,6 +156,7 @@ def matched(
         pl.coalesce("path", "load").alias("u_mean"),
         pl.coalesce("path", "load").alias("u_max"),
         pl.lit(None, pl.Float64).alias("queue_mean_bytes"),
+        "standing_share",
         "samples",
         pl.lit(None, pl.UInt8).alias("hop_index"),
         pl.lit(signal).alias("signal"),

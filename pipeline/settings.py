@@ -4,28 +4,49 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+DAY_MS = 86_400_000.0
+MOST_US = 1e9
+
 
 class PipelineSettings(BaseModel):
     """What the documents leave to the operator; see the reference page of settings."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    interval_ms: float = Field(100.0, gt=0, description="Length of a verdict's interval, ms.")
+    interval_ms: float = Field(
+        100.0, ge=0.001, le=DAY_MS, description="Length of a verdict's interval, ms."
+    )
     disorder_us: float = Field(
         1000.0,
         ge=0,
+        le=MOST_US,
         description="Disorder between frames that is put right before state is kept, us.",
+    )
+    idle_ms: float = Field(
+        10_000.0,
+        ge=0,
+        le=DAY_MS,
+        description="Silence after which a live source no longer holds back the others, ms.",
     )
     base_rtt_us: float | None = Field(
         None,
-        gt=0,
+        ge=0.001,
+        le=MOST_US,
         description="HPCC++ T, us; none: the topology's, else 10 us and said to be assumed.",
     )
     nic_gbps: float | None = Field(
-        None, gt=0, description="Line rate of senders, Gbit/s; none: the topology's, else unknown."
+        None,
+        gt=0,
+        le=1e6,
+        description="Line rate of senders, Gbit/s; none: the topology's, else unknown.",
     )
     congested_u: float = Field(
         1.0, gt=0, description="Mean hop load u' above which a hop counts as congested."
+    )
+    standing_queue: float = Field(
+        1.0,
+        gt=0,
+        description="Queue that counts as standing, in what the port sends in one base RTT.",
     )
     dctcp_dialect: Literal["auto", "rfc8257", "linux", "linux_before", "ns3"] = Field(
         "auto", description="How DCTCP senders close windows; auto: by the handshake, else linux."

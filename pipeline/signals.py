@@ -8,111 +8,131 @@ import numpy as np
 import polars as pl
 
 from collector import directed
-from pipeline.locate import NO_HOP
-from pipeline.topology import Topology
+from pipeline.reserved import LOCATOR, UNTOLD
+from pipeline.topology import COMPACT, EXPANDED, Topology
 from pipeline.unit import BITS, SECOND
+from pipeline.ways import ways
 
 ABW, UTILIZATION, DELAY = 0, 1, 2
 """CSIG signal types min(ABW), min(ABW/C) and max(PD)."""
 SOURCES = {ABW: "abw", UTILIZATION: "utilization", DELAY: "delay"}
-COMPACT = 1
-UNTOUCHED = {COMPACT: 31, COMPACT + 1: 0xFFFFF}
+UNTOUCHED = {COMPACT: 31, EXPANDED: 0xFFFFF}
 """Value of a min signal that no hop has replaced, by variant; of a max signal it is 0."""
+FIELDS = ("variant", "t", "s", "lm", "low", "high")
+ENDS = {"csig": ("src", "dst"), "csig_echo": ("dst", "src")}
+"""Columns of a tag or of its reflection, and which ends of the row are the flow's."""
+TERMS = {"time_ns": pl.Int64, "flow": pl.UInt64, "point": pl.String, "source": pl.String,
+         "node": pl.UInt32, "port": pl.UInt32, "u": pl.Float64, "delay_ns": pl.Float64,
+         "queue_bytes": pl.Float64}  # fmt: skip
 
 
-def csig_terms(rows: pl.DataFrame, topology: Topology | None, base_rtt_ns: float) -> pl.DataFrame:
-    """Terms of hop load: time_ns, flow, point, source, node, port, u, queue_bytes, capacity_bps.
+def csig_terms(rows: pl.DataFrame, topology: Topology | None, base_rtt_ns: int) -> pl.DataFrame:
+    """Terms of hop load, with the columns of `TERMS`.
 
     Tags on data belong to their flow, reflections on ACKs to the reverse one. A term whose unit
     needs the capacity of a port that no topology names is left out.
     """
     parts = [
-        part(rows, prefix, topology, base_rtt_ns)
-        for prefix in ("csig", "csig_echo")
-        if f"{prefix}_variant" in rows.columns
+        terms_of(rows, prefix, topology, base_rtt_ns)
+        for prefix in ENDS
+        if f"{prefix}_variant" in rows.columns and f"{prefix}_low" in rows.columns
     ]
-    return pl.concat(parts) if parts else EMPTY
+    return pl.concat([pl.DataFrame(schema=TERMS), *parts])
 
 
-EMPTY = pl.DataFrame(
-    schema={"time_ns": pl.Int64, "flow": pl.UInt64, "point": pl.String, "source": pl.String,
-            "node": pl.UInt32, "port": pl.UInt32, "u": pl.Float64, "queue_bytes": pl.Float64}
-)  # fmt: skip
-
-
-def part(
-    rows: pl.DataFrame, prefix: str, topology: Topology | None, base_rtt_ns: float
+def terms_of(
+    rows: pl.DataFrame, prefix: str, topology: Topology | None, base_rtt_ns: int
 ) -> pl.DataFrame:
     """Terms of the tags or of the reflections."""
+    placed = place(values(rows, prefix), topology)
+    value, capacity = pl.col("value"), pl.col("capacity_bps")
+    delay = pl.when(pl.col("t") == DELAY).then(value)
+    term = (
+        pl.when(pl.col("t") == UTILIZATION)
+        .then(1.0 - value)
+        .when(pl.col("t") == ABW)
+        .then(1.0 - value / capacity)
+        .otherwise(value / pl.lit(pl.Series([float(base_rtt_ns)])).first())
+    )
+    signal = pl.col("t").replace_strict(SOURCES, return_dtype=pl.String)
+    return (
+        placed.with_columns(
+            (pl.lit(f"{prefix}_") + signal).alias("source"),
+            pl.when(pl.col("untouched")).then(0.0).otherwise(term).alias("u"),
+            delay.alias("delay_ns"),
+            (delay * capacity * (1 / (BITS * SECOND))).alias("queue_bytes"),
+        )
+        .select(pl.col(name).cast(dtype) for name, dtype in TERMS.items())
+        .drop_nulls("u")
+    )
+
+
+def values(rows: pl.DataFrame, prefix: str) -> pl.DataFrame:
+    """Signals with their middle value, their flow and its ends, and whether a hop replaced them."""
+    told = {f"{prefix}_{field}": field for field in FIELDS}
+    there = [name for name in told if name in rows.columns]
     seen = rows.filter(
-        pl.col(f"{prefix}_variant").is_not_null()
+        pl.col(f"{prefix}_variant").is_in(list(UNTOUCHED))
         & pl.col(f"{prefix}_low").is_not_null()
         & pl.col(f"{prefix}_t").is_in(list(SOURCES))
     )
     flow = seen["flow"] if prefix == "csig" else reverse(seen)
-    names = {f"{prefix}_{end}": end for end in ("variant", "t", "s", "lm", "low", "high")}
-    signal = seen.select("time_ns", flow.alias("flow"), "point", *names).rename(names)
-    middle = (pl.col("low") + pl.col("high").fill_null(pl.col("low"))) * 0.5
+    source, destination = ENDS[prefix]
+    words = [
+        pl.col(f"{own}_{half}").alias(f"{end}_{half}")
+        for own, end in ((source, "src"), (destination, "dst"))
+        for half in ("hi", "lo")
+    ]
+    signal = seen.select("time_ns", flow.alias("flow"), "point", *words, *there).rename(
+        told, strict=False
+    )
+    if "high" not in signal.columns:
+        signal = signal.with_columns(pl.lit(None, pl.Float64).alias("high"))
     top = pl.col("variant").replace_strict(UNTOUCHED, return_dtype=pl.UInt32)
-    untouched = pl.col("s") == pl.when(pl.col("t") == DELAY).then(0).otherwise(top)
-    placed = place(
-        signal.with_columns(middle.alias("value"), untouched.alias("untouched")), topology
-    )
-    rate = 1.0 - pl.col("value")
-    spare = 1.0 - pl.col("value") / pl.col("capacity_bps")
-    delay = pl.col("value") / pl.lit(pl.Series([base_rtt_ns])).first()
-    term = (
-        pl.when(pl.col("t") == UTILIZATION).then(rate).when(pl.col("t") == ABW).then(spare)
-        .otherwise(delay)
-    )  # fmt: skip
-    queue = pl.when(pl.col("t") == DELAY).then(
-        pl.col("value") * pl.col("capacity_bps") * (1 / (BITS * SECOND))
-    )
-    return placed.select(
-        "time_ns",
-        "flow",
-        "point",
-        (prefix + "_" + pl.col("t").replace_strict(SOURCES, return_dtype=pl.String)).alias(
-            "source"
-        ),
-        "node",
-        "port",
-        pl.when(pl.col("untouched")).then(0.0).otherwise(term).alias("u"),
-        queue.alias("queue_bytes"),
-    ).drop_nulls("u")
+    first = pl.when(pl.col("t") == DELAY).then(0).otherwise(top)
+    middle = (pl.col("low") + pl.col("high").fill_null(pl.col("low"))) * 0.5
+    return signal.with_columns(middle.alias("value"), (pl.col("s") == first).alias("untouched"))
 
 
 def place(signal: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
-    """Locator metadata as a hop; what no topology names is node 0 and the raw locator as port."""
+    """Signals with node, port and capacity_bps of the hop that their locator names.
+
+    A locator that several ports share names the one that lies on the flow's way. What no topology
+    names is node `LOCATOR` and the locator itself as port.
+    """
     if topology is None:
-        known = signal.with_columns(
-            pl.lit(None, pl.UInt32).alias("node"),
-            pl.lit(None, pl.UInt32).alias("port"),
-            pl.lit(None, pl.Int64).alias("capacity_bps"),
-        )
+        nothing = {"node": pl.UInt32, "port": pl.UInt32, "capacity_bps": pl.Int64}
+        known = signal.with_columns(pl.lit(None, kind).alias(n) for n, kind in nothing.items())
     else:
-        ports = (
-            pl.concat(
-                [
-                    topology.frame.select(
-                        pl.lit(variant, pl.UInt8).alias("variant"),
-                        pl.col(column).alias("lm"),
-                        "node",
-                        "port",
-                        "capacity_bps",
-                    )
-                    for variant, column in ((COMPACT, "csig_lm_compact"), (COMPACT + 1, "csig_lm"))
-                ]
+        own = topology.locators.filter(pl.col("ports") == 1).drop("ports")
+        known = signal.join(own, on=["variant", "lm"], how="left", maintain_order="left")
+        shared = on_the_way(signal, topology)
+        if shared.height:
+            key = ["flow", "variant", "lm"]
+            known = known.join(shared, on=key, how="left", maintain_order="left", suffix="_shared")
+            known = known.with_columns(
+                pl.coalesce(name, f"{name}_shared") for name in ("node", "port", "capacity_bps")
             )
-            .drop_nulls("lm")
-            .unique(["variant", "lm"], keep="first", maintain_order=True)
-        )
-        known = signal.join(ports, on=["variant", "lm"], how="left", maintain_order="left")
-    raw = pl.when(pl.col("untouched")).then(pl.lit(NO_HOP)).otherwise(pl.col("lm").cast(pl.UInt32))
     found = pl.col("node").is_not_null() & ~pl.col("untouched")
+    raw = pl.when(pl.col("untouched")).then(pl.lit(UNTOLD)).otherwise(pl.col("lm"))
     return known.with_columns(
-        pl.when(found).then(pl.col("node")).otherwise(0).cast(pl.UInt32).alias("node"),
-        pl.when(found).then(pl.col("port")).otherwise(raw).cast(pl.UInt32).alias("port"),
+        pl.when(found).then("node").otherwise(LOCATOR).cast(pl.UInt32).alias("node"),
+        pl.when(found).then("port").otherwise(raw).cast(pl.UInt32).alias("port"),
+    )
+
+
+def on_the_way(signal: pl.DataFrame, topology: Topology) -> pl.DataFrame:
+    """Ports by flow and shared locator, where just one of those that share it is on the way."""
+    shared = topology.locators.filter(pl.col("ports") > 1).drop("ports")
+    key = ["flow", "variant", "lm"]
+    asked = signal.unique(key, keep="first", maintain_order=True).join(
+        shared, on=["variant", "lm"], how="inner"
+    )
+    crossed = ways(asked.unique("flow"), topology).select("flow", "node", "port")
+    return (
+        asked.join(crossed, on=["flow", "node", "port"], how="semi")
+        .select(*key, "node", "port", "capacity_bps")
+        .filter(pl.len().over(key) == 1)
     )
 
 

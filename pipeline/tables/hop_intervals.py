@@ -25,5 +25,6 @@ HOP_INTERVALS = Table(
         Column("u_max_n", I64, "1e-9", "Largest hop load u'.", "max"),
         Column("queue_sum_bytes", MAYBE_I64, "bytes", "Sum of queue lengths over samples.", "sum"),
         Column("queue_max_bytes", MAYBE_I64, "bytes", "Longest queue.", "max"),
+        Column("standing", U64, "", "Samples with a standing queue.", "sum"),
     ),
 )

@@ -1,0 +1,69 @@
+"""The flows that are known at a time, as rows of the table `flows`."""
+
+import polars as pl
+
+from pipeline.intervals import merged
+from pipeline.signals import reverse
+from pipeline.tables import TABLES
+from pipeline.unit import SECOND
+
+FORGET_NS = 60 * SECOND
+"""A flow that was silent for so long is forgotten; the store goes on knowing it."""
+KEY_COLUMNS = ("tenant", "vrf", "vni", "src_hi", "src_lo", "dst_hi", "dst_lo", "sport", "dport",
+               "protocol", "conversation", "direction")  # fmt: skip
+SWAPPED = {"src_hi": "dst_hi", "src_lo": "dst_lo", "sport": "dport"}
+SWAPPED |= {there: here for here, there in SWAPPED.items()}
+"""Columns that change places between a flow and its reverse."""
+
+
+class KnownFlows:
+    """Flows by their keys. `unseen` are those of which only acknowledgments were captured."""
+
+    def __init__(self) -> None:
+        self.rows = (
+            TABLES["flows"].schema.to_frame().with_columns(pl.lit(value=False).alias("unseen"))
+        )
+
+    def add(self, rows: pl.DataFrame, decisions: pl.DataFrame, told: pl.Series) -> None:
+        """Take the flows of ordered observations; `told` are those with rows in open intervals."""
+        seen = flow_rows(rows).with_columns(pl.lit(value=False).alias("unseen"))
+        names = pl.concat([self.rows["flow"], seen["flow"]])
+        unseen = reversed_rows(seen).filter(
+            pl.col("flow").is_in(told.implode()) & ~pl.col("flow").is_in(names.implode())
+        )
+        controlled = decisions.group_by("flow", maintain_order=True).agg(
+            # HPCC++ is only tracked where its telemetry is seen, so it outranks the marks.
+            pl.col("algorithm").cast(pl.String).max().alias("cc")
+        )
+        news = pl.concat([seen, unseen]).join(controlled, on="flow", how="left")
+        order = TABLES["flows"].order
+        known = merged([self.rows, news], "flows", order, {"unseen": "min"})
+        alive = pl.col("last_ns") >= pl.col("last_ns").max() - FORGET_NS
+        self.rows = known.filter(alive | pl.col("flow").is_in(told.implode()))
+
+    def of(self, flows: pl.Series) -> pl.DataFrame:
+        """The rows of some flows."""
+        return self.rows.filter(pl.col("flow").is_in(flows.unique().implode()))
+
+
+def flow_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """The flows of observations as rows of the table `flows`, without their congestion control."""
+    return rows.group_by("flow", maintain_order=True).agg(
+        *(pl.col(name).first() for name in KEY_COLUMNS if name in rows.columns),
+        pl.col("time_ns").min().alias("first_ns"),
+        pl.col("time_ns").max().alias("last_ns"),
+    )
+
+
+def reversed_rows(flows: pl.DataFrame) -> pl.DataFrame:
+    """The reverse flows of flows: the same times, the ends swapped."""
+    return flows.select(
+        reverse(flows),
+        *(
+            pl.col(SWAPPED.get(name, name)).alias(name)
+            for name in flows.columns
+            if name not in ("flow", "direction", "unseen")
+        ),
+        (1 - pl.col("direction")).cast(pl.UInt8).alias("direction"),
+        pl.lit(value=True).alias("unseen"),
+    ).select(flows.columns)

@@ -1,0 +1,96 @@
+"""Rows put in order of time, from several sources that are each nearly in order.
+
+Time is event time. A row is released when no source will bring an earlier one: each source is
+taken to be in order but for a window of disorder. What comes later than that is counted, and
+released at once.
+"""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+NEVER = -(1 << 63)
+"""Before every time."""
+
+
+class Order:
+    """Holds rows until they can be released in order.
+
+    The `announced` sources will all bring rows or be ended, so rows of the others wait for them.
+    Other sources may join at any time; one that is silent while another goes on for `idle_ns` is
+    not waited for any more.
+    """
+
+    def __init__(self, announced: Iterable[str], disorder_ns: int, idle_ns: int) -> None:
+        self.disorder_ns = disorder_ns
+        self.idle_ns = idle_ns
+        self.reached: dict[str, int | None] = dict.fromkeys(announced)
+        self.announced = frozenset(self.reached)
+        self.released_ns = NEVER
+        self.late = 0
+        self._waiting: list[pl.DataFrame] = []
+        self._earliest_ns = -NEVER
+
+    @property
+    def watermark_ns(self) -> int | None:
+        """How far the source has come that is least far; None while one has not begun."""
+        if not self.reached or None in self.reached.values():
+            return None
+        known = {source: time for source, time in self.reached.items() if time is not None}
+        newest = max(known.values())
+        return min(
+            time
+            for source, time in known.items()
+            if source in self.announced or newest - time <= self.idle_ns
+        )
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Take rows of one source."""
+        if rows.is_empty():
+            return
+        source, times = str(rows["source"][0]), rows["time_ns"].to_numpy()
+        reached = self.reached.get(source)
+        newest = int(times.max())
+        self.reached[source] = newest if reached is None else max(newest, reached)
+        self._earliest_ns = min(self._earliest_ns, int(times.min()))
+        self._waiting.append(rows)
+
+    def end(self, source: str) -> None:
+        """Take note that a source brings nothing more."""
+        self.reached.pop(source, None)
+
+    def release(self) -> pl.DataFrame:
+        """Rows that no earlier one can precede any more, in order; maybe none."""
+        watermark = self.watermark_ns
+        # Strictly before: rows of the same time may still come, and order among them matters.
+        bound = NEVER if watermark is None else watermark - self.disorder_ns
+        if self._earliest_ns >= bound:
+            return pl.DataFrame()
+        rows = self._take()
+        ready = rows["time_ns"] < bound
+        held = rows.filter(~ready)
+        if held.height:
+            self._waiting = [held]
+            self._earliest_ns = int(held["time_ns"].to_numpy().min())
+        return self._in_order(rows.filter(ready))
+
+    def finish(self) -> pl.DataFrame:
+        """All rows that are left, in order: every source has ended."""
+        self.reached.clear()
+        return self._in_order(self._take()) if self._waiting else pl.DataFrame()
+
+    def _take(self) -> pl.DataFrame:
+        """All that waits."""
+        rows = pl.concat(self._waiting, how="diagonal")
+        self._waiting = []
+        self._earliest_ns = -NEVER
+        return rows
+
+    def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """At equal times ACKs come before data, then sources and frames as they are numbered."""
+        self.late += int((rows["time_ns"] < self.released_ns).sum())
+        ordered = rows.sort(
+            "time_ns", pl.col("payload_bytes") > 0, "source", "frame", maintain_order=True
+        )
+        self.released_ns = max(self.released_ns, int(ordered["time_ns"][-1]))
+        return ordered
