@@ -1,6 +1,6 @@
 """What was found about each flow, kept small while captures run through: `analyze` tells it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from ipaddress import IPv6Address
 from typing import Any
 
@@ -8,6 +8,8 @@ import polars as pl
 
 from collector import Accounting
 from pipeline.answer import compose_answer
+from pipeline.decided import DECISIONS
+from pipeline.intervals import merged
 from pipeline.question import HALF
 from pipeline.tables import TABLES
 from pipeline.worker import Output
@@ -16,7 +18,12 @@ CLOSED = ("window_end", "window_end_reduce")
 """DCTCP branches that close an observation window and move alpha."""
 HPCC_STATE = ("U", "W", "Wc", "R", "incStage", "lastUpdateSeq", "quality", "why")
 DCTCP_STATE = ("alpha", "dialect", "basis", "quality", "why")
+SHOWN = ("src", "sport", "dst", "dport", "protocol", "vni", "first_ns", "last_ns")
+TOLD = ("candidates", "evidence", "history")
+COUNTED = ("frames", "data_bytes", "ce_frames")
 WINDOW = ("time_ns", "frame", "ack", "alpha", "M", "BytesAcked", "BytesMarked", "WindowEnd")
+STATES = pl.Schema({**DECISIONS, "decisions": pl.Int64()})
+WINDOW_ROWS = pl.Schema({name: DECISIONS[name] for name in ("flow", "point", *WINDOW)})
 
 
 class Summary:
@@ -34,113 +41,102 @@ class Summary:
         if "verdicts" in output.tables:
             self.verdicts.append(output.tables["verdicts"])
             self.flows.append(output.tables["flows"])
-            self.sent.append(output.tables["flow_intervals"])
+            sent = output.tables["flow_intervals"]
+            self.sent.append(sent.group_by("flow", "point").agg(pl.col(COUNTED).sum()))
         if output.tracked is not None:
             rows = output.tracked.decisions
-            self.states.append(
-                rows.group_by("flow", "point", "algorithm", maintain_order=True).agg(
-                    pl.len().alias("decisions"),
-                    pl.col("acked_bytes", "marked_bytes").sum(),
-                    pl.exclude("acked_bytes", "marked_bytes").last(),
-                )
-            )
-            self.windows.append(
-                rows.filter(pl.col("branch").cast(pl.String).is_in(CLOSED)).select(
-                    "flow", "point", *WINDOW
-                )
-            )
+            self.states.append(latest(rows.with_columns(pl.lit(1, pl.Int64).alias("decisions"))))
+            closing = pl.col("branch").cast(pl.String).is_in(CLOSED)
+            self.windows.append(rows.filter(closing).select("flow", "point", *WINDOW))
 
     def report(self, accounting: Accounting) -> dict[str, Any]:
         """What `analyze --json` prints: accounting, and flows that sent data, first seen first."""
+        counted = {"seen": accounting.seen, "decoded": accounting.decoded}
         return {
-            "accounting": {
-                "seen": accounting.seen,
-                "decoded": accounting.decoded,
-                "reasons": accounting.reasons,
-            },
-            "flows": [self._flow(row) for row in self._flows().iter_rows(named=True)],
+            "accounting": {**counted, "reasons": accounting.reasons},
+            "flows": list(self._flows()),
         }
 
-    def _flows(self) -> pl.DataFrame:
-        """Each flow that has a verdict, once."""
-        if not self.flows:
-            return TABLES["flows"].schema.to_frame()
-        judged = pl.concat(self.verdicts).select("flow").unique()
-        last = pl.concat(self.flows, how="diagonal_relaxed").group_by("flow", maintain_order=True)
-        newest = last.agg(pl.exclude("first_ns").last(), pl.col("first_ns").min())
-        return newest.join(judged, on="flow", how="semi").sort("first_ns", "flow")
+    def _flows(self) -> Iterator[dict[str, Any]]:
+        """The part of each flow that has a verdict."""
+        if not self.verdicts:
+            return
+        # Of a verdict and one that late rows alone gave the first holds.
+        judged = pl.concat(self.verdicts).sort("revision", descending=True, maintain_order=True)
+        verdicts = by_flow(judged.unique(["flow", "time_ns"], keep="first", maintain_order=True))
+        sent = by_flow(pl.concat(self.sent).group_by("flow", "point").agg(pl.col(COUNTED).sum()))
+        states = by_flow(latest(pl.concat(self.states))) if self.states else {}
+        windows = by_flow(pl.concat(self.windows)) if self.windows else {}
+        flows = merged(self.flows, "flows", TABLES["flows"].order).sort("first_ns", "flow")
+        for row in flows.iter_rows(named=True):
+            flow = row["flow"]
+            if flow in verdicts:
+                known = states.get(flow, pl.DataFrame(schema=STATES))
+                closed = windows.get(flow, pl.DataFrame(schema=WINDOW_ROWS))
+                yield {
+                    **described(row, verdicts[flow], sent[flow]),
+                    "hpcc": hpcc_of(best_known(known, "hpcc")),
+                    "dctcp": dctcp_of(best_known(known, "dctcp"), closed),
+                }
 
-    def _flow(self, row: dict[str, Any]) -> dict[str, Any]:
-        """One flow's part of the report."""
-        flow = pl.col("flow") == row["flow"]
-        rows = pl.concat([part.filter(flow) for part in self.verdicts])
-        sent = pl.concat([part.filter(flow) for part in self.sent], how="diagonal_relaxed")
-        src, dst = (address_text(row, end) for end in ("src", "dst"))
-        named = {**row, "src": src, "dst": dst}
-        answer = compose_answer(named, rows, row["first_ns"], row["last_ns"])
-        totals = sent.group_by("point").agg(pl.col("frames", "data_bytes", "ce_frames").sum())
-        most = totals.sort("data_bytes", "point", descending=[True, False]).row(0, named=True)
-        return {
-            "src": src,
-            "sport": row["sport"],
-            "dst": dst,
-            "dport": row["dport"],
-            "protocol": row["protocol"],
-            "vni": row["vni"],
-            "first_ns": row["first_ns"],
-            "last_ns": row["last_ns"],
-            "frames": most["frames"],
-            "data_bytes": most["data_bytes"],
-            "ce_frames": totals["ce_frames"].max(),
-            "cc": row["cc"],
-            "bottleneck": {
-                **answer["verdict"],
-                "candidates": answer["candidates"],
-                "evidence": answer["evidence"],
-                "history": answer["history"],
-            },
-            "hpcc": self._hpcc(row["flow"]),
-            "dctcp": self._dctcp(row["flow"]),
-        }
 
-    def _last(self, flow: int, algorithm: str) -> dict[str, Any] | None:
-        """Last state of a flow by one algorithm, at the point where it is known best."""
-        mine = (pl.col("flow") == flow) & (pl.col("algorithm") == algorithm)
-        rows = pl.concat([part.filter(mine) for part in self.states]) if self.states else None
-        if rows is None or rows.is_empty():
-            return None
-        order = {"exact": 0, "estimated": 1}
-        known = rows.group_by("point", maintain_order=True).agg(
-            pl.col("decisions", "acked_bytes", "marked_bytes").sum(),
-            pl.exclude("decisions", "acked_bytes", "marked_bytes").last(),
-        )
-        rank = (
-            pl.col("quality").cast(pl.String).replace_strict(order, default=2, return_dtype=pl.Int8)
-        )
-        return known.sort(rank, -pl.col("decisions").cast(pl.Int64), "point").row(0, named=True)
+def by_flow(rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
+    """The rows of each flow."""
+    parts = rows.partition_by("flow", as_dict=True, maintain_order=True)
+    return {int(str(key[0])): part for key, part in parts.items()}
 
-    def _hpcc(self, flow: int) -> dict[str, Any] | None:
-        """HPCC++ state after the last ACK."""
-        last = self._last(flow, "hpcc")
-        if last is None:
-            return None
-        return {"point": last["point"], "decisions": last["decisions"], **picked(last, HPCC_STATE)}
 
-    def _dctcp(self, flow: int) -> dict[str, Any] | None:
-        """DCTCP alpha after the last window, and every window before it."""
-        last = self._last(flow, "dctcp")
-        if last is None:
-            return None
-        here = (pl.col("flow") == flow) & (pl.col("point") == last["point"])
-        windows = pl.concat([part.filter(here) for part in self.windows]).select(WINDOW)
-        share = last["marked_bytes"] / last["acked_bytes"] if last["acked_bytes"] else None
-        return {
-            "point": last["point"],
-            "decisions": last["decisions"],
-            **picked(last, DCTCP_STATE),
-            "mark_share": share,
-            "windows": windows.to_dicts(),
-        }
+def latest(decisions: pl.DataFrame) -> pl.DataFrame:
+    """Decisions or sums of them, one row a flow, point and algorithm: totals, last state."""
+    totals = ("decisions", "acked_bytes", "marked_bytes")
+    return decisions.group_by("flow", "point", "algorithm", maintain_order=True).agg(
+        pl.col(totals).sum(), pl.exclude(totals).last()
+    )
+
+
+def described(row: Mapping[str, Any], verdicts: pl.DataFrame, sent: pl.DataFrame) -> dict[str, Any]:
+    """A flow's key, what it sent and where it was bottlenecked."""
+    src, dst = (address_text(row, end) for end in ("src", "dst"))
+    named = {**row, "src": src, "dst": dst}
+    answer = compose_answer(named, verdicts, row["first_ns"], row["last_ns"])
+    most = sent.sort("data_bytes", "point", descending=[True, False]).row(0, named=True)
+    return {
+        **picked(named, SHOWN),
+        **picked(most, ("frames", "data_bytes")),
+        "ce_frames": sent["ce_frames"].max(),
+        "cc": row["cc"],
+        "bottleneck": {**answer["verdict"], **picked(answer, TOLD)},
+    }
+
+
+def best_known(states: pl.DataFrame, algorithm: str) -> dict[str, Any] | None:
+    """The last state of a flow by one algorithm, at the point where it is known best."""
+    rows = states.filter(pl.col("algorithm") == algorithm)
+    if rows.is_empty():
+        return None
+    rank = (
+        pl.col("quality")
+        .cast(pl.String)
+        .replace_strict({"exact": 0, "estimated": 1}, default=2, return_dtype=pl.Int8)
+    )
+    return rows.sort(rank, -pl.col("decisions"), "point").row(0, named=True)
+
+
+def hpcc_of(last: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """HPCC++ state after the last ACK."""
+    return None if last is None else picked(last, ("point", "decisions", *HPCC_STATE))
+
+
+def dctcp_of(last: Mapping[str, Any] | None, windows: pl.DataFrame) -> dict[str, Any] | None:
+    """DCTCP alpha after the last window, and every window before it."""
+    if last is None:
+        return None
+    share = last["marked_bytes"] / last["acked_bytes"] if last["acked_bytes"] else None
+    return {
+        **picked(last, ("point", "decisions", *DCTCP_STATE)),
+        "mark_share": share,
+        "windows": windows.filter(pl.col("point") == last["point"]).select(WINDOW).to_dicts(),
+    }
 
 
 def picked(row: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
