@@ -86,6 +86,10 @@ def _interfaces(devices: Tree) -> Iterator[Interface]:
     """The interfaces of the file's devices; no two may have one id."""
     named: dict[tuple[int, int], str] = {}
     for device in devices:
+        if ":" in str(device):
+            raise TopologyError(
+                f"devices.{device}: a name has no colon; peers are DEVICE:INTERFACE"
+            )
         tree = _mapping(devices, device, "devices")
         node = _whole(tree, "node", f"devices.{device}", 0, MOST_ID)
         ports = _mapping(tree, "interfaces", f"devices.{device}")

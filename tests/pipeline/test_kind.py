@@ -1,0 +1,49 @@
+"""Kinds of bottleneck: every row of the table is reached, and by what it says."""
+
+import polars as pl
+import pytest
+
+from pipeline import KINDS
+from pipeline.kind import CONGESTED, congested_kind, reroute_helps
+
+CASES = [
+    ("tor", "host", 8, "incast"),
+    ("tor", "host", 2, "incast"),
+    ("tor", "host", 1, "last_hop_elephant"),
+    ("leaf", "host", 0, "last_hop_elephant"),
+    ("tor", "up", 1, "uplink"),
+    ("tor", "up", 9, "uplink"),
+    ("spine", "down", 3, "downlink"),
+    ("spine", "up", 3, "core"),
+    ("core", "down", 3, "core"),
+    ("spine", "side", 3, "core"),
+    ("tor", "down", 1, "core"),
+    ("spine", None, 3, "congested_hop"),
+    (None, None, None, "congested_hop"),
+]
+
+
+def test_every_kind_of_a_congested_hop_is_reached() -> None:
+    frame = pl.DataFrame(
+        CASES,
+        schema={"stage": pl.String, "orientation": pl.String, "contributors": pl.UInt32,
+                "kind": pl.String},
+        orient="row",
+    )  # fmt: skip
+    assert frame.select(congested_kind().alias("kind"))["kind"].equals(frame["kind"])
+    assert set(frame["kind"]) == {kind.name for kind in CONGESTED}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_says_whether_another_path_helps(name: str) -> None:
+    told = pl.DataFrame({"kind": [name]}).select(reroute_helps()).item()
+    assert told == KINDS[name].reroute_helps
+    assert told in {"yes", "no", "unknown"}
+    assert KINDS[name].sentence
+
+
+def test_nothing_leads_around_a_last_hop() -> None:
+    assert {k.reroute_helps for k in CONGESTED if k.orientation == "host"} == {"no"}
+    assert {k.reroute_helps for k in CONGESTED if k.orientation in {"up", "down", "side"}} == {
+        "yes"
+    }

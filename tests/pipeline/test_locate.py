@@ -1,0 +1,160 @@
+"""Which hop each kind of telemetry points at."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline import Topology
+from pipeline.hop_samples import UNPLACED
+from pipeline.locate import by_signal, congestion_signals, inband, loads, matched
+from pipeline.reserved import LOCATOR, UNTOLD
+from pipeline.ways import ways
+
+Rows = Iterable[Mapping[str, Any]]
+RowsOf = Callable[[str, Rows], pl.DataFrame]
+
+
+def hop(
+    u: float, samples: int = 10, source: str = "int", point: str = "p", **more: Any
+) -> dict[str, Any]:
+    """A row of hop_intervals of flow 1 in the first interval."""
+    row = {
+        "time_ns": 0, "interval_ns": 100, "flow": 1, "point": point, "node": 1, "port": 1,
+        "hop_index": 0 if source == "int" else UNPLACED, "source": source, "samples": samples,
+        "u_sum_n": round(u * samples * 1e9), "u_max_n": round(u * 1e9), "standing": 0,
+    }  # fmt: skip
+    return row | more
+
+
+def test_int_is_heard_where_most_of_the_path_was_seen(rows_of: RowsOf) -> None:
+    rows = [
+        hop(0.5, 1000, point="near"),
+        hop(0.75, 10, point="far"),
+        hop(1.5, 10, point="far", port=2, hop_index=1),
+        hop(0.6, 9, point="other"),
+        hop(1.6, 9, point="other", port=2, hop_index=1),
+    ]
+    found = inband(rows_of("hop_intervals", rows))
+    assert found.select("port", "u_mean", "samples").rows() == [(1, 0.75, 10), (2, 1.5, 10)]
+    assert found["probability"].to_list() == pytest.approx([0.0, 1.0])
+    assert found["probability"].sum() == pytest.approx(1.0)
+
+
+def test_equal_loads_are_equally_likely_hops(rows_of: RowsOf) -> None:
+    rows = [hop(1.2, port=port, hop_index=port - 1) for port in (1, 2, 3)]
+    found = inband(rows_of("hop_intervals", rows))
+    assert found["probability"].to_list() == pytest.approx([1 / 3] * 3)
+    assert found["hop_index"].to_list() == [0, 1, 2]
+
+
+def test_partial_rows_of_a_hop_are_summed(rows_of: RowsOf) -> None:
+    rows = [hop(1.0, 10, queue_sum_bytes=50), hop(2.0, 30, hop_index=1, queue_sum_bytes=350)]
+    found = inband(rows_of("hop_intervals", rows)).row(0, named=True)
+    assert (found["u_mean"], found["u_max"], found["queue_mean_bytes"]) == (1.75, 2.0, 10.0)
+    assert (found["samples"], found["hop_index"]) == (40, 0)
+
+
+def test_a_tag_near_its_sender_loses_to_its_reflection(rows_of: RowsOf) -> None:
+    rows = [
+        hop(0.0, 500, "csig_delay", "edge", node=LOCATOR, port=UNTOLD),
+        hop(1.5, 100, "csig_echo_delay", "edge", port=7),
+    ]
+    found = congestion_signals(rows_of("hop_intervals", rows))
+    assert found.select("port", "u_mean", "samples").rows() == [(7, 1.5, 100)]
+    beyond = [*rows, hop(1.3, 300, "csig_delay", "beyond", port=8)]
+    assert congestion_signals(rows_of("hop_intervals", beyond))["port"].to_list() == [8]
+
+
+def test_a_hop_that_both_signals_name_gets_both_terms(rows_of: RowsOf) -> None:
+    rows = [
+        hop(0.9, 30, "csig_utilization", port=1),
+        hop(0.9, 10, "csig_utilization", port=2),
+        hop(0.9, 500, "csig_abw", port=3),
+        hop(1.0, 20, "csig_delay", port=1),
+        hop(0.0, 20, "csig_delay", node=LOCATOR, port=UNTOLD),
+    ]
+    found = congestion_signals(rows_of("hop_intervals", rows)).sort("port")
+    # 30 of 40 ratios and 20 of 40 delays speak of port 1; the ratio makes ABW superfluous.
+    assert found["port"].to_list() == [1, 2]
+    assert found["u_mean"].to_list() == pytest.approx(
+        [0.9 * 30 / 40 + 1.0 * 20 / 40, 0.9 * 10 / 40]
+    )
+
+
+def test_each_signal_ranks_hops_of_its_own(rows_of: RowsOf) -> None:
+    rows = [
+        hop(0.9, 30, "csig_utilization", port=1),
+        hop(0.9, 10, "csig_utilization", port=2),
+        hop(0.7, 50, "csig_abw", port=3),
+        hop(2.0, 15, "csig_delay", port=4),
+        hop(0.0, 5, "csig_delay", node=LOCATOR, port=UNTOLD),
+    ]
+    found = by_signal(rows_of("hop_intervals", rows)).sort("port")
+    assert found.select("signal", "port", "probability").rows() == [
+        ("csig_utilization", 1, 0.75), ("csig_utilization", 2, 0.25),
+        ("csig_abw", 3, 1.0), ("csig_delay", 4, 0.75),
+    ]  # fmt: skip
+
+
+def test_no_telemetry_points_nowhere(rows_of: RowsOf) -> None:
+    empty = rows_of("hop_intervals", [])
+    for found in (inband(empty), congestion_signals(empty), by_signal(empty)):
+        assert found.is_empty()
+    assert loads(pl.concat([inband(empty), congestion_signals(empty)], how="diagonal")).is_empty()
+
+
+def test_loads_prefer_what_was_measured(rows_of: RowsOf) -> None:
+    direct = pl.concat(
+        [
+            inband(rows_of("hop_intervals", [hop(1.0, 10), hop(2.0, 30, flow=2)])),
+            congestion_signals(
+                rows_of(
+                    "hop_intervals",
+                    [hop(5.0, 10, "csig_delay", flow=3),
+                     hop(0.5, 10, "csig_delay", flow=3, port=9, standing=5)],
+                )
+            ),
+        ],
+        how="diagonal_relaxed",
+    )  # fmt: skip
+    found = loads(direct).sort("port")
+    assert found.select("port", "load").rows() == [(1, 1.75), (9, pytest.approx(0.25))]
+    assert found["standing_share"].to_list() == [0.0, 0.25]
+
+
+PATHS = {"time_ns": pl.Int64, "flow": pl.UInt64, "u_mean": pl.Float64, "samples": pl.UInt64}
+LOADS = {"time_ns": pl.Int64, "node": pl.UInt32, "port": pl.UInt32, "load": pl.Float64,
+         "standing_share": pl.Float64}  # fmt: skip
+
+
+def test_a_path_is_matched_with_what_others_saw_of_its_links(
+    flows_of: Callable[[Rows], pl.DataFrame], chain_of: Callable[..., Topology]
+) -> None:
+    flows = flows_of([{}])
+    flow = flows["flow"][0]
+    crossed = ways(flows, chain_of("leaf1", "spine1", "leaf2"))
+    assert crossed.select("node", "port", "way_length").rows() == [(1, 1, 3), (2, 1, 3), (3, 3, 3)]
+    seen = pl.DataFrame(
+        [(0, 1, 1, 0.4, 0.0), (0, 2, 1, 1.5, 0.3), (0, 9, 9, 1.6, 0.0)], schema=LOADS, orient="row"
+    )
+    told = pl.DataFrame([(0, flow, 1.6, 50)], schema=PATHS, orient="row")
+    by_load = matched(told, seen, crossed, "aecn").sort("probability", descending=True)
+    assert by_load.select("node", "port", "u_mean", "samples").row(0) == (2, 1, 1.6, 50)
+    assert by_load["probability"].sum() == pytest.approx(1.0)
+    assert by_load["standing_share"][0] == 0.3
+    unmeasured = told.with_columns(pl.lit(None, pl.Float64).alias("u_mean"))
+    by_marks = matched(unmeasured, seen, crossed, "ecn").sort("probability", descending=True)
+    assert by_marks.select("node", "port", "u_mean").row(0) == (2, 1, 1.5)
+    assert by_marks["u_mean"][-1] is None, "nobody saw the last hop"
+
+
+def test_without_topology_or_host_no_way_is_known(
+    flows_of: Callable[[Rows], pl.DataFrame], chain_of: Callable[..., Topology]
+) -> None:
+    made = chain_of("leaf1", "leaf2")
+    assert ways(flows_of([{}]), None).is_empty()
+    assert ways(flows_of([{"src": "192.0.2.1"}]), made).is_empty()
+    assert ways(flows_of([{"src": "2001:db8::1", "dst": "2001:db8::2"}]), made).is_empty()
+    assert ways(flows_of([{"src": "fd00:1::5"}]), made).height == 2
