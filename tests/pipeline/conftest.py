@@ -58,7 +58,8 @@ def identities(frame: pl.DataFrame) -> dict[str, pl.Series]:
 
 def flows(rows: Rows) -> pl.DataFrame:
     """Rows of the table flows for keys."""
-    return flow_rows(observations(rows))
+    known = flow_rows(observations(rows))
+    return pl.concat([TABLES["flows"].schema.to_frame(), known], how="diagonal_relaxed")
 
 
 def table(name: str, rows: Rows) -> pl.DataFrame:

@@ -1,0 +1,254 @@
+"""Verdicts out of interval rows made by hand."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline import TABLES, PipelineSettings, Topology, verdicts
+from pipeline.hop_samples import UNPLACED
+from pipeline.reserved import LOCATOR, PLACE, UNTOLD
+
+Rows = Iterable[Mapping[str, Any]]
+Judge = Callable[..., pl.DataFrame]
+SETTINGS = PipelineSettings()
+SENT = {"time_ns": 0, "interval_ns": 100, "point": "p", "frames": 100, "bytes": 100_000,
+        "data_bytes": 90_000, "data_frames": 90, "ce_frames": 0}  # fmt: skip
+
+
+@pytest.fixture
+def judge(
+    flows_of: Callable[[Rows], pl.DataFrame], rows_of: Callable[[str, Rows], pl.DataFrame]
+) -> Judge:
+    """Verdicts of flows numbered from 1 whose rows are given."""
+
+    def judged(
+        sent: Rows,
+        hops: Rows = (),
+        topology: Topology | None = None,
+        keys: Rows = ({},),
+        *,
+        unseen: bool = False,
+    ) -> pl.DataFrame:
+        flows = flows_of(keys)
+        number = dict(enumerate(flows["flow"], start=1))
+        sent = [SENT | {"flow": 1} | row for row in sent]
+        hops = [{"time_ns": 0, "interval_ns": 100, "flow": 1, "point": "p", "hop_index": 0,
+                 "source": "int", "samples": 90, "standing": 0} | row for row in hops]  # fmt: skip
+        for row in (*sent, *hops):
+            row["flow"] = number[row["flow"]]
+        for row in hops:
+            u = row.pop("u")
+            row |= {"u_sum_n": round(u * row["samples"] * 1e9), "u_max_n": round(u * 1e9)}
+        return verdicts(
+            flows.with_columns(pl.lit(unseen).alias("unseen")),
+            rows_of("flow_intervals", sent),
+            rows_of("hop_intervals", hops),
+            topology,
+            SETTINGS,
+        )
+
+    return judged
+
+
+@pytest.fixture
+def line(chain_of: Callable[..., Topology]) -> Topology:
+    return chain_of("leaf1", "spine1", "leaf2")
+
+
+def one(rows: pl.DataFrame) -> dict[str, Any]:
+    assert rows.height == 1
+    assert rows.schema == TABLES["verdicts"].schema
+    return rows.row(0, named=True)
+
+
+@pytest.mark.parametrize(
+    ("u", "kind"), [(1.0, "not_congested"), (1.000001, "uplink"), (0.95, "not_congested")]
+)
+def test_a_hop_is_congested_above_the_threshold(
+    judge: Judge, line: Topology, u: float, kind: str
+) -> None:
+    row = one(
+        judge([{"marked_bytes": 1, "acked_bytes": 9}], [{"node": 1, "port": 1, "u": u}], line)
+    )
+    assert (row["kind"], row["device"], row["interface"]) == (kind, "leaf1", "on")
+    assert row["u_mean"] == pytest.approx(u)
+    assert (row["stage"], row["orientation"], row["capacity_bps"]) == ("tor", "up", 10**10)
+    assert row["topology"] == "chain"
+
+
+@pytest.mark.parametrize(("standing", "kind"), [(9, "not_congested"), (10, "uplink")])
+def test_a_queue_that_stands_for_a_tenth_of_the_interval_is_congestion(
+    judge: Judge, line: Topology, standing: int, kind: str
+) -> None:
+    row = one(judge([{}], [{"node": 1, "port": 1, "u": 0.9, "standing": standing}], line))
+    assert row["kind"] == kind
+    told = {piece["name"]: piece["value"] for piece in json.loads(row["evidence"])}
+    assert told["standing queue"] == pytest.approx(standing / 90)
+
+
+def test_the_headline_is_the_most_loaded_hop_and_of_equals_the_lowest(
+    judge: Judge, line: Topology
+) -> None:
+    hops = [{"node": 1, "port": 1, "u": 1.2}, {"node": 2, "port": 1, "u": 1.4, "hop_index": 1},
+            {"node": 3, "port": 3, "u": 1.4, "hop_index": 2}]  # fmt: skip
+    row = one(judge([{}], hops, line))
+    assert (row["device"], row["kind"]) == ("spine1", "core")
+    told = json.loads(row["candidates"])
+    assert [hop["device"] for hop in told] == ["spine1", "leaf2", "leaf1"]
+    assert sum(hop["probability"] for hop in told) == pytest.approx(1.0)
+    assert row["confidence"] == pytest.approx(told[0]["probability"] * 90 / 94)
+
+
+def test_flows_that_share_a_last_hop_are_an_incast_and_one_is_an_elephant(
+    judge: Judge, line: Topology
+) -> None:
+    last = {"node": 3, "port": 3, "u": 1.5}
+    both = judge([{}, {"flow": 2}], [last, last | {"flow": 2}], line, [{}, {"sport": 7}])
+    assert both.select("kind", "contributors").rows() == [("incast", 2)] * 2
+    assert set(both["reroute_helps"]) == {"no"}
+    alone = one(judge([{}], [last], line))
+    assert (alone["kind"], alone["contributors"]) == ("last_hop_elephant", 1)
+
+
+@pytest.mark.parametrize(
+    ("sent", "u", "kind"),
+    [
+        ({}, 0.5, "sender_limited"),
+        ({"acked_bytes": 9, "marked_bytes": 1}, 0.5, "not_congested"),
+        ({"W": 1000.0, "inflight_bytes": 499}, 0.9, "sender_limited"),
+        ({"W": 1000.0, "inflight_bytes": 501}, 0.9, "not_congested"),
+        ({"W": 1000.0, "inflight_bytes": 1}, 1.1, "uplink"),
+    ],
+)
+def test_hosts_limit_what_the_network_does_not(
+    judge: Judge, line: Topology, sent: dict[str, Any], u: float, kind: str
+) -> None:
+    assert one(judge([sent], [{"node": 1, "port": 1, "u": u}], line))["kind"] == kind
+
+
+@pytest.mark.parametrize(
+    ("sent", "kind"),
+    [
+        ({"ce_frames": 9}, "congested_path"),
+        ({"acked_bytes": 9_000, "marked_bytes": 3_000}, "congested_path"),
+        ({"aecn_samples": 10, "aecn_u_sum_n": 12 * 10**9}, "congested_path"),
+        ({"aecn_samples": 10, "aecn_u_sum_n": 9 * 10**9}, "not_congested"),
+        ({"acked_bytes": 9_000}, "not_congested"),
+        ({}, "unknown"),
+    ],
+)
+def test_without_locators_and_topology_only_the_path_is_known(
+    judge: Judge, sent: dict[str, Any], kind: str
+) -> None:
+    row = one(judge([sent]))
+    assert (row["kind"], row["node"], row["device"], row["candidates"]) == (kind, None, "", "[]")
+    assert row["topology"] == ""
+
+
+def test_marks_are_placed_where_others_saw_the_load(judge: Judge, line: Topology) -> None:
+    rows = judge(
+        [{}, {"flow": 2, "ce_frames": 30}],
+        [{"node": 1, "port": 1, "u": 0.4}, {"node": 2, "port": 1, "u": 1.6, "hop_index": 1}],
+        line,
+        [{}, {"sport": 7}],
+    )
+    both = rows.sort("sport")
+    assert both["device"].to_list() == ["spine1", "spine1"]
+    assert both["contributors"].to_list() == [2, 2]
+    signals = [{hop["signal"] for hop in json.loads(text)} for text in both["candidates"]]
+    assert signals == [{"ecn"}, {"int"}]
+
+
+@pytest.mark.parametrize(
+    ("hop", "names", "doubts"),
+    [
+        ({"node": 9, "port": 4, "u": 1.5}, ("node 9", "port 4"), ["hop_not_in_topology"]),
+        ({"node": 9, "port": UNTOLD, "u": 1.5}, ("node 9", "port not told"),
+         ["hop_not_in_topology"]),
+        ({"node": PLACE, "port": 2, "u": 1.5}, ("hop", "2"), ["hop_not_in_topology"]),
+        ({"node": LOCATOR, "port": 77, "u": 1.5, "source": "csig_delay", "hop_index": UNPLACED},
+         ("locator", "77"), ["hop_not_in_topology"]),
+        ({"node": 1, "port": 1, "u": 11.0}, ("leaf1", "on"), ["hop_load_above_reason"]),
+        ({"node": 1, "port": 1, "u": -0.5}, ("leaf1", "on"), ["hop_load_below_zero"]),
+        ({"node": 1, "port": 1, "u": 1.5}, ("leaf1", "on"), []),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_true_is_said(
+    judge: Judge, line: Topology, hop: dict[str, Any], names: tuple[str, str], doubts: list[str]
+) -> None:
+    row = one(judge([{}], [hop], line))
+    assert (row["device"], row["interface"]) == names
+    assert row["plausibility"] == doubts
+    assert one(judge([{}], [hop]))["plausibility"] == [d for d in doubts if "topology" not in d]
+
+
+def test_three_signals_name_three_ports_and_there_is_one_headline(
+    judge: Judge, line: Topology
+) -> None:
+    """As in figure 5 of the CSIG draft: least bandwidth, least share of it, most delay."""
+    signal = {"hop_index": UNPLACED, "samples": 30}
+    hops = [
+        {"source": "csig_abw", "node": 1, "port": 1, "u": 0.7},
+        {"source": "csig_utilization", "node": 2, "port": 1, "u": 0.9},
+        {"source": "csig_delay", "node": 3, "port": 3, "u": 1.6},
+    ]
+    row = one(judge([{}], [signal | hop for hop in hops], line))
+    assert (row["device"], row["interface"]) == ("leaf2", "host")
+    told = json.loads(row["candidates"])
+    named = {hop["signal"]: hop["device"] for hop in told if hop["signal"] != "csig"}
+    assert named == {"csig_abw": "leaf1", "csig_utilization": "spine1", "csig_delay": "leaf2"}
+    assert [hop["device"] for hop in told if hop["signal"] == "csig"] == ["leaf2", "spine1"]
+
+
+def test_json_columns_have_their_shape(judge: Judge, line: Topology) -> None:
+    hops = [{"node": 1, "port": port, "u": 0.1 * port, "hop_index": port} for port in range(1, 13)]
+    hops[11] |= {"queue_sum_bytes": 9_000}
+    sent = {
+        "acked_bytes": 400,
+        "marked_bytes": 100,
+        "acks": 40,
+        "U": 0.5,
+        "W": 900.0,
+        "alpha": 0.25,
+    }
+    row = one(judge([sent], hops, line))
+    candidates = json.loads(row["candidates"])
+    assert len(candidates) == 5
+    assert list(candidates[0]) == ["signal", "node", "port", "device", "interface", "u_mean",
+                                   "probability", "samples"]  # fmt: skip
+    assert [hop["port"] for hop in candidates] == [12, 11, 10, 9, 8]
+    evidence = {piece["name"]: piece for piece in json.loads(row["evidence"])}
+    assert evidence["queue"]["value"] == 100.0
+    assert evidence["mark share"] == {"signal": "ecn", "name": "mark share", "value": 0.25,
+                                      "unit": "ratio", "samples": 40, "point": "p"}  # fmt: skip
+    assert {"U", "W", "alpha"} <= set(evidence)
+
+
+def test_state_is_told_from_the_point_before_the_queue(judge: Judge) -> None:
+    near = {"point": "z", "alpha": 0.5, "acked_bytes": 10, "acks": 1}
+    far = {"point": "a", "alpha": 0.1, "ce_frames": 20, "acked_bytes": 10, "acks": 1}
+    row = one(judge([far, near]))
+    told = {piece["name"]: piece["value"] for piece in json.loads(row["evidence"])}
+    assert told["alpha"] == 0.5
+    assert row["kind"] == "congested_path", "the marks that the far point saw count all the same"
+
+
+def test_a_flow_of_which_only_acknowledgments_were_seen_is_judged(
+    judge: Judge, line: Topology
+) -> None:
+    heard = {"frames": None, "bytes": None, "data_bytes": None, "data_frames": None,
+             "ce_frames": None, "acks": 50, "acked_bytes": 5_000, "marked_bytes": 500}  # fmt: skip
+    hop = {"node": 3, "port": 3, "u": 1.4}
+    row = one(judge([heard], [hop], line, unseen=True))
+    assert (row["kind"], row["completeness"]) == ("last_hop_elephant", None)
+    assert judge([heard], [hop], line).is_empty(), "trailing ACKs of a flow that was seen"
+
+
+def test_nothing_sent_is_nothing_to_judge(judge: Judge) -> None:
+    rows = judge([{"data_bytes": 0, "data_frames": 0}])
+    assert rows.is_empty()
+    assert rows.schema == TABLES["verdicts"].schema
+    assert judge([]).is_empty()
