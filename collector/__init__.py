@@ -1,7 +1,7 @@
 """Frames in, observations on a bus out. The room furthest upstream: it imports no other room."""
 
 from collector.bus import Batch, Bus, BusError, MemoryBus, open_bus
-from collector.capture import Capture, CaptureError, open_capture
+from collector.capture import Capture, open_capture
 from collector.carriers import headers
 from collector.decoder import Accounting, Decoder
 from collector.feed import feed
@@ -12,6 +12,7 @@ from collector.observation import HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Col
 from collector.pcapng import write_pcapng
 from collector.settings import CollectorSettings
 from collector.status import STATUS
+from collector.window import CaptureError
 from collector.wire.table import Header
 
 __all__ = [

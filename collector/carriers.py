@@ -1,7 +1,7 @@
 """Which header follows which: the edges between the wire tables, with those that settings name.
 
-A format is data: what a setting names (a TPID, a port, an option type) becomes an edge in a number space, so
-that nothing is compiled again when a format or a setting changes.
+A format is data: what a setting names (a TPID, a port, an option type) becomes an edge in a number
+space, so that nothing is compiled again when a format or a setting changes.
 """
 
 from dataclasses import replace
@@ -29,7 +29,7 @@ OPTION_SPACES = ("tcp_option", "ipv6_option")
 
 def headers(settings: CollectorSettings) -> tuple[Header, ...]:
     """Every header that these settings can meet."""
-    shim = ()
+    shim: tuple[Branch, ...] = ()
     if settings.int_dscp is not None:
         mask = settings.int_dscp_mask
         shim = (Branch("dscp", mask, settings.int_dscp & mask, to="int_shim"),)

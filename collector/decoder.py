@@ -1,4 +1,4 @@
-"""A decoder: settings made into tables once, frames turned into observations, every frame accounted for."""
+"""A decoder: settings become tables once, frames observations; every frame is accounted for."""
 
 from collections.abc import Mapping
 
@@ -47,7 +47,7 @@ class Decoder:
         self.accounting = Accounting()
 
     def decode(self, frames: Frames, points: list[str], source: str) -> pl.DataFrame:
-        """Observations of all frames whose flow is known; see `collector.observation.OBSERVATION`."""
+        """Observations of all frames whose flow is known, see `collector.observation`."""
         rows, endings = observe(frames, points, source, self.plan, self.settings)
         self.accounting.add({STATUS[code][0]: int(n) for code, n in enumerate(endings)})
         return rows

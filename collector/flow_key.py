@@ -1,7 +1,7 @@
 """The flow's identity: one hash that knows the direction, one that does not.
 
-`conversation` places a row (data and its ACKs meet on one worker), `flow` names one direction. Tenant, VRF and
-VNI take part: overlapping address spaces are normal.
+`conversation` places a row (data and its ACKs meet on one worker), `flow` names one direction.
+Tenant, VRF and VNI take part: overlapping address spaces are normal.
 """
 
 import hashlib

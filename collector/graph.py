@@ -1,7 +1,8 @@
 """The wire tables and the edges between them as the arrays that the walk reads."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,13 +54,13 @@ NONE = -1
 class Graph(NamedTuple):
     """The tables of the walk as arrays; see the dtypes above. Node 0 is "nothing follows"."""
 
-    nodes: NDArray[np.void]
-    fields: NDArray[np.void]
-    checks: NDArray[np.void]
-    branches: NDArray[np.void]
-    marks: NDArray[np.void]
-    parts: NDArray[np.void]
-    records: NDArray[np.void]
+    nodes: NDArray[Any]
+    fields: NDArray[Any]
+    checks: NDArray[Any]
+    branches: NDArray[Any]
+    marks: NDArray[Any]
+    parts: NDArray[Any]
+    records: NDArray[Any]
     spaces: NDArray[np.int16]
     options: NDArray[np.int16]
     flow_columns: NDArray[np.int32]
@@ -72,8 +73,8 @@ class Graph(NamedTuple):
 class Plan:
     """A graph with the names that its numbers stand for.
 
-    `headers` by node number (from 1), `columns` the row names of the walk's matrix, `layers` the bits of the
-    headers that write each column.
+    `headers` by node number (from 1), `columns` the row names of the walk's matrix, `layers` the
+    bits of the headers that write each column.
     """
 
     graph: Graph
@@ -118,8 +119,8 @@ class _Builder:
         nodes = np.zeros(len(self.tables) + 1, NODE)
         for header in self.tables:
             nodes[self.number[header.name]] = self.node(header)
-        flow = [h for h in self.tables if h in (*ip.HEADERS, *transport.HEADERS) or h.envelope == "flow"
-                or h.name in {"tcp", "udp"}]  # fmt: skip
+        inner = {header.name for header in (*ip.HEADERS, *transport.HEADERS)}
+        flow = [header for header in self.tables if header.name in inner]
         columns = {field.column for header in flow for field in header.fields if field.column}
         graph = Graph(
             nodes=nodes,
@@ -206,7 +207,7 @@ class _Builder:
         ]
         return self.append("field", rows)
 
-    def append(self, kind: str, rows: list[tuple[object, ...]]) -> tuple[int, int]:
+    def append(self, kind: str, rows: Sequence[tuple[object, ...]]) -> tuple[int, int]:
         start = len(self.rows[kind])
         self.rows[kind] += rows
         return start, start + len(rows)

@@ -1,8 +1,9 @@
 """Compiled functions whose disk cache can never be stale.
 
 Numba's own cache looks only at the file that defines a function, so a changed wire table or a
-changed callee would go on running old machine code. Here the cache directory is named after a digest
-of every source file of the rooms that hold kernels: whatever changes, the old code is not found.
+changed callee would go on running old machine code. Here the cache directory is named after a
+digest of every source file of the rooms that hold kernels: whatever changes, the old code is not
+found.
 """
 
 import hashlib
@@ -15,9 +16,11 @@ from typing import Any, TypeVar, cast
 from numba import config, njit
 
 ROOMS = ("collector", "pipeline", "replay")
-"""Rooms whose sources take part in the digest: all that hold kernels or tables that kernels read."""
+"""Rooms whose sources take part in the digest: those with kernels or tables for kernels."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+Record = Any
+"""A numpy record inside a kernel: its fields are known to Numba, not to a type checker."""
 
 
 def source_digest(root: Path) -> str:
@@ -36,7 +39,9 @@ def cache_directory(root: Path) -> Path | None:
     `HOPSIGHT_CACHE_DIR` names the place; the default is `$XDG_CACHE_HOME/hopsight`.
     """
     fallback = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache")).expanduser() / "hopsight"
-    place = Path(os.environ.get("HOPSIGHT_CACHE_DIR") or fallback) / f"kernels-{source_digest(root)}"
+    place = (
+        Path(os.environ.get("HOPSIGHT_CACHE_DIR") or fallback) / f"kernels-{source_digest(root)}"
+    )
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):
@@ -47,7 +52,11 @@ def cache_directory(root: Path) -> Path | None:
 
 CACHE = cache_directory(Path(__file__).resolve().parent.parent)
 if CACHE is not None:
-    config.CACHE_DIR = str(CACHE)
+    vars(config)["CACHE_DIR"] = str(CACHE)
+
+
+COMPILED: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+WITHOUT_ENTRY: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: F) -> F:
@@ -56,7 +65,7 @@ def kernel(function: F) -> F:
     IEEE arithmetic is kept (no fastmath) so that stream and replay agree to the last bit, and
     division by zero gives infinity or NaN for the caller to flag instead of raising.
     """
-    compiled = njit(cache=CACHE is not None, nogil=True, error_model="numpy")(function)
+    compiled = njit(**COMPILED, cache=CACHE is not None)(function)
     return cast("F", compiled)
 
 
@@ -65,7 +74,11 @@ def inner(function: F) -> F:
 
     That halves its compile time; what calls it is cached, so it need not be.
     """
-    compiled = njit(
-        nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
-    )(function)
+    compiled = njit(**COMPILED, **WITHOUT_ENTRY)(function)
+    return cast("F", compiled)
+
+
+def inlined(function: F) -> F:
+    """As `inner`, and made part of its caller: a call would count references of every array."""
+    compiled = njit(**COMPILED, **WITHOUT_ENTRY, forceinline=True)(function)
     return cast("F", compiled)

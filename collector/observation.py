@@ -1,7 +1,7 @@
 """The observation: what one frame says about congestion. One row of the bus, one literal table.
 
-Arrow schema, store table and reference page derive from `OBSERVATION`; there is no second list of columns.
-A batch may leave out any column that is null in all its rows.
+Arrow schema, store table and reference page derive from `OBSERVATION`; there is no second list of
+columns. A batch may leave out any column that is null in all its rows.
 """
 
 from dataclasses import dataclass

@@ -10,6 +10,7 @@ from collector.graph import Plan
 from collector.observation import HOPS, SCHEMA
 from collector.settings import CollectorSettings
 from collector.walk import walk
+from collector.wire.aecn import INFOS
 from collector.wire.csig import COMPACT
 from collector.wire.inband import NPT_PORT
 
@@ -20,6 +21,8 @@ UNAVAILABLE = {"node": 32, "port": 16, "occupancy": 24, "latency": 32, "ts": 64,
 ADDRESSES = ("src_hi", "src_lo", "dst_hi", "dst_lo")
 TRANSPORTS = ("tcp", "udp")
 BITS_PER_MEGABIT = 1_000_000
+BY_TYPE_BIT = {f"aecn_{name}" for name, _ in INFOS}
+"""Columns that a bit of the AECN type announces; without it they are null."""
 
 
 def observe(
@@ -27,7 +30,8 @@ def observe(
 ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Decode frames into observations.
 
-    Returns the rows of all frames whose flow is known, in frame order, and the number of frames by status.
+    Returns the rows of all frames whose flow is known, in frame order, and the number of frames by
+    status.
     """
     matrix = walk(frames, plan)
     rows = {name: matrix[at] for at, name in enumerate(plan.columns)}
@@ -55,7 +59,8 @@ def known(rows: dict[str, Matrix], plan: Plan) -> NDArray[np.bool_]:
     layers = rows["layers"]
     transport = layers & np.uint64(plan.layer(*TRANSPORTS)) != 0
     addressed = layers & np.uint64(plan.layer("ipv4", "ipv6")) != 0
-    return addressed & ((rows["status"] == 0) | transport)
+    found: NDArray[np.bool_] = addressed & ((rows["status"] == 0) | transport)
+    return found
 
 
 def context(
@@ -83,7 +88,7 @@ def flat(rows: dict[str, Matrix], plan: Plan, seen: int) -> dict[str, pl.Series]
     """Columns taken over as they are; null where no walked header writes them."""
     columns: dict[str, pl.Series] = {}
     for name in SCHEMA:
-        if name not in rows or name.startswith("h"):
+        if name not in rows or name.startswith("h") or name in BY_TYPE_BIT:
             continue
         bits = plan.layers.get(name)
         if bits is None:
@@ -118,8 +123,12 @@ def identity(rows: dict[str, Matrix], settings: CollectorSettings) -> dict[str, 
     size = dport.size
     conversation, flow = np.empty(size, np.uint64), np.empty(size, np.uint64)
     direction = np.empty(size, np.uint8)
+    src_hi, src_lo, dst_hi, dst_lo = (np.ascontiguousarray(rows[name]) for name in ADDRESSES)
     flow_keys(
-        *(np.ascontiguousarray(rows[name]) for name in ADDRESSES),
+        src_hi,
+        src_lo,
+        dst_hi,
+        dst_lo,
         ports,
         np.ascontiguousarray(rows["vni"]),
         salt(settings.tenant, settings.vrf),
@@ -193,11 +202,15 @@ def congestion_signals(
                 told = there & np.isfinite(values)
                 columns[f"{prefix}_{end}"] = masked(pl.Series(f"{prefix}_{end}", values), told)
     if seen & plan.layer("aecn"):
-        told = (
-            rows["aecn_type"] & np.uint64(0x800000 if settings.aecn_numbering == "msb" else 1) != 0
-        )
-        ratio = rows["aecn_inflight_ratio"].astype(np.float64) * settings.aecn_inflight_scale
-        columns["aecn_u"] = masked(pl.Series("aecn_u", ratio), told)
+        there = rows["layers"] & np.uint64(plan.layer("aecn")) != 0
+        for bit, (name, _) in enumerate(INFOS):
+            place = 23 - bit if settings.aecn_numbering == "msb" else bit
+            told = there & (rows["aecn_type"] >> np.uint64(place) & np.uint64(1) != 0)
+            if told.any():
+                columns[f"aecn_{name}"] = masked(pl.Series(name, rows[f"aecn_{name}"]), told)
+        ratio = columns.get("aecn_inflight_ratio")
+        if ratio is not None:
+            columns["aecn_u"] = ratio.cast(pl.Float64) * settings.aecn_inflight_scale
     return columns
 
 

@@ -1,4 +1,4 @@
-"""Settings of the collector: everything that the drafts leave unassigned, and the bounds of its work."""
+"""Settings of the collector: what the drafts leave unassigned, and the bounds of its work."""
 
 from typing import Annotated, Literal
 
@@ -38,7 +38,7 @@ class CollectorSettings(BaseModel):
             1: tuple(edge / 32 for edge in range(33)),
             2: (0.0, *(1000.0 * 2 ** (edge / 2) for edge in range(31))),
         },
-        description="Edges of compact buckets by signal type: bit/s, ratio, ns; buckets are half-open.",
+        description="Edges of compact buckets by signal type (bit/s, ratio, ns), half-open.",
     )
     csig_quanta: dict[int, float] = Field(
         default_factory=lambda: {0: 8e6, 1: 1 / 1048575, 2: 128.0},
@@ -71,7 +71,7 @@ class CollectorSettings(BaseModel):
     int_occupancy_bytes: int = Field(1, ge=1, description="Bytes per unit of INT queue occupancy.")
     int_on_ack: Literal["reflected", "own"] = Field(
         "reflected",
-        description="INT on a pure ACK: the data's path, reflected by the receiver, or the ACK's own path.",
+        description="INT on a pure ACK is the data's path, reflected, or the ACK's own path.",
     )
     tenant: str = Field("", description="Tenant of all flows of this collector.")
     vrf: str = Field("", description="VRF of all flows of this collector.")

@@ -1,6 +1,6 @@
 """Advanced ECN congestion information (draft-shi-ccwg-advanced-ecn, section 3) in an IPv6 option.
 
-| option type 8 | length 8 | Flags 8 | Congestion Info Type 24 | one octet a set type bit, ascending |
+| option type 8 | length 8 | Flags 8 | Congestion Info Type 24 | an octet a set bit, ascending |
 """
 
 from collector.wire.table import Field, Header, Part, Records
@@ -18,7 +18,7 @@ INFOS = (
 
 
 def option(numbering: str) -> Header:
-    """The option's table; `numbering` says which end bit 0 of the type is at: `msb` (IETF) or `lsb`."""
+    """The option's table; `numbering` says where bit 0 of the type is: `msb` (IETF) or `lsb`."""
     bits = range(len(INFOS))
     parts = tuple(
         Part(bit if numbering == "msb" else 23 - bit, (Field(name, 8, doc, f"aecn_{name}"),))

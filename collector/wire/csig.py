@@ -1,6 +1,7 @@
 """Congestion Signaling tags (draft-ravi-ippm-csig-00, sections 4 and 6).
 
-The tag stands right before the frame's real ethertype; its TPID is the ethertype of what precedes it.
+The tag stands right before the frame's real ethertype; its TPID is the ethertype of what precedes
+it.
 
     compact   | TPID 16 | T 3 | R 1 | S 5 | LM 7 |              UEC/SAI: LM 6 | D 1
     expanded  | TPID 16 | LM 16 | T 4 | S 20 | R 8 |            UEC/SAI: LM 15 | D 1
@@ -66,7 +67,7 @@ def tags(layout: str) -> tuple[Header, Header]:
 
 
 def reflections(layout: str, exid: int | None) -> tuple[Header, Header]:
-    """TCP options that carry the tag's data fields back to the sender; with an ExID for kinds 253/254."""
+    """TCP options that carry a tag's data fields back; with an ExID for kinds 253 and 254."""
     uec = layout == "uec"
     head: tuple[Field, ...] = (Field("kind", 8), Field("length", 8))
     checks: tuple[Check, ...] = ()

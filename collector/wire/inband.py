@@ -1,8 +1,9 @@
-"""In-band Network Telemetry, INT-MD version 2 (P4.org INT dataplane specification v2.1, sections 5.7-5.8).
+"""In-band Network Telemetry, INT-MD version 2 (P4.org INT specification v2.1, sections 5.7-5.8).
 
 shim      | Type 4 | NPT 2 | R 2 | Length 8 | by NPT 16 |
-MD header | Ver 4 | D E M 3 | R 12 | HopML 5 | RemHop 8 | bitmap 16 | domain 16 | DS instr. 16 | DS flags 16 |
-stack     newest hop first, each HopML words: bitmap parts, domain-specific parts, checksum complement
+MD header | Ver 4 | D E M 3 | R 12 | HopML 5 | RemHop 8 | bitmap 16 | domain 16 |
+          | domain-specific instruction 16 | domain-specific flags 16 |
+stack     | newest hop first, HopML words each: bitmap parts, the domain's, complement |
 """
 
 from collections.abc import Sequence
@@ -30,13 +31,13 @@ BASELINE = (
              Field("egress2", 32, "Level 2 egress interface."))),
     Part(7, (Field("tx_utilization", 32, "Egress port TX utilisation.", "tx_utilization"),)),
     Part(8, (Field("buffer", 8, "Buffer id."), Field("buffer_occupancy", 24, "Buffer occupancy."))),
-    *(Part(bit, (Field(f"reserved{bit}", 32, "Reserved; its length is kept."),)) for bit in range(9, 15)),
+    *(Part(bit, (Field(f"reserved{bit}", 32, "Its length is kept."),)) for bit in range(9, 15)),
 )  # fmt: skip
-"""Baseline metadata in wire order (section 5.8); the checksum complement follows the domain's own."""
+"""Baseline metadata in wire order (section 5.8); the checksum complement comes last of all."""
 
 
 def metadata(domain: Sequence[tuple[str, int]]) -> tuple[Part, ...]:
-    """Parts of a hop's record in wire order; `domain` lists (column, bits) by domain-specific bit."""
+    """Parts of a hop's record in wire order; `domain` lists (column, bits) by its own bit."""
     own = tuple(
         Part(16 + bit, (Field(name, bits, "Domain-specific metadata.", name),))
         for bit, (name, bits) in enumerate(domain)

@@ -1,7 +1,9 @@
 """Internet Protocol: IPv4 (RFC 791), IPv6 and its extension headers (RFC 8200).
 
-    IPv4 | 4 | IHL 4 | DSCP 6 | ECN 2 | total 16 | id 16 | R DF MF 3 | offset 13 | TTL 8 | proto 8 | sum 16 | src 32 | dst 32 |
-    IPv6 | 6 | DSCP 6 | ECN 2 | flow label 20 | payload 16 | next 8 | hop limit 8 | src 128 | dst 128 |
+    IPv4 | 4 | IHL 4 | DSCP 6 | ECN 2 | total 16 | id 16 | R DF MF 3 | offset 13 |
+         | TTL 8 | protocol 8 | checksum 16 | source 32 | destination 32 |
+    IPv6 | 6 | DSCP 6 | ECN 2 | flow label 20 | payload 16 | next 8 | hop limit 8 |
+         | source 128 | destination 128 |
 
 Addresses are kept as two 64-bit words; an IPv4 address is kept as the IPv4-mapped IPv6 address.
 """

@@ -1,4 +1,4 @@
-"""Link layers: Ethernet II, 802.1Q/802.1ad tags, PPP, Linux cooked captures, BSD loopback, raw IP, MPLS.
+"""Link layers: Ethernet II, 802.1Q/ad tags, PPP, Linux cooked captures, loopback, raw IP, MPLS.
 
 Ethernet | destination 48 | source 48 | ethertype 16 |
 VLAN     | (TPID) | PCP 3 | DEI 1 | VID 12 | ethertype 16 |
@@ -44,7 +44,8 @@ SLL2 = Header(
     "sll2",
     "LINKTYPE_LINUX_SLL2",
     (Field("protocol", 16, "Ethertype."), Field("reserved", 16), Field("interface", 32),
-     Field("arphrd", 16), Field("packet_type", 8), Field("address_length", 8), Field("address", 64)),
+     Field("arphrd", 16), Field("packet_type", 8), Field("address_length", 8),
+     Field("address", 64)),
     doc="Linux cooked capture, version 2.",
     next=("protocol", "ethertype"),
 )  # fmt: skip

@@ -1,8 +1,9 @@
 """Wire formats as data: a header is a table of fields, read by every reader of the house.
 
-Offsets are never written down, they follow from the widths; a header that does not fill whole octets is
-refused when it is imported. The same table is read by the compiled walk (production), by `unpack`
-(the plain oracle of the tests), by `pack` (test and demo traffic) and by the reference page.
+Offsets are never written down, they follow from the widths; a header that does not fill whole
+octets is refused when it is imported. The same table is read by the compiled walk (production), by
+`unpack` (the plain oracle of the tests), by `pack` (test and demo traffic) and by the reference
+page.
 """
 
 from collections.abc import Mapping
@@ -20,8 +21,8 @@ WORD_LIMIT = 8
 class Field:
     """One field, most significant bit first.
 
-    `column` names the column of the walk that keeps the value (None: not kept); `plus` is added to it,
-    as when an IPv4 address becomes an IPv4-mapped one.
+    `column` names the column of the walk that keeps the value (None: not kept); `plus` is added to
+    it, as when an IPv4 address becomes an IPv4-mapped one.
     """
 
     name: str
@@ -33,7 +34,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """Octets of a header: `value * unit + add`; with `flags`, `popcount(value & flags) * unit + add`."""
+    """Octets: `value * unit + add`; with `flags`, `popcount(value & flags) * unit + add`."""
 
     field: str
     unit: int
@@ -53,7 +54,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """When `column & mask == value`, what follows is the header `to`, or is looked up in `space`."""
+    """When `column & mask == value`, `to` follows, or what `space` has for `select`."""
 
     column: str
     mask: int
@@ -80,10 +81,10 @@ class Part:
 class Records:
     """A stack of equal records behind a header, each made of the parts that a bitmap names.
 
-    The bitmap is `bitmap[0] << width | bitmap[1]...` over `bits` bits. A record takes
-    `stride` (column) times four octets, or the sum of its parts when `stride` is None. The stack takes
-    `total` (column) times `unit` plus `add` octets; None means exactly one record. `newest_first` stacks
-    are turned round, so that hop 0 is nearest the sender.
+    The bitmap is `bitmap[0] << width | bitmap[1]...` over `bits` bits. A record takes `stride`
+    (column) times four octets, or the sum of its parts when `stride` is None. The stack takes
+    `total` (column) times `unit` plus `add` octets; None means exactly one record. `newest_first`
+    stacks are turned round, so that hop 0 is nearest the sender.
     """
 
     bitmap: tuple[str, ...]
@@ -103,12 +104,13 @@ class Header:
     """A header: its picture is the module docstring, its fields the table, its rules the rest.
 
     - `length`: octets when they are not fixed; `extent`: octets of the header and all it carries;
-    - `next`: (field, number space) that names what follows; the field "" is the first nibble behind the
-      header; `to` is what follows when no space or branch says more; `otherwise` stands in when a check
-      without reason fails;
-    - `options`: (number space, style) of the type-length-value list between the fields and `length`;
-    - `marks`: constants for columns; `envelope`: "mirror" forgets all that was read before, "flow" starts
-      a flow's own layers (addresses) anew.
+    - `next`: (field, number space) that names what follows; the field "" is the first nibble behind
+      the header; `to` is what follows when no space or branch says more; `otherwise` stands in when
+      a check without reason fails;
+    - `options`: (number space, style) of the type-length-value list between the fields and
+      `length`;
+    - `marks`: constants for columns; `envelope`: "mirror" forgets all that was read before, "flow"
+      starts a flow's own layers (addresses) anew.
     """
 
     name: str
@@ -145,7 +147,7 @@ class Header:
         return offsets(self.fields)
 
     def pack(self, rows: int, values: Mapping[str, object]) -> NDArray[np.uint8]:
-        """Octets of `rows` headers, shape [rows, octets]; a value is a number or an array of them."""
+        """Octets of `rows` headers, shape [rows, octets]; a value is a number or an array."""
         return pack(self.name, self.fields, rows, values)
 
     def unpack(self, octets: bytes) -> dict[str, int]:

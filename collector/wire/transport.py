@@ -1,6 +1,7 @@
 """Transports: TCP with the options that congestion control needs (RFC 9293, 7323, 2018), and UDP.
 
-    TCP | sport 16 | dport 16 | seq 32 | ack 32 | offset 4 | R 3 | flags 9 | window 16 | checksum 16 | urgent 16 |
+    TCP | sport 16 | dport 16 | seq 32 | ack 32 | offset 4 | R 3 | flags 9 | window 16 |
+        | checksum 16 | urgent 16 |
     UDP | sport 16 | dport 16 | length 16 | checksum 16 |
 
 The nine flags are AE CWR ECE URG ACK PSH RST SYN FIN, AE highest.

@@ -4,7 +4,8 @@
     VXLAN     | flags 8 | reserved 24 | VNI 24 | reserved 8 |
     Geneve    | Ver 2 | options 6 | O C R 8 | protocol 16 | VNI 24 | R 8 | options |
     ERSPAN II | Ver 4 | VLAN 12 | COS 3 | En 2 | T 1 | session 10 | R 12 | index 20 |
-    ERSPAN III| Ver 4 | VLAN 12 | COS 3 | BSO 2 | T 1 | session 10 | timestamp 32 | SGT 16 | P 1 | FT 5 | HwID 6 | D 1 | Gra 2 | O 1 |
+    ERSPAN III| Ver 4 | VLAN 12 | COS 3 | BSO 2 | T 1 | session 10 | timestamp 32 |
+              | SGT 16 | P 1 | FT 5 | HwID 6 | D 1 | Gra 2 | O 1 |
 
 Telemetry and ECN on a mirror's outer layers belong to the transport of the copy and are forgotten.
 """
