@@ -1,11 +1,25 @@
 -- Which flows crossed one hop in a window, and how much did each send? Most bytes first.
+-- Measured loads (INT) where there are any, else the rate and the delay term of CSIG added up.
 -- A flow seen at several observation points counts with the point that saw most of it.
 WITH crossing AS (
     SELECT
         flow,
         sum(h.samples) AS samples,
-        sum(h.u_sum_n) / samples * 1e-9 AS u_mean,
-        max(h.u_max_n) * 1e-9 AS u_max,
+        sumIf(h.samples, h.source = 'int') AS measured,
+        if(
+            measured > 0,
+            sumIf(h.u_sum_n, h.source = 'int') / measured,
+            ifNotFinite(sumIf(h.u_sum_n, match(h.source, '(abw|utilization)$'))
+                / sumIf(h.samples, match(h.source, '(abw|utilization)$')), 0)
+            + ifNotFinite(sumIf(h.u_sum_n, endsWith(h.source, 'delay'))
+                / sumIf(h.samples, endsWith(h.source, 'delay')), 0)
+        ) * 1e-9 AS u_mean,
+        if(
+            measured > 0,
+            maxIf(h.u_max_n, h.source = 'int'),
+            maxIf(h.u_max_n, match(h.source, '(abw|utilization)$'))
+            + maxIf(h.u_max_n, endsWith(h.source, 'delay'))
+        ) * 1e-9 AS u_max,
         min(h.time_ns) AS first_ns,
         max(h.time_ns + h.interval_ns) AS last_ns
     FROM hop_intervals AS h

@@ -6,9 +6,17 @@ SELECT
     if(
         measured > 0,
         sumIf(h.u_sum_n, h.source = 'int') / measured,
-        sum(h.u_sum_n) / samples
+        ifNotFinite(sumIf(h.u_sum_n, match(h.source, '(abw|utilization)$'))
+            / sumIf(h.samples, match(h.source, '(abw|utilization)$')), 0)
+        + ifNotFinite(sumIf(h.u_sum_n, endsWith(h.source, 'delay'))
+            / sumIf(h.samples, endsWith(h.source, 'delay')), 0)
     ) * 1e-9 AS u_mean,
-    if(measured > 0, maxIf(h.u_max_n, h.source = 'int'), max(h.u_max_n)) * 1e-9 AS u_max,
+    if(
+        measured > 0,
+        maxIf(h.u_max_n, h.source = 'int'),
+        maxIf(h.u_max_n, match(h.source, '(abw|utilization)$'))
+        + maxIf(h.u_max_n, endsWith(h.source, 'delay'))
+    ) * 1e-9 AS u_max,
     sum(h.queue_sum_bytes) / nullIf(sumIf(h.samples, isNotNull(h.queue_sum_bytes)), 0)
         AS queue_mean_bytes,
     max(h.queue_max_bytes) AS queue_max_bytes,
