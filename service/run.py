@@ -206,6 +206,15 @@ def store_sink(store: Store | OwnerClient) -> Sink:
     return keep
 
 
+def store_topology(store: Store | OwnerClient, topology: Topology) -> None:
+    """Keep the names of the hops, so that answers have them without the topology's file."""
+    rows = topology.frame.drop("csig_lm", "csig_lm_compact").with_columns(
+        pl.lit(topology.valid_from_ns, pl.Int64).alias("valid_from_ns"),
+        pl.lit(topology.version).alias("topology"),
+    )
+    store.insert("hops", rows, f"topology:{topology.version}:{fingerprint(rows)}")
+
+
 def fingerprint(rows: pl.DataFrame) -> str:
     """Names the rows' content: other rows never share a token, the same rows always do."""
     plain = rows.with_columns(pl.col(pl.List(pl.String)).list.join(","))

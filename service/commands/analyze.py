@@ -11,7 +11,7 @@ import typer
 from pipeline import Output, StoreError, Summary, Worker, open_or_ask
 from service.endpoint import parse_duration
 from service.failure import ExitCode, Failure
-from service.run import Job, Sink, read_topology, run_job, settings_of, store_sink
+from service.run import Job, Sink, read_topology, run_job, settings_of, store_sink, store_topology
 from service.text import NONE, Heading, console, flow, load, number, share, table
 from service.verdict_text import kind_text
 
@@ -70,6 +70,8 @@ def run(request: Request) -> None:
         try:
             with open_or_ask(settings.store.dsn, settings.store, create=True) as store:
                 kept = store_sink(store)
+                if topology is not None:
+                    store_topology(store, topology)
                 accounting = run_job(job, lambda worker: both(worker, summary, kept), "analyzing")
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None

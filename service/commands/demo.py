@@ -25,7 +25,7 @@ from service.commands.analyze import accounting_line
 from service.commands.serve import serve_store
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
-from service.run import Job, Sink, run_job, store_sink
+from service.run import Job, Sink, run_job, store_sink, store_topology
 from service.server import bind
 from service.settings import Settings
 from service.text import NONE, Heading, console, flow, load, progress_console, share, table
@@ -134,7 +134,7 @@ def analyze(
 ) -> pl.DataFrame:
     """Collector, bus, pipeline, store; gives the verdicts with addresses as text."""
     kept: list[pl.DataFrame] = []
-    store.insert("hops", hop_rows(fabric), f"topology:{fabric.version}")
+    store_topology(store, fabric)
 
     def sink(worker: Worker) -> Sink:
         del worker
@@ -162,15 +162,6 @@ def analyze(
     }
     typer.echo(accounting_line(numbers))
     return with_text(pl.concat(kept)) if kept else pl.DataFrame()
-
-
-def hop_rows(fabric: Topology) -> pl.DataFrame:
-    """The topology as rows of the table `hops`."""
-    columns = fabric.frame.drop("csig_lm", "csig_lm_compact")
-    return columns.with_columns(
-        pl.lit(fabric.valid_from_ns, pl.Int64).alias("valid_from_ns"),
-        pl.lit(fabric.version).alias("topology"),
-    )
 
 
 def with_text(verdicts: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,14 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 from service import endpoint
 from service.endpoint import Endpoint
@@ -54,6 +61,18 @@ Duration = Annotated[
 ]
 Name = Annotated[str, Field(max_length=TEXT_LIMIT, pattern=r"^[^\x00-\x1f]*$")]
 Vni = Annotated[int, Field(ge=0, le=0xFFFFFF)]
+Port = Annotated[
+    int | None,
+    WithJsonSchema(
+        {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 65_535,
+            "description": "the port, where the address is given without one",
+        }
+    ),
+]
+PORT_OF = {"src": "sport", "dst": "dport"}
 
 
 class Parameters(BaseModel):
@@ -67,12 +86,29 @@ class FlowParameters(Parameters):
 
     src: End
     dst: End
+    sport: Port = None
+    dport: Port = None
     proto: Protocol = 6
     at: Time | None = None
     window: Duration = 10 * NS_PER_S
     tenant: Name | None = None
     vrf: Name | None = None
     vni: Vni | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def joined(cls, given: Any) -> Any:
+        """Join an address and a port that are given apart, as answers show them."""
+        if not isinstance(given, dict):
+            return given
+        whole = dict(given)
+        for end, port in PORT_OF.items():
+            address, number = whole.get(end), whole.get(port)
+            if isinstance(address, str) and number is not None:
+                bare = address.strip("[]")
+                whole[end] = f"[{bare}]:{number}" if ":" in bare else f"{bare}:{number}"
+                whole[port] = None
+        return whole
 
 
 class RangeParameters(Parameters):

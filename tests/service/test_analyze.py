@@ -139,6 +139,8 @@ def test_analyze_stores_and_where_answers_while_serve_owns_the_store(
         asked = served.get("/api/v1/flows/bottleneck", src=ends[0], dst=ends[1])
         assert asked.status_code == 200
         assert json.loads(told.stdout)["verdict"] == asked.json()["verdict"]
+        apart = {"src": "10.1.1.1", "sport": 40000, "dst": "10.2.1.2", "dport": 5001}
+        assert served.get("/api/v1/flows/bottleneck", **apart).json() == asked.json()
         again = hopsight.run("analyze", "--store", dsn, str(CAPTURE))
         assert again.returncode == 0
         repeated = json.loads(hopsight.run("where", *ends, "--store", dsn, "--json").stdout)
