@@ -1,7 +1,9 @@
 """`hopsight demo`: a fabric with known bottlenecks through everything, truth beside answers."""
 
-import shutil
+import sys
+from os.path import relpath
 from pathlib import Path
+from shutil import rmtree, which
 from typing import Any
 
 import polars as pl
@@ -62,7 +64,7 @@ def run(*, once: bool, seed: int, directory: Path, port: int | None) -> None:
             if not result.measured_right or result.agreement < AGREEMENT:
                 raise Failure(ExitCode.WRONG, failing(result))
             return
-        explain(directory, world)
+        explain(directory, world, result)
         with bind(settings.service.host, settings.service.port) as listener:
             serve_store(settings, store, listener, told)
 
@@ -89,7 +91,7 @@ def opened(settings: Settings, directory: Path) -> Store:
         if place.exists():
             # Opening first proves that no running demo owns it.
             Store(settings.store.dsn, settings.store).close()
-            shutil.rmtree(place)
+            rmtree(place)
         store = Store(settings.store.dsn, settings.store)
     except StoreOwned as error:
         raise Failure(ExitCode.STORE, f"{error}; end it or choose another --directory") from None
@@ -212,11 +214,14 @@ def world_parameters(world: World) -> dict[str, dict[str, Value]]:
     return {"hpcc": dict(world.hpcc), "dctcp": dict(world.dctcp)}
 
 
-def explain(directory: Path, world: World) -> None:
-    """What to try next."""
-    command = f"hopsight --settings {directory / SETTINGS}"
+def explain(directory: Path, world: World, result: Score) -> None:
+    """What to try next, with a flow that there is."""
+    program = "hopsight" if which("hopsight") else relpath(sys.argv[0])
+    command = f"{program} --settings {directory / SETTINGS}"
+    first = result.flows.row(0, named=True)
+    ends = f"{first['src']}:{first['sport']} {first['dst']}:{first['dport']}"
     told = " ".join(f"--set {name}={value}" for name, value in world.hpcc.items())
     typer.echo(
-        f"in another shell: {command} where SRC:PORT DST:PORT\n"
-        f"                  {command} replay {told} --explain {directory / CAPTURE} | head"
+        f"in another shell:\n  {command} where {ends}\n"
+        f'  {command} replay {directory / CAPTURE} {told} --explain --flow "{ends}" | head'
     )
