@@ -8,24 +8,29 @@ KEY = ["time_ns", "flow", "interval_ns"]
 STATE = ("U", "W", "Wc", "R", "alpha", "inflight_bytes")
 
 
-def activity(flow_intervals: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
-    """One row a flow and interval in which it sent data, or, unseen, had data acknowledged.
+def activity(
+    flow_intervals: pl.DataFrame, hop_intervals: pl.DataFrame, flows: pl.DataFrame
+) -> pl.DataFrame:
+    """One row a flow and interval in which it sent data.
+
+    Of flows whose column `unseen` is true only acknowledgments were captured: for them an interval
+    counts in which data was acknowledged, or telemetry reflected.
 
     Counts are those of the point that saw most. Marks are those of the point that saw most
     acknowledged, path sums those of the point furthest downstream, where they are largest. State is
     that of the point that is most likely before the queues: the one that saw the fewest CE marks.
     `spoken` is the number of frames that could tell of congestion.
     """
-    unseen = (
-        flows.filter("unseen")["flow"]
-        if "unseen" in flows.columns
-        else pl.Series([], dtype=pl.UInt64)
-    )
+    nobody = pl.Series("flow", [], pl.UInt64)
+    unseen = flows.filter("unseen")["flow"] if "unseen" in flows.columns else nobody
+    is_unseen = pl.col("flow").is_in(unseen.implode())
+    reflected = hop_intervals.filter(is_unseen).select(*KEY, "point").unique(maintain_order=True)
     most, marks = pl.col("data_bytes").arg_max(), pl.col("acked_bytes").arg_max()
     furthest = pl.col("aecn_u_sum_n").arg_max()
     rows = (
-        flow_intervals.with_columns(pl.col("data_bytes", "data_frames", "ce_frames").fill_null(0))
-        .sort(*KEY[:2], "ce_frames", "point")
+        pl.concat([flow_intervals, reflected], how="diagonal_relaxed")
+        .with_columns(pl.col("data_bytes", "data_frames", "ce_frames").fill_null(0))
+        .sort(*KEY[:2], "ce_frames", "point", maintain_order=True)
         .group_by(KEY, maintain_order=True)
         .agg(
             pl.col("data_bytes", "data_frames", "point").get(most),
@@ -36,11 +41,8 @@ def activity(flow_intervals: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
             (pl.col("aecn_u_sum_n").max() * NANO).alias("aecn_u_sum"),
         )
     )
-    acknowledged = pl.col("flow").is_in(unseen.implode()) & (pl.col("acked_bytes") > 0)
     spoken = pl.when(pl.col("data_frames") > 0).then("data_frames").otherwise("acks")
-    return rows.filter((pl.col("data_bytes") > 0) | acknowledged).with_columns(
-        spoken.alias("spoken")
-    )
+    return rows.filter((pl.col("data_bytes") > 0) | is_unseen).with_columns(spoken.alias("spoken"))
 
 
 def mark_share() -> pl.Expr:

@@ -63,6 +63,11 @@ class Intervals:
         self.flow_rows = TABLES["flow_intervals"].schema.to_frame()
         self.hop_rows = TABLES["hop_intervals"].schema.to_frame()
 
+    @property
+    def flows(self) -> pl.Series:
+        """Every flow that an open interval tells of, each maybe more than once."""
+        return pl.concat([self.flow_rows["flow"], self.hop_rows["flow"]])
+
     def add(self, rows: pl.DataFrame, tracked: Tracked, topology: Topology | None) -> None:
         """Count a batch of ordered observations and what the tracker made of them."""
         decided = self._decided(tracked.decisions)

@@ -52,7 +52,7 @@ def verdicts(
     The intervals are whole ones, in the order of their keys. `flows` may say of a flow in a column
     `unseen` that only its acknowledgments were captured.
     """
-    sent = activity(flow_intervals, flows)
+    sent = activity(flow_intervals, hop_intervals, flows)
     if sent.is_empty():
         return TABLES["verdicts"].schema.to_frame()
     candidates = located(flows, sent, hop_intervals, topology)

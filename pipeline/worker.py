@@ -102,7 +102,7 @@ class Worker:
             return Output({})
         tracked = self.tracker.advance(self.paths.along(rows))
         self.intervals.add(rows, tracked, self.topology)
-        self.known.add(rows, tracked.decisions, self.intervals.flow_rows["flow"])
+        self.known.add(rows, tracked.decisions, self.intervals.flows)
         tables = self._close(None if everything else self.order.released_ns)
         return Output({**tables, "observations": rows}, tracked)
 
@@ -111,7 +111,7 @@ class Worker:
         flow_intervals, hop_intervals = self.intervals.close(before_ns)
         if flow_intervals.is_empty():
             return {}
-        seen = self.known.of(flow_intervals["flow"])
+        seen = self.known.of(pl.concat([flow_intervals["flow"], hop_intervals["flow"]]))
         judged = verdicts(seen, flow_intervals, hop_intervals, self.topology, self.settings)
         late = pl.col("time_ns") <= self.closed_ns - self.intervals.interval_ns
         revision = pl.when(late).then(LATE).otherwise(FINAL).cast(pl.UInt64)
