@@ -1,5 +1,6 @@
 """The store on the real embedded engine: rows kept once, read while writing, within limits."""
 
+import os
 import re
 import threading
 import time
@@ -298,8 +299,10 @@ def test_the_newest_revision_of_a_verdict_holds(store: Store) -> None:
 def test_the_engine_keeps_no_logs_of_its_own(store: Store) -> None:
     place = store.address.path
     assert place is not None
-    kept = [path.name for path in place.rglob("*") if path.is_file() and "log" in path.suffix]
-    assert kept == []
+    # os.walk passes over the folders of merges that end while it looks.
+    files = [name for _, _, names in os.walk(place) for name in names]
+    assert files
+    assert [name for name in files if ".log" in name] == []
     assert (
         rows(
             store,
