@@ -1,6 +1,6 @@
 """What was found about each flow, kept small while captures run through: `analyze` tells it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv6Address
 from typing import Any
 
@@ -8,7 +8,6 @@ import polars as pl
 
 from collector import Accounting
 from pipeline.answer import compose_answer
-from pipeline.decided import DECISIONS
 from pipeline.intervals import merged
 from pipeline.question import HALF
 from pipeline.tables import TABLES
@@ -22,8 +21,6 @@ SHOWN = ("src", "sport", "dst", "dport", "protocol", "vni", "first_ns", "last_ns
 TOLD = ("candidates", "evidence", "history")
 COUNTED = ("frames", "data_bytes", "ce_frames")
 WINDOW = ("time_ns", "frame", "ack", "alpha", "M", "BytesAcked", "BytesMarked", "WindowEnd")
-STATES = pl.Schema({**DECISIONS, "decisions": pl.Int64()})
-WINDOW_ROWS = pl.Schema({name: DECISIONS[name] for name in ("flow", "point", *WINDOW)})
 
 
 class Summary:
@@ -63,27 +60,39 @@ class Summary:
             return
         # Of a verdict and one that late rows alone gave the first holds.
         judged = pl.concat(self.verdicts).sort("revision", descending=True, maintain_order=True)
-        verdicts = by_flow(judged.unique(["flow", "time_ns"], keep="first", maintain_order=True))
-        sent = by_flow(pl.concat(self.sent).group_by("flow", "point").agg(pl.col(COUNTED).sum()))
-        states = by_flow(latest(pl.concat(self.states))) if self.states else {}
-        windows = by_flow(pl.concat(self.windows)) if self.windows else {}
+        verdicts = parts(judged.unique(["flow", "time_ns"], keep="first", maintain_order=True))
+        sent = rows_by(totalled(self.sent), "flow")
+        states = rows_by(best_known(latest(pl.concat(self.states))), "flow", "algorithm")
+        windows = parts(pl.concat(self.windows), "point")
         flows = merged(self.flows, "flows", TABLES["flows"].order).sort("first_ns", "flow")
         for row in flows.iter_rows(named=True):
             flow = row["flow"]
-            if flow in verdicts:
-                known = states.get(flow, pl.DataFrame(schema=STATES))
-                closed = windows.get(flow, pl.DataFrame(schema=WINDOW_ROWS))
+            if (flow,) in verdicts:
+                last = states.get((flow, "dctcp"))
+                closed = windows.get((flow, last["point"])) if last else None
                 yield {
-                    **described(row, verdicts[flow], sent[flow]),
-                    "hpcc": hpcc_of(best_known(known, "hpcc")),
-                    "dctcp": dctcp_of(best_known(known, "dctcp"), closed),
+                    **described(row, verdicts[flow,], sent[flow,]),
+                    "hpcc": hpcc_of(states.get((flow, "hpcc"))),
+                    "dctcp": dctcp_of(last, closed),
                 }
 
 
-def by_flow(rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
-    """The rows of each flow."""
-    parts = rows.partition_by("flow", as_dict=True, maintain_order=True)
-    return {int(str(key[0])): part for key, part in parts.items()}
+def parts(rows: pl.DataFrame, *more: str) -> dict[tuple[Any, ...], pl.DataFrame]:
+    """The rows of each flow, and of each value of the other columns."""
+    return rows.partition_by("flow", *more, as_dict=True, maintain_order=True)
+
+
+def rows_by(rows: pl.DataFrame, *key: str) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Each row by its key."""
+    return {tuple(row[name] for name in key): row for row in rows.iter_rows(named=True)}
+
+
+def totalled(sent: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """What each flow sent, as counted by the point that saw most of it."""
+    points = pl.concat(sent).group_by("flow", "point").agg(pl.col(COUNTED).sum())
+    order = points.sort("flow", "data_bytes", "point", descending=[False, True, False])
+    marked = pl.col("ce_frames").max().over("flow")
+    return order.with_columns(marked).unique("flow", keep="first", maintain_order=True)
 
 
 def latest(decisions: pl.DataFrame) -> pl.DataFrame:
@@ -94,32 +103,31 @@ def latest(decisions: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def described(row: Mapping[str, Any], verdicts: pl.DataFrame, sent: pl.DataFrame) -> dict[str, Any]:
-    """A flow's key, what it sent and where it was bottlenecked."""
-    src, dst = (address_text(row, end) for end in ("src", "dst"))
-    named = {**row, "src": src, "dst": dst}
-    answer = compose_answer(named, verdicts, row["first_ns"], row["last_ns"])
-    most = sent.sort("data_bytes", "point", descending=[True, False]).row(0, named=True)
-    return {
-        **picked(named, SHOWN),
-        **picked(most, ("frames", "data_bytes")),
-        "ce_frames": sent["ce_frames"].max(),
-        "cc": row["cc"],
-        "bottleneck": {**answer["verdict"], **picked(answer, TOLD)},
-    }
-
-
-def best_known(states: pl.DataFrame, algorithm: str) -> dict[str, Any] | None:
-    """The last state of a flow by one algorithm, at the point where it is known best."""
-    rows = states.filter(pl.col("algorithm") == algorithm)
-    if rows.is_empty():
-        return None
+def best_known(states: pl.DataFrame) -> pl.DataFrame:
+    """The state of each flow and algorithm at the point where it is known best."""
     rank = (
         pl.col("quality")
         .cast(pl.String)
         .replace_strict({"exact": 0, "estimated": 1}, default=2, return_dtype=pl.Int8)
     )
-    return rows.sort(rank, -pl.col("decisions"), "point").row(0, named=True)
+    return states.sort(rank, -pl.col("decisions"), "point").unique(
+        ["flow", "algorithm"], keep="first", maintain_order=True
+    )
+
+
+def described(
+    row: Mapping[str, Any], verdicts: pl.DataFrame, sent: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A flow's key, what it sent and where it was bottlenecked."""
+    src, dst = (address_text(row, end) for end in ("src", "dst"))
+    named = {**row, "src": src, "dst": dst}
+    answer = compose_answer(named, verdicts, row["first_ns"], row["last_ns"])
+    return {
+        **picked(named, SHOWN),
+        **picked(sent, COUNTED),
+        "cc": row["cc"],
+        "bottleneck": {**answer["verdict"], **picked(answer, TOLD)},
+    }
 
 
 def hpcc_of(last: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -127,7 +135,7 @@ def hpcc_of(last: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if last is None else picked(last, ("point", "decisions", *HPCC_STATE))
 
 
-def dctcp_of(last: Mapping[str, Any] | None, windows: pl.DataFrame) -> dict[str, Any] | None:
+def dctcp_of(last: Mapping[str, Any] | None, windows: pl.DataFrame | None) -> dict[str, Any] | None:
     """DCTCP alpha after the last window, and every window before it."""
     if last is None:
         return None
@@ -135,7 +143,7 @@ def dctcp_of(last: Mapping[str, Any] | None, windows: pl.DataFrame) -> dict[str,
     return {
         **picked(last, ("point", "decisions", *DCTCP_STATE)),
         "mark_share": share,
-        "windows": windows.filter(pl.col("point") == last["point"]).select(WINDOW).to_dicts(),
+        "windows": [] if windows is None else windows.select(WINDOW).to_dicts(),
     }
 
 

@@ -70,7 +70,7 @@ def captured() -> pl.DataFrame:
 def played(telemetry: str) -> tuple[pl.DataFrame, Topology]:
     """A few milliseconds of the fabric, two flows at one port."""
     told = CollectorSettings(int_dscp=23)
-    world = scenario.alone(telemetry, duration_ns=3 * MS)  # type: ignore[arg-type]
+    world = scenario.alone(telemetry, duration_ns=3 * MS)
     run = simulate(world, told)
     frames = frames_of(run, told)
     return Decoder(told).decode(frames, points(world), "fabric"), topology(world)
