@@ -1,7 +1,7 @@
 """Frames in, observations on a bus out. The room furthest upstream: it imports no other room."""
 
 from collector.bus import Batch, Bus, BusError, MemoryBus, open_bus
-from collector.capture import Capture, open_capture
+from collector.capture import Capture, open_capture, tell_apart
 from collector.carriers import headers
 from collector.decoder import Accounting, Decoder
 from collector.feed import feed
@@ -41,5 +41,6 @@ __all__ = [
     "kernel",
     "open_bus",
     "open_capture",
+    "tell_apart",
     "write_pcapng",
 ]

@@ -1,6 +1,6 @@
 """Capture: a file of frames, whatever its format, byte order and compression."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
@@ -134,6 +134,17 @@ def open_capture(path: str | Path) -> Capture:
         file.close()
         raise
     return Capture(path, file, window, reader)
+
+
+def tell_apart(captures: Iterable[Capture]) -> None:
+    """Give captures of one file name sources of their own: `x.pcap`, then `x.pcap (2)`."""
+    taken: set[str] = set()
+    for capture in captures:
+        name, again = capture.source, 1
+        while capture.source in taken:
+            again += 1
+            capture.source = f"{name} ({again})"
+        taken.add(capture.source)
 
 
 def _recognise(path: str | Path, window: Window) -> Reader:

@@ -106,9 +106,9 @@ def place(signal: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     else:
         own = topology.locators.filter(pl.col("ports") == 1).drop("ports")
         known = signal.join(own, on=["variant", "lm"], how="left", maintain_order="left")
-        shared = on_the_way(signal, topology)
-        if shared.height:
+        if own.height < topology.locators.height:
             key = ["flow", "variant", "lm"]
+            shared = on_the_way(signal, topology)
             known = known.join(shared, on=key, how="left", maintain_order="left", suffix="_shared")
             known = known.with_columns(
                 pl.coalesce(name, f"{name}_shared") for name in ("node", "port", "capacity_bps")

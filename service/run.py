@@ -18,6 +18,7 @@ from collector import (
     feed,
     open_bus,
     open_capture,
+    tell_apart,
 )
 from pipeline import (
     Output,
@@ -118,6 +119,7 @@ def open_all(paths: Sequence[Path]) -> list[Capture]:
         for capture in captures:
             capture.close()
         raise Failure(ExitCode.INPUT, str(error)) from None
+    tell_apart(captures)
     return captures
 
 

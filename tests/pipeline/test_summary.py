@@ -18,6 +18,7 @@ from collector import (
     MemoryBus,
     feed,
     open_capture,
+    tell_apart,
     write_pcapng,
 )
 from collector.frame import Frames
@@ -154,3 +155,20 @@ def test_a_sink_is_told_which_input_it_was_made_of(observed: Observed) -> None:
 
     asyncio.run(run())
     assert tokens == ["a:0:1-1", "a:0:2-2", "a:0:end", "finish"]
+
+
+def test_captures_of_one_file_name_are_two_sources(tmp_path: Path) -> None:
+    told = CollectorSettings(int_dscp=23)
+    frames = frames_of(simulate(scenario.elephant("aecn", duration_ns=2 * MS), told), told)
+    paths = [tmp_path / name / "tap.pcapng" for name in ("a", "b", "c")]
+    for path in paths:
+        path.parent.mkdir()
+        write_pcapng(path, ["p"] * 99, [frames])
+    with (
+        open_capture(paths[0]) as one,
+        open_capture(paths[1]) as two,
+        open_capture(paths[2]) as three,
+    ):
+        tell_apart([one, two, three])
+        sources = [each.source for each in (one, two, three)]
+    assert sources == ["tap.pcapng", "tap.pcapng (2)", "tap.pcapng (3)"]
