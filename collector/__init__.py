@@ -1,6 +1,7 @@
 """Frames in, observations on a bus out. The room furthest upstream: it imports no other room."""
 
-from collector.bus import Batch, Bus, BusError, MemoryBus, open_bus
+from collector.bus import Batch, Bus, BusError, MemoryBus
+from collector.bus_address import open_bus
 from collector.capture import Capture, open_capture, tell_apart
 from collector.carriers import headers
 from collector.decoder import Accounting, Decoder

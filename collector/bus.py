@@ -7,24 +7,11 @@ can tell a repeat from news, and nothing rests on a broker removing duplicates.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
-from urllib.parse import parse_qsl, urlsplit
+from typing import Protocol
 
 import polars as pl
-
-POLICIES = ("block",)
-"""What a full bus may do with the next batch; shedding by flow is not built yet."""
-
-Option = TypeVar("Option", bool, int, str)
-
-READERS: dict[type, tuple[Callable[[str], Any], str]] = {
-    bool: ({"on": True, "off": False}.__getitem__, "on or off"),
-    int: (int, "a whole number"),
-    str: (str, "text"),
-}
-"""How an option is read from the text of an address, and what is accepted."""
 
 
 class BusError(Exception):
@@ -98,41 +85,3 @@ class MemoryBus:
         async with self._changed:
             self._closed = True
             self._changed.notify_all()
-
-
-def open_bus(url: str) -> Bus:
-    """The bus at `url`; nothing is connected before the first batch is published or awaited.
-
-    - `memory://` in this process; `?capacity=16&policy=block`;
-    - `kafka://host:port/topic` through a broker, see collector.kafka for its options.
-
-    Raises BusError when the address or one of its options is not understood.
-    """
-    address = urlsplit(url)
-    if address.scheme == "memory":
-        capacity = option(url, "capacity", 16, ("capacity", "policy"))
-        policy = option(url, "policy", "block", ("capacity", "policy"))
-        if policy not in POLICIES:
-            raise BusError(f"{url}: policy must be one of {', '.join(POLICIES)}, not {policy!r}")
-        if capacity < 1:
-            raise BusError(f"{url}: capacity must be at least 1")
-        return MemoryBus(capacity)
-    if address.scheme == "kafka":
-        from collector.kafka import KafkaBus
-
-        return KafkaBus(url)
-    raise BusError(f"{url}: a bus is memory:// or kafka://host:port/topic")
-
-
-def option(url: str, name: str, default: Option, accepted: tuple[str, ...]) -> Option:
-    """The option `name` of a bus address, in the type of its default; raises BusError."""
-    given = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
-    if unknown := set(given) - set(accepted):
-        raise BusError(f"{url}: no option {min(unknown)!r}, there are {', '.join(accepted)}")
-    if name not in given:
-        return default
-    read, accepts = READERS[type(default)]
-    try:
-        return cast("Option", read(given[name]))
-    except (KeyError, ValueError):
-        raise BusError(f"{url}: {name} must be {accepts}") from None

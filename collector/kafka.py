@@ -22,7 +22,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
-from collector.bus import Batch, BusError, option
+from collector.bus import Batch, BusError
+from collector.bus_option import option
 from collector.flow_key import PLACEMENT_VERSION
 from collector.observation import SCHEMA_VERSION
 

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from collector.bus import Batch, Bus, BusError, MemoryBus, open_bus
+from collector.bus import Batch, Bus, BusError, MemoryBus
+from collector.bus_address import open_bus
 from collector.kafka import MESSAGE_BYTES, KafkaBus, headers, messages, placed
 
 

@@ -1,0 +1,33 @@
+"""Which bus an address names."""
+
+from urllib.parse import urlsplit
+
+from collector.bus import Bus, BusError, MemoryBus
+from collector.bus_option import option
+
+POLICIES = ("block",)
+"""What a full bus may do with the next batch; shedding by flow is not built yet."""
+
+
+def open_bus(url: str) -> Bus:
+    """The bus at `url`; nothing is connected before the first batch is published or awaited.
+
+    - `memory://` in this process; `?capacity=16&policy=block`;
+    - `kafka://host:port/topic` through a broker, see collector.kafka for its options.
+
+    Raises BusError when the address or one of its options is not understood.
+    """
+    address = urlsplit(url)
+    if address.scheme == "memory":
+        capacity = option(url, "capacity", 16, ("capacity", "policy"))
+        policy = option(url, "policy", "block", ("capacity", "policy"))
+        if policy not in POLICIES:
+            raise BusError(f"{url}: policy must be one of {', '.join(POLICIES)}, not {policy!r}")
+        if capacity < 1:
+            raise BusError(f"{url}: capacity must be at least 1")
+        return MemoryBus(capacity)
+    if address.scheme == "kafka":
+        from collector.kafka import KafkaBus
+
+        return KafkaBus(url)
+    raise BusError(f"{url}: a bus is memory:// or kafka://host:port/topic")
