@@ -26,6 +26,9 @@ SPACES = {
 OPTION_SPACES = ("tcp_option", "ipv6_option")
 """Number spaces of type-length-value lists; an unlisted option is skipped."""
 
+SNAP_LENGTHS = range(8, 1501)
+"""Numbers in an ethertype's place that are a frame's length, long enough for a SNAP header."""
+
 
 def headers(settings: CollectorSettings) -> tuple[Header, ...]:
     """Every header that these settings can meet."""
@@ -55,6 +58,7 @@ def edges(settings: CollectorSettings) -> dict[str, dict[int, str]]:
     """Numbers of each space and the header that each announces."""
     ethertype = {0x0800: "ipv4", 0x86DD: "ipv6", 0x8847: "mpls", 0x8848: "mpls", 0x6558: "ethernet",
                  0x22EB: "erspan3", 0x894F: "nsh"}  # fmt: skip
+    ethertype |= {0x88E5: "macsec", **dict.fromkeys(SNAP_LENGTHS, "snap")}
     ethertype |= dict.fromkeys((0x8100, 0x88A8, 0x9100, 0x9200, 0x9300), "vlan")
     ethertype |= dict.fromkeys(settings.csig_compact_tpids, "csig_compact")
     ethertype |= dict.fromkeys(settings.csig_expanded_tpids, "csig_expanded")

@@ -44,7 +44,7 @@ RECORDS = np.dtype(
 )  # fmt: skip
 NODE = np.dtype(
     [("octets", "i4"), ("length", SIZE), ("extent", SIZE), ("next", FIELD), ("space", "i4"),
-     ("to", "i4"), ("otherwise", "i4"), ("field0", "i4"), ("field1", "i4"), ("check0", "i4"),
+     ("to", "i4"), ("field0", "i4"), ("field1", "i4"), ("check0", "i4"),
      ("check1", "i4"), ("branch0", "i4"), ("branch1", "i4"), ("mark0", "i4"), ("mark1", "i4"),
      ("options", "i4"), ("style", "i4"), ("records", "i4"), ("envelope", "i4")]
 )  # fmt: skip
@@ -177,8 +177,7 @@ class _Builder:
         style = ("tcp", "ipv6").index(header.options[1]) if header.options else NONE
         return (
             header.octets, self.size(header.length, starts), self.size(header.extent, starts),
-            follows, space, self.number.get(header.to or "", 0),
-            self.number.get(header.otherwise or "", 0), *self.kept(header.fields),
+            follows, space, self.number.get(header.to or "", 0), *self.kept(header.fields),
             *self.append("check", checks), *self.append("branch", branches),
             *self.append("mark", marks), options, style, self.stack(header),
             (None, "flow", "mirror").index(header.envelope),

@@ -105,8 +105,7 @@ class Header:
 
     - `length`: octets when they are not fixed; `extent`: octets of the header and all it carries;
     - `next`: (field, number space) that names what follows; the field "" is the first nibble behind
-      the header; `to` is what follows when no space or branch says more; `otherwise` stands in when
-      a check without reason fails;
+      the header; `to` is what follows when no space or branch says more;
     - `options`: (number space, style) of the type-length-value list between the fields and
       `length`;
     - `marks`: constants for columns; `envelope`: "mirror" forgets all that was read before, "flow"
@@ -125,7 +124,6 @@ class Header:
     branches: tuple[Branch, ...] = ()
     options: tuple[str, str] | None = None
     records: Records | None = None
-    otherwise: str | None = None
     marks: tuple[tuple[str, int], ...] = ()
     envelope: str | None = None
 

@@ -13,6 +13,7 @@ Telemetry and ECN on a mirror's outer layers belong to the transport of the copy
 from collector.wire.table import Branch, Check, Field, Header, Length
 
 ERSPAN_PROTOCOL = 0x88BE
+METADATA_PROTOCOL = 0x8909
 SEQUENCE_PRESENT = 0x1000
 OPTIONAL_WORDS = 0xB000_0000
 """Checksum, key and sequence flags: each present one adds a word."""
@@ -27,7 +28,25 @@ GRE = Header(
     branches=(
         Branch("gre_word", SEQUENCE_PRESENT << 16 | 0xFFFF, ERSPAN_PROTOCOL, to="erspan1"),
         Branch("gre_word", 0xFFFF, ERSPAN_PROTOCOL, to="erspan2"),
+        Branch("gre_word", 0xFFFF, METADATA_PROTOCOL, to="gre_metadata"),
     ),
+)
+GRE_METADATA = Header(
+    "gre_metadata",
+    "Cisco metadata, as tshark reads it",
+    (
+        Field("ethertype", 16, "What follows."),
+        Field("version", 8),
+        Field("length", 8),
+        Field("option", 16),
+        Field("group", 16, "Security group."),
+    ),
+    doc="Security group of a packet in GRE.",
+    checks=(
+        Check("version", 1, 1, "unknown_ethertype"),
+        Check("length", 1, 1, "unknown_ethertype"),
+    ),
+    next=("ethertype", "ethertype"),
 )
 ERSPAN1 = Header(
     "erspan1", "ERSPAN type I", (), doc="Mirror without a header of its own.", to="ethernet",
@@ -132,4 +151,4 @@ GENEVE = Header(
     checks=(Check("version", 0, 0, "bad_version"),),
     next=("protocol", "ethertype"),
 )
-HEADERS = (GRE, ERSPAN1, ERSPAN2, ERSPAN3, VXLAN, VXLAN_GPE, NSH, GENEVE)
+HEADERS = (GRE, GRE_METADATA, ERSPAN1, ERSPAN2, ERSPAN3, VXLAN, VXLAN_GPE, NSH, GENEVE)
