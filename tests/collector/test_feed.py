@@ -1,0 +1,125 @@
+"""Captures on the bus: their order, their ends, and frames that their files could not deliver."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from octets import ethernet, frames_of, ipv4, tcp
+
+from collector import (
+    Batch,
+    BusError,
+    Capture,
+    CollectorSettings,
+    Decoder,
+    MemoryBus,
+    feed,
+    open_capture,
+    write_pcapng,
+)
+
+PACKET = ethernet(ipv4(tcp(payload=b"data")))
+ARP = ethernet(bytes(28), 0x0806)
+PER_BATCH = 2
+
+
+def write(path: Path, packets: Sequence[bytes], times: Sequence[int]) -> Path:
+    """A capture of these packets at these times in ns."""
+    frames = replace(frames_of(packets), time_ns=np.array(times, np.int64))
+    write_pcapng(path, ["tap"], [frames])
+    return path
+
+
+def fed(*paths: Path) -> tuple[list[Batch], Decoder, int]:
+    """Batches that these captures become, the decoder, and the progress that was told."""
+    decoder = Decoder(CollectorSettings(frames_per_batch=PER_BATCH))
+    told: list[int] = []
+
+    async def run(captures: Sequence[Capture]) -> list[Batch]:
+        bus = MemoryBus(capacity=1)
+        publishing = asyncio.create_task(feed(captures, decoder, bus, told.append))
+        batches = [batch async for batch in bus]
+        await publishing
+        return batches
+
+    captures = [open_capture(path) for path in paths]
+    try:
+        return asyncio.run(run(captures)), decoder, sum(told)
+    finally:
+        for capture in captures:
+            capture.close()
+
+
+def test_interleaved_captures_are_published_in_the_order_of_their_times(tmp_path: Path) -> None:
+    even = write(tmp_path / "even.pcapng", [PACKET] * 6, [0, 10, 40, 50, 80, 90])
+    odd = write(tmp_path / "odd.pcapng", [PACKET] * 6, [20, 30, 60, 70, 100, 110])
+    batches, decoder, told = fed(even, odd)
+    rows = [batch for batch in batches if not batch.ended]
+    assert {batch.source for batch in rows[:2]} == {"even.pcapng", "odd.pcapng"}
+    reached: dict[str, int] = {}
+    for batch in rows:
+        if len(reached) == 2:
+            assert reached[batch.source] == min(reached.values())
+        times = batch.frame["time_ns"].to_list()
+        assert times == sorted(times)
+        reached[batch.source] = times[-1]
+    starts = [batch.frame["time_ns"][0] for batch in rows]
+    assert starts == sorted(starts)
+    assert (decoder.accounting.seen, told) == (12, 12)
+
+
+def test_a_capture_that_is_far_ahead_waits(tmp_path: Path) -> None:
+    late = write(tmp_path / "late.pcapng", [PACKET] * 6, [1000 + at for at in range(6)])
+    early = write(tmp_path / "early.pcapng", [PACKET] * 6, list(range(6)))
+    batches, _, _ = fed(late, early)
+    order = [batch.source for batch in batches]
+    assert order.count("late.pcapng") == order.count("early.pcapng") == 4
+    assert order[2:5] == ["early.pcapng"] * 3
+
+
+def test_batches_cover_every_frame_once_and_then_the_source_ends(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.pcapng", [PACKET, ARP, PACKET, PACKET, ARP], [1, 2, 3, 4, 5])
+    batches, decoder, told = fed(path)
+    covered = [(batch.first, batch.last, batch.frame.height, batch.ended) for batch in batches]
+    assert covered == [(1, 2, 1, False), (3, 4, 2, False), (5, 5, 0, False), (5, 5, 0, True)]
+    assert decoder.accounting.reasons == {"unknown_ethertype": 2}
+    assert (decoder.accounting.decoded, decoder.accounting.seen, told) == (3, 5, 5)
+
+
+def test_a_run_without_any_flow_does_not_end_its_source(tmp_path: Path) -> None:
+    path = write(tmp_path / "arp.pcapng", [ARP] * 4 + [PACKET] * 2, list(range(6)))
+    batches, _, _ = fed(path)
+    assert [batch.frame.height for batch in batches] == [0, 0, 2, 0]
+    assert [batch.ended for batch in batches] == [False, False, False, True]
+
+
+def test_a_capture_without_frames_only_ends(tmp_path: Path) -> None:
+    batches, decoder, _ = fed(write(tmp_path / "none.pcapng", [], []))
+    assert [(batch.ended, batch.first, batch.last) for batch in batches] == [(True, 0, 0)]
+    assert decoder.accounting.seen == 0
+
+
+def test_what_a_file_cannot_deliver_is_counted_with_its_frames(tmp_path: Path) -> None:
+    path = write(tmp_path / "cut.pcapng", [PACKET] * 3, [1, 2, 3])
+    path.write_bytes(path.read_bytes()[:-20])
+    whole = write(tmp_path / "whole.pcapng", [PACKET, ARP], [4, 5])
+    batches, decoder, told = fed(path, whole)
+    assert decoder.accounting.reasons == {"file_truncated": 1, "unknown_ethertype": 1}
+    assert (decoder.accounting.decoded, decoder.accounting.seen, told) == (3, 5, 4)
+    assert sum(batch.ended for batch in batches) == 2
+
+
+def test_a_bus_that_closes_early_stops_the_feed(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.pcapng", [PACKET] * 4, [1, 2, 3, 4])
+
+    async def run() -> None:
+        bus = MemoryBus()
+        await bus.close()
+        with open_capture(path) as capture:
+            await feed([capture], Decoder(CollectorSettings()), bus)
+
+    with pytest.raises(BusError, match="closed"):
+        asyncio.run(run())
