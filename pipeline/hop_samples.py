@@ -39,7 +39,7 @@ def samples_of_stacks(loads: pl.DataFrame, standing_ns: float) -> Iterator[pl.Da
             pl.lit(hop, pl.UInt8).alias("hop_index"),
             pl.lit("int").alias("source"),
             nano(pl.col(f"u{hop}")).alias("u_n"),
-            queue.clip(upper_bound=MOST_QUEUE).cast(pl.Int64).alias("queue_bytes"),
+            whole(queue).alias("queue_bytes"),
             (drained_ns > standing_ns).fill_null(value=False).alias("standing"),
         )
 
@@ -48,6 +48,11 @@ def value(rows: pl.DataFrame, name: str) -> pl.Expr:
     """A value of a hop as a float, which holds every id and any capacity; null when left out."""
     told = pl.col(name) if name in rows.columns else pl.lit(None)
     return told.cast(pl.Float64)
+
+
+def whole(queue: pl.Expr) -> pl.Expr:
+    """A queue as an integer that sums hold; what is not finite is null."""
+    return pl.when(queue.is_finite()).then(queue.clip(0, MOST_QUEUE)).round().cast(pl.Int64)
 
 
 def samples_of_signals(terms: pl.DataFrame, standing_ns: float) -> pl.DataFrame:
@@ -61,6 +66,6 @@ def samples_of_signals(terms: pl.DataFrame, standing_ns: float) -> pl.DataFrame:
         pl.lit(UNPLACED, pl.UInt8).alias("hop_index"),
         "source",
         nano(pl.col("u")).alias("u_n"),
-        pl.col("queue_bytes").clip(upper_bound=MOST_QUEUE).round().cast(pl.Int64),
+        whole(pl.col("queue_bytes")),
         (pl.col("delay_ns") > standing_ns).fill_null(value=False).alias("standing"),
     ).drop_nulls("u_n")

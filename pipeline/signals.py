@@ -7,7 +7,7 @@ term of the slowest one. This mapping is hopsight's, not the draft's.
 import numpy as np
 import polars as pl
 
-from collector import directed
+from collector import SCHEMA, directed
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.topology import COMPACT, EXPANDED, Topology
 from pipeline.unit import BITS, SECOND
@@ -35,7 +35,7 @@ def csig_terms(rows: pl.DataFrame, topology: Topology | None, base_rtt_ns: int) 
     parts = [
         terms_of(rows, prefix, topology, base_rtt_ns)
         for prefix in ENDS
-        if f"{prefix}_variant" in rows.columns and f"{prefix}_low" in rows.columns
+        if f"{prefix}_variant" in rows.columns
     ]
     return pl.concat([pl.DataFrame(schema=TERMS), *parts])
 
@@ -70,8 +70,8 @@ def terms_of(
 def values(rows: pl.DataFrame, prefix: str) -> pl.DataFrame:
     """Signals with their middle value, their flow and its ends, and whether a hop replaced them."""
     told = {f"{prefix}_{field}": field for field in FIELDS}
-    there = [name for name in told if name in rows.columns]
-    seen = rows.filter(
+    left_out = [pl.lit(None, SCHEMA[name]).alias(name) for name in told if name not in rows.columns]
+    seen = rows.with_columns(left_out).filter(
         pl.col(f"{prefix}_variant").is_in(list(UNTOUCHED))
         & pl.col(f"{prefix}_low").is_not_null()
         & pl.col(f"{prefix}_t").is_in(list(SOURCES))
@@ -83,11 +83,7 @@ def values(rows: pl.DataFrame, prefix: str) -> pl.DataFrame:
         for own, end in ((source, "src"), (destination, "dst"))
         for half in ("hi", "lo")
     ]
-    signal = seen.select("time_ns", flow.alias("flow"), "point", *words, *there).rename(
-        told, strict=False
-    )
-    if "high" not in signal.columns:
-        signal = signal.with_columns(pl.lit(None, pl.Float64).alias("high"))
+    signal = seen.select("time_ns", flow.alias("flow"), "point", *words, *told).rename(told)
     top = pl.col("variant").replace_strict(UNTOUCHED, return_dtype=pl.UInt32)
     first = pl.when(pl.col("t") == DELAY).then(0).otherwise(top)
     middle = (pl.col("low") + pl.col("high").fill_null(pl.col("low"))) * 0.5

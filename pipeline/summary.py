@@ -20,6 +20,8 @@ DCTCP_STATE = ("alpha", "dialect", "basis", "quality", "why")
 SHOWN = ("src", "sport", "dst", "dport", "protocol", "vni", "first_ns", "last_ns")
 TOLD = ("candidates", "evidence", "history")
 COUNTED = ("frames", "data_bytes", "ce_frames")
+NOTHING_SENT = dict.fromkeys(COUNTED, 0)
+"""Of a flow of which only acknowledgments with telemetry were seen."""
 WINDOW = ("time_ns", "frame", "ack", "alpha", "M", "BytesAcked", "BytesMarked", "WindowEnd")
 
 
@@ -71,7 +73,7 @@ class Summary:
                 last = states.get((flow, "dctcp"))
                 closed = windows.get((flow, last["point"])) if last else None
                 yield {
-                    **described(row, verdicts[flow,], sent[flow,]),
+                    **described(row, verdicts[flow,], sent.get((flow,), NOTHING_SENT)),
                     "hpcc": hpcc_of(states.get((flow, "hpcc"))),
                     "dctcp": dctcp_of(last, closed),
                 }

@@ -193,7 +193,7 @@ EDGES: dict[str, list[dict[str, Any]]] = {
         for at in range(9)
     ],
     "signals that are no numbers": [
-        {"csig_variant": 1, "csig_t": kind, "csig_s": 3, "csig_lm": 9, "csig_low": value,
+        {"csig_variant": 2, "csig_t": kind, "csig_s": 3, "csig_lm": 257, "csig_low": value,
          "csig_high": value, "aecn_u": value, "time_ns": at}
         for at, value in enumerate([float("nan"), float("inf"), -float("inf"), 1e308, -1.0])
         for kind in (0, 1, 2)
