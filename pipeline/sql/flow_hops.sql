@@ -28,7 +28,7 @@ seen AS (
         AND time_ns + interval_ns > {from_ns:Int64}
         AND time_ns <= {to_ns:Int64}
         AND flow = {flow:UInt64}
-        AND port != 4294967295
+        AND (node, port) != (4294967295, 4294967295)
     GROUP BY time_ns, interval_ns, point, source, hop_index, node, port
 )
 SELECT
@@ -39,8 +39,18 @@ SELECT
     s.hop_index AS hop_index,
     s.node AS node,
     s.port AS port,
-    if(n.device = '', concat('node ', toString(s.node)), n.device) AS device,
-    if(n.device = '', concat('port ', toString(s.port)), n.interface) AS interface,
+    multiIf(
+        n.device != '', n.device,
+        s.node = 4294967295, 'locator',
+        s.node = 4294967294, 'hop',
+        concat('node ', toString(s.node))
+    ) AS device,
+    multiIf(
+        n.device != '', n.interface,
+        s.node >= 4294967294, toString(s.port),
+        s.port = 4294967295, 'port not told',
+        concat('port ', toString(s.port))
+    ) AS interface,
     s.samples AS samples,
     s.u_mean AS u_mean,
     s.u_max AS u_max,

@@ -1,10 +1,11 @@
 -- How loaded was each hop over time? The hops with the largest load in the window, one row a hop and step.
 -- Measured loads (INT) where a hop has them, else the rate and the delay term that CSIG locators give,
--- added up. Unnamed where the topology lacks the hop. `step_ns` is the width of a cell; port 4294967295 is "no hop replaced the tag".
+-- added up. Unnamed where the topology lacks the hop. `step_ns` is the width of a cell; the pair
+-- 4294967295, 4294967295 is "no hop replaced the tag", other large ids are those of pipeline/reserved.py.
 WITH hot AS (
     SELECT node, port
     FROM hop_intervals
-    WHERE time_ns >= {from_ns:Int64} AND time_ns < {to_ns:Int64} AND port != 4294967295
+    WHERE time_ns >= {from_ns:Int64} AND time_ns < {to_ns:Int64} AND (node, port) != (4294967295, 4294967295)
     GROUP BY node, port
     ORDER BY max(u_max_n) DESC, node, port
     LIMIT {rows:UInt32}
@@ -57,8 +58,18 @@ SELECT
     c.time_ns AS time_ns,
     c.node AS node,
     c.port AS port,
-    if(n.device = '', concat('node ', toString(c.node)), n.device) AS device,
-    if(n.device = '', concat('port ', toString(c.port)), n.interface) AS interface,
+    multiIf(
+        n.device != '', n.device,
+        c.node = 4294967295, 'locator',
+        c.node = 4294967294, 'hop',
+        concat('node ', toString(c.node))
+    ) AS device,
+    multiIf(
+        n.device != '', n.interface,
+        c.node >= 4294967294, toString(c.port),
+        c.port = 4294967295, 'port not told',
+        concat('port ', toString(c.port))
+    ) AS interface,
     n.stage AS stage,
     n.orientation AS orientation,
     nullIf(n.capacity_bps, 0) AS capacity_bps,
