@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import config, njit
+from numba.core.options import DefaultOptions
 
 ROOMS = ("collector", "pipeline", "replay")
 """Rooms whose sources take part in the digest: those with kernels or tables for kernels."""
@@ -57,6 +58,8 @@ if CACHE is not None:
 
 COMPILED: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 WITHOUT_ENTRY: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+"""No references are counted; code that is compiled so can make no array of its own."""
 
 
 def kernel(function: F) -> F:
@@ -78,7 +81,16 @@ def inner(function: F) -> F:
     return cast("F", compiled)
 
 
+def borrowing(function: F) -> F:
+    """As `kernel`, for a body of many small functions that makes no array of its own.
+
+    It only borrows its arguments. Counting references at every call would take most of its time.
+    """
+    compiled = njit(**COMPILED, **UNCOUNTED, cache=CACHE is not None)(function)
+    return cast("F", compiled)
+
+
 def inlined(function: F) -> F:
-    """As `inner`, and made part of its caller: a call would count references of every array."""
-    compiled = njit(**COMPILED, **WITHOUT_ENTRY, forceinline=True)(function)
+    """A part of a `borrowing` kernel, put in the place of each call."""
+    compiled = njit(**COMPILED, **UNCOUNTED, **WITHOUT_ENTRY, forceinline=True)(function)
     return cast("F", compiled)

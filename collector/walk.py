@@ -13,7 +13,7 @@ from collector.carriers import SPACES
 from collector.frame import Frames
 from collector.graph import FIXED, NONE, Graph, Plan
 from collector.header import judge, keep, octets, read, signed
-from collector.kernel import Record, inlined, kernel
+from collector.kernel import Record, borrowing, inlined
 from collector.status import CODE
 from collector.variable import options, stack
 
@@ -125,7 +125,7 @@ def frame(
     return TOO_MANY_LAYERS
 
 
-@kernel
+@borrowing
 def walk_frames(
     data: NDArray[np.uint8],
     offset: NDArray[np.int64],
@@ -134,9 +134,9 @@ def walk_frames(
     link: NDArray[np.uint16],
     graph: Graph,
     out: NDArray[np.uint64],
+    active: NDArray[np.int64],
 ) -> None:
-    """Walk every frame; column `row` of `out` belongs to frame `row`."""
-    active = np.empty((2, MOST_ACTIVE), np.int64)
+    """Walk every frame; column `row` of `out` belongs to frame `row`, `active` is scratch space."""
     for row in range(offset.size):
         at = offset[row]
         number = signed(graph.spaces[LINK_TYPE, link[row]])
@@ -160,5 +160,6 @@ def walk(frames: Frames, plan: Plan) -> NDArray[np.uint64]:
         frames.link,
         plan.graph,
         out,
+        np.empty((2, MOST_ACTIVE), np.int64),
     )
     return out
