@@ -118,6 +118,7 @@ def identity(rows: dict[str, Matrix], settings: CollectorSettings) -> dict[str, 
     dport = rows["dport"].copy()
     if "int_npt" in rows:
         renamed = (rows["int_npt"] == NPT_PORT) & (rows["int_version"] != 0)
+        renamed &= np.isin(dport, settings.int_udp_ports)
         dport[renamed] = rows["int_next"][renamed]
     ports = rows["sport"] << np.uint64(24) | dport << np.uint64(8) | rows["protocol"]
     size = dport.size

@@ -79,7 +79,10 @@ def frame(
     row: int,
     active: NDArray[np.int64],
 ) -> int:
-    """Walk one frame from header `number` at octet `at`; its status."""
+    """Walk one frame from header `number` at octet `at`; how it ends.
+
+    What is wrong inside a header of known size is noted as the status, and the walk goes on.
+    """
     for _ in range(MOST_LAYERS):
         node = graph.nodes[number]
         if at + node.octets > captured_end:
@@ -114,8 +117,10 @@ def frame(
             )
             size += taken
         out[PAYLOAD, row] = max(wire_end - at - size, 0)
+        if status == TRUNCATED:
+            return TRUNCATED
         if status != 0:
-            return status
+            out[STATUS, row] = status
         number = follow(data, at, captured_end, node, graph, out, row)
         at += size
         if number <= 0:
@@ -144,9 +149,11 @@ def walk_frames(
             out[STATUS, row] = -number
             continue
         end = at + captured[row]
-        out[STATUS, row] = frame(
+        ended = frame(
             data, at, end, at + max(length[row], captured[row]), number, graph, out, row, active
         )
+        if out[STATUS, row] == 0:
+            out[STATUS, row] = ended
 
 
 def walk(frames: Frames, plan: Plan) -> NDArray[np.uint64]:

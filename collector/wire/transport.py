@@ -4,7 +4,8 @@
         | checksum 16 | urgent 16 |
     UDP | sport 16 | dport 16 | length 16 | checksum 16 |
 
-The nine flags are AE CWR ECE URG ACK PSH RST SYN FIN, AE highest.
+The nine flags are AE CWR ECE URG ACK PSH RST SYN FIN, AE highest. Each names its IP protocol, since
+INT may put a UDP header in front of a flow's own.
 """
 
 from collector.wire.table import Field, Header, Length
@@ -26,6 +27,7 @@ TCP = Header(
     ),
     doc="TCP header.",
     length=Length("data_offset", 4),
+    marks=(("protocol", 6),),
     options=("tcp_option", "tcp"),
 )
 UDP = Header(
@@ -39,6 +41,7 @@ UDP = Header(
     ),
     doc="UDP header.",
     extent=Length("length", 1),
+    marks=(("protocol", 17),),
     next=("destination_port", "udp_port"),
 )
 _HEAD = (Field("kind", 8), Field("length", 8))

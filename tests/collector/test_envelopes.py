@@ -164,7 +164,7 @@ def test_an_overlay_leaves_nothing_of_its_outer_flow_behind() -> None:
         (b"", 1, "truncated", 0),
         (ethernet(ipv6(bytes.fromhex("06003e0200980000"), 0), 0x86DD), 1, "bad_option", 0),
         (ethernet(ipv6(bytes.fromhex("06003e0400980000") + tcp(), 0), 0x86DD), 1,
-         "aecn_bad_length", 0),
+         "aecn_bad_length", 1),
     ],
 )  # fmt: skip
 def test_each_frame_ends_in_its_reason(frame: bytes, link: int, reason: str, rows: int) -> None:
@@ -172,3 +172,35 @@ def test_each_frame_ends_in_its_reason(frame: bytes, link: int, reason: str, row
     assert decoder.accounting.reasons == {reason: 1}
     assert (decoder.accounting.seen, decoder.accounting.decoded) == (1, 0)
     assert len(found) == rows
+
+
+INT = "20000106" + "8000" + "0000" + "00000000" + "00000007"
+
+
+def announced(shim: str, payload: bytes) -> bytes:
+    """INT with one hop, announced by the UDP port, in front of `payload`."""
+    return ethernet(ipv4(udp(bytes.fromhex(shim + INT) + payload, 555), protocol=17, ecn=3))
+
+
+def test_telemetry_on_an_overlay_leaves_the_inner_port_alone() -> None:
+    vxlan = bytes.fromhex("0800000000123400")
+    (row,), _ = decode(announced("140412b5", vxlan + INNER))
+    assert (row["vni"], row["hop_count"], row["h0_node"]) == (0x1234, 1, 7)
+    assert (row["sport"], row["dport"], row["protocol"], row["seq"]) == (40000, 5001, 6, 1000)
+    (outer,), _ = decode(announced("140412b5", b""))
+    assert (outer["dport"], outer["protocol"]) == (4789, 17)
+
+
+def test_a_flow_behind_a_udp_header_of_telemetry_is_the_flow() -> None:
+    (row,), _ = decode(announced("18040006", tcp(payload=b"data")))
+    (plain,), _ = decode(ethernet(ipv4(tcp(payload=b"data"))))
+    names = ("sport", "dport", "protocol", "seq", "payload_bytes", "flow", "conversation")
+    assert {name: row[name] for name in names} == {name: plain[name] for name in names}
+    assert row["h0_node"] == 7
+
+
+def test_what_is_wrong_in_an_option_does_not_hide_the_flow_behind_it() -> None:
+    chain = bytes.fromhex("06003e0400980000") + tcp(payload=b"x")
+    (row,), decoder = decode(ethernet(ipv6(chain, 0), 0x86DD))
+    assert decoder.accounting.reasons == {"aecn_bad_length": 1}
+    assert (row["seq"], row["payload_bytes"], row["protocol"]) == (1000, 1, 6)
