@@ -12,41 +12,32 @@ from collector.observation import HOPS
 from collector.settings import CollectorSettings
 from collector.status import CODE
 from collector.wire import ip, transport
-from collector.wire.table import OCTET, Field, Header, Length, Part, offsets
+from collector.wire.table import OCTET, WORD_LIMIT, Field, Header, Length, Part, offsets
 
 FIXED = ("layers", "status", "payload_bytes", "hop_count", "outer_ecn", "ecn")
 """Columns that the walk itself writes or reads, in this order at the front."""
 
 FIELD = np.dtype(
-    [("first", "i4"), ("octets", "i4"), ("shift", "i4"), ("column", "i4"),
-     ("mask", "u8"), ("plus", "u8")]
-)  # fmt: skip
-SIZE = np.dtype(
-    [("field", FIELD), ("unit", "i8"), ("add", "i8"), ("flags", "u8"), ("present", "i4")]
+    [("first", "i8"), ("shift", "i8"), ("mask", "u8"), ("plus", "u8"), ("column", "i8")]
 )
-CHECK = np.dtype([("field", FIELD), ("low", "u8"), ("high", "u8"), ("reason", "i4")])
+SIZE = np.dtype([("field", FIELD), ("unit", "i8"), ("add", "i8"), ("flags", "u8")])
+CHECK = np.dtype([("field", FIELD), ("low", "u8"), ("high", "u8"), ("reason", "i8")])
 BRANCH = np.dtype(
-    [
-        ("column", "i4"),
-        ("mask", "u8"),
-        ("value", "u8"),
-        ("to", "i4"),
-        ("select", "i4"),
-        ("space", "i4"),
-    ]
-)
-MARK = np.dtype([("column", "i4"), ("value", "u8")])
-PART = np.dtype([("mask", "u8"), ("octets", "i4"), ("field0", "i4"), ("field1", "i4")])
+    [("column", "i8"), ("mask", "u8"), ("value", "u8"), ("to", "i8"), ("select", "i8"),
+     ("space", "i8")]
+)  # fmt: skip
+MARK = np.dtype([("column", "i8"), ("value", "u8")])
+PART = np.dtype([("mask", "u8"), ("octets", "i8"), ("field0", "i8"), ("field1", "i8")])
 RECORDS = np.dtype(
-    [("bitmap0", "i4"), ("bitmap1", "i4"), ("part0", "i4"), ("part1", "i4"), ("stride", "i4"),
-     ("total", "i4"), ("unit", "i4"), ("add", "i4"), ("newest_first", "i4"), ("per_hop", "i4"),
-     ("reason", "i4")]
+    [("bitmap0", "i8"), ("bitmap1", "i8"), ("part0", "i8"), ("part1", "i8"), ("stride", "i8"),
+     ("total", "i8"), ("unit", "i8"), ("add", "i8"), ("newest_first", "i8"), ("per_hop", "i8"),
+     ("reason", "i8")]
 )  # fmt: skip
 NODE = np.dtype(
-    [("octets", "i4"), ("length", SIZE), ("extent", SIZE), ("next", FIELD), ("space", "i4"),
-     ("to", "i4"), ("field0", "i4"), ("field1", "i4"), ("check0", "i4"),
-     ("check1", "i4"), ("branch0", "i4"), ("branch1", "i4"), ("mark0", "i4"), ("mark1", "i4"),
-     ("options", "i4"), ("style", "i4"), ("records", "i4"), ("envelope", "i4")]
+    [("octets", "i8"), ("peeked", "i8"), ("length", SIZE), ("extent", SIZE), ("next", FIELD),
+     ("space", "i8"), ("to", "i8"), ("field0", "i8"), ("field1", "i8"), ("check0", "i8"),
+     ("check1", "i8"), ("branch0", "i8"), ("branch1", "i8"), ("mark0", "i8"), ("mark1", "i8"),
+     ("options", "i8"), ("style", "i8"), ("records", "i8"), ("envelope", "i8")]
 )  # fmt: skip
 NONE = -1
 
@@ -63,7 +54,6 @@ class Graph(NamedTuple):
     records: NDArray[Any]
     spaces: NDArray[np.int16]
     options: NDArray[np.int16]
-    flow_columns: NDArray[np.int32]
     flow_layers: np.uint64
     hop_base: int
     hop_width: int
@@ -121,7 +111,6 @@ class _Builder:
             nodes[self.number[header.name]] = self.node(header)
         inner = {header.name for header in (*ip.HEADERS, *transport.HEADERS)}
         flow = [header for header in self.tables if header.name in inner]
-        columns = {field.column for header in flow for field in header.fields if field.column}
         graph = Graph(
             nodes=nodes,
             fields=np.array(self.rows["field"], FIELD),
@@ -132,7 +121,6 @@ class _Builder:
             records=np.array(self.rows["records"], RECORDS),
             spaces=self.spaces(edges),
             options=self.options(option_edges),
-            flow_columns=np.array(sorted(self.column[name] for name in columns), np.int32),
             flow_layers=np.uint64(sum(1 << self.number[header.name] - 1 for header in flow)),
             hop_base=len(self.flat),
             hop_width=len(self.hop),
@@ -153,11 +141,12 @@ class _Builder:
     def node(self, header: Header) -> tuple[object, ...]:
         starts = {field.name: (field, offset) for field, offset in header.offsets()}
         nothing = _field(Field("", 0), 0, NONE)
-        follows, space = nothing, NONE
+        follows, space, peeked = nothing, NONE, header.octets
         if header.next:
             name, space_name = header.next
             nibble = (Field("", 4), header.octets * OCTET)
             follows, space = _field(*starts.get(name, nibble), NONE), self.space[space_name]
+            peeked += name == ""
         checks = [
             (
                 _field(*starts[c.field], NONE),
@@ -176,8 +165,9 @@ class _Builder:
         options = OPTION_SPACES.index(header.options[0]) if header.options else NONE
         style = ("tcp", "ipv6").index(header.options[1]) if header.options else NONE
         return (
-            header.octets, self.size(header.length, starts), self.size(header.extent, starts),
-            follows, space, self.number.get(header.to or "", 0), *self.kept(header.fields),
+            header.octets, peeked, self.size(header.length, starts, header.octets),
+            self.size(header.extent, starts, 0), follows, space,
+            self.number.get(header.to or "", 0), *self.kept(header.fields),
             *self.append("check", checks), *self.append("branch", branches),
             *self.append("mark", marks), options, style, self.stack(header),
             (None, "flow", "mirror").index(header.envelope),
@@ -211,10 +201,12 @@ class _Builder:
         self.rows[kind] += rows
         return start, start + len(rows)
 
-    def size(self, rule: Length | None, starts: dict[str, tuple[Field, int]]) -> tuple[object, ...]:
+    def size(
+        self, rule: Length | None, starts: dict[str, tuple[Field, int]], fixed: int
+    ) -> tuple[object, ...]:
         if rule is None:
-            return (_field(Field("", 0), 0, NONE), 0, 0, 0, 0)
-        return (_field(*starts[rule.field], NONE), rule.unit, rule.add, rule.flags, 1)
+            return (_field(Field("", 0), 0, NONE), 0, fixed, 0)
+        return (_field(*starts[rule.field], NONE), rule.unit, rule.add, rule.flags)
 
     def spaces(self, edges: dict[str, dict[int, str]]) -> NDArray[np.int16]:
         table = np.empty((len(SPACES), 1 << 16), np.int16)
@@ -243,9 +235,7 @@ def _kept(header: Header, *, per_hop: bool) -> list[Field]:
 
 
 def _field(field: Field, offset: int, column: int) -> tuple[object, ...]:
-    """A field as the walk reads it: octets to gather, then shift and mask."""
-    if field.bits == 0:
-        return (0, 0, 0, NONE, 0, 0)
-    first, last = offset // OCTET, (offset + field.bits - 1) // OCTET
-    shift = (last + 1) * OCTET - offset - field.bits
-    return (first, last - first + 1, shift, column, (1 << field.bits) - 1, field.plus)
+    """A field as the walk reads it: its first octet, then shift and mask of the word from there."""
+    first, bit = divmod(offset, OCTET)
+    shift = WORD_LIMIT * OCTET - bit - field.bits
+    return (first, shift, (1 << field.bits) - 1, field.plus, column)

@@ -86,7 +86,7 @@ def option(
 ) -> int:
     """Read one option that ends at `end` by its own table; the status it ends with."""
     node = graph.nodes[number]
-    if at + node.octets > end:
+    if at + node.peeked > end:
         return BAD_OPTION
     reason = judge(data, at, node, graph)
     if reason != 0:

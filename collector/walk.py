@@ -1,7 +1,7 @@
 """One compiled interpreter reads every frame by the tables of `collector.graph`.
 
 Each frame ends in exactly one status. A row of the matrix belongs to a frame only as far as its
-`layers` say: what was not walked is zero and means nothing.
+`layers` say: what none of them wrote means nothing.
 """
 
 from typing import Any
@@ -16,6 +16,7 @@ from collector.header import judge, keep, octets, read, signed
 from collector.kernel import Record, borrowing, inlined
 from collector.status import CODE
 from collector.variable import options, stack
+from collector.wire.table import WORD_LIMIT
 
 LAYERS, STATUS, PAYLOAD, HOP_COUNT, OUTER_ECN, ECN = range(len(FIXED))
 MOST_LAYERS = 24
@@ -26,14 +27,17 @@ TRUNCATED = CODE["truncated"]
 BAD_LENGTH = CODE["bad_length"]
 TOO_MANY_LAYERS = CODE["too_many_layers"]
 FLOW, MIRROR = 1, 2
+OUTER = 4
+"""Stands in `outer_ecn` beside the mark when there is an outer header at all."""
 HIGHEST_KEY = 0xFFFF
+SKEW = 8
+"""Columns a power of two apart would all fall into the same few lines of the processor's cache."""
 
 
 @inlined
 def follow(
     data: NDArray[np.uint8],
     at: int,
-    captured_end: int,
     node: Record,
     graph: Graph,
     out: NDArray[np.uint64],
@@ -48,8 +52,6 @@ def follow(
             key = signed(out[branch.select, row] & np.uint64(HIGHEST_KEY))
             return graph.spaces[branch.space, key]
     if node.space != NONE:
-        if at + node.next.first + node.next.octets > captured_end:
-            return -TRUNCATED
         key = signed(read(data, at, node.next) & np.uint64(HIGHEST_KEY))
         return graph.spaces[node.space, key]
     return node.to
@@ -57,13 +59,15 @@ def follow(
 
 @inlined
 def enter(node: Record, graph: Graph, out: NDArray[np.uint64], row: int) -> None:
-    """Forget what an envelope makes meaningless: all before a mirror, an overlay's outer flow."""
+    """Forget the layers that an envelope makes meaningless, and with them what they wrote.
+
+    These are all before a mirror, and the outer flow of an overlay but for its congestion mark.
+    """
     if node.envelope == MIRROR:
-        out[:, row] = 0
-    elif node.envelope == FLOW and out[LAYERS, row] & graph.flow_layers != 0:
-        out[OUTER_ECN, row] = max(out[OUTER_ECN, row], out[ECN, row])
-        for column in graph.flow_columns:
+        for column in (LAYERS, STATUS, OUTER_ECN):
             out[column, row] = 0
+    elif node.envelope == FLOW and out[LAYERS, row] & graph.flow_layers != 0:
+        out[OUTER_ECN, row] = max(out[OUTER_ECN, row], out[ECN, row] | np.uint64(OUTER))
         out[LAYERS, row] &= ~graph.flow_layers
 
 
@@ -85,20 +89,18 @@ def frame(
     """
     for _ in range(MOST_LAYERS):
         node = graph.nodes[number]
-        if at + node.octets > captured_end:
+        if at + node.peeked > captured_end:
             return TRUNCATED
         reason = judge(data, at, node, graph)
         if reason != 0:
             return int(max(reason, 0))
-        size = signed(node.octets)
-        if node.length.present:
-            size = octets(data, at, node.length)
-            if size < node.octets:
-                return BAD_LENGTH
+        size = octets(data, at, node.length)
+        if size < node.octets:
+            return BAD_LENGTH
         enter(node, graph, out, row)
         keep(data, at, node, graph, out, row)
         out[LAYERS, row] |= np.uint64(1) << np.uint64(number - 1)
-        if node.extent.present:
+        if node.extent.unit != 0:
             extent = octets(data, at, node.extent)
             # Zero is a length that offloads leave for the network card to fill in.
             if extent != node.extent.add:
@@ -121,7 +123,7 @@ def frame(
             return TRUNCATED
         if status != 0:
             out[STATUS, row] = status
-        number = follow(data, at, captured_end, node, graph, out, row)
+        number = follow(data, at, node, graph, out, row)
         at += size
         if number <= 0:
             return -number
@@ -158,9 +160,10 @@ def walk_frames(
 
 def walk(frames: Frames, plan: Plan) -> NDArray[np.uint64]:
     """Decode frames into a matrix of shape [len(plan.columns), frames], one row a column."""
-    out = np.zeros((len(plan.columns), frames.offset.size), np.uint64)
+    size = frames.offset.size
+    out = np.zeros((len(plan.columns), size + SKEW), np.uint64)[:, :size]
     walk_frames(
-        frames.data,
+        frames.data if frames.data.size >= WORD_LIMIT else np.resize(frames.data, WORD_LIMIT),
         frames.offset,
         frames.captured,
         frames.length,

@@ -21,7 +21,7 @@ INBAND = ethernet(ipv4(INT_UDP, protocol=17))
 TUNNEL = ethernet(ipv4(udp(bytes.fromhex("0800000000123400") + PLAIN, 4789), 17))
 PING = ethernet(ipv4(bytes.fromhex("0800000000010001"), protocol=1))
 
-IP = {"dscp", "ecn", "outer_ecn", "ttl", "ip_id"}
+IP = {"dscp", "ecn", "ttl", "ip_id"}
 TCP = {"seq", "ack", "flags", "window"}
 SIGNAL = {"variant", "t", "s", "lm", "low", "high"}
 INT = {"int_version", "int_flags", "int_remaining_hops", "int_domain", "int_reflected"}
@@ -37,7 +37,7 @@ FILLED = {
                      "aecn_queue_delay", "aecn_congested_hops"}) - {"ip_id"},
     ),
     "int": (INBAND, IP | INT | {"h0_node", "h0_qlen_bytes", "h1_node", "h1_qlen_bytes"}),
-    "vxlan": (TUNNEL, IP | TCP | {"vni"}),
+    "vxlan": (TUNNEL, IP | TCP | {"outer_ecn", "vni"}),
     "ping": (PING, IP),
 }  # fmt: skip
 

@@ -141,7 +141,7 @@ def test_a_mirror_forgets_what_carried_it_and_an_overlay_keeps_its_mark() -> Non
     inner = ethernet(ipv4(tcp(), ecn=2, source=9))
     erspan2 = bytes.fromhex("100088be00000007" + "12aa96aa155f0f0f")
     mirrored = row_of(ethernet(ipv4(erspan2 + inner, protocol=47, ecn=3)))
-    assert (mirrored["ecn"], mirrored["outer_ecn"], mirrored["src_lo"] & 0xFF) == (2, 0, 9)
+    assert (mirrored["ecn"], mirrored.get("outer_ecn"), mirrored["src_lo"] & 0xFF) == (2, None, 9)
     vxlan = bytes.fromhex("0800000000123400")
     carried = row_of(ethernet(ipv4(udp(vxlan + inner, 4789), protocol=17, ecn=3)))
     assert (carried["ecn"], carried["outer_ecn"], carried["vni"]) == (2, 3, 0x1234)
