@@ -1,98 +1,88 @@
 """Which header follows which: the edges between the wire tables, with those that settings name.
 
 A format is data: what a setting names (a TPID, a port, an option type) becomes an edge in a number
-space, so that nothing is compiled again when a format or a setting changes.
+space, so that nothing is compiled again when a format or a setting changes. Each module of
+`collector.wire` that is listed here tells its own headers, spaces and edges.
 """
 
 from dataclasses import replace
+from types import ModuleType
+from typing import Any
 
 from collector.settings import CollectorSettings
-from collector.status import CODE
 from collector.wire import aecn, csig, inband, ip, link, transport, tunnel
-from collector.wire.table import Branch, Header
+from collector.wire.table import Header
 
-SPACES = {
-    "ethertype": -CODE["unknown_ethertype"],
-    "ppp": -CODE["unknown_ethertype"],
-    "link_type": -CODE["unknown_link_type"],
-    "ip_version": -CODE["bad_version"],
-    "mpls": 0,
-    "ip_protocol": 0,
-    "udp_port": 0,
-    "gpe": -CODE["unknown_ethertype"],
-    "erspan3": -CODE["unknown_ethertype"],
+FORMATS: tuple[ModuleType, ...] = (link, ip, transport, tunnel, csig, inband, aecn)
+"""Modules of wire tables. Each has `headers(settings)`, and may have `SPACES`, `edges(settings)`,
+`OPTION_SPACES`, `options(settings)`, `option_extra(settings)` and `carried(settings)`."""
+
+SPACES: dict[str, int] = {
+    name: default for form in FORMATS for name, default in getattr(form, "SPACES", {}).items()
 }
-"""Number spaces with what an unlisted number means: payload (0) or the end by a reason."""
-OPTION_SPACES = ("tcp_option", "ipv6_option")
+"""Number spaces with what an unlisted number means: 0 payload, or the end by a reason (-code)."""
+OPTION_SPACES: tuple[str, ...] = tuple(
+    name for form in FORMATS for name in getattr(form, "OPTION_SPACES", ())
+)
 """Number spaces of type-length-value lists; an unlisted option is skipped."""
 
-SNAP_LENGTHS = range(8, 1501)
-"""Numbers in an ethertype's place that are a frame's length, long enough for a SNAP header."""
+Options = dict[str, dict[tuple[int, int], str]]
 
 
 def headers(settings: CollectorSettings) -> tuple[Header, ...]:
-    """Every header that these settings can meet."""
-    shim: tuple[Branch, ...] = ()
-    if settings.int_dscp is not None:
-        mask = settings.int_dscp_mask
-        shim = (Branch("dscp", mask, settings.int_dscp & mask, to="int_shim"),)
-    exid = settings.csig_echo_exid if settings.csig_echo_kind in (253, 254) else None
-    return (
-        *link.HEADERS,
-        *ip.HEADERS,
-        *(
-            replace(header, branches=(*header.branches, *shim))
-            if header.name in {"tcp", "udp"}
-            else header
-            for header in transport.HEADERS
-        ),
-        *tunnel.HEADERS,
-        *csig.tags(settings.csig_layout),
-        *csig.reflections(settings.csig_layout, exid),
-        *inband.headers(settings.int_domain),
-        aecn.option(settings.aecn_numbering),
-    )
+    """Every header that these settings can meet, each linked with what else its place can hold."""
+    found = {header.name: header for form in FORMATS for header in form.headers(settings)}
+    for form in FORMATS:
+        for name, branches in _of(form, "carried", settings).items():
+            own = found[name]
+            found[name] = replace(own, branches=(*own.branches, *branches))
+    for first, second in _rivals(settings):
+        found[first] = replace(found[first], otherwise=second)
+    return tuple(found.values())
 
 
 def edges(settings: CollectorSettings) -> dict[str, dict[int, str]]:
-    """Numbers of each space and the header that each announces."""
-    ethertype = {0x0800: "ipv4", 0x86DD: "ipv6", 0x8847: "mpls", 0x8848: "mpls", 0x6558: "ethernet",
-                 0x22EB: "erspan3", 0x894F: "nsh"}  # fmt: skip
-    ethertype |= {0x88E5: "macsec", **dict.fromkeys(SNAP_LENGTHS, "snap")}
-    ethertype |= dict.fromkeys((0x8100, 0x88A8, 0x9100, 0x9200, 0x9300), "vlan")
-    ethertype |= dict.fromkeys(settings.csig_compact_tpids, "csig_compact")
-    ethertype |= dict.fromkeys(settings.csig_expanded_tpids, "csig_expanded")
-    protocol = {0: "hop_by_hop", 4: "ipv4", 6: "tcp", 17: "udp", 41: "ipv6", 43: "routing",
-                44: "fragment_header", 47: "gre", 51: "authentication", 60: "destination_options",
-                137: "mpls"}  # fmt: skip
-    port = {4789: "vxlan", 8472: "vxlan", 4790: "vxlan_gpe", 6081: "geneve"}
-    port |= dict.fromkeys(settings.int_udp_ports, "int_shim")
-    link_type = {0: "null", 1: "ethernet", 9: "ppp", 12: "raw_ip", 14: "raw_ip", 101: "raw_ip",
-                 108: "null", 113: "sll", 228: "ipv4", 229: "ipv6", 276: "sll2"}  # fmt: skip
+    """Numbers of each space and the header that each announces; a later format wins."""
+    merged: dict[str, dict[int, str]] = {name: {} for name in SPACES}
+    for form in FORMATS:
+        for space, numbers in _of(form, "edges", settings).items():
+            merged[space] |= numbers
+    return merged
+
+
+def option_edges(settings: CollectorSettings) -> Options:
+    """(kind, octets) of each option space and its header; 0 octets stands for any length.
+
+    Where several formats claim the same option, the first is given; the others are tried in turn
+    when a check of the one before fails (`Header.otherwise`).
+    """
+    merged: Options = {name: {} for name in OPTION_SPACES}
+    for form in FORMATS:
+        for space, numbers in _of(form, "options", settings).items():
+            merged[space] = numbers | merged[space]
+    return merged
+
+
+def option_extra(settings: CollectorSettings) -> dict[str, dict[int, int]]:
+    """Octets by which an option is longer than its length says, by space and kind."""
     return {
-        "ethertype": ethertype,
-        "ppp": {0x21: "ipv4", 0x57: "ipv6", 0x281: "mpls"},
-        "link_type": link_type,
-        "ip_version": {4: "ipv4", 6: "ipv6"},
-        "mpls": {0: "mpls", 1: "raw_ip"},
-        "ip_protocol": protocol,
-        "udp_port": port,
-        "gpe": {1: "ipv4", 2: "ipv6", 3: "ethernet", 4: "nsh"},
-        "erspan3": {0: "ethernet", 2: "raw_ip"},
+        space: kinds
+        for form in FORMATS
+        for space, kinds in _of(form, "option_extra", settings).items()
     }
 
 
-def option_edges(settings: CollectorSettings) -> dict[str, dict[tuple[int, int], str]]:
-    """(kind, octets) of each option space and its header; 0 octets stands for any length."""
-    kind = settings.csig_echo_kind
-    head = 4 if settings.csig_echo_exid is not None and kind in (253, 254) else 2
-    tcp = {
-        (2, 4): "tcp_mss",
-        (3, 3): "tcp_wscale",
-        (8, 10): "tcp_timestamps",
-        **{(5, header.octets): header.name for header in transport.SACKS},
-        (kind, head + 2): "csig_echo_compact",
-        (kind, head + 6): "csig_echo_expanded",
-    }
-    ipv6 = {(number, 0): "aecn" for number in settings.aecn_option_types}
-    return {"tcp_option": tcp, "ipv6_option": ipv6}
+def _rivals(settings: CollectorSettings) -> list[tuple[str, str]]:
+    """Headers that claim the same option, each with the next one."""
+    claims: dict[tuple[str, int, int], list[str]] = {}
+    for form in FORMATS:
+        for space, numbers in _of(form, "options", settings).items():
+            for (kind, octets), name in numbers.items():
+                claims.setdefault((space, kind, octets), []).append(name)
+    return [pair for names in claims.values() for pair in zip(names, names[1:], strict=False)]
+
+
+def _of(form: ModuleType, function: str, settings: CollectorSettings) -> dict[str, Any]:
+    """What a format tells by one of its functions, if it has that."""
+    tell = getattr(form, function, None)
+    return tell(settings) if tell else {}

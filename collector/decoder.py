@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from collector.frame import Frames
-from collector.graph import build
 from collector.observe import observe
 from collector.settings import CollectorSettings
 from collector.status import STATUS
+from collector.walk import Walk
 
 
 class Accounting:
@@ -43,11 +43,11 @@ class Decoder:
 
     def __init__(self, settings: CollectorSettings) -> None:
         self.settings = settings
-        self.plan = build(settings)
+        self.walk = Walk(settings)
         self.accounting = Accounting()
 
     def decode(self, frames: Frames, points: list[str], source: str) -> pl.DataFrame:
         """Observations of all frames whose flow is known, see `collector.observation`."""
-        rows, endings = observe(frames, points, source, self.plan, self.settings)
-        self.accounting.add({STATUS[code][0]: int(n) for code, n in enumerate(endings)})
-        return rows
+        walked = self.walk.walk(frames)
+        self.accounting.add({STATUS[code][0]: int(n) for code, n in enumerate(walked.endings)})
+        return observe(walked, frames, points, source, self.settings)

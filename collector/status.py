@@ -15,6 +15,13 @@ STATUS = (
     ("int_unknown_version", "An INT header of another version than 2."),
     ("int_bad_length", "INT lengths that contradict each other."),
     ("aecn_bad_length", "An AECN option shorter than its type bits demand."),
+    ("report_unknown_version", "A telemetry report of a version that is not known."),
+    ("report_bad_length", "Telemetry report lengths that contradict each other."),
+    ("ioam_bad_length", "IOAM lengths that contradict each other."),
+    ("ifa_bad_length", "IFA lengths that contradict each other, or an unknown name space."),
+    ("hpcc_bad_count", "A hop count of the HPCC simulator that no path has."),
+    ("sflow_bad_length", "sFlow lengths that contradict each other."),
+    ("encrypted", "What follows is encrypted; addresses and security parameters index are kept."),
 )
 """How a frame can end: frames seen = the sum over these. The position is the code."""
 CODE = {name: code for code, (name, _) in enumerate(STATUS)}

@@ -15,6 +15,7 @@ from pipeline.known_flows import KnownFlows
 from pipeline.order import NEVER, Order
 from pipeline.path import Paths
 from pipeline.settings import PipelineSettings
+from pipeline.tables import TABLES
 from pipeline.topology import Topology
 from pipeline.track import Tracked, Tracker
 from pipeline.unit import MICROSECOND, MILLISECOND
@@ -104,7 +105,8 @@ class Worker:
         self.intervals.add(rows, tracked, self.topology)
         self.known.add(rows, tracked.decisions, self.intervals.flows)
         tables = self._close(None if everything else self.order.released_ns)
-        return Output({**tables, "observations": rows}, tracked)
+        stored = [name for name in TABLES["observations"].schema if name in rows.columns]
+        return Output({**tables, "observations": rows.select(stored)}, tracked)
 
     def _close(self, before_ns: int | None) -> dict[str, pl.DataFrame]:
         """Judge the intervals that ended by a time; None: all."""

@@ -3,7 +3,9 @@
 | option type 8 | length 8 | Flags 8 | Congestion Info Type 24 | an octet a set bit, ascending |
 """
 
-from collector.wire.table import Field, Header, Part, Records
+from collector.settings import CollectorSettings
+from collector.wire.place import Field
+from collector.wire.table import Header, Part, Records
 
 DRAFT = "draft-shi-ccwg-advanced-ecn §3"
 INFOS = (
@@ -38,3 +40,13 @@ def option(numbering: str) -> Header:
             bitmap=("aecn_type",), bits=24, parts=parts, reason="aecn_bad_length", per_hop=False
         ),
     )
+
+
+def headers(settings: CollectorSettings) -> tuple[Header, ...]:
+    """Every header of this file."""
+    return (option(settings.aecn_numbering),)
+
+
+def options(settings: CollectorSettings) -> dict[str, dict[tuple[int, int], str]]:
+    """IPv6 option types that carry AECN, at any length."""
+    return {"ipv6_option": {(number, 0): "aecn" for number in settings.aecn_option_types}}

@@ -7,13 +7,17 @@ it.
     expanded  | TPID 16 | LM 16 | T 4 | S 20 | R 8 |            UEC/SAI: LM 15 | D 1
 """
 
-from collector.wire.table import Check, Field, Header
+from collector.settings import CollectorSettings
+from collector.wire.place import Field
+from collector.wire.table import Check, Header
 
 DRAFT = "draft-ravi-ippm-csig-00 §4"
 UEC = "OCP SAI CSIG specification"
 REFLECTION = "draft-ravi-ippm-csig-00 §6"
 SIGNALS = ("min(ABW)", "min(ABW/C)", "max(PD)")
 """Signal types by number; higher numbers are reserved, kept and shown as numbers."""
+EXPERIMENTS = (253, 254)
+"""TCP option kinds with an experiment identifier (RFC 6994)."""
 COMPACT, EXPANDED = 1, 2
 """Values of the column `csig_variant`: 4-octet and 8-octet tags."""
 
@@ -53,6 +57,7 @@ def tags(layout: str) -> tuple[Header, Header]:
             (*_compact("csig", uec=uec), _TYPE),
             doc="Compact congestion signaling tag, 4 octets with its TPID.",
             next=("ethertype", "ethertype"),
+            layer="csig",
             marks=(("csig_variant", COMPACT),),
         ),
         Header(
@@ -61,6 +66,7 @@ def tags(layout: str) -> tuple[Header, Header]:
             (*_expanded("csig", uec=uec), _TYPE),
             doc="Expanded congestion signaling tag, 8 octets with its TPID.",
             next=("ethertype", "ethertype"),
+            layer="csig",
             marks=(("csig_variant", EXPANDED),),
         ),
     )
@@ -81,6 +87,7 @@ def reflections(layout: str, exid: int | None) -> tuple[Header, Header]:
             (*head, *_compact("csig_echo", uec=uec)),
             doc="Reflection of a compact tag in a TCP option.",
             checks=checks,
+            layer="csig_echo",
             marks=(("csig_echo_variant", COMPACT),),
         ),
         Header(
@@ -89,6 +96,27 @@ def reflections(layout: str, exid: int | None) -> tuple[Header, Header]:
             (*head, *_expanded("csig_echo", uec=uec)),
             doc="Reflection of an expanded tag in a TCP option.",
             checks=checks,
+            layer="csig_echo",
             marks=(("csig_echo_variant", EXPANDED),),
         ),
     )
+
+
+def headers(settings: CollectorSettings) -> tuple[Header, ...]:
+    """Tags and reflections as these settings lay them out."""
+    exid = settings.csig_echo_exid if settings.csig_echo_kind in EXPERIMENTS else None
+    return (*tags(settings.csig_layout), *reflections(settings.csig_layout, exid))
+
+
+def edges(settings: CollectorSettings) -> dict[str, dict[int, str]]:
+    """TPIDs of the tags."""
+    compact = dict.fromkeys(settings.csig_compact_tpids, "csig_compact")
+    return {"ethertype": compact | dict.fromkeys(settings.csig_expanded_tpids, "csig_expanded")}
+
+
+def options(settings: CollectorSettings) -> dict[str, dict[tuple[int, int], str]]:
+    """The TCP option that reflects."""
+    kind = settings.csig_echo_kind
+    head = 4 if settings.csig_echo_exid is not None and kind in EXPERIMENTS else 2
+    found = {(kind, head + 2): "csig_echo_compact", (kind, head + 6): "csig_echo_expanded"}
+    return {"tcp_option": found}

@@ -8,7 +8,9 @@ stack     | newest hop first, HopML words each: bitmap parts, the domain's, comp
 
 from collections.abc import Sequence
 
-from collector.wire.table import Branch, Check, Field, Header, Part, Records
+from collector.settings import CollectorSettings
+from collector.wire.place import Field
+from collector.wire.table import Branch, Check, Header, Part, Records
 
 SPECIFICATION = "P4.org INT v2.1 §5"
 VERSION = 2
@@ -46,7 +48,7 @@ def metadata(domain: Sequence[tuple[str, int]]) -> tuple[Part, ...]:
     return (*BASELINE, *own, complement)
 
 
-def headers(domain: Sequence[tuple[str, int]]) -> tuple[Header, ...]:
+def stacks(domain: Sequence[tuple[str, int]]) -> tuple[Header, ...]:
     """Shim and MD header with the hop metadata of the domain."""
     shim = Header(
         "int_shim",
@@ -55,7 +57,7 @@ def headers(domain: Sequence[tuple[str, int]]) -> tuple[Header, ...]:
             Field("type", 4, "1 INT-MD, 2 destination, 3 INT-MX.", "int_type"),
             Field("npt", 2, "Next protocol type: what the last 16 bits mean.", "int_npt"),
             Field("reserved", 2),
-            Field("length", 8, "Words of header and stack, without the shim.", "int_words"),
+            Field("length", 8, "Words of header and stack, without the shim.", "_int_words"),
             Field("next", 16, "Original DSCP, UDP port or IP protocol, by NPT.", "int_next"),
         ),
         doc="INT shim over TCP or UDP.",
@@ -74,11 +76,11 @@ def headers(domain: Sequence[tuple[str, int]]) -> tuple[Header, ...]:
                 "flags", 3, "D discard at sink, E hop limit exceeded, M MTU exceeded.", "int_flags"
             ),
             Field("reserved", 12),
-            Field("hop_ml", 5, "Words that each hop adds.", "int_hop_words"),
+            Field("hop_ml", 5, "Words that each hop adds.", "_int_hop_words"),
             Field("remaining", 8, "Remaining hop count.", "int_remaining_hops"),
-            Field("bitmap", 16, "Instruction bitmap, bit 0 first.", "int_bitmap"),
+            Field("bitmap", 16, "Instruction bitmap, bit 0 first.", "_int_bitmap"),
             Field("domain", 16, "Domain-specific id.", "int_domain"),
-            Field("domain_bitmap", 16, "Domain-specific instruction.", "int_domain_bitmap"),
+            Field("domain_bitmap", 16, "Domain-specific instruction.", "_int_domain_bitmap"),
             Field("domain_flags", 16, "Domain-specific flags."),
         ),
         doc="INT-MD metadata header and the stack of hops behind it.",
@@ -87,12 +89,12 @@ def headers(domain: Sequence[tuple[str, int]]) -> tuple[Header, ...]:
             Check("hop_ml", 1, 31, "int_bad_length"),
         ),
         records=Records(
-            bitmap=("int_bitmap", "int_domain_bitmap"),
+            bitmap=("_int_bitmap", "_int_domain_bitmap"),
             bits=BITMAP_BITS,
             parts=metadata(domain),
             reason="int_bad_length",
-            stride="int_hop_words",
-            total="int_words",
+            stride="_int_hop_words",
+            total="_int_words",
             add=-12,
         ),
         branches=(
@@ -101,3 +103,22 @@ def headers(domain: Sequence[tuple[str, int]]) -> tuple[Header, ...]:
         ),
     )
     return shim, md
+
+
+def headers(settings: CollectorSettings) -> tuple[Header, ...]:
+    """Every header of this file."""
+    return stacks(settings.int_domain)
+
+
+def edges(settings: CollectorSettings) -> dict[str, dict[int, str]]:
+    """UDP ports that announce INT."""
+    return {"udp_port": dict.fromkeys(settings.int_udp_ports, "int_shim")}
+
+
+def carried(settings: CollectorSettings) -> dict[str, tuple[Branch, ...]]:
+    """Branches that a DSCP adds to the transports."""
+    if settings.int_dscp is None:
+        return {}
+    mask = settings.int_dscp_mask
+    shim = (Branch("dscp", mask, settings.int_dscp & mask, to="int_shim"),)
+    return {"tcp": shim, "udp": shim}

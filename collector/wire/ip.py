@@ -8,8 +8,12 @@
 Addresses are kept as two 64-bit words; an IPv4 address is kept as the IPv4-mapped IPv6 address.
 """
 
-from collector.wire.table import Check, Field, Header, Length
+from collector.settings import CollectorSettings
+from collector.wire.place import Field
+from collector.wire.table import Check, Header, Length
 
+SPACES = {"ip_protocol": 0}
+OPTION_SPACES = ("ipv6_option",)
 MAPPED = 0xFFFF_0000_0000
 """Low word of ::ffff:0.0.0.0."""
 
@@ -48,7 +52,7 @@ IPV6 = Header(
         Field("version", 4),
         Field("dscp", 6, "Differentiated services code point.", "dscp"),
         Field("ecn", 2, "Explicit congestion notification.", "ecn"),
-        Field("flow_label", 20),
+        Field("flow_label", 20, "Flow label.", "flow_label"),
         Field("payload_length", 16, "Octets behind this header."),
         Field("next_header", 8, "What follows.", "protocol"),
         Field("hop_limit", 8, "Hop limit.", "ttl"),
@@ -125,3 +129,15 @@ AUTHENTICATION = Header(
     next=("next_header", "ip_protocol"),
 )
 HEADERS = (IPV4, IPV6, HOP_BY_HOP, DESTINATION_OPTIONS, ROUTING, FRAGMENT, AUTHENTICATION)
+
+
+def headers(_: CollectorSettings) -> tuple[Header, ...]:
+    """Every header of this file."""
+    return HEADERS
+
+
+def edges(_: CollectorSettings) -> dict[str, dict[int, str]]:
+    """IP protocols that are part of IP itself."""
+    protocol = {0: "hop_by_hop", 4: "ipv4", 41: "ipv6", 43: "routing", 44: "fragment_header",
+                51: "authentication", 60: "destination_options", 137: "mpls"}  # fmt: skip
+    return {"ip_protocol": protocol}

@@ -8,7 +8,20 @@ MACsec   | V 1 | ES 1 | SC 1 | SCB 1 | E 1 | C 1 | AN 2 | short length 8 | packe
 MPLS     | label 20 | TC 3 | S 1 | TTL 8 |
 """
 
-from collector.wire.table import Branch, Check, Field, Header
+from collector.settings import CollectorSettings
+from collector.status import CODE
+from collector.wire.place import Field
+from collector.wire.table import Branch, Check, Header
+
+SPACES = {
+    "ethertype": -CODE["unknown_ethertype"],
+    "ppp": -CODE["unknown_ethertype"],
+    "link_type": -CODE["unknown_link_type"],
+    "ip_version": -CODE["bad_version"],
+    "mpls": 0,
+}
+SNAP_LENGTHS = range(8, 1501)
+"""Numbers in an ethertype's place that are a frame's length, long enough for a SNAP header."""
 
 ETHERNET = Header(
     "ethernet",
@@ -53,7 +66,7 @@ MACSEC = Header(
     (
         Field("version", 1),
         Field("end_station", 1),
-        Field("channel", 1, "The secure channel is named.", "macsec_channel"),
+        Field("channel", 1, "The secure channel is named.", "_macsec_channel"),
         Field("broadcast", 1),
         Field("encrypted", 1, "What follows cannot be read."),
         Field("changed", 1, "What follows is not the frame's own text."),
@@ -66,7 +79,7 @@ MACSEC = Header(
         Check("encrypted", 0, 0, "unknown_ethertype"),
         Check("changed", 0, 0, "unknown_ethertype"),
     ),
-    branches=(Branch("macsec_channel", 1, 1, to="macsec_channel"),),
+    branches=(Branch("_macsec_channel", 1, 1, to="macsec_channel"),),
     to="macsec_type",
 )
 MACSEC_CHANNEL = Header(
@@ -74,6 +87,7 @@ MACSEC_CHANNEL = Header(
     "IEEE 802.1AE §9.3",
     (Field("channel", 64, "Secure channel identifier."),),
     doc="Channel of a security tag.",
+    layer="macsec",
     to="macsec_type",
 )
 MACSEC_TYPE = Header(
@@ -81,6 +95,7 @@ MACSEC_TYPE = Header(
     "IEEE 802.1AE §9.3",
     (Field("ethertype", 16, "What follows."),),
     doc="Ethertype behind a security tag.",
+    layer="macsec",
     next=("ethertype", "ethertype"),
 )
 PPP = Header(
@@ -105,6 +120,7 @@ SLL2 = Header(
      Field("arphrd", 16), Field("packet_type", 8), Field("address_length", 8),
      Field("address", 64)),
     doc="Linux cooked capture, version 2.",
+    layer="sll",
     next=("protocol", "ethertype"),
 )  # fmt: skip
 NULL = Header(
@@ -117,9 +133,10 @@ NULL = Header(
 RAW_IP = Header(
     "raw_ip",
     "LINKTYPE_RAW",
-    (),
+    (Field("version", 4, "4 or 6."), Field("rest", 4)),
     doc="An IP packet without link layer: the version tells which.",
-    next=("", "ip_version"),
+    peek=True,
+    next=("version", "ip_version"),
 )
 MPLS = Header(
     "mpls",
@@ -131,3 +148,25 @@ MPLS = Header(
 HEADERS = (
     ETHERNET, VLAN, SNAP, MACSEC, MACSEC_CHANNEL, MACSEC_TYPE, PPP, SLL, SLL2, NULL, RAW_IP, MPLS,
 )  # fmt: skip
+
+
+def headers(_: CollectorSettings) -> tuple[Header, ...]:
+    """Every header of this file."""
+    return HEADERS
+
+
+def edges(_: CollectorSettings) -> dict[str, dict[int, str]]:
+    """Ethertypes, PPP protocols, link types of capture files, and what a label hides."""
+    ethertype = {0x0800: "ipv4", 0x86DD: "ipv6", 0x8847: "mpls", 0x8848: "mpls", 0x6558: "ethernet",
+                 0x88E5: "macsec"}  # fmt: skip
+    ethertype |= dict.fromkeys(SNAP_LENGTHS, "snap")
+    ethertype |= dict.fromkeys((0x8100, 0x88A8, 0x9100, 0x9200, 0x9300), "vlan")
+    link_type = {0: "null", 1: "ethernet", 9: "ppp", 12: "raw_ip", 14: "raw_ip", 101: "raw_ip",
+                 108: "null", 113: "sll", 228: "ipv4", 229: "ipv6", 276: "sll2"}  # fmt: skip
+    return {
+        "ethertype": ethertype,
+        "ppp": {0x21: "ipv4", 0x57: "ipv6", 0x281: "mpls"},
+        "link_type": link_type,
+        "ip_version": {4: "ipv4", 6: "ipv6"},
+        "mpls": {0: "mpls", 1: "raw_ip"},
+    }

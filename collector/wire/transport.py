@@ -8,7 +8,12 @@ The nine flags are AE CWR ECE URG ACK PSH RST SYN FIN, AE highest. Each names it
 INT may put a UDP header in front of a flow's own.
 """
 
-from collector.wire.table import Field, Header, Length
+from collector.settings import CollectorSettings
+from collector.wire.place import Field
+from collector.wire.table import Header, Length
+
+SPACES = {"udp_port": 0}
+OPTION_SPACES = ("tcp_option",)
 
 TCP = Header(
     "tcp",
@@ -50,12 +55,14 @@ MSS = Header(
     "RFC 9293 §3.7.1",
     (*_HEAD, Field("mss", 16, "Maximum segment size.", "mss")),
     doc="Maximum segment size option.",
+    layer="tcp_options",
 )
 WINDOW_SCALE = Header(
     "tcp_wscale",
     "RFC 7323 §2.2",
     (*_HEAD, Field("shift", 8, "Window scale shift.", "wscale")),
     doc="Window scale option.",
+    layer="tcp_options",
 )
 TIMESTAMPS = Header(
     "tcp_timestamps",
@@ -66,6 +73,7 @@ TIMESTAMPS = Header(
         Field("echo", 32, "Timestamp echo reply.", "ts_ecr"),
     ),
     doc="Timestamps option.",
+    layer="tcp_options",
 )
 SACK_BLOCKS = 4
 
@@ -78,9 +86,30 @@ def sack(blocks: int) -> Header:
         for edge in ("left", "right")
     )
     return Header(
-        f"tcp_sack{blocks}", "RFC 2018 §3", (*_HEAD, *edges), doc="Selective acknowledgment option."
+        f"tcp_sack{blocks}",
+        "RFC 2018 §3",
+        (*_HEAD, *edges),
+        doc="Selective acknowledgment option.",
+        layer="tcp_options",
     )
 
 
 SACKS = tuple(sack(blocks) for blocks in range(1, SACK_BLOCKS + 1))
 HEADERS = (TCP, UDP, MSS, WINDOW_SCALE, TIMESTAMPS, *SACKS)
+
+
+def headers(_: CollectorSettings) -> tuple[Header, ...]:
+    """Every header of this file."""
+    return HEADERS
+
+
+def edges(_: CollectorSettings) -> dict[str, dict[int, str]]:
+    """IP protocols of the transports."""
+    return {"ip_protocol": {6: "tcp", 17: "udp"}}
+
+
+def options(_: CollectorSettings) -> dict[str, dict[tuple[int, int], str]]:
+    """TCP options by kind and octets."""
+    sacks = {(5, header.octets): header.name for header in SACKS}
+    own = {(2, 4): "tcp_mss", (3, 3): "tcp_wscale", (8, 10): "tcp_timestamps"}
+    return {"tcp_option": own | sacks}

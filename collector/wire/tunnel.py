@@ -10,7 +10,12 @@
 Telemetry and ECN on a mirror's outer layers belong to the transport of the copy and are forgotten.
 """
 
-from collector.wire.table import Branch, Check, Field, Header, Length
+from collector.settings import CollectorSettings
+from collector.status import CODE
+from collector.wire.place import Field
+from collector.wire.table import Branch, Check, Header, Length
+
+SPACES = {"gpe": -CODE["unknown_ethertype"], "erspan3": -CODE["unknown_ethertype"]}
 
 ERSPAN_PROTOCOL = 0x88BE
 METADATA_PROTOCOL = 0x8909
@@ -21,14 +26,14 @@ OPTIONAL_WORDS = 0xB000_0000
 GRE = Header(
     "gre",
     "RFC 2784 §2, RFC 2890 §2",
-    (Field("word", 32, "Flags, version and protocol.", "gre_word"),),
+    (Field("word", 32, "Flags, version and protocol.", "_gre_word"),),
     doc="Generic Routing Encapsulation with its optional words.",
     length=Length("word", 4, 4, OPTIONAL_WORDS),
     next=("word", "ethertype"),
     branches=(
-        Branch("gre_word", SEQUENCE_PRESENT << 16 | 0xFFFF, ERSPAN_PROTOCOL, to="erspan1"),
-        Branch("gre_word", 0xFFFF, ERSPAN_PROTOCOL, to="erspan2"),
-        Branch("gre_word", 0xFFFF, METADATA_PROTOCOL, to="gre_metadata"),
+        Branch("_gre_word", SEQUENCE_PRESENT << 16 | 0xFFFF, ERSPAN_PROTOCOL, to="erspan1"),
+        Branch("_gre_word", 0xFFFF, ERSPAN_PROTOCOL, to="erspan2"),
+        Branch("_gre_word", 0xFFFF, METADATA_PROTOCOL, to="gre_metadata"),
     ),
 )
 GRE_METADATA = Header(
@@ -42,6 +47,7 @@ GRE_METADATA = Header(
         Field("group", 16, "Security group."),
     ),
     doc="Security group of a packet in GRE.",
+    layer="gre",
     checks=(
         Check("version", 1, 1, "unknown_ethertype"),
         Check("length", 1, 1, "unknown_ethertype"),
@@ -50,7 +56,7 @@ GRE_METADATA = Header(
 )
 ERSPAN1 = Header(
     "erspan1", "ERSPAN type I", (), doc="Mirror without a header of its own.", to="ethernet",
-    envelope="mirror",
+    envelope="mirror", layer="erspan",
 )  # fmt: skip
 ERSPAN2 = Header(
     "erspan2",
@@ -63,11 +69,12 @@ ERSPAN2 = Header(
         Field("truncated", 1),
         Field("session", 10, "Mirror session.", "mirror_session"),
         Field("reserved", 12),
-        Field("index", 20, "Port index."),
+        Field("index", 20, "Port index.", "mirror_port"),
     ),
     doc="Mirror with session and port index.",
     to="ethernet",
     envelope="mirror",
+    layer="erspan",
 )
 ERSPAN3 = Header(
     "erspan3",
@@ -92,6 +99,7 @@ ERSPAN3 = Header(
     length=Length("optional", 8, 12, 1),
     next=("frame_type", "erspan3"),
     envelope="mirror",
+    layer="erspan",
 )
 VXLAN = Header(
     "vxlan",
@@ -152,3 +160,19 @@ GENEVE = Header(
     next=("protocol", "ethertype"),
 )
 HEADERS = (GRE, GRE_METADATA, ERSPAN1, ERSPAN2, ERSPAN3, VXLAN, VXLAN_GPE, NSH, GENEVE)
+
+
+def headers(_: CollectorSettings) -> tuple[Header, ...]:
+    """Every header of this file."""
+    return HEADERS
+
+
+def edges(_: CollectorSettings) -> dict[str, dict[int, str]]:
+    """IP protocol, UDP ports and ethertypes of the envelopes, and what follows inside them."""
+    return {
+        "ip_protocol": {47: "gre"},
+        "udp_port": {4789: "vxlan", 8472: "vxlan", 4790: "vxlan_gpe", 6081: "geneve"},
+        "ethertype": {0x22EB: "erspan3", 0x894F: "nsh"},
+        "gpe": {1: "ipv4", 2: "ipv6", 3: "ethernet", 4: "nsh"},
+        "erspan3": {0: "ethernet", 2: "raw_ip"},
+    }

@@ -34,6 +34,6 @@ OBSERVATIONS = Table(
     order=(SLICE.expression, "flow", "time_ns"),
     time="time_ns",
     retention_days=3,
-    columns=tuple(_stored(column) for column in OBSERVATION),
+    columns=tuple(_stored(column) for column in OBSERVATION if column.stored),
     aliases=(SLICE, *ADDRESSES),
 )

@@ -1,0 +1,291 @@
+"""One frame read plainly by the wire tables, octet by octet: what the compiled walk must agree with.
+
+Nothing here is fast. It explains a packet field by field, and the tests hold the walk against it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from collector.carriers import SPACES, edges, headers, option_edges, option_extra
+from collector.layer import BIT, FLOW
+from collector.scalar_records import records
+from collector.settings import CollectorSettings
+from collector.status import CODE, STATUS
+from collector.wire.place import Field
+from collector.wire.style import STYLES
+from collector.wire.table import Header, Length
+
+MOST_LAYERS = 24
+MOST_ROWS = 256
+"""Rows that one frame can give, by headers that occur again."""
+
+
+@dataclass
+class Reading:
+    """What one frame (or one report inside it) says, raw.
+
+    `columns` by the names of the tables, `hops` likewise (hop 0 nearest the sender), `layers` the
+    names of the headers with their first octets, `rest` where another row begins: (octet, header).
+    """
+
+    columns: dict[str, int] = field(default_factory=dict)
+    hops: list[dict[str, int]] = field(default_factory=list)
+    headers: list[tuple[str, int]] = field(default_factory=list)
+    layers: int = 0
+    status: int = 0
+    payload_bytes: int = 0
+    rest: tuple[int, str] | None = None
+    owners: dict[str, str] = field(default_factory=dict)
+    inherited: dict[str, int] = field(default_factory=dict)
+    steering: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> str:
+        """Name of the status."""
+        return STATUS[self.status][0]
+
+    def row(self) -> dict[str, int]:
+        """The columns that a row of the walk has, hops as `h0_...`."""
+        hops = {f"h{at}_{name}": value for at, hop in enumerate(self.hops)
+                for name, value in hop.items()}  # fmt: skip
+        flat = self.inherited | self.columns | {"hop_count": len(self.hops)}
+        return flat | hops | {"payload_bytes": self.payload_bytes, "layers": self.layers}
+
+
+class Scalar:
+    """Reads frames one at a time by the tables that `settings` ask for."""
+
+    def __init__(self, settings: CollectorSettings) -> None:
+        self.tables: Mapping[str, Header] = {each.name: each for each in headers(settings)}
+        self.edges = edges(settings)
+        self.options = option_edges(settings)
+        self.extra = option_extra(settings)
+
+    def read(self, octets: bytes, link: int = 1, length: int | None = None) -> list[Reading]:
+        """The rows of one frame: `octets` captured, `length` on the wire, `link` its LINKTYPE."""
+        wire_end = max(length or 0, len(octets))
+        name = self.edges["link_type"].get(link)
+        if name is None:
+            return [Reading(status=-SPACES["link_type"])]
+        rows: list[Reading] = []
+        at: int = 0
+        inherited: dict[str, int] = {}
+        while len(rows) < MOST_ROWS:
+            reading = Reading(inherited=dict(inherited))
+            _Walk(self, octets, wire_end, reading).frame(name, at)
+            rows.append(reading)
+            if reading.rest is None or reading.rest[0] >= len(octets):
+                break
+            inherited = reading.inherited
+            at, name = reading.rest
+        return rows
+
+
+class _Walk:
+    """The walk of one row."""
+
+    def __init__(self, tables: Scalar, octets: bytes, wire_end: int, reading: Reading) -> None:
+        self.tables = tables
+        self.octets = octets
+        self.end = len(octets)
+        self.wire_end = wire_end
+        self.reading = reading
+
+    def frame(self, name: str, at: int) -> None:
+        """Walk from header `name` at octet `at`."""
+        for _ in range(MOST_LAYERS):
+            header = self.tables.tables[name]
+            if at + header.octets > self.end:
+                return self.end_with(CODE["truncated"])
+            values = {place.field.name: place.read(self.octets, at) for place in header.places()}
+            failed = judge(header, values)
+            if failed is not None:
+                if failed >= 0 or header.otherwise is None:
+                    return self.end_with(max(failed, 0))
+                name = header.otherwise
+                continue
+            size = 0 if header.peek else self.size(header.length, values, header.octets)
+            if size < (0 if header.peek else header.octets):
+                return self.end_with(CODE["bad_length"])
+            self.enter(header)
+            self.keep(header, values, at)
+            ended = self.inside(header, values, at, size)
+            if ended is None:
+                return None
+            follows = self.follow(header, values)
+            at += ended
+            if isinstance(follows, int):
+                return self.end_with(-follows)
+            if at >= self.wire_end:
+                return None
+            name = follows
+        return self.end_with(CODE["too_many_layers"])
+
+    def inside(self, header: Header, values: Mapping[str, int], at: int, size: int) -> int | None:
+        """Extent, options and records of a header: octets that it takes; None ends the frame."""
+        if header.extent is not None and not self.bound(header, values, at, size):
+            return None
+        if header.trailer is not None:
+            self.wire_end -= self.size(header.trailer, values, 0)
+        status = 0
+        if header.options is not None:
+            start = at + self.size(header.options_at, values, header.octets)
+            status = self.list(header, start, at + size)
+        if header.records is not None:
+            taken, worse = records(self.octets, at, at + size, self.end, self.wire_end, header,
+                                   self.reading)  # fmt: skip
+            size += taken
+            status = worse or status
+        self.reading.payload_bytes = max(self.wire_end - at - size, 0)
+        if status == CODE["truncated"]:
+            self.end_with(status)
+            return None
+        self.reading.status = status or self.reading.status
+        return size
+
+    def bound(self, header: Header, values: Mapping[str, int], at: int, size: int) -> bool:
+        """Take in what a header says of the octets that it and its load take."""
+        rule = header.extent
+        assert rule is not None
+        if self.value(rule, values) == rule.open:
+            return True
+        extent = self.size(rule, values, 0)
+        if extent < size:
+            self.end_with(CODE["bad_length"])
+            return False
+        if header.again and self.reading.rest is None and at + extent < self.wire_end:
+            self.reading.rest = at + extent, header.again
+        self.wire_end = at + extent
+        self.end = min(self.end, self.wire_end)
+        return True
+
+    def end_with(self, status: int) -> None:
+        """How the frame ends, unless something inside a header is noted already."""
+        self.reading.status = self.reading.status or status
+
+    def value(self, rule: Length, values: Mapping[str, int]) -> int:
+        """What a length rule looks at."""
+        if rule.column:
+            return self.reading.steering.get(rule.column, 0)
+        return values[rule.field]
+
+    def size(self, rule: Length | None, values: Mapping[str, int], fixed: int) -> int:
+        """Octets by a rule."""
+        if rule is None:
+            return fixed
+        if not rule.field and not rule.column:
+            return rule.add
+        value = self.value(rule, values)
+        return ((value & rule.flags).bit_count() if rule.flags else value) * rule.unit + rule.add
+
+    def enter(self, header: Header) -> None:
+        """Forget what an envelope makes meaningless."""
+        reading = self.reading
+        if header.envelope == "mirror":
+            reading.columns, reading.hops, reading.layers = {}, [], 0
+            reading.status, reading.owners = 0, {}
+        elif header.envelope == "flow" and reading.layers & sum(1 << BIT[name] for name in FLOW):
+            mark = reading.columns.get("ecn")
+            outer = reading.columns.get("outer_ecn", 0)
+            for name in [name for name, layer in reading.owners.items() if layer in FLOW]:
+                del reading.columns[name], reading.owners[name]
+            for name in FLOW:
+                reading.layers &= ~(1 << BIT[name])
+            if mark is not None:
+                reading.columns["outer_ecn"] = max(outer, mark)
+
+    def keep(self, header: Header, values: Mapping[str, int], at: int) -> None:
+        """Keep the header's fields and constants."""
+        reading = self.reading
+        layer = header.layer or header.name
+        reading.headers.append((header.name, at))
+        if layer in BIT:
+            reading.layers |= 1 << BIT[layer]
+        told = [(each.column, values[each.name] | each.plus) for each in header.fields]
+        for column, value in (*told, *header.marks):
+            if column:
+                reading.steering[column] = value
+                if not column.startswith("_"):
+                    reading.columns[column] = value
+                    reading.owners[column] = layer
+                    if header.inherited:
+                        reading.inherited[column] = value
+
+    def follow(self, header: Header, values: Mapping[str, int]) -> str | int:
+        """The header that follows; 0 for payload, or a negative status."""
+        found: str | int = 0
+        for branch in header.branches:
+            if self.reading.steering.get(branch.column, 0) & branch.mask == branch.value:
+                if branch.to:
+                    return branch.to
+                assert branch.space and branch.select
+                number = self.reading.steering.get(branch.select, 0) & 0xFFFF
+                return self.tables.edges[branch.space].get(number, SPACES[branch.space])
+        if header.next:
+            name, space = header.next
+            found = self.tables.edges[space].get(values[name] & 0xFFFF, SPACES[space])
+        return header.to if found == 0 and header.to else found
+
+    def list(self, header: Header, at: int, end: int) -> int:
+        """Walk a type-length-value list between `at` and `end`: the last status but 0."""
+        assert header.options is not None
+        space, style_name = header.options
+        style = next(each for each in STYLES if each.name == style_name)
+        noted = 0
+        while at < end:
+            if at >= self.end:
+                return CODE["truncated"]
+            kind = self.octets[at]
+            if kind == style.end:
+                break
+            if kind == style.single:
+                at += 1
+                continue
+            if at + style.shortest > end:
+                return CODE["bad_option"]
+            if at + style.shortest > self.end:
+                return CODE["truncated"]
+            kind = self.octets[at + style.kind]
+            length = (self.octets[at + style.length] & style.mask) * style.unit + style.add
+            length += self.tables.extra.get(space, {}).get(kind, 0)
+            if length < style.shortest or at + length > end:
+                return CODE["bad_option"]
+            if at + length > self.end:
+                return CODE["truncated"]
+            named = self.tables.options[space]
+            name = named.get((kind, min(length, 255)), named.get((kind, 0)))
+            noted = self.option(name, at, at + length) or noted
+            at += length
+        return noted
+
+    def option(self, name: str | None, at: int, end: int) -> int:
+        """Read one option by its own table: its status."""
+        while name is not None:
+            header = self.tables.tables[name]
+            if at + header.octets > end:
+                return CODE["bad_option"]
+            values = {place.field.name: place.read(self.octets, at) for place in header.places()}
+            failed = judge(header, values)
+            if failed is None:
+                self.keep(header, values, at)
+                if header.records is not None:
+                    return records(self.octets, at, at + header.octets, end, end, header,
+                                   self.reading)[1]  # fmt: skip
+                return 0
+            if failed >= 0:
+                return failed
+            name = header.otherwise
+        return 0
+
+
+def judge(header: Header, values: Mapping[str, int]) -> int | None:
+    """None when the checks hold, else the reason's code; -1 when the header is another."""
+    for check in header.checks:
+        if not check.low <= values[check.field] <= check.high:
+            return -1 if check.reason is None else CODE[check.reason]
+    return None
+
+
+def fields(header: Header, octets: bytes, at: int) -> Iterator[tuple[Field, int]]:
+    """Fields of a header that lies at octet `at`, with their values."""
+    return ((place.field, place.read(octets, at)) for place in header.places())

@@ -1,0 +1,31 @@
+"""Settings of the collector: what the documents leave unassigned, and the bounds of its work."""
+
+from pydantic import ConfigDict, Field
+
+from collector.settings.aecn import AecnSettings
+from collector.settings.csig import CsigSettings
+from collector.settings.envelope import EnvelopeSettings
+from collector.settings.inband import IntSettings
+from collector.settings.report import ReportSettings
+from collector.settings.trace import TraceSettings
+from collector.settings.transport import TransportSettings
+
+
+class CollectorSettings(
+    CsigSettings,
+    AecnSettings,
+    IntSettings,
+    ReportSettings,
+    TraceSettings,
+    TransportSettings,
+    EnvelopeSettings,
+):
+    """What is recognised where. Numbers are decimal or, in TOML, hexadecimal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tenant: str = Field("", description="Tenant of all flows of this collector.")
+    vrf: str = Field("", description="VRF of all flows of this collector.")
+    frames_per_batch: int = Field(
+        65536, ge=1, le=1 << 20, description="Most frames decoded at a time."
+    )

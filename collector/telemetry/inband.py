@@ -1,0 +1,39 @@
+"""INT stacks in units: all bits one means that the hop could not tell."""
+
+import polars as pl
+
+from collector.settings import CollectorSettings
+from collector.telemetry.raw import Raw
+
+BITS_PER_MEGABIT = 1_000_000
+HOP_COLUMNS = (
+    ("node", "node", 32),
+    ("port", "port", 16),
+    ("occupancy", "qlen_bytes", 24),
+    ("ts", "ts_ns", 64),
+    ("latency", "latency_ns", 32),
+)
+"""Baseline metadata: raw column, column of the observation, bits."""
+
+
+def columns(raw: Raw, settings: CollectorSettings) -> dict[str, pl.Expr]:
+    """Columns of the INT stacks."""
+    if not raw.has("int_version"):
+        return {}
+    inband = pl.col("int_version").is_not_null()
+    reflected = pl.lit(value=False)
+    if settings.int_on_ack == "reflected":
+        reflected = (pl.col("payload_bytes") == 0) & (pl.col("hop_count") > 0)
+    told = {"int_reflected": pl.when(inband).then(reflected)}
+    widths = dict(settings.int_domain)
+    own = [("tx_bytes", "tx_bytes", widths.get("tx_bytes", 0)),
+           ("b_mbps", "b_bps", widths.get("b_mbps", 0))]  # fmt: skip
+    scales = {"occupancy": settings.int_occupancy_bytes, "b_mbps": BITS_PER_MEGABIT}
+    for name, column, bits in (*HOP_COLUMNS, *own):
+        for hop, each in raw.each_hop(name):
+            values = raw.available(each, bits)
+            scale = scales.get(name, 1)
+            if scale != 1:
+                values = values.cast(pl.UInt64) * pl.lit(scale, pl.UInt64)
+            told[f"h{hop}_{column}"] = values
+    return told
