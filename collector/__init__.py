@@ -9,6 +9,7 @@ from collector.feed import feed
 from collector.flow_key import directed
 from collector.frame import Frames
 from collector.kernel import inner, kernel
+from collector.lua import dissectors
 from collector.observation import HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
 from collector.pcapng import write_pcapng
 from collector.settings import CollectorSettings
@@ -36,6 +37,7 @@ __all__ = [
     "MemoryBus",
     "complete",
     "directed",
+    "dissectors",
     "feed",
     "headers",
     "inner",

@@ -1,5 +1,5 @@
 """Wireshark's dissectors: the wire tables told in Lua, and one short engine that reads them."""
 
-from collector.lua.script import script
+from collector.lua.script import dissectors
 
-__all__ = ["script"]
+__all__ = ["dissectors"]

@@ -22,8 +22,8 @@ NATIVE = frozenset((
 ))  # fmt: skip
 """Headers, or layers of headers, that Wireshark 4 reads by itself."""
 TABLES = {
-    "ethertype": "ethertype", "udp_port": "udp.port", "tcp_port": "tcp.port", "gpe": "vxlan.next_proto",
-    "ip_protocol": "ip.proto", "ppp": "ppp.protocol",
+    "ethertype": "ethertype", "udp_port": "udp.port", "tcp_port": "tcp.port",
+    "ip_protocol": "ip.proto", "ppp": "ppp.protocol", "gpe": "vxlan.next_proto",
 }  # fmt: skip
 """Number spaces that are one of Wireshark's dissector tables."""
 
@@ -81,14 +81,20 @@ def _carried(header: Header, ours: set[str]) -> list[list[Any]]:
 def _field(name: str, fields: tuple[Field, ...]) -> list[Plain]:
     """Fields with their places."""
     return [
-        _without({
-            "name": place.field.name, "doc": place.field.doc, "bits": place.field.bits,
-            "octet": place.octet, "octets": place.octets, "low": place.low,
-            "little": bool(place.field.little), "column": place.field.column,
-            "plus": place.field.plus,
-        })  # fmt: skip
+        _without(
+            {
+                "name": place.field.name,
+                "doc": place.field.doc,
+                "bits": place.field.bits,
+                "octet": place.octet,
+                "octets": place.octets,
+                "low": place.low,
+                "little": bool(place.field.little),
+                "column": place.field.column,
+            }
+        )
         for place in places(name, fields)
-    ]  # fmt: skip
+    ]
 
 
 def _header(header: Header) -> Plain:

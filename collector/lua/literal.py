@@ -6,6 +6,8 @@ from typing import Any
 KEYWORDS = frozenset(("and", "do", "end", "function", "goto", "local", "nil", "not", "or", "repeat",
                       "then", "until"))  # fmt: skip
 """Words of Lua that are names in Python."""
+PLAIN = frozenset(range(ord(" "), ord("~") + 1)) - {ord('"'), ord("\\")}
+"""Octets that a text has as they are."""
 WIDTH = 96
 """Columns of a line of the written script."""
 
@@ -39,6 +41,5 @@ def _items(value: Any, depth: int) -> Iterator[str]:
 
 def quoted(text: str) -> str:
     """A text between quotes: the escapes of Lua, three digits an octet that is no plain ASCII."""
-    plain = (chr(octet) if 32 <= octet < 127 and chr(octet) not in '"\\' else f"\\{octet:03d}"
-             for octet in text.encode())  # fmt: skip
+    plain = (chr(octet) if octet in PLAIN else f"\\{octet:03d}" for octet in text.encode())
     return f'"{"".join(plain)}"'

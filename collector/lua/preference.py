@@ -54,9 +54,7 @@ def _tried(settings: CollectorSettings, name: str, value: Any) -> Plain | None:
     return exported(changed)
 
 
-def _choice(
-    settings: CollectorSettings, base: Plain, name: str, values: list[Any]
-) -> Plain | None:
+def _choice(settings: CollectorSettings, base: Plain, name: str, values: list[Any]) -> Plain | None:
     """A setting of few values: what each changes in the tables."""
     tables = [_tried(settings, name, value) or base for value in values]
     patches = [_patch(base, table) for table in tables]
@@ -88,7 +86,7 @@ def _range(settings: CollectorSettings, base: Plain, name: str) -> Plain | None:
 
 def _number(settings: CollectorSettings, base: Plain, name: str) -> Plain | None:
     """A number: where the tables have it, for each kind of tables that its values lead to."""
-    values = [value for value in _values(settings, name)]
+    values = list(_values(settings, name))
     tables = {value: _tried(settings, name, value) for value in values}
     left = [value for value in values if tables[value] is not None]
     classes: list[Plain] = []

@@ -1,7 +1,7 @@
 -- Names for filters, preferences, and the places where Wireshark hands packets to these tables.
 
 local main = Proto("hopsight", "Hopsight: in-band congestion telemetry")
-local registered, replaced = {}, {}
+local registered = {}
 
 for _, layer in ipairs(LAYERS) do
   PROTOS[layer] = Proto("hopsight." .. layer, "Hopsight " .. layer)
@@ -97,18 +97,16 @@ local function within(ranges, value)
   return false
 end
 
+-- Another preference may have taken away what lies at a path.
 local function put(tables, path, value)
-  for at = 1, #path - 1 do tables = tables[path[at]] end
-  tables[path[#path]] = value
+  for at = 1, #path - 1 do tables = (tables or {})[path[at]] end
+  if tables then tables[path[#path]] = value end
 end
 
 local function set_number(tables, preference, text)
-  local value = tonumber(text)
-  if text == "" then
-    patch(tables, preference.absent)
-    return
-  end
-  if not value then value = preference.default end
+  local value = text == "" and -1 or tonumber(text) or preference.default
+  if value == preference.default then return end
+  if value < 0 then return patch(tables, preference.absent) end
   for _, class in ipairs(preference.classes) do
     if within(class.when, value) then
       patch(tables, class.patch)
@@ -139,38 +137,18 @@ local function dissector_of(name)
   end
 end
 
--- A TCP option, whole; what is not ours is Wireshark's.
-local function tcp_option(tvb, pinfo, tree)
-  local kind = tvb(0, 1):uint()
-  local run = { tvb = tvb, pinfo = pinfo, root = tree, steering = {}, stop = tvb:len() }
-  local named = OPTIONS.tcp_option
-  run.wire = run.stop
-  option(run, named[kind * 256 + math.min(run.stop, 255)] or named[kind * 256], 0, run.stop)
-  if not run.mine and replaced[kind] then replaced[kind]:call(tvb, pinfo, tree) end
-  return tvb:len()
-end
-
 local function register(name, number, proto)
-  local numbers = DissectorTable.get(name)
-  if name == "tcp.option" and not replaced[number] then
-    replaced[number] = numbers:get_dissector(number)
-  end
-  numbers:add(number, proto)
+  DissectorTable.get(name):add(number, proto)
   registered[#registered + 1] = { name, number, proto }
 end
 
 local function unregister()
   for _, each in ipairs(registered) do
     DissectorTable.get(each[1]):remove(each[2], each[3])
-    if replaced[each[2]] and each[1] == "tcp.option" then
-      DissectorTable.get(each[1]):add(each[2], replaced[each[2]])
-    end
   end
   registered = {}
 end
 
-local options_proto = proto_of("tcp_option")
-options_proto.dissector = tcp_option
 for _, name in ipairs(ENTRIES) do proto_of(name).dissector = dissector_of(name) end
 
 -- Read what the preferences say, and stand in Wireshark's tables where they say it.
@@ -198,9 +176,6 @@ local function apply()
     OPTIONS[space] = {}
     for _, entry in ipairs(entries) do
       OPTIONS[space][entry[1] * 256 + entry[2]] = entry[3]
-      if space == "tcp_option" and not EXTRA[space] then
-        register("tcp.option", entry[1], options_proto)
-      end
     end
   end
 end
@@ -219,12 +194,12 @@ for _, pair in ipairs(ANNOUNCED) do
   end)
 end
 
--- Option lists for which Wireshark has no table are read again once it is done.
+-- Options are read once Wireshark is done: for most lists it has no table, and its own dissectors
+-- of TCP options cannot be called from here for those that are not ours.
 function main.dissector(_, pinfo, tree)
   for name, header in pairs(LISTS) do
     local space, style = header.options[1], STYLES[header.options[2]]
-    local in_place = space == "tcp_option" and not EXTRA[space]
-    if LIST_FIELDS[name] and OPTIONS[space] and next(OPTIONS[space]) and not in_place then
+    if LIST_FIELDS[name] and OPTIONS[space] and next(OPTIONS[space]) then
       for _, info in ipairs({ LIST_FIELDS[name][1]() }) do
         local tvb = info.range:tvb()
         local run = { tvb = tvb, pinfo = pinfo, root = tree, steering = {}, stop = tvb:len() }

@@ -39,7 +39,7 @@ LISTS = {
 STATES = ("HEADERS", "LISTS", "CARRIED", "EDGES", "OPTIONS", "EXTRA")
 
 
-def script(settings: CollectorSettings, version: str, *, adjustable: bool = True) -> str:
+def dissectors(settings: CollectorSettings, version: str, *, adjustable: bool = True) -> str:
     """The whole script in Lua; with `adjustable`, settings are Wireshark preferences."""
     base = exported(settings)
     chosen = preferences(settings) if adjustable else []

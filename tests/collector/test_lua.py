@@ -1,0 +1,209 @@
+"""The Lua dissectors, run by a real tshark, show what the decoder reads from the same frames."""
+
+import random
+import subprocess
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from octets import INT_UDP, aecn_frame, ethernet, frames_of, ipv4, tcp
+
+from collector import CollectorSettings, dissectors, write_pcapng
+from collector.lua.exported import exported
+from collector.scalar import Reading, Scalar
+from collector.status import STATUS
+
+EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "docs" / "examples").glob("*.toml"))
+MUTATIONS = 300
+SEGMENT = ipv4(tcp(payload=b"some data"))
+COMPACT = bytes.fromhex("0200000000020200000000018100006499002b850800") + SEGMENT
+EXPANDED = bytes.fromhex("020000000002020000000001990112342abcde000800") + SEGMENT
+ECHO = ethernet(ipv4(tcp(bytes.fromhex("fd06c5162b85"))))
+WIDE_ECHO = ethernet(ipv4(tcp(bytes.fromhex("0101080a0000000100000002fd0ac51612342abcde00"), b"x")))
+INT = ethernet(ipv4(INT_UDP, 17))
+FRAMES = (COMPACT, EXPANDED, ECHO, WIDE_ECHO, aecn_frame(), INT)
+"""One frame of each carrier, written by hand."""
+REASONS = {f"hopsight.{name}": name for name, _ in STATUS[1:]}
+
+Told = dict[str, list[int]]
+Shown = Callable[..., list[Told]]
+
+
+@pytest.fixture(scope="module")
+def shown(tool: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """What tshark shows of frames: values by filter name, a frame each."""
+    tshark, place = tool("tshark"), tmp_path_factory.mktemp("lua")
+
+    def show(
+        packets: Iterable[bytes],
+        settings: CollectorSettings,
+        *options: str,
+        adjustable: bool = False,
+        asked: CollectorSettings | None = None,
+    ) -> list[Told]:
+        script, capture = place / "hopsight.lua", place / "frames.pcapng"
+        script.write_text(dissectors(settings, "0", adjustable=adjustable))
+        write_pcapng(capture, ["tap"], [frames_of(packets)])
+        told_of = filters(asked or settings).values()
+        names = sorted({name for names in told_of for name in names} | {*REASONS})
+        wanted = [word for name in names for word in ("-e", name)]
+        command = [tshark, "-n", "-X", f"lua_script:{script}", "-r", str(capture), *options]
+        command += ["-T", "fields", "-E", "aggregator=,", *wanted]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr
+        assert "lua" not in ran.stderr.lower(), ran.stderr
+        return [dict(told(names, line)) for line in ran.stdout.splitlines()]
+
+    return show
+
+
+def told(names: list[str], line: str) -> Iterator[tuple[str, list[int]]]:
+    """Fields of one line of tshark; an expert information has a text in place of a number."""
+    for name, cell in zip(names, line.split("\t"), strict=True):
+        if cell:
+            yield name, [1] if name in REASONS else [int(value, 0) for value in cell.split(",")]
+
+
+def filters(settings: CollectorSettings) -> dict[str, set[str]]:
+    """Filter names by column of the tables."""
+    found: dict[str, set[str]] = {}
+    for header in exported(settings)["headers"].values():
+        rule = header.get("records", {})
+        hop = "hop." if rule.get("per_hop") else ""
+        places = [("", each) for each in header.get("fields", [])]
+        places += [(hop, each) for part in rule.get("parts", []) for each in part["fields"]]
+        places += [("", each) for each in rule.get("bottom", [])]
+        for inside, each in places:
+            if "column" in each:
+                name = f"hopsight.{header['layer']}.{inside}{each['name']}"
+                found.setdefault(each["column"], set()).add(name)
+    return found
+
+
+def expected(
+    reading: Reading, names: dict[str, set[str]], layers: set[str]
+) -> Iterator[tuple[set[str], list[int]]]:
+    """Filter names and values that a frame's reading promises."""
+    for column, value in reading.columns.items():
+        if column in names and reading.owners.get(column) in layers:
+            yield names[column], [value]
+    for column in dict.fromkeys(name for hop in reading.hops for name in hop):
+        if column in names:
+            yield names[column], [hop[column] for hop in reading.hops if column in hop]
+
+
+def hold(
+    shown: Shown, packets: list[bytes], settings: CollectorSettings, *options: str, **how: bool
+) -> int:
+    """Compare every value; gives the number of values compared."""
+    scalar, compared, names_of = Scalar(settings), 0, filters(settings)
+    layers = {header["layer"] for header in exported(settings)["headers"].values()}
+    for packet, fields in zip(packets, shown(packets, settings, *options, **how), strict=True):
+        for reading in scalar.read(packet):
+            for names, values in expected(reading, names_of, layers):
+                seen = [value for name in names for value in fields.get(name, [])]
+                where = (packet.hex(), reading.reason, names, values, seen)
+                assert set(values) <= set(seen), where
+                if len(values) > 1 and not reading.rest:
+                    assert seen[: len(values)] == values, where
+                compared += len(values)
+    return compared
+
+
+def examples() -> list[Any]:
+    """Whole frames of the reference pages, with their settings."""
+    found = []
+    for path in EXAMPLES:
+        frames = tomllib.loads(path.read_text()).get("frame", [])
+        found += [
+            pytest.param(each, id=f"{path.stem}-{at}")
+            for at, each in enumerate(frames)
+            if each.get("link", 1) == 1
+        ]
+    return found
+
+
+def mutated(packet: bytes, scalar: Scalar, draw: random.Random) -> Iterator[bytes]:
+    """The frame with some octets changed, none in front of the first header of ours."""
+    ours = exported(CollectorSettings())["headers"]
+    start = min(at for each in scalar.read(packet) for name, at in each.headers if name in ours)
+    for _ in range(MUTATIONS):
+        octets = bytearray(packet)
+        for _ in range(draw.randrange(1, 4)):
+            octets[draw.randrange(start, len(octets))] = draw.choice((0, 255, draw.getrandbits(8)))
+        yield bytes(octets)
+
+
+def test_fields_of_frames_written_by_hand_are_those_of_the_decoder(shown: Shown) -> None:
+    assert hold(shown, list(FRAMES), CollectorSettings()) >= 25
+
+
+@pytest.mark.parametrize("example", examples())
+def test_fields_of_the_worked_examples_are_those_of_the_decoder(
+    example: dict[str, Any], shown: Shown
+) -> None:
+    settings = CollectorSettings(**example.get("settings", {}))
+    packet = bytes.fromhex(example["octets"])
+    ours = exported(settings)["headers"]
+    own = {name for each in Scalar(settings).read(packet) for name, _ in each.headers} & set(ours)
+    compared = hold(shown, [packet], settings)
+    assert bool(compared) == bool(own), own
+
+
+def test_fields_of_damaged_frames_are_those_of_the_decoder(shown: Shown) -> None:
+    settings, draw = CollectorSettings(), random.Random(11)
+    scalar = Scalar(settings)
+    packets = [each for packet in FRAMES for each in mutated(packet, scalar, draw)]
+    assert hold(shown, packets, settings) > 3 * len(packets)
+
+
+CHANGES: dict[str, tuple[object, str]] = {
+    "csig_compact_tpids": ((0x1234,), "4660"),
+    "csig_layout": ("uec", "uec"),
+    "csig_echo_kind": (200, "200"),
+    "csig_echo_exid": (0x0C05, "0x0c05"),
+    "int_udp_ports": ((9, 11), "9,11"),
+    "int_dscp": (0, "0"),
+    "aecn_option_types": ((0x1E,), "30"),
+    "aecn_numbering": ("lsb", "lsb"),
+}
+"""Settings, other values of theirs, and the same as Wireshark takes them."""
+CHANGED = (
+    *FRAMES,
+    COMPACT.replace(b"\x99\x00", b"\x12\x34"),
+    ethernet(ipv4(tcp(bytes.fromhex("c8042b85")))),
+    ethernet(ipv4(tcp(bytes.fromhex("fd060c052b85")))),
+    ethernet(ipv4(INT_UDP.replace(b"\x02\x2b", b"\x00\x0b", 1), 17)),
+    aecn_frame(bytes.fromhex("06011e0700980000501e020103000000")),
+)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_preference_acts_as_its_setting_does(name: str, shown: Shown) -> None:
+    value, text = CHANGES[name]
+    changed = CollectorSettings.model_validate({name: value})
+    base = shown(CHANGED, CollectorSettings(), adjustable=True)
+    words = ("-o", f"hopsight.{name}:{text}")
+    adjusted = shown(CHANGED, CollectorSettings(), *words, adjustable=True, asked=changed)
+    assert adjusted == shown(CHANGED, changed)
+    assert adjusted != base
+
+
+def test_what_is_wrong_is_an_expert_information(shown: Shown) -> None:
+    wrong = {
+        "int_unsupported_type": INT.replace(b"\x14\x07", b"\x24\x07"),
+        "int_unknown_version": INT.replace(b"\x20\x00\x02\x06", b"\x50\x00\x02\x06"),
+        "int_bad_length": INT.replace(b"\x14\x07", b"\x14\x06"),
+        "aecn_bad_length": aecn_frame(bytes.fromhex("06013e0700ffff00501e020103000000")),
+        "truncated": COMPACT[:20],
+    }
+    for reason, packet in wrong.items():
+        [fields] = shown([packet], CollectorSettings())
+        assert [REASONS[name] for name in fields if name in REASONS] == [reason]
+
+
+def test_what_is_not_ours_is_left_to_wireshark(shown: Shown) -> None:
+    other = ethernet(ipv4(tcp(bytes.fromhex("fd06f9890000"))))
+    assert shown([other, ethernet(SEGMENT)], CollectorSettings()) == [{}, {}]
