@@ -20,6 +20,8 @@ FILE_REASONS: Final = {
 """Reasons why frames of a file are seen but not delivered, each with a sentence."""
 
 STDIN: Final = "-"
+HEAD_BYTES: Final = 28
+"""Bytes that tell what a file is: a section header without options, more than a pcap header."""
 
 
 class Reader(Protocol):
@@ -115,7 +117,7 @@ class Capture:
 
 
 def open_capture(path: str | Path) -> Capture:
-    """Open a pcap or pcapng file, plain or compressed by gzip or zstd; "-" is the standard input.
+    """Open a pcap or pcapng file, plain or compressed by gzip, zstd or lz4; "-" is stdin.
 
     What it is is told by its first bytes, never by its name. Raises CaptureError, one sentence that
     begins with the path, when it cannot be opened or is no capture file.
@@ -149,7 +151,9 @@ def tell_apart(captures: Iterable[Capture]) -> None:
 
 def _recognise(path: str | Path, window: Window) -> Reader:
     """Find the format of what a window shows."""
-    if not len(window.data) and not window.more():
+    while len(window.data) < HEAD_BYTES and window.more():
+        pass
+    if not len(window.data):
         if window.damage:
             raise CaptureError(f"{path}: cannot be decompressed")
         raise CaptureError(f"{path}: empty file")

@@ -3,15 +3,15 @@
 import mmap
 import os
 import stat
-import zlib
 from collections.abc import Iterator
 from io import FileIO
 from itertools import chain
 from typing import Final, Protocol
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
+
+from collector.compression import MAGIC_BYTES, StreamDamageError, at_least, decompressed
 
 WINDOW_BYTES: Final = 32 << 20
 """Bytes of a stream that are taken into memory at a time (more only when one record is larger)."""
@@ -22,29 +22,9 @@ RELEASE_BYTES: Final = 32 << 20
 PIECE_BYTES: Final = 1 << 20
 """Bytes asked of the operating system at a time."""
 
-INFLATE_BYTES: Final = 1 << 18
-"""Bytes that one step of gzip decompression gives at most."""
-
-ZSTD_FEED_BYTES: Final = 1 << 10
-"""Compressed bytes of one step of zstd decompression: a block of 4 bytes can hold 128 KiB, so this
-bounds what a step gives to 32 MiB, and what is lost in front of damage to one step."""
-
-
-MAGIC_BYTES: Final = 4
-GZIP_MAGIC: Final = b"\x1f\x8b"
-ZSTD_MAGICS: Final = (
-    b"\x28\xb5\x2f\xfd",
-    *(bytes((first, 0x2A, 0x4D, 0x18)) for first in range(0x50, 0x60)),
-)
-"""A zstd frame, or a frame to skip, with which parallel compressors begin."""
-
 
 class CaptureError(Exception):
     """A capture file that cannot be read at all: one sentence that begins with its path."""
-
-
-class StreamDamageError(Exception):
-    """A compressed stream ends here, with the reason (`file_truncated`, `file_corrupt`)."""
 
 
 class Window(Protocol):
@@ -135,65 +115,14 @@ def open_window(file: FileIO) -> Window:
     """
     status = os.fstat(file.fileno())
     pieces = _pieces(file)
-    head = next(pieces, b"")
-    while len(head) < MAGIC_BYTES and (piece := next(pieces, b"")):
-        head += piece
-    stream = chain([head], pieces)
-    if head.startswith(GZIP_MAGIC):
-        return StreamWindow(_gunzip(stream))
-    if head.startswith(ZSTD_MAGICS):
-        return StreamWindow(_unzstd(stream))
+    head = at_least(MAGIC_BYTES, b"", pieces)
+    if (unpacked := decompressed(head, pieces)) is not None:
+        return StreamWindow(unpacked)
     if stat.S_ISREG(status.st_mode) and status.st_size and file.name != 0:
         return MappedWindow(file)
-    return StreamWindow(stream)
+    return StreamWindow(chain([head], pieces))
 
 
 def _pieces(file: FileIO) -> Iterator[bytes]:
     while piece := file.read(PIECE_BYTES):
         yield piece
-
-
-def _gunzip(compressed: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress gzip members; what precedes damage is given before StreamDamageError is raised."""
-    state = zlib.decompressobj(wbits=31)
-    for piece in compressed:
-        rest, feed = piece, len(piece)
-        while True:
-            if state.eof:
-                rest = rest.lstrip(b"\0")  # padding between and after members, as gzip allows
-                if not rest:
-                    break
-                state = zlib.decompressobj(wbits=31)
-            saved = state.copy()
-            try:
-                out = state.decompress(rest[:feed], INFLATE_BYTES)
-            except zlib.error as error:
-                # The step that meets the damage gives nothing, so it is repeated in smaller ones.
-                if feed == 1:
-                    raise StreamDamageError("file_corrupt") from error
-                state, feed = saved, (feed + 1) // 2
-                continue
-            yield out
-            rest = (state.unused_data if state.eof else state.unconsumed_tail) + rest[feed:]
-            if not rest and len(out) < INFLATE_BYTES:
-                break
-    if not state.eof:
-        raise StreamDamageError("file_truncated")
-
-
-def _unzstd(compressed: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress zstd frames; StreamDamageError is raised where they are broken or cut."""
-    state = zstandard.ZstdDecompressor().decompressobj()
-    for piece in compressed:
-        for at in range(0, len(piece), ZSTD_FEED_BYTES):
-            feed = piece[at : at + ZSTD_FEED_BYTES]
-            while feed:
-                if state.eof:
-                    state = zstandard.ZstdDecompressor().decompressobj()
-                try:
-                    yield state.decompress(feed)
-                except zstandard.ZstdError as error:
-                    raise StreamDamageError("file_corrupt") from error
-                feed = state.unused_data if state.eof else b""
-    if not state.eof:
-        raise StreamDamageError("file_truncated")

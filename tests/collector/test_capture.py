@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -10,13 +11,14 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 
+import lz4.frame
 import numpy as np
 import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from collector import window
+from collector import compression, window
 from collector.capture import FILE_REASONS, Capture, open_capture
 from collector.window import CaptureError
 
@@ -157,6 +159,7 @@ def test_a_length_beyond_31_bits_is_bounded() -> None:
     assert [row[3] for row in read(put(octets))[0]] == [2**31 - 1]
 
 
+SKIPPED = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"
 COMPRESSED = {
     "plain": PLAIN,
     "gzip": gzip.compress(PLAIN),
@@ -164,17 +167,25 @@ COMPRESSED = {
     "gzip_padded": gzip.compress(PLAIN[:9]) + bytes(5) + gzip.compress(PLAIN[9:]),
     "zstd": zstandard.ZstdCompressor(write_checksum=True).compress(PLAIN),
     "zstd_frames": zstandard.compress(PLAIN[:100]) + zstandard.compress(PLAIN[100:]),
-    "zstd_skip": b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + zstandard.compress(PLAIN),
+    "zstd_skip": SKIPPED + zstandard.compress(PLAIN) + SKIPPED,
+    "lz4": lz4.frame.compress(PLAIN),
+    "lz4_checked": lz4.frame.compress(PLAIN, block_checksum=True, content_checksum=True),
+    "lz4_independent": lz4.frame.compress(PLAIN, block_linked=False, store_size=False),
+    "lz4_frames": lz4.frame.compress(PLAIN[:9]) + lz4.frame.compress(PLAIN[9:]),
+    "lz4_skip": SKIPPED * 2
+    + lz4.frame.compress(PLAIN[:9])
+    + SKIPPED
+    + lz4.frame.compress(PLAIN[9:]),
 }
 
 
-@pytest.mark.parametrize("name", ["x.pcap", "x.gz", "x.zst"])
+@pytest.mark.parametrize("name", ["x.pcap", "x.gz", "x.zst", "x.lz4"])
 @pytest.mark.parametrize("form", COMPRESSED)
 def test_compression_is_told_by_the_first_bytes(form: str, name: str) -> None:
     assert read(put(COMPRESSED[form], name)) == plainly(PLAIN)
 
 
-@pytest.mark.parametrize("form", ["plain", "gzip_members", "zstd"])
+@pytest.mark.parametrize("form", ["plain", "gzip_members", "zstd", "lz4_skip"])
 def test_standard_input(form: str) -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -200,15 +211,15 @@ def test_a_named_pipe() -> None:
         assert read(Path("pipe")) == plainly(PLAIN)
 
 
-@pytest.mark.parametrize("form", ["plain", "gzip", "zstd"])
+@pytest.mark.parametrize("form", ["plain", "gzip", "zstd", "lz4", "lz4_skip"])
 @pytest.mark.parametrize("frames_per_chunk", [1, 2, 3, 7, 8])
 @pytest.mark.parametrize("window_bytes", [1, 200, 1 << 20])
 def test_the_cut_changes_nothing(
     form: str, frames_per_chunk: int, window_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(window, "WINDOW_BYTES", window_bytes)
-    monkeypatch.setattr(window, "INFLATE_BYTES", 64)
-    monkeypatch.setattr(window, "ZSTD_FEED_BYTES", 16)
+    monkeypatch.setattr(compression, "INFLATE_BYTES", 64)
+    monkeypatch.setattr(compression, "FEED_BYTES", 16)
     assert read(put(COMPRESSED[form]), frames_per_chunk) == plainly(PLAIN)
 
 
@@ -252,10 +263,13 @@ def test_a_file_that_shrinks_while_it_is_read() -> None:
         assert capture.reasons == {"file_truncated": 1}
 
 
-def test_memory_is_bounded_by_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("pack", [zstandard.compress, lz4.frame.compress, gzip.compress])
+def test_memory_is_bounded_by_the_window(
+    pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(window, "WINDOW_BYTES", 1 << 20)
     record = struct.pack("<IIII", 1, 1, 5000, 5000) + np.random.default_rng(2).bytes(5000)
-    path = put(zstandard.compress(pcap("<", "nanoseconds", []) + record * 20_000))
+    path = put(pack(pcap("<", "nanoseconds", []) + record * 20_000))
     with open_capture(path) as capture:
         tracemalloc.start()
         assert sum(map(len, capture.chunks())) == 20_000
@@ -268,6 +282,8 @@ FOREIGN = {
     "empty": (b"", "empty file"),
     "empty_gzip": (gzip.compress(b""), "empty file"),
     "empty_zstd": (zstandard.compress(b""), "empty file"),
+    "empty_lz4": (lz4.frame.compress(b""), "empty file"),
+    "skipped_only": (SKIPPED, "empty file"),
     "zip": (b"PK\x03\x04" + bytes(30), r"not a capture file \(first bytes 504b0304\)"),
     "short": (b"\xa1", r"not a capture file \(first bytes a1\)"),
     "text_in_gzip": (gzip.compress(b"hello"), r"not a capture file \(first bytes 68656c6c\)"),
@@ -277,6 +293,11 @@ FOREIGN = {
     "gzip_header_only": (gzip.compress(PLAIN)[:7], "cannot be decompressed"),
     "bad_gzip": (b"\x1f\x8b\xff" + bytes(50), "cannot be decompressed"),
     "bad_zstd": (b"\x28\xb5\x2f\xfd" + b"\xff" * 50, "cannot be decompressed"),
+    "bad_lz4": (b"\x04\x22\x4d\x18" + b"\xff" * 50, "cannot be decompressed"),
+    "lz4_header_only": (lz4.frame.compress(PLAIN)[:9], "cannot be decompressed"),
+    "cut_skipped": (SKIPPED[:-1], "cannot be decompressed"),
+    "cut_skipped_head": (SKIPPED[:6], "cannot be decompressed"),
+    "plain_behind_skipped": (SKIPPED + PLAIN, "cannot be decompressed"),
     "no_section": (b"\n\r\r\n" + bytes(40), r"not a capture file \(first bytes 0a0d0d0a\)"),
 }
 
@@ -352,6 +373,35 @@ def test_damaged_zstd_gives_what_precedes_the_damage() -> None:
     rows, reasons = read(put(octets[: len(octets) * 3 // 4]))
     assert reasons == {"file_truncated": 1}
     assert rows == whole[: len(rows)]
+
+
+def test_damaged_lz4_gives_what_precedes_the_damage() -> None:
+    # Octets that compress: a block that does not is stored, and given before its checksum is seen.
+    bits = np.random.default_rng(5).integers(0, 2, 400_000, dtype=np.uint8).tobytes()
+    plain = pcap("<", "nanoseconds", bits.split(bytes(11)))
+    whole, _ = plainly(plain)
+    octets = lz4.frame.compress(plain, block_checksum=True, content_checksum=True)
+    assert read(put(octets[:-1])) == (whole, {"file_truncated": 1})
+    assert read(put(octets + b"junkjunk")) == (whole, {"file_corrupt": 1})
+    rows, reasons = read(put(octets[: len(octets) * 3 // 4]))
+    assert reasons == {"file_truncated": 1}
+    assert len(rows) > len(whole) * 0.5
+    assert rows == whole[: len(rows)]
+    for at in (len(octets) // 2, len(octets) - 1):
+        rows, reasons = read(put(octets[:at] + bytes([octets[at] ^ 1]) + octets[at + 1 :]))
+        assert reasons == {"file_corrupt": 1}
+        assert len(rows) > len(whole) * 0.3
+        assert rows == whole[: len(rows)]
+
+
+@pytest.mark.parametrize(("name", "flags"), [("gzip", ["-c"]), ("zstd", ["-c"]), ("lz4", ["-cB4"])])
+def test_what_the_commands_compress_is_read(name: str, flags: list[str]) -> None:
+    command = shutil.which(name)
+    if command is None:
+        pytest.skip(f"{name} is not installed")
+    done = subprocess.run([command, *flags], input=LONG, capture_output=True, check=True)
+    octets = done.stdout
+    assert read(put(octets)) == plainly(LONG)
 
 
 mutations = st.lists(

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from collector import window
+from collector import compression, window
 from collector.capture import Capture, open_capture
 from collector.frame import Frames
 from collector.pcapng import write_pcapng
@@ -259,7 +259,7 @@ def test_sections_of_either_order(which: str, chunk: int) -> None:
 @pytest.mark.parametrize("window_bytes", [1, 100, 1000])
 def test_the_window_changes_nothing(window_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window, "WINDOW_BYTES", window_bytes)
-    monkeypatch.setattr(window, "INFLATE_BYTES", 50)
+    monkeypatch.setattr(compression, "INFLATE_BYTES", 50)
     path = put(gzip.compress(SECTIONS["both"]))
     assert read(path) == plainly(SECTIONS["both"])
 
