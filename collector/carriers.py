@@ -10,10 +10,24 @@ from types import ModuleType
 from typing import Any
 
 from collector.settings import CollectorSettings
-from collector.wire import aecn, csig, inband, ip, link, transport, tunnel
+from collector.wire import (
+    aecn,
+    csig,
+    hpcc_int,
+    ifa,
+    inband,
+    ioam,
+    ip,
+    link,
+    tcp_int,
+    transport,
+    tunnel,
+)
 from collector.wire.table import Header
 
-FORMATS: tuple[ModuleType, ...] = (link, ip, transport, tunnel, csig, inband, aecn)
+FORMATS: tuple[ModuleType, ...] = (
+    link, ip, transport, tunnel, csig, inband, aecn, ioam, ifa, tcp_int, hpcc_int,
+)  # fmt: skip
 """Modules of wire tables. Each has `headers(settings)`, and may have `SPACES`, `edges(settings)`,
 `OPTION_SPACES`, `options(settings)`, `option_extra(settings)` and `carried(settings)`."""
 
@@ -37,7 +51,10 @@ def headers(settings: CollectorSettings) -> tuple[Header, ...]:
             own = found[name]
             found[name] = replace(own, branches=(*own.branches, *branches))
     for first, second in _rivals(settings):
-        found[first] = replace(found[first], otherwise=second)
+        last = first
+        while (following := found[last].otherwise) not in (None, second):
+            last = str(following)
+        found[last] = replace(found[last], otherwise=second)
     return tuple(found.values())
 
 

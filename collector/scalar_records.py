@@ -28,7 +28,7 @@ def records(
     if place[1] < 0:
         return max(taken, 0), CODE[rule.reason]
     found, status = split(octets, rule, reading.steering, place[0], place[1], end)
-    if status == CODE[rule.reason]:
+    if status == CODE[rule.reason] and not rule.whole:
         return taken, status
     if rule.per_hop:
         reading.hops = [{} for _ in range(min(len(found), HOPS))]

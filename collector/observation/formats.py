@@ -99,6 +99,7 @@ TRACE = (
     Column("tcp_int_echo_b_bps", U64, "bit/s", "TCP-INT link speed, echoed.", stored=False),
     Column("tcp_int_echo_hop", U8, "", "TCP-INT worst hop, echoed.", stored=False),
     Column("tcp_int_echo_latency_ns", U64, "ns", "TCP-INT latency, echoed.", stored=False),
+    Column("hpcc_kind", U8, "", "HPCC simulator: 0 data, 1 ACK, 2 NACK.", stored=False),
     Column("hpcc_group", U16, "", "Priority group of the HPCC simulator.", stored=False),
 )
 MIRROR = (

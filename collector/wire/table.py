@@ -92,7 +92,8 @@ class Records:
     - `bottom`: fields behind the oldest record that belong to none;
     - `tail`: (column, mask): when it is set, the stack ends where the frame ends;
     - `newest_first` stacks are turned round, so that hop 0 is nearest the sender;
-    - `per_hop`: each record is a hop; else the record's columns are the frame's own.
+    - `per_hop`: each record is a hop; else the record's columns are the frame's own;
+    - `whole`: where the lengths contradict each other, the records that were found before are kept.
     """
 
     parts: tuple[Part, ...]
@@ -112,6 +113,7 @@ class Records:
     tail: tuple[str, int] | None = None
     newest_first: bool = True
     per_hop: bool = True
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,7 @@ def test_every_name_in_a_table_leads_somewhere() -> None:
     led |= {name for space in option_edges(settings).values() for name in space.values()}
     led |= {header.to for header in tables if header.to}
     led |= {branch.to for header in tables for branch in header.branches if branch.to}
+    led |= {header.otherwise for header in tables if header.otherwise}
     assert led == set(names)
     for header in tables:
         fields = {field.name for field in header.fields}
