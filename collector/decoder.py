@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import polars as pl
 
 from collector.frame import Frames
@@ -49,5 +50,6 @@ class Decoder:
     def decode(self, frames: Frames, points: list[str], source: str) -> pl.DataFrame:
         """Observations of all frames whose flow is known, see `collector.observation`."""
         walked = self.walk.walk(frames)
-        self.accounting.add({STATUS[code][0]: int(n) for code, n in enumerate(walked.endings)})
+        endings = np.bincount(walked.status)
+        self.accounting.add({STATUS[code][0]: int(n) for code, n in enumerate(endings)})
         return observe(walked, frames, points, source, self.settings)

@@ -1,198 +1,190 @@
-"""The wire tables and the edges between them as the arrays that the walk reads."""
+"""The wire tables and the edges between them as the arrays that the compiled walk reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collector.carriers import OPTION_SPACES, SPACES, edges, headers, option_edges
+from collector.carriers import OPTION_SPACES, SPACES, edges, headers, option_edges, option_extra
+from collector.graph_dtype import BRANCH, CHECK, FIELD, MARK, NODE, NONE, PART, RECORDS, STYLE
+from collector.kernel import Record
+from collector.layer import BIT, FLOW
 from collector.observation import HOPS
+from collector.register import Registers
 from collector.settings import CollectorSettings
 from collector.status import CODE
-from collector.wire import ip, transport
-from collector.wire.table import OCTET, WORD_LIMIT, Field, Header, Length, Part, offsets
+from collector.wire.place import OCTET, WORD_LIMIT, Field, Place, places
+from collector.wire.style import STYLES
+from collector.wire.table import Header, Length, Part, Records
 
-FIXED = ("layers", "status", "payload_bytes", "hop_count", "outer_ecn", "ecn")
-"""Columns that the walk itself writes or reads, in this order at the front."""
+FEW = 8
+"""A header that more numbers than these lead to is recognised by lookup, not number by number."""
 
-FIELD = np.dtype(
-    [("first", "i8"), ("shift", "i8"), ("mask", "u8"), ("plus", "u8"), ("column", "i8")]
-)
-SIZE = np.dtype([("field", FIELD), ("unit", "i8"), ("add", "i8"), ("flags", "u8")])
-CHECK = np.dtype([("field", FIELD), ("low", "u8"), ("high", "u8"), ("reason", "i8")])
-BRANCH = np.dtype(
-    [("column", "i8"), ("mask", "u8"), ("value", "u8"), ("to", "i8"), ("select", "i8"),
-     ("space", "i8")]
+
+GRAPH = np.dtype(
+    [("nodes", NODE, (256,)), ("fields", FIELD, (4096,)), ("checks", CHECK, (512,)),
+     ("branches", BRANCH, (256,)), ("marks", MARK, (512,)), ("parts", PART, (1024,)),
+     ("records", RECORDS, (64,)), ("styles", STYLE, (len(STYLES),)),
+     ("spaces", "i2", (len(SPACES), 1 << 16)), ("exact", "u1", (len(SPACES), 256)),
+     ("options", "i2", (len(OPTION_SPACES), 256, 256)), ("extra", "i2", (len(OPTION_SPACES), 256)),
+     ("scalars", "i8", (5,))]
 )  # fmt: skip
-MARK = np.dtype([("column", "i8"), ("value", "u8")])
-PART = np.dtype([("mask", "u8"), ("octets", "i8"), ("field0", "i8"), ("field1", "i8")])
-RECORDS = np.dtype(
-    [("bitmap0", "i8"), ("bitmap1", "i8"), ("part0", "i8"), ("part1", "i8"), ("stride", "i8"),
-     ("total", "i8"), ("unit", "i8"), ("add", "i8"), ("newest_first", "i8"), ("per_hop", "i8"),
-     ("reason", "i8")]
-)  # fmt: skip
-NODE = np.dtype(
-    [("octets", "i8"), ("peeked", "i8"), ("length", SIZE), ("extent", SIZE), ("next", FIELD),
-     ("space", "i8"), ("to", "i8"), ("field0", "i8"), ("field1", "i8"), ("check0", "i8"),
-     ("check1", "i8"), ("branch0", "i8"), ("branch1", "i8"), ("mark0", "i8"), ("mark1", "i8"),
-     ("options", "i8"), ("style", "i8"), ("records", "i8"), ("envelope", "i8")]
-)  # fmt: skip
-NONE = -1
+"""All tables of the walk; node 0 is "nothing follows". One record: a step is handed one address."""
+Graph = Record
 
-
-class Graph(NamedTuple):
-    """The tables of the walk as arrays; see the dtypes above. Node 0 is "nothing follows"."""
-
-    nodes: NDArray[Any]
-    fields: NDArray[Any]
-    checks: NDArray[Any]
-    branches: NDArray[Any]
-    marks: NDArray[Any]
-    parts: NDArray[Any]
-    records: NDArray[Any]
-    spaces: NDArray[np.int16]
-    options: NDArray[np.int16]
-    flow_layers: np.uint64
-    hop_base: int
-    hop_width: int
+ROWS = {"field": FIELD, "check": CHECK, "mark": MARK, "part": PART}
+FLOW_LAYERS, HOP_BASE, HOP_WIDTH, ECN, OUTER_ECN = range(5)
+"""Places in the graph's `scalars`: bits of a flow's own layers, first column of hop 0, columns of a hop,
+and the columns of the congestion marks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A graph with the names that its numbers stand for.
 
-    `headers` by node number (from 1), `columns` the row names of the walk's matrix, `layers` the
-    bits of the headers that write each column.
+    `columns` by the numbers that the walk writes, flat ones first, then those of each hop; `bits`
+    is how wide each can be; `number` the node of each header.
     """
 
-    graph: Graph
-    headers: tuple[Header, ...]
+    graph: NDArray[Any]
     columns: tuple[str, ...]
-    layers: dict[str, int]
-
-    def layer(self, *names: str) -> int:
-        """Bits of these headers in the column `layers`."""
-        return sum(1 << at for at, header in enumerate(self.headers) if header.name in names)
+    bits: tuple[int, ...]
+    number: dict[str, int]
+    inherited: tuple[str, ...]
 
 
 def build(settings: CollectorSettings) -> Plan:
     """Compile the tables that these settings ask for into arrays."""
-    tables = headers(settings)
-    return _Builder(tables).plan(edges(settings), option_edges(settings))
+    return _Builder(headers(settings), settings).plan()
 
 
 class _Builder:
     """Numbers the names of the tables and lays the tables out as arrays."""
 
-    def __init__(self, tables: tuple[Header, ...]) -> None:
+    def __init__(self, tables: tuple[Header, ...], settings: CollectorSettings) -> None:
         self.tables = tables
+        self.settings = settings
         self.number = {header.name: at + 1 for at, header in enumerate(tables)}
-        flat = [field.column for header in tables for field in _kept(header, per_hop=False)]
-        flat += [name for header in tables for name, _ in header.marks]
-        hop = [field.column for header in tables for field in _kept(header, per_hop=True)]
-        self.flat = tuple(dict.fromkeys([*FIXED, *filter(None, flat)]))
-        self.hop = tuple(dict.fromkeys(filter(None, hop)))
-        self.column = {name: at for at, name in enumerate(self.flat)}
-        self.column |= {name: at for at, name in enumerate(self.hop)}
+        self.registers = Registers(tables)
         self.space = {name: at for at, name in enumerate(SPACES)}
         self.rows: dict[str, list[tuple[object, ...]]] = {
             kind: [] for kind in ("field", "check", "branch", "mark", "part", "records")
         }
 
-    def plan(
-        self,
-        edges: dict[str, dict[int, str]],
-        option_edges: dict[str, dict[tuple[int, int], str]],
-    ) -> Plan:
+    def plan(self) -> Plan:
+        registers = self.registers
         nodes = np.zeros(len(self.tables) + 1, NODE)
         for header in self.tables:
             nodes[self.number[header.name]] = self.node(header)
-        inner = {header.name for header in (*ip.HEADERS, *transport.HEADERS)}
-        flow = [header for header in self.tables if header.name in inner]
-        graph = Graph(
-            nodes=nodes,
-            fields=np.array(self.rows["field"], FIELD),
-            checks=np.array(self.rows["check"], CHECK),
-            branches=np.array(self.rows["branch"], BRANCH),
-            marks=np.array(self.rows["mark"], MARK),
-            parts=np.array(self.rows["part"], PART),
-            records=np.array(self.rows["records"], RECORDS),
-            spaces=self.spaces(edges),
-            options=self.options(option_edges),
-            flow_layers=np.uint64(sum(1 << self.number[header.name] - 1 for header in flow)),
-            hop_base=len(self.flat),
-            hop_width=len(self.hop),
-        )
-        names = (*self.flat, *(f"h{hop}_{name}" for hop in range(HOPS) for name in self.hop))
-        return Plan(graph, self.tables, names, self.layers())
+        spaces, exact = self.spaces(edges(self.settings))
+        options, extra = self.options()
+        flow_layers = sum(1 << BIT[name] for name in FLOW)
+        graph = self.filled(
+            {
+                "nodes": nodes,
+                **{f"{kind}s": np.array(self.rows[kind], dtype) for kind, dtype in ROWS.items()},
+                "branches": np.array(self.rows["branch"], BRANCH),
+                "records": np.array(self.rows["records"], RECORDS),
+                "styles": np.array([_style(style) for style in STYLES], STYLE),
+                "spaces": spaces,
+                "exact": exact,
+                "options": options,
+                "extra": extra,
+                "scalars": np.array([flow_layers, len(registers.flat), len(registers.hop),
+                                     registers.column["ecn"], registers.column["outer_ecn"]]),
+            }
+        )  # fmt: skip
+        hops = [f"h{hop}_{name}" for hop in range(HOPS) for name in registers.hop]
+        bits = [registers.bits[name] for name in registers.flat]
+        bits += [registers.hop_bits[name] for name in registers.hop] * HOPS
+        handed = tuple(registers.of(header for header in self.tables if header.inherited))
+        return Plan(graph, (*registers.flat, *hops), tuple(bits), self.number, handed)
 
-    def layers(self) -> dict[str, int]:
-        """Bits of the headers that write each column."""
-        bits: dict[str, int] = {}
-        for at, header in enumerate(self.tables):
-            kept = [field.column for field in _kept(header, per_hop=False)]
-            for name in (*kept, *(name for name, _ in header.marks)):
-                if name:
-                    bits[name] = bits.get(name, 0) | 1 << at
-        return bits
+    @staticmethod
+    def filled(arrays: dict[str, NDArray[Any]]) -> NDArray[Any]:
+        """The record of the graph. Raises ValueError when the tables have outgrown it."""
+        graph = np.zeros(1, GRAPH)
+        for name, values in arrays.items():
+            room = graph[name][0]
+            if any(have > most for have, most in zip(values.shape, room.shape, strict=True)):
+                raise ValueError(f"the tables have more {name} than {room.shape}")
+            room[tuple(slice(have) for have in values.shape)] = values
+        return graph
 
     def node(self, header: Header) -> tuple[object, ...]:
-        starts = {field.name: (field, offset) for field, offset in header.offsets()}
-        nothing = _field(Field("", 0), 0, NONE)
-        follows, space, peeked = nothing, NONE, header.octets
+        by_name = {place.field.name: place for place in header.places()}
+        follows, space = _field(None), NONE
         if header.next:
-            name, space_name = header.next
-            nibble = (Field("", 4), header.octets * OCTET)
-            follows, space = _field(*starts.get(name, nibble), NONE), self.space[space_name]
-            peeked += name == ""
+            follows, space = _field(by_name[header.next[0]]), self.space[header.next[1]]
         checks = [
-            (
-                _field(*starts[c.field], NONE),
-                c.low,
-                c.high,
-                NONE if c.reason is None else CODE[c.reason],
-            )
+            (_field(by_name[c.field]), c.low, c.high, CODE[c.reason] if c.reason else NONE)
             for c in header.checks
         ]
+        column = self.registers.column
         branches = [
-            (self.column[b.column], b.mask, b.value, self.number.get(b.to or "", 0),
-             self.column[b.select] if b.select else NONE, self.space[b.space] if b.space else NONE)
+            (column[b.column], b.mask, b.value, self.number.get(b.to or "", 0),
+             column[b.select] if b.select else NONE, self.space[b.space] if b.space else NONE)
             for b in header.branches
         ]  # fmt: skip
-        marks = [(self.column[name], value) for name, value in header.marks]
-        options = OPTION_SPACES.index(header.options[0]) if header.options else NONE
-        style = ("tcp", "ipv6").index(header.options[1]) if header.options else NONE
+        marks = [(column[name], value, not name.startswith("_")) for name, value in header.marks]
+        layer = header.layer or header.name
+        lengths = (header.length, header.extent, header.trailer, header.options_at)
+        fixed = (0 if header.peek else header.octets, 0, 0, header.octets)
+        sizes = [self.size(rule, by_name, own) for rule, own in zip(lengths, fixed, strict=True)]
+        options = header.options
         return (
-            header.octets, peeked, self.size(header.length, starts, header.octets),
-            self.size(header.extent, starts, 0), follows, space,
-            self.number.get(header.to or "", 0), *self.kept(header.fields),
+            header.octets, header.peek, *sizes, header.extent is not None, follows, space,
+            self.number.get(header.to or "", 0), self.number.get(header.otherwise or "", 0),
+            self.number.get(header.again or "", 0),
+            *self.kept(header.places(), self.registers.rules(header)),
             *self.append("check", checks), *self.append("branch", branches),
-            *self.append("mark", marks), options, style, self.stack(header),
-            (None, "flow", "mirror").index(header.envelope),
+            *self.append("mark", marks),
+            OPTION_SPACES.index(options[0]) if options else NONE,
+            [style.name for style in STYLES].index(options[1]) if options else NONE,
+            self.stack(header.records), (None, "flow", "mirror").index(header.envelope),
+            1 << BIT[layer] if layer in BIT else 0, layer in FLOW,
         )  # fmt: skip
 
-    def stack(self, header: Header) -> int:
-        rule = header.records
+    def stack(self, rule: Records | None) -> int:
+        """A rule for records; the number of its row, or NONE."""
         if rule is None:
             return NONE
-        parts = self.append("part", [self.part(part, rule.bits) for part in rule.parts])
-        low = self.column[rule.bitmap[1]] if len(rule.bitmap) > 1 else NONE
-        row = (self.column[rule.bitmap[0]], low, *parts,
-               self.column[rule.stride] if rule.stride else NONE,
-               self.column[rule.total] if rule.total else NONE,
-               rule.unit, rule.add, rule.newest_first, rule.per_hop, CODE[rule.reason])  # fmt: skip
+        bottom = self.part(Part(0, rule.bottom), rule) if rule.bottom else self.part(None, rule)
+        first, last = self.append("part", [self.part(part, rule) for part in rule.parts])
+        column = self.registers.column
+        maps = [column[name] for name in rule.bitmap] + [NONE, NONE]
+        key = _field(places("key", (rule.key, Field("", -rule.key.bits % OCTET)))[0]
+                     if rule.key else None)  # fmt: skip
+        tail = (column[rule.tail[0]], rule.tail[1]) if rule.tail else (NONE, 0)
+        row = (
+            maps[0], maps[1], rule.bits // max(len(rule.bitmap), 1), rule.key is not None, key,
+            first, last, *(column[name] if name else NONE
+                           for name in (rule.stride, rule.total, rule.skip, rule.count)),
+            rule.unit, rule.add, rule.slots, NONE if rule.start is None else rule.start,
+            sum(field.bits for field in rule.bottom) // OCTET,
+            self.append("part", [bottom])[0], *tail,
+            rule.newest_first, rule.per_hop, CODE[rule.reason],
+        )  # fmt: skip
         return self.append("records", [row])[0]
 
-    def part(self, part: Part, bits: int) -> tuple[object, ...]:
-        return (1 << bits - 1 - part.bit, part.octets, *self.kept(part.fields))
+    def part(self, part: Part | None, rule: Records) -> tuple[object, ...]:
+        """One part of a record; its mask in the bitmap, or the key of its records."""
+        if part is None:
+            return (0, 0, 0, 0, NONE, _field(None))
+        found = places("part", part.fields)
+        mask = part.bit if rule.key else 1 << rule.bits - 1 - part.bit if rule.bitmap else 1
+        counted = next((place for place in found if place.field.name == part.words), None)
+        return (mask, part.octets, *self.kept(found, frozenset()), counted is not None,
+                _field(counted))  # fmt: skip
 
-    def kept(self, fields: tuple[Field, ...]) -> tuple[int, int]:
+    def kept(self, found: Sequence[Place], rules: frozenset[str]) -> tuple[int, int]:
+        """Rows of the fields that write a column or steer the walk."""
         rows = [
-            _field(field, offset, self.column[field.column])
-            for field, offset in offsets(fields)
-            if field.column
+            _field(place, self.registers, place.field.name in rules)
+            for place in found
+            if place.field.column or place.field.name in rules
         ]
         return self.append("field", rows)
 
@@ -202,40 +194,56 @@ class _Builder:
         return start, start + len(rows)
 
     def size(
-        self, rule: Length | None, starts: dict[str, tuple[Field, int]], fixed: int
+        self, rule: Length | None, by_name: dict[str, Place], fixed: int
     ) -> tuple[object, ...]:
-        if rule is None:
-            return (_field(Field("", 0), 0, NONE), 0, fixed, 0)
-        return (_field(*starts[rule.field], NONE), rule.unit, rule.add, rule.flags)
+        if rule is None or not (rule.field or rule.column):
+            return (_field(None), NONE, 0, fixed if rule is None else rule.add, 0, 0)
+        column = self.registers.column[rule.column] if rule.column else NONE
+        place = None if rule.column else by_name[rule.field]
+        return (_field(place), column, rule.unit, rule.add, rule.flags, rule.open)
 
-    def spaces(self, edges: dict[str, dict[int, str]]) -> NDArray[np.int16]:
+    def spaces(
+        self, edges: dict[str, dict[int, str]]
+    ) -> tuple[NDArray[np.int16], NDArray[np.bool_]]:
         table = np.empty((len(SPACES), 1 << 16), np.int16)
+        exact = np.zeros((len(SPACES), len(self.tables) + 1), np.bool_)
         for name, default in SPACES.items():
-            table[self.space[name]] = default
+            row = self.space[name]
+            table[row] = default
             for number, header in edges[name].items():
-                table[self.space[name], number] = self.number[header]
-        return table
+                table[row, number] = self.number[header]
+            leading = np.bincount(np.maximum(table[row], 0), minlength=exact.shape[1])
+            exact[row] = leading <= FEW
+        return table, exact
 
-    def options(self, edges: dict[str, dict[tuple[int, int], str]]) -> NDArray[np.int16]:
+    def options(self) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
         table = np.zeros((len(OPTION_SPACES), 256, 256), np.int16)
-        for space, rows in edges.items():
-            for (kind, octets), header in rows.items():
-                where = slice(None) if octets == 0 else octets
-                table[OPTION_SPACES.index(space), kind, where] = self.number[header]
-        return table
+        extra = np.zeros((len(OPTION_SPACES), 256), np.int16)
+        for space, rows in option_edges(self.settings).items():
+            at = OPTION_SPACES.index(space)
+            for (kind, octets), header in sorted(rows.items()):
+                table[at, kind, octets or slice(None)] = self.number[header]
+        for space, kinds in option_extra(self.settings).items():
+            for kind, octets in kinds.items():
+                extra[OPTION_SPACES.index(space), kind] = octets
+        return table, extra
 
 
-def _kept(header: Header, *, per_hop: bool) -> list[Field]:
-    """Fields with a column: the header's own and its records', by where the column lies."""
-    own = [] if per_hop else [field for field in header.fields if field.column]
-    rule = header.records
-    if rule is not None and rule.per_hop == per_hop:
-        own += [field for part in rule.parts for field in part.fields if field.column]
-    return own
+def _field(
+    place: Place | None, registers: Registers | None = None, rule: bool = False
+) -> tuple[object, ...]:
+    """A field as the walk reads it: from one word of eight octets, shifted and masked."""
+    if place is None:
+        return (0, 0, 0, 0, NONE, 0, 0, 0)
+    field = place.field
+    shift = place.low if field.little else OCTET * (WORD_LIMIT - place.octets) + place.low
+    column = NONE
+    if field.column and registers:
+        column = registers.column[field.column]
+    kept = bool(field.column) and not str(field.column).startswith("_")
+    return (place.octet, shift, place.mask, field.plus, column, field.little != 0, rule, kept)
 
 
-def _field(field: Field, offset: int, column: int) -> tuple[object, ...]:
-    """A field as the walk reads it: its first octet, then shift and mask of the word from there."""
-    first, bit = divmod(offset, OCTET)
-    shift = WORD_LIMIT * OCTET - bit - field.bits
-    return (first, shift, (1 << field.bits) - 1, field.plus, column)
+def _style(style: Any) -> tuple[int, ...]:
+    return (style.kind, style.length, style.mask, style.unit, style.add, style.end, style.single,
+            style.shortest)  # fmt: skip

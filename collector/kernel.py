@@ -94,3 +94,9 @@ def inlined(function: F) -> F:
     """A part of a `borrowing` kernel, put in the place of each call."""
     compiled = njit(**COMPILED, **UNCOUNTED, **WITHOUT_ENTRY, forceinline=True)(function)
     return cast("F", compiled)
+
+
+def step(function: F) -> F:
+    """A part of a `borrowing` kernel that is called: where speed is not lost by it."""
+    compiled = njit(**COMPILED, **UNCOUNTED, **WITHOUT_ENTRY)(function)
+    return cast("F", compiled)

@@ -1,40 +1,20 @@
 """From what the walk found to observations: units are converted here, once."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from collector.columns import FLAT, KEY
 from collector.flow_key import flow_keys, salt
 from collector.frame import Frames
 from collector.observation import OBSERVATION, SCHEMA
-from collector.observation.hop import hops
 from collector.settings import CollectorSettings
 from collector.telemetry import telemetry
 from collector.telemetry.raw import Raw
+from collector.walked import Walked
 from collector.wire.inband import NPT_PORT
 
-
-@dataclass(frozen=True, slots=True)
-class Walked:
-    """What the walk found in a run of frames.
-
-    `raw` has a row for each flow that is known, in frame order: columns by the names of the wire
-    tables, null where no header wrote them, and `status`, `layers`, `hop_count`, `payload_bytes`;
-    `row` is the place of each row's frame in the run; `endings` the number of frames by status.
-    """
-
-    raw: pl.DataFrame
-    row: NDArray[np.int64]
-    endings: NDArray[np.int64]
-
-
-KEY = ("src_hi", "src_lo", "dst_hi", "dst_lo", "sport", "dport", "protocol")
-"""Columns of the flow's key: 0 where no header wrote them, while all others are null there."""
-FLAT = SCHEMA.keys() - {column.name for column in hops()}
-"""Columns that are taken over as they are; what a hop says, its format explains."""
 NULLABLE = {column.name for column in OBSERVATION if column.nullable}
+CONTEXT = ("time_ns", "point", "frame", "length")
 
 
 def observe(
@@ -63,9 +43,6 @@ def observe(
         if name in rows.columns
         and not (name in NULLABLE and rows[name].null_count() == rows.height)
     )
-
-
-CONTEXT = ("time_ns", "point", "frame", "length")
 
 
 def context(walked: Walked, frames: Frames, points: list[str]) -> list[pl.Series]:

@@ -25,7 +25,8 @@ class Reading:
     """What one frame (or one report inside it) says, raw.
 
     `columns` by the names of the tables, `hops` likewise (hop 0 nearest the sender), `layers` the
-    names of the headers with their first octets, `rest` where another row begins: (octet, header).
+    names of the headers with their first octets, `rest` where another row begins: (octet, header,
+    octet where what holds it ends).
     """
 
     columns: dict[str, int] = field(default_factory=dict)
@@ -34,7 +35,7 @@ class Reading:
     layers: int = 0
     status: int = 0
     payload_bytes: int = 0
-    rest: tuple[int, str] | None = None
+    rest: tuple[int, str, int] | None = None
     owners: dict[str, str] = field(default_factory=dict)
     inherited: dict[str, int] = field(default_factory=dict)
     steering: dict[str, int] = field(default_factory=dict)
@@ -77,7 +78,7 @@ class Scalar:
             if reading.rest is None or reading.rest[0] >= len(octets):
                 break
             inherited = reading.inherited
-            at, name = reading.rest
+            at, name, wire_end = reading.rest
         return rows
 
 
@@ -87,9 +88,10 @@ class _Walk:
     def __init__(self, tables: Scalar, octets: bytes, wire_end: int, reading: Reading) -> None:
         self.tables = tables
         self.octets = octets
-        self.end = len(octets)
+        self.end = min(len(octets), wire_end)
         self.wire_end = wire_end
         self.reading = reading
+        self.again = False
 
     def frame(self, name: str, at: int) -> None:
         """Walk from header `name` at octet `at`."""
@@ -147,14 +149,15 @@ class _Walk:
         """Take in what a header says of the octets that it and its load take."""
         rule = header.extent
         assert rule is not None
+        again, self.again = self.again, self.again or header.again is not None
         if self.value(rule, values) == rule.open:
             return True
         extent = self.size(rule, values, 0)
         if extent < size:
             self.end_with(CODE["bad_length"])
             return False
-        if header.again and self.reading.rest is None and at + extent < self.wire_end:
-            self.reading.rest = at + extent, header.again
+        if header.again and not again and at + extent < self.wire_end:
+            self.reading.rest = at + extent, header.again, self.wire_end
         self.wire_end = at + extent
         self.end = min(self.end, self.wire_end)
         return True

@@ -1,45 +1,122 @@
-"""Every frame read by the tables. (Plainly, for now.)"""
+"""A run of frames read by the tables: layouts recognised, columns filled, nulls told apart.
+
+Each frame ends in exactly one status. A column is null in a row when no header of its frame wrote
+it.
+"""
+
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from collector.arrange import ROW, arrange
+from collector.carriers import SPACES
+from collector.columns import Columns
 from collector.frame import Frames
-from collector.layer import BIT
-from collector.observe import Walked
-from collector.scalar import Reading, Scalar
+from collector.gather import BLOCK, gather
+from collector.graph import build
+from collector.layout import COUNT, MOST_LAYOUTS, forget, layouts
+from collector.recognise import UNKNOWN, recognise
+from collector.script import SCRIPT
 from collector.settings import CollectorSettings
-from collector.status import STATUS
+from collector.walked import Rows, Walked, joined, ordered, padded
+from collector.wire.place import WORD_LIMIT
 
-ADDRESSED = 1 << BIT["ipv4"] | 1 << BIT["ipv6"]
-TRANSPORT = 1 << BIT["tcp"] | 1 << BIT["udp"] | 1 << BIT["roce"]
+LINK_TYPE = tuple(SPACES).index("link_type")
+MOST_ROWS = 256
+"""Rows that one frame can give, by headers that occur again."""
 
 
 class Walk:
-    """The tables that settings ask for."""
+    """Reads frames by the tables that settings ask for; remembers the layouts that it has met."""
 
     def __init__(self, settings: CollectorSettings) -> None:
-        self.scalar = Scalar(settings)
+        self.plan = build(settings)
+        self.pool = layouts()
+        self.scratch = np.zeros(1, SCRIPT)
+        self.columns = Columns(self.plan, MOST_LAYOUTS)
+        self.blocks = np.empty((2, BLOCK), np.int64)
 
     def walk(self, frames: Frames) -> Walked:
         """What these frames say."""
-        endings = np.zeros(len(STATUS), np.int64)
-        found: list[tuple[int, Reading]] = []
-        for at in range(len(frames)):
-            start = int(frames.offset[at])
-            octets = frames.data[start : start + int(frames.captured[at])].tobytes()
-            readings = self.scalar.read(octets, int(frames.link[at]), int(frames.length[at]))
-            endings[next((each.status for each in readings if each.status), 0)] += 1
-            found += [(at, each) for each in readings if known(each)]
-        rows = [each.row() | {"status": each.status} for _, each in found]
-        names = dict.fromkeys(["hop_count", "payload_bytes", "status", "layers"])
-        names |= dict.fromkeys(name for row in rows for name in row)
-        raw = pl.DataFrame(
-            {name: [row.get(name) for row in rows] for name in names},
-            schema=dict.fromkeys(names, pl.UInt64),
+        frames = padded(frames, WORD_LIMIT)
+        first = self.plan.graph["spaces"][0][LINK_TYPE][frames.link].astype(np.int32)
+        found = self._rows(frames, first)
+        status, parts = found.status, [found]
+        while len(rest := found.rest) and len(parts) < MOST_ROWS:
+            above, row = found, found.row[rest]
+            found = self._rows(above.beginning(frames), above.rest_header[rest])
+            fresh = status[row] == 0
+            status[row[fresh]] = found.status[fresh]
+            found = replace(found, row=row[found.row], **self._deeper(found, above))
+            found = found.with_columns_of(above, self.plan.inherited)
+            parts.append(found)
+        return ordered(joined(parts), status)
+
+    def _deeper(self, found: Rows, above: Rows) -> dict[str, NDArray[np.int32]]:
+        """Where more begins and ends behind these rows, from the start of the whole frame."""
+        begun = above.rest_at[above.rest][found.row]
+        return {
+            "rest_at": np.where(found.rest_at > 0, found.rest_at + begun, 0),
+            "rest_end": found.rest_end + begun,
+        }
+
+    def _rows(self, frames: Frames, first: NDArray[np.int32]) -> Rows:
+        """The rows of frames that begin with the headers `first`."""
+        size, done = len(frames), 0
+        pieces: list[Rows] = []
+        while done < size or not pieces:
+            part, left = slice(done, size), size - done
+            number, payload = np.empty(left, np.int32), np.empty(left, np.uint32)
+            rest = np.empty((2, left), np.int32)
+            count = int(recognise(
+                frames.data, frames.offset[part], frames.captured[part], frames.length[part],
+                first[part], self.plan.graph, self.pool, self.scratch, number, payload, rest,
+                np.zeros(3, np.int64),
+            ))  # fmt: skip
+            piece = self._read(frames.data, frames.offset[done : done + count], number[:count],
+                               payload[:count], rest[:, :count])  # fmt: skip
+            pieces.append(replace(piece, row=piece.row + done) if done else piece)
+            done += count
+            if done < size:
+                forget(self.pool)
+                self.columns.learnt = 0
+        return joined(pieces)
+
+    def _read(
+        self,
+        data: NDArray[np.uint8],
+        offset: NDArray[np.int64],
+        number: NDArray[np.int32],
+        payload: NDArray[np.uint32],
+        rest: NDArray[np.int32],
+    ) -> Rows:
+        """The columns of frames whose layouts are known."""
+        size, layouts = len(number), int(self.pool["n"][0][COUNT])
+        table = self.pool["layouts"][0][:layouts]
+        self.columns.learn(self.pool, layouts)
+        first, order = np.empty(layouts + 1, np.int64), np.empty(size, np.int64)
+        place, rows = np.empty(size, np.int64), np.empty(size, ROW)
+        ended, status, hops = np.empty((3, size), np.uint8)
+        layers = np.empty(size, np.uint64)
+        count = int(arrange(number, np.ascontiguousarray(rest), payload, table, first, order, place,
+                            rows, ended, status, layers, hops))  # fmt: skip
+        rows = rows[:count]
+        present = np.flatnonzero((np.diff(first) > 0) & (table["known"] != UNKNOWN))
+        room = self.columns.room(present, count)
+        gather(
+            data, offset, order, place, first, self.pool, room.base, room.octets, room.memory,
+            room.memory.view(np.uint16), room.memory.view(np.uint32), room.memory.view(np.uint64),
+            *self.blocks,
+        )  # fmt: skip
+        raw = self.columns.frame(room, rows, present).with_columns(
+            pl.Series("status", status[:count]),
+            pl.Series("layers", layers[:count]),
+            pl.Series("hop_count", hops[:count]),
+            pl.Series("payload_bytes", payload[:count]),
         )
-        return Walked(raw, np.array([at for at, _ in found], np.int64), endings)
-
-
-def known(reading: Reading) -> bool:
-    """Whether the flow is known: decoded, or failed behind its transport header."""
-    return bool(reading.layers & ADDRESSED and (not reading.status or reading.layers & TRANSPORT))
+        return Rows(
+            raw, rows["frame"], ended, rows["known"].astype(np.bool_), rows["rest_at"],
+            rows["rest_end"], table["rest"].astype(np.int32)[rows["layout"]],
+        )  # fmt: skip

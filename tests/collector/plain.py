@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from collector import SCHEMA, CollectorSettings
-from collector.observe import FLAT
+from collector.columns import FLAT
 from collector.scalar import Reading, Scalar
 from collector.telemetry import telemetry
 from collector.telemetry.raw import Raw

@@ -1,0 +1,118 @@
+"""Room for the columns of a batch: one block of memory, each column in the type that it keeps."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from collector.arrange import mark
+from collector.graph import OUTER_ECN, Plan
+from collector.layout import Layouts
+from collector.observation import SCHEMA
+from collector.observation.hop import hops
+
+FLAT = SCHEMA.keys() - {column.name for column in hops()}
+"""Columns that are taken over as they are; what a hop says, its format explains."""
+KEY = ("src_hi", "src_lo", "dst_hi", "dst_lo", "sport", "dport", "protocol")
+"""Columns of the flow's key: 0 where no header wrote them, while all others are null there."""
+ALIGNED = 64
+OCTET = 8
+TYPES = {1: pa.uint8(), 2: pa.uint16(), 4: pa.uint32(), 8: pa.uint64()}
+WIDTHS = {pl.UInt8: 1, pl.UInt16: 2, pl.UInt32: 4, pl.UInt64: 8}
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Memory for some columns of a batch; `base` in elements of each column's own width."""
+
+    memory: NDArray[np.uint8]
+    base: NDArray[np.int64]
+    octets: NDArray[np.int64]
+
+
+class Columns:
+    """Names and widths of the columns that the walk writes, and which layouts write them."""
+
+    def __init__(self, plan: Plan, most_layouts: int) -> None:
+        self.names = plan.columns
+        self.octets = np.array(
+            [width(name, bits) for name, bits in zip(plan.columns, plan.bits, strict=True)],
+            np.int64,
+        )
+        self.key = np.array([plan.columns.index(name) for name in KEY if name in plan.columns])
+        self.highest = int(plan.graph["scalars"][0][OUTER_ECN])
+        self.has = np.zeros((most_layouts, len(plan.columns)), np.bool_)
+        self.learnt = 0
+
+    def learn(self, pool: Layouts, count: int) -> None:
+        """Note which columns new layouts write; `count` are kept now."""
+        if count < self.learnt:
+            self.learnt = 0
+        for number in range(self.learnt, count):
+            layout = pool["layouts"][0][number]
+            self.has[number] = False
+            self.has[number, pool["reads"][0]["column"][layout["read0"] : layout["read1"]]] = True
+        self.learnt = count
+
+    def room(self, layouts: NDArray[np.int64], rows: int) -> Room:
+        """Memory for the columns that any of these layouts writes; zero where not all do."""
+        has = self.has[layouts]
+        wanted = has.any(axis=0)
+        wanted[self.key] = True
+        room = self._room(wanted, rows)
+        partly = wanted & ~has.all(axis=0)
+        partly[self.highest] = wanted[self.highest]
+        for column in np.flatnonzero(partly & (self.octets > 0)):
+            self.view(room, column, rows)[:] = 0
+        return room
+
+    def _room(self, wanted: NDArray[np.bool_], rows: int) -> Room:
+        """Memory for the wanted columns of so many rows."""
+        octets = np.where(wanted, self.octets, 0)
+        sizes = -(-octets * rows // ALIGNED) * ALIGNED
+        ends = np.cumsum(sizes)
+        base = (ends - sizes) // np.maximum(octets, 1)
+        return Room(np.empty(int(ends[-1]) + ALIGNED, np.uint8), base, octets)
+
+    def view(self, room: Room, column: int, rows: int) -> NDArray[np.uint8]:
+        """The octets of one column."""
+        octets = int(room.octets[column])
+        start = int(room.base[column]) * octets
+        return room.memory[start : start + rows * octets]
+
+    def frame(self, room: Room, rows: NDArray[Any], present: NDArray[np.int64]) -> pl.DataFrame:
+        """The columns as a data frame; `present` are the layouts of the rows."""
+        filled = np.flatnonzero(room.octets)
+        has = self.has[present][:, filled]
+        whole = has.all(axis=0)
+        count = len(rows)
+        bitmaps: dict[bytes, pa.Buffer] = {}
+        arrays = []
+        for at, column in enumerate(filled):
+            validity = None
+            if not whole[at] and column not in self.key:
+                pattern = has[:, at].tobytes()
+                validity = bitmaps.get(pattern)
+                if validity is None:
+                    bits = np.empty(-(-count // OCTET), np.uint8)
+                    mark(rows, self.has[:, column].view(np.uint8).copy(), bits)
+                    validity = bitmaps[pattern] = pa.py_buffer(bits)
+            data = pa.py_buffer(self.view(room, column, count))
+            kind = TYPES[int(room.octets[column])]
+            arrays.append(pa.Array.from_buffers(kind, count, [validity, data]))
+        names = [self.names[column] for column in filled]
+        frame = pl.from_arrow(pa.RecordBatch.from_arrays(arrays, names))
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+
+def width(name: str, bits: int) -> int:
+    """Octets of a column: what the observation keeps, else what the field needs; 0: it steers."""
+    if name.startswith("_"):
+        return 0
+    if name in FLAT:
+        return WIDTHS[type(SCHEMA[name])]
+    return next(octets for octets in TYPES if bits <= octets * OCTET)

@@ -1,0 +1,94 @@
+"""Columns filled layout by layout: one value after the other from the octets that hold it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collector.kernel import borrowing, inlined
+from collector.script import HIGHEST, LITTLE, big, swapped
+
+BLOCK = 512
+"""Frames whose octets stay near while their columns are filled one by one."""
+
+
+@inlined
+def value(data: NDArray[np.uint8], start: int, read: Any) -> Any:
+    """What a read finds in the frame at `start`."""
+    word = big(data, start + read.at)
+    if read.flags & LITTLE != 0:
+        word = swapped(word)
+    return word >> read.shift & read.mask | read.plus
+
+
+@inlined
+def fill(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    places: NDArray[np.int64],
+    count: int,
+    read: Any,
+    out: Any,
+    base: int,
+) -> None:
+    """One column of one block."""
+    shift, mask, plus, at = read.shift, read.mask, read.plus, read.at
+    if mask == 0:
+        for row in range(count):
+            out[base + places[row]] = plus
+    elif read.flags == 0:
+        for row in range(count):
+            out[base + places[row]] = big(data, starts[row] + at) >> shift & mask | plus
+    elif read.flags & HIGHEST != 0:
+        for row in range(count):
+            place = base + places[row]
+            out[place] = max(np.uint64(out[place]), value(data, starts[row], read))
+    else:
+        for row in range(count):
+            out[base + places[row]] = value(data, starts[row], read)
+
+
+@borrowing
+def gather(
+    data: NDArray[np.uint8],
+    offset: NDArray[np.int64],
+    order: NDArray[np.int64],
+    place: NDArray[np.int64],
+    first: NDArray[np.int64],
+    pools: NDArray[Any],
+    base: NDArray[np.int64],
+    octets: NDArray[np.int64],
+    out8: NDArray[np.uint8],
+    out16: NDArray[np.uint16],
+    out32: NDArray[np.uint32],
+    out64: NDArray[np.uint64],
+    starts: NDArray[np.int64],
+    places: NDArray[np.int64],
+) -> None:
+    """Fill every column of every frame.
+
+    `order` has the frames sorted by layout, those of layout n from `first[n]` on; `place` is the row
+    of each frame (-1: none). Column c has `octets[c]` octets a row (0: it is left out) and begins at
+    element `base[c]` of the array of that width. The four arrays are views of one.
+    """
+    pool = pools[0]
+    for number in range(first.size - 1):
+        layout = pool.layouts[number]
+        if layout.known == 0:
+            continue
+        for begin in range(first[number], first[number + 1], BLOCK):
+            count = min(BLOCK, first[number + 1] - begin)
+            for row in range(count):
+                frame = order[begin + row]
+                starts[row], places[row] = offset[frame], place[frame]
+            for at in range(layout.read0, layout.read1):
+                read = pool.reads[at]
+                width, column = octets[read.column], base[read.column]
+                if width == 1:
+                    fill(data, starts, places, count, read, out8, column)
+                elif width == 2:
+                    fill(data, starts, places, count, read, out16, column)
+                elif width == 4:
+                    fill(data, starts, places, count, read, out32, column)
+                elif width == 8:
+                    fill(data, starts, places, count, read, out64, column)
