@@ -103,8 +103,14 @@ TRACE = (
     Column("hpcc_group", U16, "", "Priority group of the HPCC simulator.", stored=False),
 )
 MIRROR = (
-    Column("mirror_session", U16, "", "Session of the mirror's envelope.", stored=False),
+    Column(
+        "mirror_session", U32, "", "Session, VNI or key of the mirror's envelope.", stored=False
+    ),
     Column("mirror_port", U32, "", "Port index of the mirror's envelope.", stored=False),
+    Column("mirror_direction", U8, "", "Copied at 0 ingress, 1 egress.", stored=False),
+    Column("mirror_agent_hi", U64, "", "Agent that sampled, high half.", stored=False),
+    Column("mirror_agent_lo", U64, "", "Agent that sampled, low half.", stored=False),
+    Column("mirror_length", U32, "bytes", "Octets of the sampled frame.", stored=False),
     Column("mirror_time_ns", I64, "ns", "Timestamp of the mirror's envelope.", stored=False),
     Column("sampling_rate", U32, "frames", "One frame in so many was sampled.", stored=False),
 )

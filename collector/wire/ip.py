@@ -13,7 +13,7 @@ from collector.wire.place import Field
 from collector.wire.table import Check, Header, Length
 
 SPACES = {"ip_protocol": 0}
-OPTION_SPACES = ("ipv6_option",)
+OPTION_SPACES = ("ipv6_option", "srh_tlv")
 MAPPED = 0xFFFF_0000_0000
 """Low word of ::ffff:0.0.0.0."""
 
@@ -87,13 +87,45 @@ def _extension(name: str, doc: str) -> Header:
 
 HOP_BY_HOP = _extension("hop_by_hop", "Hop-by-Hop Options header.")
 DESTINATION_OPTIONS = _extension("destination_options", "Destination Options header.")
+EXTENSION = Header(
+    "extension",
+    "RFC 6564 §4",
+    (
+        Field("next_header", 8, "What follows.", "protocol"),
+        Field("length", 8, "Eight-octet units without the first."),
+    ),
+    doc="Extension header that is passed over: Mobility, Host Identity, Shim6.",
+    length=Length("length", 8, 8),
+    next=("next_header", "ip_protocol"),
+)
+SEGMENT_ROUTING = Header(
+    "srh",
+    "RFC 8754 §2",
+    (
+        Field("next_header", 8, "What follows.", "protocol"),
+        Field("length", 8, "Eight-octet units without the first."),
+        Field("type", 8, "4."),
+        Field("segments_left", 8),
+        Field("last_entry", 8, "Number of the last segment, from 0."),
+        Field("flags", 8),
+        Field("tag", 16),
+    ),
+    doc="Segment Routing Header; TLVs stand behind its segments of 16 octets.",
+    length=Length("length", 8, 8),
+    checks=(Check("type", 4, 4, None),),
+    otherwise="routing",
+    next=("next_header", "ip_protocol"),
+    options=("srh_tlv", "ipv6"),
+    options_at=Length("last_entry", 16, 24),
+    layer="routing",
+)
 ROUTING = Header(
     "routing",
     "RFC 8200 §4.4",
     (
         Field("next_header", 8, "What follows.", "protocol"),
         Field("length", 8, "Eight-octet units without the first."),
-        Field("type", 8, "4: segment routing (RFC 8754)."),
+        Field("type", 8, "Any but segment routing."),
         Field("segments_left", 8),
     ),
     doc="Routing header.",
@@ -121,14 +153,17 @@ AUTHENTICATION = Header(
         Field("next_header", 8, "What follows.", "protocol"),
         Field("length", 8, "Words minus two."),
         Field("reserved", 16),
-        Field("spi", 32),
+        Field("spi", 32, "Security parameters index.", "spi"),
         Field("sequence", 32),
     ),
-    doc="Authentication Header.",
+    doc="Authentication Header; what follows can be read.",
     length=Length("length", 4, 8),
     next=("next_header", "ip_protocol"),
 )
-HEADERS = (IPV4, IPV6, HOP_BY_HOP, DESTINATION_OPTIONS, ROUTING, FRAGMENT, AUTHENTICATION)
+HEADERS = (
+    IPV4, IPV6, HOP_BY_HOP, DESTINATION_OPTIONS, EXTENSION, SEGMENT_ROUTING, ROUTING, FRAGMENT,
+    AUTHENTICATION,
+)  # fmt: skip
 
 
 def headers(_: CollectorSettings) -> tuple[Header, ...]:
@@ -138,6 +173,7 @@ def headers(_: CollectorSettings) -> tuple[Header, ...]:
 
 def edges(_: CollectorSettings) -> dict[str, dict[int, str]]:
     """IP protocols that are part of IP itself."""
-    protocol = {0: "hop_by_hop", 4: "ipv4", 41: "ipv6", 43: "routing", 44: "fragment_header",
+    protocol = {0: "hop_by_hop", 4: "ipv4", 41: "ipv6", 43: "srh", 44: "fragment_header",
                 51: "authentication", 60: "destination_options", 137: "mpls"}  # fmt: skip
+    protocol |= dict.fromkeys((135, 139, 140), "extension")
     return {"ip_protocol": protocol}

@@ -41,7 +41,7 @@ UDP = Header(
     (
         Field("source_port", 16, "Source port.", "sport"),
         Field("destination_port", 16, "Destination port.", "dport"),
-        Field("length", 16, "Octets of header and payload."),
+        Field("length", 16, "Octets of header and payload.", "_udp_length"),
         Field("checksum", 16),
     ),
     doc="UDP header.",

@@ -1,40 +1,104 @@
 """Envelopes: overlays that carry the flow itself, and mirrors that only carry its copy.
 
-    GRE       | C R K S 4 | recursion, flags 9 | version 3 | protocol 16 | optional words |
+    GRE       | C R K S 4 | strict 1 | recursion 3 | flags 5 | version 3 | protocol 16 |
+              | C or R: checksum 16, offset 16 | K: key 32 | S: sequence 32 |
+              | R: | address family 16 | offset 8 | length 8 | address | ... | 0 32 |
+    GRE v1    | C R K S 4 | strict 1 | recursion 3 | A 1 | flags 4 | version 3 | protocol 16 |
+              | K: length 16, call 16 | S: sequence 32 | A: acknowledgment 32 |
     VXLAN     | flags 8 | reserved 24 | VNI 24 | reserved 8 |
+    VXLAN-GPE | flags 8 | reserved 16 | next protocol 8 | VNI 24 | reserved 8 |
+    NSH       | Ver 2 | O U 2 | TTL 6 | length 6 | U 4 | type 4 | next 8 | path 24 | index 8 | ... |
     Geneve    | Ver 2 | options 6 | O C R 8 | protocol 16 | VNI 24 | R 8 | options |
-    ERSPAN II | Ver 4 | VLAN 12 | COS 3 | En 2 | T 1 | session 10 | R 12 | index 20 |
-    ERSPAN III| Ver 4 | VLAN 12 | COS 3 | BSO 2 | T 1 | session 10 | timestamp 32 |
-              | SGT 16 | P 1 | FT 5 | HwID 6 | D 1 | Gra 2 | O 1 |
 
 Telemetry and ECN on a mirror's outer layers belong to the transport of the copy and are forgotten.
+Which GRE tunnels and virtual networks are mirrors, settings say; ERSPAN always is one.
 """
+
+from dataclasses import replace
 
 from collector.settings import CollectorSettings
 from collector.status import CODE
 from collector.wire.place import Field
 from collector.wire.table import Branch, Check, Header, Length
 
-SPACES = {"gpe": -CODE["unknown_ethertype"], "erspan3": -CODE["unknown_ethertype"]}
+SPACES = {"gpe": -CODE["unknown_ethertype"], "nsh": -CODE["unknown_ethertype"]}
 
-ERSPAN_PROTOCOL = 0x88BE
-METADATA_PROTOCOL = 0x8909
-SEQUENCE_PRESENT = 0x1000
-OPTIONAL_WORDS = 0xB000_0000
-"""Checksum, key and sequence flags: each present one adds a word."""
+ERSPAN_PROTOCOL, ERSPAN3_PROTOCOL, METADATA_PROTOCOL = 0x88BE, 0x22EB, 0x8909
+CHECKSUM, ROUTING, KEY, SEQUENCE = 8, 4, 2, 1
+"""Bits of GRE's `present`."""
 
+_PRESENT = Field("present", 4, "C R K S: which optional words are there.", "_gre_present")
+_PROTOCOL = Field("protocol", 16, "Ethertype.", "_gre_protocol")
+_HEAD = (
+    _PRESENT,
+    Field("strict", 1, "Strict source route."),
+    Field("recursion", 3),
+    Field("flags", 5),
+    Field("version", 3, "0; 1: enhanced GRE."),
+    _PROTOCOL,
+)
+_INNER = Branch("_gre_protocol", 0, 0, select="_gre_protocol", space="ethertype")
+_ROUTED = (
+    Branch("_gre_present", CHECKSUM | ROUTING, ROUTING, to="gre_offset"),
+    Branch("_gre_present", ROUTING, ROUTING, to="gre_route"),
+)
+_BY_PROTOCOL = (
+    Branch("_gre_protocol", 0xFFFF, ERSPAN_PROTOCOL, to="erspan"),
+    Branch("_gre_protocol", 0xFFFF, ERSPAN3_PROTOCOL, to="erspan3"),
+    Branch("_gre_protocol", 0xFFFF, METADATA_PROTOCOL, to="gre_metadata"),
+)
 GRE = Header(
     "gre",
     "RFC 2784 §2, RFC 2890 §2",
-    (Field("word", 32, "Flags, version and protocol.", "_gre_word"),),
+    _HEAD,
     doc="Generic Routing Encapsulation with its optional words.",
-    length=Length("word", 4, 4, OPTIONAL_WORDS),
-    next=("word", "ethertype"),
-    branches=(
-        Branch("_gre_word", SEQUENCE_PRESENT << 16 | 0xFFFF, ERSPAN_PROTOCOL, to="erspan1"),
-        Branch("_gre_word", 0xFFFF, ERSPAN_PROTOCOL, to="erspan2"),
-        Branch("_gre_word", 0xFFFF, METADATA_PROTOCOL, to="gre_metadata"),
+    length=Length("present", 4, 4, CHECKSUM | KEY | SEQUENCE),
+    checks=(Check("version", 0, 0, None),),
+    next=("protocol", "ethertype"),
+    branches=(*_ROUTED, *_BY_PROTOCOL),
+    otherwise="gre1",
+)
+GRE1 = Header(
+    "gre1",
+    "RFC 2637 §4.1",
+    (*_HEAD[:3], Field("flags", 5, "The first: an acknowledgment is there.", "_gre1_flags"),
+     *_HEAD[4:]),
+    doc="Enhanced GRE of PPTP.",
+    length=Length("present", 4, 4, CHECKSUM | KEY | SEQUENCE),
+    checks=(Check("version", 1, 1, "bad_version"),),
+    next=("protocol", "ethertype"),
+    branches=(Branch("_gre1_flags", 0x10, 0x10, to="gre1_acknowledgment"),),
+    layer="gre",
+)  # fmt: skip
+GRE1_ACKNOWLEDGMENT = Header(
+    "gre1_acknowledgment",
+    "RFC 2637 §4.1",
+    (Field("acknowledgment", 32),),
+    doc="Last word of enhanced GRE.",
+    branches=(_INNER,),
+    layer="gre",
+)
+GRE_OFFSET = Header(
+    "gre_offset",
+    "RFC 1701",
+    (Field("word", 32),),
+    doc="Word that routing needs and no checksum announced.",
+    layer="gre",
+    to="gre_route",
+)
+GRE_ROUTE = Header(
+    "gre_route",
+    "RFC 1701",
+    (
+        Field("family", 16, "Address family; 0 ends the list.", "_gre_family"),
+        Field("offset", 8),
+        Field("length", 8, "Octets of the addresses that follow."),
     ),
+    doc="Source route entry.",
+    length=Length("length", 1, 4),
+    branches=(replace(_INNER, column="_gre_family", mask=0xFFFF),),
+    layer="gre",
+    to="gre_route",
 )
 GRE_METADATA = Header(
     "gre_metadata",
@@ -53,53 +117,6 @@ GRE_METADATA = Header(
         Check("length", 1, 1, "unknown_ethertype"),
     ),
     next=("ethertype", "ethertype"),
-)
-ERSPAN1 = Header(
-    "erspan1", "ERSPAN type I", (), doc="Mirror without a header of its own.", to="ethernet",
-    envelope="mirror", layer="erspan",
-)  # fmt: skip
-ERSPAN2 = Header(
-    "erspan2",
-    "ERSPAN type II",
-    (
-        Field("version", 4, "1."),
-        Field("vlan", 12),
-        Field("cos", 3),
-        Field("encapsulation", 2),
-        Field("truncated", 1),
-        Field("session", 10, "Mirror session.", "mirror_session"),
-        Field("reserved", 12),
-        Field("index", 20, "Port index.", "mirror_port"),
-    ),
-    doc="Mirror with session and port index.",
-    to="ethernet",
-    envelope="mirror",
-    layer="erspan",
-)
-ERSPAN3 = Header(
-    "erspan3",
-    "ERSPAN type III",
-    (
-        Field("version", 4, "2."),
-        Field("vlan", 12),
-        Field("cos", 3),
-        Field("bso", 2),
-        Field("truncated", 1),
-        Field("session", 10, "Mirror session.", "mirror_session"),
-        Field("timestamp", 32),
-        Field("sgt", 16),
-        Field("p", 1),
-        Field("frame_type", 5, "0 Ethernet, 2 IP."),
-        Field("hardware", 6),
-        Field("direction", 1),
-        Field("granularity", 2),
-        Field("optional", 1, "An eight-octet sub-header follows."),
-    ),
-    doc="Mirror with session and timestamp.",
-    length=Length("optional", 8, 12, 1),
-    next=("frame_type", "erspan3"),
-    envelope="mirror",
-    layer="erspan",
 )
 VXLAN = Header(
     "vxlan",
@@ -130,18 +147,19 @@ NSH = Header(
     "nsh",
     "RFC 8300 §2",
     (
-        Field("version", 2),
-        Field("flags", 2),
+        Field("version", 2, "0."),
+        Field("flags", 2, "O operations packet, U."),
         Field("ttl", 6),
         Field("length", 6, "Words of the whole header."),
         Field("reserved", 4),
         Field("md_type", 4),
-        Field("next_protocol", 8, "1 IPv4, 2 IPv6, 3 Ethernet, 4 NSH."),
-        Field("service_path", 32),
+        Field("next_protocol", 8, "1 IPv4, 2 IPv6, 3 Ethernet, 4 NSH, 5 MPLS."),
+        Field("service_path", 24),
+        Field("service_index", 8),
     ),
     doc="Network Service Header.",
     length=Length("length", 4),
-    next=("next_protocol", "gpe"),
+    next=("next_protocol", "nsh"),
 )
 GENEVE = Header(
     "geneve",
@@ -159,7 +177,10 @@ GENEVE = Header(
     checks=(Check("version", 0, 0, "bad_version"),),
     next=("protocol", "ethertype"),
 )
-HEADERS = (GRE, GRE_METADATA, ERSPAN1, ERSPAN2, ERSPAN3, VXLAN, VXLAN_GPE, NSH, GENEVE)
+HEADERS = (
+    GRE, GRE1, GRE1_ACKNOWLEDGMENT, GRE_OFFSET, GRE_ROUTE, GRE_METADATA,
+    VXLAN, VXLAN_GPE, NSH, GENEVE,
+)  # fmt: skip
 
 
 def headers(_: CollectorSettings) -> tuple[Header, ...]:
@@ -167,12 +188,18 @@ def headers(_: CollectorSettings) -> tuple[Header, ...]:
     return HEADERS
 
 
-def edges(_: CollectorSettings) -> dict[str, dict[int, str]]:
+def edges(settings: CollectorSettings) -> dict[str, dict[int, str]]:
     """IP protocol, UDP ports and ethertypes of the envelopes, and what follows inside them."""
+    ports = (
+        ("vxlan", settings.vxlan_udp_ports),
+        ("vxlan_gpe", settings.vxlan_gpe_udp_ports),
+        ("geneve", settings.geneve_udp_ports),
+    )
+    inner = {1: "ipv4", 2: "ipv6", 3: "ethernet", 4: "nsh", 5: "mpls"}
     return {
         "ip_protocol": {47: "gre"},
-        "udp_port": {4789: "vxlan", 8472: "vxlan", 4790: "vxlan_gpe", 6081: "geneve"},
-        "ethertype": {0x22EB: "erspan3", 0x894F: "nsh"},
-        "gpe": {1: "ipv4", 2: "ipv6", 3: "ethernet", 4: "nsh"},
-        "erspan3": {0: "ethernet", 2: "raw_ip"},
+        "udp_port": {port: name for name, numbers in ports for port in numbers},
+        "ethertype": {0x894F: "nsh"},
+        "gpe": inner,
+        "nsh": inner,
     }
