@@ -12,7 +12,10 @@ from collector.kernel import inner, kernel
 from collector.lua import dissectors
 from collector.observation import HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
 from collector.pcapng import write_pcapng
+from collector.scalar import Reading, Scalar
 from collector.settings import CollectorSettings
+from collector.shark import SharkError, dissected
+from collector.slow_path import SlowAccounting, SlowPath
 from collector.status import STATUS
 from collector.window import CaptureError
 from collector.wire.table import Header
@@ -35,8 +38,14 @@ __all__ = [
     "Frames",
     "Header",
     "MemoryBus",
+    "Reading",
+    "Scalar",
+    "SharkError",
+    "SlowAccounting",
+    "SlowPath",
     "complete",
     "directed",
+    "dissected",
     "dissectors",
     "feed",
     "headers",

@@ -131,13 +131,19 @@ def command() -> Iterator[str]:
     """What can be typed."""
     group: Any = typer.main.get_command(cli.app)
     yield title("Command", "What can be typed. Options of `hopsight` itself stand before the verb.")
-    for verb in (group, *group.commands.values()):
-        name = "hopsight" if verb is group else f"hopsight {verb.name}"
+    for name, verb in verbs(group, "hopsight"):
         yield f"## {name}\n"
         yield f"{verb.help}\n"
         yield table(("word or option", "default", "meaning"), map(typed, verb.params))
     yield "## Exit codes\n"
     yield table(("code", "meaning"), ((each.value, doc) for each, doc in EXIT_CODES.items()))
+
+
+def verbs(verb: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """A command and those behind it, as they are typed."""
+    yield name, verb
+    for each in getattr(verb, "commands", {}).values():
+        yield from verbs(each, f"{name} {each.name}")
 
 
 def typed(parameter: Any) -> tuple[str, str, str]:

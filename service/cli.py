@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from service.failure import EXIT_CODES, ExitCode, Failure
+from service.plugin import wireshark
 
 EPILOG = (
     "Exit codes: "
@@ -27,6 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(wireshark)
 
 Captures = Annotated[
     list[Path], typer.Argument(metavar="CAPTURE...", help="pcap or pcapng, plain, .gz or .zst")
@@ -115,6 +117,12 @@ def analyze(
         str | None,
         typer.Option(metavar="NAME", help="Observation point of captures that name none."),
     ] = None,
+    slow_path: Annotated[
+        bool, typer.Option("--slow-path", help="Ask tshark about frames that are not known.")
+    ] = False,
+    slow_path_frames: Annotated[
+        int, typer.Option(help="Most frames that tshark is asked about.", min=1)
+    ] = 10_000,
 ) -> None:
     """Say for each flow of captures where it is bottlenecked; no service is needed."""
     from service.commands import analyze as command
@@ -128,6 +136,7 @@ def analyze(
         base_rtt=base_rtt,
         assignments=assignments or [],
         point=point,
+        slow_path=slow_path_frames if slow_path else 0,
     )
     command.run(request)
 
@@ -206,6 +215,18 @@ def serve(store: Store = None, host: Host = None, port: Port = None) -> None:
     from service.commands import serve as command
 
     command.run(store=store, host=host, port=port)
+
+
+@app.command()
+def dissect(
+    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="pcap or pcapng.")],
+    frame: Annotated[int, typer.Argument(metavar="FRAME", help="Number of the frame, from 1.")],
+    json: Json = False,
+) -> None:
+    """Print one packet: what hopsight reads of it, and what Wireshark does with hopsight's help."""
+    from service.commands import dissect as command
+
+    command.run(capture, frame, json=json)
 
 
 @app.command()

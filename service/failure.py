@@ -22,7 +22,7 @@ EXIT_CODES = {
     ExitCode.USAGE: "the command line or a setting is wrong",
     ExitCode.INPUT: "an input file cannot be read",
     ExitCode.STORE: "the store cannot be opened or does not answer",
-    ExitCode.UNAVAILABLE: "a port or a path that is needed is taken",
+    ExitCode.UNAVAILABLE: "a port, a path or a program that is needed is not to be had",
     ExitCode.INTERNAL: "a fault of hopsight itself; please report it",
     ExitCode.INTERRUPTED: "interrupted by Ctrl-C",
 }

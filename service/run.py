@@ -15,6 +15,8 @@ from collector import (
     CaptureError,
     CollectorSettings,
     Decoder,
+    SharkError,
+    SlowPath,
     feed,
     open_bus,
     open_capture,
@@ -58,6 +60,8 @@ class Job:
     topology: Topology | None = None
     parameters: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     point: str | None = None
+    slow_path: int = 0
+    """Frames that tshark may be asked about, when the tables do not know them."""
 
 
 def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
@@ -65,7 +69,8 @@ def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
     captures = open_all(job.captures)
     try:
         name_points(captures, job.point)
-        decoder = Decoder(job.collector)
+        slow = job.slow_path
+        decoder = SlowPath(job.collector, slow) if slow else Decoder(job.collector)
         sources = tuple(capture.source for capture in captures)
         try:
             worker = Worker(job.pipeline, job.topology, sources, job.parameters)
@@ -93,8 +98,10 @@ async def _run(
         async with asyncio.TaskGroup() as group:
             group.create_task(feed(captures, decoder, bus, progress))
             group.create_task(drain(bus, worker, sink))
-    except* (CaptureError, Failure, BrokenPipeError) as errors:
+    except* (CaptureError, SharkError, Failure, BrokenPipeError) as errors:
         error = errors.exceptions[0]
+        if isinstance(error, SharkError):
+            raise Failure(ExitCode.UNAVAILABLE, f"--slow-path: {error}") from None
         if isinstance(error, CaptureError):
             raise Failure(ExitCode.INPUT, str(error)) from None
         raise error from None

@@ -53,7 +53,10 @@ def test_commands_can_be_typed(page: Path) -> None:
     for words in commands(page.read_text()):
         verb = next((word for word in words if word in group.commands), None)
         assert verb or own & set(words), f"no command in: hopsight {' '.join(words)}"
-        known = {word for parameter in group.commands[verb].params for word in parameter.opts}
+        command = group.commands[verb]
+        inner = getattr(command, "commands", {})
+        command = next((inner[word] for word in words if word in inner), command)
+        known = {word for parameter in command.params for word in parameter.opts}
         typed = {word.partition("=")[0] for word in words if word.startswith("--")}
         assert typed <= known | own, f"hopsight {' '.join(words)}"
 

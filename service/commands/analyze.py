@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from collector import SlowAccounting
 from pipeline import Output, StoreError, Summary, Worker, open_or_ask
 from service.endpoint import parse_duration
 from service.failure import ExitCode, Failure
@@ -44,6 +45,7 @@ class Request:
     base_rtt: str | None = None
     assignments: Sequence[str] = field(default_factory=list)
     point: str | None = None
+    slow_path: int = 0
 
 
 def run(request: Request) -> None:
@@ -61,7 +63,13 @@ def run(request: Request) -> None:
     )
     topology = read_topology(request.topology or settings.pipeline.topology)
     job = Job(
-        request.captures, settings.collector, settings.pipeline, topology, parameters, request.point
+        request.captures,
+        settings.collector,
+        settings.pipeline,
+        topology,
+        parameters,
+        request.point,
+        request.slow_path,
     )
     summary = Summary()
     if request.store is None:
@@ -76,6 +84,8 @@ def run(request: Request) -> None:
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None
     report = summary.report(accounting)
+    if isinstance(accounting, SlowAccounting):
+        report["accounting"]["slow_path"] = accounting.slow_path
     if request.json:
         typer.echo(json_format.dumps(report, allow_nan=False, default=str))
     else:
@@ -107,7 +117,12 @@ def accounting_line(accounting: Mapping[str, Any]) -> str:
     """`frames: 12 seen = 10 decoded + 2 truncated`."""
     reasons = accounting["reasons"].items()
     terms = [f"{accounting['decoded']:,} decoded", *(f"{n:,} {name}" for name, n in reasons)]
-    return f"frames: {accounting['seen']:,} seen = {' + '.join(terms)}"
+    line = f"frames: {accounting['seen']:,} seen = {' + '.join(terms)}"
+    slow = accounting.get("slow_path")
+    if slow is None:
+        return line
+    left = f", {slow['left']:,} left (--slow-path-frames)" if slow["left"] else ""
+    return f"{line}; tshark was asked {slow['asked']:,} and knew {slow['found']:,}{left}"
 
 
 def _row(each: Mapping[str, Any]) -> Iterator[Any]:
