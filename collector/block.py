@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector.index import CORRUPT, FULL, LARGEST_LENGTH, LARGEST_RECORD, MORE, word
-from collector.kernel import kernel
+from collector.kernel import borrowing, inlined
 from collector.resolution import RESOLUTION, nanoseconds
 
 SECTION_BLOCK: Final = 0x0A0D0D0A
@@ -43,7 +43,7 @@ CLOCKED_INTERFACE: Final = np.dtype(
 """What packets take from their interface; without a limit snaplen is LARGEST_RECORD."""
 
 
-@kernel
+@borrowing
 def index_blocks(
     data: NDArray[np.uint8],
     start: int,
@@ -88,7 +88,7 @@ def index_blocks(
     return FULL, at, i, unknown
 
 
-@kernel
+@inlined
 def block(data: NDArray[np.uint8], at: int, big: int) -> tuple[int, int, int]:
     """Read type and length of the block at `at`: (FULL when the walk can take it, type, length)."""
     left = len(data) - at
@@ -111,7 +111,7 @@ def block(data: NDArray[np.uint8], at: int, big: int) -> tuple[int, int, int]:
     return stop, kind, total
 
 
-@kernel
+@inlined
 def packet(
     data: NDArray[np.uint8],
     at: int,

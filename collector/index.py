@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector.frame import Frames
-from collector.kernel import kernel
+from collector.kernel import inlined
 
 FULL: Final = 0
 """A reader stopped because the index is full."""
@@ -20,6 +20,9 @@ LARGEST_RECORD: Final = 256 << 20
 SMALLEST_RECORD: Final = 16
 """Bytes of the shortest record that holds a frame: a pcap record header, a simple packet block."""
 LARGEST_LENGTH: Final = 2**31 - 1
+
+BYTES_1, BYTES_2, BYTES_3 = np.uint64(8), np.uint64(16), np.uint64(24)
+"""Bits to shift by."""
 
 
 class Index:
@@ -50,11 +53,13 @@ class Index:
         )
 
 
-@kernel
+@inlined
 def word(data: NDArray[np.uint8], at: int, big: int) -> int:
     """Read the unsigned 32-bit integer at `at`; `big` is 1 when its first octet is the highest."""
-    a, b = int(np.int64(data[at])), int(np.int64(data[at + 1]))
-    c, d = int(np.int64(data[at + 2])), int(np.int64(data[at + 3]))
+    # An index without a sign cannot count from the end, so the four loads become one.
+    i, one = np.uint64(at), np.uint64(1)
+    a, b = np.uint64(data[i]), np.uint64(data[i + one])
+    c, d = np.uint64(data[i + one + one]), np.uint64(data[i + one + one + one])
     if big:
-        return (a << 24) | (b << 16) | (c << 8) | d
-    return (d << 24) | (c << 16) | (b << 8) | a
+        return int(np.int64((a << BYTES_3) | (b << BYTES_2) | (c << BYTES_1) | d))
+    return int(np.int64((d << BYTES_3) | (c << BYTES_2) | (b << BYTES_1) | a))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector.index import CORRUPT, FULL, LARGEST_LENGTH, LARGEST_RECORD, MORE, Index, word
-from collector.kernel import kernel
+from collector.kernel import borrowing
 from collector.window import Window
 
 HEADER_BYTES: Final = 24
@@ -79,7 +79,7 @@ class Pcap:
         return stop
 
 
-@kernel
+@borrowing
 def index_records(
     data: NDArray[np.uint8],
     start: int,

@@ -26,7 +26,7 @@ from collector.block import (
     index_blocks,
 )
 from collector.frame import Frames
-from collector.index import CORRUPT, FULL, LARGEST_RECORD, MORE, Index, word
+from collector.index import CORRUPT, FULL, LARGEST_RECORD, MORE, Index
 from collector.kernel import kernel
 from collector.resolution import resolution
 from collector.window import CaptureError, Window
@@ -116,7 +116,8 @@ class Pcapng:
 
     def _total(self, window: Window) -> int:
         """Length of the block at the window's position."""
-        return word(window.data, window.position + 4, self._big)
+        at = window.position + 4
+        return int.from_bytes(window.data[at : at + 4].tobytes(), "big" if self._big else "little")
 
     def _add_interface(self, window: Window) -> int:
         """Read an interface description [4.2], which the reader has found to be whole."""

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from collector.kernel import kernel
+from collector.kernel import inlined
 
 LATEST_NS: Final = 9_223_372_035_999_999_999
 """End of the last second of which every nanosecond fits in 64 bits."""
@@ -50,7 +50,7 @@ def resolution(code: int, offset_s: int) -> tuple[int, ...]:
     )
 
 
-@kernel
+@inlined
 def nanoseconds(ticks: np.uint64, units: NDArray[np.void], i: int) -> np.int64:
     """Convert a timestamp by the resolution in record `i`."""
     unit = units[i]
@@ -66,7 +66,7 @@ def nanoseconds(ticks: np.uint64, units: NDArray[np.void], i: int) -> np.int64:
     return shifted(seconds, fraction, unit["offset_s"])
 
 
-@kernel
+@inlined
 def split_binary(ticks: np.uint64, exponent: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Split ticks of 2^-exponent seconds into whole seconds and nanoseconds."""
     half, billion = np.uint64(HALF_BITS), np.uint64(1_000_000_000)
@@ -81,7 +81,7 @@ def split_binary(ticks: np.uint64, exponent: np.uint64) -> tuple[np.uint64, np.u
     return seconds, upper >> shift if shift < WORD_BITS else np.uint64(0)
 
 
-@kernel
+@inlined
 def shifted(seconds: np.uint64, fraction: np.uint64, offset_s: np.int64) -> np.int64:
     """Add an offset to an unsigned number of seconds and give nanoseconds, bounded."""
     latest = np.uint64(LATEST_SECOND)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from collector.compression import MAGIC_BYTES, StreamDamageError, at_least, decompressed
 
 WINDOW_BYTES: Final = 32 << 20
-"""Bytes of a stream that are taken into memory at a time (more only when one record is larger)."""
+"""Bytes of a file that are taken into memory at a time (more only when one record is larger)."""
 
 RELEASE_BYTES: Final = 32 << 20
 """Bytes of a mapped file that are given back at a time; whole pages on every machine."""
@@ -45,35 +45,40 @@ class Window(Protocol):
 
 
 class MappedWindow:
-    """A whole plain file, mapped into memory; the system loads and drops its pages."""
+    """A plain file, mapped into memory and shown step by step; the system loads its pages."""
 
     def __init__(self, file: FileIO) -> None:
         """Map the file, which must not be empty. Raises OSError or ValueError."""
         self._file = file
         self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._map.madvise(mmap.MADV_SEQUENTIAL)
+        self._whole: NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
         self._released = 0
-        self.data: NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
+        self.data = self._whole[:0]
         self.position = 0
         self.damage = ""
 
     def more(self) -> bool:
-        """Nothing follows: all is mapped."""
-        return False
+        """Show the next bytes behind those that are shown."""
+        shown = len(self.data)
+        self.data = self._whole[: self._size(shown + WINDOW_BYTES)]
+        return len(self.data) > shown
 
     def release(self) -> None:
-        """Give back the pages that were read; they load again if a frame in them is asked for.
+        """Give back the pages that were read; they load again if a frame in them is asked for."""
+        self.data = self.data[: self._size(len(self.data))]
+        passed = min(self.position, len(self.data)) // RELEASE_BYTES * RELEASE_BYTES
+        if passed > self._released:
+            self._map.madvise(mmap.MADV_DONTNEED, self._released, passed - self._released)
+            self._released = passed
+
+    def _size(self, limit: int) -> int:
+        """Bytes of the file, at most `limit`.
 
         A file that was cut shorter meanwhile is cut here too: touching its lost pages would kill
         the process.
         """
-        size = os.fstat(self._file.fileno()).st_size
-        if size < len(self.data):
-            self.data = self.data[:size]
-        passed = min(self.position, size) // RELEASE_BYTES * RELEASE_BYTES
-        if passed > self._released:
-            self._map.madvise(mmap.MADV_DONTNEED, self._released, passed - self._released)
-            self._released = passed
+        return min(limit, len(self._whole), os.fstat(self._file.fileno()).st_size)
 
 
 class StreamWindow:

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from collector.kernel import borrowing
 from collector.resolution import LATEST_NS, RESOLUTION, nanoseconds, resolution
 
 MICROS = 1_700_000_000_123_456
@@ -28,10 +30,22 @@ def exactly(ticks: int, code: int, offset_s: int) -> int:
     return max(-LATEST_NS, min(LATEST_NS, whole))
 
 
-def check(code: int, offset_s: int, ticks: list[int]) -> None:
+@borrowing
+def convert(ticks: NDArray[np.uint64], units: NDArray[np.void], times: NDArray[np.int64]) -> None:
+    """Nanoseconds of timestamps of one clock."""
+    for i in range(len(ticks)):
+        times[i] = nanoseconds(ticks[i], units, 0)
+
+
+def converted(ticks: list[int], code: int, offset_s: int) -> list[int]:
     units = np.array([resolution(code, offset_s)], np.dtype(RESOLUTION))
-    mine = [int(nanoseconds(np.uint64(t), units, 0)) for t in ticks]
-    assert mine == [exactly(t, code, offset_s) for t in ticks]
+    times = np.zeros(len(ticks), np.int64)
+    convert(np.array(ticks, np.uint64), units, times)
+    return times.tolist()
+
+
+def check(code: int, offset_s: int, ticks: list[int]) -> None:
+    assert converted(ticks, code, offset_s) == [exactly(t, code, offset_s) for t in ticks]
 
 
 @pytest.mark.parametrize("exponent", [0, 1, 3, 6, 8, 9, 10, 12, 15, 19, 20, 28, 29, 32, 64, 127])
@@ -54,5 +68,4 @@ def test_any_clock(code: int, offset_s: int, ticks: list[int]) -> None:
 
 def test_known_clocks() -> None:
     check(6, 0, [MICROS])
-    units = np.array([resolution(0x80 | 20, 1_600_000_000)], np.dtype(RESOLUTION))
-    assert nanoseconds(np.uint64((5 << 20) + 3), units, 0) == 1_600_000_005_000_002_861
+    assert converted([(5 << 20) + 3], 0x80 | 20, 1_600_000_000) == [1_600_000_005_000_002_861]
