@@ -122,7 +122,8 @@ def split(
         need = sum(part.octets for part in parts)
         length = steering.get(rule.stride, 0) * WORD if rule.stride else need
         variable = [part for part in parts if part.words]
-        if need - sum(part.octets for part in variable) * bool(rule.stride) > length:
+        fixed = need - sum(part.octets for part in variable) * bool(rule.stride)
+        if fixed > length or (rule.exact and fixed != length):
             return found, bad
         if variable:
             if rule.stride:

@@ -17,8 +17,8 @@ PREALLOCATED, INCREMENTAL = 0, 1
 HEAD_OCTETS = 10
 """Octets of an option that its length counts and that are not data."""
 TYPE_BITS = 24
-UNDEFINED = (*range(12, 22), 23)
-"""Trace type bits without a meaning: four octets each, so that the rest can be read."""
+UNDEFINED = range(12, 22)
+"""Trace type bits without a meaning yet: four octets each. The last bit, 23, is to be ignored."""
 SNAPSHOT_BIT = 22
 
 NODE = (
@@ -38,10 +38,9 @@ NODE = (
              Field("egress_wide", 32, "Wide egress interface.", "ioam_egress_wide"))),
     Part(10, (Field("data_wide", 64, "Wide namespace-specific data.", "ioam_data_wide"),)),
     Part(11, (Field("buffer", 32, "Buffer occupancy.", "ioam_buffer"),)),
-    *(Part(bit, (Field(f"undefined{bit}", 32, "Its length is kept."),)) for bit in UNDEFINED[:-1]),
+    *(Part(bit, (Field(f"undefined{bit}", 32, "Its length is kept."),)) for bit in UNDEFINED),
     Part(SNAPSHOT_BIT, (Field("words", 8, "Words of the snapshot.", "ioam_snapshot_words"),
                         Field("schema", 24, "Its schema.", "ioam_snapshot_schema")), "words"),
-    Part(23, (Field("undefined23", 32, "Its length is kept."),)),
 )  # fmt: skip
 """What a node adds for each bit of the trace type, in wire order (RFC 9197 section 4.4.2)."""
 
@@ -77,6 +76,7 @@ def trace(name: str, kind: int, doc: str, otherwise: str | None) -> Header:
             unit=1,
             add=-HEAD_OCTETS,
             skip="ioam_remaining" if kind == PREALLOCATED else None,
+            exact=True,
         ),
     )
 

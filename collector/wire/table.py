@@ -93,6 +93,7 @@ class Records:
     - `tail`: (column, mask): when it is set, the stack ends where the frame ends;
     - `newest_first` stacks are turned round, so that hop 0 is nearest the sender;
     - `per_hop`: each record is a hop; else the record's columns are the frame's own;
+    - `exact`: a stride longer than the parts ends with `reason` as well;
     - `whole`: where the lengths contradict each other, the records that were found before are kept.
     """
 
@@ -114,6 +115,7 @@ class Records:
     newest_first: bool = True
     per_hop: bool = True
     whole: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,8 @@ class Header:
       `options_at`, and the end of `length`; styles are those of `collector.wire.style`;
     - `again`: another header of that name starts where this one's extent ends, in a row of its own,
       to which the columns of `inherited` headers are handed on;
+    - `remainder`: columns for the octets of an option behind its fields and records: the first eight
+      as a number (not written when there are none), and how many there are;
     - `marks`: constants for columns; `envelope`: "mirror" forgets all that was read before, "flow"
       starts a flow's own layers (addresses) anew;
     - `layer`: its bit in the column `layers`; by default the one of its name, if that has one.
@@ -152,6 +156,7 @@ class Header:
     records: Records | None = None
     again: str | None = None
     inherited: bool = False
+    remainder: tuple[str, str] | None = None
     marks: tuple[tuple[str, int], ...] = ()
     envelope: str | None = None
     layer: str = ""
