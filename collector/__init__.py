@@ -7,6 +7,7 @@ from collector.carriers import headers
 from collector.decoder import Accounting, Decoder
 from collector.feed import feed
 from collector.flow_key import directed
+from collector.follow import Follow
 from collector.frame import Frames
 from collector.kernel import inner, kernel
 from collector.lua import dissectors
@@ -35,6 +36,7 @@ __all__ = [
     "CollectorSettings",
     "Column",
     "Decoder",
+    "Follow",
     "Frames",
     "Header",
     "MemoryBus",

@@ -1,27 +1,33 @@
 """Capture: a file of frames, whatever its format, byte order and compression."""
 
+import os
+import stat
 from collections.abc import Iterable, Iterator
 from io import FileIO
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self
 
+from collector.compression import COMPRESSED_MAGICS, MAGIC_BYTES, at_least, decompressed
+from collector.follow import PIECE_BYTES, Follow, FollowedWindow, PipeWindow
 from collector.frame import Frames
 from collector.index import CORRUPT, FULL, MORE, SMALLEST_RECORD, Index
 from collector.pcap import Pcap
 from collector.pcapng import Pcapng
-from collector.window import CaptureError, Window, open_window
+from collector.window import CaptureError, MappedWindow, StreamWindow, Window
 
 FILE_REASONS: Final = {
     "file_truncated": "the file, or its compressed stream, ends inside a record",
     "file_corrupt": "reading ended at what cannot be a record, or cannot be decompressed",
+    "file_replaced": "the file was cut or replaced by another while it was followed",
     "file_unknown_interface": "a frame names an interface that its file does not describe",
 }
 """Reasons why frames of a file are seen but not delivered, each with a sentence."""
 
 STDIN: Final = "-"
-HEAD_BYTES: Final = 28
-"""Bytes that tell what a file is: a section header without options, more than a pcap header."""
+HEAD_BYTES: Final = 24
+"""Bytes that tell what a file is: a pcap header."""
 
 
 class Reader(Protocol):
@@ -40,8 +46,15 @@ class Reader(Protocol):
 class Capture:
     """An open capture file: its frames are read once, from the first to the last."""
 
-    def __init__(self, path: str | Path, file: FileIO, window: Window, reader: Reader) -> None:
-        """Hold what `open_capture` found."""
+    def __init__(
+        self,
+        path: str | Path,
+        file: FileIO,
+        window: Window,
+        reader: Reader | None,
+        follow: Follow,
+    ) -> None:
+        """Hold what `open_capture` found; no reader yet where a file is followed from its birth."""
         self.source = "stdin" if str(path) == STDIN else Path(path).name
         self.reasons: dict[str, int] = {}
         self.delivered = 0
@@ -49,47 +62,71 @@ class Capture:
         self._file = file
         self._window = window
         self._reader = reader
+        self._follow = follow
 
     @property
     def points(self) -> list[str]:
         """Names of the observation points that `Frames.interface` numbers; grows while reading."""
-        return self._reader.points
+        return self._reader.points if self._reader else []
+
+    @property
+    def poll_s(self) -> float:
+        """Seconds to wait before a run without frames is followed by another."""
+        return self._follow.poll_s
 
     @property
     def seen(self) -> int:
         """Frames seen so far: those delivered and those that a reason counts."""
         return self.delivered + sum(self.reasons.values())
 
-    def chunks(self, frames_per_chunk: int = 65536) -> Iterator[Frames]:
+    def chunks(self, frames_per_chunk: int = 65536, *, wait: bool = True) -> Iterator[Frames]:
         """Give the frames in runs of at most `frames_per_chunk`; memory stays bounded by a run.
 
         A damaged file gives what precedes the damage, and the reason is counted in `reasons`.
-        Frames keep their bytes after the capture is closed. Raises CaptureError when the system
-        fails to read.
+        Frames keep their bytes after the capture is closed. A file that is followed gives what it
+        has and waits for more; with `wait` false it gives a run without frames instead, after which
+        the caller waits `poll_s` itself. Raises CaptureError when the system fails to read, and
+        for a followed file that turns out to be no capture file.
         """
         if frames_per_chunk < 1:
             raise ValueError("frames_per_chunk must be 1 or more")
         stop = FULL
-        while stop == FULL:
-            left = len(self._window.data) - self._window.position
-            index = Index(max(min(frames_per_chunk, left // SMALLEST_RECORD + 1), 1))
-            stop = self._reader.fill(self._window, index)
-            if self._reader.unknown_interface:
-                self.reasons["file_unknown_interface"] = self._reader.unknown_interface
-            if index.count:
-                first = self.delivered + self._reader.numbered + 1
-                self.delivered += index.count
-                yield index.frames(self._window.data, first)
+        while stop == FULL or (stop == MORE and not self._window.ended):
+            frames, stop = self._run(frames_per_chunk)
+            if len(frames):
+                yield frames
             stop = self._advance(stop)
+            if stop == MORE and not self._window.ended:
+                if wait:
+                    self._follow.stop.wait(self.poll_s)
+                else:
+                    yield frames.nothing()
         self._end(stop)
+
+    def _run(self, frames_per_chunk: int) -> tuple[Frames, int]:
+        """The frames that the window shows next, and why they are not more."""
+        window, reader = self._window, self._reader
+        if reader is None:
+            reader = self._reader = _recognise(self._path, window)
+        left = len(window.data) - window.position
+        index = Index(max(min(frames_per_chunk, left // SMALLEST_RECORD + 1), 1))
+        if reader is None:
+            return index.frames(window.data, 1), MORE
+        stop = reader.fill(window, index)
+        if reader.unknown_interface:
+            self.reasons["file_unknown_interface"] = reader.unknown_interface
+        first = self.delivered + reader.numbered + 1
+        self.delivered += index.count
+        return index.frames(window.data, first), stop
 
     def _advance(self, stop: int) -> int:
         """Move the window on; FULL when reading can go on, else why it stopped."""
         try:
             self._window.release()
-            return FULL if stop == MORE and self._window.more() else stop
+            more = stop == MORE and not self._window.ended and self._window.more()
         except (OSError, ValueError) as error:
             raise _error(self._path, error) from error
+        return FULL if more else stop
 
     def _end(self, stop: int) -> None:
         """Count why the file ended before its end, if it did."""
@@ -116,18 +153,19 @@ class Capture:
         self.close()
 
 
-def open_capture(path: str | Path) -> Capture:
+def open_capture(path: str | Path, follow: Follow | None = None) -> Capture:
     """Open a pcap or pcapng file, plain or compressed by gzip, zstd or lz4; "-" is stdin.
 
-    What it is is told by its first bytes, never by its name. Raises CaptureError, one sentence that
-    begins with the path, when it cannot be opened or is no capture file.
+    What it is is told by its first bytes, never by its name. With `follow` a plain file is read as
+    it grows, and may be empty yet; a pipe always is. Raises CaptureError, one sentence that begins
+    with the path, when it cannot be opened or is no capture file.
     """
     try:
         file = FileIO(0, closefd=False) if str(path) == STDIN else FileIO(path)
     except (OSError, ValueError) as error:
         raise _error(path, error) from error
     try:
-        window = open_window(file)
+        window = _look_into(file, follow)
         reader = _recognise(path, window)
     except (OSError, ValueError) as error:
         file.close()
@@ -135,7 +173,32 @@ def open_capture(path: str | Path) -> Capture:
     except CaptureError:
         file.close()
         raise
-    return Capture(path, file, window, reader)
+    return Capture(path, file, window, reader, follow or Follow())
+
+
+def _look_into(file: FileIO, follow: Follow | None) -> Window:
+    """Show a file: mapped when it is plain and on a disk, else decompressed by its magic.
+
+    The file must be open at its beginning. Raises OSError.
+    """
+    status = os.fstat(file.fileno())
+    plain = stat.S_ISREG(status.st_mode)
+    if plain and follow is not None:
+        return FollowedWindow(file, follow)
+    pieces = _pieces(file)
+    head = at_least(MAGIC_BYTES, b"", pieces)
+    if (unpacked := decompressed(head, pieces)) is not None:
+        return StreamWindow(unpacked)
+    if not plain:
+        return PipeWindow(head, file, follow or Follow())
+    if status.st_size and file.name != 0:
+        return MappedWindow(file)
+    return StreamWindow(chain([head], pieces))
+
+
+def _pieces(file: FileIO) -> Iterator[bytes]:
+    while piece := file.read(PIECE_BYTES):
+        yield piece
 
 
 def tell_apart(captures: Iterable[Capture]) -> None:
@@ -149,19 +212,35 @@ def tell_apart(captures: Iterable[Capture]) -> None:
         taken.add(capture.source)
 
 
-def _recognise(path: str | Path, window: Window) -> Reader:
-    """Find the format of what a window shows."""
-    while len(window.data) < HEAD_BYTES and window.more():
-        pass
-    if not len(window.data):
-        if window.damage:
-            raise CaptureError(f"{path}: cannot be decompressed")
-        raise CaptureError(f"{path}: empty file")
-    reader = Pcap.recognise(window) or Pcapng.recognise(window)
-    if reader is None:
-        head = window.data[:4].tobytes().hex()
-        raise CaptureError(f"{path}: not a capture file (first bytes {head})")
+def _recognise(path: str | Path, window: Window) -> Reader | None:
+    """Find the format of what a window shows; None when it does not show enough of it yet.
+
+    Raises CaptureError.
+    """
+    try:
+        while len(window.data) < HEAD_BYTES and not window.ended and window.more():
+            pass
+        if len(window.data) < HEAD_BYTES and not window.ended:
+            return None
+        reader = Pcap.recognise(window) or Pcapng.recognise(window)
+    except (OSError, ValueError) as error:
+        raise _error(path, error) from error
+    if reader is None and (sentence := _foreign(window)):
+        raise CaptureError(f"{path}: {sentence}")
     return reader
+
+
+def _foreign(window: Window) -> str:
+    """Why a window shows no capture file; empty for a followed file that stayed so."""
+    head = window.data[:MAGIC_BYTES].tobytes()
+    if isinstance(window, FollowedWindow):
+        if not head:
+            return ""
+        if head.startswith(COMPRESSED_MAGICS):
+            return "a compressed file cannot be followed"
+    if not head:
+        return "cannot be decompressed" if window.damage else "empty file"
+    return f"not a capture file (first bytes {head.hex()})"
 
 
 def _error(path: str | Path, error: OSError | ValueError) -> CaptureError:

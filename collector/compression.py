@@ -26,6 +26,8 @@ LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
 SKIPPED_MAGICS: Final = tuple(bytes((first, 0x2A, 0x4D, 0x18)) for first in range(0x50, 0x60))
 """A frame to skip, with which parallel compressors begin: its magic, its length, its octets."""
 SKIPPED_HEAD_BYTES: Final = 8
+FRAME_MAGICS: Final = (ZSTD_MAGIC, LZ4_MAGIC, *SKIPPED_MAGICS)
+COMPRESSED_MAGICS: Final = (GZIP_MAGIC, *FRAME_MAGICS)
 
 Pieces = Iterator[bytes]
 
@@ -58,7 +60,7 @@ def decompressed(head: bytes, compressed: Pieces) -> Pieces | None:
     stream = chain([head], compressed)
     if head.startswith(GZIP_MAGIC):
         return _gunzip(stream)
-    if head.startswith((ZSTD_MAGIC, LZ4_MAGIC, *SKIPPED_MAGICS)):
+    if head.startswith(FRAME_MAGICS):
         return _unpack(stream)
     return None
 

@@ -1,6 +1,7 @@
 """Frames: captured bytes with their receive times, the first thing every source delivers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,3 +34,17 @@ class Frames:
     def __len__(self) -> int:
         """Count the frames."""
         return len(self.offset)
+
+    def nothing(self) -> Self:
+        """The run without frames that may follow this one: that there are none yet."""
+        none = slice(0, 0)
+        return replace(
+            self,
+            offset=self.offset[none],
+            captured=self.captured[none],
+            length=self.length[none],
+            time_ns=self.time_ns[none],
+            link=self.link[none],
+            interface=self.interface[none],
+            first=self.first + len(self),
+        )

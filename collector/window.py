@@ -1,26 +1,21 @@
-"""Window: the part of a capture file that is in memory now, mapped, or read and decompressed."""
+"""Window: the part of a capture file that is in memory now, mapped or read."""
 
 import mmap
 import os
-import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import FileIO
-from itertools import chain
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collector.compression import MAGIC_BYTES, StreamDamageError, at_least, decompressed
+from collector.compression import StreamDamageError
 
 WINDOW_BYTES: Final = 32 << 20
 """Bytes of a file that are taken into memory at a time (more only when one record is larger)."""
 
 RELEASE_BYTES: Final = 32 << 20
 """Bytes of a mapped file that are given back at a time; whole pages on every machine."""
-
-PIECE_BYTES: Final = 1 << 20
-"""Bytes asked of the operating system at a time."""
 
 
 class CaptureError(Exception):
@@ -35,10 +30,12 @@ class Window(Protocol):
     position: int
     """First byte of `data` that is not read yet."""
     damage: str
-    """Why the stream ended before its end, or an empty string."""
+    """Why the file ended before its end, or an empty string."""
+    ended: bool
+    """Nothing follows, now or later; known when `more` has found nothing."""
 
     def more(self) -> bool:
-        """Replace `data` by what is not read yet and what follows; False when nothing follows."""
+        """Replace `data` by what is not read yet and what follows; False when nothing does now."""
 
     def release(self) -> None:
         """Say that what lies before `position` is not needed soon."""
@@ -57,12 +54,14 @@ class MappedWindow:
         self.data = self._whole[:0]
         self.position = 0
         self.damage = ""
+        self.ended = False
 
     def more(self) -> bool:
         """Show the next bytes behind those that are shown."""
         shown = len(self.data)
         self.data = self._whole[: self._size(shown + WINDOW_BYTES)]
-        return len(self.data) > shown
+        self.ended = len(self.data) <= shown
+        return not self.ended
 
     def release(self) -> None:
         """Give back the pages that were read; they load again if a frame in them is asked for."""
@@ -81,19 +80,41 @@ class MappedWindow:
         return min(limit, len(self._whole), os.fstat(self._file.fileno()).st_size)
 
 
-class StreamWindow:
-    """A bounded run of a stream of pieces; each run is a buffer of its own that frames may keep."""
+class RunWindow:
+    """A bounded run of a stream; each run is a buffer of its own that frames may keep."""
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        """Read nothing yet."""
-        self._pieces = pieces
+    def __init__(self) -> None:
+        """Hold nothing yet."""
         self.data: NDArray[np.uint8] = np.empty(0, np.uint8)
         self.position = 0
         self.damage = ""
+        self.ended = False
+
+    def join(self, parts: Iterable[bytes]) -> bool:
+        """Put `parts` behind what is not read yet; False when there are none."""
+        left = self.data[self.position :]
+        octets = b"".join((left.tobytes(), *parts))
+        if len(octets) == len(left):
+            return False
+        self.data = np.frombuffer(octets, np.uint8)
+        self.position = 0
+        return True
+
+    def release(self) -> None:
+        """Nothing to do: a buffer goes when the last frames in it go."""
+
+
+class StreamWindow(RunWindow):
+    """A stream of pieces that ends, such as a file that is decompressed."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        """Read nothing yet."""
+        super().__init__()
+        self._pieces = pieces
 
     def more(self) -> bool:
         """Take the next pieces in behind what is not read yet. Raises OSError."""
-        parts = [self.data[self.position :].tobytes()]
+        parts = []
         size = 0
         try:
             while size < WINDOW_BYTES:
@@ -103,31 +124,5 @@ class StreamWindow:
             pass
         except StreamDamageError as damage:
             self.damage = str(damage)
-        if not size:
-            return False
-        self.data = np.frombuffer(b"".join(parts), np.uint8)
-        self.position = 0
-        return True
-
-    def release(self) -> None:
-        """Nothing to do: a buffer goes when the last frames in it go."""
-
-
-def open_window(file: FileIO) -> Window:
-    """Look into a file: mapped when it is plain and on a disk, else decompressed by its magic.
-
-    The file must be open at its beginning. Raises OSError.
-    """
-    status = os.fstat(file.fileno())
-    pieces = _pieces(file)
-    head = at_least(MAGIC_BYTES, b"", pieces)
-    if (unpacked := decompressed(head, pieces)) is not None:
-        return StreamWindow(unpacked)
-    if stat.S_ISREG(status.st_mode) and status.st_size and file.name != 0:
-        return MappedWindow(file)
-    return StreamWindow(chain([head], pieces))
-
-
-def _pieces(file: FileIO) -> Iterator[bytes]:
-    while piece := file.read(PIECE_BYTES):
-        yield piece
+        self.ended = not self.join(parts)
+        return not self.ended
