@@ -11,22 +11,31 @@ from typing import Any
 
 from collector.settings import CollectorSettings
 from collector.wire import (
+    accecn,
     aecn,
     csig,
+    csig_echo,
+    encrypted,
+    erspan,
     hpcc_int,
     ifa,
     inband,
     ioam,
     ip,
     link,
+    mirror,
+    roce,
+    sflow,
     tcp_int,
+    timestamp,
     transport,
     tunnel,
 )
 from collector.wire.table import Header
 
 FORMATS: tuple[ModuleType, ...] = (
-    link, ip, transport, tunnel, csig, inband, aecn, ioam, ifa, tcp_int, hpcc_int,
+    link, ip, transport, tunnel, csig, csig_echo, inband, aecn, ioam, ifa, tcp_int, hpcc_int,
+    erspan, mirror, timestamp, encrypted, roce, sflow, accecn,
 )  # fmt: skip
 """Modules of wire tables. Each has `headers(settings)`, and may have `SPACES`, `edges(settings)`,
 `OPTION_SPACES`, `options(settings)`, `option_extra(settings)` and `carried(settings)`."""
