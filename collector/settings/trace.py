@@ -11,7 +11,7 @@ IfaColumn = Literal[
     "ingress_port", "residence", "tx_bytes", "cells", "pool_cells", "reserved",
 ]  # fmt: skip
 IfaSchema = tuple[tuple[IfaColumn, Annotated[int, Field(ge=1, le=64)]], ...]
-WORD_BITS = 32
+OCTET, WORD_BITS = 8, 32
 LNS_BITS = 4
 GLOBAL = 15
 """As global name space: each hop has its own."""
@@ -71,10 +71,15 @@ class TraceSettings(BaseModel):
     @field_validator("ifa_name_spaces")
     @classmethod
     def _whole_words(cls, schemas: dict[int, IfaSchema]) -> dict[int, IfaSchema]:
-        """Refuse a name space that no record can name, or records that are not whole words."""
+        """Refuse a name space that no record can name, and records that cannot be read."""
         for number, schema in schemas.items():
             if not 0 <= number < GLOBAL:
                 raise ValueError(f"IFA name space {number}: not within 0 and {GLOBAL - 1}")
-            if (LNS_BITS + sum(bits for _, bits in schema)) % WORD_BITS:
+            at = LNS_BITS
+            for name, bits in schema:
+                if at % OCTET + bits > 2 * WORD_BITS:
+                    raise ValueError(f"IFA name space {number}: {name} spans more than 8 octets")
+                at += bits
+            if at % WORD_BITS:
                 raise ValueError(f"IFA name space {number}: records are not whole words")
         return schemas

@@ -21,7 +21,7 @@ VECTOR = bytes.fromhex("2f1100ff"), bytes.fromhex("ffff1e10") + NEWEST + OLDEST
 PORTS = bytes.fromhex("27104e20004c0000")
 FULL = bytes.fromhex("1abcde4059b123450102 0304 05060708 090a0b0c fedcba98 0000 00a0 00000123")
 """A record whose every field differs."""
-VENDOR = (("tx_bytes", 64), ("reserved", 8), ("node", 16), ("ttl", 4), ("cells", 32))
+VENDOR = (("ttl", 4), ("tx_bytes", 64), ("reserved", 8), ("node", 16), ("cells", 32))
 SETTINGS = CollectorSettings(
     ifa_versions=(2, 3), ifa_name_spaces={5: VENDOR}, ifa_cell_bytes=208, int_udp_ports=()
 )
@@ -177,6 +177,8 @@ def test_only_the_vector_among_the_captures_of_others_is_read(path: Path) -> Non
 def test_name_spaces_are_whole_words() -> None:
     with pytest.raises(ValueError, match="IFA name space 5: records are not whole words"):
         CollectorSettings(ifa_name_spaces={5: (("node", 20),)})
+    with pytest.raises(ValueError, match="IFA name space 6: tx_bytes spans more than 8 octets"):
+        CollectorSettings(ifa_name_spaces={6: (("tx_bytes", 64), ("node", 28))})
     with pytest.raises(ValueError, match="IFA name space 15: not within 0 and 14"):
         CollectorSettings(ifa_name_spaces={15: (("node", 28),)})
 
@@ -240,8 +242,8 @@ def standard(draw: random.Random) -> tuple[bytes, dict[str, int]]:
 def vendor(draw: random.Random) -> tuple[bytes, dict[str, int]]:
     """A record of name space 5, by the schema in the settings, and what it says."""
     value = draw.getrandbits(124)
-    told = {"tx_bytes": value >> 60, "node": value >> 36 & 0xFFFF, "ttl": value >> 32 & 15,
-            "qlen_bytes": (value & 0xFFFFFFFF) * 208}  # fmt: skip
+    told = {"ttl": value >> 120, "tx_bytes": value >> 56 & (1 << 64) - 1,
+            "node": value >> 32 & 0xFFFF, "qlen_bytes": (value & 0xFFFFFFFF) * 208}  # fmt: skip
     return (5 << 124 | value).to_bytes(16, "big"), told
 
 
