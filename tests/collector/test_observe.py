@@ -23,18 +23,19 @@ PING = ethernet(ipv4(bytes.fromhex("0800000000010001"), protocol=1))
 
 IP = {"dscp", "ecn", "ttl", "ip_id"}
 TCP = {"seq", "ack", "flags", "window"}
-SIGNAL = {"variant", "t", "s", "lm", "low", "high"}
+SIGNAL = {"variant", "t", "s", "lm", "low", "high", "known"}
 INT = {"int_type", "int_version", "int_flags", "int_remaining_hops", "int_domain", "int_reflected"}
 FILLED = {
     "plain": (PLAIN, IP | TCP),
     "options": (OPTIONS, IP | TCP | {"mss", "wscale", "ts_val", "ts_ecr"}),
     "sack": (SACK, IP | TCP | {f"sack{n}_{edge}" for n in (0, 1) for edge in ("left", "right")}),
     "csig": (COMPACT, IP | TCP | {f"csig_{name}" for name in SIGNAL}),
-    "echo": (ECHO, IP | TCP | {f"csig_echo_{name}" for name in SIGNAL}),
+    "echo": (ECHO, IP | TCP | {f"csig_echo_{name}" for name in SIGNAL | {"valid"}}),
     "aecn": (
         aecn_frame(),
         (IP | TCP | {"aecn_flags", "aecn_type", "aecn_inflight_ratio", "aecn_u",
-                     "aecn_queue_delay", "aecn_congested_hops", "flow_label"}) - {"ip_id"},
+                     "aecn_queue_delay", "aecn_queue_delay_ns", "aecn_congested_hops",
+                     "aecn_saturated", "aecn_rest_bytes", "flow_label"}) - {"ip_id"},
     ),
     "int": (INBAND, IP | INT | {"h0_node", "h0_qlen_bytes", "h1_node", "h1_qlen_bytes"}),
     "vxlan": (TUNNEL, IP | TCP | {"outer_ecn", "vni"}),
