@@ -1,6 +1,7 @@
 -- The engine: reads one packet by the tables, as the scalar reader of the collector does.
 
 local MOST_LAYERS, MOST_ROWS = 24, 256
+local UDP_LENGTH = 4
 local floor = math.floor
 local records
 
@@ -99,7 +100,8 @@ end
 -- Show and keep a header's fields; gives its tree item.
 local function keep(run, header, values, ranges, at, octets)
   local shown = math.max(math.min(octets, run.stop - at), header.octets)
-  local item = run.root:add(PROTOS[header.layer], run.tvb(at, shown))
+  local range = shown > 0 and run.tvb(at, shown) or at < run.stop and run.tvb(at) or run.tvb()
+  local item = run.root:add(PROTOS[header.layer], range)
   if header.doc then item:append_text(", " .. header.doc) end
   for _, place in ipairs(header.fields or {}) do
     show(item, header.layer .. ".", place, values[place.name], ranges[place.name])
@@ -119,12 +121,14 @@ local function option(run, name, at, stop)
     if failed == nil then
       local item = keep(run, header, values, ranges, at, stop - at)
       run.mine = true
-      if header.records then
-        local outer = { run.stop, run.wire }
-        run.stop, run.wire = stop, stop
-        records(run, header, at, at + header.octets, item)
-        run.stop, run.wire = outer[1], outer[2]
+      local taken, outer, noted = 0, { run.stop, run.wire }, run.noted
+      run.stop, run.wire, run.noted = stop, stop, false
+      if header.records then taken = records(run, header, at, at + header.octets, item) end
+      local rest = at + header.octets + taken
+      if header.remainder and not run.noted and rest < stop then
+        item:add(run.tvb(rest, stop - rest), stop - rest .. " octets that no table explains")
       end
+      run.stop, run.wire, run.noted = outer[1], outer[2], run.noted or noted
       return
     end
     if failed then
@@ -165,8 +169,8 @@ local function bound(run, header, values, at, octets)
   if looked_at(run, rule, values) == (rule.open or 0) then return true end
   local extent = size(run, rule, values, 0)
   if extent < octets then return false end
-  if header.again and not run.rest and at + extent < run.wire then
-    run.rest = { at + extent, header.again }
+  if header.again and not run.again and at + extent < run.wire then
+    run.rest = { at + extent, header.again, run.wire }
   end
   run.wire = at + extent
   run.stop = math.min(run.stop, run.wire)
@@ -190,21 +194,34 @@ local function follow(run, header, values)
   return header.to
 end
 
+-- What is left; behind the header that bridged ours, as if ours were not there.
+local function left_over(run, at)
+  if not run.bridge then return run.tvb(at, run.stop - at):tvb() end
+  local joined = run.tvb(run.bridge.at, run.bridge.octets):bytes()
+  if at < run.stop then joined:append(run.tvb(at, run.stop - at):bytes()) end
+  if run.bridge.name == "udp" then
+    joined:set_index(UDP_LENGTH, floor(joined:len() / 256))
+    joined:set_index(UDP_LENGTH + 1, joined:len() % 256)
+  end
+  return joined:tvb("Without telemetry")
+end
+
 -- Give what is left to Wireshark's own dissectors.
 local function hand_over(run, name, space, number, at)
-  if at >= run.stop then return end
-  local rest, done = run.tvb(at, run.stop - at):tvb(), 0
+  if at >= run.stop and not run.bridge then return end
+  local rest, done = left_over(run, at), 0
+  if run.bridge then name, space = run.bridge.name, nil end
   local numbers = space and TABLES[space] and DissectorTable.get(TABLES[space])
-  if numbers and not (space == "ethertype" and number <= 1500) then
-    done = numbers:try(number, rest, run.pinfo, run.tree)
-  elseif space == "ethertype" then
-    name = "snap"
-  end
-  if done == 0 then
-    local found = name and DISSECTORS[name] and Dissector.get(DISSECTORS[name])
-    found = found or Dissector.get("data")
-    found:call(rest, run.pinfo, run.tree)
-  end
+  if space == "ethertype" and number <= 1500 then name, numbers = "snap", nil end
+  local whole = pcall(function()
+    if numbers then done = numbers:try(number, rest, run.pinfo, run.tree) end
+    if done == 0 then
+      local found = name and DISSECTORS[name] and Dissector.get(DISSECTORS[name])
+      found = found or Dissector.get("data")
+      found:call(rest, run.pinfo, run.tree)
+    end
+  end)
+  if not whole then note(run, "truncated") end
 end
 
 -- One header at an octet: gives the name of the next of ours and its octet, or nothing.
@@ -223,8 +240,10 @@ local function step(run, name, at)
   if header.extent and not bound(run, header, values, at, octets) then
     return note(run, "bad_length", item)
   end
+  run.again = run.again or header.again
   if header.trailer then run.wire = run.wire - size(run, header.trailer, values, 0) end
-  if header.options then
+  if header.bridge then run.bridge = { name = header.bridge, at = at, octets = octets } end
+  if header.options and not header.bridge then
     local start = at + size(run, header.options_at, values, header.octets)
     list(run, header.options[1], STYLES[header.options[2]], start, at + octets)
   end
@@ -232,29 +251,41 @@ local function step(run, name, at)
   if header.records then taken, ended = records(run, header, at, at + octets, item) end
   local to, space, number = follow(run, header, values)
   at = at + octets + taken
-  if ended or at >= run.wire then return end
+  if ended then return end
+  if at >= run.wire then
+    if run.bridge then hand_over(run, nil, nil, nil, at) end
+    return
+  end
   if to and HEADERS[to] then return to, at end
   return hand_over(run, to, space, number, at)
+end
+
+-- Whether a packet begins with a header of ours, or with one that may stand in its place.
+local function seems(name, tvb)
+  while name do
+    local header = HEADERS[name]
+    if not header or tvb:len() < header.octets then return true end
+    local values = values_of({ tvb = tvb, stop = tvb:len() }, header, 0)
+    if judge(header, values) ~= false then return true end
+    name = header.otherwise
+  end
+  return false
 end
 
 -- Read a packet from one of our headers on; false when it is not ours at all.
 local function dissect(name, tvb, pinfo, tree)
   local run = { tvb = tvb, pinfo = pinfo, tree = tree, root = tree, steering = {} }
   local whole, at = math.max(tvb:reported_len(), tvb:len()), 0
-  local first = HEADERS[name]
-  if tvb:len() >= first.octets then
-    local failed = judge(first, (values_of({ tvb = tvb, stop = tvb:len() }, first, 0)))
-    if failed == false and not first.otherwise then return false end
-  end
+  if not seems(name, tvb) then return false end
   for _ = 1, MOST_ROWS do
-    run.stop, run.wire, run.rest = tvb:len(), whole, nil
+    run.stop, run.wire, run.rest, run.again = math.min(tvb:len(), whole), whole, nil, nil
     for layer = 1, MOST_LAYERS + 1 do
       if layer > MOST_LAYERS then note(run, "too_many_layers") end
       name, at = step(run, name, at)
       if not name or layer > MOST_LAYERS then break end
     end
     if not run.rest or run.rest[1] >= tvb:len() then break end
-    at, name = run.rest[1], run.rest[2]
+    at, name, whole = run.rest[1], run.rest[2], run.rest[3]
   end
   return true
 end

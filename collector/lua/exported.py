@@ -5,6 +5,7 @@ there, and taken back where one of ours follows.
 """
 
 from dataclasses import asdict, replace
+from functools import cache
 from typing import Any
 
 from collector.carriers import edges, headers, option_edges, option_extra
@@ -15,12 +16,16 @@ from collector.wire.table import Branch, Header, Records
 
 NATIVE = frozenset((
     "ethernet", "vlan", "snap", "macsec", "macsec_channel", "macsec_type", "mpls", "ppp", "pppoe",
-    "sll", "sll2", "null", "raw_ip", "ipv4", "ipv6", "hop_by_hop", "destination_options", "routing",
-    "fragment_header", "authentication", "esp", "psp", "tcp", "udp", "tcp_options", "accecn",
+    "cisco_hdlc", "hdlc", "sll", "sll2", "null", "raw_ip", "ipv4", "ipv6", "hop_by_hop",
+    "destination_options", "routing", "srh", "extension", "fragment_header", "authentication",
+    "esp", "psp", "tcp", "udp", "tcp_options", "accecn",
     "roce", "quic", "gre", "gre_metadata", "erspan", "vxlan", "vxlan_gpe", "geneve", "nsh", "sflow",
     "ioam", "timestamp",
 ))  # fmt: skip
-"""Headers, or layers of headers, that Wireshark 4 reads by itself."""
+"""Headers, or layers of headers, that Wireshark 4 reads by itself.
+
+A header of such a layer that leads to one of ours bridges: it is read here, and with what follows
+ours given to Wireshark once more (the TCP header that IFA puts its stack behind)."""
 TABLES = {
     "ethertype": "ethertype", "udp_port": "udp.port", "tcp_port": "tcp.port",
     "ip_protocol": "ip.proto", "ppp": "ppp.protocol", "gpe": "vxlan.next_proto",
@@ -39,16 +44,34 @@ def exported(settings: CollectorSettings) -> Plain:
     """Every table that is not Wireshark's own, and what leads to it."""
     tables = {header.name: header for header in headers(settings)}
     ours = {name for name, header in tables.items() if not native(header)}
+    bridges = {name for name, header in tables.items() if name not in ours | NATIVE
+               and ours & {header.to, *(branch.to for branch in header.branches)}}  # fmt: skip
+    ours |= bridges
+
+    def claim(name: str | None) -> str | None:
+        """The first header of ours among those that claim the same place."""
+        while name and name not in ours:
+            name = tables[name].otherwise
+        return name
+
     numbers = edges(settings)
     return {
-        "headers": {name: _header(tables[name]) for name in sorted(ours)},
+        "headers": {
+            name: _header(replace(tables[name], otherwise=claim(tables[name].otherwise)))
+            | ({"layer": name, "bridge": tables[name].layer} if name in bridges else {})
+            for name in sorted(ours)
+        },
         "edges": {
             space: [[number, name] for number, name in named.items() if name != "snap"]
             for space, named in numbers.items()
             if space != "link_type"
         },
         "options": {
-            space: [[kind, octets, name] for (kind, octets), name in named.items() if name in ours]
+            space: [
+                [kind, octets, own]
+                for (kind, octets), name in named.items()
+                if (own := claim(name))
+            ]
             for space, named in option_edges(settings).items()
         },
         "extra": {
@@ -56,7 +79,7 @@ def exported(settings: CollectorSettings) -> Plain:
             for space, kinds in option_extra(settings).items()
         },
         "lists": {
-            name: _header(replace(header, branches=(), checks=(), to=None, next=None))
+            name: _header(replace(header, branches=(), to=None, next=None))
             for name, header in tables.items()
             if name not in ours and header.options
         },
@@ -97,6 +120,7 @@ def _field(name: str, fields: tuple[Field, ...]) -> list[Plain]:
     ]
 
 
+@cache
 def _header(header: Header) -> Plain:
     """One header."""
     told: Plain = {
@@ -117,7 +141,7 @@ def _header(header: Header) -> Plain:
         told[name] = list(getattr(header, name) or ())
     for name in ("peek", "to", "otherwise", "again"):
         told[name] = getattr(header, name)
-    return _without(told)
+    return _without(told) | {"octets": header.octets}
 
 
 def _branch(branch: Branch) -> Plain:

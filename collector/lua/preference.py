@@ -6,6 +6,7 @@ the tables in another way keeps the value that it had when the script was writte
 """
 
 from collections.abc import Iterator
+from functools import partial
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin
 
@@ -77,7 +78,7 @@ def _range(settings: CollectorSettings, base: Plain, name: str) -> Plain | None:
             for part in ("edges", "options")
             for space, entries in table[part].items()
             for entry in entries
-            if entry[0] == probe and entry not in base[part].get(space, [])
+            if entry[0] == probe and entry[-1] in base["headers"]
         ]
         if places:
             return {"kind": "range", "default": list(numbers), "places": places}
@@ -177,13 +178,27 @@ def _places(one: Any, two: Any, first: int, second: int) -> list[Path] | None:
 
 
 def _patch(base: Plain, table: Plain) -> Plain:
-    """Entries of the tables that differ from the base: part → name → what stands there instead."""
+    """Entries of the tables that differ from the base: part → name → what stands there instead.
+
+    What only leads to Wireshark's own headers is left to Wireshark's own preferences.
+    """
     found: Plain = {}
+    ours = base["headers"].keys() | table["headers"].keys()
     for part, entries in table.items():
+        told = partial(_ours, ours=ours if part == "edges" else None)
         if isinstance(entries, dict):
-            changed = {name: each for name, each in entries.items() if base[part].get(name) != each}
-            if changed:
+            changed = {
+                name: each
+                for name, each in entries.items()
+                if told(base[part].get(name)) != told(each)
+            }
+            if changed and part != "lists":
                 found[part] = changed
         elif entries != base[part]:
             found[part] = entries
     return found
+
+
+def _ours(entries: Any, ours: set[str] | None) -> Any:
+    """Edges that lead to a header of ours; all else as it is."""
+    return entries if ours is None else [each for each in entries or () if each[-1] in ours]

@@ -98,7 +98,8 @@ local function length_of(rule, run, at, parts)
     if part.words then variable, open = variable + part.octets, true end
   end
   local length = rule.stride and stride or need
-  if need - (rule.stride and variable or 0) > length then return false end
+  local fixed = need - (rule.stride and variable or 0)
+  if fixed > length or (rule.exact and fixed ~= length) then return false end
   if open then
     if rule.stride then length = length + variable end
     local words = counted(run, at, parts)
@@ -168,7 +169,7 @@ function records(run, header, at, behind, item)
   end
   local found, reason = split(rule, run, start, left)
   if reason then note(run, reason, item) end
-  if reason == rule.reason then return taken, false end
+  if reason == rule.reason and not rule.whole then return taken, false end
   if rule.per_hop then
     show_hops(run, header, item, found)
   elseif found[1] then

@@ -205,7 +205,7 @@ function main.dissector(_, pinfo, tree)
         local run = { tvb = tvb, pinfo = pinfo, root = tree, steering = {}, stop = tvb:len() }
         local values = values_of(run, header, 0)
         run.wire = run.stop
-        if values then
+        if values and judge(header, values) == nil then
           local start = size(run, header.options_at, values, header.octets)
           list(run, space, style, start, size(run, header.length, values, header.octets), true)
         end

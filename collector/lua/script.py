@@ -33,7 +33,7 @@ OUTSIDE = {
 """Columns of Wireshark's own headers on which ours may depend, by its filter names."""
 LISTS = {
     "hop_by_hop": "ipv6.hopopts", "destination_options": "ipv6.dstopts", "routing": "ipv6.routing",
-    "geneve": "geneve", "tcp": "tcp",
+    "srh": "ipv6.routing", "geneve": "geneve", "tcp": "tcp",
 }  # fmt: skip
 """Filter names of Wireshark's own headers that hold options."""
 STATES = ("HEADERS", "LISTS", "CARRIED", "EDGES", "OPTIONS", "EXTRA")

@@ -23,8 +23,18 @@ EXPANDED = bytes.fromhex("020000000002020000000001990112342abcde000800") + SEGME
 ECHO = ethernet(ipv4(tcp(bytes.fromhex("fd06c5162b85"))))
 WIDE_ECHO = ethernet(ipv4(tcp(bytes.fromhex("0101080a0000000100000002fd0ac51612342abcde00"), b"x")))
 INT = ethernet(ipv4(INT_UDP, 17))
-FRAMES = (COMPACT, EXPANDED, ECHO, WIDE_ECHO, aecn_frame(), INT)
+TCP_INT = ethernet(ipv4(tcp(bytes.fromhex("720c15853e0003e820521234"))))
+HOPS = "1042ff3d12e00a190040000136fe74423b9accd6000000000000000000000000"
+STACK = bytes.fromhex("ffff1e10" + HOPS + HOPS.replace("42ff3d", "b77f3f"))
+IFA_UDP = ethernet(ipv4(bytes.fromhex("2f1100ff27104e20004c0000") + STACK, 253))
+IFA_TCP = ethernet(ipv4(bytes.fromhex("2f0600ff") + tcp() + STACK + b"payload", 253))
+SIMULATOR = bytes.fromhex("b2a291401f800c00" + "00" * 32 + "0100")
+HPCC = ethernet(ipv4(bytes.fromhex("6400409c01000300e8030000") + SIMULATOR, 252))
+FRAMES = (
+    COMPACT, EXPANDED, ECHO, WIDE_ECHO, aecn_frame(), INT, TCP_INT, IFA_UDP, IFA_TCP, HPCC,
+)  # fmt: skip
 """One frame of each carrier, written by hand."""
+LUA_ERROR = "_ws.lua.error"
 REASONS = {f"hopsight.{name}": name for name, _ in STATUS[1:]}
 
 Told = dict[str, list[int]]
@@ -47,14 +57,16 @@ def shown(tool: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) ->
         script.write_text(dissectors(settings, "0", adjustable=adjustable))
         write_pcapng(capture, ["tap"], [frames_of(packets)])
         told_of = filters(asked or settings).values()
-        names = sorted({name for names in told_of for name in names} | {*REASONS})
+        names = sorted({name for names in told_of for name in names} | {*REASONS, LUA_ERROR})
         wanted = [word for name in names for word in ("-e", name)]
         command = [tshark, "-n", "-X", f"lua_script:{script}", "-r", str(capture), *options]
         command += ["-T", "fields", "-E", "aggregator=,", *wanted]
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stderr
         assert "lua" not in ran.stderr.lower(), ran.stderr
-        return [dict(told(names, line)) for line in ran.stdout.splitlines()]
+        found = [dict(told(names, line)) for line in ran.stdout.splitlines()]
+        assert not any(LUA_ERROR in fields for fields in found), ran.stdout
+        return found
 
     return show
 
@@ -63,7 +75,8 @@ def told(names: list[str], line: str) -> Iterator[tuple[str, list[int]]]:
     """Fields of one line of tshark; an expert information has a text in place of a number."""
     for name, cell in zip(names, line.split("\t"), strict=True):
         if cell:
-            yield name, [1] if name in REASONS else [int(value, 0) for value in cell.split(",")]
+            said = name in REASONS or name == LUA_ERROR
+            yield name, [1] if said else [int(value, 0) for value in cell.split(",")]
 
 
 def filters(settings: CollectorSettings) -> dict[str, set[str]]:
