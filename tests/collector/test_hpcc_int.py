@@ -133,7 +133,7 @@ def test_the_simulators_own_hops_come_back_from_the_wire(name: str) -> None:
     for row in rows.to_dicts():
         fields = ("rate_bps", "ts24", "tx20", "q17")
         hops = [tuple(row[f"h{hop}_{each}"] for each in fields) for hop in range(row["nhop"])]
-        stack = ring([(codes[rate], *rest) for rate, *rest in hops])  # type: ignore[arg-type]  # four numbers each
+        stack = ring([(codes[rate], *rest) for rate, *rest in hops])
         protocol = ACK if row["ack_type"] == "A" else NACK
         acks.append(answer(stack, row["ack_seq"], protocol, row["dport"]))
         packed.append([(hop[0], hop[1], hop[2] * 128, hop[3] * 80) for hop in hops])

@@ -185,7 +185,8 @@ def test_name_spaces_are_whole_words() -> None:
 
 def make(draw: random.Random) -> tuple[bytes, dict[str, int]]:
     """A frame and what it says; one in eight has a stack that ends within a record."""
-    stack, hops = b"", []
+    stack = b""
+    hops: list[dict[str, int]] = []
     for _ in range(draw.choice((0, 1, 2, 5, 7, 13))):
         octets, told = draw.choice((standard, vendor))(draw)
         stack, hops = stack + octets, [told, *hops]

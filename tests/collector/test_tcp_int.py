@@ -58,21 +58,20 @@ def test_kind_is_a_setting_and_another_length_is_another_option() -> None:
 
 def read(option: bytes) -> dict[str, Any]:
     """The option by its picture, as columns of an observation."""
+    rates = {code: rate * 10**9 for code, rate in GIGABITS.items()}
     value, echoed = option[3], int.from_bytes(option[10:12], "little")
     found = {
         "value": value,
         "utilization": value / 127 if value < 128 else None,
         "qlen_bytes": value % 128 * 8192 if value >= 128 else None,
-        "b_bps": GIGABITS.get(option[2] % 16),
+        "b_bps": rates.get(option[2] % 16),
         "hop": 64 - option[4] if option[4] < 64 else None,
         "latency_ns": int.from_bytes(option[5:8], "big") * 256,
         "echo_value": option[8],
-        "echo_b_bps": GIGABITS.get(option[9] // 16),
+        "echo_b_bps": rates.get(option[9] // 16),
         "echo_hop": option[9] % 16 or None,
         "echo_latency_ns": echoed * (65536 if echoed >= 32768 else 256),
     }
-    for name in ("b_bps", "echo_b_bps"):
-        found[name] = found[name] and found[name] * 10**9
     return {f"tcp_int_{name}": told for name, told in found.items()}
 
 
