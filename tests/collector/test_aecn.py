@@ -1,6 +1,9 @@
 """Advanced ECN: the worked examples, its units, and a second reader that agrees."""
 
 import random
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -8,6 +11,7 @@ import pytest
 from aecn_by_hand import (
     DESTINATION,
     HOP_BY_HOP,
+    OPTION_TYPE,
     ROUTING,
     frame,
     make,
@@ -17,7 +21,7 @@ from aecn_by_hand import (
 )
 from octets import aecn_frame, frames_of, udp
 
-from collector import CollectorSettings, Decoder, complete
+from collector import CollectorSettings, Decoder, complete, write_pcapng
 from collector.wire import aecn
 
 FRAMES = 1500
@@ -232,3 +236,26 @@ def test_the_second_reader_agrees_on_every_field_of_every_frame(settings: dict[s
     for name in told:
         assert rows[name].to_list() == [row.get(name) for row in expected], name
     assert {name for row in expected for name in row} <= set(told)
+
+
+def test_another_dissector_finds_the_same_options_and_the_same_datagram(
+    tool: Callable[..., str], tmp_path: Path
+) -> None:
+    draw = random.Random(7)
+    packets = [make(draw) for _ in range(FRAMES)]
+    path = tmp_path / "aecn.pcapng"
+    write_pcapng(path, ["tap"], [frames_of(packets)])
+    names = ("ipv6.opt.type", "udp.dstport", "udp.length")
+    wanted = [argument for name in names for argument in ("-e", name)]
+    ran = subprocess.run(
+        [tool("tshark"), "-r", str(path), "-T", "fields", "-E", "separator=;", *wanted],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    rows, _ = decoded(*packets, aecn_srh_types=())
+    told = [dict(zip(names, line.split(";"), strict=True)) for line in ran.stdout.splitlines()]
+    assert len(told) == rows.height == FRAMES
+    for row, other in zip(rows.to_dicts(), told, strict=True):
+        kinds = [int(kind, 0) for kind in other["ipv6.opt.type"].split(",") if kind]
+        assert (OPTION_TYPE in kinds) == (row["aecn_type"] is not None)
+        assert int(other["udp.dstport"]) == row["dport"]
+        assert int(other["udp.length"]) == 8 + row["payload_bytes"]
