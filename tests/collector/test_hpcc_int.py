@@ -55,6 +55,7 @@ def test_the_worked_example_on_data() -> None:
     assert hops_of(row) == [(100_000_000_000, 0x123456, 128_000, 2_000)]
     told = ("status", "seq", "hpcc_group", "hpcc_kind", "payload_bytes")
     assert [row[name] for name in told] == [0, 1000, 3, 0, 3]
+    assert row["int_reflected"] is False
     assert ring([(2, 0x123456, 1000, 25)]) == EXAMPLE
 
 
@@ -65,6 +66,7 @@ def test_the_worked_example_on_acknowledgments() -> None:
         assert [row[name] for name in ("hpcc_kind", "protocol", "sport", "dport", "ack")] == [
             kind, 17, PORT, 40000, 2000,
         ]  # fmt: skip
+        assert row["int_reflected"] is True
 
 
 def test_data_and_its_acknowledgments_are_one_conversation() -> None:
