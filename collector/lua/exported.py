@@ -4,6 +4,7 @@ A header that Wireshark reads itself is only named; a packet is handed to Wiresh
 there, and taken back where one of ours follows.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
@@ -18,7 +19,7 @@ NATIVE = frozenset((
     "ethernet", "vlan", "snap", "macsec", "macsec_channel", "macsec_type", "mpls", "ppp", "pppoe",
     "cisco_hdlc", "hdlc", "sll", "sll2", "null", "raw_ip", "ipv4", "ipv6", "hop_by_hop",
     "destination_options", "routing", "srh", "extension", "fragment_header", "authentication",
-    "esp", "psp", "tcp", "udp", "tcp_options", "accecn",
+    "esp", "esp_udp", "nat_keepalive", "tcp", "udp", "tcp_options", "accecn",
     "roce", "quic", "gre", "gre_metadata", "erspan", "vxlan", "vxlan_gpe", "geneve", "nsh", "sflow",
     "ioam", "timestamp",
 ))  # fmt: skip
@@ -64,7 +65,7 @@ def exported(settings: CollectorSettings) -> Plain:
         "edges": {
             space: [[number, name] for number, name in named.items() if name != "snap"]
             for space, named in numbers.items()
-            if space != "link_type"
+            if space in TABLES or space in _spaces(tables[name] for name in ours)
         },
         "options": {
             space: [
@@ -90,6 +91,13 @@ def exported(settings: CollectorSettings) -> Plain:
             for branch in _carried(header, ours)
         ],
     }
+
+
+def _spaces(tables: Iterable[Header]) -> set[str]:
+    """Number spaces in which headers look up what follows."""
+    ours = tuple(tables)
+    found = {branch.space for header in ours for branch in header.branches if branch.space}
+    return found | {header.next[1] for header in ours if header.next}
 
 
 def _carried(header: Header, ours: set[str]) -> list[list[Any]]:

@@ -5,7 +5,7 @@ choice, each with what it changes; a number is put where the tables have it. A s
 the tables in another way keeps the value that it had when the script was written.
 """
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from functools import partial
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin
@@ -17,10 +17,10 @@ from collector.settings import CollectorSettings
 
 PROBES = (251, 61, 62, 7, 51, 0x9A9A, 0xBEEF)
 """Numbers to try; the first two that a setting accepts and does not have are taken."""
-MOST_VALUES = 256
-"""A number with at most so many values is tried with each."""
+FEW = 3
+"""Values of a number after which it is plain that it changes nothing."""
 MOST_CLASSES = 2
-"""Kinds of tables that one number's values may lead to; other values are refused."""
+"""Kinds of tables that one number's values may lead to."""
 
 Path = list[str | int]
 
@@ -78,44 +78,46 @@ def _range(settings: CollectorSettings, base: Plain, name: str) -> Plain | None:
             for part in ("edges", "options")
             for space, entries in table[part].items()
             for entry in entries
-            if entry[0] == probe and entry[-1] in base["headers"]
+            if entry[0] == probe
+            and entry[-1] in table["headers"]
+            and entry not in base[part].get(space, [])
         ]
         if places:
-            return {"kind": "range", "default": list(numbers), "places": places}
+            fresh = {"headers": _patch(base, table).get("headers", {})}
+            return {"kind": "range", "default": list(numbers), "places": places, "patch": fresh}
     return None
 
 
 def _number(settings: CollectorSettings, base: Plain, name: str) -> Plain | None:
     """A number: where the tables have it, for each kind of tables that its values lead to."""
-    values = list(_values(settings, name))
-    tables = {value: _tried(settings, name, value) for value in values}
-    left = [value for value in values if tables[value] is not None]
-    classes: list[Plain] = []
-    while len(left) > 1:
-        members, paths = _class(left, tables)
-        classes.append({"when": members, "patch": _patch(base, tables[members[0]] or base),
-                        "paths": paths})  # fmt: skip
-        left = [value for value in left if value not in members]
-    classes.sort(key=lambda each: -len(each["when"]))
-    classes = [each for each in classes[:MOST_CLASSES] if len(each["when"]) > 1]
+    least, greatest = _bounds(settings, name)
+    value = getattr(settings, name)
+    tables: dict[int, Plain] = {}
+    for tried in dict.fromkeys((value, least, least + 1, greatest - 1, greatest, *PROBES)):
+        if tried is not None and least <= tried <= greatest:
+            table = _tried(settings, name, tried)
+            tables |= {} if table is None else {tried: table}
+            if len(tables) > FEW and all(each == base for each in tables.values()):
+                return None
+    classes = _classes(base, tables)
     if not any(each["paths"] for each in classes):
         return None
-    for each in classes:
-        each["when"] = _runs(each["when"]) if _counted(settings, name) else [[0, 0xFFFF]]
-    value, absent = getattr(settings, name), _tried(settings, name, None)
+    classes[-1]["when"] = [least, greatest]
     told = {"kind": "number", "default": -1 if value is None else value, "classes": classes}
+    absent = _tried(settings, name, None)
     return told | ({} if absent is None else {"absent": _patch(base, absent)})
 
 
-def _runs(values: list[int]) -> list[list[int]]:
-    """Values as runs, first and last of each."""
-    found: list[list[int]] = []
-    for value in sorted(values):
-        if found and value == found[-1][1] + 1:
-            found[-1][1] = value
-        else:
-            found.append([value, value])
-    return found
+def _classes(base: Plain, tables: Mapping[int, Plain]) -> list[Plain]:
+    """Values that lead to tables of one kind, the largest class last: it stands for all others."""
+    left, found = list(tables), []
+    while len(left) > 1:
+        members, paths = _class(left, tables)
+        left = [value for value in left if value not in members]
+        if len(members) > 1:
+            patch = _patch(base, tables[members[0]])
+            found.append({"when": members, "patch": patch, "paths": paths})
+    return sorted(found, key=lambda each: len(each["when"]))[-MOST_CLASSES:]
 
 
 def _bounds(settings: CollectorSettings, name: str) -> tuple[int, int]:
@@ -127,23 +129,7 @@ def _bounds(settings: CollectorSettings, name: str) -> tuple[int, int]:
     return least, greatest
 
 
-def _counted(settings: CollectorSettings, name: str) -> bool:
-    """Whether every value can be tried."""
-    least, greatest = _bounds(settings, name)
-    return greatest - least < MOST_VALUES
-
-
-def _values(settings: CollectorSettings, name: str) -> Iterator[int]:
-    """Values to try, the present one first."""
-    least, greatest = _bounds(settings, name)
-    value = getattr(settings, name)
-    if value is not None:
-        yield value
-    others = range(least, greatest + 1) if _counted(settings, name) else PROBES
-    yield from (other for other in others if other != value and least <= other <= greatest)
-
-
-def _class(left: list[int], tables: dict[int, Plain | None]) -> tuple[list[int], list[Path]]:
+def _class(left: list[int], tables: Mapping[int, Plain]) -> tuple[list[int], list[Path]]:
     """Values whose tables differ from those of the first only where its number stands."""
     first = left[0]
     for other in left[1:]:

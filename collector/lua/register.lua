@@ -90,9 +90,12 @@ local function renumber(tables, preference, chosen)
   end
 end
 
-local function within(ranges, value)
-  for _, range in ipairs(ranges or { { 0, 65535 } }) do
-    if value >= range[1] and value <= range[2] then return true end
+-- Whether a value is one of a class: of those named, or, in the last class, between its bounds.
+local function within(classes, at, value)
+  local named = classes[at].when
+  if at == #classes then return value >= named[1] and value <= named[2] end
+  for _, each in ipairs(named) do
+    if each == value then return true end
   end
   return false
 end
@@ -107,8 +110,8 @@ local function set_number(tables, preference, text)
   local value = text == "" and -1 or tonumber(text) or preference.default
   if value == preference.default then return end
   if value < 0 then return patch(tables, preference.absent) end
-  for _, class in ipairs(preference.classes) do
-    if within(class.when, value) then
+  for at, class in ipairs(preference.classes) do
+    if within(preference.classes, at, value) then
       patch(tables, class.patch)
       for _, path in ipairs(class.paths) do put(tables, path, value) end
       return
@@ -125,7 +128,10 @@ local function chosen_tables()
       if preference.kind ~= kind then -- in its turn
       elseif kind == "choice" then patch(tables, preference.patches[value])
       elseif kind == "number" then set_number(tables, preference, value)
-      else renumber(tables, preference, numbers_of(value)) end
+      else
+        patch(tables, preference.patch)
+        renumber(tables, preference, numbers_of(value))
+      end
     end
   end
   return tables

@@ -60,7 +60,7 @@ def _facts(base: Plain, chosen: list[Plain]) -> Iterator[tuple[str, Any]]:
     """Everything that the engine is told."""
     variants = [base, *_patches(chosen)]
     tables = [header for each in variants for header in each.get("headers", {}).values()]
-    names = _names(tables)
+    names, ours = _names(tables), {header["name"] for header in tables}
     yield "BASE", base
     yield "PREFERENCES", chosen
     yield "STYLES", styles()
@@ -70,13 +70,10 @@ def _facts(base: Plain, chosen: list[Plain]) -> Iterator[tuple[str, Any]]:
     yield "HOPS", HOPS
     yield "LAYERS", sorted({header["layer"] for header in tables})
     yield "NAMES", [[name, *about] for name, about in sorted(names.items())]
-    yield "ENTRIES", sorted({
-        entry[1]
-        for each in variants
-        for entries in each.get("edges", {}).values()
-        for entry in entries
-        if entry[1] in base["headers"]
-    })  # fmt: skip
+    entries = [entry[1] for each in variants for edges in each.get("edges", {}).values()
+               for entry in edges]  # fmt: skip
+    entries += [place[-1] for each in chosen for place in each.get("places", ())]
+    yield "ENTRIES", sorted(ours.intersection(entries))
     yield "ANNOUNCED", sorted({
         (each[0], each[4]) for tables in variants for each in tables.get("carried", [])
         if each[0] in {"tcp", "udp"}
@@ -89,6 +86,7 @@ def _patches(chosen: list[Plain]) -> Iterator[Plain]:
         yield from each.get("patches", [])
         yield from (kind["patch"] for kind in each.get("classes", []))
         yield each.get("absent", {})
+        yield each.get("patch", {})
 
 
 def _names(tables: list[Plain]) -> dict[str, list[Any]]:
