@@ -47,7 +47,7 @@ def write(path: Path, octets: int, size: int) -> int:
 def decoded(path: Path) -> dict[str, Any]:
     """What a process of its own tells of decoding a file."""
     command = [sys.executable, str(Path(__file__).with_name("peaks.py")), str(path)]
-    done = subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603 - ours
     told: dict[str, Any] = json.loads(done.stdout)
     return told
 

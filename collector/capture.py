@@ -122,11 +122,13 @@ class Capture:
     def _advance(self, stop: int) -> int:
         """Move the window on; FULL when reading can go on, else why it stopped."""
         try:
-            self._window.release()
-            more = stop == MORE and not self._window.ended and self._window.more()
+            if stop == FULL:
+                self._window.release()
+            elif stop == MORE and not self._window.ended and self._window.more():
+                return FULL
         except (OSError, ValueError) as error:
             raise _error(self._path, error) from error
-        return FULL if more else stop
+        return stop
 
     def _end(self, stop: int) -> None:
         """Count why the file ended before its end, if it did."""

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from collector.compression import StreamDamageError
 
 WINDOW_BYTES: Final = 32 << 20
-"""Bytes of a file that are taken into memory at a time (more only when one record is larger)."""
+"""Bytes of a stream that are taken into memory at a time (more only when one record is larger)."""
+
+SHOWN_BYTES: Final = 128 << 20
+"""Bytes of a mapped file that a run of frames can lie in (more only when one record is larger)."""
 
 RELEASE_BYTES: Final = 32 << 20
 """Bytes of a mapped file that are given back at a time; whole pages on every machine."""
@@ -38,7 +41,7 @@ class Window(Protocol):
         """Replace `data` by what is not read yet and what follows; False when nothing does now."""
 
     def release(self) -> None:
-        """Say that what lies before `position` is not needed soon."""
+        """Say, where more can be read, that what lies before `position` is not needed soon."""
 
 
 class MappedWindow:
@@ -59,25 +62,28 @@ class MappedWindow:
     def more(self) -> bool:
         """Show the next bytes behind those that are shown."""
         shown = len(self.data)
-        self.data = self._whole[: self._size(shown + WINDOW_BYTES)]
+        self._show(shown + SHOWN_BYTES)
         self.ended = len(self.data) <= shown
         return not self.ended
 
     def release(self) -> None:
-        """Give back the pages that were read; they load again if a frame in them is asked for."""
-        self.data = self.data[: self._size(len(self.data))]
+        """Give back the pages that were read; they load again if a frame in them is asked for.
+
+        As many bytes as before are shown behind the position, so that runs of frames stay long.
+        """
+        self._show(max(self.position + SHOWN_BYTES, len(self.data)))
         passed = min(self.position, len(self.data)) // RELEASE_BYTES * RELEASE_BYTES
         if passed > self._released:
             self._map.madvise(mmap.MADV_DONTNEED, self._released, passed - self._released)
             self._released = passed
 
-    def _size(self, limit: int) -> int:
-        """Bytes of the file, at most `limit`.
+    def _show(self, end: int) -> None:
+        """Show the file up to `end`.
 
         A file that was cut shorter meanwhile is cut here too: touching its lost pages would kill
         the process.
         """
-        return min(limit, len(self._whole), os.fstat(self._file.fileno()).st_size)
+        self.data = self._whole[: min(end, os.fstat(self._file.fileno()).st_size)]
 
 
 class RunWindow:

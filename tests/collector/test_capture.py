@@ -218,6 +218,7 @@ def test_the_cut_changes_nothing(
     form: str, frames_per_chunk: int, window_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(window, "WINDOW_BYTES", window_bytes)
+    monkeypatch.setattr(window, "SHOWN_BYTES", window_bytes)
     monkeypatch.setattr(compression, "INFLATE_BYTES", 64)
     monkeypatch.setattr(compression, "FEED_BYTES", 16)
     assert read(put(COMPRESSED[form]), frames_per_chunk) == plainly(PLAIN)

@@ -33,7 +33,9 @@ def peaks(path: Path, form: str, mebibytes: int) -> dict[str, int]:
         file.write(HEADERS[form])
         for _ in range(mebibytes):
             file.write(RECORDS[form] * at_once)
-    done = subprocess.run([sys.executable, PEAKS, path], check=True, capture_output=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, PEAKS, path], check=True, stdout=subprocess.PIPE, cwd=ROOT
+    )
     path.unlink()
     told = json.loads(done.stdout)
     assert told["frames"] == told["rows"] == mebibytes * at_once
