@@ -6,12 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector.kernel import borrowing
-from collector.recognise import KNOWN, UNKNOWN
-
-ROW = np.dtype(
-    [("frame", "i8"), ("layout", "i4"), ("rest_at", "i4"), ("rest_end", "i4"), ("known", "u1")]
-)
-"""What is kept of each row beside its columns."""
+from collector.recognise import UNKNOWN
 
 
 @borrowing
@@ -26,13 +21,12 @@ def reach(offset: NDArray[np.int64], captured: NDArray[np.int32], ends: NDArray[
 @borrowing
 def arrange(
     number: NDArray[np.int32],
-    rest: NDArray[np.int32],
     payload: NDArray[np.uint32],
     layouts: NDArray[Any],
     first: NDArray[np.int64],
-    order: NDArray[np.int64],
-    place: NDArray[np.int64],
-    rows: NDArray[Any],
+    order: NDArray[np.int32],
+    place: NDArray[np.int32],
+    row: NDArray[np.int32],
     ended: NDArray[np.uint8],
     status: NDArray[np.uint8],
     layers: NDArray[np.uint64],
@@ -41,7 +35,8 @@ def arrange(
     """Give every frame that is read a row, in frame order; how many rows there are.
 
     `first` becomes where each layout's frames begin in `order`, `place` the row of each frame (-1:
-    none), `ended` how each frame ended; `payload` moves to the front.
+    none) and `row` the frame of each row; `ended` is how each frame ended. `number`, the layouts,
+    and `payload` become those of the rows.
     """
     first[:] = 0
     for frame in range(number.size):
@@ -50,19 +45,16 @@ def arrange(
         first[layout] += first[layout - 1]
     count = 0
     for frame in range(number.size):
-        layout = layouts[number[frame]]
-        order[first[number[frame]]] = frame
-        first[number[frame]] += 1
+        which = number[frame]
+        layout = layouts[which]
+        order[first[which]] = frame
+        first[which] += 1
         ended[frame] = layout.status
         place[frame] = -1
         if layout.known != UNKNOWN:
-            place[frame] = count
-            row = rows[count]
-            row.frame, row.layout = frame, number[frame]
-            row.rest_at, row.rest_end = rest[0, frame], rest[1, frame]
-            row.known = 1 if layout.known == KNOWN else 0
+            place[frame], row[count] = count, frame
             status[count], layers[count], hops[count] = layout.status, layout.layers, layout.hops
-            payload[count] = payload[frame]
+            number[count], payload[count] = which, payload[frame]
             count += 1
     for layout in range(first.size - 1, 0, -1):
         first[layout] = first[layout - 1]
@@ -71,10 +63,10 @@ def arrange(
 
 
 @borrowing
-def mark(rows: NDArray[Any], has: NDArray[np.uint8], bits: NDArray[np.uint8]) -> None:
+def mark(number: NDArray[np.int32], has: NDArray[np.uint8], bits: NDArray[np.uint8]) -> None:
     """Write a validity bitmap: whether the layout of each row has something, lowest bit first."""
     for octet in range(bits.size):
         byte = 0
-        for bit in range(min(8, rows.size - octet * 8)):
-            byte |= np.int64(has[rows[octet * 8 + bit].layout]) << bit
+        for bit in range(min(8, number.size - octet * 8)):
+            byte |= np.int64(has[number[octet * 8 + bit]]) << bit
         bits[octet] = byte

@@ -1,7 +1,6 @@
 """Room for the columns of a batch: one block of memory, each column in the type that it keeps."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -83,12 +82,14 @@ class Columns:
         start = int(room.base[column]) * octets
         return room.memory[start : start + rows * octets]
 
-    def frame(self, room: Room, rows: NDArray[Any], present: NDArray[np.int64]) -> pl.DataFrame:
-        """The columns as a data frame; `present` are the layouts of the rows."""
+    def frame(
+        self, room: Room, number: NDArray[np.int32], present: NDArray[np.int64]
+    ) -> pl.DataFrame:
+        """The columns as a data frame; `number` is the layout of each row, `present` all there are."""
         filled = np.flatnonzero(room.octets)
         has = self.has[present][:, filled]
         whole = has.all(axis=0)
-        count = len(rows)
+        count = len(number)
         bitmaps: dict[bytes, pa.Buffer] = {}
         arrays = []
         for at, column in enumerate(filled):
@@ -98,15 +99,14 @@ class Columns:
                 validity = bitmaps.get(pattern)
                 if validity is None:
                     bits = np.empty(-(-count // OCTET), np.uint8)
-                    mark(rows, self.has[:, column].view(np.uint8).copy(), bits)
+                    mark(number, self.has[:, column].view(np.uint8).copy(), bits)
                     validity = bitmaps[pattern] = pa.py_buffer(bits)
             data = pa.py_buffer(self.view(room, column, count))
             kind = TYPES[int(room.octets[column])]
             arrays.append(pa.Array.from_buffers(kind, count, [validity, data]))
         names = [self.names[column] for column in filled]
-        frame = pl.from_arrow(pa.RecordBatch.from_arrays(arrays, names))
-        assert isinstance(frame, pl.DataFrame)
-        return frame
+        # This way in takes the buffers as they are.
+        return pl.DataFrame(pa.RecordBatch.from_arrays(arrays, names))
 
 
 def width(name: str, bits: int) -> int:

@@ -30,31 +30,36 @@ def flow_keys(
     src_lo: NDArray[np.uint64],
     dst_hi: NDArray[np.uint64],
     dst_lo: NDArray[np.uint64],
-    ports: NDArray[np.uint64],
-    vni: NDArray[np.uint64],
+    sport: NDArray[np.uint16],
+    dport: NDArray[np.uint16],
+    protocol: NDArray[np.uint8],
+    vni: NDArray[np.uint32],
+    own: NDArray[np.uint32],
     salt: np.uint64,
     conversation: NDArray[np.uint64],
     flow: NDArray[np.uint64],
     direction: NDArray[np.uint8],
 ) -> None:
-    """Hash every row; `ports` holds sport, dport and protocol as 16, 16 and 8 bits."""
-    low = np.uint64(0xFFFF)
+    """Hash every row.
+
+    `own` is what each direction has for itself (a security parameters index, a destination queue
+    pair; 0: nothing): it tells flows apart and does not take part in where they are placed.
+    """
     for row in range(src_hi.size):
-        sport = ports[row] >> np.uint64(24) & low
-        dport = ports[row] >> np.uint64(8) & low
-        a_hi, a_lo, a_port = src_hi[row], src_lo[row], sport
-        b_hi, b_lo, b_port = dst_hi[row], dst_lo[row], dport
+        a_hi, a_lo, a_port = src_hi[row], src_lo[row], np.uint64(sport[row])
+        b_hi, b_lo, b_port = dst_hi[row], dst_lo[row], np.uint64(dport[row])
         turned = a_hi > b_hi or (
             a_hi == b_hi and (a_lo > b_lo or (a_lo == b_lo and a_port > b_port))
         )
         if turned:
             a_hi, a_lo, a_port, b_hi, b_lo, b_port = b_hi, b_lo, b_port, a_hi, a_lo, a_port
         hashed = mix(mix(mix(salt, a_hi), a_lo), b_hi)
-        rest = a_port << np.uint64(24) | b_port << np.uint64(8) | ports[row] & np.uint64(0xFF)
-        hashed = mix(mix(mix(hashed, b_lo), rest), vni[row])
+        rest = a_port << np.uint64(24) | b_port << np.uint64(8) | np.uint64(protocol[row])
+        hashed = mix(mix(mix(hashed, b_lo), rest), np.uint64(vni[row]))
         conversation[row] = hashed
         direction[row] = 1 if turned else 0
-        flow[row] = mix(hashed, np.uint64(1 if turned else 0))
+        hashed = mix(hashed, np.uint64(1 if turned else 0))
+        flow[row] = mix(hashed, np.uint64(own[row])) if own[row] != 0 else hashed
 
 
 def salt(tenant: str, vrf: str) -> np.uint64:

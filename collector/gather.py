@@ -13,15 +13,6 @@ BLOCK = 512
 
 
 @inlined
-def value(data: NDArray[np.uint8], start: int, read: Any) -> Any:
-    """What a read finds in the frame at `start`."""
-    word = big(data, start + read.at)
-    if read.flags & LITTLE != 0:
-        word = swapped(word)
-    return word >> read.shift & read.mask | read.plus
-
-
-@inlined
 def fill(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],
@@ -33,27 +24,25 @@ def fill(
 ) -> None:
     """One column of one block."""
     shift, mask, plus, at = read.shift, read.mask, read.plus, read.at
-    if mask == 0:
-        for row in range(count):
-            out[base + places[row]] = plus
-    elif read.flags == 0:
+    if read.flags & (LITTLE | HIGHEST) == 0:
         for row in range(count):
             out[base + places[row]] = big(data, starts[row] + at) >> shift & mask | plus
-    elif read.flags & HIGHEST != 0:
-        for row in range(count):
-            place = base + places[row]
-            out[place] = max(np.uint64(out[place]), value(data, starts[row], read))
-    else:
-        for row in range(count):
-            out[base + places[row]] = value(data, starts[row], read)
+        return
+    for row in range(count):
+        place = base + places[row]
+        word = big(data, starts[row] + at)
+        if read.flags & LITTLE != 0:
+            word = swapped(word)
+        word = word >> shift & mask | plus
+        out[place] = max(np.uint64(out[place]), word) if read.flags & HIGHEST != 0 else word
 
 
 @borrowing
 def gather(
     data: NDArray[np.uint8],
     offset: NDArray[np.int64],
-    order: NDArray[np.int64],
-    place: NDArray[np.int64],
+    order: NDArray[np.int32],
+    place: NDArray[np.int32],
     first: NDArray[np.int64],
     pools: NDArray[Any],
     base: NDArray[np.int64],

@@ -99,7 +99,7 @@ class _Builder:
         hops = [f"h{hop}_{name}" for hop in range(HOPS) for name in registers.hop]
         bits = [registers.bits[name] for name in registers.flat]
         bits += [registers.hop_bits[name] for name in registers.hop] * HOPS
-        handed = tuple(registers.of(header for header in self.tables if header.inherited))
+        handed = tuple(dict.fromkeys(registers.of(h for h in self.tables if h.inherited)))
         return Plan(graph, (*registers.flat, *hops), tuple(bits), self.number, handed)
 
     @staticmethod
@@ -144,8 +144,18 @@ class _Builder:
             OPTION_SPACES.index(options[0]) if options else NONE,
             [style.name for style in STYLES].index(options[1]) if options else NONE,
             self.stack(header.records), (None, "flow", "mirror").index(header.envelope),
-            1 << BIT[layer] if layer in BIT else 0, layer in FLOW,
+            1 << BIT[layer] if layer in BIT else 0, layer in FLOW, *self.remainder(header),
         )  # fmt: skip
+
+    def remainder(self, header: Header) -> tuple[int, int]:
+        """First of eight fields, of one to eight octets, for the octets behind an option's own."""
+        if header.remainder is None:
+            return NONE, NONE
+        first, count = header.remainder
+        sizes = range(OCTET, OCTET * WORD_LIMIT + 1, OCTET)
+        rows = [_field(Place(Field("", bits, column=first), 0, bits // OCTET, 0), self.registers)
+                for bits in sizes]  # fmt: skip
+        return self.append("field", rows)[0], self.registers.column[count]
 
     def stack(self, rule: Records | None) -> int:
         """A rule for records; the number of its row, or NONE."""
@@ -165,7 +175,8 @@ class _Builder:
             rule.unit, rule.add, rule.slots, NONE if rule.start is None else rule.start,
             sum(field.bits for field in rule.bottom) // OCTET,
             self.append("part", [bottom])[0], *tail,
-            rule.newest_first, rule.per_hop, CODE[rule.reason],
+            rule.newest_first, rule.per_hop, CODE[rule.reason], rule.whole,
+            rule.exact,
         )  # fmt: skip
         return self.append("records", [row])[0]
 

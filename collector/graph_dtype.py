@@ -28,7 +28,7 @@ RECORDS = np.dtype(
      ("part0", "i8"), ("part1", "i8"), ("stride", "i8"), ("total", "i8"), ("skip", "i8"),
      ("count", "i8"), ("unit", "i8"), ("add", "i8"), ("slots", "i8"), ("start", "i8"),
      ("bottom", "i8"), ("bottom_part", "i8"), ("tail", "i8"), ("tail_mask", "u8"),
-     ("newest_first", "i8"), ("per_hop", "i8"), ("reason", "i8")]
+     ("newest_first", "i8"), ("per_hop", "i8"), ("reason", "i8"), ("whole", "i8"), ("exact", "i8")]
 )  # fmt: skip
 NODE = np.dtype(
     [("octets", "i8"), ("peek", "i8"), ("length", SIZE), ("extent", SIZE), ("trailer", SIZE),
@@ -36,7 +36,7 @@ NODE = np.dtype(
      ("otherwise", "i8"), ("again", "i8"), ("field0", "i8"), ("field1", "i8"), ("check0", "i8"),
      ("check1", "i8"), ("branch0", "i8"), ("branch1", "i8"), ("mark0", "i8"), ("mark1", "i8"),
      ("options", "i8"), ("style", "i8"), ("records", "i8"), ("envelope", "i8"), ("layer", "u8"),
-     ("flow", "i8")]
+     ("flow", "i8"), ("remainder", "i8"), ("remaining", "i8")]
 )  # fmt: skip
 STYLE = np.dtype(
     [("kind", "i8"), ("length", "i8"), ("mask", "u8"), ("unit", "i8"), ("add", "i8"),

@@ -1,7 +1,11 @@
 """From what the walk found to observations: units are converted here, once."""
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from collector.columns import FLAT, KEY
 from collector.flow_key import flow_keys, salt
@@ -14,7 +18,9 @@ from collector.walked import Walked
 from collector.wire.inband import NPT_PORT
 
 NULLABLE = {column.name for column in OBSERVATION if column.nullable}
-CONTEXT = ("time_ns", "point", "frame", "length")
+OWN = ("spi", "roce_qp")
+"""What one direction of a conversation has for itself."""
+TYPES = {pl.UInt8: np.uint8, pl.UInt16: np.uint16, pl.UInt32: np.uint32, pl.UInt64: np.uint64}
 
 
 def observe(
@@ -22,70 +28,88 @@ def observe(
 ) -> pl.DataFrame:
     """Observations of what the walk found, see `collector.observation`."""
     raw = walked.raw
-    told = {name: pl.col(name) for name in raw.columns if name in FLAT}
-    told |= keys(raw, settings) | telemetry(Raw(raw), settings)
+    computed = original_port(raw, settings) | telemetry(Raw(raw), settings)
+    columns = {name: raw[name] for name in raw.columns if name in FLAT and name not in computed}
+    columns |= told(raw, computed)
+    columns |= context(walked, frames, points)
+    columns |= identity(columns, raw.height, settings)
     for name, text in (("source", source), ("tenant", settings.tenant), ("vrf", settings.vrf)):
-        told[name] = pl.lit(text)
-    rows = (
-        raw.lazy()
-        .with_columns(context(walked, frames, points))
-        .select(
-            told.get(name, pl.col(name)).cast(dtype).alias(name)
-            for name, dtype in SCHEMA.items()
-            if name in told or name in CONTEXT
-        )
-        .collect()
-    )
-    rows = rows.with_columns(identity(rows, settings))
-    return rows.select(
-        name
-        for name in SCHEMA
-        if name in rows.columns
-        and not (name in NULLABLE and rows[name].null_count() == rows.height)
-    )
+        columns[name] = repeated(text, raw.height)
+    return pl.DataFrame([columns[name].alias(name) for name in SCHEMA if name in columns])
 
 
-def context(walked: Walked, frames: Frames, points: list[str]) -> list[pl.Series]:
+def told(raw: pl.DataFrame, expressions: Mapping[str, pl.Expr]) -> dict[str, pl.Series]:
+    """Columns that are computed; those that are null in every row are left out."""
+    if not expressions:
+        return {}
+    rows = raw.select(each.cast(SCHEMA[name]).alias(name) for name, each in expressions.items())
+    return {
+        each.name: each
+        for each in rows
+        if each.name not in NULLABLE or each.null_count() < rows.height
+    }
+
+
+@lru_cache(maxsize=16)
+def _repeated(text: str, rows: int) -> pl.Series:
+    return pl.repeat(text, rows, dtype=pl.String, eager=True)
+
+
+def repeated(text: str, rows: int) -> pl.Series:
+    """A text that is the same in every row; batches share it, for nothing changes it."""
+    return _repeated(text, 1 << max(rows - 1, 0).bit_length()).head(rows)
+
+
+def context(walked: Walked, frames: Frames, points: list[str]) -> dict[str, pl.Series]:
     """Where and when each row's frame was seen."""
-    names = pl.Series(points or ["unknown"], dtype=pl.String)
     row = walked.row
-    return [
-        pl.Series("time_ns", frames.time_ns[row]),
-        names.gather(pl.Series(frames.interface[row].astype(np.uint32))).alias("point"),
-        pl.Series("frame", (frames.first + row).astype(np.uint64)),
-        pl.Series("length", frames.length[row]),
-    ]
+    time_ns, length, interface = frames.time_ns, frames.length, frames.interface
+    if len(row) != len(frames) or (len(row) and row[-1] != len(row) - 1):
+        time_ns, length, interface = time_ns[row], length[row], interface[row]
+    names = points or ["unknown"]
+    if len(names) == 1:
+        point = repeated(names[0], len(row))
+    else:
+        point = pl.Series(names, dtype=pl.String).gather(pl.Series(interface).cast(pl.UInt32))
+    return {
+        "time_ns": pl.Series(time_ns),
+        "point": point,
+        "frame": pl.Series(row.astype(np.uint64) + np.uint64(frames.first)),
+        "length": pl.Series(length.view(np.uint32)),
+    }
 
 
-def keys(raw: pl.DataFrame, settings: CollectorSettings) -> dict[str, pl.Expr]:
-    """The flow's key; INT that a port announces gives the original port back."""
-    zero = pl.lit(0, pl.UInt64)
-    columns = {name: pl.col(name).fill_null(0) if name in raw.columns else zero for name in KEY}
-    if "int_next" in raw.columns:
-        announced = pl.col("dport").is_in(settings.int_udp_ports)
-        by_port = announced & (pl.col("int_npt") == NPT_PORT)
-        renamed = pl.when(by_port).then(pl.col("int_next"))
-        columns["dport"] = pl.coalesce(renamed, columns["dport"])
-    return columns
+def original_port(raw: pl.DataFrame, settings: CollectorSettings) -> dict[str, pl.Expr]:
+    """INT that a port announces gives the flow's own port back."""
+    if "int_next" not in raw.columns:
+        return {}
+    announced = pl.col("dport").is_in(settings.int_udp_ports)
+    by_port = announced & (pl.col("int_npt") == NPT_PORT)
+    renamed = pl.when(by_port).then(pl.col("int_next"))
+    return {"dport": pl.coalesce(renamed, pl.col("dport"))}
 
 
-def identity(rows: pl.DataFrame, settings: CollectorSettings) -> list[pl.Series]:
+def identity(
+    columns: Mapping[str, pl.Series], rows: int, settings: CollectorSettings
+) -> dict[str, pl.Series]:
     """Hashes of the flow's key."""
-    size = rows.height
-    zero = pl.Series("vni", np.zeros(size, np.uint64))
-    parts = [rows[name] for name in KEY] + [rows["vni"] if "vni" in rows.columns else zero]
-    src_hi, src_lo, dst_hi, dst_lo, sport, dport, protocol, vni = (
-        part.cast(pl.UInt64).fill_null(0).to_numpy() for part in parts
-    )
-    ports = sport << np.uint64(24) | dport << np.uint64(8) | protocol
-    conversation, flow = np.empty(size, np.uint64), np.empty(size, np.uint64)
-    direction = np.empty(size, np.uint8)
+    own = next((name for name in OWN if name in columns), OWN[0])
+    conversation, flow = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
+    direction = np.empty(rows, np.uint8)
     flow_keys(
-        src_hi, src_lo, dst_hi, dst_lo, ports, vni, salt(settings.tenant, settings.vrf),
-        conversation, flow, direction,
+        *(plain(columns, name, rows) for name in (*KEY, "vni", own)),
+        salt(settings.tenant, settings.vrf), conversation, flow, direction,
     )  # fmt: skip
-    return [
-        pl.Series("conversation", conversation),
-        pl.Series("flow", flow),
-        pl.Series("direction", direction),
-    ]
+    return {
+        "conversation": pl.Series(conversation),
+        "flow": pl.Series(flow),
+        "direction": pl.Series(direction),
+    }
+
+
+def plain(columns: Mapping[str, pl.Series], name: str, rows: int) -> NDArray[np.generic]:
+    """A column as an array, 0 where it is null."""
+    if name not in columns:
+        return np.zeros(rows, TYPES[type(SCHEMA[name])])
+    column = columns[name]
+    return (column.fill_null(0) if column.null_count() else column).to_numpy(allow_copy=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from collector.wire.place import OCTET, WORD_LIMIT
 from collector.wire.table import Header, Length
 
 FIXED = ("ecn", "outer_ecn")
@@ -22,11 +23,13 @@ class Registers:
         self.column |= {name: at for at, name in enumerate(self.hop)}
         if double := set(self.flat) & set(self.hop):
             raise ValueError(f"column {min(double)} is both the frame's and a hop's")
-        self.steering = frozenset(name for header in tables for name in _steering(header))
+        self.steering = frozenset(name for header in tables for name in _steering(header) if name)
 
     def _take(self, header: Header) -> None:
         kept = [(field.column, field.bits) for field in header.fields]
         kept += [(name, value.bit_length()) for name, value in header.marks]
+        if header.remainder is not None:
+            kept += zip(header.remainder, (OCTET * WORD_LIMIT, OCTET), strict=True)
         rule = header.records
         if rule is not None:
             inside = [field for part in rule.parts for field in part.fields]

@@ -11,7 +11,7 @@ from collector.layer import BIT, FLOW
 from collector.scalar_records import records
 from collector.settings import CollectorSettings
 from collector.status import CODE, STATUS
-from collector.wire.place import Field
+from collector.wire.place import WORD_LIMIT, Field
 from collector.wire.style import STYLES
 from collector.wire.table import Header, Length
 
@@ -38,6 +38,7 @@ class Reading:
     rest: tuple[int, str, int] | None = None
     owners: dict[str, str] = field(default_factory=dict)
     inherited: dict[str, int] = field(default_factory=dict)
+    handed: dict[str, int] = field(default_factory=dict)
     steering: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -49,7 +50,7 @@ class Reading:
         """The columns that a row of the walk has, hops as `h0_...`."""
         hops = {f"h{at}_{name}": value for at, hop in enumerate(self.hops)
                 for name, value in hop.items()}  # fmt: skip
-        flat = self.inherited | self.columns | {"hop_count": len(self.hops)}
+        flat = (self.inherited or self.handed) | self.columns | {"hop_count": len(self.hops)}
         return flat | hops | {"payload_bytes": self.payload_bytes, "layers": self.layers}
 
 
@@ -70,14 +71,14 @@ class Scalar:
             return [Reading(status=-SPACES["link_type"])]
         rows: list[Reading] = []
         at: int = 0
-        inherited: dict[str, int] = {}
+        handed: dict[str, int] = {}
         while len(rows) < MOST_ROWS:
-            reading = Reading(inherited=dict(inherited))
+            reading = Reading(handed=handed)
             _Walk(self, octets, wire_end, reading).frame(name, at)
             rows.append(reading)
-            if reading.rest is None or reading.rest[0] >= len(octets):
+            if reading.rest is None:
                 break
-            inherited = reading.inherited
+            handed = reading.inherited or handed
             at, name, wire_end = reading.rest
         return rows
 
@@ -186,7 +187,7 @@ class _Walk:
         reading = self.reading
         if header.envelope == "mirror":
             reading.columns, reading.hops, reading.layers = {}, [], 0
-            reading.status, reading.owners = 0, {}
+            reading.status, reading.owners, reading.inherited = 0, {}, {}
         elif header.envelope == "flow" and reading.layers & sum(1 << BIT[name] for name in FLOW):
             mark = reading.columns.get("ecn")
             outer = reading.columns.get("outer_ecn", 0)
@@ -234,7 +235,7 @@ class _Walk:
         assert header.options is not None
         space, style_name = header.options
         style = next(each for each in STYLES if each.name == style_name)
-        noted = 0
+        noted = CODE["bad_option"] if at > end else 0
         while at < end:
             if at >= self.end:
                 return CODE["truncated"]
@@ -271,14 +272,27 @@ class _Walk:
             failed = judge(header, values)
             if failed is None:
                 self.keep(header, values, at)
+                at, status = at + header.octets, 0
                 if header.records is not None:
-                    return records(self.octets, at, at + header.octets, end, end, header,
-                                   self.reading)[1]  # fmt: skip
-                return 0
+                    taken, status = records(self.octets, at - header.octets, at, end, end, header,
+                                            self.reading)  # fmt: skip
+                    at += taken
+                if header.remainder is not None and not status:
+                    self.remain(header.remainder, at, end)
+                return status
             if failed >= 0:
                 return failed
             name = header.otherwise
         return 0
+
+    def remain(self, columns: tuple[str, str], at: int, end: int) -> None:
+        """Keep the octets of an option that no table explains."""
+        first, count = columns
+        told = {count: end - at}
+        if at < end:
+            told[first] = int.from_bytes(self.octets[at : min(end, at + WORD_LIMIT)], "big")
+        self.reading.columns |= told
+        self.reading.steering |= told
 
 
 def judge(header: Header, values: Mapping[str, int]) -> int | None:

@@ -9,6 +9,7 @@ from collector.graph_dtype import NONE
 from collector.header import Data, judge, keep, rules
 from collector.kernel import Record, step
 from collector.observation import HOPS as MOST_HOPS
+from collector.remainder import remain
 from collector.script import (
     END,
     HOP,
@@ -167,7 +168,7 @@ def split(
         length = need
         if rule.stride != NONE:
             length = signed(s.register[rule.stride]) * WORD
-            if need - counting > length:
+            if need - counting > length or (rule.exact != 0 and need - counting != length):
                 return found, rule.reason
             length += counting
         if counting > 0:
@@ -203,7 +204,7 @@ def stack(
     if left < 0:
         return taken, rule.reason
     found, status = split(data, start, first, first + left, end, rule, graph, s)
-    if status == rule.reason:
+    if status == rule.reason and rule.whole == 0:
         return taken, status
     if status != 0:
         s.n[MATCHABLE] = 0
@@ -259,9 +260,13 @@ def option(data: Data, start: int, at: int, end: int, number: int, graph: Graph,
         if reason == 0:
             rules(data, start, at, node, graph, s)
             keep(data, start, at, node, graph, s)
+            behind, status = at + node.octets, 0
             if node.records != NONE:
-                return stack(data, start, at, at + node.octets, end, end, node, graph, s)[1]
-            return 0
+                taken, status = stack(data, start, at, behind, end, end, node, graph, s)
+                behind += taken
+            if status == 0:
+                remain(behind, end, node, graph, s)
+            return status
         if reason > 0:
             return int(reason)
         number = node.otherwise
@@ -273,7 +278,7 @@ def options(
     data: Data, start: int, at: int, end: int, node: Record, graph: Graph, s: Script
 ) -> int:
     """Walk a type-length-value list between `at` and `end`; the worst status of its options."""
-    status = 0
+    status = BAD_OPTION if at > end else 0
     style = graph.styles[node.style]
     octet = np.uint64(0xFF) << np.uint64(56)
     while at < end:

@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector.arrange import ROW, arrange
+from collector.arrange import arrange
 from collector.carriers import SPACES
 from collector.columns import Columns
 from collector.frame import Frames
 from collector.gather import BLOCK, gather
 from collector.graph import build
 from collector.layout import COUNT, MOST_LAYOUTS, forget, layouts
-from collector.recognise import UNKNOWN, recognise
+from collector.recognise import KNOWN, UNKNOWN, recognise
 from collector.script import SCRIPT
 from collector.settings import CollectorSettings
-from collector.walked import Rows, Walked, joined, ordered, padded
+from collector.walked import Rows, Walked, finished, joined, padded
 from collector.wire.place import WORD_LIMIT
 
 LINK_TYPE = tuple(SPACES).index("link_type")
@@ -52,7 +52,7 @@ class Walk:
             found = replace(found, row=row[found.row], **self._deeper(found, above))
             found = found.with_columns_of(above, self.plan.inherited)
             parts.append(found)
-        return ordered(joined(parts), status)
+        return finished(parts, status)
 
     def _deeper(self, found: Rows, above: Rows) -> dict[str, NDArray[np.int32]]:
         """Where more begins and ends behind these rows, from the start of the whole frame."""
@@ -96,13 +96,12 @@ class Walk:
         size, layouts = len(number), int(self.pool["n"][0][COUNT])
         table = self.pool["layouts"][0][:layouts]
         self.columns.learn(self.pool, layouts)
-        first, order = np.empty(layouts + 1, np.int64), np.empty(size, np.int64)
-        place, rows = np.empty(size, np.int64), np.empty(size, ROW)
+        first, layers = np.empty(layouts + 1, np.int64), np.empty(size, np.uint64)
+        order, place, row = np.empty((3, size), np.int32)
         ended, status, hops = np.empty((3, size), np.uint8)
-        layers = np.empty(size, np.uint64)
-        count = int(arrange(number, np.ascontiguousarray(rest), payload, table, first, order, place,
-                            rows, ended, status, layers, hops))  # fmt: skip
-        rows = rows[:count]
+        count = int(arrange(number, payload, table, first, order, place, row, ended, status,
+                            layers, hops))  # fmt: skip
+        row, number = row[:count], number[:count]
         present = np.flatnonzero((np.diff(first) > 0) & (table["known"] != UNKNOWN))
         room = self.columns.room(present, count)
         gather(
@@ -110,13 +109,16 @@ class Walk:
             room.memory.view(np.uint16), room.memory.view(np.uint32), room.memory.view(np.uint64),
             *self.blocks,
         )  # fmt: skip
-        raw = self.columns.frame(room, rows, present).with_columns(
+        raw = self.columns.frame(room, number, present).with_columns(
             pl.Series("status", status[:count]),
             pl.Series("layers", layers[:count]),
             pl.Series("hop_count", hops[:count]),
             pl.Series("payload_bytes", payload[:count]),
         )
-        return Rows(
-            raw, rows["frame"], ended, rows["known"].astype(np.bool_), rows["rest_at"],
-            rows["rest_end"], table["rest"].astype(np.int32)[rows["layout"]],
-        )  # fmt: skip
+        told = (table["known"][present] == KNOWN).all()
+        known = np.broadcast_to(np.True_, count) if told else table["known"][number] == KNOWN
+        if not table["rest"][present].any():
+            nowhere = np.broadcast_to(np.int32(0), count)
+            return Rows(raw, row, ended, known, nowhere, nowhere, nowhere)
+        headers = table["rest"].astype(np.int32)[number]
+        return Rows(raw, row, ended, known, rest[0][row], rest[1][row], headers)

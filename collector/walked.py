@@ -23,7 +23,7 @@ class Walked:
     """
 
     raw: pl.DataFrame
-    row: NDArray[np.int64]
+    row: NDArray[np.int32]
     status: NDArray[np.uint8]
 
 
@@ -46,18 +46,23 @@ class Rows(Walked):
         return np.flatnonzero(self.rest_at > 0)
 
     def with_columns_of(self, parent: Self, names: Sequence[str]) -> Self:
-        """Take over columns of the rows behind which these began, where they have none."""
+        """Take over columns of the rows behind which these began, where they have none of them."""
         names = [name for name in names if name in parent.raw.columns]
         if not names:
             return self
         rest = parent.rest
         above = rest[np.searchsorted(parent.row[rest], self.row)]
         handed = parent.raw.select(names)[above]
-        own = [
-            pl.coalesce(self.raw[name], handed[name]) if name in self.raw.columns else handed[name]
+        mine = [name for name in names if name in self.raw.columns]
+        if not mine:
+            return replace(self, raw=self.raw.hstack(handed))
+        bare = self.raw.select(pl.all_horizontal(pl.col(mine).is_null())).to_series()
+        merged = [
+            handed[name].set(~bare, None) if name not in mine
+            else self.raw[name].zip_with(~bare, handed[name])
             for name in names
-        ]
-        return replace(self, raw=self.raw.with_columns(own))
+        ]  # fmt: skip
+        return replace(self, raw=self.raw.with_columns(merged))
 
     def beginning(self, frames: Frames) -> Frames:
         """The frames as they begin where the rests of these rows do."""
@@ -87,12 +92,13 @@ def joined(pieces: Sequence[Rows]) -> Rows:
     )
 
 
-def ordered(found: Rows, status: NDArray[np.uint8]) -> Walked:
+def finished(parts: Sequence[Rows], status: NDArray[np.uint8]) -> Walked:
     """The real rows in frame order; what one frame says more than once stays in its order."""
+    found = joined(parts)
     raw, row = found.raw, found.row
     if not found.known.all():
         raw, row = raw.filter(pl.Series(found.known)), row[found.known]
-    if (np.diff(row) < 0).any():
+    if len(parts) > 1:
         order = np.argsort(row, kind="stable")
         raw, row = raw[order], row[order]
     return Walked(raw, row, status)
