@@ -1,5 +1,7 @@
 """CSIG values in units: a bucket or a quantum is a half-open range."""
 
+from functools import lru_cache
+
 import numpy as np
 import polars as pl
 
@@ -18,45 +20,62 @@ def columns(raw: Raw, settings: CollectorSettings) -> dict[str, pl.Expr]:
     told: dict[str, pl.Expr] = {}
     for prefix in PREFIXES:
         if raw.has(f"{prefix}_s"):
-            told |= signal(prefix, settings) | locator(prefix, settings)
+            told |= signal(raw, prefix, settings) | locator(prefix, settings)
     if raw.has("csig_echo_seen"):
         told["csig_echo_valid"] = valid(raw)
     return told
 
 
-def signal(prefix: str, settings: CollectorSettings) -> dict[str, pl.Expr]:
+def signal(raw: Raw, prefix: str, settings: CollectorSettings) -> dict[str, pl.Expr]:
     """Both ends of one signal, and whether its type is a defined one."""
-    kind, value = pl.col(f"{prefix}_t"), pl.col(f"{prefix}_s")
-    compact = pl.col(f"{prefix}_variant") == COMPACT
-    bucket = (value & settings.csig_bucket_mask).cast(pl.UInt32)
-    place = kind.cast(pl.UInt32) * BUCKETS + bucket
-    low, high = (pl.lit(ends).gather(place) for ends in buckets(settings))
-    quantum, base = (pl.lit(each).gather(kind) for each in quanta(settings))
-    steps = value.cast(pl.Float64)
+    variant = pl.col(f"{prefix}_variant")
+    seen = raw.frame[f"{prefix}_variant"]
     defined = len(SIGNALS) - (settings.csig_layout == "draft")
-    return {
-        f"{prefix}_low": pl.when(compact).then(low).otherwise(base + steps * quantum),
-        f"{prefix}_high": pl.when(compact).then(high).otherwise(base + (steps + 1) * quantum),
-        f"{prefix}_known": kind < defined,
-    }
+    told = {f"{prefix}_known": pl.col(f"{prefix}_t") < defined}
+    ends = zip(("low", "high"), bucket(prefix, settings), steps(prefix, settings), strict=True)
+    for end, compact, expanded in ends:
+        if seen.max() == COMPACT:
+            value = compact
+        elif seen.min() == EXPANDED:
+            value = expanded
+        else:
+            value = pl.when(variant == COMPACT).then(compact).otherwise(expanded)
+        told[f"{prefix}_{end}"] = value
+    return told
 
 
-def quanta(settings: CollectorSettings) -> tuple[pl.Series, pl.Series]:
-    """Quantum and base of expanded signals by type; no quantum where no setting says."""
-    quantum = [settings.csig_quanta.get(kind) for kind in range(SIGNAL_TYPES)]
-    base = [settings.csig_bases.get(kind, 0.0) for kind in range(SIGNAL_TYPES)]
-    return pl.Series("quantum", quantum, pl.Float64), pl.Series("base", base, pl.Float64)
+def bucket(prefix: str, settings: CollectorSettings) -> tuple[pl.Expr, pl.Expr]:
+    """Both ends of a compact value."""
+    value = (pl.col(f"{prefix}_s") & settings.csig_bucket_mask).cast(pl.UInt32)
+    place = pl.col(f"{prefix}_t").cast(pl.UInt32) * BUCKETS + value
+    low, high = ranges(tuple(settings.csig_buckets.items()), settings.csig_bounded)
+    return pl.lit(low).gather(place), pl.lit(high).gather(place)
 
 
-def buckets(settings: CollectorSettings) -> tuple[pl.Series, pl.Series]:
-    """Low and high ends of compact values by type and bucket, null where no setting says.
+def steps(prefix: str, settings: CollectorSettings) -> tuple[pl.Expr, pl.Expr]:
+    """Both ends of an expanded value; null where no setting says the quantum of its type."""
+    kind, value = pl.col(f"{prefix}_t"), pl.col(f"{prefix}_s").cast(pl.Float64)
+    quanta = [settings.csig_quanta.get(kind) for kind in range(SIGNAL_TYPES)]
+    quantum = pl.lit(pl.Series(quanta, dtype=pl.Float64)).gather(kind)
+    low, high = value * quantum, (value + 1) * quantum
+    if not settings.csig_bases:
+        return low, high
+    bases = [settings.csig_bases.get(kind, 0.0) for kind in range(SIGNAL_TYPES)]
+    base = pl.lit(pl.Series(bases, dtype=pl.Float64)).gather(kind)
+    return base + low, base + high
+
+
+@lru_cache(maxsize=16)
+def ranges(
+    tables: tuple[tuple[int, tuple[float, ...]], ...], bounded: tuple[int, ...]
+) -> tuple[pl.Series, pl.Series]:
+    """Low and high ends of compact values by type and bucket, null where no table says.
 
     The last edge of a table begins an open bucket, unless it bounds the one before.
     """
     ends = np.full((2, SIGNAL_TYPES, BUCKETS), np.nan)
-    for kind, edges in settings.csig_buckets.items():
-        bounded = kind in settings.csig_bounded or len(edges) > BUCKETS
-        count = len(edges) - bounded
+    for kind, edges in tables:
+        count = len(edges) - (kind in bounded or len(edges) > BUCKETS)
         ends[0, kind, :count] = edges[:count]
         ends[1, kind, : len(edges) - 1] = edges[1:]
     low, high = (pl.Series(name, end.ravel(), nan_to_null=True)
