@@ -9,7 +9,8 @@ from collector.feed import feed
 from collector.flow_key import directed
 from collector.follow import Follow
 from collector.frame import Frames
-from collector.kernel import inner, kernel
+from collector.kernel import inner, is_compiled, kernel
+from collector.layer import LAYERS
 from collector.lua import dissectors
 from collector.observation import HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
 from collector.pcapng import write_pcapng
@@ -23,6 +24,7 @@ from collector.wire.table import Header
 
 __all__ = [
     "HOPS",
+    "LAYERS",
     "OBSERVATION",
     "SCHEMA",
     "SCHEMA_VERSION",
@@ -52,6 +54,7 @@ __all__ = [
     "feed",
     "headers",
     "inner",
+    "is_compiled",
     "kernel",
     "open_bus",
     "open_capture",

@@ -56,6 +56,15 @@ if CACHE is not None:
     vars(config)["CACHE_DIR"] = str(CACHE)
 
 
+ENTRY = "recognise.recognise-*.nbi"
+"""Index of what is kept of the walk's largest kernel; it takes most of the time to compile."""
+
+
+def is_compiled() -> bool:
+    """Whether an earlier run has kept the walk's code; else the first frames wait for it."""
+    return CACHE is not None and any(CACHE.rglob(ENTRY))
+
+
 COMPILED: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 WITHOUT_ENTRY: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}

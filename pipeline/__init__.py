@@ -1,24 +1,31 @@
-"""Observations in; flow state, hop load and verdicts in a store out."""
+"""Observations in; flow state, hop load and verdicts in a store out.
 
-from pipeline.answer import compose_answer
-from pipeline.cc import dctcp, hpcc
-from pipeline.cc.parameter import Parameter, Record, Value, parse
-from pipeline.drain import Sink, drain
-from pipeline.kind import KINDS
-from pipeline.owner import StoreOwned
-from pipeline.question import Question, address_words
-from pipeline.remote import OwnerClient, open_or_ask
-from pipeline.settings import PipelineSettings
-from pipeline.store import Store, to_arrow
-from pipeline.store_error import StoreBusy, StoreError, StoreLimit
-from pipeline.store_limits import StoreLimits
-from pipeline.summary import Summary, address_text
-from pipeline.tables import TABLES
-from pipeline.topology import Host, Interface, Topology, TopologyError, in_force
-from pipeline.track import DECISIONS, Tracked, Tracker
-from pipeline.verdict import verdicts
-from pipeline.where import answer
-from pipeline.worker import Output, Worker
+A name is loaded when it is first asked for: a command pays only for what it uses.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pipeline.cc import dctcp, hpcc
+    from pipeline.cc.parameter import Parameter, Record, Value, parse
+    from pipeline.composed_answer import compose_answer
+    from pipeline.kind import KINDS
+    from pipeline.owner import StoreOwned
+    from pipeline.question import Question, address_words
+    from pipeline.remote import OwnerClient, open_or_ask
+    from pipeline.settings import PipelineSettings
+    from pipeline.sink import Sink, drain
+    from pipeline.store import Store, to_arrow
+    from pipeline.store_error import StoreBusy, StoreError, StoreLimit
+    from pipeline.store_limits import StoreLimits
+    from pipeline.summary import Summary, address_text
+    from pipeline.tables import TABLES
+    from pipeline.topology import Host, Interface, Topology, TopologyError, in_force
+    from pipeline.track import DECISIONS, Tracked, Tracker
+    from pipeline.verdict import verdicts
+    from pipeline.where import answer
+    from pipeline.worker import Output, Worker
 
 __all__ = [
     "DECISIONS",
@@ -59,3 +66,41 @@ __all__ = [
     "to_arrow",
     "verdicts",
 ]
+
+HOMES = {
+    "cc": "dctcp hpcc",
+    "cc.parameter": "Parameter Record Value parse",
+    "composed_answer": "compose_answer",
+    "kind": "KINDS",
+    "owner": "StoreOwned",
+    "question": "Question address_words",
+    "remote": "OwnerClient open_or_ask",
+    "settings": "PipelineSettings",
+    "sink": "Sink drain",
+    "store": "Store to_arrow",
+    "store_error": "StoreBusy StoreError StoreLimit",
+    "store_limits": "StoreLimits",
+    "summary": "Summary address_text",
+    "tables": "TABLES",
+    "topology": "Host Interface Topology TopologyError in_force",
+    "track": "DECISIONS Tracked Tracker",
+    "verdict": "verdicts",
+    "where": "answer",
+    "worker": "Output Worker",
+}
+"""Modules of this room with the names that each of them gives: those of `__all__`."""
+
+
+def _load(name: str) -> object:
+    """A name of `__all__`, from its module; the others of that module come with it."""
+    for home, names in HOMES.items():
+        if name in names.split():
+            module = import_module(f"{__name__}.{home}")
+            globals().update({each: getattr(module, each) for each in names.split()})
+            return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if not TYPE_CHECKING:
+    # Kept from the type checker, who would take any name for one that exists.
+    __getattr__ = _load

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from collector import Accounting
-from pipeline.answer import compose_answer
+from pipeline.composed_answer import compose_answer
 from pipeline.intervals import merged
 from pipeline.question import HALF
 from pipeline.tables import TABLES

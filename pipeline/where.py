@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from pipeline.answer import HOLDING, compose_answer, flow_of
+from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.question import Question, address_words, end_text, time_text
 
 LOOK_BACK_NS = 3_600_000_000_000

@@ -4,6 +4,7 @@ Only typer is imported here, so that help and completion come at once; a command
 when it runs.
 """
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
+from service.argument import Assignments, Captures, Json, Store, Topology
+from service.decoding import decode
 from service.failure import EXIT_CODES, ExitCode, Failure
 from service.plugin import wireshark
 
@@ -19,6 +22,9 @@ EPILOG = (
     + "; ".join(f"{code.value} {meaning}" for code, meaning in EXIT_CODES.items())
     + "."
 )
+
+COLLECT_AFTER = 100_000
+"""New objects before Python looks for garbage: engines load many, which stay."""
 
 app = typer.Typer(
     name="hopsight",
@@ -29,29 +35,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(wireshark)
+app.command()(decode)
 
-Captures = Annotated[
-    list[Path], typer.Argument(metavar="CAPTURE...", help="pcap or pcapng, plain, .gz or .zst")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
-Store = Annotated[
-    str | None,
-    typer.Option(
-        "--store", metavar="DSN", help="Store: chdb:///directory. Default: setting store.dsn."
-    ),
-]
-Assignments = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Set a congestion-control or collector parameter; repeatable.",
-    ),
-]
-Topology = Annotated[
-    Path | None,
-    typer.Option("--topology", metavar="FILE", help="Topology (YAML) that names the hops."),
-]
 Protocol = Annotated[str, typer.Option("--proto", help="tcp, udp, … or a number.")]
 Host = Annotated[str | None, typer.Option(help="Address to listen on; only loopback for now.")]
 Port = Annotated[
@@ -282,6 +267,7 @@ def _run(arguments: list[str] | None) -> int:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of `hopsight`: ends with a documented exit code, never with a traceback."""
+    gc.set_threshold(COLLECT_AFTER)
     try:
         code = _run(arguments)
     except Exception as error:

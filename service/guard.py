@@ -3,8 +3,6 @@
 Plain ASGI, so that it also holds for static files and for answers made by the framework itself.
 """
 
-from ipaddress import ip_address
-
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -36,16 +34,6 @@ SECURITY_HEADERS = {
 """Headers of every answer. There are no CORS headers: no other origin may read an answer."""
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a bind address can only be reached from this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def host_name(header: str) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from collector import (
     Accounting,
@@ -19,8 +18,6 @@ from collector import (
     SlowPath,
     feed,
     open_bus,
-    open_capture,
-    tell_apart,
 )
 from pipeline import (
     Output,
@@ -36,16 +33,16 @@ from pipeline import (
     hpcc,
     parse,
 )
+from service.captures import name_points, open_all
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
+from service.progress import frames_bar
 from service.settings import Settings
-from service.text import progress_console
 
 BATCHES = 4
 """Batches that may wait on the bus: the worker is at most that far behind the decoder."""
 TABLES = {"hpcc": hpcc.TABLE, "dctcp": dctcp.TABLE}
 """Parameters of each algorithm that `--set` knows."""
-UNKNOWN = "unknown"
 SECTIONS = ("collector", "pipeline")
 Sink = Callable[[Output, str], None]
 
@@ -76,9 +73,8 @@ def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
             worker = Worker(job.pipeline, job.topology, sources, job.parameters)
         except ValueError as error:
             raise Failure(ExitCode.USAGE, f"--set: {error}") from None
-        with progress_bar() as bar:
-            task = bar.add_task(label, total=None, frames=0)
-            asyncio.run(_run(captures, decoder, worker, sink(worker), _told(bar, task)))
+        with frames_bar(label) as told:
+            asyncio.run(_run(captures, decoder, worker, sink(worker), told))
         return decoder.accounting
     finally:
         for capture in captures:
@@ -105,51 +101,6 @@ async def _run(
         if isinstance(error, CaptureError):
             raise Failure(ExitCode.INPUT, str(error)) from None
         raise error from None
-
-
-def name_points(captures: Sequence[Capture], point: str | None) -> None:
-    """Name the points that captures leave unknown: as told, else by file where there are several.
-
-    State is kept per point: two taps under one name would count every packet twice.
-    """
-    for capture in captures:
-        name = point or (capture.source if len(captures) > 1 else UNKNOWN)
-        capture.points[:] = [name if known == UNKNOWN else known for known in capture.points]
-
-
-def open_all(paths: Sequence[Path]) -> list[Capture]:
-    """Every capture opened; one that cannot be read ends the command before any work is done."""
-    captures: list[Capture] = []
-    try:
-        captures.extend(open_capture(str(path)) for path in paths)
-    except CaptureError as error:
-        for capture in captures:
-            capture.close()
-        raise Failure(ExitCode.INPUT, str(error)) from None
-    tell_apart(captures)
-    return captures
-
-
-def progress_bar() -> Progress:
-    """Frames and time on standard error, only where somebody watches."""
-    watched = progress_console()
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[frames]:,} frames"),
-        TimeElapsedColumn(),
-        console=watched,
-        transient=True,
-        disable=not watched.is_terminal,
-    )
-
-
-def _told(bar: Progress, task: Any) -> Callable[[int], None]:
-    def told(frames: int) -> None:
-        bar.update(task, frames=bar.tasks[task].fields["frames"] + frames)
-
-    return told
 
 
 def read_topology(path: Path | str | None) -> Topology | None:

@@ -21,7 +21,7 @@ from pydantic_settings import (
 
 from collector import CollectorSettings
 from pipeline import PipelineSettings, StoreLimits
-from service.guard import is_loopback
+from service.loopback import is_loopback
 
 ENVIRONMENT_PREFIX = "HOPSIGHT_"
 FILE_VARIABLE = "HOPSIGHT_SETTINGS"

@@ -10,6 +10,7 @@ import typer
 
 from collector import SlowAccounting
 from pipeline import Output, StoreError, Summary, Worker, open_or_ask
+from service.accounting_text import accounting_line
 from service.endpoint import parse_duration
 from service.failure import ExitCode, Failure
 from service.run import Job, Sink, read_topology, run_job, settings_of, store_sink, store_topology
@@ -111,18 +112,6 @@ def show(report: Mapping[str, Any]) -> None:
     else:
         screen.print("no flow in these frames sends data")
     screen.print(accounting_line(report["accounting"]))
-
-
-def accounting_line(accounting: Mapping[str, Any]) -> str:
-    """`frames: 12 seen = 10 decoded + 2 truncated`."""
-    reasons = accounting["reasons"].items()
-    terms = [f"{accounting['decoded']:,} decoded", *(f"{n:,} {name}" for name, n in reasons)]
-    line = f"frames: {accounting['seen']:,} seen = {' + '.join(terms)}"
-    slow = accounting.get("slow_path")
-    if slow is None:
-        return line
-    left = f", {slow['left']:,} left (--slow-path-frames)" if slow["left"] else ""
-    return f"{line}; tshark was asked {slow['asked']:,} and knew {slow['found']:,}{left}"
 
 
 def _row(each: Mapping[str, Any]) -> Iterator[Any]:

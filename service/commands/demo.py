@@ -23,7 +23,7 @@ from replay import (
     topology,
     truth_of,
 )
-from service.commands.analyze import accounting_line
+from service.accounting_text import accounting_line
 from service.commands.serve import serve_store
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.answer import HOLDING, compose_answer
+from pipeline.composed_answer import HOLDING, compose_answer
 from pipeline.kind import KINDS
 from pipeline.question import Question, address_words, end_text, time_text
 from pipeline.store import Store

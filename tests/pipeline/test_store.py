@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from collector import OBSERVATION
-from pipeline.answer import HOLDING
+from pipeline.composed_answer import HOLDING
 from pipeline.connection import Connection
 from pipeline.kind import KINDS
 from pipeline.store import Store, question

@@ -1,0 +1,32 @@
+"""The captures that a command names: opened, and their points named."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from collector import Capture, CaptureError, open_capture, tell_apart
+from service.failure import ExitCode, Failure
+
+UNKNOWN = "unknown"
+
+
+def name_points(captures: Sequence[Capture], point: str | None) -> None:
+    """Name the points that captures leave unknown: as told, else by file where there are several.
+
+    State is kept per point: two taps under one name would count every packet twice.
+    """
+    for capture in captures:
+        name = point or (capture.source if len(captures) > 1 else UNKNOWN)
+        capture.points[:] = [name if known == UNKNOWN else known for known in capture.points]
+
+
+def open_all(paths: Sequence[Path]) -> list[Capture]:
+    """Every capture opened; one that cannot be read ends the command before any work is done."""
+    captures: list[Capture] = []
+    try:
+        captures.extend(open_capture(str(path)) for path in paths)
+    except CaptureError as error:
+        for capture in captures:
+            capture.close()
+        raise Failure(ExitCode.INPUT, str(error)) from None
+    tell_apart(captures)
+    return captures

@@ -1,0 +1,126 @@
+"""Where observations go: a table on a terminal, lines for other programs, or a file."""
+
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import polars as pl
+import pyarrow as pa
+
+from collector import SCHEMA
+from service.failure import ExitCode, Failure
+from service.observation_text import addressed, shown
+
+FIRST_ROWS = 256
+"""Rows that are printed before the rest of their run is put into words."""
+
+
+class Output:
+    """Takes runs of observations; what was opened is closed with it."""
+
+    def __init__(self, columns: tuple[str, ...] = ()) -> None:
+        """`columns` of the observation, or none for those that this form shows by itself."""
+        self.columns = columns
+
+    def put(self, rows: pl.DataFrame) -> None:
+        """Take one run."""
+        raise NotImplementedError
+
+    def picked(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The columns that were asked for; those that a run left out are null."""
+        missing = [name for name in self.columns if name not in rows.columns]
+        nulls = (pl.lit(None, SCHEMA[name]).alias(name) for name in missing)
+        return rows.with_columns(nulls).select(self.columns)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close what was opened."""
+
+
+class Screen(Output):
+    """Tables on a terminal, one a run."""
+
+    def put(self, rows: pl.DataFrame) -> None:
+        """Print one table."""
+        from service.text import Heading, console, table
+
+        frame = self.picked(rows) if self.columns else shown(rows)
+        numbers = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
+        headings = [Heading(name, numeric=name in numbers) for name in frame.columns]
+        console().print(table(headings, frame.iter_rows()))
+
+
+class Lines(Output):
+    """Tab-separated lines below one of names, or JSON objects, for other programs."""
+
+    def __init__(self, columns: tuple[str, ...], *, json: bool) -> None:
+        """JSON leaves out the columns that are null in all rows of a run."""
+        super().__init__(columns)
+        self.json = json
+        self.headed = False
+
+    def put(self, rows: pl.DataFrame) -> None:
+        """Print the first rows at once, then the others."""
+        for part in (rows.head(FIRST_ROWS), rows.slice(FIRST_ROWS)):
+            if part.height:
+                sys.stdout.buffer.write(self._octets(part))
+                sys.stdout.buffer.flush()
+
+    def _octets(self, rows: pl.DataFrame) -> bytes:
+        """Rows as they are printed."""
+        if self.json:
+            frame = self.picked(rows) if self.columns else addressed(rows)
+            return frame.write_ndjson().encode()
+        frame = self.picked(rows) if self.columns else shown(rows)
+        headed, self.headed = self.headed, True
+        return frame.write_csv(separator="\t", include_header=not headed).encode()
+
+
+class File(Output):
+    """A Parquet or an Arrow file, with every column of the observation or those asked for."""
+
+    def __init__(self, columns: tuple[str, ...], path: Path, *, parquet: bool) -> None:
+        """Raises Failure when the file cannot be written."""
+        super().__init__(columns or tuple(SCHEMA))
+        self.rows = 0
+        self.path = path
+        schema = self.picked(pl.DataFrame(schema=SCHEMA)).to_arrow().schema
+        try:
+            self.writer = _parquet(path, schema) if parquet else _arrow(path, schema)
+        except OSError as error:
+            reason = (error.strerror or "cannot be written").lower()
+            raise Failure(ExitCode.UNAVAILABLE, f"{path}: {reason}") from None
+
+    def put(self, rows: pl.DataFrame) -> None:
+        """Write one run."""
+        self.rows += rows.height
+        self.writer.write_table(self.picked(rows).to_arrow())
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.writer.close()
+
+
+def _parquet(path: Path, schema: pa.Schema) -> Any:
+    """A Parquet file."""
+    from pyarrow.parquet import ParquetWriter
+
+    return ParquetWriter(str(path), schema, compression="zstd")
+
+
+def _arrow(path: Path, schema: pa.Schema) -> Any:
+    """An Arrow IPC file; most columns are null in most captures, so it is compressed."""
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    return pa.ipc.new_file(str(path), schema, options=options)

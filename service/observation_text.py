@@ -1,0 +1,96 @@
+"""Observations as text: flows as people write them, and what each frame says as `name=value`."""
+
+from ipaddress import IPv6Address
+
+import polars as pl
+
+from collector import LAYERS, STATUS
+from service.endpoint import protocol_name
+
+HALF = 64
+TIME = "%Y-%m-%dT%H:%M:%S%.9fZ"
+SHOWN = ("source", "point", "frame", "time", "flow", "layers", "observation")
+"""Columns of the text form."""
+ELSEWHERE = frozenset(
+    (
+        "time_ns", "source", "point", "frame", "length", "layers", "status", "tenant", "vrf",
+        "flow", "conversation", "direction", "src", "dst", "sport", "dport", "protocol",
+        "payload_bytes",
+    )
+)  # fmt: skip
+"""Columns that stand elsewhere in the line, or that tell a reader nothing."""
+ENDS = ("src", "dst")
+HASHES = ("flow", "conversation")
+
+
+def addressed(frame: pl.DataFrame) -> pl.DataFrame:
+    """The two words of each address as one text, hashes as decimal text."""
+    for end in ENDS:
+        frame = _named(frame, (f"{end}_hi", f"{end}_lo"), end)
+    return frame.with_columns(pl.col(HASHES).cast(pl.String))
+
+
+def _named(frame: pl.DataFrame, words: tuple[str, str], end: str) -> pl.DataFrame:
+    """One address as text, in the place of its first word."""
+    high, low = words
+    halves = frame.select(words).unique()
+    texts = [str(_address(*row)) for row in halves.iter_rows()]
+    named = halves.with_columns(pl.Series(end, texts, pl.String))
+    text = frame.select(words).join(named, on=list(words), how="left", maintain_order="left")[end]
+    return frame.with_columns(text.alias(high)).rename({high: end}).drop(low)
+
+
+def _address(high: int, low: int) -> object:
+    address = IPv6Address(high << HALF | low)
+    return address.ipv4_mapped or address
+
+
+def shown(frame: pl.DataFrame) -> pl.DataFrame:
+    """The text form, a row an observation; see `SHOWN`."""
+    frame = addressed(frame)
+    said = [name for name in frame.columns if name not in ELSEWHERE]
+    names = pl.Enum([name for name, _ in STATUS])
+    ending = pl.when(pl.col("status") > 0).then(
+        pl.concat_str(pl.lit("status="), pl.col("status").cast(names).cast(pl.String))
+    )
+    values = (pl.concat_str(pl.lit(f"{name}="), _plain(frame, name)) for name in said)
+    return frame.select(
+        "source",
+        "point",
+        "frame",
+        pl.from_epoch("time_ns", time_unit="ns")
+        .dt.strftime("%Y-%m-%dT%H:%M:%S%.9fZ")
+        .alias("time"),
+        _flow(frame).alias("flow"),
+        _layers(frame).alias("layers"),
+        pl.concat_str(*values, ending, separator=" ", ignore_nulls=True).alias("observation"),
+    )
+
+
+def _plain(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """A value as text: numbers with at most six digits behind the point."""
+    value = pl.col(name)
+    return (value.round_sig_figs(6) if frame.schema[name] == pl.Float64 else value).cast(pl.String)
+
+
+def _flow(frame: pl.DataFrame) -> pl.Expr:
+    """`10.0.0.1:40000 → 10.0.1.1:5001 tcp`."""
+    ends = (
+        pl.when(pl.col(end).str.contains(":", literal=True))
+        .then(pl.format("[{}]:{}", end, port))
+        .otherwise(pl.format("{}:{}", end, port))
+        for end, port in zip(ENDS, ("sport", "dport"), strict=True)
+    )
+    numbers = frame["protocol"].unique().to_list()
+    names = [protocol_name(number) for number in numbers]
+    protocol = pl.col("protocol").replace_strict(numbers, names, return_dtype=pl.String)
+    return pl.format("{} → {} {}", *ends, protocol)
+
+
+def _layers(frame: pl.DataFrame) -> pl.Expr:
+    """Names of the layers, lowest bit first."""
+    numbers = frame["layers"].unique().to_list()
+    names = [
+        " ".join(name for bit, name in enumerate(LAYERS) if number >> bit & 1) for number in numbers
+    ]
+    return pl.col("layers").replace_strict(numbers, names, return_dtype=pl.String)

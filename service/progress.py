@@ -1,0 +1,29 @@
+"""Progress of a command: frames and time on standard error, only where somebody watches."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from service.text import progress_console
+
+
+@contextmanager
+def frames_bar(label: str) -> Iterator[Callable[[int], None]]:
+    """A bar, and what it is told: the frames of each run."""
+    watched = progress_console()
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[frames]:,} frames"),
+        TimeElapsedColumn(),
+    )
+    hidden = not watched.is_terminal
+    with Progress(*columns, console=watched, transient=True, disable=hidden) as bar:
+        task = bar.add_task(label, total=None, frames=0)
+
+        def told(frames: int) -> None:
+            bar.update(task, frames=bar.tasks[task].fields["frames"] + frames)
+
+        yield told

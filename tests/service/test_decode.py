@@ -1,0 +1,144 @@
+"""`hopsight decode`: what each frame says, for people and for other programs."""
+
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+import pytest
+
+import pipeline
+from collector import SCHEMA
+from service.failure import ExitCode
+
+MACS = bytes(12)
+CSIG = bytes.fromhex("99002b85")
+ARP = MACS + bytes.fromhex("0806") + bytes(28)
+START_S = 1_770_000_000
+HEAVY = ("fastapi", "httpx", "chdb", "clickhouse_connect", "pyshark", "plotly", "rich", "aiokafka")
+"""What decoding needs nothing of."""
+
+
+def segment(number: int, tag: bytes = b"") -> bytes:
+    """TCP of 10.0.0.1:40000 to 10.0.0.2:5001, with 100 octets more in each."""
+    tcp = bytes.fromhex("9c401389") + struct.pack(">II", 100 * number, 7)
+    ip = bytes.fromhex("4500008c00070000400600000a0000010a000002")
+    return (
+        MACS
+        + tag
+        + bytes.fromhex("0800")
+        + ip
+        + tcp
+        + bytes.fromhex("5010040000000000")
+        + bytes(100)
+    )
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five segments, every second one tagged, then a frame that is no IP."""
+    packets = [segment(number, CSIG * (number % 2)) for number in range(5)] + [ARP]
+    records = (
+        struct.pack("<IIII", START_S, number, len(packet), len(packet)) + packet
+        for number, packet in enumerate(packets)
+    )
+    path = tmp_path_factory.mktemp("capture") / "small.pcap"
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    path.write_bytes(head + b"".join(records))
+    return path
+
+
+def test_each_observation_is_a_line_of_tabs_when_piped(hopsight: Any, capture: Path) -> None:
+    result = hopsight.run("decode", str(capture))
+    assert result.returncode == ExitCode.OK
+    head, *lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert head == ["source", "point", "frame", "time", "flow", "layers", "observation"]
+    assert [line[2] for line in lines] == ["1", "2", "3", "4", "5"]
+    source, point, _, time, flow, layers, said = lines[1]
+    assert (source, point) == ("small.pcap", "unknown")
+    assert time == "2026-02-02T02:40:00.000001000Z"
+    assert flow == "10.0.0.1:40000 → 10.0.0.2:5001 tcp"
+    assert layers == "ethernet ipv4 tcp csig"
+    assert {"csig_t=1", "csig_s=23", "csig_lm=5", "seq=100", "ack=7"} <= set(said.split())
+    assert "csig" not in lines[0][6]
+
+
+def test_how_the_frames_ended_goes_to_standard_error(hopsight: Any, capture: Path) -> None:
+    result = hopsight.run("decode", str(capture))
+    last = result.stderr.splitlines()[-1]
+    assert last == "frames: 6 seen = 5 decoded + 1 unknown_ethertype"
+
+
+def test_rows_are_json_objects_when_asked(hopsight: Any, capture: Path) -> None:
+    result = hopsight.run("decode", str(capture), "--json")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [row["seq"] for row in rows] == [0, 100, 200, 300, 400]
+    assert [row["csig_s"] for row in rows] == [None, 23, None, 23, None]
+    assert (rows[0]["src"], rows[0]["dst"]) == ("10.0.0.1", "10.0.0.2")
+    assert all(isinstance(row["flow"], str) for row in rows)
+
+
+def test_columns_a_condition_and_a_limit(hopsight: Any, capture: Path) -> None:
+    options = ("--columns", "frame,csig_s,aecn_u", "--where", "csig_s > 3 OR seq = 400")
+    result = hopsight.run("decode", str(capture), *options, "--limit", "2")
+    assert result.stdout == "frame\tcsig_s\taecn_u\n2\t23\t\n4\t23\t\n"
+    assert result.stderr.endswith("stopped at the limit of rows (--limit)\n")
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_files_hold_every_column(hopsight: Any, capture: Path, tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"out.{form}"
+    result = hopsight.run("decode", str(capture), f"--{form}", str(path))
+    assert (result.returncode, result.stdout) == (ExitCode.OK, "")
+    rows = pl.read_parquet(path) if form == "parquet" else pl.read_ipc(path)
+    assert rows.schema == SCHEMA
+    assert rows["seq"].to_list() == [0, 100, 200, 300, 400]
+
+
+def test_settings_of_the_collector_can_be_set(hopsight: Any, capture: Path) -> None:
+    options = ("--set", "collector.tenant=blue", "--columns", "tenant", "--limit", "1")
+    assert hopsight.run("decode", str(capture), *options).stdout == "tenant\nblue\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--columns", "csig_ss"), "did you mean csig_s?"),
+        (("--where", "csig_ss > 1"), "no column is called 'csig_ss'"),
+        (("--where", "csig_s >"), "--where 'csig_s >'"),
+        (("--set", "tenant=blue"), "collector.NAME=VALUE"),
+        (("--set", "collector.tenants=blue"), "did you mean collector.tenant?"),
+        (("--parquet", "/nowhere/out.parquet"), "/nowhere/out.parquet"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    hopsight: Any, capture: Path, options: tuple[str, ...], sentence: str
+) -> None:
+    result = hopsight.run("decode", str(capture), *options)
+    assert result.returncode in {ExitCode.USAGE, ExitCode.UNAVAILABLE}
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_decoding_loads_only_what_it_needs(capture: Path) -> None:
+    script = (
+        "import sys; from service.cli import _run; "
+        f"_run(['decode', {str(capture)!r}]); print(sorted(set({HEAVY!r}) & set(sys.modules)))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_every_name_of_a_room_is_there_and_comes_from_one_module() -> None:
+    given = [name for names in pipeline.HOMES.values() for name in names.split()]
+    assert sorted(given) == sorted(pipeline.__all__)
+    modules = {name for name in given if isinstance(getattr(pipeline, name), ModuleType)}
+    assert modules == {"dctcp", "hpcc"}
+    with pytest.raises(AttributeError, match="nobody"):
+        _ = pipeline.nobody
