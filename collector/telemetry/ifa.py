@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from collector.observation import SCHEMA
 from collector.settings import CollectorSettings
 from collector.telemetry.raw import Raw
 
@@ -33,8 +34,15 @@ def columns(raw: Raw, settings: CollectorSettings) -> dict[str, pl.Expr]:
 
 
 def record(raw: Raw, prefix: str, settings: CollectorSettings) -> dict[str, pl.Expr]:
-    """Columns of one hop; it receives a packet at a time and sends it on a residence later."""
-    told = {column: pl.col(prefix + name) for name, column in PLAIN if raw.has(prefix + name)}
+    """Columns of one hop; it receives a packet at a time and sends it on a residence later.
+
+    What a name space of a setting makes wider than its column is null where it does not fit.
+    """
+    told = {
+        column: pl.col(prefix + name).cast(SCHEMA[f"h0_{column}"], strict=False)
+        for name, column in PLAIN
+        if raw.has(prefix + name)
+    }
     for name, column in CELLS:
         if raw.has(prefix + name):
             cells = pl.col(prefix + name).cast(pl.UInt64)

@@ -126,6 +126,13 @@ def test_a_global_name_space_says_how_all_records_are_laid_out() -> None:
     assert (row["hop_count"], row["h0_node"], row["ifa_namespace"]) == (1, 0x042FF, 1)
 
 
+def test_what_a_vendors_field_cannot_tell_in_its_column_is_null() -> None:
+    settings = CollectorSettings(ifa_name_spaces={2: (("node", 28), ("queue", 32))})
+    records = bytes.fromhex("2abcdef1000000ff" + "20000002" + "00000100")
+    row = row_of(packet(b"\x22\x11\x00\xff", PORTS, b"\0\0\xff\x04" + records), settings)
+    assert (hop(row, 1), hop(row, 0)) == ({"node": 0xABCDEF1, "queue": 255}, {"node": 2})
+
+
 @pytest.mark.parametrize(
     ("words", "stack", "hops"),
     [
