@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import typer
 from markdown_text import code, shortened, table, title
-from wire_page import wire_formats
+from wire_page import wire_pages
 
 from collector.observation import HOPS, OBSERVATION, SCHEMA_VERSION
 from collector.status import STATUS
@@ -25,6 +25,8 @@ from service.metrics import METRICS
 from service.settings import Settings, default_store, rows
 
 FOLDER = Path(__file__).resolve().parent / "reference"
+OWN_INDEX = FOLDER / "index.md"
+"""The one page there that is written by hand."""
 
 
 def observations() -> Iterator[str]:
@@ -191,13 +193,13 @@ def meaning(parameter: dict[str, Any]) -> str:
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "observations": observations,
-    "wire": wire_formats,
     "settings": settings,
     "parameters": parameters,
     "store": store,
     "metrics": metrics,
     "command": command,
     "api": api,
+    **wire_pages(),
 }
 
 
@@ -208,15 +210,18 @@ def pages() -> dict[str, str]:
 
 def main() -> int:
     """Write the pages; with `--check` say which ones are stale, and fail."""
-    stale = {
-        FOLDER / file: text for file, text in pages().items() if text != present(FOLDER / file)
-    }
+    wanted = {FOLDER / file: text for file, text in pages().items()}
+    stale = {path: text for path, text in wanted.items() if text != present(path)}
+    left = [path for path in FOLDER.rglob("*.md") if path not in wanted and path != OWN_INDEX]
     if sys.argv[1:] == ["--check"]:
-        for path in stale:
-            sys.stderr.write(f"{path.name} is stale, run `make docs`\n")
-        return 1 if stale else 0
+        for path in (*stale, *left):
+            sys.stderr.write(f"{path.relative_to(FOLDER)} is stale, run `make docs`\n")
+        return 1 if stale or left else 0
     for path, text in stale.items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text)
+    for path in left:
+        path.unlink()
     return 0
 
 

@@ -16,7 +16,7 @@ from service.settings import load, rows
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-WRITTEN = [page for page in PAGES if page.parent.name != "reference"]
+WRITTEN = [page for page in PAGES if "reference" not in page.parts]
 
 
 def name(path: Path) -> str:
