@@ -41,7 +41,8 @@ def dissected(
 ) -> Iterator[tuple[int, Any]]:
     """Each of these rows of `frames` with what pyshark says of it, a link type at a time.
 
-    Raises SharkError when there is no tshark, or when it fails.
+    Where tshark crashes, the frame and those behind it are not given. Raises SharkError when there
+    is no tshark that can be asked.
     """
     with TemporaryDirectory(prefix="hopsight-") as place:
         script, capture = Path(place) / "hopsight.lua", Path(place) / "frames.pcap"
@@ -67,15 +68,22 @@ def _read(capture: Path, script: Path) -> Iterator[Any]:
         custom_parameters=["-n", "-X", f"lua_script:{script}"],
         override_prefs=PREFERENCES,
     )
+    crashed = False
     try:
         yield from file
     except TSharkNotFoundException:
         raise SharkError(MISSING) from None
-    except (TSharkCrashException, TSharkVersionException, OSError) as error:
-        first = str(error).strip().splitlines()[0] if str(error) else type(error).__name__
-        raise SharkError(f"tshark failed: {first}") from None
+    except (TSharkVersionException, OSError) as error:
+        raise SharkError(f"tshark cannot be asked: {error}") from None
+    except TSharkCrashException:
+        crashed = True
     finally:
-        file.close()
+        try:
+            file.close()
+        except TSharkCrashException:
+            crashed = True
+        if crashed:
+            file._running_processes.clear()  # noqa: SLF001 - else its end asks a closed loop again
         loop.close()
 
 

@@ -34,8 +34,12 @@ TRANSPORT = {
     "udp": {"sport": "udp.srcport", "dport": "udp.dstport", "payload_bytes": "udp.length"},
 }  # fmt: skip
 """The same of its transports; a UDP length counts its header."""
+FRAMES = ("eth", "erspan")
+"""Layers with which a frame begins anew."""
 NUMBERS = {"tcp": 6, "udp": 17}
 UDP_HEADER = 8
+FLAGS = 0x1FF
+"""Flags without the reserved bits that Wireshark counts among them."""
 TRANSPORTED = 1 << BIT["tcp"] | 1 << BIT["udp"]
 MAPPED = 0xFFFF << 32
 """Low word of ::ffff:0.0.0.0."""
@@ -103,7 +107,7 @@ class SlowPath(Decoder):
         order = sorted(found)
         raw = pl.DataFrame(
             {name: [found[row].get(name) for row in order] for name in NAMES},
-            schema=dict.fromkeys(NAMES, pl.UInt64),
+            schema={name: SCHEMA[name] for name in NAMES},
         )
         return Walked(raw, np.array(order, np.int64), walked.status)
 
@@ -119,12 +123,15 @@ def undecoded(walked: Walked) -> NDArray[np.int64]:
 def columns(layers: Iterable[Any]) -> dict[str, int]:
     """Columns of the innermost flow among a packet's layers; none without an address.
 
-    A transport in front of an inner IP header belongs to the envelope and is forgotten.
+    What lies in front of an inner frame or IP header belongs to the envelope and is forgotten: a
+    mirrored frame without a flow gives none.
     """
     told: dict[str, int] = {}
     for layer in layers:
         name = layer.layer_name
-        if name in NETWORK:
+        if name in FRAMES:
+            told = {}
+        elif name in NETWORK:
             told = _network(layer, name)
         elif name in TRANSPORT and told and not told["layers"] & TRANSPORTED:
             told |= _fields(layer, TRANSPORT[name]) | {"protocol": NUMBERS[name]}
@@ -135,7 +142,9 @@ def columns(layers: Iterable[Any]) -> dict[str, int]:
 
 
 def _network(layer: Any, name: str) -> dict[str, int]:
-    """Columns of an IP header."""
+    """Columns of an IP header; none when its addresses were not captured."""
+    if layer.get_field(f"{name}.dst") is None:
+        return {}
     told = _fields(layer, NETWORK[name]) | {"layers": 1 << BIT["ipv4" if name == "ip" else "ipv6"]}
     for end in ("src", "dst"):
         address = ipaddress.ip_address(str(layer.get_field(f"{name}.{end}")))
@@ -150,4 +159,5 @@ def _network(layer: Any, name: str) -> dict[str, int]:
 def _fields(layer: Any, names: Mapping[str, str]) -> dict[str, int]:
     """Numbers of a layer by column; its own fields come first, whatever a layer repeats."""
     found = ((column, layer.get_field(name)) for column, name in names.items())
-    return {column: int(str(value), 0) for column, value in found if value is not None}
+    told = {column: int(str(value), 0) for column, value in found if value is not None}
+    return told | ({"flags": told["flags"] & FLAGS} if "flags" in told else {})

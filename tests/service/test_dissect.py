@@ -186,6 +186,16 @@ def test_an_unknown_link_type_is_asked_as_well(tool: Callable[..., str]) -> None
     assert decoder.accounting.reasons == {"unknown_link_type": 1}
 
 
+def test_a_mirror_of_an_unknown_frame_tells_no_flow(tool: Callable[..., str]) -> None:
+    tool("tshark")
+    mirrored = bytes.fromhex("100088be00000001" + "1001000100000000") + ARP
+    ip = bytes([0x45, 0]) + (20 + len(mirrored)).to_bytes(2, "big")
+    frame = MACS + b"\x08\x00" + ip + bytes.fromhex("00070000402f00000a0000010a000002") + mirrored
+    decoder = SlowPath(CollectorSettings(), 100)
+    assert decoder.decode(frames_of([frame]), ["tap"], "test").height == 0
+    assert decoder.accounting.slow_path == {"asked": 1, "found": 0, "left": 0}
+
+
 def test_no_more_frames_are_asked_than_may_be(tool: Callable[..., str]) -> None:
     tool("tshark")
     decoder = SlowPath(CollectorSettings(), 3)
