@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from octets import INT_UDP, aecn_frame, ethernet, frames_of, ipv4, tcp, udp
 
-from collector import CollectorSettings, dissectors, write_pcapng
+from collector import CollectorSettings, dissectors, open_capture, write_pcapng
 from collector.lua.exported import exported
 from collector.scalar import Reading, Scalar
 from collector.status import STATUS
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "docs" / "examples").glob("*.toml"))
+CAPTURES = sorted((Path(__file__).resolve().parents[3] / "shared" / "captures").glob("*.pcap"))
+TELEMETRY = ("csig", "aecn", "int", "report", "ifa", "tcp_int", "hpcc", "psp")
 MUTATIONS = 300
 SEGMENT = ipv4(tcp(payload=b"some data"))
 COMPACT = bytes.fromhex("0200000000020200000000018100006499002b850800") + SEGMENT
@@ -174,6 +176,26 @@ def test_fields_of_damaged_frames_are_those_of_the_decoder(shown: Shown) -> None
     scalar = Scalar(settings)
     packets = [each for packet in FRAMES for each in mutated(packet, scalar, draw)]
     assert hold(shown, packets, settings) > 3 * len(packets)
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+def test_fields_of_captures_of_others_are_those_of_the_decoder(path: Path, shown: Shown) -> None:
+    with open_capture(path) as capture:
+        runs = [run for run in capture.chunks(1 << 16) if len(run)]
+    packets = [
+        run.data[start : start + held].tobytes()
+        for run in runs
+        for start, held in zip(run.offset, run.captured, strict=True)
+        if (run.link == 1).all()
+    ]
+    hold(shown, packets[:500], CollectorSettings())
+
+
+def test_only_telemetry_is_told_to_wireshark() -> None:
+    """A header that Wireshark knows belongs into the list of those that are left to it."""
+    told = exported(CollectorSettings())["headers"].values()
+    layers = {header["layer"] for header in told if "bridge" not in header}
+    assert [layer for layer in sorted(layers) if not layer.startswith(TELEMETRY)] == []
 
 
 CHANGES: dict[str, tuple[object, str]] = {
