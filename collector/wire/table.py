@@ -71,6 +71,11 @@ class Part:
     fields: tuple[Field, ...]
     words: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse a part that no reader could find the end of."""
+        if sum(field.bits for field in self.fields) % OCTET:
+            raise ValueError(f"part {self.bit}: fields do not fill whole octets")
+
     @property
     def octets(self) -> int:
         """Octets that this part takes in a record, without those that `words` counts."""
