@@ -48,3 +48,17 @@ class Frames:
             interface=self.interface[none],
             first=self.first + len(self),
         )
+
+    def part(self, start: int, stop: int) -> "Frames":
+        """The frames from `start` up to `stop`, with their numbers."""
+        kept = slice(start, stop)
+        return Frames(
+            self.data,
+            self.offset[kept],
+            self.captured[kept],
+            self.length[kept],
+            self.time_ns[kept],
+            self.link[kept],
+            self.interface[kept],
+            self.first + start,
+        )

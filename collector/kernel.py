@@ -16,6 +16,8 @@ from typing import Any, TypeVar, cast
 from numba import config, njit
 from numba.core.options import DefaultOptions
 
+from collector.kernel_part import PartCompiler
+
 ROOMS = ("collector", "pipeline", "replay")
 """Rooms whose sources take part in the digest: those with kernels or tables for kernels."""
 
@@ -67,6 +69,7 @@ def is_compiled() -> bool:
 
 COMPILED: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 WITHOUT_ENTRY: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+PART: dict[str, Any] = {"pipeline_class": PartCompiler}
 UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 """No references are counted; code that is compiled so can make no array of its own."""
 
@@ -107,5 +110,5 @@ def inlined(function: F) -> F:
 
 def step(function: F) -> F:
     """A part of a `borrowing` kernel that is called: where speed is not lost by it."""
-    compiled = njit(**COMPILED, **UNCOUNTED, **WITHOUT_ENTRY)(function)
+    compiled = njit(**COMPILED, **UNCOUNTED, **WITHOUT_ENTRY, **PART)(function)
     return cast("F", compiled)
