@@ -14,7 +14,13 @@ from collector.scalar import Reading, Scalar
 from collector.settings import CollectorSettings
 from collector.walked import Walked
 
-ALWAYS = {"status": pl.UInt8, "layers": pl.UInt64, "hop_count": pl.UInt8, "payload_bytes": pl.UInt32}
+ALWAYS = {
+    "status": pl.UInt8,
+    "layers": pl.UInt64,
+    "hop_count": pl.UInt8,
+    "payload_bytes": pl.UInt32,
+}
+"""Columns of every row, beside those of the flow's key."""
 
 
 class PlainWalk:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import typer
 
-from collector import SCHEMA, Capture, CaptureError, Decoder, is_compiled
+from collector import SCHEMA, Capture, CaptureError, Decoder, Frames, is_compiled
 from service.accounting_text import accounting_line
 from service.captures import name_points, open_all
 from service.commands.settings import chosen
@@ -21,6 +21,8 @@ from service.observation_output import File, Lines, Output, Screen
 ON_TERMINAL = 100
 """Observations on a terminal, when no limit is given."""
 COMPILING = "compiling the decoder for this machine, once; later runs start at once"
+FIRST_FRAMES = 200
+"""Frames that are shown before the decoder is compiled."""
 SECTION = "collector."
 
 Told = Callable[[int], None]
@@ -70,16 +72,30 @@ def run(request: Request) -> None:
 def found(
     captures: Iterable[Capture], decoder: Decoder, condition: pl.Expr | None, told: Told
 ) -> Iterator[pl.DataFrame]:
-    """Observations run by run, one capture behind the other."""
+    """Observations run by run, one capture behind the other.
+
+    The very first frames are read plainly where the compiled walk would have to be waited for.
+    """
+    plainly = 0 if is_compiled() else FIRST_FRAMES
     for capture in captures:
         for frames in capture.chunks(decoder.settings.frames_per_batch):
-            rows = decoder.decode(frames, capture.points, capture.source)
+            for rows in decoded(frames, decoder, capture, plainly):
+                wanted = rows if condition is None else kept(rows, condition)
+                if wanted.height:
+                    yield wanted
             told(len(frames))
-            if condition is not None:
-                rows = kept(rows, condition)
-            if rows.height:
-                yield rows
+            plainly = 0
         decoder.accounting.add(capture.reasons)
+
+
+def decoded(
+    frames: Frames, decoder: Decoder, capture: Capture, plainly: int
+) -> Iterator[pl.DataFrame]:
+    """Observations of one run, those of its first frames read plainly."""
+    if plainly:
+        yield decoder.decode_plainly(frames.part(0, plainly), capture.points, capture.source)
+        frames = frames.part(plainly, len(frames))
+    yield decoder.decode(frames, capture.points, capture.source)
 
 
 def kept(rows: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
