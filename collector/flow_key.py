@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from collector.kernel import kernel
 
-PLACEMENT_VERSION = 1
+PLACEMENT_VERSION = 2
 """Raised when the hash changes; part of the topic's name."""
 
 
@@ -54,8 +54,9 @@ def flow_keys(
         if turned:
             a_hi, a_lo, a_port, b_hi, b_lo, b_port = b_hi, b_lo, b_port, a_hi, a_lo, a_port
         hashed = mix(mix(mix(salt, a_hi), a_lo), b_hi)
-        rest = a_port << np.uint64(24) | b_port << np.uint64(8) | np.uint64(protocol[row])
-        hashed = mix(mix(mix(hashed, b_lo), rest), np.uint64(vni[row]))
+        rest = np.uint64(vni[row]) << np.uint64(40) | a_port << np.uint64(24)
+        rest |= b_port << np.uint64(8) | np.uint64(protocol[row])
+        hashed = mix(mix(hashed, b_lo), rest)
         conversation[row] = hashed
         direction[row] = 1 if turned else 0
         hashed = mix(hashed, np.uint64(1 if turned else 0))

@@ -25,6 +25,12 @@ def fill(
     """One column of one block."""
     shift, mask, plus, at = read.shift, read.mask, read.plus, read.at
     if read.flags & (LITTLE | HIGHEST) == 0:
+        first = base + places[0]
+        if places[count - 1] - places[0] == count - 1:
+            # Rows one behind the other: places rise, so nothing lies between.
+            for row in range(count):
+                out[first + row] = big(data, starts[row] + at) >> shift & mask | plus
+            return
         for row in range(count):
             out[base + places[row]] = big(data, starts[row] + at) >> shift & mask | plus
         return

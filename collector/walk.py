@@ -109,11 +109,13 @@ class Walk:
             room.memory.view(np.uint16), room.memory.view(np.uint32), room.memory.view(np.uint64),
             *self.blocks,
         )  # fmt: skip
-        raw = self.columns.frame(room, number, present).with_columns(
-            pl.Series("status", status[:count]),
-            pl.Series("layers", layers[:count]),
-            pl.Series("hop_count", hops[:count]),
-            pl.Series("payload_bytes", payload[:count]),
+        raw = self.columns.frame(room, number, present).hstack(
+            [
+                pl.Series("status", status[:count]),
+                pl.Series("layers", layers[:count]),
+                pl.Series("hop_count", hops[:count]),
+                pl.Series("payload_bytes", payload[:count]),
+            ]
         )
         told = (table["known"][present] == KNOWN).all()
         known = np.broadcast_to(np.True_, count) if told else table["known"][number] == KNOWN
