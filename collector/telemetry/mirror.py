@@ -58,6 +58,5 @@ def taps(raw: Raw, settings: CollectorSettings) -> list[pl.Expr]:
 
 
 def clock(seconds: pl.Expr, nanoseconds: pl.Expr) -> pl.Expr:
-    """Nanoseconds of a clock that counts seconds and their fraction; null beyond a second."""
-    whole = seconds.cast(pl.Int64) * SECOND_NS + nanoseconds.cast(pl.Int64)
-    return pl.when(nanoseconds < SECOND_NS).then(whole)
+    """Nanoseconds of a clock that counts seconds and their fraction."""
+    return seconds.cast(pl.Int64) * SECOND_NS + nanoseconds.cast(pl.Int64)

@@ -14,6 +14,7 @@ from collector.wire.place import Field
 from collector.wire.table import Branch, Check, Header, Length
 
 PSP_PORT = 1000
+ICV_OCTETS = 16
 KEEPALIVE_OCTETS = 9
 """A UDP datagram of one octet, which keeps a translation alive (RFC 3948 section 2.3)."""
 
@@ -64,6 +65,7 @@ PSP = Header(
     ),
     doc="PSP Security Protocol; what follows is encrypted.",
     length=Length("length", 8, 8),
+    trailer=Length(add=ICV_OCTETS),
     marks=(("sport", PSP_PORT), ("dport", PSP_PORT)),
 )
 HEADERS = (ESP, ESP_UDP, NAT_KEEPALIVE, ESP_MARKED, PSP)

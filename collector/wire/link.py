@@ -275,7 +275,7 @@ def edges(settings: CollectorSettings) -> dict[str, dict[int, str]]:
                  0x88E5: "macsec", 0x8864: "pppoe", 0x880B: "ppp"}  # fmt: skip
     ethertype |= dict.fromkeys(SNAP_LENGTHS, "snap")
     ethertype |= dict.fromkeys((0x8100, 0x88A8, 0x9100, 0x9200, 0x9300), "vlan")
-    link_type = {0: "null", 1: "ethernet", 9: "ppp", 12: "raw_ip", 14: "raw_ip", 50: "hdlc",
+    link_type = {0: "null", 1: "ethernet", 9: "hdlc", 12: "raw_ip", 14: "raw_ip", 50: "hdlc",
                  51: "pppoe", 101: "raw_ip", 104: "cisco_hdlc", 108: "null", 113: "sll",
                  219: "mpls", 228: "ipv4", 229: "ipv6", 276: "sll2"}  # fmt: skip
     bare = settings.mpls_pseudowire == "bare"

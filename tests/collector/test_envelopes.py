@@ -145,7 +145,7 @@ def test_an_overlay_leaves_nothing_of_its_outer_flow_behind() -> None:
         (ethernet(bytes(28), 0x0806), 1, "unknown_ethertype", 0),
         (ethernet(bytes(28), 0x88CC), 1, "unknown_ethertype", 0),
         (ethernet(bytes.fromhex("424203") + bytes(43), 38), 1, "unknown_ethertype", 0),
-        (ethernet(bytes.fromhex("2c0000000007") + bytes(60), 0x88E5), 1, "unknown_ethertype", 0),
+        (ethernet(bytes.fromhex("2c0000000007") + bytes(60), 0x88E5), 1, "encrypted", 0),
         (gre("20008909000000280800020100010000", SEGMENT), 1,
          "unknown_ethertype", 0),
         (INNER, 147, "unknown_link_type", 0),
