@@ -45,9 +45,15 @@ def option(first: str, count: int, exid: int | None = None) -> Header:
             *(COUNTERS[each] for each in ORDERS[first][:count]),
         ),
         doc=f"Accurate ECN, {first} first, {count} of three counters.",
-        checks=() if exid is None else (Check("exid", exid, exid, None),),
+        checks=() if exid is None else _own(exid, count),
         layer="accecn",
     )
+
+
+def _own(exid: int, count: int) -> tuple[Check, ...]:
+    """Checks of an experiment: rivals on its kind may lead here with another length."""
+    octets = HEAD + EXID + COUNTER * count
+    return (Check("length", octets, octets, None), Check("exid", exid, exid, None))
 
 
 def name(first: str, count: int, exid: int | None = None) -> str:
