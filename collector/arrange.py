@@ -66,7 +66,7 @@ def arrange(
 def mark(number: NDArray[np.int32], has: NDArray[np.uint8], bits: NDArray[np.uint8]) -> None:
     """Write a validity bitmap: whether the layout of each row has something, lowest bit first."""
     for octet in range(bits.size):
-        byte = 0
+        byte = np.int64(0)
         for bit in range(min(8, number.size - octet * 8)):
             byte |= np.int64(has[number[octet * 8 + bit]]) << bit
         bits[octet] = byte

@@ -6,6 +6,7 @@ space, so that nothing is compiled again when a format or a setting changes. Eac
 """
 
 from dataclasses import replace
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -105,7 +106,7 @@ def _rivals(settings: CollectorSettings) -> list[tuple[str, str]]:
         for space, numbers in _of(form, "options", settings).items():
             for (kind, octets), name in numbers.items():
                 claims.setdefault((space, kind, octets), []).append(name)
-    return [pair for names in claims.values() for pair in zip(names, names[1:], strict=False)]
+    return [pair for names in claims.values() for pair in pairwise(names)]
 
 
 def _of(form: ModuleType, function: str, settings: CollectorSettings) -> dict[str, Any]:

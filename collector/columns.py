@@ -20,7 +20,12 @@ KEY = ("src_hi", "src_lo", "dst_hi", "dst_lo", "sport", "dport", "protocol")
 ALIGNED = 64
 OCTET = 8
 TYPES = {1: pa.uint8(), 2: pa.uint16(), 4: pa.uint32(), 8: pa.uint64()}
-WIDTHS = {pl.UInt8: 1, pl.UInt16: 2, pl.UInt32: 4, pl.UInt64: 8}
+WIDTHS: dict[type[pl.DataType], int] = {
+    pl.UInt8: 1,
+    pl.UInt16: 2,
+    pl.UInt32: 4,
+    pl.UInt64: 8,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +64,12 @@ class Columns:
     def room(self, layouts: NDArray[np.int64], rows: int) -> Room:
         """Memory for the columns that any of these layouts writes; zero where not all do."""
         has = self.has[layouts]
-        wanted = has.any(axis=0)
+        wanted = np.logical_or.reduce(has, axis=0)
         wanted[self.key] = True
         room = self._room(wanted, rows)
-        partly = wanted & ~has.all(axis=0)
+        partly = wanted & ~np.logical_and.reduce(has, axis=0)
         partly[self.highest] = wanted[self.highest]
-        for column in np.flatnonzero(partly & (self.octets > 0)):
+        for column in np.flatnonzero(partly & (self.octets > 0)).tolist():
             self.view(room, column, rows)[:] = 0
         return room
 
@@ -85,14 +90,14 @@ class Columns:
     def frame(
         self, room: Room, number: NDArray[np.int32], present: NDArray[np.int64]
     ) -> pl.DataFrame:
-        """The columns as a data frame; `number` is the layout of each row, `present` all there are."""
+        """The columns as a data frame; `number` is each row's layout, `present` all there are."""
         filled = np.flatnonzero(room.octets)
         has = self.has[present][:, filled]
-        whole = has.all(axis=0)
+        whole = np.logical_and.reduce(has, axis=0)
         count = len(number)
         bitmaps: dict[bytes, pa.Buffer] = {}
         arrays = []
-        for at, column in enumerate(filled):
+        for at, column in enumerate(filled.tolist()):
             validity = None
             if not whole[at] and column not in self.key:
                 pattern = has[:, at].tobytes()

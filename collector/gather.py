@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from collector.kernel import borrowing, inlined
 from collector.script import HIGHEST, LITTLE, big, swapped
 
-BLOCK = 512
+ONE, TWO, FOUR, EIGHT = 1, 2, 4, 8
+BLOCK = 256
 """Frames whose octets stay near while their columns are filled one by one."""
 
 
@@ -62,9 +63,9 @@ def gather(
 ) -> None:
     """Fill every column of every frame.
 
-    `order` has the frames sorted by layout, those of layout n from `first[n]` on; `place` is the row
-    of each frame (-1: none). Column c has `octets[c]` octets a row (0: it is left out) and begins at
-    element `base[c]` of the array of that width. The four arrays are views of one.
+    `order` has the frames sorted by layout, those of layout n from `first[n]` on; `place` is the
+    row of each frame (-1: none). Column c has `octets[c]` octets a row (0: it is left out) and
+    begins at element `base[c]` of the array of that width. The four arrays are views of one.
     """
     pool = pools[0]
     for number in range(first.size - 1):
@@ -79,11 +80,11 @@ def gather(
             for at in range(layout.read0, layout.read1):
                 read = pool.reads[at]
                 width, column = octets[read.column], base[read.column]
-                if width == 1:
+                if width == ONE:
                     fill(data, starts, places, count, read, out8, column)
-                elif width == 2:
+                elif width == TWO:
                     fill(data, starts, places, count, read, out16, column)
-                elif width == 4:
+                elif width == FOUR:
                     fill(data, starts, places, count, read, out32, column)
-                elif width == 8:
+                elif width == EIGHT:
                     fill(data, starts, places, count, read, out64, column)

@@ -36,8 +36,8 @@ Graph = Record
 
 ROWS = {"field": FIELD, "check": CHECK, "mark": MARK, "part": PART}
 FLOW_LAYERS, HOP_BASE, HOP_WIDTH, ECN, OUTER_ECN = range(5)
-"""Places in the graph's `scalars`: bits of a flow's own layers, first column of hop 0, columns of a hop,
-and the columns of the congestion marks."""
+"""Places in the graph's `scalars`: bits of a flow's own layers, first column of hop 0, columns of a
+hop, and the columns of the congestion marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class _Builder:
     def kept(self, found: Sequence[Place], rules: frozenset[str]) -> tuple[int, int]:
         """Rows of the fields that write a column or steer the walk."""
         rows = [
-            _field(place, self.registers, place.field.name in rules)
+            _field(place, self.registers, rule=place.field.name in rules)
             for place in found
             if place.field.column or place.field.name in rules
         ]
@@ -241,7 +241,7 @@ class _Builder:
 
 
 def _field(
-    place: Place | None, registers: Registers | None = None, rule: bool = False
+    place: Place | None, registers: Registers | None = None, *, rule: bool = False
 ) -> tuple[object, ...]:
     """A field as the walk reads it: from one word of eight octets, shifted and masked."""
     if place is None:

@@ -83,7 +83,7 @@ def rules(data: Data, start: int, at: int, node: Record, graph: Graph, s: Script
 def enter(node: Record, graph: Graph, s: Script) -> None:
     """Forget what an envelope makes meaningless.
 
-    That is everything before a mirror, and the outer flow of an overlay but for its congestion mark.
+    All of what lies before a mirror, and the outer flow of an overlay but for its congestion mark.
     """
     if node.envelope == MIRROR_ENVELOPE:
         s.n[READS] = s.n[LAYERS] = s.n[STATUS] = s.n[HOPS] = 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,7 +21,12 @@ from collector.wire.inband import NPT_PORT
 NULLABLE = {column.name for column in OBSERVATION if column.nullable}
 OWN = ("spi", "roce_qp")
 """What one direction of a conversation has for itself."""
-TYPES = {pl.UInt8: np.uint8, pl.UInt16: np.uint16, pl.UInt32: np.uint32, pl.UInt64: np.uint64}
+TYPES: dict[type[pl.DataType], type[np.unsignedinteger[Any]]] = {
+    pl.UInt8: np.uint8,
+    pl.UInt16: np.uint16,
+    pl.UInt32: np.uint32,
+    pl.UInt64: np.uint64,
+}
 
 
 def observe(
@@ -96,10 +102,9 @@ def identity(
     own = next((name for name in OWN if name in columns), OWN[0])
     conversation, flow = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
     direction = np.empty(rows, np.uint8)
-    flow_keys(
-        *(plain(columns, name, rows) for name in (*KEY, "vni", own)),
-        salt(settings.tenant, settings.vrf), conversation, flow, direction,
-    )  # fmt: skip
+    hashed: Any = flow_keys
+    hashed(*(plain(columns, name, rows) for name in (*KEY, "vni", own)),
+           salt(settings.tenant, settings.vrf), conversation, flow, direction)  # fmt: skip
     return {
         "conversation": pl.Series(conversation),
         "flow": pl.Series(flow),
@@ -107,7 +112,7 @@ def identity(
     }
 
 
-def plain(columns: Mapping[str, pl.Series], name: str, rows: int) -> NDArray[np.generic]:
+def plain(columns: Mapping[str, pl.Series], name: str, rows: int) -> NDArray[Any]:
     """A column as an array, 0 where it is null."""
     if name not in columns:
         return np.zeros(rows, TYPES[type(SCHEMA[name])])

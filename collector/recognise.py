@@ -65,10 +65,7 @@ def recognise(
             rest[0, row], rest[1, row] = found[1], found[2]
             continue
         begin(s, captured[row], wire)
-        if here > 0:
-            ended = frame(data, at, here, graph, s)
-        else:
-            ended = -here
+        ended = frame(data, at, here, graph, s) if here > 0 else -here
         if s.n[STATUS] == 0:
             s.n[STATUS] = ended
         known = HANDS_ON if s.n[REST] != 0 else UNKNOWN

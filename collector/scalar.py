@@ -1,9 +1,9 @@
-"""One frame read plainly by the wire tables, octet by octet: what the compiled walk must agree with.
+"""One frame read plainly by the wire tables: what the compiled walk must agree with.
 
 Nothing here is fast. It explains a packet field by field, and the tests hold the walk against it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from collector.carriers import SPACES, edges, headers, option_edges, option_extra
@@ -11,7 +11,7 @@ from collector.layer import BIT, FLOW
 from collector.scalar_records import records
 from collector.settings import CollectorSettings
 from collector.status import CODE, STATUS
-from collector.wire.place import WORD_LIMIT, Field
+from collector.wire.place import WORD_LIMIT
 from collector.wire.style import STYLES
 from collector.wire.table import Header, Length
 
@@ -47,11 +47,12 @@ class Reading:
         return STATUS[self.status][0]
 
     def row(self) -> dict[str, int]:
-        """The columns that a row of the walk has, hops as `h0_...`."""
-        hops = {f"h{at}_{name}": value for at, hop in enumerate(self.hops)
-                for name, value in hop.items()}  # fmt: skip
-        flat = (self.inherited or self.handed) | self.columns | {"hop_count": len(self.hops)}
-        return flat | hops | {"payload_bytes": self.payload_bytes, "layers": self.layers}
+        """The columns of a row of the walk, hops as `h0_...`."""
+        row = (self.inherited or self.handed) | self.columns
+        for at, hop in enumerate(self.hops):
+            row |= {f"h{at}_{name}": value for name, value in hop.items()}
+        kept = {"payload_bytes": self.payload_bytes, "layers": self.layers}
+        return row | kept | {"hop_count": len(self.hops)}
 
 
 class Scalar:
@@ -222,7 +223,8 @@ class _Walk:
             if self.reading.steering.get(branch.column, 0) & branch.mask == branch.value:
                 if branch.to:
                     return branch.to
-                assert branch.space and branch.select
+                assert branch.space
+                assert branch.select
                 number = self.reading.steering.get(branch.select, 0) & 0xFFFF
                 return self.tables.edges[branch.space].get(number, SPACES[branch.space])
         if header.next:
@@ -301,8 +303,3 @@ def judge(header: Header, values: Mapping[str, int]) -> int | None:
         if not check.low <= values[check.field] <= check.high:
             return -1 if check.reason is None else CODE[check.reason]
     return None
-
-
-def fields(header: Header, octets: bytes, at: int) -> Iterator[tuple[Field, int]]:
-    """Fields of a header that lies at octet `at`, with their values."""
-    return ((place.field, place.read(octets, at)) for place in header.places())

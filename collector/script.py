@@ -39,7 +39,8 @@ EXTENT, AGAIN, TRAILER = 0, 1, 2
 
 REGISTERS = 512
 SCRIPT = np.dtype(
-    [("n", "i8", (16,)), ("guard_mask", "u8", (GUARD_WORDS,)), ("guard_value", "u8", (GUARD_WORDS,)),
+    [("n", "i8", (16,)), ("guard_mask", "u8", (GUARD_WORDS,)),
+     ("guard_value", "u8", (GUARD_WORDS,)),
      ("reads", READ, (MOST_READS,)), ("lookups", LOOKUP, (MOST_LOOKUPS,)),
      ("bounds", BOUND, (MOST_BOUNDS,)), ("register", "u8", (REGISTERS,)),
      ("register_at", "i8", (REGISTERS,)), ("register_field", "i8", (REGISTERS,)),
@@ -93,7 +94,7 @@ def fetch(data: NDArray[np.uint8], at: int, field: Record) -> Any:
 
 @step
 def guard(s: Script, data: NDArray[np.uint8], start: int, at: int, mask: Any) -> None:
-    """What the bits of `mask` are, in the eight octets from octet `at` of the frame, has decided."""
+    """What the bits of `mask` are in the eight octets from octet `at` of the frame has decided."""
     place, turn = at >> 3, np.uint64((at & 7) * 8)
     if place + 1 >= GUARD_WORDS:
         s.n[MATCHABLE] = 0

@@ -5,6 +5,7 @@ it.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -54,7 +55,8 @@ class Walk:
             parts.append(found)
         return finished(parts, status)
 
-    def _deeper(self, found: Rows, above: Rows) -> dict[str, NDArray[np.int32]]:
+    @staticmethod
+    def _deeper(found: Rows, above: Rows) -> dict[str, Any]:
         """Where more begins and ends behind these rows, from the start of the whole frame."""
         begun = above.rest_at[above.rest][found.row]
         return {

@@ -8,6 +8,7 @@ from collector.graph import Graph
 from collector.graph_dtype import NONE
 from collector.header import Data, bound, enter, extend, follow, judge, keep, octets, rules
 from collector.kernel import step
+from collector.options import options
 from collector.script import (
     END,
     END_AT,
@@ -19,8 +20,8 @@ from collector.script import (
     WIRE_END,
     Script,
 )
+from collector.stack import stack
 from collector.status import CODE
-from collector.variable import options, stack
 
 MOST_LAYERS = 24
 TRUNCATED = CODE["truncated"]

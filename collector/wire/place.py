@@ -27,7 +27,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a field lies: `octets` octets from `octet` on, `low` bits above the lowest bit there."""
+    """Where a field lies: in `octets` octets from `octet` on, `low` bits above the lowest one."""
 
     field: Field
     octet: int

@@ -87,11 +87,13 @@ class Records:
     """A stack of records behind a header (`start` None) or from octet `start` of the header on.
 
     - `bitmap`: columns, `bits` in all, whose set bits name the parts of every record, in the order
-      of `parts`; with `key` instead, a field at the start of each record says which part it is; with
+      of `parts`; with `key` instead, a field at the start of each record says which part it is;
+      with
       neither, every record has all parts;
     - `stride`: column with the words (four octets) of a record, without those that `Part.words`
       counts; None: the sum of its parts. A stride shorter than the parts ends with `reason`;
-    - the stack takes `total` (a column) times `unit` plus `add` octets, less `skip` (a column) words
+    - the stack takes `total` (a column) times `unit` plus `add` octets, less `skip` (a column)
+      words
       of free space that lie in front; or it has `count` (a column) records; or exactly one;
     - `slots`: records lie in a ring of so many, the oldest behind the newest once it is full;
     - `bottom`: fields behind the oldest record that belong to none;
@@ -131,12 +133,14 @@ class Header:
       `trailer`: octets at the end of what it carries that are no payload;
     - `peek`: the fields are looked at, and what follows starts at the same octet;
     - `next`: (field, number space) that names what follows; `to` follows when no branch and no
-      space says more; `otherwise` is tried in this header's place when a check without reason fails;
+      space says more; `otherwise` is tried in this header's place when a check without reason
+      fails;
     - `options`: (number space, style) of the type-length-value list between the fields, or octet
       `options_at`, and the end of `length`; styles are those of `collector.wire.style`;
     - `again`: another header of that name starts where this one's extent ends, in a row of its own,
       to which the columns of `inherited` headers are handed on;
-    - `remainder`: columns for the octets of an option behind its fields and records: the first eight
+    - `remainder`: columns for the octets of an option behind its fields and records: the first
+      eight
       as a number (not written when there are none), and how many there are;
     - `marks`: constants for columns; `envelope`: "mirror" forgets all that was read before, "flow"
       starts a flow's own layers (addresses) anew;

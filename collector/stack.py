@@ -1,4 +1,4 @@
-"""What a header carries besides its fields: stacks of records, and type-length-value options."""
+"""Stacks of records behind a header: where each lies, and what is to be read of it."""
 
 from typing import Any
 
@@ -6,12 +6,10 @@ import numpy as np
 
 from collector.graph import HOP_BASE, HOP_WIDTH, Graph
 from collector.graph_dtype import NONE
-from collector.header import Data, judge, keep, rules
+from collector.header import Data
 from collector.kernel import Record, step
 from collector.observation import HOPS as MOST_HOPS
-from collector.remainder import remain
 from collector.script import (
-    END,
     HOP,
     HOPS,
     MATCHABLE,
@@ -21,14 +19,12 @@ from collector.script import (
     decide,
     drop,
     fetch,
-    guard,
     push,
     signed,
 )
 from collector.status import CODE
 
 TRUNCATED = CODE["truncated"]
-BAD_OPTION = CODE["bad_option"]
 TOO_MANY_HOPS = CODE["too_many_hops"]
 WORD = 4
 STARTS, LENGTHS, KEYS = range(3)
@@ -70,7 +66,7 @@ def measure(rule: Record, chosen: Any, graph: Graph) -> tuple[int, int]:
 def area(
     at: int, behind: int, wire_end: int, rule: Record, chosen: Any, graph: Graph, s: Script
 ) -> tuple[int, int, int, int]:
-    """(first octet of the records, their octets or -1, octets of the stack, those behind header)."""
+    """(first octet of the records, their octets or -1, octets of the stack, those behind it)."""
     start = behind if rule.start == NONE else at + rule.start
     if rule.count != NONE:
         stride = measure(rule, chosen, graph)[0]
@@ -247,72 +243,3 @@ def stack(
         else:
             s.n[MATCHABLE] = 0
     return taken, status
-
-
-@step
-def option(data: Data, start: int, at: int, end: int, number: int, graph: Graph, s: Script) -> int:
-    """Read one option that ends at `end` by its own table; the status it ends with."""
-    while number > 0:
-        node = graph.nodes[number]
-        if at + node.octets > end:
-            return BAD_OPTION
-        reason = judge(data, start, at, node, graph, s)
-        if reason == 0:
-            rules(data, start, at, node, graph, s)
-            keep(data, start, at, node, graph, s)
-            behind, status = at + node.octets, 0
-            if node.records != NONE:
-                taken, status = stack(data, start, at, behind, end, end, node, graph, s)
-                behind += taken
-            if status == 0:
-                remain(behind, end, node, graph, s)
-            return status
-        if reason > 0:
-            return int(reason)
-        number = node.otherwise
-    return 0
-
-
-@step
-def options(
-    data: Data, start: int, at: int, end: int, node: Record, graph: Graph, s: Script
-) -> int:
-    """Walk a type-length-value list between `at` and `end`; the worst status of its options."""
-    status = BAD_OPTION if at > end else 0
-    style = graph.styles[node.style]
-    octet = np.uint64(0xFF) << np.uint64(56)
-    while at < end:
-        if at >= s.n[END]:
-            return TRUNCATED
-        kind = signed(data[start + at])
-        s.n[NEED] = max(s.n[NEED], at + 1)
-        if kind == style.end or kind == style.single:
-            guard(s, data, start, at, octet)
-            if kind == style.end:
-                break
-            at += 1
-            continue
-        # The first octet has decided, as far as it could stand alone.
-        if style.single >= 0:
-            guard(s, data, start, at, octet)
-        if at + style.shortest > end:
-            return BAD_OPTION
-        if at + style.shortest > s.n[END]:
-            return TRUNCATED
-        kind = signed(data[start + at + style.kind])
-        guard(s, data, start, at + style.kind, octet)
-        guard(s, data, start, at + style.length, style.mask << np.uint64(56))
-        length = signed(np.uint64(data[start + at + style.length]) & style.mask) * style.unit
-        length += style.add + signed(graph.extra[node.options, kind])
-        if length < style.shortest or at + length > end:
-            return BAD_OPTION
-        if at + length > s.n[END]:
-            return TRUNCATED
-        s.n[NEED] = max(s.n[NEED], at + length)
-        number = signed(graph.options[node.options, kind, min(length, 255)])
-        if number > 0:
-            ended = option(data, start, at, at + length, number, graph, s)
-            if ended != 0:
-                status = ended
-        at += length
-    return status
