@@ -14,7 +14,8 @@ from collector.layer import LAYERS
 from collector.lua import dissectors
 from collector.observation import HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
 from collector.pcapng import write_pcapng
-from collector.scalar import Reading, Scalar
+from collector.reading import Reading
+from collector.scalar import Scalar
 from collector.settings import CollectorSettings
 from collector.shark import SharkError, dissected
 from collector.slow_path import SlowAccounting, SlowPath

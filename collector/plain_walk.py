@@ -9,8 +9,9 @@ import polars as pl
 from collector.columns import FLAT, KEY
 from collector.frame import Frames
 from collector.observation import SCHEMA
+from collector.reading import Reading
 from collector.recognise import ADDRESSED, TRANSPORT
-from collector.scalar import Reading, Scalar
+from collector.scalar import Scalar
 from collector.settings import CollectorSettings
 from collector.walked import Walked
 

@@ -4,13 +4,13 @@ Nothing here is fast. It explains a packet field by field, and the tests hold th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from collector.carriers import SPACES, edges, headers, option_edges, option_extra
 from collector.layer import BIT, FLOW
+from collector.reading import Reading
 from collector.scalar_records import records
 from collector.settings import CollectorSettings
-from collector.status import CODE, STATUS
+from collector.status import CODE
 from collector.wire.place import WORD_LIMIT
 from collector.wire.style import STYLES
 from collector.wire.table import Header, Length
@@ -18,41 +18,6 @@ from collector.wire.table import Header, Length
 MOST_LAYERS = 24
 MOST_ROWS = 256
 """Rows that one frame can give, by headers that occur again."""
-
-
-@dataclass
-class Reading:
-    """What one frame (or one report inside it) says, raw.
-
-    `columns` by the names of the tables, `hops` likewise (hop 0 nearest the sender), `layers` the
-    names of the headers with their first octets, `rest` where another row begins: (octet, header,
-    octet where what holds it ends).
-    """
-
-    columns: dict[str, int] = field(default_factory=dict)
-    hops: list[dict[str, int]] = field(default_factory=list)
-    headers: list[tuple[str, int]] = field(default_factory=list)
-    layers: int = 0
-    status: int = 0
-    payload_bytes: int = 0
-    rest: tuple[int, str, int] | None = None
-    owners: dict[str, str] = field(default_factory=dict)
-    inherited: dict[str, int] = field(default_factory=dict)
-    handed: dict[str, int] = field(default_factory=dict)
-    steering: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def reason(self) -> str:
-        """Name of the status."""
-        return STATUS[self.status][0]
-
-    def row(self) -> dict[str, int]:
-        """The columns of a row of the walk, hops as `h0_...`."""
-        row = (self.inherited or self.handed) | self.columns
-        for at, hop in enumerate(self.hops):
-            row |= {f"h{at}_{name}": value for name, value in hop.items()}
-        kept = {"payload_bytes": self.payload_bytes, "layers": self.layers}
-        return row | kept | {"hop_count": len(self.hops)}
 
 
 class Scalar:

@@ -1,21 +1,18 @@
 """Stacks of records read plainly: the oracle of the compiled walk's stacks."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from collector.observation import HOPS
+from collector.reading import Reading
 from collector.status import CODE
 from collector.wire.place import OCTET, Field, places
 from collector.wire.table import Header, Part, Records
-
-if TYPE_CHECKING:
-    from collector.scalar import Reading
 
 WORD = 4
 
 
 def records(
-    octets: bytes, at: int, behind: int, end: int, wire_end: int, header: Header, reading: "Reading"
+    octets: bytes, at: int, behind: int, end: int, wire_end: int, header: Header, reading: Reading
 ) -> tuple[int, int]:
     """Read the records of a header at octet `at` whose own octets end at `behind`.
 
@@ -51,7 +48,7 @@ def records(
     return taken, status
 
 
-def tailed(rule: Records, reading: "Reading") -> bool:
+def tailed(rule: Records, reading: Reading) -> bool:
     """Whether the stack ends where the frame ends."""
     assert rule.tail is not None
     return reading.steering.get(rule.tail[0], 0) & rule.tail[1] != 0

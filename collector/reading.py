@@ -1,0 +1,40 @@
+"""A reading: what one frame, or one report inside it, says to the plain reader."""
+
+from dataclasses import dataclass, field
+
+from collector.status import STATUS
+
+
+@dataclass
+class Reading:
+    """What one frame (or one report inside it) says, raw.
+
+    `columns` by the names of the tables, `hops` likewise (hop 0 nearest the sender), `layers` the
+    names of the headers with their first octets, `rest` where another row begins: (octet, header,
+    octet where what holds it ends).
+    """
+
+    columns: dict[str, int] = field(default_factory=dict)
+    hops: list[dict[str, int]] = field(default_factory=list)
+    headers: list[tuple[str, int]] = field(default_factory=list)
+    layers: int = 0
+    status: int = 0
+    payload_bytes: int = 0
+    rest: tuple[int, str, int] | None = None
+    owners: dict[str, str] = field(default_factory=dict)
+    inherited: dict[str, int] = field(default_factory=dict)
+    handed: dict[str, int] = field(default_factory=dict)
+    steering: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> str:
+        """Name of the status."""
+        return STATUS[self.status][0]
+
+    def row(self) -> dict[str, int]:
+        """The columns of a row of the walk, hops as `h0_...`."""
+        row = (self.inherited or self.handed) | self.columns
+        for at, hop in enumerate(self.hops):
+            row |= {f"h{at}_{name}": value for name, value in hop.items()}
+        kept = {"payload_bytes": self.payload_bytes, "layers": self.layers}
+        return row | kept | {"hop_count": len(self.hops)}
