@@ -7,9 +7,13 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& { echo $$python; break; }; done)
 
+CORPUS := $(abspath $(VENV))/corpus
+CHECKED := $(abspath $(VENV))/checked
+BOUNDED := 1000000
+
 export DEBIAN_FRONTEND := noninteractive
 
-.PHONY: help setup demo test lint bench docs clean tools
+.PHONY: help setup demo test lint bench soak docs clean tools
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -31,6 +35,14 @@ lint: $(VENV)/.dev ## Check style, types and the direction of imports
 
 bench: $(VENV)/.dev ## Run every benchmark; each prints its figures
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+soak: $(VENV)/.dev tools ## Damage and compare millions of frames, fuzz the plain reader (takes half an hour)
+	$(BIN)/python benchmarks/soak_walk.py
+	NUMBA_BOUNDSCHECK=1 HOPSIGHT_CACHE_DIR=$(CHECKED) $(BIN)/python benchmarks/soak_walk.py $(BOUNDED) 10000
+	$(PIP) install atheris
+	$(BIN)/python benchmarks/fuzz_scalar.py $(CORPUS) -max_len=1024 -max_total_time=300
+	NUMBA_BOUNDSCHECK=1 HOPSIGHT_CACHE_DIR=$(CHECKED) $(BIN)/python benchmarks/fuzz_scalar.py --replay $(CORPUS)
+	$(BIN)/python benchmarks/soak_tshark.py
 
 docs: $(VENV)/.dev ## Write the reference pages from the tables
 	$(BIN)/python docs/generate.py

@@ -59,8 +59,9 @@ def test_each_damaged_frame_is_counted_once() -> None:
     accounting = decoder.accounting
     assert accounting.seen == len(packets)
     assert accounting.decoded + sum(accounting.reasons.values()) == len(packets)
-    assert set(accounting.reasons) == {name for name, _ in STATUS} - {
-        "decoded", "unknown_link_type", "too_many_hops", "too_many_layers",
+    assert set(accounting.reasons) >= {
+        "truncated", "unknown_ethertype", "bad_version", "bad_length", "fragment", "bad_option",
+        "int_unsupported_type", "int_unknown_version", "int_bad_length", "aecn_bad_length",
     }  # fmt: skip
     kept = rows.group_by("status").len().rows()
     for status, count in kept:
@@ -113,11 +114,18 @@ import random
 import numpy as np
 import pytest
 import test_hostile as hostile
+from generate import PROFILES, grown
+from mutate import corpus, mutated
+from collector import CollectorSettings, Decoder
 with pytest.raises(IndexError):
     hostile.beyond(np.zeros(1, np.uint8))
 packets = hostile.damaged(random.Random(4), 3000)
 rows, decoder = hostile.decode(hostile.frames_of(packets))
 assert decoder.accounting.seen == len(packets) and rows.height
+for number, profile in enumerate(PROFILES):
+    decoder = Decoder(CollectorSettings.model_validate(profile))
+    decoder.decode(mutated(corpus(grown(number, 500, 1)), 3000, 2), ["tap"], "test")
+    assert decoder.accounting.seen == 3000
 """
     checked = {"NUMBA_BOUNDSCHECK": "1", "HOPSIGHT_CACHE_DIR": str(tmp_path)}
     places = {"PYTHONPATH": os.pathsep.join((str(HERE), str(HERE.parent.parent)))}

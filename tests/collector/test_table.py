@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from generate import PROFILES
 
 from collector import CollectorSettings, Header, headers
 from collector.carriers import edges, option_edges
@@ -101,20 +102,52 @@ def test_values_that_name_no_field_or_do_not_fit_are_refused() -> None:
         table("tcp").pack(2, {"flags": np.array([511, 512])})
 
 
-def test_every_name_in_a_table_leads_somewhere() -> None:
-    settings = CollectorSettings(int_dscp=23)
-    tables = headers(settings)
+def announced(settings: CollectorSettings) -> dict[str, set[str]]:
+    """Headers that each header can announce; those of link types under an empty name."""
+    spaces = {name: set(numbers.values()) for name, numbers in edges(settings).items()}
+    options = {name: set(claims.values()) for name, claims in option_edges(settings).items()}
+    found = {"": spaces["link_type"]}
+    for header in headers(settings):
+        to = {header.to, header.otherwise, header.again} | {each.to for each in header.branches}
+        asked = {header.next[1] if header.next else "", *(str(b.space) for b in header.branches)}
+        listed = options[header.options[0]] if header.options else set()
+        found[header.name] = listed.union(
+            (name for name in to if name), *(spaces.get(space, set()) for space in asked)
+        )
+    return found
+
+
+def test_every_header_can_be_reached_and_every_announced_one_exists() -> None:
+    missed: set[str] = set()
+    met: set[str] = set()
+    for profile in PROFILES:
+        leads = announced(CollectorSettings.model_validate(profile))
+        reached, ahead = set[str](), {""}
+        while ahead:
+            reached |= ahead
+            ahead = set[str]().union(*(leads[name] for name in ahead)) - reached
+        missed |= set(leads) - reached
+        met |= reached
+    assert missed - met == set()
+
+
+@pytest.mark.parametrize("profile", range(len(PROFILES)))
+def test_every_rule_names_a_field_or_a_column_that_is_written(profile: int) -> None:
+    tables = headers(CollectorSettings.model_validate(PROFILES[profile]))
     names = [header.name for header in tables]
-    assert len(set(names)) == len(names) <= 64
-    led = {name for space in edges(settings).values() for name in space.values()}
-    led |= {name for space in option_edges(settings).values() for name in space.values()}
-    led |= {header.to for header in tables if header.to}
-    led |= {branch.to for header in tables for branch in header.branches if branch.to}
-    led |= {header.otherwise for header in tables if header.otherwise}
-    assert led == set(names)
+    assert len(set(names)) == len(names)
+    columns = {field.column for header in tables for field in header.fields}
+    columns |= {name for header in tables for name, _ in header.marks}
     for header in tables:
         fields = {field.name for field in header.fields}
-        rules = [rule for rule in (header.length, header.extent) if isinstance(rule, Length)]
+        lengths = (header.length, header.extent, header.trailer, header.options_at)
+        rules = [rule for rule in lengths if isinstance(rule, Length)]
         asked = {rule.field for rule in rules} | {check.field for check in header.checks}
-        asked |= {header.next[0]} - {""} if header.next else set()
-        assert asked <= fields
+        asked |= {header.next[0]} if header.next else set()
+        assert asked - {""} <= fields, header.name
+        steering = {rule.column for rule in rules} | {each.column for each in header.branches}
+        steering |= {each.select or "" for each in header.branches}
+        if (stack := header.records) is not None:
+            steering |= {*stack.bitmap, stack.stride or "", stack.total or "", stack.count or "",
+                         stack.skip or "", stack.tail[0] if stack.tail else ""}  # fmt: skip
+        assert steering - {""} <= columns, header.name
