@@ -12,7 +12,7 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[no-untyped-call]  # Numba has no types
+@register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[no-untyped-call] # numba has no types
 class LowerForLinking(NativeLowering):
     """Lower a function and leave its code as it is."""
 
@@ -25,7 +25,7 @@ class LowerForLinking(NativeLowering):
         library._optimize_final_module = library._finalize_final_module = _nothing  # noqa: SLF001 - what a library does for itself alone
         state.library = library
         state.flags.no_compile = True
-        super().run_pass(state)  # type: ignore[no-untyped-call]  # Numba has no types
+        super().run_pass(state)  # type: ignore[no-untyped-call] # numba has no types
         # Callers find the function by the object that would be its entry; any builtin will do.
         entry = list[int]().append
         state.targetctx.insert_user_function(entry, state["cr"].fndesc, [library])
@@ -38,7 +38,7 @@ class PartCompiler(CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         """The stages of one function."""
-        usual: Any = DefaultPassBuilder.define_nopython_pipeline(self.state)  # type: ignore[no-untyped-call]  # Numba has no types
+        usual: Any = DefaultPassBuilder.define_nopython_pipeline(self.state)  # type: ignore[no-untyped-call] # numba has no types
         stages = type(usual)("part")
         for stage, doc in usual.passes:
             stages.add_pass(LowerForLinking if stage is NativeLowering else stage, doc)

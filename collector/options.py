@@ -17,11 +17,17 @@ BAD_OPTION = CODE["bad_option"]
 
 @step
 def option(data: Data, start: int, at: int, end: int, number: int, graph: Graph, s: Script) -> int:
-    """Read one option that ends at `end` by its own table; the status it ends with."""
+    """Read one option that ends at `end` by its own table; the status it ends with.
+
+    Where several formats claim an option, one that is longer than the option is not it; that all
+    are is an error.
+    """
+    none = BAD_OPTION
     while number > 0:
         node = graph.nodes[number]
         if at + node.octets > end:
-            return BAD_OPTION
+            number = node.otherwise
+            continue
         reason = judge(data, start, at, node, graph, s)
         if reason == 0:
             rules(data, start, at, node, graph, s)
@@ -35,8 +41,9 @@ def option(data: Data, start: int, at: int, end: int, number: int, graph: Graph,
             return status
         if reason > 0:
             return int(reason)
+        none = 0
         number = node.otherwise
-    return 0
+    return none
 
 
 @step

@@ -230,11 +230,13 @@ class _Walk:
         return noted
 
     def option(self, name: str | None, at: int, end: int) -> int:
-        """Read one option by its own table: its status."""
+        """Read one option by its own table, or by a rival's that fits: its status."""
+        status = CODE["bad_option"] if name else 0
         while name is not None:
             header = self.tables.tables[name]
             if at + header.octets > end:
-                return CODE["bad_option"]
+                name = header.otherwise
+                continue
             values = {place.field.name: place.read(self.octets, at) for place in header.places()}
             failed = judge(header, values)
             if failed is None:
@@ -249,8 +251,8 @@ class _Walk:
                 return status
             if failed >= 0:
                 return failed
-            name = header.otherwise
-        return 0
+            status, name = 0, header.otherwise
+        return status
 
     def remain(self, columns: tuple[str, str], at: int, end: int) -> None:
         """Keep the octets of an option that no table explains."""

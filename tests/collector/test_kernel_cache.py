@@ -75,7 +75,7 @@ def test_an_edited_table_changes_the_result_of_a_warm_cache(tree: Path, tmp_path
 
     csig = tree / "collector" / "wire" / "csig.py"
     edit(csig, 'Field("s", 5,', 'Field("s", 6,')
-    edit(csig, "6 if uec else 7", "6")
+    edit(csig, "_locator(prefix, 7, layout)", "_locator(prefix, 6, layout)")
     # A name before `truncated` moves its code, which is a constant inside the walk's machine code.
     edit(
         tree / "collector" / "status.py", '    ("truncated",', '    ("new", ""),\n    ("truncated",'

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from collector.columns import KEY
 from collector.flow_key import flow_keys, salt
 from collector.observation import SCHEMA
 from pipeline import TABLES, Host, Interface, Topology, address_words
@@ -39,16 +40,11 @@ def observations(rows: Rows) -> pl.DataFrame:
 def identities(frame: pl.DataFrame) -> dict[str, pl.Series]:
     """conversation, flow and direction of keys."""
     size = frame.height
-    words = [frame[name].to_numpy() for name in ("src_hi", "src_lo", "dst_hi", "dst_lo")]
-    ports = (
-        frame["sport"].cast(pl.UInt64) * (1 << 24)
-        + frame["dport"].cast(pl.UInt64) * (1 << 8)
-        + frame["protocol"].cast(pl.UInt64)
-    )
+    key = [frame[name].to_numpy() for name in KEY]
     conversation, flow = np.empty(size, np.uint64), np.empty(size, np.uint64)
     direction = np.empty(size, np.uint8)
-    none = np.zeros(size, np.uint64)
-    flow_keys(*words, ports.to_numpy(), none, salt("", ""), conversation, flow, direction)
+    none = np.zeros(size, np.uint32)
+    flow_keys(*key, none, none, salt("", ""), conversation, flow, direction)
     return {
         "conversation": pl.Series(conversation),
         "flow": pl.Series(flow),
