@@ -5,7 +5,7 @@ else is random. Lengths are written when what they count stands there.
 """
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -70,6 +70,7 @@ class Generator:
                 names[name].append(number)
             self.numbers[space] = names
         self.wanted = self._wanted()
+        self.asked: Counter[str] = Counter()
         self.plans = {name: self._plan(header) for name, header in self.tables.items()}
 
     def _wanted(self) -> dict[str, list[Branch]]:
@@ -112,12 +113,19 @@ class Generator:
                 lambda draw, old: (
                     self._number(space, each.bits, old)
                     if space and (not branches or draw.random() < HALF)
-                    else self._branch(draw.choice(branches), each, old)
+                    else self._branch(self._seldom(branches), each, old)
                 )
             )
         for check in header.checks:
             if check.field == each.name:
                 yield partial(_within, check.low, min(check.high, (1 << each.bits) - 1))
+
+    def _seldom(self, branches: list[Branch]) -> Branch:
+        """A branch, the sooner the more seldom it was."""
+        weights = [1 / (1 + self.asked[branch.to or ""]) for branch in branches]
+        branch = self.draw.choices(branches, weights)[0]
+        self.asked[branch.to or ""] += 1
+        return branch
 
     def _branch(self, branch: Branch, each: Field, old: int) -> int:
         """A value that a branch asks for, or selects by, more often than not."""

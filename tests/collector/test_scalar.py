@@ -9,7 +9,7 @@ from generate import PROFILES, Generator, grown
 from mutate import Corpus, corpus, mutated, whole
 from numpy.typing import NDArray
 
-from collector import STATUS, CollectorSettings, Decoder, Frames
+from collector import STATUS, CollectorSettings, Decoder, Frames, complete
 from collector.scalar import Scalar
 from collector.walk import Walk
 
@@ -75,6 +75,14 @@ def test_a_frame_is_read_alike_in_any_order_and_any_batch(profile: int) -> None:
     walk = Walk(settings(profile))
     for at in draw.integers(0, len(frames), 50):
         assert walked(walk, rows(frames, np.array([at]))) == [expected[at]]
+
+
+@EACH
+def test_the_plain_walk_of_a_cold_start_observes_the_same(profile: int) -> None:
+    frames = mutated(source(profile), 500, seed=70 + profile)
+    decoder = Decoder(settings(profile))
+    plainly = complete(decoder.decode_plainly(frames, ["tap"], "test"))
+    assert plainly.equals(complete(decoder.decode(frames, ["tap"], "test")))
 
 
 def test_the_generator_meets_every_header() -> None:
