@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from collector.kernel import kernel
 
+FIRST, SECOND = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
+"""Odd numbers that spread the high words of addresses over all bits."""
 PLACEMENT_VERSION = 2
 """Raised when the hash changes; part of the topic's name."""
 
@@ -53,10 +55,11 @@ def flow_keys(
         )
         if turned:
             a_hi, a_lo, a_port, b_hi, b_lo, b_port = b_hi, b_lo, b_port, a_hi, a_lo, a_port
-        hashed = mix(mix(mix(salt, a_hi), a_lo), b_hi)
+        # Two words at a step: the multiplication is a bijection, so each still moves every bit.
+        hashed = mix(salt, a_hi * np.uint64(FIRST) ^ a_lo)
         rest = np.uint64(vni[row]) << np.uint64(40) | a_port << np.uint64(24)
         rest |= b_port << np.uint64(8) | np.uint64(protocol[row])
-        hashed = mix(mix(hashed, b_lo), rest)
+        hashed = mix(mix(hashed, b_hi * np.uint64(SECOND) ^ b_lo), rest)
         conversation[row] = hashed
         direction[row] = 1 if turned else 0
         hashed = mix(hashed, np.uint64(1 if turned else 0))

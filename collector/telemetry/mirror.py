@@ -27,7 +27,7 @@ def erspan(raw: Raw, settings: CollectorSettings) -> list[pl.Expr]:
     if not raw.has("erspan_timestamp"):
         return []
     low, granularity = pl.col("erspan_timestamp"), pl.col("erspan_granularity")
-    told = [
+    told: list[pl.Expr] = [
         pl.when(granularity == IEEE_1588).then(clock(pl.col(name), low))
         for name in ("erspan_seconds", "erspan_upper")
         if raw.has(name)
