@@ -33,8 +33,9 @@ lint: $(VENV)/.dev ## Check style, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.dev ## Run every benchmark; each prints its figures
-	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+bench: $(VENV)/.dev tools ## Run every benchmark and write docs/benchmarks.md
+	@$(PIP) -q install -c constraints.txt dpkt # only to be compared with
+	$(BIN)/python benchmarks/run.py
 
 soak: $(VENV)/.dev tools ## Damage and compare millions of frames, fuzz the plain reader (takes half an hour)
 	$(BIN)/python benchmarks/soak_walk.py

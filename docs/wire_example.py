@@ -25,8 +25,9 @@ def document(module: str) -> dict[str, Any]:
 def header_example(header: Header, told: Mapping[str, Any]) -> Iterator[str]:
     """One header's octets, and the value of every field."""
     octets = bytes.fromhex(told["octets"])
-    yield f"Example: {code(words(octets))}{under(told)}\n"
-    yield _valued(header.fields, told["fields"])
+    if octets:
+        yield f"Example: {code(words(octets))}{under(told)}\n"
+        yield _valued(header.fields, told["fields"])
     for part in told.get("part", ()):
         fields = next(each.fields for each in header.records.parts if each.bit == part["bit"])  # type: ignore[union-attr] # examples of parts are of headers with records
         yield f"Part {part['bit']}: {code(words(bytes.fromhex(part['octets'])))}\n"
