@@ -16,7 +16,9 @@ from service.settings import load, rows
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-WRITTEN = [page for page in PAGES if "reference" not in page.parts]
+PRINTED = ROOT / "docs" / "benchmarks.md"
+"""What benchmarks printed."""
+WRITTEN = [page for page in PAGES if "reference" not in page.parts and page != PRINTED]
 
 
 def name(path: Path) -> str:
