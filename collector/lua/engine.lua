@@ -211,7 +211,7 @@ local function hand_over(run, name, space, number, at)
   if at >= run.stop and not run.bridge then return end
   local rest, done = left_over(run, at), 0
   if run.bridge then name, space = run.bridge.name, nil end
-  local numbers = space and TABLES[space] and DissectorTable.get(TABLES[space])
+  local numbers = space and TABLES[space] and DissectorTable.get(TABLES[space][1])
   if space == "ethertype" and number <= 1500 then name, numbers = "snap", nil end
   local whole = pcall(function()
     if numbers then done = numbers:try(number, rest, run.pinfo, run.tree) end

@@ -28,10 +28,11 @@ NATIVE = frozenset((
 A header of such a layer that leads to one of ours bridges: it is read here, and with what follows
 ours given to Wireshark once more (the TCP header that IFA puts its stack behind)."""
 TABLES = {
-    "ethertype": "ethertype", "udp_port": "udp.port", "tcp_port": "tcp.port",
-    "ip_protocol": "ip.proto", "ppp": "ppp.protocol", "gpe": "vxlan.next_proto",
+    "ethertype": ("ethertype", "gre.proto"), "udp_port": ("udp.port",), "tcp_port": ("tcp.port",),
+    "ip_protocol": ("ip.proto",), "ppp": ("ppp.protocol",), "gpe": ("vxlan.next_proto",),
+    "nsh": ("nsh.next_proto",),
 }  # fmt: skip
-"""Number spaces that are one of Wireshark's dissector tables."""
+"""Number spaces that are Wireshark's dissector tables; what follows is looked up in the first."""
 
 Plain = dict[str, Any]
 
@@ -101,12 +102,13 @@ def _spaces(tables: Iterable[Header]) -> set[str]:
 
 
 def _carried(header: Header, ours: set[str]) -> list[list[Any]]:
-    """Branches of Wireshark's own header that lead to one of ours."""
-    return [
+    """Branches of Wireshark's own header that lead to one of ours; the last one always does."""
+    found: list[list[Any]] = [
         [branch.column, branch.mask, branch.value, branch.to]
         for branch in header.branches
         if branch.to in ours
     ]
+    return [*found, *([["", 0, 0, header.to]] if header.to in ours else [])]
 
 
 def _field(name: str, fields: tuple[Field, ...]) -> list[Plain]:

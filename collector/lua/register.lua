@@ -168,7 +168,9 @@ local function apply()
     for _, entry in ipairs(entries) do
       EDGES[space][entry[1]] = entry[2]
       if HEADERS[entry[2]] and TABLES[space] then
-        register(TABLES[space], entry[1], proto_of(entry[2]))
+        for _, name in ipairs(TABLES[space]) do
+          register(name, entry[1], proto_of(entry[2]))
+        end
       end
     end
   end

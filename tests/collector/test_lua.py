@@ -245,6 +245,11 @@ def test_what_is_wrong_is_an_expert_information(shown: Shown) -> None:
         assert [REASONS[name] for name in fields if name in REASONS] == [reason]
 
 
+def test_a_tag_behind_gre_is_found_as_well(shown: Shown) -> None:
+    gre = ethernet(ipv4(b"\0\0\x99\0" + bytes.fromhex("2b850800") + SEGMENT, 47))
+    assert hold(shown, [gre], CollectorSettings()) == 3
+
+
 def test_what_is_not_ours_is_left_to_wireshark(shown: Shown) -> None:
     other = ethernet(ipv4(tcp(bytes.fromhex("fd06f9890000"))))
     assert shown([other, ethernet(SEGMENT)], CollectorSettings()) == [{}, {}]
