@@ -108,15 +108,19 @@ def beyond(values: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> int:
 
 
 def test_the_same_under_bounds_checks(tmp_path: Path) -> None:
-    """In a process of its own with a cache of its own: compiled code keeps its checks or not."""
+    """In a process of its own with a cache of its own: compiled code keeps its checks or not.
+
+    At its end the frames' last octets are taken away behind the walk's back, which must be noticed.
+    """
     program = """
 import random
+from dataclasses import replace
 import numpy as np
 import pytest
 import test_hostile as hostile
 from generate import PROFILES, grown
 from mutate import corpus, mutated
-from collector import CollectorSettings, Decoder
+from collector import CollectorSettings, Decoder, walk
 with pytest.raises(IndexError):
     hostile.beyond(np.zeros(1, np.uint8))
 packets = hostile.damaged(random.Random(4), 3000)
@@ -126,6 +130,10 @@ for number, profile in enumerate(PROFILES):
     decoder = Decoder(CollectorSettings.model_validate(profile))
     decoder.decode(mutated(corpus(grown(number, 500, 1)), 3000, 2), ["tap"], "test")
     assert decoder.accounting.seen == 3000
+frames = hostile.frames_of(packets)
+walk.padded = lambda frames, _: frames
+with pytest.raises(IndexError):
+    hostile.decode(replace(frames, data=frames.data[:-20]))
 """
     checked = {"NUMBA_BOUNDSCHECK": "1", "HOPSIGHT_CACHE_DIR": str(tmp_path)}
     places = {"PYTHONPATH": os.pathsep.join((str(HERE), str(HERE.parent.parent)))}
