@@ -45,8 +45,13 @@ PROFILES: tuple[dict[str, object], ...] = (
         "int_dscp_mask": 4, "csig_echo_udp_ports": (7001,),
         "csig_echo_udp_variant": "expanded",
     },
+    {
+        "aecn_option_types": (0x31, 0x3E), "ioam_option_types": (0x31, 0x3E), "tcp_int_kind": 253,
+        "csig_echo_exid": 0xACC1, "ifa_versions": (2, 3), "psp_udp_ports": (1000, 4500),
+        "accecn_exids": {0xACC0: "e0b", 0xACC1: "e1b"}, "int_udp_ports": (555, 4789),
+    },
 )  # fmt: skip
-"""Settings under which, together, every header of every format can be met."""
+"""Settings under which, together, every header can be met; the last make formats rivals."""
 
 Choice = Callable[[random.Random, int], int]
 Plan = tuple[list[tuple[Place, Choice]], list[Place], list[Place]]
