@@ -1,4 +1,4 @@
-"""Where observations go: a table on a terminal, lines for other programs, or a file."""
+"""Where observations go: a terminal, lines for other programs, or a file."""
 
 import sys
 from pathlib import Path
@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from collector import SCHEMA
+from service.captures import UNKNOWN
 from service.failure import ExitCode, Failure
 from service.observation_text import addressed, shown
 
@@ -46,16 +47,34 @@ class Output:
 
 
 class Screen(Output):
-    """Tables on a terminal, one a run."""
+    """Observations on a terminal: two lines each, or tables of the columns that were asked for."""
 
     def put(self, rows: pl.DataFrame) -> None:
-        """Print one table."""
-        from service.text import Heading, console, table
+        """Print one run."""
+        from service.text import console
 
-        frame = self.picked(rows) if self.columns else shown(rows)
-        numbers = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
-        headings = [Heading(name, numeric=name in numbers) for name in frame.columns]
-        console().print(table(headings, frame.iter_rows()))
+        screen = console()
+        if self.columns:
+            screen.print(_table(self.picked(rows)))
+            return
+        from rich.text import Text
+
+        for row in shown(rows).iter_rows(named=True):
+            head = Text(f"{row['source']} {row['frame']}", "bold")
+            if row["point"] != UNKNOWN:
+                head.append(f" at {row['point']}", "not bold")
+            head.append(f"  {row['time']}  ", "not bold dim").append(row["flow"], "not bold cyan")
+            screen.print(head, soft_wrap=True)
+            said = Text(f"  {row['layers']}: ", "dim").append(row["observation"], "not dim")
+            screen.print(said, soft_wrap=True)
+
+
+def _table(frame: pl.DataFrame) -> Any:
+    """A table of columns as they are."""
+    from service.text import Heading, table
+
+    headings = [Heading(name, numeric=dtype.is_numeric()) for name, dtype in frame.schema.items()]
+    return table(headings, frame.iter_rows())
 
 
 class Lines(Output):

@@ -47,7 +47,7 @@ def _address(high: int, low: int) -> object:
 
 def shown(frame: pl.DataFrame) -> pl.DataFrame:
     """The text form, a row an observation; see `SHOWN`."""
-    frame = addressed(frame)
+    frame = addressed(frame).with_columns(pl.col("hop_count").replace(0, None))
     said = [name for name in frame.columns if name not in ELSEWHERE]
     names = pl.Enum([name for name, _ in STATUS])
     ending = pl.when(pl.col("status") > 0).then(
