@@ -21,10 +21,13 @@ from collector.wire import (
     hpcc_int,
     ifa,
     inband,
+    inband_shim,
+    inband_v1,
     ioam,
     ip,
     link,
     mirror,
+    report,
     roce,
     sflow,
     tcp_int,
@@ -35,8 +38,8 @@ from collector.wire import (
 from collector.wire.table import Header
 
 FORMATS: tuple[ModuleType, ...] = (
-    link, ip, transport, tunnel, csig, csig_echo, inband, aecn, ioam, ifa, tcp_int, hpcc_int,
-    erspan, mirror, timestamp, encrypted, roce, sflow, accecn,
+    link, ip, transport, tunnel, csig, csig_echo, inband, inband_shim, inband_v1, aecn, ioam,
+    ifa, tcp_int, hpcc_int,    erspan, mirror, timestamp, encrypted, roce, sflow, accecn, report,
 )  # fmt: skip
 """Modules of wire tables. Each has `headers(settings)`, and may have `SPACES`, `edges(settings)`,
 `OPTION_SPACES`, `options(settings)`, `option_extra(settings)` and `carried(settings)`."""

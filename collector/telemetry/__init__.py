@@ -9,14 +9,25 @@ from collections.abc import Callable
 import polars as pl
 
 from collector.settings import CollectorSettings
-from collector.telemetry import aecn, csig, hpcc_int, ifa, inband, ioam, mirror, roce, tcp_int
+from collector.telemetry import (
+    aecn,
+    csig,
+    hpcc_int,
+    ifa,
+    inband,
+    ioam,
+    mirror,
+    report,
+    roce,
+    tcp_int,
+)
 from collector.telemetry.raw import Raw
 
 Reading = Callable[[Raw, CollectorSettings], dict[str, pl.Expr]]
 READINGS: tuple[Reading, ...] = (
     csig.columns, aecn.columns, inband.columns,
     ioam.columns, ifa.columns, tcp_int.columns, hpcc_int.columns,
-    roce.columns, mirror.columns,
+    roce.columns, mirror.columns, report.columns,
 )  # fmt: skip
 """One function a format: expressions by the column of the observation that they give."""
 
