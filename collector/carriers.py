@@ -39,7 +39,7 @@ from collector.wire.table import Header
 
 FORMATS: tuple[ModuleType, ...] = (
     link, ip, transport, tunnel, csig, csig_echo, inband, inband_shim, inband_v1, aecn, ioam,
-    ifa, tcp_int, hpcc_int,    erspan, mirror, timestamp, encrypted, roce, sflow, accecn, report,
+    ifa, tcp_int, hpcc_int, erspan, mirror, timestamp, encrypted, roce, sflow, accecn, report,
 )  # fmt: skip
 """Modules of wire tables. Each has `headers(settings)`, and may have `SPACES`, `edges(settings)`,
 `OPTION_SPACES`, `options(settings)`, `option_extra(settings)` and `carried(settings)`."""

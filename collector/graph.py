@@ -125,7 +125,8 @@ class _Builder:
         column = self.registers.column
         branches = [
             (column[b.column], b.mask, b.value, self.number.get(b.to or "", 0),
-             column[b.select] if b.select else NONE, self.space[b.space] if b.space else NONE)
+             column[b.select] if b.select else NONE, self.space[b.space] if b.space else NONE,
+             column[b.divides] if b.divides else NONE)
             for b in header.branches
         ]  # fmt: skip
         marks = [(column[name], value, not name.startswith("_")) for name, value in header.marks]

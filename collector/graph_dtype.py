@@ -16,7 +16,7 @@ SIZE = np.dtype(
 CHECK = np.dtype([("field", FIELD), ("low", "u8"), ("high", "u8"), ("reason", "i8")])
 BRANCH = np.dtype(
     [("column", "i8"), ("mask", "u8"), ("value", "u8"), ("to", "i8"), ("select", "i8"),
-     ("space", "i8")]
+     ("space", "i8"), ("divides", "i8")]
 )  # fmt: skip
 MARK = np.dtype([("column", "i8"), ("value", "u8"), ("kept", "i8")])
 PART = np.dtype(

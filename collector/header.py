@@ -192,11 +192,22 @@ def led(data: Data, start: int, at: int, field: Record, space: int, graph: Graph
 
 
 @step
+def taken(branch: Record, s: Script) -> bool:
+    """Whether a branch's condition holds."""
+    value = s.register[branch.column] & branch.mask
+    if branch.divides == NONE:
+        return bool(value == branch.value)
+    if value < branch.value:
+        return False
+    return bool(signed(value - branch.value) % max(signed(s.register[branch.divides]), 1) == 0)
+
+
+@step
 def follow(data: Data, start: int, at: int, node: Record, graph: Graph, s: Script) -> Any:
     """Number of the header that follows, 0 for payload, or a negative status."""
     for number in range(node.branch0, node.branch1):
         branch = graph.branches[number]
-        if s.register[branch.column] & branch.mask == branch.value:
+        if taken(branch, s):
             if branch.to > 0:
                 return branch.to
             chosen = s.register_field[branch.select]

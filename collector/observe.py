@@ -16,7 +16,6 @@ from collector.settings import CollectorSettings
 from collector.telemetry import telemetry
 from collector.telemetry.raw import Raw
 from collector.walked import Walked
-from collector.wire.inband import NPT_PORT
 
 NULLABLE = {column.name for column in OBSERVATION if column.nullable}
 OWN = ("spi", "roce_qp")
@@ -34,7 +33,7 @@ def observe(
 ) -> pl.DataFrame:
     """Observations of what the walk found, see `collector.observation`."""
     raw = walked.raw
-    computed = original_port(raw, settings) | telemetry(Raw(raw), settings)
+    computed = telemetry(Raw(raw), settings)
     columns = {name: raw[name] for name in raw.columns if name in FLAT and name not in computed}
     columns |= told(raw, computed)
     columns |= context(walked, frames, points)
@@ -83,16 +82,6 @@ def context(walked: Walked, frames: Frames, points: list[str]) -> dict[str, pl.S
         "frame": pl.Series(row.astype(np.uint64) + np.uint64(frames.first)),
         "length": pl.Series(length.view(np.uint32)),
     }
-
-
-def original_port(raw: pl.DataFrame, settings: CollectorSettings) -> dict[str, pl.Expr]:
-    """INT that a port announces gives the flow's own port back."""
-    if "int_next" not in raw.columns:
-        return {}
-    announced = pl.col("dport").is_in(settings.int_udp_ports)
-    by_port = announced & (pl.col("int_npt") == NPT_PORT)
-    renamed = pl.when(by_port).then(pl.col("int_next"))
-    return {"dport": pl.coalesce(renamed, pl.col("dport"))}
 
 
 def identity(

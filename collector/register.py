@@ -66,6 +66,7 @@ class Registers:
 def _steering(header: Header) -> Iterable[str | None]:
     """Columns that the rules of a header look at."""
     yield from (branch.column for branch in header.branches)
+    yield from (branch.divides for branch in header.branches)
     for rule in (header.length, header.extent, header.trailer, header.options_at):
         if rule is not None and rule.column:
             yield rule.column

@@ -12,6 +12,7 @@ from collector.observation import HOPS as MOST_HOPS
 from collector.script import (
     HOP,
     HOPS,
+    LITTLE,
     MATCHABLE,
     MOST_RECORDS,
     NEED,
@@ -237,9 +238,10 @@ def stack(
         if below + rule.bottom <= end:
             s.n[NEED] = max(s.n[NEED], below + rule.bottom)
             part = graph.parts[rule.bottom_part]
+            flags = rule.per_hop & HOP & LITTLE  # none: these are the frame's own
             for row in range(part.field0, part.field1):
                 if graph.fields[row].kept != 0:
-                    push(s, below, graph.fields[row], graph.fields[row].column, rule.per_hop)
+                    push(s, below, graph.fields[row], graph.fields[row].column, flags)
         else:
             s.n[MATCHABLE] = 0
     return taken, status

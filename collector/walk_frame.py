@@ -53,11 +53,16 @@ def frame(data: Data, start: int, number: int, graph: Graph, s: Script) -> Any:
     for layer in range(MOST_LAYERS):
         node = graph.nodes[number]
         s.n[END_AT] = at
-        if at + node.octets > s.n[END]:
+        guessed = node.check0 < node.check1 and graph.checks[node.check0].reason == NONE
+        if guessed and at + node.octets > s.n[WIRE_END]:
+            s.n[MATCHABLE] = 0
+            reason = NONE
+        elif at + node.octets > s.n[END]:
             s.n[MATCHABLE] = 0
             return TRUNCATED
-        s.n[NEED] = max(s.n[NEED], at + node.octets)
-        reason = judge(data, start, at, node, graph, s)
+        else:
+            s.n[NEED] = max(s.n[NEED], at + node.octets)
+            reason = judge(data, start, at, node, graph, s)
         if reason != 0:
             if layer == 0:
                 # Nothing has said yet what the payload is: it is none, not all.

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
+OCTET, WORD_BITS, LONGEST = 8, 32, 64
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 
@@ -21,12 +22,71 @@ class IntSettings(BaseModel):
         description="DSCP value that announces INT over TCP or UDP; none: not used.",
     )
     int_dscp_mask: int = Field(0x3F, ge=1, le=63, description="Bits of the DSCP that are compared.")
+    int_marker: int | None = Field(
+        None,
+        ge=0,
+        lt=1 << 64,
+        description="64-bit probe marker behind TCP or UDP that announces INT; none: not used.",
+    )
+    int_tcp_position: Literal["after_options", "before_options"] = Field(
+        "after_options", description="Where INT stands over TCP: behind the options or before them."
+    )
+    int_protocol_octet: Literal["last", "third"] = Field(
+        "last", description="Octet of the INT shim that holds the IP protocol (NPT 2)."
+    )
+    int_shim_length: Literal["without", "with", "auto"] = Field(
+        "without",
+        description="INT shim length: without the shim, as specified, with it, or by which rule "
+        "leaves whole hops, the specified one first.",
+    )
+    int_gre_protocol: int | None = Field(
+        None,
+        ge=0x0600,
+        le=0xFFFF,
+        description="GRE protocol that announces INT (unassigned); none: not used.",
+    )
+    int_gpe_protocol: int = Field(
+        0x82, ge=6, le=255, description="Next protocol of VXLAN-GPE that announces INT."
+    )
+    int_v1_gpe_protocol: int = Field(0x08, ge=6, le=255, description="The same of INT 1.0.")
+    int_geneve_class: int = Field(
+        0x0103, ge=0, le=0xFFFF, description="Geneve option class of INT."
+    )
+    int_v1_profile: Literal["specification", "geant", "auto"] = Field(
+        "specification",
+        description="Widths of INT 1.0: 4-octet timestamps, GEANT's 8-octet ones, or by which "
+        "makes the hop length, the specification first.",
+    )
+    int_source: tuple[tuple[str, Annotated[int, Field(ge=1, le=64)]], ...] = Field(
+        (),
+        description="Source-only INT metadata below all hops, in wire order: (name, bits); "
+        "the first is kept.",
+    )
     int_domain: tuple[tuple[Literal["tx_bytes", "b_mbps", "reserved"], int], ...] = Field(
         (("tx_bytes", 64), ("b_mbps", 32)),
         description="Domain-specific INT metadata by instruction bit: (name, bits).",
     )
     int_occupancy_bytes: int = Field(1, ge=1, description="Bytes per unit of INT queue occupancy.")
+    int_buffer_bytes: int = Field(1, ge=1, description="Bytes per unit of INT buffer occupancy.")
+    int_utilization_full: int | None = Field(
+        None,
+        ge=1,
+        description="INT TX utilisation of a port that is busy all the time; none: unknown unit.",
+    )
     int_on_ack: Literal["reflected", "own"] = Field(
         "reflected",
         description="INT on a pure ACK is the data's path, reflected, or the ACK's own path.",
     )
+
+    @field_validator("int_source")
+    @classmethod
+    def _whole_source(cls, schema: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
+        """Refuse source-only metadata that no reader could find."""
+        at = 0
+        for name, bits in schema:
+            if at % OCTET + bits > LONGEST:
+                raise ValueError(f"int_source: {name} spans more than 8 octets")
+            at += bits
+        if at % WORD_BITS:
+            raise ValueError("int_source: not whole words")
+        return schema

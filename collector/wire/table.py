@@ -49,7 +49,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """When `column & mask == value`, `to` follows, or what `space` has for the column `select`."""
+    """When `column & mask == value`, `to` follows, or what `space` has for the column `select`.
+
+    With `divides`, a column, it has to be at least `value`, and what is over a multiple of that.
+    """
 
     column: str
     mask: int
@@ -57,6 +60,7 @@ class Branch:
     to: str | None = None
     select: str | None = None
     space: str | None = None
+    divides: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,8 +172,9 @@ GENEVE = Header(
         Field("vni", 24, "Virtual network identifier.", "vni"),
         Field("reserved", 8),
     ),
-    doc="Geneve overlay; options are skipped.",
+    doc="Geneve overlay.",
     length=Length("options_length", 4, 8),
+    options=("geneve_option", "geneve"),
     checks=(Check("version", 0, 0, "bad_version"),),
     next=("protocol", "ethertype"),
 )

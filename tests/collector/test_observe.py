@@ -37,7 +37,8 @@ FILLED = {
                      "aecn_queue_delay", "aecn_queue_delay_ns", "aecn_congested_hops",
                      "aecn_saturated", "aecn_rest_bytes", "flow_label"}) - {"ip_id"},
     ),
-    "int": (INBAND, IP | INT | {"h0_node", "h0_qlen_bytes", "h1_node", "h1_qlen_bytes"}),
+    "int": (INBAND, IP | INT | {
+        f"h{hop}_{name}" for hop in (0, 1) for name in ("node", "queue", "qlen_bytes")}),
     "vxlan": (TUNNEL, IP | TCP | {"outer_ecn", "vni"}),
     "ping": (PING, IP),
 }  # fmt: skip

@@ -140,6 +140,8 @@ def read_int(reader: Reader) -> None:
     first = reader.take(4)
     bitmap, domain, own = reader.take(2), reader.take(2), reader.take(2)
     reader.take(2)
+    if reader.found["dscp"] == 23:
+        reader.found["dscp"] = shim >> 2 & 63
     if shim >> 26 & 3 == 1:
         reader.found["dport"] = shim & 0xFFFF
     hops = stack // (4 * (first >> 8 & 31))
@@ -159,14 +161,20 @@ def read_hop(reader: Reader, prefix: str, bitmap: int, own: int) -> None:
     for bit, width in enumerate(DOMAIN):
         if own & 0x8000 >> bit:
             values[16 + bit] = reader.take(width)
-    if bitmap & 1:
-        reader.take(4)
+    if bitmap & 1 and (complement := reader.take(4)) != 0xFFFFFFFF:
+        reader.found[f"{prefix}_complement"] = complement
     columns = (("node", 0, 32, 1), ("port", 1, 16, 1), ("latency_ns", 2, 32, 1),
                ("qlen_bytes", 3, 24, 1), ("ts_ns", 5, 64, 1), ("tx_bytes", 16, 64, 1),
-               ("b_bps", 17, 32, 1_000_000))  # fmt: skip
+               ("b_bps", 17, 32, 1_000_000), ("ingress_ts_ns", 4, 64, 1), ("l2_port", 6, 32, 1),
+               ("buffer_bytes", 8, 24, 1))  # fmt: skip
     for name, bit, bits, unit in columns:
         if bit in values and (value := values[bit] & (1 << bits) - 1) != (1 << bits) - 1:
             reader.found[f"{prefix}_{name}"] = value * unit
+    upper = (("ingress_port", 1, 16, 16), ("queue", 3, 24, 8), ("l2_ingress_port", 6, 32, 32),
+             ("buffer", 8, 24, 8))  # fmt: skip
+    for name, bit, low, bits in upper:
+        if bit in values and (value := values[bit] >> low) != (1 << bits) - 1:
+            reader.found[f"{prefix}_{name}"] = value
 
 
 def make(draw: random.Random) -> bytes:
