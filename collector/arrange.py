@@ -18,11 +18,17 @@ def reach(offset: NDArray[np.int64], captured: NDArray[np.int32], ends: NDArray[
         ends[1] = max(ends[1], offset[row] + captured[row])
 
 
+FACT = np.dtype(
+    [("layers", "u8"), ("status", "u1"), ("known", "u1"), ("hops", "u1"), ("rest", "u1", (5,))]
+)
+"""What a layout alone says of its frames, 16 octets."""
+
+
 @borrowing
 def arrange(
     number: NDArray[np.int32],
     payload: NDArray[np.uint32],
-    layouts: NDArray[Any],
+    facts: NDArray[Any],
     first: NDArray[np.int64],
     order: NDArray[np.int32],
     place: NDArray[np.int32],
@@ -46,14 +52,14 @@ def arrange(
     count = 0
     for frame in range(number.size):
         which = number[frame]
-        layout = layouts[which]
+        fact = facts[which]
         order[first[which]] = frame
         first[which] += 1
-        ended[frame] = layout.status
+        ended[frame] = fact.status
         place[frame] = -1
-        if layout.known != UNKNOWN:
+        if fact.known != UNKNOWN:
             place[frame], row[count] = count, frame
-            status[count], layers[count], hops[count] = layout.status, layout.layers, layout.hops
+            status[count], layers[count], hops[count] = fact.status, fact.layers, fact.hops
             number[count], payload[count] = which, payload[frame]
             count += 1
     for layout in range(first.size - 1, 0, -1):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from collector.carriers import SPACES
 from collector.kernel import borrowing
 from collector.layer import BIT
 from collector.layout import RECENT_COUNT, full, matches, remember, store
@@ -17,6 +18,7 @@ from collector.script import (
     REST_AT,
     REST_END,
     STATUS,
+    signed,
 )
 from collector.walk_frame import begin, frame
 
@@ -27,12 +29,16 @@ UNKNOWN, KNOWN, HANDS_ON = range(3)
 """Whether a layout gives a row; one that hands columns on is read, but is no row itself."""
 
 
+LINK_TYPE = tuple(SPACES).index("link_type")
+
+
 @borrowing
 def recognise(
     data: NDArray[np.uint8],
     offset: NDArray[np.int64],
     captured: NDArray[np.int32],
     length: NDArray[np.int32],
+    link: NDArray[np.uint16],
     start: NDArray[np.int32],
     graphs: NDArray[Any],
     pools: NDArray[Any],
@@ -44,12 +50,19 @@ def recognise(
 ) -> Any:
     """Find each frame's layout, payload, and where another row of it begins (0: nowhere) and ends.
 
-    `start` is the header that a frame begins with, or a negative status. Stops when no more layouts
-    can be kept; gives how many frames are done.
+    `start` is the header that each frame begins with; empty, the link types tell. `rest` is written
+    only for layouts behind which another row can begin. Stops when no more layouts can be kept;
+    gives how many frames are done.
     """
     graph, pool, s = graphs[0], pools[0], scripts[0]
+    known_link, here = np.uint16(0), signed(graph.spaces[LINK_TYPE, 0])
     for row in range(offset.size):
-        at, here = offset[row], start[row]
+        at = offset[row]
+        if start.size > 0:
+            here = signed(start[row])
+        elif link[row] != known_link:
+            known_link = link[row]
+            here = signed(graph.spaces[LINK_TYPE, known_link])
         wire = max(length[row], captured[row])
         hit = -1
         for place in range(pool.n[RECENT_COUNT]):
@@ -62,7 +75,8 @@ def recognise(
                 break
         if hit >= 0:
             number[row], payload[row] = hit, found[0]
-            rest[0, row], rest[1, row] = found[1], found[2]
+            if pool.layouts[hit].rest != 0:
+                rest[0, row], rest[1, row] = found[1], found[2]
             continue
         begin(s, captured[row], wire)
         ended = frame(data, at, here, graph, s) if here > 0 else -here

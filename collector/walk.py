@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector.arrange import arrange
-from collector.carriers import SPACES
+from collector.arrange import FACT, arrange
 from collector.columns import Columns
 from collector.frame import Frames
 from collector.gather import BLOCK, gather
@@ -24,7 +23,8 @@ from collector.settings import CollectorSettings
 from collector.walked import Rows, Walked, finished, joined, padded
 from collector.wire.place import WORD_LIMIT
 
-LINK_TYPE = tuple(SPACES).index("link_type")
+BY_LINK = np.empty(0, np.int32)
+"""The link types say which headers frames begin with."""
 MOST_ROWS = 256
 """Rows that one frame can give, by headers that occur again."""
 
@@ -42,8 +42,7 @@ class Walk:
     def walk(self, frames: Frames) -> Walked:
         """What these frames say."""
         frames = padded(frames, WORD_LIMIT)
-        first = self.plan.graph["spaces"][0][LINK_TYPE][frames.link].astype(np.int32)
-        found = self._rows(frames, first)
+        found = self._rows(frames, BY_LINK)
         status, parts = found.status, [found]
         while len(rest := found.rest) and len(parts) < MOST_ROWS:
             above, row = found, found.row[rest]
@@ -74,8 +73,8 @@ class Walk:
             rest = np.empty((2, left), np.int32)
             count = int(recognise(
                 frames.data, frames.offset[part], frames.captured[part], frames.length[part],
-                first[part], self.plan.graph, self.pool, self.scratch, number, payload, rest,
-                np.zeros(3, np.int64),
+                frames.link[part], first[part], self.plan.graph, self.pool, self.scratch,
+                number, payload, rest, np.zeros(3, np.int64),
             ))  # fmt: skip
             piece = self._read(frames.data, frames.offset[done : done + count], number[:count],
                                payload[:count], rest[:, :count])  # fmt: skip
@@ -101,7 +100,10 @@ class Walk:
         first, layers = np.empty(layouts + 1, np.int64), np.empty(size, np.uint64)
         order, place, row = np.empty((3, size), np.int32)
         ended, status, hops = np.empty((3, size), np.uint8)
-        count = int(arrange(number, payload, table, first, order, place, row, ended, status,
+        facts = np.zeros(layouts, FACT)
+        for name in ("layers", "status", "known", "hops"):
+            facts[name] = table[name]
+        count = int(arrange(number, payload, facts, first, order, place, row, ended, status,
                             layers, hops))  # fmt: skip
         row, number = row[:count], number[:count]
         present = np.flatnonzero((np.diff(first) > 0) & (table["known"] != UNKNOWN))
@@ -125,4 +127,5 @@ class Walk:
             nowhere = np.broadcast_to(np.int32(0), count)
             return Rows(raw, row, ended, known, nowhere, nowhere, nowhere)
         headers = table["rest"].astype(np.int32)[number]
-        return Rows(raw, row, ended, known, rest[0][row], rest[1][row], headers)
+        at = np.where(headers != 0, rest[0][row], 0)
+        return Rows(raw, row, ended, known, at, rest[1][row], headers)

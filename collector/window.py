@@ -62,6 +62,7 @@ class MappedWindow:
     def more(self) -> bool:
         """Show the next bytes behind those that are shown."""
         shown = len(self.data)
+        self._give_back()
         self._show(shown + SHOWN_BYTES)
         self.ended = len(self.data) <= shown
         return not self.ended
@@ -72,6 +73,10 @@ class MappedWindow:
         As many bytes as before are shown behind the position, so that runs of frames stay long.
         """
         self._show(max(self.position + SHOWN_BYTES, len(self.data)))
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """Give back the pages before the position."""
         passed = min(self.position, len(self.data)) // RELEASE_BYTES * RELEASE_BYTES
         if passed > self._released:
             self._map.madvise(mmap.MADV_DONTNEED, self._released, passed - self._released)

@@ -23,7 +23,7 @@ EPILOG = (
     + "."
 )
 
-COLLECT_AFTER = 100_000
+COLLECT_AFTER = 1_000_000
 """New objects before Python looks for garbage: engines load many, which stay."""
 
 app = typer.Typer(

@@ -22,7 +22,7 @@ ON_TERMINAL = 100
 """Observations on a terminal, when no limit is given."""
 COMPILING = "compiling the decoder for this machine, once; later runs start at once"
 FIRST_FRAMES = 200
-"""Frames that are shown before the decoder is compiled."""
+"""Frames that are shown before the others are decoded."""
 SECTION = "collector."
 
 Told = Callable[[int], None]
@@ -72,29 +72,30 @@ def run(request: Request) -> None:
 def found(
     captures: Iterable[Capture], decoder: Decoder, condition: pl.Expr | None, told: Told
 ) -> Iterator[pl.DataFrame]:
-    """Observations run by run, one capture behind the other.
-
-    The very first frames are read plainly where the compiled walk would have to be waited for.
-    """
-    plainly = 0 if is_compiled() else FIRST_FRAMES
+    """Observations run by run, one capture behind the other."""
+    first = True
     for capture in captures:
         for frames in capture.chunks(decoder.settings.frames_per_batch):
-            for rows in decoded(frames, decoder, capture, plainly):
+            for rows in decoded(frames, decoder, capture, first=first):
                 wanted = rows if condition is None else kept(rows, condition)
                 if wanted.height:
                     yield wanted
             told(len(frames))
-            plainly = 0
+            first = False
         decoder.accounting.add(capture.reasons)
 
 
 def decoded(
-    frames: Frames, decoder: Decoder, capture: Capture, plainly: int
+    frames: Frames, decoder: Decoder, capture: Capture, *, first: bool
 ) -> Iterator[pl.DataFrame]:
-    """Observations of one run, those of its first frames read plainly."""
-    if plainly:
-        yield decoder.decode_plainly(frames.part(0, plainly), capture.points, capture.source)
-        frames = frames.part(plainly, len(frames))
+    """Observations of one run; of the first one, the first frames come before the others.
+
+    They are read plainly where the compiled walk would have to be waited for.
+    """
+    if first:
+        decode = decoder.decode if is_compiled() else decoder.decode_plainly
+        yield decode(frames.part(0, FIRST_FRAMES), capture.points, capture.source)
+        frames = frames.part(FIRST_FRAMES, len(frames))
     yield decoder.decode(frames, capture.points, capture.source)
 
 

@@ -155,7 +155,7 @@ def test_kafka_bus_delivers_every_row_once_in_the_order_of_its_conversation(brok
 
     async def test() -> None:
         bus = kafka(broker, "delivery")
-        assert bus.topic == "delivery.v1.p1"
+        assert bus.topic == "delivery.v1.p2"
         received = await through(bus, sent)
         assert joined(received).equals(joined(sent))
         assert not bus.skipped

@@ -46,8 +46,8 @@ def peaks(path: Path, form: str, mebibytes: int) -> dict[str, int]:
 @pytest.mark.parametrize("form", HEADERS)
 def test_the_size_of_a_capture_does_not_show_in_memory(form: str, tmp_path: Path) -> None:
     assert len(FRAME) % 4 == 0
-    small = peaks(tmp_path / "x", form, 50)
-    large = peaks(tmp_path / "x", form, 300)
+    small = peaks(tmp_path / "x", form, 200)
+    large = peaks(tmp_path / "x", form, 400)
     assert large["RssAnon"] < 600
     assert large["VmHWM"] < 1000
     for name in small:
