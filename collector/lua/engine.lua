@@ -180,7 +180,9 @@ end
 -- What follows a header: its name, or (nil, space, number), or nothing.
 local function follow(run, header, values)
   for _, branch in ipairs(header.branches or {}) do
-    if band(known(run, branch.column), branch.mask) == branch.value then
+    local over = band(known(run, branch.column), branch.mask) - branch.value
+    local divides = branch.divides and math.max(known(run, branch.divides), 1)
+    if over == 0 or (divides and over > 0 and over % divides == 0) then
       if branch.to then return branch.to end
       local number = known(run, branch.select) % 65536
       return (EDGES[branch.space] or {})[number], branch.space, number

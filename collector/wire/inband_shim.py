@@ -79,6 +79,16 @@ def shims(settings: CollectorSettings) -> tuple[Header, ...]:
     )
 
 
+UNKNOWN = Header(
+    "int_unsupported",
+    SPECIFICATION,
+    (Field("type", 4, "Neither INT-MD nor INT-MX."), Field("rest", 4)),
+    doc="First octet of a shim of another type.",
+    checks=(Check("type", MD, MD, "int_unsupported_type"),),
+    layer="int_shim",
+)
+
+
 def seen(name: str, carrier: int) -> Header:
     """Looks at the first octet of what is announced: version 1.0 begins with a nibble of 0."""
     return Header(
@@ -161,7 +171,7 @@ def before_options(settings: CollectorSettings) -> tuple[Header, ...]:
 
 def headers(settings: CollectorSettings) -> tuple[Header, ...]:
     """Every header of this file."""
-    found = [*shims(settings), seen("int_by_port", BY_PORT)]
+    found = [UNKNOWN, *shims(settings), seen("int_by_port", BY_PORT)]
     if settings.int_dscp is not None:
         found += [seen("int_by_dscp", BY_DSCP),
                   shim("int_shim_dscp", _NPT, _DSCP, "INT shim by DSCP.", BY_DSCP)]  # fmt: skip
@@ -178,11 +188,12 @@ def edges(settings: CollectorSettings) -> dict[str, dict[int, str]]:
     """Ports and protocols that announce INT, and shims by their first six bits."""
     nexts = {1: "int_shim_port", 2: "int_shim_protocol"}
     kinds = [kind << 2 | npt for kind in (MD, MX) for npt in range(4)]
-    first = dict.fromkeys(range(4), "int_v1_shim")
+    first = dict.fromkeys(range(64), "int_unsupported") | dict.fromkeys(range(4), "int_v1_shim")
     found: dict[str, dict[int, str]] = {
         "udp_port": dict.fromkeys(settings.int_udp_ports, "int_by_port"),
         "int_by_port": first | {kind: nexts.get(kind & 3, "int_shim") for kind in kinds},
-        "int_by_dscp": dict.fromkeys(range(4), "int_v1_shim_dscp")
+        "int_by_dscp": first
+        | dict.fromkeys(range(4), "int_v1_shim_dscp")
         | dict.fromkeys(kinds, "int_shim_dscp"),
         "int_by_marker": first | dict.fromkeys(kinds, "int_shim"),
         "gpe": {settings.int_gpe_protocol: "int_shim_gpe"},

@@ -50,6 +50,11 @@ PROFILES: tuple[dict[str, object], ...] = (
         "csig_echo_exid": 0xACC1, "ifa_versions": (2, 3), "psp_udp_ports": (1000, 4500),
         "accecn_exids": {0xACC0: "e0b", 0xACC1: "e1b"}, "int_udp_ports": (555, 4789),
     },
+    {
+        "int_dscp": 12, "int_marker": 0x1122334455667788, "int_tcp_position": "before_options",
+        "int_shim_length": "auto", "int_v1_profile": "auto", "int_gre_protocol": 0x4569,
+        "int_source": (("device", 32),),
+    },
 )  # fmt: skip
 """Settings under which, together, every header can be met; the last make formats rivals."""
 
