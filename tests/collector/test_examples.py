@@ -22,7 +22,8 @@ FRAMES = frames()
 GROWN_BY_SETTINGS = ("gre_key_", "gre_mirror_", "vxlan_vni_", "vxlan_gpe_vni_", "geneve_vni_")
 """Headers that a setting's numbers name: one of each kind is enough."""
 UNFINISHED = frozenset({"link", "transport", "tunnel", "inband", "inband_shim", "inband_v1",
-                        "erspan", "mirror", "timestamp", "encrypted", "roce", "sflow", "accecn"})  # fmt: skip
+                        "erspan", "mirror", "timestamp", "encrypted", "roce", "sflow",
+                        "accecn"})  # fmt: skip
 """Modules whose examples are still to be written."""
 
 
