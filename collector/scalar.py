@@ -25,6 +25,12 @@ class Scalar:
 
     def __init__(self, settings: CollectorSettings) -> None:
         self.tables: Mapping[str, Header] = {each.name: each for each in headers(settings)}
+        self.inherited = frozenset(
+            field.column
+            for each in self.tables.values()
+            for field in each.fields
+            if each.inherited
+        )
         self.edges = edges(settings)
         self.options = option_edges(settings)
         self.extra = option_extra(settings)
@@ -186,7 +192,7 @@ class _Walk:
                 if not column.startswith("_"):
                     reading.columns[column] = value
                     reading.owners[column] = layer
-                    if header.inherited:
+                    if column in self.tables.inherited:
                         reading.inherited[column] = value
 
     def follow(self, header: Header, values: Mapping[str, int]) -> str | int:
