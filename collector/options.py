@@ -7,25 +7,44 @@ from collector.graph_dtype import NONE
 from collector.header import Data, judge, keep, rules
 from collector.kernel import Record, step
 from collector.remainder import remain
-from collector.script import END, NEED, Script, guard, signed
+from collector.script import END, NEED, Script, decide, fetch, guard, signed
 from collector.stack import stack
 from collector.status import CODE
+from collector.wire.place import OCTET, WORD_LIMIT
 
 TRUNCATED = CODE["truncated"]
 BAD_OPTION = CODE["bad_option"]
 
 
 @step
+def foreign(
+    data: Data, start: int, at: int, end: int, node: Record, graph: Graph, s: Script
+) -> bool:
+    """Whether what there is of a header that reaches past `end` shows that it is another."""
+    for row in range(node.check0, node.check1):
+        check = graph.checks[row]
+        octets = WORD_LIMIT - signed(check.field.shift) // OCTET
+        if check.reason == NONE and at + check.field.first + octets <= end:
+            decide(s, data, start, at, check.field)
+            value = fetch(data, start + at, check.field)
+            if value < check.low or value > check.high:
+                return True
+    return False
+
+
+@step
 def option(data: Data, start: int, at: int, end: int, number: int, graph: Graph, s: Script) -> int:
     """Read one option that ends at `end` by its own table; the status it ends with.
 
-    Where several formats claim an option, one that is longer than the option is not it; that all
-    are is an error.
+    One that is longer than the option, and is not shown to be another by what there is of it, is an
+    error, unless a rival fits.
     """
-    none = BAD_OPTION
+    none = 0
     while number > 0:
         node = graph.nodes[number]
         if at + node.octets > end:
+            if not foreign(data, start, at, end, node, graph, s):
+                none = BAD_OPTION
             number = node.otherwise
             continue
         reason = judge(data, start, at, node, graph, s)
@@ -41,7 +60,6 @@ def option(data: Data, start: int, at: int, end: int, number: int, graph: Graph,
             return status
         if reason > 0:
             return int(reason)
-        none = 0
         number = node.otherwise
     return none
 

@@ -1,7 +1,4 @@
-"""One frame read plainly by the wire tables: what the compiled walk must agree with.
-
-Nothing here is fast. It explains a packet field by field, and the tests hold the walk against it.
-"""
+"""One frame read plainly by the wire tables: slow, and what the compiled walk must agree with."""
 
 from collections.abc import Mapping
 
@@ -26,10 +23,7 @@ class Scalar:
     def __init__(self, settings: CollectorSettings) -> None:
         self.tables: Mapping[str, Header] = {each.name: each for each in headers(settings)}
         self.inherited = frozenset(
-            field.column
-            for each in self.tables.values()
-            for field in each.fields
-            if each.inherited
+            field.column for each in self.tables.values() for field in each.fields if each.inherited
         )
         self.edges = edges(settings)
         self.options = option_edges(settings)
@@ -244,18 +238,19 @@ class _Walk:
                 return CODE["bad_option"]
             if at + length > self.end:
                 return CODE["truncated"]
-            named = self.tables.options[space]
-            name = named.get((kind, min(length, 255)), named.get((kind, 0)))
+            own = self.tables.options[space]
+            name = own.get((kind, min(length, 255)), own.get((kind, 0)))
             noted = self.option(name, at, at + length) or noted
             at += length
         return noted
 
     def option(self, name: str | None, at: int, end: int) -> int:
         """Read one option by its own table, or by a rival's that fits: its status."""
-        status = CODE["bad_option"] if name else 0
+        none = 0
         while name is not None:
             header = self.tables.tables[name]
             if at + header.octets > end:
+                none = none if self.foreign(header, at, end) else CODE["bad_option"]
                 name = header.otherwise
                 continue
             values = {place.field.name: place.read(self.octets, at) for place in header.places()}
@@ -272,8 +267,18 @@ class _Walk:
                 return status
             if failed >= 0:
                 return failed
-            status, name = 0, header.otherwise
-        return status
+            name = header.otherwise
+        return none
+
+    def foreign(self, header: Header, at: int, end: int) -> bool:
+        """Whether what there is of a header that reaches past `end` shows that it is another."""
+        lies = {place.field.name: place for place in header.places()}
+        for each in (each for each in header.checks if each.reason is None):
+            place = lies[each.field]
+            there = at + place.octet + place.octets <= end
+            if there and not each.low <= place.read(self.octets, at) <= each.high:
+                return True
+        return False
 
     def remain(self, columns: tuple[str, str], at: int, end: int) -> None:
         """Keep the octets of an option that no table explains."""

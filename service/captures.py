@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from collector import Capture, CaptureError, open_capture, tell_apart
+from collector import Capture, CaptureError, Follow, open_capture, tell_apart
 from service.failure import ExitCode, Failure
 
 UNKNOWN = "unknown"
@@ -19,11 +19,11 @@ def name_points(captures: Sequence[Capture], point: str | None) -> None:
         capture.points[:] = [name if known == UNKNOWN else known for known in capture.points]
 
 
-def open_all(paths: Sequence[Path]) -> list[Capture]:
+def open_all(paths: Sequence[Path], follow: Follow | None = None) -> list[Capture]:
     """Every capture opened; one that cannot be read ends the command before any work is done."""
     captures: list[Capture] = []
     try:
-        captures.extend(open_capture(str(path)) for path in paths)
+        captures.extend(open_capture(str(path), follow) for path in paths)
     except CaptureError as error:
         for capture in captures:
             capture.close()

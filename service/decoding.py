@@ -29,6 +29,9 @@ def decode(
         int | None,
         typer.Option(metavar="ROWS", help="Stop after so many; 100 on a terminal.", min=1),
     ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on as the capture grows, until interrupted.")
+    ] = False,
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="collector.NAME=VALUE", help="Set a setting; repeatable."),
@@ -46,6 +49,7 @@ def decode(
         columns=columns,
         where=where,
         limit=limit,
+        follow=follow,
         assignments=assignments or [],
         point=point,
     )

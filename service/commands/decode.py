@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import typer
 
-from collector import SCHEMA, Capture, CaptureError, Decoder, Frames, is_compiled
+from collector import SCHEMA, Capture, CaptureError, Decoder, Follow, Frames, is_compiled
 from service.accounting_text import accounting_line
 from service.captures import name_points, open_all
 from service.commands.settings import chosen
@@ -39,6 +39,7 @@ class Request:
     columns: str | None = None
     where: str | None = None
     limit: int | None = None
+    follow: bool = False
     assignments: Sequence[str] = field(default_factory=list)
     point: str | None = None
 
@@ -47,7 +48,8 @@ def run(request: Request) -> None:
     """Print or write the observations; how the frames ended goes to standard error."""
     columns, condition = listed(request.columns), condition_of(request.where)
     settings = chosen(collector=assigned(request.assignments)).collector
-    captures = open_all(request.captures)
+    captures = open_all(request.captures, Follow() if request.follow else None)
+    taken = 0
     try:
         name_points(captures, request.point)
         if not is_compiled():
@@ -55,12 +57,15 @@ def run(request: Request) -> None:
         decoder = Decoder(settings)
         with output_of(request, columns) as output, progress(output) as told:
             limit = request.limit or (ON_TERMINAL if isinstance(output, Screen) else None)
-            taken = 0
             for rows in first(limit, found(captures, decoder, condition, told)):
                 output.put(rows)
                 taken += rows.height
     except CaptureError as error:
         raise Failure(ExitCode.INPUT, str(error)) from None
+    except KeyboardInterrupt:
+        # What is followed has no end of its own.
+        if not request.follow:
+            raise
     finally:
         for capture in captures:
             capture.close()

@@ -1,6 +1,7 @@
 """`hopsight decode`: what each frame says, for people and for other programs."""
 
 import json
+import signal
 import struct
 import subprocess
 import sys
@@ -142,3 +143,25 @@ def test_every_name_of_a_room_is_there_and_comes_from_one_module() -> None:
     assert modules == {"dctcp", "hpcc"}
     with pytest.raises(AttributeError, match="nobody"):
         _ = pipeline.nobody
+
+
+def test_a_capture_that_grows_is_followed_until_interrupted(capture: Path, tmp_path: Path) -> None:
+    grows = tmp_path / "grows.pcap"
+    octets = capture.read_bytes()
+    cut = 24 + 2 * (16 + len(segment(0))) + len(CSIG)
+    grows.write_bytes(octets[:cut])
+    command = [sys.executable, "-m", "service.cli", "decode", "--follow", "--columns", "seq", grows]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        lines = [process.stdout.readline() for _ in range(3)]
+        with grows.open("ab") as file:
+            file.write(octets[cut:])
+        lines += [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read()
+    assert [line.strip() for line in lines] == ["seq", "0", "100", "200", "300", "400"]
+    assert process.returncode == ExitCode.OK
+    assert "6 seen = 5 decoded" in told
