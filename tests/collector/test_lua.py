@@ -102,12 +102,16 @@ def filters(settings: CollectorSettings) -> dict[str, set[str]]:
 
 
 def expected(
-    reading: Reading, names: dict[str, set[str]], layers: set[str]
+    reading: Reading, names: dict[str, set[str]]
 ) -> Iterator[tuple[set[str], list[int]]]:
-    """Filter names and values that a frame's reading promises."""
+    """Filter names and values that a frame's reading promises.
+
+    A header that sets a column without a field for it (PSP sets both ports) shows nothing.
+    """
     for column, value in reading.columns.items():
-        if column in names and reading.owners.get(column) in layers:
-            yield names[column], [value]
+        layer = f"hopsight.{reading.owners.get(column)}."
+        if shown := {name for name in names.get(column, ()) if name.startswith(layer)}:
+            yield shown, [value]
     for column in dict.fromkeys(name for hop in reading.hops for name in hop):
         if column in names:
             yield names[column], [hop[column] for hop in reading.hops if column in hop]
@@ -118,10 +122,9 @@ def hold(
 ) -> int:
     """Compare every value; gives the number of values compared."""
     scalar, compared, names_of = Scalar(settings), 0, filters(settings)
-    layers = {header["layer"] for header in exported(settings)["headers"].values()}
     for packet, fields in zip(packets, shown(packets, settings, *options, **how), strict=True):
         for reading in scalar.read(packet):
-            for names, values in expected(reading, names_of, layers):
+            for names, values in expected(reading, names_of):
                 seen = [value for name in names for value in fields.get(name, [])]
                 where = (packet.hex(), reading.reason, names, values, seen)
                 assert set(values) <= set(seen), where
