@@ -1,13 +1,17 @@
 """Room for the columns of a batch: one block of memory, each column in the type that it keeps."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from collector.arena import Arena
 from collector.arrange import mark
+from collector.arrow import array, table
 from collector.graph import OUTER_ECN, Plan
 from collector.layout import Layouts
 from collector.observation import SCHEMA
@@ -19,7 +23,7 @@ KEY = ("src_hi", "src_lo", "dst_hi", "dst_lo", "sport", "dport", "protocol")
 """Columns of the flow's key: 0 where no header wrote them, while all others are null there."""
 ALIGNED = 64
 OCTET = 8
-TYPES = {1: pa.uint8(), 2: pa.uint16(), 4: pa.uint32(), 8: pa.uint64()}
+TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 WIDTHS: dict[type[pl.DataType], int] = {
     pl.UInt8: 1,
     pl.UInt16: 2,
@@ -50,6 +54,7 @@ class Columns:
         self.highest = int(plan.graph["scalars"][0][OUTER_ECN])
         self.has = np.zeros((most_layouts, len(plan.columns)), np.bool_)
         self.learnt = 0
+        self.arena = Arena()
 
     def learn(self, pool: Layouts, count: int) -> None:
         """Note which columns new layouts write; `count` are kept now."""
@@ -79,7 +84,7 @@ class Columns:
         sizes = -(-octets * rows // ALIGNED) * ALIGNED
         ends = np.cumsum(sizes)
         base = (ends - sizes) // np.maximum(octets, 1)
-        return Room(np.empty(int(ends[-1]) + ALIGNED, np.uint8), base, octets)
+        return Room(self.arena.block(int(ends[-1]) + ALIGNED), base, octets)
 
     def view(self, room: Room, column: int, rows: int) -> NDArray[np.uint8]:
         """The octets of one column."""
@@ -88,15 +93,22 @@ class Columns:
         return room.memory[start : start + rows * octets]
 
     def frame(
-        self, room: Room, number: NDArray[np.int32], present: NDArray[np.int64]
+        self,
+        room: Room,
+        number: NDArray[np.int32],
+        present: NDArray[np.int64],
+        beside: Mapping[str, NDArray[Any]],
     ) -> pl.DataFrame:
-        """The columns as a data frame; `number` is each row's layout, `present` all there are."""
+        """The columns as a data frame, with those `beside` them.
+
+        `number` is each row's layout, `present` are all there are.
+        """
         filled = np.flatnonzero(room.octets)
         has = self.has[present][:, filled]
         whole = np.logical_and.reduce(has, axis=0)
         count = len(number)
         bitmaps: dict[bytes, pa.Buffer] = {}
-        arrays = []
+        arrays: dict[str, pa.Array] = {}
         for at, column in enumerate(filled.tolist()):
             validity = None
             if not whole[at] and column not in self.key:
@@ -106,12 +118,9 @@ class Columns:
                     bits = np.empty(-(-count // OCTET), np.uint8)
                     mark(number, self.has[:, column].view(np.uint8).copy(), bits)
                     validity = bitmaps[pattern] = pa.py_buffer(bits)
-            data = pa.py_buffer(self.view(room, column, count))
-            kind = TYPES[int(room.octets[column])]
-            arrays.append(pa.Array.from_buffers(kind, count, [validity, data]))
-        names = [self.names[column] for column in filled]
-        # This way in takes the buffers as they are.
-        return pl.DataFrame(pa.RecordBatch.from_arrays(arrays, names))
+            values = self.view(room, column, count).view(TYPES[int(room.octets[column])])
+            arrays[self.names[column]] = array(values, validity)
+        return table(arrays | {name: array(values) for name, values in beside.items()})
 
 
 def width(name: str, bits: int) -> int:

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from collector.arrow import array, table, values
 from collector.columns import FLAT, KEY
 from collector.flow_key import flow_keys, salt
 from collector.frame import Frames
@@ -34,59 +36,65 @@ def observe(
     """Observations of what the walk found, see `collector.observation`."""
     raw = walked.raw
     computed = telemetry(Raw(raw), settings)
-    columns = {name: raw[name] for name in raw.columns if name in FLAT and name not in computed}
-    columns |= told(raw, computed)
-    columns |= context(walked, frames, points)
-    columns |= identity(columns, raw.height, settings)
+    columns = {each.name: each for each in raw if each.name in FLAT and each.name not in computed}
+    columns |= {each.name: each for each in told(raw, computed)}
+    seen = context(walked, frames) | identity(columns, raw.height, settings)
+    columns |= {each.name: each for each in table(seen)}
+    columns["point"] = point(walked, frames, points)
     for name, text in (("source", source), ("tenant", settings.tenant), ("vrf", settings.vrf)):
-        columns[name] = repeated(text, raw.height)
-    return pl.DataFrame([columns[name].alias(name) for name in SCHEMA if name in columns])
+        columns[name] = repeated(name, text, raw.height)
+    return pl.DataFrame([columns[name] for name in SCHEMA if name in columns])
 
 
-def told(raw: pl.DataFrame, expressions: Mapping[str, pl.Expr]) -> dict[str, pl.Series]:
+def told(raw: pl.DataFrame, expressions: Mapping[str, pl.Expr]) -> list[pl.Series]:
     """Columns that are computed; those that are null in every row are left out."""
     if not expressions:
-        return {}
+        return []
     rows = raw.select(each.cast(SCHEMA[name]).alias(name) for name, each in expressions.items())
-    return {
-        each.name: each
-        for each in rows
-        if each.name not in NULLABLE or each.null_count() < rows.height
-    }
+    return [each for each in rows if each.name not in NULLABLE or each.null_count() < rows.height]
 
 
-@lru_cache(maxsize=16)
-def _repeated(text: str, rows: int) -> pl.Series:
-    return pl.repeat(text, rows, dtype=pl.String, eager=True)
+@lru_cache(maxsize=32)
+def _repeated(name: str, text: str, rows: int) -> pl.Series:
+    return pl.repeat(text, rows, dtype=pl.String, eager=True).alias(name)
 
 
-def repeated(text: str, rows: int) -> pl.Series:
+def repeated(name: str, text: str, rows: int) -> pl.Series:
     """A text that is the same in every row; batches share it, for nothing changes it."""
-    return _repeated(text, 1 << max(rows - 1, 0).bit_length()).head(rows)
+    return _repeated(name, text, 1 << max(rows - 1, 0).bit_length()).head(rows)
 
 
-def context(walked: Walked, frames: Frames, points: list[str]) -> dict[str, pl.Series]:
-    """Where and when each row's frame was seen."""
+def whole(walked: Walked, frames: Frames) -> bool:
+    """Whether every frame has one row."""
     row = walked.row
-    time_ns, length, interface = frames.time_ns, frames.length, frames.interface
-    if len(row) != len(frames) or (len(row) and row[-1] != len(row) - 1):
-        time_ns, length, interface = time_ns[row], length[row], interface[row]
-    names = points or ["unknown"]
-    if len(names) == 1:
-        point = repeated(names[0], len(row))
-    else:
-        point = pl.Series(names, dtype=pl.String).gather(pl.Series(interface).cast(pl.UInt32))
+    return len(row) == len(frames) and (not len(row) or bool(row[-1] == len(row) - 1))
+
+
+def point(walked: Walked, frames: Frames, points: list[str]) -> pl.Series:
+    """Where each row's frame was seen."""
+    if len(points) <= 1:
+        return repeated("point", points[0] if points else "unknown", len(walked.row))
+    interface = pl.Series(frames.interface[walked.row]).cast(pl.UInt32)
+    return pl.Series("point", points, dtype=pl.String).gather(interface)
+
+
+def context(walked: Walked, frames: Frames) -> dict[str, pa.Array]:
+    """When each row's frame was seen, its number and its length."""
+    time_ns, length = frames.time_ns, frames.length
+    if not whole(walked, frames):
+        time_ns, length = time_ns[walked.row], length[walked.row]
+    number = walked.row.astype(np.uint64)
+    number += np.uint64(frames.first)
     return {
-        "time_ns": pl.Series(time_ns),
-        "point": point,
-        "frame": pl.Series(row.astype(np.uint64) + np.uint64(frames.first)),
-        "length": pl.Series(length.view(np.uint32)),
+        "time_ns": array(time_ns),
+        "frame": array(number),
+        "length": array(length.view(np.uint32)),
     }
 
 
 def identity(
     columns: Mapping[str, pl.Series], rows: int, settings: CollectorSettings
-) -> dict[str, pl.Series]:
+) -> dict[str, pa.Array]:
     """Hashes of the flow's key."""
     own = next((name for name in OWN if name in columns), OWN[0])
     conversation, flow = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
@@ -95,9 +103,9 @@ def identity(
     hashed(*(plain(columns, name, rows) for name in (*KEY, "vni", own)),
            salt(settings.tenant, settings.vrf), conversation, flow, direction)  # fmt: skip
     return {
-        "conversation": pl.Series(conversation),
-        "flow": pl.Series(flow),
-        "direction": pl.Series(direction),
+        "conversation": array(conversation),
+        "flow": array(flow),
+        "direction": array(direction),
     }
 
 
@@ -105,5 +113,4 @@ def plain(columns: Mapping[str, pl.Series], name: str, rows: int) -> NDArray[Any
     """A column as an array, 0 where it is null."""
     if name not in columns:
         return np.zeros(rows, TYPES[type(SCHEMA[name])])
-    column = columns[name]
-    return (column.fill_null(0) if column.null_count() else column).to_numpy(allow_copy=True)
+    return values(columns[name])

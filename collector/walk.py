@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from collector.arrange import FACT, arrange
@@ -113,14 +112,10 @@ class Walk:
             room.memory.view(np.uint16), room.memory.view(np.uint32), room.memory.view(np.uint64),
             *self.blocks,
         )  # fmt: skip
-        raw = self.columns.frame(room, number, present).hstack(
-            [
-                pl.Series("status", status[:count]),
-                pl.Series("layers", layers[:count]),
-                pl.Series("hop_count", hops[:count]),
-                pl.Series("payload_bytes", payload[:count]),
-            ]
-        )
+        raw = self.columns.frame(room, number, present, {
+            "status": status[:count], "layers": layers[:count],
+            "hop_count": hops[:count], "payload_bytes": payload[:count],
+        })  # fmt: skip
         told = (table["known"][present] == KNOWN).all()
         known = np.broadcast_to(np.True_, count) if told else table["known"][number] == KNOWN
         if not table["rest"][present].any():

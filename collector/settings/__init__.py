@@ -27,5 +27,5 @@ class CollectorSettings(
     tenant: str = Field("", description="Tenant of all flows of this collector.")
     vrf: str = Field("", description="VRF of all flows of this collector.")
     frames_per_batch: int = Field(
-        131_072, ge=1, le=1 << 20, description="Most frames decoded at a time."
+        262_144, ge=1, le=1 << 20, description="Most frames decoded at a time."
     )
