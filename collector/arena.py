@@ -1,14 +1,16 @@
 """Memory for columns that is used again when nobody holds the columns of an earlier batch."""
 
 import sys
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-KEPT = 3
-"""Blocks that are remembered: one being filled, one being looked at, one on its way."""
+KEPT = 16
+"""Blocks that are remembered: those of the batches that are filled, looked at and on their way."""
 OURS = 3
 """References to a block that is free: the list's, the loop's, and the one that asks."""
+ALIGNED = 64
 
 
 class Arena:
@@ -31,3 +33,13 @@ class Arena:
         block = np.empty(octets, np.uint8)
         self.blocks = [block, *self.blocks[: KEPT - 1]]
         return block
+
+    def arrays(self, rows: int, *kinds: DTypeLike) -> list[NDArray[Any]]:
+        """An array of so many rows of each kind, all in one block."""
+        sizes = [np.dtype(kind).itemsize * rows for kind in kinds]
+        starts = np.cumsum([0, *(-(-size // ALIGNED) * ALIGNED for size in sizes)]).tolist()
+        block = self.block(max(starts[-1], ALIGNED))
+        return [
+            block[start : start + size].view(kind)
+            for kind, size, start in zip(kinds, sizes, starts[:-1], strict=True)
+        ]

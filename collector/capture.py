@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self
 
+from collector.arena import Arena
 from collector.compression import COMPRESSED_MAGICS, MAGIC_BYTES, at_least, decompressed
 from collector.follow import PIECE_BYTES, Follow, FollowedWindow, PipeWindow
 from collector.frame import Frames
@@ -63,6 +64,7 @@ class Capture:
         self._window = window
         self._reader = reader
         self._follow = follow
+        self._arena = Arena()
 
     @property
     def points(self) -> list[str]:
@@ -109,7 +111,7 @@ class Capture:
         if reader is None:
             reader = self._reader = _recognise(self._path, window)
         left = len(window.data) - window.position
-        index = Index(max(min(frames_per_chunk, left // SMALLEST_RECORD + 1), 1))
+        index = Index(max(min(frames_per_chunk, left // SMALLEST_RECORD + 1), 1), self._arena)
         if reader is None:
             return index.frames(window.data, 1), MORE
         stop = reader.fill(window, index)

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from collector.arena import Arena
+from collector.arena import ALIGNED, Arena
 from collector.arrange import mark
 from collector.arrow import array, table
 from collector.graph import OUTER_ECN, Plan
@@ -21,7 +21,6 @@ FLAT = SCHEMA.keys() - {column.name for column in hops()}
 """Columns that are taken over as they are; what a hop says, its format explains."""
 KEY = ("src_hi", "src_lo", "dst_hi", "dst_lo", "sport", "dport", "protocol")
 """Columns of the flow's key: 0 where no header wrote them, while all others are null there."""
-ALIGNED = 64
 OCTET = 8
 TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 WIDTHS: dict[type[pl.DataType], int] = {
@@ -44,7 +43,7 @@ class Room:
 class Columns:
     """Names and widths of the columns that the walk writes, and which layouts write them."""
 
-    def __init__(self, plan: Plan, most_layouts: int) -> None:
+    def __init__(self, plan: Plan, most_layouts: int, arena: Arena) -> None:
         self.names = plan.columns
         self.octets = np.array(
             [width(name, bits) for name, bits in zip(plan.columns, plan.bits, strict=True)],
@@ -54,7 +53,7 @@ class Columns:
         self.highest = int(plan.graph["scalars"][0][OUTER_ECN])
         self.has = np.zeros((most_layouts, len(plan.columns)), np.bool_)
         self.learnt = 0
-        self.arena = Arena()
+        self.arena = arena
 
     def learn(self, pool: Layouts, count: int) -> None:
         """Note which columns new layouts write; `count` are kept now."""

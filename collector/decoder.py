@@ -62,4 +62,4 @@ class Decoder:
     ) -> pl.DataFrame:
         endings = np.bincount(walked.status)
         self.accounting.add({STATUS[code][0]: int(n) for code, n in enumerate(endings)})
-        return observe(walked, frames, points, source, self.settings)
+        return observe(walked, frames, points, source, self.settings, self.walk.arena)

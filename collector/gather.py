@@ -14,6 +14,42 @@ BLOCK = 256
 
 
 @inlined
+def line(
+    data: NDArray[np.uint8],
+    starts: NDArray[Any],
+    first: Any,
+    count: Any,
+    read: Any,
+    out: Any,
+) -> None:
+    """So many values of a column, from its element `first` on.
+
+    An index without a sign cannot count from the end, and four values at a step hide each other's
+    waiting: both together save a third of the time.
+    """
+    shift, mask, plus = read.shift, read.mask, read.plus
+    at: Any = np.uint64(read.at)
+    row, one = np.uint64(0), np.uint64(1)
+    if mask == np.uint64(0):
+        while row < count:
+            out[first + row] = plus
+            row += one
+        return
+    two, three, four = np.uint64(2), np.uint64(3), np.uint64(4)
+    while row + three < count:
+        a = big(data, np.uint64(starts[row]) + at) >> shift & mask | plus
+        b = big(data, np.uint64(starts[row + one]) + at) >> shift & mask | plus
+        c = big(data, np.uint64(starts[row + two]) + at) >> shift & mask | plus
+        d = big(data, np.uint64(starts[row + three]) + at) >> shift & mask | plus
+        out[first + row], out[first + row + one] = a, b
+        out[first + row + two], out[first + row + three] = c, d
+        row += four
+    while row < count:
+        out[first + row] = big(data, np.uint64(starts[row]) + at) >> shift & mask | plus
+        row += one
+
+
+@inlined
 def fill(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],
@@ -26,11 +62,9 @@ def fill(
     """One column of one block."""
     shift, mask, plus, at = read.shift, read.mask, read.plus, read.at
     if read.flags & (LITTLE | HIGHEST) == 0:
-        first = base + places[0]
         if places[count - 1] - places[0] == count - 1:
             # Rows one behind the other: places rise, so nothing lies between.
-            for row in range(count):
-                out[first + row] = big(data, starts[row] + at) >> shift & mask | plus
+            line(data, starts, np.uint64(base + places[0]), np.uint64(count), read, out)
             return
         for row in range(count):
             out[base + places[row]] = big(data, starts[row] + at) >> shift & mask | plus

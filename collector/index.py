@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from collector.arena import Arena
 from collector.frame import Frames
 from collector.kernel import inlined
 
@@ -28,15 +29,12 @@ BYTES_1, BYTES_2, BYTES_3 = np.uint64(8), np.uint64(16), np.uint64(24)
 class Index:
     """Columns of `Frames` with room for `capacity` frames, of which `count` are filled."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, arena: Arena) -> None:
         """Make room."""
         self.count = 0
-        self.offset = np.empty(capacity, np.int64)
-        self.captured = np.empty(capacity, np.int32)
-        self.length = np.empty(capacity, np.int32)
-        self.time_ns = np.empty(capacity, np.int64)
-        self.link = np.empty(capacity, np.uint16)
-        self.interface = np.empty(capacity, np.uint16)
+        self.offset, self.time_ns, self.captured, self.length, self.link, self.interface = (
+            arena.arrays(capacity, np.int64, np.int64, np.int32, np.int32, np.uint16, np.uint16)
+        )
 
     def frames(self, data: NDArray[np.uint8], first: int) -> Frames:
         """Give what is filled as frames that lie in `data`, the first one numbered `first`."""

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from collector.arena import Arena
 from collector.arrow import array, table, values
 from collector.columns import FLAT, KEY
 from collector.flow_key import flow_keys, salt
@@ -31,14 +32,19 @@ TYPES: dict[type[pl.DataType], type[np.unsignedinteger[Any]]] = {
 
 
 def observe(
-    walked: Walked, frames: Frames, points: list[str], source: str, settings: CollectorSettings
+    walked: Walked,
+    frames: Frames,
+    points: list[str],
+    source: str,
+    settings: CollectorSettings,
+    arena: Arena,
 ) -> pl.DataFrame:
     """Observations of what the walk found, see `collector.observation`."""
     raw = walked.raw
     computed = telemetry(Raw(raw), settings)
     columns = {each.name: each for each in raw if each.name in FLAT and each.name not in computed}
     columns |= {each.name: each for each in told(raw, computed)}
-    seen = context(walked, frames) | identity(columns, raw.height, settings)
+    seen = context(walked, frames, arena) | identity(columns, raw.height, settings, arena)
     columns |= {each.name: each for each in table(seen)}
     columns["point"] = point(walked, frames, points)
     for name, text in (("source", source), ("tenant", settings.tenant), ("vrf", settings.vrf)):
@@ -78,12 +84,13 @@ def point(walked: Walked, frames: Frames, points: list[str]) -> pl.Series:
     return pl.Series("point", points, dtype=pl.String).gather(interface)
 
 
-def context(walked: Walked, frames: Frames) -> dict[str, pa.Array]:
+def context(walked: Walked, frames: Frames, arena: Arena) -> dict[str, pa.Array]:
     """When each row's frame was seen, its number and its length."""
     time_ns, length = frames.time_ns, frames.length
     if not whole(walked, frames):
         time_ns, length = time_ns[walked.row], length[walked.row]
-    number = walked.row.astype(np.uint64)
+    [number] = arena.arrays(len(walked.row), np.uint64)
+    number[:] = walked.row
     number += np.uint64(frames.first)
     return {
         "time_ns": array(time_ns),
@@ -93,12 +100,11 @@ def context(walked: Walked, frames: Frames) -> dict[str, pa.Array]:
 
 
 def identity(
-    columns: Mapping[str, pl.Series], rows: int, settings: CollectorSettings
+    columns: Mapping[str, pl.Series], rows: int, settings: CollectorSettings, arena: Arena
 ) -> dict[str, pa.Array]:
     """Hashes of the flow's key."""
     own = next((name for name in OWN if name in columns), OWN[0])
-    conversation, flow = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
-    direction = np.empty(rows, np.uint8)
+    conversation, flow, direction = arena.arrays(rows, np.uint64, np.uint64, np.uint8)
     hashed: Any = flow_keys
     hashed(*(plain(columns, name, rows) for name in (*KEY, "vni", own)),
            salt(settings.tenant, settings.vrf), conversation, flow, direction)  # fmt: skip

@@ -81,7 +81,7 @@ class SlowPath(Decoder):
         walked = self.walk.walk(frames)
         endings = np.bincount(walked.status)
         self.accounting.add({STATUS[code][0]: int(n) for code, n in enumerate(endings)})
-        known = observe(walked, frames, points, source, self.settings)
+        known = observe(walked, frames, points, source, self.settings, self.walk.arena)
         rows = undecoded(walked)
         counted = self.accounting.slow_path
         asked = rows[: self.most - counted["asked"]]
@@ -93,7 +93,7 @@ class SlowPath(Decoder):
         counted["found"] += len(found.row)
         if not len(found.row):
             return known
-        told = observe(found, frames, points, source, self.settings)
+        told = observe(found, frames, points, source, self.settings, self.walk.arena)
         both = pl.concat([known, told], how="diagonal").sort("frame", maintain_order=True)
         return both.select(name for name in SCHEMA if name in both.columns)
 

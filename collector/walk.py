@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from collector.arena import Arena
 from collector.arrange import FACT, arrange
 from collector.columns import Columns
 from collector.frame import Frames
@@ -35,7 +36,8 @@ class Walk:
         self.plan = build(settings)
         self.pool = layouts()
         self.scratch = np.zeros(1, SCRIPT)
-        self.columns = Columns(self.plan, MOST_LAYOUTS)
+        self.arena = Arena()
+        self.columns = Columns(self.plan, MOST_LAYOUTS, self.arena)
         self.blocks = np.empty((2, BLOCK), np.int64)
 
     def walk(self, frames: Frames) -> Walked:
@@ -68,8 +70,8 @@ class Walk:
         pieces: list[Rows] = []
         while done < size or not pieces:
             part, left = slice(done, size), size - done
-            number, payload = np.empty(left, np.int32), np.empty(left, np.uint32)
-            rest = np.empty((2, left), np.int32)
+            number, payload, ends = self.arena.arrays(left, np.int32, np.uint32, np.uint64)
+            rest = ends.view(np.int32).reshape(2, left)
             count = int(recognise(
                 frames.data, frames.offset[part], frames.captured[part], frames.length[part],
                 frames.link[part], first[part], self.plan.graph, self.pool, self.scratch,
@@ -96,9 +98,10 @@ class Walk:
         size, layouts = len(number), int(self.pool["n"][0][COUNT])
         table = self.pool["layouts"][0][:layouts]
         self.columns.learn(self.pool, layouts)
-        first, layers = np.empty(layouts + 1, np.int64), np.empty(size, np.uint64)
-        order, place, row = np.empty((3, size), np.int32)
-        ended, status, hops = np.empty((3, size), np.uint8)
+        first = np.empty(layouts + 1, np.int64)
+        layers, order, place, row, ended, status, hops = self.arena.arrays(
+            size, np.uint64, np.int32, np.int32, np.int32, np.uint8, np.uint8, np.uint8
+        )
         facts = np.zeros(layouts, FACT)
         for name in ("layers", "status", "known", "hops"):
             facts[name] = table[name]

@@ -4,7 +4,7 @@ import numpy as np
 from octets import ethernet, frames_of, ipv4, tcp
 
 from collector import CollectorSettings, Decoder
-from collector.arena import Arena
+from collector.arena import KEPT, Arena
 
 
 def test_a_block_is_used_again_when_nobody_holds_a_part_of_it() -> None:
@@ -27,9 +27,8 @@ def test_a_block_that_is_much_too_large_is_not_used() -> None:
 
 def test_no_more_than_a_few_blocks_are_remembered() -> None:
     arena = Arena()
-    held = [arena.block(100) for _ in range(10)]
-    assert len(held) == 10
-    assert len(arena.blocks) == 3
+    held = [arena.block(100) for _ in range(2 * KEPT)]
+    assert len(arena.blocks) == KEPT < len(held)
 
 
 def test_batches_that_are_kept_keep_their_values() -> None:
