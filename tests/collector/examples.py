@@ -11,7 +11,6 @@ from typing import Any
 from generate import PROFILES
 
 from collector import CollectorSettings, Header, headers
-from collector.carriers import FORMATS
 from collector.wire.place import Field
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -61,18 +60,6 @@ def every_table() -> dict[str, Header]:
         chosen = CollectorSettings.model_validate(profile)
         found = {header.name: header for header in headers(chosen)} | found
     return found
-
-
-@cache
-def homes() -> dict[str, str]:
-    """The module of `collector.wire` that each header comes from."""
-    settings = [CollectorSettings.model_validate(profile) for profile in PROFILES]
-    return {
-        header.name: form.__name__.rpartition(".")[2]
-        for form in FORMATS
-        for chosen in settings
-        for header in form.headers(chosen)
-    }
 
 
 def examples() -> dict[str, Example]:

@@ -43,7 +43,7 @@ PROFILES: tuple[dict[str, object], ...] = (
         "mirror_geneve_udp_ports": (6080,), "csig_echo_length": "data", "csig_echo_exid": None,
         "csig_echo_kind": 200, "aecn_available_bandwidth": False, "int_dscp": 4,
         "int_dscp_mask": 4, "csig_echo_udp_ports": (7001,),
-        "csig_echo_udp_variant": "expanded",
+        "csig_echo_udp_variant": "expanded", "report_quirk": "cablelabs",
     },
     {
         "aecn_option_types": (0x31, 0x3E), "ioam_option_types": (0x31, 0x3E), "tcp_int_kind": 253,
