@@ -1,0 +1,106 @@
+"""A TCP segment: its data moves SND.NXT, its ACK drives the recurrences of the other sender."""
+
+from collector import inner
+from pipeline.cc import dctcp
+from pipeline.cc.parameter import Record
+from pipeline.memory import Batch, Count, Mark, Memory, Rules
+from pipeline.pool import place
+from pipeline.sender import (
+    ACK,
+    ECE,
+    FIN,
+    SYN,
+    dialect_of,
+    ends_handshake,
+    handshake,
+    predicted,
+    quality_of_alpha,
+    quality_of_window,
+    segment_size,
+    send,
+    unwrap,
+)
+from pipeline.telemetry_row import run_hpcc
+from pipeline.tell import decision, tell_dctcp, tell_hpcc
+
+
+@inner
+def segment(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rules: Rules) -> None:
+    """One TCP segment, what it acknowledges before what it sends."""
+    if row.tcp_flags & SYN:
+        handshake(slot, row, batch.counts)
+    elif row.tcp_flags & ACK:
+        acknowledge(slot, row, at, batch, memory, rules)
+    if row.payload > 0 or row.tcp_flags & FIN:
+        send(slot, row, batch.counts)
+    slot.data_ns[row.direction] = row.time_ns if row.payload > 0 else 0
+
+
+@inner
+def acknowledge(
+    slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rules: Rules
+) -> None:
+    """An ACK of direction r for the data of d: SND.UNA moves, the recurrences of sender d run."""
+    d = 1 - row.direction
+    if not slot.marks[d] & Mark.NUMBERED.value:
+        slot.marks[d] |= Mark.NUMBERED.value
+        slot.snd_nxt[d] = row.ack
+        slot.snd_una[d] = row.ack
+    ack = unwrap(row.ack, slot.snd_una[d])
+    if ack > slot.snd_nxt[d]:  # it covers data that was not seen
+        slot.snd_nxt[d] = ack
+        slot.marks[d] |= Mark.GAP.value
+        batch.counts[Count.GAPS.value] += 1
+    if ends_handshake(slot, row, d):
+        return
+    acked = max(ack - slot.snd_una[d], 0)
+    duplicate = (
+        row.payload == 0
+        and ack == slot.snd_una[d]
+        and slot.snd_nxt[d] > ack
+        and row.tcp_flags & FIN == 0
+    )
+    ece = row.tcp_flags & ECE != 0
+    slot.snd_una[d] = max(slot.snd_una[d], ack)
+    reflected = row.telemetry >= 0 and batch.loads[row.telemetry].reflected != 0
+    if reflected or slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value):
+        s = run_hpcc(slot, d, row, ack, batch, memory, rules)
+        made = decision(slot, d, at, ack, acked, ece, batch)
+        tell_hpcc(made, s)
+        made.quality, made.why = quality_of_window(slot, d, s, rules.hpcc[0])
+    if slot.marks[d] & (Mark.ECN_AGREED.value | Mark.ECT_SEEN.value):
+        dialect, basis = dialect_of(slot, d, rules.dialect)
+        if acked == 0 and predicted(slot, row, rules.dctcp[dialect].predicted_ns):
+            return
+        c = run_dctcp(slot, d, ack, acked, ece, duplicate, memory, rules.dctcp[dialect])
+        if acked > 0 or slot.marks[d] & Mark.SENT.value:
+            made = decision(slot, d, at, ack, acked, ece, batch)
+            tell_dctcp(made, c)
+            made.quality, made.why = quality_of_alpha(slot, d, c)
+            made.dialect = dialect
+            made.basis = basis
+
+
+@inner
+def run_dctcp(
+    slot: Record,
+    d: int,
+    ack: int,
+    acked: int,
+    ece: bool,
+    duplicate: bool,
+    memory: Memory,
+    p: Record,
+) -> Record:
+    """DCTCP of sender d at this ACK."""
+    s = memory.dctcp[place(slot.dctcp, d, memory.used[1:])]
+    mss = segment_size(slot, d, p.mss)
+    if not slot.marks[d] & Mark.DCTCP.value:
+        slot.marks[d] |= Mark.DCTCP.value
+        dctcp.reset(s, p)
+        dctcp.establish(s, p, ack - acked, mss)
+        if not slot.marks[d] & Mark.SYN_SEEN.value:
+            s.WindowEnd = slot.snd_nxt[d]
+    s.mss = mss
+    dctcp.new_ack(s, p, ack, slot.snd_nxt[d], ece, 0, duplicate)
+    return s
