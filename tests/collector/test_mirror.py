@@ -1,26 +1,14 @@
 """Mirrors: ERSPAN of every type and sub-header, configured tunnels, timestamps of taps."""
 
-from typing import Any
-
 import pytest
-from octets import ethernet, frames_of, ipv4, tcp, udp
-
-from collector import CollectorSettings, Decoder
+from octets import ethernet, ipv4, tcp, udp
+from single import only
 
 SEGMENT = ipv4(tcp(payload=b"data"))
 FRAME = ethernet(SEGMENT)
 SECONDS = 1_700_000_000
 TYPE3 = "100022eb00000007206400013b9ac9ff0000"
 TYPE2 = "100088be0000000712aa96aa155f0f0f"
-
-
-def only(frame: bytes, **settings: object) -> dict[str, Any]:
-    """The one observation of a frame that is read to its end."""
-    decoder = Decoder(CollectorSettings.model_validate(settings))
-    rows = decoder.decode(frames_of([frame]), ["tap"], "test").to_dicts()
-    assert decoder.accounting.reasons == {}
-    assert len(rows) == 1
-    return rows[0]
 
 
 def in_gre(head: str, copy: bytes) -> bytes:

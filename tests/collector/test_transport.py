@@ -2,7 +2,7 @@
 
 import pytest
 from octets import ethernet, ipv4, tcp, udp
-from test_mirror import only
+from single import only
 
 CHECK = bytes.fromhex("deadbeef")
 
