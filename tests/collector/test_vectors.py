@@ -129,3 +129,11 @@ def test_the_expanded_tags_lie_as_they_are_written(
     names = ("csig_lm", "csig_t", "csig_s", "csig_low")
     assert tuple(row.get(name) for name in names) == told
     assert row["csig_variant"] == 2
+
+
+def test_of_what_only_a_source_writes_the_first_field_is_kept() -> None:
+    stack = bytes.fromhex("20000106" + "8000000000000000" + "00000007" + "0a0b0c0d" + "11223344")
+    packet = udp(bytes.fromhex("14062344") + stack + b"data", 555)
+    schema = [["device", 16], ["slot", 16], ["serial", 32]]
+    row = only(ethernet(ipv4(packet, 17)), int_source=schema)
+    assert (row["hop_count"], row["h0_node"], row["int_source_data"]) == (1, 7, 0x0A0B)
