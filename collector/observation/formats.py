@@ -67,7 +67,7 @@ INBAND = (
     Column("int_replication", U8, "", "INT 1.0 replication: 0 none to 3 both.", stored=False),
     Column("int_profile", U8, "", "Width profile of INT 1.0: 0 specification.", stored=False),
     Column("int_length_rule", U8, "", "Shim length: 0 without the shim, 1 with it.", stored=False),
-    Column("int_source_data", U64, "", "Source-only metadata, first field of int_source.", stored=False),
+    Column("int_source_data", U64, "", "First field of source-only metadata.", stored=False),
 )
 REPORT = (
     Column("report_version", U8, "", "Telemetry report version.", stored=False),
