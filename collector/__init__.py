@@ -9,7 +9,7 @@ from collector.feed import feed
 from collector.flow_key import directed
 from collector.follow import Follow
 from collector.frame import Frames
-from collector.kernel import inner, is_compiled, kernel
+from collector.kernel import borrowing, inlined, inner, is_compiled, kernel, step
 from collector.layer import LAYERS
 from collector.lua import dissectors
 from collector.observation import HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
@@ -48,17 +48,20 @@ __all__ = [
     "SharkError",
     "SlowAccounting",
     "SlowPath",
+    "borrowing",
     "complete",
     "directed",
     "dissected",
     "dissectors",
     "feed",
     "headers",
+    "inlined",
     "inner",
     "is_compiled",
     "kernel",
     "open_bus",
     "open_capture",
+    "step",
     "tell_apart",
     "write_pcapng",
 ]

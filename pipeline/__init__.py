@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipeline.cc import dctcp, hpcc
+    from pipeline.cc import dctcp, hop_record, hpcc
     from pipeline.cc.parameter import Parameter, Record, Value, parse
     from pipeline.composed_answer import compose_answer
     from pipeline.kind import KINDS
@@ -59,6 +59,7 @@ __all__ = [
     "compose_answer",
     "dctcp",
     "drain",
+    "hop_record",
     "hpcc",
     "in_force",
     "open_or_ask",
@@ -68,7 +69,7 @@ __all__ = [
 ]
 
 HOMES = {
-    "cc": "dctcp hpcc",
+    "cc": "dctcp hop_record hpcc",
     "cc.parameter": "Parameter Record Value parse",
     "composed_answer": "compose_answer",
     "kind": "KINDS",

@@ -8,7 +8,7 @@ longest. What is evicted depends on the rows alone, never on how they were cut i
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import inner
+from collector import inlined
 
 WAYS = 16
 FOUND, NEW, EVICTED = 0, 1, 2
@@ -21,7 +21,7 @@ def capacity(flows: int) -> int:
     return WAYS << (sets - 1).bit_length()
 
 
-@inner
+@inlined
 def key_of(conversation: int, point: int) -> np.uint64:
     """One 64-bit key, never 0: both parts mixed by multiply and shift (Murmur3's finaliser)."""
     key = np.uint64(conversation) ^ (np.uint64(point) * np.uint64(0x9E3779B97F4A7C15))
@@ -31,7 +31,7 @@ def key_of(conversation: int, point: int) -> np.uint64:
     return key if key != np.uint64(0) else np.uint64(1)
 
 
-@inner
+@inlined
 def locate(
     keys: NDArray[np.uint64], last_ns: NDArray[np.int64], key: np.uint64, time_ns: int
 ) -> tuple[int, int]:

@@ -4,7 +4,7 @@ A row of direction r moves SND.NXT of r by its data, and by its ACK drives the r
 sender d = 1 - r. All of it is compiled; nothing of Python runs per row.
 """
 
-from collector import kernel
+from collector import borrowing
 from pipeline.flow import key_of, locate
 from pipeline.memory import Batch, Memory, Rules
 from pipeline.pool import has_room
@@ -13,7 +13,7 @@ from pipeline.tcp_row import segment
 from pipeline.telemetry_row import observe_hops
 
 
-@kernel
+@borrowing
 def follow(batch: Batch, memory: Memory, rules: Rules, start: int) -> int:
     """Every row from `start`, in order; returns where a pool was full, or the number of rows."""
     for at in range(start, batch.rows.size):

@@ -112,18 +112,27 @@ ROW = state_dtype(
 )
 """One row of a batch, what is null as 0; `telemetry` is its row among the stacks, or -1."""
 
-KINDS = ("ts_ns", "tx_bytes", "qlen_bytes", "b_bps", "node", "port")
-"""Hop values of a stack: first index of (kind, hop); -1 where a record does not carry one."""
-
 LOAD = state_dtype(("i8", "nhop"), ("i4", "faults"), ("i1", "reflected"))
 """What is known of one row with telemetry beside its stack; the faults are given back."""
 
 
-class Memory(NamedTuple):
-    """All state. `used` counts the places taken of each of `POOLS`.
+WAITING = 4
+"""Records on data that wait for their ACK; of more than these the last two are taken together."""
 
-    `pending` holds (place, kind, hop) like a stack, and in a last kind the ACK that it waits for
-    and its number of hops.
+PENDING = state_dtype(
+    (("i8", WAITING), "end"),
+    (("f8", WAITING), "keeps", "adds", "u_max"),
+    (("i1", WAITING), "u_hop", "measured"),
+    ("i1", "count", "nhop"),
+)
+"""What data carried, until the ACK of `end`: U becomes keeps*U + adds, as line 9 has it."""
+
+
+class Memory(NamedTuple):
+    """All state. `used` counts the places taken of each of `POOLS`, and those of `links`.
+
+    `links` is L of all senders (`hop_record`), each with as many places as its path has hops;
+    `spare[n]` is the first place plus one of n that a sender gave back, which holds the next.
     """
 
     keys: NDArray[np.uint64]
@@ -133,24 +142,26 @@ class Memory(NamedTuple):
     hpcc: NDArray[Any]
     dctcp: NDArray[Any]
     loads: NDArray[Any]
-    pending: Ints
+    pending: NDArray[Any]
+    links: Ints
+    spare: Ints
 
 
 class Rules(NamedTuple):
-    """Parameters: one HPCC++ record, DCTCP records by dialect number, counter widths."""
+    """Parameters: one HPCC++ record, DCTCP records by dialect number, masks of counters."""
 
     hpcc: NDArray[Any]
     dctcp: NDArray[Any]
     dialect: int
-    ts_modulus: int
-    tx_modulus: int
+    ts_mask: int
+    tx_mask: int
 
 
 class Batch(NamedTuple):
-    """Rows in, decisions out; of those with telemetry (row, kind, hop) in, u' (row, hop) out."""
+    """Rows in, decisions out; of those with telemetry (kind, hop, row) in, u' (row, hop) out."""
 
     rows: NDArray[Any]
-    stacks: Ints
+    told: Ints
     loads: NDArray[Any]
     u: NDArray[np.float64]
     decisions: NDArray[Any]

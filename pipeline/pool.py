@@ -3,25 +3,50 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import inner
+from collector import inlined
+from pipeline.cc.hop_record import MAX_HOPS
+from pipeline.cc.parameter import Record
 from pipeline.memory import Memory
 
+LINKS = 4
+"""Where `used` counts the places of links."""
 
-@inner
-def place(places: NDArray[np.int32], d: int, used: NDArray[np.int64]) -> int:
+
+@inlined
+def place(places: NDArray[np.int32], d: int, used: NDArray[np.int64], pool: int) -> int:
     """The place of direction d in a pool, taken now when it has none; `used` counts those taken."""
     if places[d] == 0:
-        used[0] += 1
-        places[d] = used[0]
+        used[pool] += 1
+        places[d] = used[pool]
     return int(places[d]) - 1
 
 
-@inner
+@inlined
+def make_room(memory: Memory, s: Record, nhop: int) -> None:
+    """Give an HPCC++ record places of L for so many hops; what it had goes to the spare ones."""
+    nhop = min(nhop, MAX_HOPS)
+    if s.room >= nhop:
+        return
+    if s.room > 0:
+        memory.links[s.link, 0] = memory.spare[s.room]
+        memory.spare[s.room] = s.link + 1
+    if memory.spare[nhop] > 0:
+        s.link = memory.spare[nhop] - 1
+        memory.spare[nhop] = memory.links[s.link, 0]
+    else:
+        s.link = memory.used[LINKS]
+        memory.used[LINKS] += nhop
+    s.room = nhop
+    s.nhop = 0
+
+
+@inlined
 def has_room(memory: Memory) -> bool:
     """Whether every pool has a place for one more row."""
     return bool(
         memory.used[0] < memory.hpcc.size
         and memory.used[1] < memory.dctcp.size
         and memory.used[2] < memory.loads.size
-        and memory.used[3] < memory.pending.shape[0]
+        and memory.used[3] < memory.pending.size
+        and memory.used[LINKS] + 2 * MAX_HOPS <= memory.links.shape[0]
     )

@@ -7,7 +7,7 @@ tap stands, and from all that how far a reconstruction can be trusted (semantics
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import inner
+from collector import inlined
 from pipeline.cc.parameter import Record
 from pipeline.flow import EVICTED, FOUND
 from pipeline.memory import Basis, Count, Mark, Quality, Why
@@ -25,7 +25,7 @@ TIMESTAMP_OPTION = 12
 HALF, WHOLE = 1 << 31, 1 << 32
 
 
-@inner
+@inlined
 def unwrap(number: int, near: int) -> int:
     """The 64-bit number that is `number` modulo 2**32 and nearest to `near`."""
     apart = (number - near) & (WHOLE - 1)
@@ -34,7 +34,7 @@ def unwrap(number: int, near: int) -> int:
     return near + apart
 
 
-@inner
+@inlined
 def begin(slot: Record, d: int) -> None:
     """Forget what was known of sender d; its places in the pools stay."""
     slot.marks[d] = 0
@@ -47,7 +47,7 @@ def begin(slot: Record, d: int) -> None:
     slot.largest[d] = 0
 
 
-@inner
+@inlined
 def enter(slot: Record, row: Record, how: int, counts: NDArray[np.int64]) -> None:
     """What every row tells of its conversation; a slot that changed hands is wiped first."""
     if how != FOUND:
@@ -69,7 +69,7 @@ def enter(slot: Record, row: Record, how: int, counts: NDArray[np.int64]) -> Non
         slot.base_rtt_ns = row.base_rtt_ns
 
 
-@inner
+@inlined
 def handshake(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
     """A SYN or SYN-ACK: sequence numbers start, ECN is negotiated, the stack shows its hand.
 
@@ -105,7 +105,7 @@ def handshake(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
         slot.syn_ns = row.time_ns
 
 
-@inner
+@inlined
 def ends_handshake(slot: Record, row: Record, d: int) -> bool:
     """Whether this is the handshake's third segment: it times the round trip, counts nothing."""
     if not slot.marks[d] & Mark.ANSWERED.value or slot.marks[d] & Mark.SHAKEN.value:
@@ -117,7 +117,7 @@ def ends_handshake(slot: Record, row: Record, d: int) -> bool:
     return True
 
 
-@inner
+@inlined
 def send(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
     """Data or FIN of direction r: SND.NXT moves; a jump over unseen data is a gap."""
     r = row.direction
@@ -138,7 +138,7 @@ def send(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
         slot.marks[r] |= Mark.CE_SEEN.value if row.ecn == CE else 0
 
 
-@inner
+@inlined
 def segment_size(slot: Record, d: int, otherwise: int) -> int:
     """MSS of sender d: the smaller of both options less timestamps; else the largest payload."""
     both = slot.marks[0] & slot.marks[1]
@@ -149,7 +149,7 @@ def segment_size(slot: Record, d: int, otherwise: int) -> int:
     return int(slot.largest[d]) if slot.largest[d] > 0 else otherwise
 
 
-@inner
+@inlined
 def predicted(slot: Record, row: Record, within_ns: int) -> bool:
     """Whether data that repeats an ACK takes its receiver's fast path, which does not read ACKs."""
     before = slot.data_ns[row.direction]
@@ -157,7 +157,7 @@ def predicted(slot: Record, row: Record, within_ns: int) -> bool:
     return bool(plain and before > 0 and row.time_ns - before < within_ns)
 
 
-@inner
+@inlined
 def dialect_of(slot: Record, d: int, asked: int) -> tuple[int, int]:
     """The dialect of sender d and its basis: as asked, else by its SYN (ns-3: no MSS option)."""
     if asked != 0:
@@ -167,7 +167,7 @@ def dialect_of(slot: Record, d: int, asked: int) -> tuple[int, int]:
     return NS3 if slot.marks[d] & Mark.NS3_STACK.value else LINUX, Basis.HANDSHAKE.value
 
 
-@inner
+@inlined
 def quality_of_tap(slot: Record, d: int) -> tuple[int, int]:
     """What gaps and the distance between tap and sender do to either."""
     if slot.marks[d] & Mark.GAP.value:
@@ -177,7 +177,7 @@ def quality_of_tap(slot: Record, d: int) -> tuple[int, int]:
     return Quality.EXACT.value, Why.NOTHING.value
 
 
-@inner
+@inlined
 def quality_of_window(slot: Record, d: int, s: Record, p: Record) -> tuple[int, int]:
     """Quality of W, Wc, R of sender d, and why (semantics.md section 3)."""
     if s.T_ns <= 0:
@@ -193,7 +193,7 @@ def quality_of_window(slot: Record, d: int, s: Record, p: Record) -> tuple[int, 
     return quality_of_tap(slot, d)
 
 
-@inner
+@inlined
 def quality_of_alpha(slot: Record, d: int, s: Record) -> tuple[int, int]:
     """Quality of alpha of sender d, and why (semantics.md section 4)."""
     if slot.marks[d] & Mark.CE_SEEN.value:

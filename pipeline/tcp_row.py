@@ -1,6 +1,6 @@
 """A TCP segment: its data moves SND.NXT, its ACK drives the recurrences of the other sender."""
 
-from collector import inner
+from collector import inlined
 from pipeline.cc import dctcp
 from pipeline.cc.parameter import Record
 from pipeline.memory import Batch, Count, Mark, Memory, Rules
@@ -24,7 +24,7 @@ from pipeline.telemetry_row import run_hpcc
 from pipeline.tell import decision, tell_dctcp, tell_hpcc
 
 
-@inner
+@inlined
 def segment(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rules: Rules) -> None:
     """One TCP segment, what it acknowledges before what it sends."""
     if row.tcp_flags & SYN:
@@ -36,7 +36,7 @@ def segment(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, ru
     slot.data_ns[row.direction] = row.time_ns if row.payload > 0 else 0
 
 
-@inner
+@inlined
 def acknowledge(
     slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rules: Rules
 ) -> None:
@@ -81,7 +81,7 @@ def acknowledge(
             made.basis = basis
 
 
-@inner
+@inlined
 def run_dctcp(
     slot: Record,
     d: int,
@@ -93,7 +93,7 @@ def run_dctcp(
     p: Record,
 ) -> Record:
     """DCTCP of sender d at this ACK."""
-    s = memory.dctcp[place(slot.dctcp, d, memory.used[1:])]
+    s = memory.dctcp[place(slot.dctcp, d, memory.used, 1)]
     mss = segment_size(slot, d, p.mss)
     if not slot.marks[d] & Mark.DCTCP.value:
         slot.marks[d] |= Mark.DCTCP.value

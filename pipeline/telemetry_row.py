@@ -1,16 +1,14 @@
 """What a row with telemetry does: hop loads, and HPCC++ of the sender that gets it back."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from collector import inner
+from collector import inlined
 from pipeline.cc import hpcc
+from pipeline.cc.hop_record import keep, path_changed
 from pipeline.cc.parameter import Record
-from pipeline.memory import Batch, Count, Mark, Memory, Rules
-from pipeline.pool import place
+from pipeline.memory import WAITING, Batch, Count, Mark, Memory, Rules
+from pipeline.pool import make_room, place
 
 
-@inner
+@inlined
 def path_record(slot: Record, d: int, s: Record, mark: int, p: Record) -> None:
     """Make an HPCC++ record ready when it is new to sender d, with the T and B_nic of its path.
 
@@ -26,73 +24,112 @@ def path_record(slot: Record, d: int, s: Record, mark: int, p: Record) -> None:
     hpcc.set_path(s, p, t_ns, slot.nic_bps[d] if slot.nic_bps[d] > 0 else p.B_nic_bps)
 
 
-@inner
-def take_hops(
-    s: Record,
-    nhop: int,
-    stack: NDArray[np.int64],
-    rules: Rules,
-    u: NDArray[np.float64],
-    counts: NDArray[np.int64],
-) -> int:
-    """Hop loads since the record before, into `u`; L is brought up to date. Returns the faults."""
+@inlined
+def take_hops(s: Record, row: Record, batch: Batch, memory: Memory, rules: Rules) -> bool:
+    """Hop loads since the record before; L is brought up to date. Whether any was measured."""
+    at, load = row.telemetry, batch.loads[row.telemetry]
     s.faults = 0
-    counts[Count.PATH_CHANGES.value] += hpcc.path_changed(s, nhop, stack[4], stack[5])
-    if s.nhop == nhop:
-        hpcc.hop_loads(
-            s, nhop, stack[0], stack[1], stack[2], stack[3], rules.ts_modulus, rules.tx_modulus, u
+    make_room(memory, s, load.nhop)
+    batch.counts[Count.PATH_CHANGES.value] += path_changed(s, load.nhop, batch.told, at)
+    measured = False
+    if s.nhop == load.nhop:
+        measured = hpcc.hop_loads(
+            s, memory.links, load.nhop, batch.told, at, rules.ts_mask, rules.tx_mask, batch.u
         )
-    hpcc.keep(s, nhop, stack[0], stack[1], stack[2])
-    return int(s.faults)
+    else:
+        keep(s, memory.links, load.nhop, batch.told, at)
+    load.faults = s.faults
+    return measured
 
 
-@inner
+@inlined
 def observe_hops(slot: Record, row: Record, batch: Batch, memory: Memory, rules: Rules) -> None:
     """Telemetry of a row's own direction: its hop loads; kept for the ACK that covers the row."""
     r = row.direction
-    load = batch.loads[row.telemetry]
-    stack = batch.stacks[row.telemetry]
-    s = memory.loads[place(slot.loads, r, memory.used[2:])]
+    s = memory.loads[place(slot.loads, r, memory.used, 2)]
     path_record(slot, r, s, Mark.LOADS.value, rules.hpcc[0])
-    load.faults = take_hops(s, load.nhop, stack, rules, batch.u[row.telemetry], batch.counts)
+    measured = take_hops(s, row, batch, memory, rules)
     slot.marks[r] |= Mark.STACKED.value
-    if slot.marks[r] & (Mark.REFLECTED.value | Mark.PENDING.value) or row.payload == 0:
+    if slot.marks[r] & Mark.REFLECTED.value or row.payload == 0:
         return
+    kept = memory.pending[place(slot.pending, r, memory.used, 3)]
+    if not slot.marks[r] & Mark.PENDING.value:
+        kept.count = 0
     slot.marks[r] |= Mark.PENDING.value
-    kept = memory.pending[place(slot.pending, r, memory.used[3:])]
-    for kind in range(stack.shape[0]):
-        for hop in range(load.nhop):
-            kept[kind, hop] = stack[kind, hop]
-    kept[-1, 0] = slot.snd_nxt[r]
-    kept[-1, 1] = load.nhop
+    wait(kept, s, slot.snd_nxt[r], measured)
 
 
-@inner
+@inlined
+def wait(kept: Record, s: Record, end: int, measured: bool) -> None:
+    """Keep what a record does to U until the data up to `end` is acknowledged."""
+    share = min(s.tau_ns, s.T_ns) / s.T_ns if measured and s.tau_ns > 0 else 0.0  # line 8
+    keeps, adds = 1 - share, share * s.u_max if share > 0 else 0.0
+    last = kept.count
+    if last == WAITING:
+        last -= 1
+        keeps, adds = keeps * kept.keeps[last], keeps * kept.adds[last] + adds
+        measured |= kept.measured[last] != 0
+    kept.end[last], kept.keeps[last], kept.adds[last] = end, keeps, adds
+    kept.u_max[last], kept.u_hop[last], kept.measured[last] = s.u_max, s.u_hop, measured
+    kept.count = last + 1
+    kept.nhop = s.nhop
+
+
+@inlined
+def covered(kept: Record, s: Record, ack: int) -> bool:
+    """Take what the data up to `ack` carried into U (line 9); whether there was any."""
+    done = 0
+    while done < kept.count and kept.end[done] <= ack:
+        if kept.measured[done]:
+            s.U = kept.keeps[done] * s.U + kept.adds[done]
+            s.u_max, s.u_hop = kept.u_max[done], kept.u_hop[done]
+        done += 1
+    for each in range(done, kept.count):
+        kept.end[each - done], kept.keeps[each - done] = kept.end[each], kept.keeps[each]
+        kept.adds[each - done], kept.u_max[each - done] = kept.adds[each], kept.u_max[each]
+        kept.u_hop[each - done] = kept.u_hop[each]
+        kept.measured[each - done] = kept.measured[each]
+    kept.count -= done
+    return done > 0
+
+
+@inlined
 def run_hpcc(
     slot: Record, d: int, row: Record, ack: int, batch: Batch, memory: Memory, rules: Rules
 ) -> Record:
     """HPCC++ of sender d at this ACK, fed by reflected telemetry or by what its data carried."""
-    p = rules.hpcc[0]
-    s = memory.hpcc[place(slot.hpcc, d, memory.used[0:])]
+    p, at = rules.hpcc[0], row.telemetry
+    s = memory.hpcc[place(slot.hpcc, d, memory.used, 0)]
     path_record(slot, d, s, Mark.HPCC.value, p)
-    reflected = row.telemetry >= 0 and batch.loads[row.telemetry].reflected != 0
-    waiting = slot.marks[d] & Mark.PENDING.value != 0
-    if not reflected and not (waiting and memory.pending[slot.pending[d] - 1, -1, 0] <= ack):
-        hpcc.no_telemetry(s)
-        return s
-    slot.marks[d] &= ~Mark.PENDING.value
-    if reflected:
+    if at >= 0 and batch.loads[at].reflected != 0:
         slot.marks[d] |= Mark.REFLECTED.value
-        stack = batch.stacks[row.telemetry]
-        nhop = int(batch.loads[row.telemetry].nhop)
-        u = batch.u[row.telemetry]
-    else:
-        stack = memory.pending[slot.pending[d] - 1]
-        nhop = int(stack[-1, 1])
-        u = np.empty(hpcc.MAX_HOPS)
-    batch.counts[Count.PATH_CHANGES.value] += hpcc.path_changed(s, nhop, stack[4], stack[5])
-    hpcc.new_ack(s, p, ack, slot.snd_nxt[d], nhop, stack[0], stack[1], stack[2], stack[3],
-                 rules.ts_modulus, rules.tx_modulus, u)  # fmt: skip
-    if reflected:
-        batch.loads[row.telemetry].faults = s.faults
+        slot.marks[d] &= ~Mark.PENDING.value
+        nhop = batch.loads[at].nhop
+        make_room(memory, s, nhop)
+        batch.counts[Count.PATH_CHANGES.value] += path_changed(s, nhop, batch.told, at)
+        hpcc.new_ack(
+            s, p, memory.links, ack, slot.snd_nxt[d], nhop, batch.told, at, rules.ts_mask,
+            rules.tx_mask, batch.u,
+        )  # fmt: skip
+        batch.loads[at].faults = s.faults
+        return s
+    hpcc.no_telemetry(s)
+    if slot.marks[d] & Mark.PENDING.value:
+        late_ack(s, p, memory.pending[slot.pending[d] - 1], ack, slot.snd_nxt[d])
     return s
+
+
+@inlined
+def late_ack(s: Record, p: Record, kept: Record, ack: int, snd_nxt: int) -> None:
+    """An ACK without telemetry of data that carried some: lines 21-26, half a round trip late."""
+    if not covered(kept, s, ack):
+        return
+    s.nhop = kept.nhop
+    if s.started == 0:
+        s.started = 1
+        s.lastUpdateSeq = snd_nxt
+        s.branch = hpcc.Branch.FIRST_ACK.value
+    elif s.u_hop < 0:
+        s.branch = hpcc.Branch.BAD_TELEMETRY.value
+    else:
+        hpcc.respond(s, p, ack, snd_nxt)

@@ -1,6 +1,6 @@
 """Decisions as they are written down, in the documents' names."""
 
-from collector import inner
+from collector import inlined
 from pipeline.cc import dctcp
 from pipeline.cc.parameter import Record
 from pipeline.memory import Algorithm, Batch, Count
@@ -8,7 +8,7 @@ from pipeline.memory import Algorithm, Batch, Count
 ENDS = (dctcp.Branch.WINDOW_END.value, dctcp.Branch.WINDOW_END_REDUCE.value)
 
 
-@inner
+@inlined
 def decision(
     slot: Record, d: int, at: int, ack: int, acked: int, ece: bool, batch: Batch
 ) -> Record:
@@ -25,7 +25,7 @@ def decision(
     return made
 
 
-@inner
+@inlined
 def tell_hpcc(made: Record, s: Record) -> None:
     """The draft's variables into a decision."""
     made.algorithm = Algorithm.HPCC.value
@@ -42,7 +42,7 @@ def tell_hpcc(made: Record, s: Record) -> None:
     made.hop_count = s.nhop
 
 
-@inner
+@inlined
 def tell_dctcp(made: Record, s: Record) -> None:
     """The RFC's variables into a decision; where a window ended, that window's counts."""
     closed = s.branch in ENDS

@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 
 from collector import HOPS
 from pipeline.cc import dctcp, hpcc
+from pipeline.cc.hop_record import KEPT, KINDS, MAX_HOPS, mask
 from pipeline.cc.parameter import Value
 from pipeline.decided import DECISIONS, decisions_of, hop_loads_of
 from pipeline.flow import capacity
 from pipeline.follow import follow
 from pipeline.memory import (
     DECISION,
-    KINDS,
     LOAD,
+    PENDING,
     POOLS,
     ROW,
     SLOT,
@@ -82,8 +83,8 @@ class Tracker:
             np.array([hpcc_record], hpcc_record.dtype),
             np.array(rows, asked.dtype),
             int(asked.dialect),
-            ts_modulus_ns,
-            tx_modulus_bytes,
+            mask(ts_modulus_ns),
+            mask(tx_modulus_bytes),
         )
         self.memory = blank(capacity(flows))
         self.points: dict[str, int] = {}
@@ -115,7 +116,7 @@ class Tracker:
         )
         stacks = stacks_of(told)
         loads = np.zeros(told.height, LOAD)
-        loads["nhop"] = np.minimum(told["hop_count"].to_numpy(), stacks.shape[2])
+        loads["nhop"] = np.minimum(told["hop_count"].to_numpy(), stacks.shape[1])
         if "int_reflected" in told.columns:
             loads["reflected"] = told["int_reflected"].fill_null(value=False).to_numpy()
         acks = int(np.count_nonzero(rows["tcp_flags"] & ACK))
@@ -123,7 +124,7 @@ class Tracker:
             rows,
             stacks,
             loads,
-            np.full((told.height, stacks.shape[2]), np.nan),
+            np.full((told.height, stacks.shape[1]), np.nan),
             np.zeros(2 * acks, DECISION),
             np.zeros(len(Count), np.int64),
         )
@@ -134,22 +135,25 @@ def blank(slots: int) -> Memory:
     return Memory(
         np.zeros(slots, np.uint64),
         np.zeros(slots, np.int64),
-        np.zeros(len(POOLS), np.int64),
+        np.zeros(len(POOLS) + 1, np.int64),
         np.zeros(slots, SLOT),
         np.zeros(FIRST_PLACES, hpcc.STATE),
         np.zeros(FIRST_PLACES, dctcp.STATE),
         np.zeros(FIRST_PLACES, hpcc.STATE),
-        np.zeros((FIRST_PLACES, len(KINDS) + 1, HOPS), np.int64),
+        np.zeros(FIRST_PLACES, PENDING),
+        np.zeros((FIRST_PLACES, KEPT), np.int64),
+        np.zeros(MAX_HOPS + 1, np.int64),
     )
 
 
 def grown(memory: Memory) -> Memory:
-    """The same memory with twice the places in every pool that is full."""
+    """The same memory with more places in every pool that is full."""
     pools = {}
-    for kind, used in zip(POOLS, memory.used, strict=True):
+    for kind, used in zip((*POOLS, "links"), memory.used, strict=True):
         pool = getattr(memory, kind)
-        if used == len(pool):
-            pools[kind] = np.concatenate([pool, np.zeros_like(pool)])
+        if used + 2 * MAX_HOPS > len(pool):
+            more = np.zeros((max(len(pool) // 2, 4 * MAX_HOPS), *pool.shape[1:]), pool.dtype)
+            pools[kind] = np.concatenate([pool, more])
     return memory._replace(**pools)
 
 
@@ -166,12 +170,14 @@ def rows_of(frame: pl.DataFrame) -> NDArray[Any]:
 
 
 def stacks_of(frame: pl.DataFrame) -> NDArray[np.int64]:
-    """Hop values of rows with telemetry as (row, kind, hop), hops as the longest stack has."""
+    """Hop values of rows with telemetry as (kind, hop, row), hops as the longest stack has."""
     hops = int(np.minimum(frame["hop_count"].to_numpy().max(initial=1), HOPS))
-    values = np.full((frame.height, len(KINDS), hops), -1, np.int64)
+    values = np.full((len(KINDS), hops, frame.height), -1, np.int64)
     for kind, name in enumerate(KINDS):
         for hop in range(hops):
             if f"h{hop}_{name}" in frame.columns:
-                column = frame[f"h{hop}_{name}"].cast(pl.Int64, wrap_numerical=True)
-                values[:, kind, hop] = column.fill_null(-1).to_numpy()
+                column = frame[f"h{hop}_{name}"]
+                if column.null_count():
+                    column = column.cast(pl.Int64, wrap_numerical=True).fill_null(-1)
+                values[kind, hop] = column.to_numpy()
     return values

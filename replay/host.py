@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from collector import inner
-from pipeline import dctcp, hpcc
+from pipeline import dctcp, hop_record, hpcc
 from replay import event
 from replay.egress import NS, serialization
 from replay.state import (
@@ -235,31 +235,21 @@ def decide_hpcc(s: State, ack: Any, snd_nxt: int, decision: Any) -> None:
     """HPCC++ from the INT stack that the acknowledgment reflects."""
     data = s.packets[ack.echo]
     path = s.paths[data.path]
-    nhop = path.hops
-    node, port, qlen, b = np.empty((4, HOPS), np.int64)
-    for hop in range(nhop):
+    told = np.empty((len(hop_record.KINDS), HOPS, 1), np.int64)
+    for hop in range(path.hops):
         egress = s.ports[path.port[0, hop]]
-        node[hop] = egress.node_id
-        port[hop] = egress.port_id
-        qlen[hop] = data.qlen[hop]
-        b[hop] = egress.bps
+        told[hop_record.TS, hop, 0] = data.ts_ns[hop]
+        told[hop_record.TX, hop, 0] = data.tx_bytes[hop]
+        told[hop_record.QLEN, hop, 0] = data.qlen[hop]
+        told[hop_record.B, hop, 0] = egress.bps
+        told[hop_record.NODE, hop, 0] = egress.node_id
+        told[hop_record.PORT, hop, 0] = egress.port_id
     state = s.hpcc[ack.flow]
-    hpcc.path_changed(state, nhop, node, port)
-    u_out = np.empty(HOPS, np.float64)
+    hop_record.path_changed(state, path.hops, told, 0)
     decision.branch = hpcc.new_ack(
-        state,
-        s.hpcc_parameters,
-        ack.seq,
-        snd_nxt,
-        nhop,
-        data.ts_ns,
-        data.tx_bytes,
-        qlen,
-        b,
-        0,
-        0,
-        u_out,
-    )
+        state, s.hpcc_parameters, s.links, ack.seq, snd_nxt, path.hops, told, 0,
+        hop_record.WIDEST, hop_record.WIDEST, np.empty((1, HOPS), np.float64),
+    )  # fmt: skip
     decision.U = state.U
     decision.W = state.W
     decision.Wc = state.Wc

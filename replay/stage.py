@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector import CollectorSettings
-from pipeline import dctcp, hpcc
+from pipeline import dctcp, hop_record, hpcc
 from replay import wiring
 from replay.event import HEAP
 from replay.host import NEVER
@@ -55,6 +55,7 @@ def build(world: World, settings: CollectorSettings, order: Sequence[int]) -> St
         packets=np.zeros(2 * frames, PACKET),
         decisions=np.zeros(frames, DECISION),
         hpcc=hpcc.state(len(flows)),
+        links=hop_record.links(len(flows)),
         dctcp=dctcp.state(len(flows)),
         hpcc_parameters=hpcc.record({"T_ns": world.base_rtt_ns, **world.hpcc}),
         dctcp_parameters=dctcp.record({"mss": world.payload_bytes, **world.dctcp}),

@@ -113,6 +113,7 @@ class State(NamedTuple):
     packets: NDArray[Any]
     decisions: NDArray[Any]
     hpcc: NDArray[Any]
+    links: NDArray[np.int64]
     dctcp: NDArray[Any]
     hpcc_parameters: Any
     dctcp_parameters: Any

@@ -9,6 +9,8 @@ bytes, sequence numbers unwrapped to 64 bits; u' and U have no dimension.
 the loop of the first. What the draft leaves open is a parameter, its default that of semantics.md
 section 3. State and parameters are numpy records (`STATE`, `record()`), so that the stream, replay
 and the senders of a simulated fabric run this one body; `.py_func` is its plain Python form.
+
+Telemetry and L, what the record before said, are arrays that `hop_record` describes.
 """
 
 from collections.abc import Mapping
@@ -18,14 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import kernel
+from collector import borrowing
 from pipeline.cc import parameter
+from pipeline.cc.hop_record import MAX_HOPS, QLEN, TS, TX, B, Ints, keep
 from pipeline.cc.parameter import Parameter, Record, Value
-
-Hops = NDArray[np.int64]
-"""One value a hop, hop 0 nearest the sender; -1 where a record does not carry the value."""
-
-MAX_HOPS = 12
 
 
 class Branch(IntEnum):
@@ -85,12 +83,13 @@ STATE = parameter.state_dtype(
     ("f8", "U", "W", "Wc", "R", "Rc", "u_max", "tau_ns"),
     ("f8", "T_ns", "B_nic_bps", "W_init", "W_ai", "R_ai", "Tq_ns"),
     ("i8", "lastUpdateSeq"),
-    (("i8", MAX_HOPS), "L_ts", "L_tx", "L_qlen", "L_node", "L_port"),
-    ("i4", "incStage", "u_hop", "nhop", "faults"),
-    ("i1", "started", "branch"),
+    ("u8", "path"),
+    ("i4", "incStage", "link", "faults"),
+    ("i1", "nhop", "room", "u_hop", "started", "branch"),
 )
 """State of one sender. After `new_ack`: u_max and u_hop are the largest u' and its hop (-1: none),
-faults bits of `Fault`, branch a `Branch`; W, Wc, R, Rc are NaN where the NIC's rate is unknown."""
+faults bits of `Fault`, branch a `Branch`; W, Wc, R, Rc are NaN where the NIC's rate is unknown.
+`path` stands for the identities of the hops; L has `room` hops from place `link` on."""
 
 
 def record(values: Mapping[str, Value] | None = None) -> Record:
@@ -99,11 +98,14 @@ def record(values: Mapping[str, Value] | None = None) -> Record:
 
 
 def state(count: int = 1) -> NDArray[Any]:
-    """`count` blank states; `reset` makes one ready."""
-    return np.zeros(count, STATE)
+    """`count` blank states, each with `MAX_HOPS` places of `links`; `reset` makes one ready."""
+    made = np.zeros(count, STATE)
+    made["link"] = np.arange(count) * MAX_HOPS
+    made["room"] = MAX_HOPS
+    return made
 
 
-@kernel
+@borrowing
 def reset(s: Record, p: Record) -> None:
     """Start a sender: W = W_init (section 4.2), U = U_init, nothing known of the path."""
     s.U = p.U_init
@@ -115,7 +117,7 @@ def reset(s: Record, p: Record) -> None:
     set_path(s, p, p.T_ns, p.B_nic_bps)
 
 
-@kernel
+@borrowing
 def set_path(s: Record, p: Record, t_ns: int, b_nic_bps: int) -> None:
     """Give a sender its own T and B_nic, those of its path, and start W, Wc, R from them."""
     known = b_nic_bps > 0 and t_ns > 0
@@ -135,54 +137,52 @@ def set_path(s: Record, p: Record, t_ns: int, b_nic_bps: int) -> None:
     s.Rc = s.R
 
 
-@kernel
+@borrowing
 def hop_loads(
-    s: Record, nhop: int, ts_ns: Hops, tx_bytes: Hops, qlen_bytes: Hops, b_bps: Hops,
-    ts_modulus: int, tx_modulus: int, u_out: NDArray[np.float64],
+    s: Record, links: Ints, nhop: int, told: Ints, at: int, ts_mask: int, tx_mask: int,
+    u_out: NDArray[np.float64],
 ) -> bool:  # fmt: skip
-    """Lines 2-7: u' of each hop into `u_out` (NaN: unknown), the largest to u_max, u_hop, tau_ns.
+    """Lines 2-7: u' of each hop into row `at` of `u_out` (NaN: unknown), the largest to u_max.
 
-    False when no hop could be measured. A tie goes to the lowest hop: line 6 is strict. A modulus
-    is the width of a counter; 0 is 64 bits, and only then can a step backwards be told.
+    L becomes this record, hop by hop (line 27). False when no hop could be measured. A tie goes to
+    the lowest hop: line 6 is strict. A mask is the largest value of a counter, `WIDEST` that of
+    64 bits.
     """
-    s.u_max = 0.0
-    s.u_hop = -1
-    s.tau_ns = 0.0
-    u_out[:nhop] = np.nan
-    if s.T_ns <= 0:
-        s.faults |= Fault.ZERO_T.value
-        return False
-    measured = False
-    for i in range(nhop):
-        tau = ts_ns[i] - s.L_ts[i]
-        sent = tx_bytes[i] - s.L_tx[i]
-        if ts_modulus > 0:
-            tau %= ts_modulus
-        if tx_modulus > 0:
-            sent %= tx_modulus
-        qlen = min(qlen_bytes[i], s.L_qlen[i])
-        absent = ts_ns[i] == -1 or s.L_ts[i] == -1 or tx_bytes[i] == -1 or s.L_tx[i] == -1
-        if absent or qlen < 0 or b_bps[i] < 0:
-            s.faults |= Fault.MISSING_VALUE.value
-        elif b_bps[i] == 0:
-            s.faults |= Fault.ZERO_B.value
+    u_max, u_hop, tau_max, measured = 0.0, -1, 0, False
+    faults = Fault.ZERO_T.value if s.T_ns <= 0 else 0
+    by_queue, row = s.Tq_ns * 1e-9, np.uint64(at)  # an index without a sign is a plain load
+    for hop in range(nhop):
+        i, place = np.uint64(hop), np.uint64(s.link + hop)
+        ts, tx, queued, b = told[TS, i, row], told[TX, i, row], told[QLEN, i, row], told[B, i, row]
+        ts_before, tx_before = links[place, TS], links[place, TX]
+        qlen = min(queued, links[place, QLEN])
+        links[place, TS], links[place, TX], links[place, QLEN] = ts, tx, queued
+        tau, sent = (ts - ts_before) & ts_mask, (tx - tx_before) & tx_mask
+        u_out[row, i] = np.nan
+        if faults & Fault.ZERO_T.value:
+            continue
+        absent = (ts == -1) | (ts_before == -1) | (tx == -1) | (tx_before == -1)
+        if absent | (qlen < 0) | (b < 0):
+            faults |= Fault.MISSING_VALUE.value
+        elif b == 0:
+            faults |= Fault.ZERO_B.value
         elif tau == 0:
-            s.faults |= Fault.ZERO_DT.value
+            faults |= Fault.ZERO_DT.value
         elif tau < 0 or sent < 0:
-            s.faults |= Fault.COUNTER_BACKWARDS.value
+            faults |= Fault.COUNTER_BACKWARDS.value
         else:
             tx_rate = sent * 8 / (tau * 1e-9)  # line 4
-            u = 8 * qlen / (b_bps[i] * (s.Tq_ns * 1e-9)) + tx_rate / b_bps[i]  # line 5
-            u_out[i] = u
+            u = 8 * qlen / (b * by_queue) + tx_rate / b  # line 5
+            u_out[row, i] = u
             measured = True
-            if u > s.u_max:  # line 6
-                s.u_max = u  # line 7
-                s.u_hop = i
-                s.tau_ns = tau
+            if u > u_max:  # line 6
+                u_max, u_hop, tau_max = u, hop, tau  # line 7
+    s.u_max, s.u_hop, s.tau_ns = u_max, u_hop, tau_max
+    s.faults |= faults
     return measured
 
 
-@kernel
+@borrowing
 def measure_inflight(s: Record, u: float, tau_ns: float) -> float:
     """Lines 8-10: U, the moving average of u over T. No tau (every u' is 0): U is left alone."""
     if tau_ns > 0:
@@ -191,7 +191,7 @@ def measure_inflight(s: Record, u: float, tau_ns: float) -> float:
     return float(s.U)  # line 10
 
 
-@kernel
+@borrowing
 def compute_wind(s: Record, p: Record, U: float, updateWc: bool) -> int:
     """Lines 11-20, over W or over R as `form` says, and R = W/T of line 27; returns a `Branch`.
 
@@ -226,7 +226,17 @@ def compute_wind(s: Record, p: Record, U: float, updateWc: bool) -> int:
     return branch
 
 
-@kernel
+@borrowing
+def respond(s: Record, p: Record, ack_seq: int, snd_nxt: int) -> None:
+    """Lines 22-26 with U as it has just been measured."""
+    s.faults |= Fault.UNKNOWN_WINDOW.value if np.isnan(s.W_init) else 0
+    full = ack_seq > s.lastUpdateSeq  # line 22
+    s.branch = compute_wind(s, p, s.U, full)  # lines 23, 26
+    if full and snd_nxt > s.lastUpdateSeq:  # a SND.NXT gone back (go-back-N) is not taken
+        s.lastUpdateSeq = snd_nxt  # line 24
+
+
+@borrowing
 def no_telemetry(s: Record) -> None:
     """An ACK without telemetry: U, L and lastUpdateSeq stay as they are."""
     s.faults = 0
@@ -235,11 +245,10 @@ def no_telemetry(s: Record) -> None:
     s.branch = Branch.NO_TELEMETRY.value
 
 
-@kernel
+@borrowing
 def new_ack(
-    s: Record, p: Record, ack_seq: int, snd_nxt: int, nhop: int,
-    ts_ns: Hops, tx_bytes: Hops, qlen_bytes: Hops, b_bps: Hops,
-    ts_modulus: int, tx_modulus: int, u_out: NDArray[np.float64],
+    s: Record, p: Record, links: Ints, ack_seq: int, snd_nxt: int, nhop: int, told: Ints, at: int,
+    ts_mask: int, tx_mask: int, u_out: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Lines 21-27: one ACK of a sender; returns the `Branch`, leaves the rest in `s`.
 
@@ -253,48 +262,18 @@ def new_ack(
     if nhop > MAX_HOPS:
         s.faults |= Fault.TOO_MANY_HOPS.value
         nhop = MAX_HOPS
-    if s.started == 0:
-        s.started = 1
-        s.lastUpdateSeq = snd_nxt
-        u_out[:nhop] = np.nan
-        s.branch = Branch.FIRST_ACK.value
-    elif nhop != s.nhop:
-        u_out[:nhop] = np.nan
+    if s.started == 0 or nhop != s.nhop:
         s.branch = Branch.PATH_CHANGE.value
-    elif not hop_loads(s, nhop, ts_ns, tx_bytes, qlen_bytes, b_bps, ts_modulus, tx_modulus, u_out):
+        if s.started == 0:
+            s.started = 1
+            s.lastUpdateSeq = snd_nxt
+            s.branch = Branch.FIRST_ACK.value
+        keep(s, links, nhop, told, at)
+        for i in range(nhop):
+            u_out[at, i] = np.nan
+    elif not hop_loads(s, links, nhop, told, at, ts_mask, tx_mask, u_out):
         s.branch = Branch.BAD_TELEMETRY.value
     else:
-        s.faults |= Fault.UNKNOWN_WINDOW.value if np.isnan(s.W_init) else 0
-        full = ack_seq > s.lastUpdateSeq  # line 22
-        s.branch = compute_wind(s, p, measure_inflight(s, s.u_max, s.tau_ns), full)  # lines 23, 26
-        if full and snd_nxt > s.lastUpdateSeq:  # a SND.NXT gone back (go-back-N) is not taken
-            s.lastUpdateSeq = snd_nxt  # line 24
-    keep(s, nhop, ts_ns, tx_bytes, qlen_bytes)
+        measure_inflight(s, s.u_max, s.tau_ns)
+        respond(s, p, ack_seq, snd_nxt)
     return int(s.branch)
-
-
-@kernel
-def keep(s: Record, nhop: int, ts_ns: Hops, tx_bytes: Hops, qlen_bytes: Hops) -> None:
-    """Line 27: L = ack.L."""
-    s.nhop = nhop
-    for i in range(nhop):
-        s.L_ts[i] = ts_ns[i]
-        s.L_tx[i] = tx_bytes[i]
-        s.L_qlen[i] = qlen_bytes[i]
-
-
-@kernel
-def path_changed(s: Record, nhop: int, node: Hops, port: Hops) -> bool:
-    """Compare the hops of this ACK with those of L and keep them; call before `new_ack`.
-
-    Where they differ L is of other counters and dropped, so that the next `new_ack` only stores.
-    """
-    before = s.nhop
-    if before != min(nhop, MAX_HOPS):
-        s.nhop = 0
-    for i in range(min(nhop, MAX_HOPS)):
-        if s.L_node[i] != node[i] or s.L_port[i] != port[i]:
-            s.nhop = 0
-            s.L_node[i] = node[i]
-            s.L_port[i] = port[i]
-    return bool(before > 0 and s.nhop == 0)

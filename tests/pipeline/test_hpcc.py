@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import hpcc
+from pipeline import hop_record, hpcc
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "cc"
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "oracles" / "hpcc"
@@ -67,6 +67,17 @@ class Draft:
         self.L = [record[:3] for record in ack]
 
 
+WIDEST = hop_record.WIDEST
+
+
+def told(ts: Any, tx: Any, qlen: Any, b: Any) -> Any:
+    """One record, (kind, hop, row)."""
+    values = np.zeros((len(hop_record.KINDS), len(ts), 1), np.int64)
+    for kind, column in zip(("TS", "TX", "QLEN", "B"), (ts, tx, qlen, b), strict=True):
+        values[getattr(hop_record, kind), :, 0] = column
+    return values
+
+
 HOP = st.tuples(st.integers(1, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
 
 
@@ -90,6 +101,7 @@ def test_the_compiled_form_is_the_pseudo_code_to_the_bit(nhop: int, data: Any) -
         {"T_ns": 12_000, "B_nic_bps": 100 * 10**9, "W_ai": 80.0, "maxStage": 3, "clamp": "off"}
     )
     compiled, plain = hpcc.state()[0], hpcc.state()[0]
+    links, plain_links = hop_record.links(), hop_record.links()
     hpcc.reset(compiled, p)
     hpcc.reset(plain, p)
     ts, tx = np.zeros(nhop, np.int64), np.zeros(nhop, np.int64)
@@ -103,9 +115,10 @@ def test_the_compiled_form_is_the_pseudo_code_to_the_bit(nhop: int, data: Any) -
         draft.new_ack(
             ack, snd_nxt, list(zip(*(c.tolist() for c in (ts, tx, qlen, b)), strict=True))
         )
-        arguments = (ack, snd_nxt, nhop, ts.copy(), tx.copy(), qlen, b, 0, 0, np.empty(nhop))
-        hpcc.new_ack(compiled, p, *arguments)
-        hpcc.new_ack.py_func(plain, p, *arguments)  # type: ignore[attr-defined]
+        record, u = told(ts, tx, qlen, b), np.empty((1, nhop))
+        arguments = (ack, snd_nxt, nhop, record, 0, WIDEST, WIDEST, u)
+        hpcc.new_ack(compiled, p, links, *arguments)
+        hpcc.new_ack.py_func(plain, p, plain_links, *arguments)  # type: ignore[attr-defined]
         for s in (compiled, plain):
             assert (s.U, s.W, s.Wc, s.incStage, s.lastUpdateSeq) == (
                 draft.U,
@@ -146,14 +159,13 @@ def replayed(acks: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
         acks.select(pl.col(f"h{i}_{name}").fill_null(-1) * unit for i in range(hops)).to_numpy()
         for name, unit in (("ts24", 1), ("tx20", 128), ("q17", 80), ("rate_bps", 1))
     )
-    ts, tx, qlen, b = (np.ascontiguousarray(part, np.int64) for part in (ts, tx, qlen, b))
-    u, found = np.empty(hops), []
+    values = np.stack([part.T for part in (ts, tx, qlen, b)]).astype(np.int64)
+    u, found, links = np.empty((acks.height, hops)), [], hop_record.links(len(states))
+    masks = hop_record.mask(TS_MODULUS), hop_record.mask(TX_MODULUS)
     columns = acks.select("ack_seq", "snd_nxt", "nhop").iter_rows()
     for row, (ack, snd_nxt, nhop) in enumerate(columns):
         s, p = states[which[row]], records[which[row]]
-        branch = hpcc.new_ack(
-            s, p, ack, snd_nxt, nhop, ts[row], tx[row], qlen[row], b[row], TS_MODULUS, TX_MODULUS, u
-        )
+        branch = hpcc.new_ack(s, p, links, ack, snd_nxt, nhop, values, row, *masks, u)
         mode = MODES[hpcc.Branch(branch).name.split("_")[0]]
         found.append((s.U, s.R, s.W, s.incStage, s.lastUpdateSeq, s.u_hop, mode))
     names = ["U", "R", "W", "incStage", "lastUpdateSeq", "hop", "how"]
@@ -200,12 +212,22 @@ class Sender:
         given = {"T_ns": 10_000, "B_nic_bps": 10**11, **changes}
         self.p = hpcc.record({name: value for name, value in given.items() if value is not None})
         self.s = hpcc.state()[0]
-        self.u = np.empty(hpcc.MAX_HOPS)
+        self.row = np.empty((1, 2 * hop_record.MAX_HOPS))
+        self.links = hop_record.links()
         hpcc.reset(self.s, self.p)
 
+    @property
+    def u(self) -> Any:
+        """U' of each hop at the last ACK."""
+        return self.row[0]
+
     def ack(self, ts: list[int], tx: list[int], qlen: list[int], b: list[int]) -> hpcc.Branch:
-        columns = [np.array(column, np.int64) for column in (ts, tx, qlen, b)]
-        return hpcc.Branch(hpcc.new_ack(self.s, self.p, 1, 2, len(ts), *columns, 0, 0, self.u))
+        record = told(ts, tx, qlen, b)
+        return hpcc.Branch(
+            hpcc.new_ack(
+                self.s, self.p, self.links, 1, 2, len(ts), record, 0, WIDEST, WIDEST, self.row
+            )
+        )
 
 
 B = [10**11, 10**11]
@@ -284,21 +306,27 @@ def test_without_t_or_nic_what_is_unknown_stays_unknown() -> None:
 
 def test_more_hops_than_are_kept_are_cut_and_flagged() -> None:
     sender = Sender()
-    many = hpcc.MAX_HOPS + 3
+    many = hop_record.MAX_HOPS + 3
     assert sender.ack([0] * many, [0] * many, [0] * many, [10**11] * many) is hpcc.Branch.FIRST_ACK
-    assert sender.s.nhop == hpcc.MAX_HOPS
+    assert sender.s.nhop == hop_record.MAX_HOPS
     assert sender.s.faults == hpcc.Fault.TOO_MANY_HOPS
+
+
+def changed(sender: Sender, nodes: list[int]) -> bool:
+    """Whether these nodes are another path than the record before told."""
+    record = told(*[[0] * len(nodes)] * 4)
+    record[hop_record.NODE, :, 0] = nodes
+    return bool(hop_record.path_changed(sender.s, len(nodes), record, 0))
 
 
 def test_a_new_path_drops_the_old_counters() -> None:
     sender = Sender()
-    port = np.array([1, 1])
-    assert not hpcc.path_changed(sender.s, 2, np.array([7, 8]), port)
+    assert not changed(sender, [7, 8])
     sender.ack([0, 0], [0, 0], [0, 0], B)
-    assert not hpcc.path_changed(sender.s, 2, np.array([7, 8]), port)
+    assert not changed(sender, [7, 8])
     sender.ack([1000, 1000], [5000, 5000], [0, 0], B)
     before = float(sender.s.U)
-    assert hpcc.path_changed(sender.s, 2, np.array([7, 9]), port)
+    assert changed(sender, [7, 9])
     assert sender.ack([1, 1], [1, 1], [0, 0], B) is hpcc.Branch.PATH_CHANGE
     assert float(sender.s.U) == before
     assert sender.ack([1001, 1001], [5001, 5001], [0, 0], B).name.startswith("FAST")
@@ -306,9 +334,10 @@ def test_a_new_path_drops_the_old_counters() -> None:
 
 def test_counters_of_any_width_are_unwrapped() -> None:
     sender = Sender()
+    masks = hop_record.mask(TS_MODULUS), hop_record.mask(TX_MODULUS)
     for ts, tx in ((TS_MODULUS - 500, TX_MODULUS - 4000), (500, 5000)):
-        columns = [np.array([value], np.int64) for value in (ts, tx, 0, 10**11)]
-        hpcc.new_ack(sender.s, sender.p, 1, 2, 1, *columns, TS_MODULUS, TX_MODULUS, sender.u)
+        record = told([ts], [tx], [0], [10**11])
+        hpcc.new_ack(sender.s, sender.p, sender.links, 1, 2, 1, record, 0, *masks, sender.row)
     assert sender.u[0] == pytest.approx(0.72)
 
 

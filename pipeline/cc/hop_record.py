@@ -1,0 +1,70 @@
+"""Telemetry records of a path as arrays, and L: what the record before said of each hop.
+
+Telemetry is an array (kind, hop, row) of `KINDS`, hop 0 nearest the sender; `at` is the row that is
+read. L is an array (place, 3) of time, sent bytes and queue, of which those of a sender begin at
+its `link`: a sender takes as many places as its path has hops.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collector import borrowing
+from pipeline.cc.parameter import Record
+
+Ints = NDArray[np.int64]
+
+MAX_HOPS = 12
+KINDS = ("ts_ns", "tx_bytes", "qlen_bytes", "b_bps", "node", "port")
+"""What a record says of a hop, first index of telemetry; -1 where it does not."""
+TS, TX, QLEN, B, NODE, PORT = range(len(KINDS))
+KEPT = 3
+"""Kinds that L keeps."""
+WIDEST = -1
+"""The mask of a counter of 64 bits; only of such a one can a step backwards be told."""
+FIRST, SECOND = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
+
+
+def links(count: int = 1) -> Ints:
+    """L of `count` senders with the longest paths."""
+    return np.zeros((count * MAX_HOPS, KEPT), np.int64)
+
+
+def mask(modulus: int) -> int:
+    """The mask of a counter that counts modulo a power of two; 0 is 64 bits. Raises ValueError."""
+    if modulus & (modulus - 1) or modulus < 0:
+        raise ValueError(f"a counter's modulus is a power of two or 0, not {modulus}")
+    return modulus - 1
+
+
+@borrowing
+def keep(s: Record, links: Ints, nhop: int, told: Ints, at: int) -> None:
+    """Line 27: L = ack.L."""
+    s.nhop = nhop
+    row = np.uint64(at)
+    for hop in range(nhop):
+        i, place = np.uint64(hop), np.uint64(s.link + hop)
+        links[place, TS] = told[TS, i, row]
+        links[place, TX] = told[TX, i, row]
+        links[place, QLEN] = told[QLEN, i, row]
+
+
+@borrowing
+def path_changed(s: Record, nhop: int, told: Ints, at: int) -> bool:
+    """Compare the hops of this record with those of L and note them; call before `new_ack`.
+
+    Where they differ L is of other counters and dropped, so that the next `new_ack` only stores.
+    """
+    path: Any = np.uint64(nhop)
+    row = np.uint64(at)
+    for hop in range(min(nhop, MAX_HOPS)):
+        i = np.uint64(hop)
+        path ^= np.uint64(told[NODE, i, row]) << np.uint64(32) ^ np.uint64(told[PORT, i, row])
+        path = (path ^ path >> np.uint64(32)) * np.uint64(FIRST)
+        path = (path ^ path >> np.uint64(29)) * np.uint64(SECOND)
+    changed = s.nhop > 0 and path != s.path
+    if path != s.path:
+        s.nhop = 0
+    s.path = path
+    return bool(changed)
