@@ -39,9 +39,69 @@ def test_every_sample_is_a_row_and_counters_are_none() -> None:
     assert told == [(1024, 0xFFFF_0A09_0807, 1000), (2048, 0xFFFF_0A09_0807, 1000)]
 
 
-@pytest.mark.parametrize("length", [8, 31])
-def test_a_sample_shorter_than_its_fields_ends_by_name(length: int) -> None:
+def reasons(*samples: bytes, captured: int | None = None) -> dict[str, int]:
+    """How a frame with these samples ends, when so many of its octets were captured."""
     decoder = Decoder(CollectorSettings())
-    sample = words(1, length) + bytes(length) + bytes(64)
-    decoder.decode(frames_of([datagram(sample)]), ["tap"], "test")
+    frames = frames_of([datagram(*samples)])
+    if captured is not None:
+        frames.captured[:] = captured
+    decoder.decode(frames, ["tap"], "test")
+    return dict(decoder.accounting.reasons)
+
+
+EXPANDED = words(3, 60, 7, 0, 3, 2048, 9000, 1, 0, 77, 0, 6, 1)
+MALFORMED = {
+    "a flow sample shorter than its fields": words(1, 31) + bytes(100),
+    "a flow sample of no octets": words(1, 8) + bytes(100),
+    "an expanded sample shorter than its fields": words(3, 43) + bytes(100),
+    "a sample longer than any datagram": words(1, 0x10000) + bytes(100),
+    "counters longer than any datagram": words(2, 0x10000) + bytes(100),
+    "a flow sample whose fields the datagram cuts": flow(FRAME, 1024)[:39],
+    "a flow sample cut behind its type": words(1),
+    "an expanded sample whose fields the datagram cuts": EXPANDED[:51],
+    "counters cut behind their type": words(2),
+    "a sample cut inside its type": bytes(3),
+    "a record cut inside its type by its sample": words(1, 35, 7, 3, 1, 2, 3, 5, 6, 1) + bytes(3),
+    "a record cut by its sample": words(1, 36, 7, 3, 1, 2, 3, 5, 6, 1) + words(1) + bytes(40),
+    "a raw header cut by its sample": words(1, 52, 7, 3, 1, 2, 3, 5, 6, 1)
+    + words(1, 80, 1, 90, 4) + bytes(90),
+    "a raw header shorter than its fields": words(1, 60, 7, 3, 1, 2, 3, 5, 6, 1)
+    + words(1, 15, 1, 90, 4, 4) + bytes(90),
+    "a raw header longer than any datagram": words(1, 60, 7, 3, 1, 2, 3, 5, 6, 1)
+    + words(1, 16, 1, 90, 4, 0x10000) + bytes(90),
+    "another record cut by its sample": words(1, 36, 7, 3, 1, 2, 3, 5, 6, 1) + words(9),
+    "another record longer than any datagram": words(1, 48, 7, 3, 1, 2, 3, 5, 6, 2)
+    + words(9, 0x10000) + bytes(90),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+def test_lengths_of_a_sample_that_contradict_each_other_end_by_name(what: str) -> None:
+    assert reasons(MALFORMED[what]) == {"sflow_bad_length": 1}
+
+
+@pytest.mark.parametrize("fields", [words(5, 3), words(5, 0xFFFF_FFFF)])
+def test_an_agent_of_an_unknown_kind_ends_by_name(fields: bytes) -> None:
+    decoder = Decoder(CollectorSettings())
+    frame = ethernet(ipv4(udp(fields + bytes(40), 6343), 17))
+    decoder.decode(frames_of([frame]), ["tap"], "test")
     assert decoder.accounting.reasons == {"sflow_bad_length": 1}
+
+
+@pytest.mark.parametrize(
+    "head", [words(5, 1), words(5, 2) + bytes(14), words(5, 1, 9) + bytes(14), words(5, 0, 1)]
+)
+def test_a_datagram_too_short_for_its_head_ends_by_name(head: bytes) -> None:
+    decoder = Decoder(CollectorSettings())
+    frame = ethernet(ipv4(udp(head + bytes(1), 6343), 17))
+    decoder.decode(frames_of([frame]), ["tap"], "test")
+    assert decoder.accounting.reasons == {"sflow_bad_length": 1}
+
+
+def test_what_the_capture_cut_is_truncated_wherever_it_is_cut() -> None:
+    whole = flow(FRAME, 1024)
+    first = len(datagram())
+    last = len(datagram(whole)) - len(b"data") - 2
+    for captured in range(first - 27, last):
+        assert reasons(whole, captured=captured) == {"truncated": 1}, captured
+    assert reasons(whole, captured=last) == {}
