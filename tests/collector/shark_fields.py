@@ -142,24 +142,33 @@ sflow_raw: type sflow_245.flow_record_format, length sflow_5.flow_data_length,
 """
 
 
-def told(text: str) -> dict[str, str]:
-    """Wireshark's name by the table's, of one header."""
-    pairs = (pair.split(maxsplit=1) for pair in text.replace("\n", " ").split(","))
-    return dict(pairs)  # type: ignore[arg-type]  # pairs by how the text is written
+def pairs(text: str) -> list[tuple[str, str]]:
+    """Fields of the table and Wireshark's names, of one header."""
+    each = (pair.split(maxsplit=1) for pair in text.replace("\n", " ").split(","))
+    return [(name, shown) for name, shown in each]
 
 
-KNOWN = {
-    name: told(fields)
-    for name, _, fields in (
-        line.partition(": ") for line in NAMES.replace("\n ", " ").strip().splitlines()
-    )
-}
+def lines(text: str) -> dict[str, list[tuple[str, str]]]:
+    """The same by header, of a text that gives a header a line or more."""
+    told = (line.partition(": ") for line in text.replace("\n ", " ").strip().splitlines())
+    return {name: pairs(fields) for name, _, fields in told}
+
+
+KNOWN = {name: dict(fields) for name, fields in lines(NAMES).items()}
 OURS = "csig_echo_udp"
-GROUPS = ("tcp_sack", "csig_echo", "accecn")
-"""Headers whose names begin alike have the same fields."""
+GROUPS = {
+    "tcp_sack": "tcp_sack", "csig_echo": "csig_echo", "accecn": "accecn",
+    "gre_key": "gre", "gre_mirror": "gre", "vxlan_mirror": "vxlan", "vxlan_vni": "vxlan",
+    "vxlan_gpe_vni": "vxlan_gpe", "geneve_mirror": "geneve", "geneve_vni": "geneve",
+}  # fmt: skip
+"""Headers whose names begin alike have the same fields: those of a group."""
+
+
+def group(header: str) -> str:
+    """The header or the group whose names a header has."""
+    return next((names for start, names in GROUPS.items() if header.startswith(start)), header)
 
 
 def known(header: str) -> dict[str, str]:
     """Wireshark's names of a header's fields."""
-    group = next((start for start in GROUPS if header.startswith(start)), header)
-    return KNOWN.get(header, {} if header.startswith(OURS) else KNOWN.get(group, {}))
+    return KNOWN.get(header, {} if header.startswith(OURS) else KNOWN.get(group(header), {}))
