@@ -3,7 +3,7 @@
 local MOST_LAYERS, MOST_ROWS = 24, 256
 local UDP_LENGTH = 4
 local floor = math.floor
-local records
+local records, list
 
 -- Bits of `value` that `mask` has; plain arithmetic, since Lua's versions differ in operators.
 local function band(value, mask)
@@ -80,6 +80,12 @@ local function values_of(run, header, at)
   return values, ranges
 end
 
+-- Whether a packet is too short, as it was sent, for a header that may be another.
+local function over(header, at, wire)
+  local first = (header.checks or {})[1]
+  return first and not first.reason and at + header.octets > wire
+end
+
 -- nil when the checks hold; a reason; or false when the header is not what it seemed.
 local function judge(header, values)
   for _, check in ipairs(header.checks or {}) do
@@ -109,58 +115,6 @@ local function keep(run, header, values, ranges, at, octets)
   end
   for _, mark in ipairs(header.marks or {}) do run.steering[mark[1]] = mark[2] end
   return item
-end
-
--- One option of a list at octets at to stop, by its own table.
-local function option(run, name, at, stop)
-  while name do
-    local header = HEADERS[name]
-    if at + header.octets > stop then return note(run, "bad_option") end
-    local values, ranges = values_of(run, header, at)
-    local failed = judge(header, values)
-    if failed == nil then
-      local item = keep(run, header, values, ranges, at, stop - at)
-      run.mine = true
-      local taken, outer, noted = 0, { run.stop, run.wire }, run.noted
-      run.stop, run.wire, run.noted = stop, stop, false
-      if header.records then taken = records(run, header, at, at + header.octets, item) end
-      local rest = at + header.octets + taken
-      if header.remainder and not run.noted and rest < stop then
-        item:add(run.tvb(rest, stop - rest), stop - rest .. " octets that no table explains")
-      end
-      run.stop, run.wire, run.noted = outer[1], outer[2], run.noted or noted
-      return
-    end
-    if failed then
-      run.mine = true
-      return note(run, failed)
-    end
-    name = header.otherwise
-  end
-end
-
--- A type-length-value list between two octets; octets that are no option of ours are Wireshark's.
-local function list(run, space, style, at, stop, quiet)
-  while at < stop and at < run.stop do
-    local kind = run.tvb(at, 1):uint()
-    if kind == style["end"] then return end
-    if kind == style.single then
-      at = at + 1
-    else
-      local short = at + style.shortest > math.min(stop, run.stop)
-      if short then return quiet or note(run, "bad_option") end
-      kind = run.tvb(at + (style.kind or 0), 1):uint()
-      local length = run.tvb(at + style.length, 1):uint()
-      length = band(length, style.mask) * style.unit + (style.add or 0)
-      length = length + ((EXTRA[space] or {})[kind] or 0)
-      if length < style.shortest or at + length > math.min(stop, run.stop) then
-        return quiet or note(run, "bad_option")
-      end
-      local named = OPTIONS[space]
-      option(run, named[kind * 256 + math.min(length, 255)] or named[kind * 256], at, at + length)
-      at = at + length
-    end
-  end
 end
 
 -- Take in what a header says of the octets that it and its load take; false when that cannot be.
@@ -229,14 +183,16 @@ end
 -- One header at an octet: gives the name of the next of ours and its octet, or nothing.
 local function step(run, name, at)
   local header = HEADERS[name]
-  local values, ranges = values_of(run, header, at)
-  if not values then return note(run, "truncated") end
-  local failed = judge(header, values)
+  local values, ranges, failed = nil, nil, false
+  if not over(header, at, run.wire) then
+    values, ranges = values_of(run, header, at)
+    if not values then return note(run, "truncated") end
+    failed = judge(header, values)
+  end
   if failed == false and header.otherwise then return header.otherwise, at end
   if failed == false then return hand_over(run, nil, nil, nil, at) end
   local octets = header.peek and 0 or size(run, header.length, values, header.octets)
   local item = keep(run, header, values, ranges, at, octets)
-  run.mine = true
   if failed then return note(run, failed, item) end
   if octets < header.octets and not header.peek then return note(run, "bad_length", item) end
   if header.extent and not bound(run, header, values, at, octets) then
@@ -245,15 +201,15 @@ local function step(run, name, at)
   run.again = run.again or header.again
   if header.trailer then run.wire = run.wire - size(run, header.trailer, values, 0) end
   if header.bridge then run.bridge = { name = header.bridge, at = at, octets = octets } end
+  local taken, ended, cut = 0, false, false
   if header.options and not header.bridge then
     local start = at + size(run, header.options_at, values, header.octets)
-    list(run, header.options[1], STYLES[header.options[2]], start, at + octets)
+    ended = list(run, header.options[1], STYLES[header.options[2]], start, at + octets)
   end
-  local taken, ended = 0, false
-  if header.records then taken, ended = records(run, header, at, at + octets, item) end
+  if header.records then taken, cut = records(run, header, at, at + octets, item) end
   local to, space, number = follow(run, header, values)
   at = at + octets + taken
-  if ended then return end
+  if ended or cut then return end
   if at >= run.wire then
     if run.bridge then hand_over(run, nil, nil, nil, at) end
     return
@@ -266,9 +222,11 @@ end
 local function seems(name, tvb)
   while name do
     local header = HEADERS[name]
-    if not header or tvb:len() < header.octets then return true end
-    local values = values_of({ tvb = tvb, stop = tvb:len() }, header, 0)
-    if judge(header, values) ~= false then return true end
+    if not header then return true end
+    if not over(header, 0, math.max(tvb:reported_len(), tvb:len())) then
+      local values = values_of({ tvb = tvb, stop = tvb:len() }, header, 0)
+      if not values or judge(header, values) ~= false then return true end
+    end
     name = header.otherwise
   end
   return false
@@ -276,11 +234,12 @@ end
 
 -- Read a packet from one of our headers on; false when it is not ours at all.
 local function dissect(name, tvb, pinfo, tree)
-  local run = { tvb = tvb, pinfo = pinfo, tree = tree, root = tree, steering = {} }
+  local run = { tvb = tvb, pinfo = pinfo, tree = tree, root = tree }
   local whole, at = math.max(tvb:reported_len(), tvb:len()), 0
   if not seems(name, tvb) then return false end
   for _ = 1, MOST_ROWS do
     run.stop, run.wire, run.rest, run.again = math.min(tvb:len(), whole), whole, nil, nil
+    run.steering = {}
     for layer = 1, MOST_LAYERS + 1 do
       if layer > MOST_LAYERS then note(run, "too_many_layers") end
       name, at = step(run, name, at)

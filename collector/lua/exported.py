@@ -33,6 +33,7 @@ TABLES = {
     "nsh": ("nsh.next_proto",),
 }  # fmt: skip
 """Number spaces that are Wireshark's dissector tables; what follows is looked up in the first."""
+REMAINDER = ((64, "First octets that no table explains."), (8, "Octets that no table explains."))
 
 Plain = dict[str, Any]
 
@@ -143,6 +144,7 @@ def _header(header: Header) -> Plain:
         "branches": [_branch(branch) for branch in header.branches],
         "marks": [list(mark) for mark in header.marks],
         "records": _records(header.name, header.records) if header.records else None,
+        "remainder": _remainder(header),
     }
     for name in ("length", "extent", "trailer", "options_at"):
         rule = getattr(header, name)
@@ -157,6 +159,16 @@ def _header(header: Header) -> Plain:
 def _branch(branch: Branch) -> Plain:
     """A branch; its value is told even when it is 0."""
     return _without(asdict(branch)) | {"value": branch.value, "mask": branch.mask}
+
+
+def _remainder(header: Header) -> list[Plain]:
+    """Fields for the octets that no table explains: the first of them, and how many they are."""
+    told = zip(header.remainder or (), REMAINDER, strict=False)
+    prefix = f"{header.layer or header.name}_"
+    return [
+        {"name": column.removeprefix(prefix), "column": column, "bits": bits, "doc": doc}
+        for column, (bits, doc) in told
+    ]
 
 
 def _records(name: str, rule: Records) -> Plain:

@@ -142,13 +142,14 @@ local function tell(run, item, prefix, at, parts, keeps)
   end
 end
 
+-- Show each hop that was captured; true when one was not.
 local function show_hops(run, header, item, found)
-  local rule, shown = header.records, 0
-  for hop = 1, #found do
+  local rule, shown, cut = header.records, 0, false
+  for hop = 1, math.min(#found, HOPS) do
     local record = found[rule.newest_first and #found + 1 - hop or hop]
     if record[1] + record[2] > run.stop then
-      note(run, "truncated", item)
-    elseif hop <= HOPS then
+      cut = true
+    else
       local branch = item:add(run.tvb(record[1], record[2]), "Hop " .. hop - 1)
       tell(run, branch, header.layer .. ".hop.", record[1], record[3])
       shown = shown + 1
@@ -156,9 +157,11 @@ local function show_hops(run, header, item, found)
   end
   item:add(FIELDS[header.layer .. ".hops"].field, shown):set_generated()
   if #found > HOPS then note(run, "too_many_hops", item) end
+  if cut then note(run, "truncated", item) end
+  return cut
 end
 
--- Read the records of a header whose own octets end at `behind`: octets taken, whether all ended.
+-- Read the records of a header whose own octets end at `behind`: octets taken, whether cut off.
 function records(run, header, at, behind, item)
   local rule = header.records
   local start, left, whole = area(rule, run, at, behind)
@@ -170,8 +173,9 @@ function records(run, header, at, behind, item)
   local found, reason = split(rule, run, start, left)
   if reason then note(run, reason, item) end
   if reason == rule.reason and not rule.whole then return taken, false end
+  local cut = reason == "truncated"
   if rule.per_hop then
-    show_hops(run, header, item, found)
+    cut = show_hops(run, header, item, found) or cut
   elseif found[1] then
     local record = found[rule.newest_first and #found or 1]
     if record[1] + record[2] > run.stop then
@@ -184,5 +188,5 @@ function records(run, header, at, behind, item)
   if bottom > 0 and start + left + bottom <= run.stop then
     tell(run, item, header.layer .. ".", start + left, { { octets = 0, fields = rule.bottom } })
   end
-  return taken, reason == "truncated"
+  return taken, cut
 end

@@ -13,7 +13,7 @@ from collector.status import STATUS
 
 MARK = "-- Written by hopsight"
 """How the script begins; a file that begins otherwise is somebody else's."""
-ENGINE = ("engine.lua", "records.lua", "register.lua")
+ENGINE = ("engine.lua", "options.lua", "records.lua", "register.lua")
 SIZES = (8, 16, 24, 32, 64)
 """Bits of the numbers that Wireshark shows."""
 DISSECTORS = {
@@ -97,7 +97,8 @@ def _names(tables: list[Plain]) -> dict[str, list[Any]]:
         told = [(f"{layer}.", field) for field in header.get("fields", [])]
         inside = f"{layer}.hop." if rule.get("per_hop") else f"{layer}."
         told += [(inside, field) for part in rule.get("parts", []) for field in part["fields"]]
-        told += [(f"{layer}.", field) for field in rule.get("bottom", [])]
+        behind = (*rule.get("bottom", []), *header.get("remainder", []))
+        told += [(f"{layer}.", field) for field in behind]
         if rule.get("per_hop"):
             told.append((f"{layer}.", {"name": "hops", "doc": "Hops of the stack.", "bits": 8}))
         for prefix, field in told:
