@@ -86,7 +86,7 @@ class Receiver:
         record = np.full((len(KINDS), max(nhop, 1), 1), -1, np.int64)
         for hop, values in enumerate(told):
             record[: len(values), hop, 0] = values
-        u = np.empty((1, max(nhop, 1)))
+        u = np.empty((max(nhop, 1), 1))
         return Branch(
             self.new_int(
                 self.s, self.r, self.p, self.q, self.links, now, flows, nhop, record, 0, WIDEST,
