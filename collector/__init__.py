@@ -1,5 +1,7 @@
 """Frames in, observations on a bus out. The room furthest upstream: it imports no other room."""
 
+from collector import arrow
+from collector.arena import Arena
 from collector.bus import Batch, Bus, BusError, MemoryBus
 from collector.bus_address import open_bus
 from collector.capture import Capture, open_capture, tell_apart
@@ -31,6 +33,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "STATUS",
     "Accounting",
+    "Arena",
     "Batch",
     "Bus",
     "BusError",
@@ -48,6 +51,7 @@ __all__ = [
     "SharkError",
     "SlowAccounting",
     "SlowPath",
+    "arrow",
     "borrowing",
     "complete",
     "directed",

@@ -21,11 +21,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import polars.selectors as cs
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from collector import directed
+from collector import arrow, directed
+from pipeline.batch import DECISION_FIELDS, Batch
 from pipeline.cc import dctcp, hpcc
-from pipeline.memory import Algorithm, Basis, Batch, Quality, Why
+from pipeline.memory import Algorithm, Basis, Count, Quality, Why
 
 HOP_COLUMN = re.compile(r"h\d+_\w+")
 
@@ -64,29 +66,44 @@ DECISIONS = pl.Schema(
 
 def decisions_of(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
     """The decisions of a batch, in the order of its rows."""
-    made = batch.decisions[: batch.counts[0]]
-    context = ("time_ns", "source", "point", "frame", "conversation")
-    columns = {name: frame[name].gather(made["row"]) for name in context}
-    ours = made["algorithm"] == Algorithm.DCTCP
-    columns["branch"] = as_dtype(
-        pl.Series("branch", made["branch"] + ours * len(hpcc.Branch)), BRANCH
-    )
-    columns["flow"] = flow_of(columns["conversation"], made["direction"])
+    made = made_of(batch)
+    context = frame.select("time_ns", "source", "point", "frame", "conversation")
+    columns = {each.name: each for each in context[made.pop("row")]}
+    columns["flow"] = flow_of(columns["conversation"], made.pop("direction"))
+    algorithm = made["algorithm"]
+    here = {
+        **dict.fromkeys(OF_HPCC, algorithm == Algorithm.HPCC),
+        **dict.fromkeys(OF_DCTCP, algorithm == Algorithm.DCTCP),
+        "why": made["quality"] != Quality.EXACT,
+    }
+    whole = {id(rows): bitmap(rows) for rows in here.values()}
+    told = {
+        name: arrow.array(values, whole[id(here[name])] if name in here else None)
+        for name, values in made.items()
+    }
+    columns |= {each.name: each for each in arrow.table(told)}
     for name, dtype in DECISIONS.items():
-        if name not in columns:
-            columns[name] = as_dtype(pl.Series(name, np.ascontiguousarray(made[name])), dtype)
-    other = {Algorithm.HPCC: OF_DCTCP, Algorithm.DCTCP: OF_HPCC}
-    return (
-        pl.DataFrame(columns)
-        .with_columns(
-            pl.when(pl.col("algorithm") != algorithm.name.lower()).then(pl.col(name)).alias(name)
-            for algorithm, fields in other.items()
-            for name in fields
-        )
-        .with_columns(pl.when(pl.col("quality") != "exact").then("why").alias("why"))
-        .select(DECISIONS.names())
-        .with_columns(cs.float().fill_nan(None))
+        if isinstance(dtype, pl.Enum):
+            columns[name] = columns[name].cat.to(dtype)
+    return pl.DataFrame([columns[name] for name in DECISIONS]).with_columns(
+        cs.float().fill_nan(None)
     )
+
+
+def made_of(batch: Batch) -> dict[str, NDArray[Any]]:
+    """The fields of all decisions of a batch."""
+    count = int(batch.counts[Count.DECISIONS])
+    made: dict[str, NDArray[Any]] = {}
+    for kind, names in DECISION_FIELDS.items():
+        fields = getattr(batch.out, kind)[:, :count]
+        made |= {name: fields[place] for place, name in enumerate(names)}
+    codes = set(DECISION_FIELDS["i1"]) - {"u_hop"}
+    return {name: each.view(np.uint8) if name in codes else each for name, each in made.items()}
+
+
+def bitmap(rows: NDArray[np.bool_]) -> Any:
+    """A validity bitmap."""
+    return pa.py_buffer(np.packbits(rows, bitorder="little"))
 
 
 def flow_of(conversation: pl.Series, direction: NDArray[Any]) -> pl.Series:
@@ -96,20 +113,8 @@ def flow_of(conversation: pl.Series, direction: NDArray[Any]) -> pl.Series:
     return pl.Series("flow", flow)
 
 
-def as_dtype(values: pl.Series, dtype: Any) -> pl.Series:
-    """A kernel's number as its column has it: names for codes, sequence numbers modulo 2**32."""
-    if isinstance(dtype, pl.Enum):
-        return values.cast(pl.UInt32).replace_strict(
-            dict(enumerate(dtype.categories)), return_dtype=dtype
-        )
-    if dtype == pl.UInt32:
-        return values.cast(pl.Int64).cast(pl.UInt32, wrap_numerical=True)
-    return values.cast(dtype)
-
-
-def hop_loads_of(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
+def hop_loads_of(rows: pl.DataFrame, batch: Batch) -> pl.DataFrame:
     """The rows with telemetry, u' of their hops, and what their hops carried."""
-    rows = frame.filter(pl.col("hop_count") > 0)
     reflected = batch.loads["reflected"] != 0
     given = [name for name in rows.columns if HOP_COLUMN.fullmatch(name)]
     return rows.select("time_ns", "source", "point", "frame", "conversation").with_columns(
@@ -117,9 +122,6 @@ def hop_loads_of(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
         pl.Series("reflected", reflected),
         rows["hop_count"],
         pl.Series("faults", np.ascontiguousarray(batch.loads["faults"])),
-        *(
-            pl.Series(f"u{hop}", batch.u[:, hop].copy()).fill_nan(None)
-            for hop in range(batch.u.shape[1])
-        ),
+        *(pl.Series(f"u{hop}", batch.u[hop]).fill_nan(None) for hop in range(len(batch.u))),
         *(rows[name] for name in given),
     )

@@ -5,8 +5,9 @@ sender d = 1 - r. All of it is compiled; nothing of Python runs per row.
 """
 
 from collector import borrowing
+from pipeline.batch import Batch, finish, read
 from pipeline.flow import key_of, locate
-from pipeline.memory import Batch, Memory, Rules
+from pipeline.memory import Memory, Rules
 from pipeline.pool import has_room
 from pipeline.sender import enter
 from pipeline.tcp_row import segment
@@ -16,10 +17,12 @@ from pipeline.telemetry_row import observe_hops
 @borrowing
 def follow(batch: Batch, memory: Memory, rules: Rules, start: int) -> int:
     """Every row from `start`, in order; returns where a pool was full, or the number of rows."""
-    for at in range(start, batch.rows.size):
+    row = batch.row[0]
+    for at in range(start, batch.rows.time_ns.size):
         if not has_room(memory):
+            finish(batch.out, batch.counts)
             return at
-        row = batch.rows[at]
+        read(batch.rows, at, row)
         place_of, how = locate(
             memory.keys, memory.last_ns, key_of(row.conversation, row.point), row.time_ns
         )
@@ -29,4 +32,5 @@ def follow(batch: Batch, memory: Memory, rules: Rules, start: int) -> int:
             segment(slot, row, at, batch, memory, rules)
         if row.telemetry >= 0 and batch.loads[row.telemetry].reflected == 0:
             observe_hops(slot, row, batch, memory, rules)
-    return int(batch.rows.size)
+    finish(batch.out, batch.counts)
+    return int(batch.rows.time_ns.size)

@@ -94,28 +94,6 @@ SLOT = state_dtype(
 is the time from the tap to the sender and back. The `POOLS` fields are places of records plus one
 (0: none yet); a place belongs to its slot for good, whoever holds the slot."""
 
-DECISION = state_dtype(
-    ("i8", "row", "ack", "snd_nxt", "inflight_bytes", "acked_bytes", "marked_bytes"),
-    ("f8", "U", "W", "Wc", "R", "u_max", "alpha", "M", "cwnd", "ssthresh"),
-    ("i8", "lastUpdateSeq", "WindowEnd", "BytesAcked", "BytesMarked"),
-    ("i4", "incStage", "hop_count", "faults"),
-    ("i1", "u_hop", "algorithm", "branch", "direction", "quality", "why", "dialect", "basis"),
-)
-"""One decision, `row` the row of the batch that drove it."""
-
-ROW = state_dtype(
-    ("u8", "conversation"),
-    ("i8", "time_ns", "seq", "ack", "payload", "telemetry", "direction", "tcp_flags"),
-    ("i8", "src_nic_bps", "dst_nic_bps", "base_rtt_ns"),
-    ("i4", "point", "mss"),
-    ("i1", "tcp", "timestamps", "ecn"),
-)
-"""One row of a batch, what is null as 0; `telemetry` is its row among the stacks, or -1."""
-
-LOAD = state_dtype(("i8", "nhop"), ("i4", "faults"), ("i1", "reflected"))
-"""What is known of one row with telemetry beside its stack; the faults are given back."""
-
-
 WAITING = 4
 """Records on data that wait for their ACK; of more than these the last two are taken together."""
 
@@ -155,14 +133,3 @@ class Rules(NamedTuple):
     dialect: int
     ts_mask: int
     tx_mask: int
-
-
-class Batch(NamedTuple):
-    """Rows in, decisions out; of those with telemetry (kind, hop, row) in, u' (row, hop) out."""
-
-    rows: NDArray[Any]
-    told: Ints
-    loads: NDArray[Any]
-    u: NDArray[np.float64]
-    decisions: NDArray[Any]
-    counts: Ints

@@ -1,9 +1,10 @@
 """A TCP segment: its data moves SND.NXT, its ACK drives the recurrences of the other sender."""
 
 from collector import inlined
+from pipeline.batch import Batch, write
 from pipeline.cc import dctcp
 from pipeline.cc.parameter import Record
-from pipeline.memory import Batch, Count, Mark, Memory, Rules
+from pipeline.memory import Count, Mark, Memory, Rules
 from pipeline.pool import place
 from pipeline.sender import (
     ACK,
@@ -68,6 +69,7 @@ def acknowledge(
         made = decision(slot, d, at, ack, acked, ece, batch)
         tell_hpcc(made, s)
         made.quality, made.why = quality_of_window(slot, d, s, rules.hpcc[0])
+        write(batch.out, batch.counts)
     if slot.marks[d] & (Mark.ECN_AGREED.value | Mark.ECT_SEEN.value):
         dialect, basis = dialect_of(slot, d, rules.dialect)
         if acked == 0 and predicted(slot, row, rules.dctcp[dialect].predicted_ns):
@@ -79,6 +81,7 @@ def acknowledge(
             made.quality, made.why = quality_of_alpha(slot, d, c)
             made.dialect = dialect
             made.basis = basis
+            write(batch.out, batch.counts)
 
 
 @inlined

@@ -1,10 +1,11 @@
 """What a row with telemetry does: hop loads, and HPCC++ of the sender that gets it back."""
 
 from collector import inlined
+from pipeline.batch import Batch
 from pipeline.cc import hpcc
 from pipeline.cc.hop_record import keep, path_changed
 from pipeline.cc.parameter import Record
-from pipeline.memory import WAITING, Batch, Count, Mark, Memory, Rules
+from pipeline.memory import WAITING, Count, Mark, Memory, Rules
 from pipeline.pool import make_room, place
 
 

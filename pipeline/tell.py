@@ -1,10 +1,15 @@
 """Decisions as they are written down, in the documents' names."""
 
 from collector import inlined
-from pipeline.cc import dctcp
+from pipeline.batch import BLOCK, Batch
+from pipeline.cc import dctcp, hpcc
 from pipeline.cc.parameter import Record
-from pipeline.memory import Algorithm, Batch, Count
+from pipeline.memory import Algorithm, Count
 
+WORD = 0xFFFF_FFFF
+"""Sequence numbers are told modulo 2**32, as they are on the wire."""
+HPCC_BRANCHES = len(hpcc.Branch)
+"""Branches of HPCC++ come first among those of both."""
 ENDS = (dctcp.Branch.WINDOW_END.value, dctcp.Branch.WINDOW_END_REDUCE.value)
 
 
@@ -12,13 +17,11 @@ ENDS = (dctcp.Branch.WINDOW_END.value, dctcp.Branch.WINDOW_END_REDUCE.value)
 def decision(
     slot: Record, d: int, at: int, ack: int, acked: int, ece: bool, batch: Batch
 ) -> Record:
-    """A new row of decisions with what both algorithms share."""
-    made = batch.decisions[batch.counts[Count.DECISIONS.value]]
-    batch.counts[Count.DECISIONS.value] += 1
+    """A new decision with what both algorithms share; `batch.write` keeps it."""
+    made = batch.out.block[batch.counts[Count.DECISIONS.value] % BLOCK]
     made.row = at
     made.direction = d
-    made.ack = ack
-    made.snd_nxt = slot.snd_nxt[d]
+    made.ack = ack & WORD
     made.inflight_bytes = slot.snd_nxt[d] - slot.snd_una[d]
     made.acked_bytes = acked
     made.marked_bytes = acked if ece else 0
@@ -36,7 +39,7 @@ def tell_hpcc(made: Record, s: Record) -> None:
     made.Wc = s.Wc
     made.R = s.R
     made.incStage = s.incStage
-    made.lastUpdateSeq = s.lastUpdateSeq
+    made.lastUpdateSeq = s.lastUpdateSeq & WORD
     made.u_max = s.u_max
     made.u_hop = s.u_hop
     made.hop_count = s.nhop
@@ -47,11 +50,11 @@ def tell_dctcp(made: Record, s: Record) -> None:
     """The RFC's variables into a decision; where a window ended, that window's counts."""
     closed = s.branch in ENDS
     made.algorithm = Algorithm.DCTCP.value
-    made.branch = s.branch
+    made.branch = s.branch + HPCC_BRANCHES
     made.alpha = s.alpha
     made.M = s.M
     made.BytesAcked = s.closed_acked if closed else s.BytesAcked
     made.BytesMarked = s.closed_marked if closed else s.BytesMarked
-    made.WindowEnd = s.WindowEnd
+    made.WindowEnd = s.WindowEnd & WORD
     made.cwnd = s.cwnd
     made.ssthresh = s.ssthresh

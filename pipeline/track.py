@@ -11,44 +11,25 @@ the handshake.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import HOPS
+from collector import Arena
+from pipeline.batch import batch_of
 from pipeline.cc import dctcp, hpcc
-from pipeline.cc.hop_record import KEPT, KINDS, MAX_HOPS, mask
+from pipeline.cc.hop_record import KEPT, MAX_HOPS, mask
 from pipeline.cc.parameter import Value
 from pipeline.decided import DECISIONS, decisions_of, hop_loads_of
 from pipeline.flow import capacity
 from pipeline.follow import follow
-from pipeline.memory import (
-    DECISION,
-    LOAD,
-    PENDING,
-    POOLS,
-    ROW,
-    SLOT,
-    Batch,
-    Count,
-    Memory,
-    Rules,
-)
-from pipeline.sender import ACK
+from pipeline.memory import PENDING, POOLS, SLOT, Count, Memory, Rules
 
 __all__ = ["DECISIONS", "Tracked", "Tracker"]
 
-TCP = 6
 FIRST_PLACES = 64
-FIELDS = {
-    "conversation": "conversation", "time_ns": "time_ns", "direction": "direction", "seq": "seq",
-    "ack": "ack", "tcp_flags": "flags", "payload": "payload_bytes", "mss": "mss", "ecn": "ecn",
-    "src_nic_bps": "src_nic_bps", "dst_nic_bps": "dst_nic_bps", "base_rtt_ns": "base_rtt_ns",
-    "telemetry": "hop_count",
-}  # fmt: skip
-"""Fields of `ROW` and the columns that they are read from."""
 
 
 class Tracked(NamedTuple):
@@ -89,6 +70,7 @@ class Tracker:
         self.memory = blank(capacity(flows))
         self.points: dict[str, int] = {}
         self.counts = np.zeros(len(Count), np.int64)
+        self.arena = Arena()
 
     @property
     def counters(self) -> dict[str, int]:
@@ -97,37 +79,23 @@ class Tracker:
 
     def advance(self, frame: pl.DataFrame) -> Tracked:
         """Take the next rows; see the module."""
-        batch = self.batch_of(frame)
+        told = frame if frame["hop_count"].min() else frame.filter(pl.col("hop_count") > 0)
+        batch = batch_of(frame, told, self.numbered(frame["point"]), self.arena)
         row = 0
         while (row := follow(batch, self.memory, self.rules, row)) < frame.height:
             self.memory = grown(self.memory)
         self.counts += batch.counts
-        return Tracked(decisions_of(frame, batch), hop_loads_of(frame, batch))
+        return Tracked(decisions_of(frame, batch), hop_loads_of(told, batch))
 
-    def batch_of(self, frame: pl.DataFrame) -> Batch:
-        """The columns of a batch as records, and room for what comes of them."""
-        rows = rows_of(frame)
-        for point in frame["point"].unique(maintain_order=True):
+    def numbered(self, points: pl.Series) -> NDArray[np.int32]:
+        """The number of each row's point, in the order in which they were first seen."""
+        if points.is_empty() or (points == points[0]).all():
+            names = list(points[:1])
+            number = self.points.setdefault(names[0], len(self.points)) if names else 0
+            return np.full(len(points), number, np.int32)
+        for point in points.unique(maintain_order=True):
             self.points.setdefault(point, len(self.points))
-        rows["point"] = frame["point"].replace_strict(self.points, return_dtype=pl.Int32).to_numpy()
-        told = frame.filter(pl.col("hop_count") > 0)
-        rows["telemetry"] = np.where(
-            rows["telemetry"] > 0, np.cumsum(rows["telemetry"] > 0) - 1, -1
-        )
-        stacks = stacks_of(told)
-        loads = np.zeros(told.height, LOAD)
-        loads["nhop"] = np.minimum(told["hop_count"].to_numpy(), stacks.shape[1])
-        if "int_reflected" in told.columns:
-            loads["reflected"] = told["int_reflected"].fill_null(value=False).to_numpy()
-        acks = int(np.count_nonzero(rows["tcp_flags"] & ACK))
-        return Batch(
-            rows,
-            stacks,
-            loads,
-            np.full((told.height, stacks.shape[1]), np.nan),
-            np.zeros(2 * acks, DECISION),
-            np.zeros(len(Count), np.int64),
-        )
+        return points.replace_strict(self.points, return_dtype=pl.Int32).to_numpy()
 
 
 def blank(slots: int) -> Memory:
@@ -155,29 +123,3 @@ def grown(memory: Memory) -> Memory:
             more = np.zeros((max(len(pool) // 2, 4 * MAX_HOPS), *pool.shape[1:]), pool.dtype)
             pools[kind] = np.concatenate([pool, more])
     return memory._replace(**pools)
-
-
-def rows_of(frame: pl.DataFrame) -> NDArray[Any]:
-    """The columns that the kernel reads as `ROW`; `telemetry` still counts hops, `point` is 0."""
-    rows = np.zeros(frame.height, ROW)
-    for field, name in FIELDS.items():
-        if name in frame.columns:
-            rows[field] = frame[name].fill_null(0).to_numpy()
-    rows["tcp"] = frame["protocol"].to_numpy() == TCP
-    if "ts_val" in frame.columns:
-        rows["timestamps"] = frame["ts_val"].is_not_null().to_numpy()
-    return rows
-
-
-def stacks_of(frame: pl.DataFrame) -> NDArray[np.int64]:
-    """Hop values of rows with telemetry as (kind, hop, row), hops as the longest stack has."""
-    hops = int(np.minimum(frame["hop_count"].to_numpy().max(initial=1), HOPS))
-    values = np.full((len(KINDS), hops, frame.height), -1, np.int64)
-    for kind, name in enumerate(KINDS):
-        for hop in range(hops):
-            if f"h{hop}_{name}" in frame.columns:
-                column = frame[f"h{hop}_{name}"]
-                if column.null_count():
-                    column = column.cast(pl.Int64, wrap_numerical=True).fill_null(-1)
-                values[kind, hop] = column.to_numpy()
-    return values

@@ -248,7 +248,7 @@ def decide_hpcc(s: State, ack: Any, snd_nxt: int, decision: Any) -> None:
     hop_record.path_changed(state, path.hops, told, 0)
     decision.branch = hpcc.new_ack(
         state, s.hpcc_parameters, s.links, ack.seq, snd_nxt, path.hops, told, 0,
-        hop_record.WIDEST, hop_record.WIDEST, np.empty((1, HOPS), np.float64),
+        hop_record.WIDEST, hop_record.WIDEST, np.empty((HOPS, 1), np.float64),
     )  # fmt: skip
     decision.U = state.U
     decision.W = state.W

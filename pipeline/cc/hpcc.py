@@ -142,7 +142,7 @@ def hop_loads(
     s: Record, links: Ints, nhop: int, told: Ints, at: int, ts_mask: int, tx_mask: int,
     u_out: NDArray[np.float64],
 ) -> bool:  # fmt: skip
-    """Lines 2-7: u' of each hop into row `at` of `u_out` (NaN: unknown), the largest to u_max.
+    """Lines 2-7: u' of each hop into column `at` of `u_out` (NaN: unknown), the largest to u_max.
 
     L becomes this record, hop by hop (line 27). False when no hop could be measured. A tie goes to
     the lowest hop: line 6 is strict. A mask is the largest value of a counter, `WIDEST` that of
@@ -158,7 +158,7 @@ def hop_loads(
         qlen = min(queued, links[place, QLEN])
         links[place, TS], links[place, TX], links[place, QLEN] = ts, tx, queued
         tau, sent = (ts - ts_before) & ts_mask, (tx - tx_before) & tx_mask
-        u_out[row, i] = np.nan
+        u_out[i, row] = np.nan
         if faults & Fault.ZERO_T.value:
             continue
         absent = (ts == -1) | (ts_before == -1) | (tx == -1) | (tx_before == -1)
@@ -173,7 +173,7 @@ def hop_loads(
         else:
             tx_rate = sent * 8 / (tau * 1e-9)  # line 4
             u = 8 * qlen / (b * by_queue) + tx_rate / b  # line 5
-            u_out[row, i] = u
+            u_out[i, row] = u
             measured = True
             if u > u_max:  # line 6
                 u_max, u_hop, tau_max = u, hop, tau  # line 7
@@ -270,7 +270,7 @@ def new_ack(
             s.branch = Branch.FIRST_ACK.value
         keep(s, links, nhop, told, at)
         for i in range(nhop):
-            u_out[at, i] = np.nan
+            u_out[i, at] = np.nan
     elif not hop_loads(s, links, nhop, told, at, ts_mask, tx_mask, u_out):
         s.branch = Branch.BAD_TELEMETRY.value
     else:

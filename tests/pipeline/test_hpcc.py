@@ -115,7 +115,7 @@ def test_the_compiled_form_is_the_pseudo_code_to_the_bit(nhop: int, data: Any) -
         draft.new_ack(
             ack, snd_nxt, list(zip(*(c.tolist() for c in (ts, tx, qlen, b)), strict=True))
         )
-        record, u = told(ts, tx, qlen, b), np.empty((1, nhop))
+        record, u = told(ts, tx, qlen, b), np.empty((nhop, 1))
         arguments = (ack, snd_nxt, nhop, record, 0, WIDEST, WIDEST, u)
         hpcc.new_ack(compiled, p, links, *arguments)
         hpcc.new_ack.py_func(plain, p, plain_links, *arguments)  # type: ignore[attr-defined]
@@ -160,7 +160,7 @@ def replayed(acks: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
         for name, unit in (("ts24", 1), ("tx20", 128), ("q17", 80), ("rate_bps", 1))
     )
     values = np.stack([part.T for part in (ts, tx, qlen, b)]).astype(np.int64)
-    u, found, links = np.empty((acks.height, hops)), [], hop_record.links(len(states))
+    u, found, links = np.empty((hops, acks.height)), [], hop_record.links(len(states))
     masks = hop_record.mask(TS_MODULUS), hop_record.mask(TX_MODULUS)
     columns = acks.select("ack_seq", "snd_nxt", "nhop").iter_rows()
     for row, (ack, snd_nxt, nhop) in enumerate(columns):
@@ -212,14 +212,14 @@ class Sender:
         given = {"T_ns": 10_000, "B_nic_bps": 10**11, **changes}
         self.p = hpcc.record({name: value for name, value in given.items() if value is not None})
         self.s = hpcc.state()[0]
-        self.row = np.empty((1, 2 * hop_record.MAX_HOPS))
+        self.row = np.empty((2 * hop_record.MAX_HOPS, 1))
         self.links = hop_record.links()
         hpcc.reset(self.s, self.p)
 
     @property
     def u(self) -> Any:
         """U' of each hop at the last ACK."""
-        return self.row[0]
+        return self.row[:, 0]
 
     def ack(self, ts: list[int], tx: list[int], qlen: list[int], b: list[int]) -> hpcc.Branch:
         record = told(ts, tx, qlen, b)

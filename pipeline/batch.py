@@ -1,0 +1,237 @@
+"""Rows that go into the loop and decisions that come out of it, column by column.
+
+Columns are read and written where they lie; inside the loop one row and one decision are records.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from collector import HOPS, Arena, arrow, inlined, step
+from pipeline.cc.hop_record import KINDS
+from pipeline.cc.parameter import Record, state_dtype
+from pipeline.memory import Count, Ints
+from pipeline.sender import ACK
+
+TCP = 6
+
+ROW = state_dtype(
+    ("u8", "conversation"),
+    ("i8", "time_ns", "seq", "ack", "payload", "telemetry", "direction", "tcp_flags"),
+    ("i8", "src_nic_bps", "dst_nic_bps", "base_rtt_ns"),
+    ("i4", "point", "mss"),
+    ("i1", "tcp", "timestamps", "ecn"),
+)
+"""One row of a batch, what is null as 0; `telemetry` is its row among the stacks, or -1."""
+
+COLUMNS = {
+    "conversation": ("conversation", np.uint64),
+    "time_ns": ("time_ns", np.int64),
+    "seq": ("seq", np.uint32),
+    "ack": ("ack", np.uint32),
+    "payload": ("payload_bytes", np.uint32),
+    "tcp_flags": ("flags", np.uint16),
+    "mss": ("mss", np.uint16),
+    "direction": ("direction", np.uint8),
+    "ecn": ("ecn", np.uint8),
+    "protocol": ("protocol", np.uint8),
+    "src_nic_bps": ("src_nic_bps", np.int64),
+    "dst_nic_bps": ("dst_nic_bps", np.int64),
+    "base_rtt_ns": ("base_rtt_ns", np.int64),
+}
+"""Fields of `Rows`, the columns of observations that they are read from, and their types."""
+
+
+class Rows(NamedTuple):
+    """The rows of a batch, one array a field; `telemetry` and `point` are numbers given here."""
+
+    conversation: NDArray[np.uint64]
+    time_ns: NDArray[np.int64]
+    seq: NDArray[np.uint32]
+    ack: NDArray[np.uint32]
+    payload: NDArray[np.uint32]
+    tcp_flags: NDArray[np.uint16]
+    mss: NDArray[np.uint16]
+    direction: NDArray[np.uint8]
+    ecn: NDArray[np.uint8]
+    protocol: NDArray[np.uint8]
+    src_nic_bps: NDArray[np.int64]
+    dst_nic_bps: NDArray[np.int64]
+    base_rtt_ns: NDArray[np.int64]
+    timestamps: NDArray[np.bool_]
+    telemetry: NDArray[np.int32]
+    point: NDArray[np.int32]
+
+
+LOAD = state_dtype(("i4", "nhop", "faults"), ("i1", "reflected"))
+"""What is known of one row with telemetry beside its stack; the faults are given back."""
+
+DECISION_FIELDS = {
+    "i8": ("row", "inflight_bytes", "acked_bytes", "marked_bytes", "BytesAcked", "BytesMarked"),
+    "f8": ("U", "W", "Wc", "R", "u_max", "alpha", "M", "cwnd", "ssthresh"),
+    "u4": ("ack", "lastUpdateSeq", "WindowEnd"),
+    "i4": ("incStage", "hop_count", "faults"),
+    "i1": (
+        "u_hop", "algorithm", "branch", "direction", "quality", "why", "dialect", "basis",
+    ),
+}  # fmt: skip
+DECISION = state_dtype(*((kind, *names) for kind, names in DECISION_FIELDS.items()))
+"""One decision, `row` the row of the batch that drove it; fields of a type lie together."""
+
+
+BLOCK = 256
+"""Decisions that are made one beside the other, before their fields go to columns."""
+
+
+class Decisions(NamedTuple):
+    """The block being made, its memory as (field, row) by type, and all that were made likewise."""
+
+    block: NDArray[Any]
+    now_i8: NDArray[np.int64]
+    now_f8: NDArray[np.float64]
+    now_u4: NDArray[np.uint32]
+    now_i4: NDArray[np.int32]
+    now_i1: NDArray[np.int8]
+    i8: NDArray[np.int64]
+    f8: NDArray[np.float64]
+    u4: NDArray[np.uint32]
+    i4: NDArray[np.int32]
+    i1: NDArray[np.int8]
+
+
+class Batch(NamedTuple):
+    """Rows in, decisions out; of those with telemetry (kind, hop, row) in, u' (hop, row) out."""
+
+    row: NDArray[Any]
+    rows: Rows
+    told: Ints
+    loads: NDArray[Any]
+    u: NDArray[np.float64]
+    out: Decisions
+    counts: Ints
+
+
+@inlined
+def read(rows: Rows, at: int, row: Record) -> None:
+    """One row of a batch into the record `row`."""
+    row.conversation = rows.conversation[at]
+    row.time_ns = rows.time_ns[at]
+    row.seq = rows.seq[at]
+    row.ack = rows.ack[at]
+    row.payload = rows.payload[at]
+    row.tcp_flags = rows.tcp_flags[at]
+    row.mss = rows.mss[at]
+    row.direction = rows.direction[at]
+    row.ecn = rows.ecn[at]
+    row.tcp = rows.protocol[at] == TCP
+    row.src_nic_bps = rows.src_nic_bps[at]
+    row.dst_nic_bps = rows.dst_nic_bps[at]
+    row.base_rtt_ns = rows.base_rtt_ns[at]
+    row.timestamps = rows.timestamps[at]
+    row.telemetry = rows.telemetry[at]
+    row.point = rows.point[at]
+
+
+@inlined
+def write(out: Decisions, counts: Ints) -> None:
+    """Keep the decision that has been made."""
+    counts[Count.DECISIONS.value] += 1
+    if counts[Count.DECISIONS.value] % BLOCK == 0:
+        spread(out, counts[Count.DECISIONS.value] - BLOCK, BLOCK)
+
+
+@inlined
+def finish(out: Decisions, counts: Ints) -> None:
+    """Spread the block that is not full yet."""
+    rest = counts[Count.DECISIONS.value] % BLOCK
+    spread(out, counts[Count.DECISIONS.value] - rest, rest)
+
+
+@step
+def spread(out: Decisions, first: int, count: int) -> None:
+    """The block's decisions into the columns, from row `first` on."""
+    lay(out.now_i8, out.i8, first, count)
+    lay(out.now_f8, out.f8, first, count)
+    lay(out.now_u4, out.u4, first, count)
+    lay(out.now_i4, out.i4, first, count)
+    lay(out.now_i1, out.i1, first, count)
+
+
+@inlined
+def lay(now: NDArray[Any], out: NDArray[Any], first: int, count: int) -> None:
+    """Fields of one type."""
+    for field in range(out.shape[0]):
+        for row in range(count):
+            out[field, first + row] = now[field, row]
+
+
+def batch_of(
+    frame: pl.DataFrame, told: pl.DataFrame, points: NDArray[np.int32], arena: Arena
+) -> Batch:
+    """The columns of a batch, and room for what comes of them; `told` are rows with telemetry."""
+    rows = rows_of(frame, points)
+    stacks = stacks_of(told, arena)
+    loads = np.zeros(told.height, LOAD)
+    loads["nhop"] = np.minimum(told["hop_count"].to_numpy(), stacks.shape[1])
+    if "int_reflected" in told.columns:
+        loads["reflected"] = told["int_reflected"].fill_null(value=False).to_numpy()
+    acks = int(np.count_nonzero(rows.tcp_flags & ACK))
+    return Batch(
+        np.zeros(1, ROW),
+        rows,
+        stacks,
+        loads,
+        np.full(stacks.shape[1:], np.nan),
+        room(2 * acks, arena),
+        np.zeros(len(Count), np.int64),
+    )
+
+
+def room(most: int, arena: Arena) -> Decisions:
+    """Room for so many decisions."""
+    block, now, out = np.zeros(BLOCK, DECISION), [], []
+    for kind, names in DECISION_FIELDS.items():
+        fields: Mapping[str, Any] = DECISION.fields or {}
+        octets = np.dtype(kind).itemsize
+        start = block.view(np.uint8)[fields[names[0]][1] :][: octets * len(names)].view(kind)
+        strides = octets, DECISION.itemsize
+        now.append(as_strided(start, (len(names), BLOCK), strides))
+        out.append(arena.arrays(len(names) * most, kind)[0].reshape(len(names), most))
+    return Decisions(block, *now, *out)
+
+
+def rows_of(frame: pl.DataFrame, points: NDArray[np.int32]) -> Rows:
+    """The columns that the loop reads, where they lie."""
+    read_from = {
+        field: arrow.values(frame[name]).astype(kind, copy=False)
+        if name in frame.columns
+        else np.zeros(frame.height, kind)
+        for field, (name, kind) in COLUMNS.items()
+    }
+    timed = np.zeros(frame.height, np.bool_)
+    if "ts_val" in frame.columns:
+        timed = frame["ts_val"].is_not_null().to_numpy()
+    hops = frame["hop_count"].to_numpy()
+    telemetry = np.where(hops > 0, np.cumsum(hops > 0) - 1, -1).astype(np.int32)
+    return Rows(**read_from, timestamps=timed, telemetry=telemetry, point=points)
+
+
+def stacks_of(told: pl.DataFrame, arena: Arena) -> Ints:
+    """Hop values of rows with telemetry as (kind, hop, row), hops as the longest stack has."""
+    hops = int(np.minimum(told["hop_count"].to_numpy().max(initial=1), HOPS))
+    [flat] = arena.arrays(len(KINDS) * hops * told.height, np.int64)
+    values = flat.reshape(len(KINDS), hops, told.height)
+    for kind, name in enumerate(KINDS):
+        for hop in range(hops):
+            if f"h{hop}_{name}" not in told.columns:
+                values[kind, hop] = -1
+                continue
+            column = told[f"h{hop}_{name}"]
+            if column.null_count():
+                column = column.cast(pl.Int64, wrap_numerical=True).fill_null(-1)
+            values[kind, hop] = column.to_numpy()
+    return values
