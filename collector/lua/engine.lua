@@ -177,7 +177,7 @@ local function hand_over(run, name, space, number, at)
       found:call(rest, run.pinfo, run.tree)
     end
   end)
-  if not whole then note(run, "truncated") end
+  if not whole then run.root:add_proto_expert_info(EXPERTS.carried) end
 end
 
 -- One header at an octet: gives the name of the next of ours and its octet, or nothing.
@@ -236,7 +236,7 @@ end
 local function dissect(name, tvb, pinfo, tree)
   local run = { tvb = tvb, pinfo = pinfo, tree = tree, root = tree }
   local whole, at = math.max(tvb:reported_len(), tvb:len()), 0
-  if not seems(name, tvb) then return false end
+  if whole == 0 or not seems(name, tvb) then return false end
   for _ = 1, MOST_ROWS do
     run.stop, run.wire, run.rest, run.again = math.min(tvb:len(), whole), whole, nil, nil
     run.steering = {}

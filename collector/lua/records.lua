@@ -156,8 +156,8 @@ local function show_hops(run, header, item, found)
     end
   end
   item:add(FIELDS[header.layer .. ".hops"].field, shown):set_generated()
-  if #found > HOPS then note(run, "too_many_hops", item) end
-  if cut then note(run, "truncated", item) end
+  local reason = cut and "truncated" or #found > HOPS and "too_many_hops"
+  if reason then note(run, reason, item) end
   return cut
 end
 

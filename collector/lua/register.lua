@@ -28,6 +28,9 @@ for name, sentence in pairs(REASONS) do
   EXPERTS[name] = ProtoExpert.new("hopsight." .. name, sentence, expert.group.MALFORMED, severity)
   experts[#experts + 1] = EXPERTS[name]
 end
+EXPERTS.carried = ProtoExpert.new("hopsight.carried", "What is carried cannot be read",
+  expert.group.MALFORMED, expert.severity.NOTE)
+experts[#experts + 1] = EXPERTS.carried
 main.experts = experts
 
 for _, preference in ipairs(PREFERENCES) do

@@ -1,24 +1,21 @@
 """The Lua dissectors, run by a real tshark, show what the decoder reads from the same frames."""
 
 import random
-import subprocess
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from octets import INT_UDP, aecn_frame, ethernet, frames_of, ipv4, tcp, udp
+from lua_shown import REASONS, TELEMETRY, Shown, hold, mutated, showing
+from octets import INT_UDP, aecn_frame, ethernet, ipv4, tcp, udp
 
-from collector import CollectorSettings, dissectors, open_capture, write_pcapng
+from collector import CollectorSettings, open_capture
 from collector.lua.exported import exported
-from collector.scalar import Reading, Scalar
-from collector.status import STATUS
+from collector.scalar import Scalar
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "docs" / "examples").glob("*.toml"))
 CAPTURES = sorted((Path(__file__).resolve().parents[3] / "shared" / "captures").glob("*.pcap"))
-TELEMETRY = ("csig", "aecn", "int", "report", "ifa", "tcp_int", "hpcc", "psp")
-MUTATIONS = 300
 SEGMENT = ipv4(tcp(payload=b"some data"))
 COMPACT = bytes.fromhex("0200000000020200000000018100006499002b850800") + SEGMENT
 EXPANDED = bytes.fromhex("020000000002020000000001990112342abcde000800") + SEGMENT
@@ -36,102 +33,12 @@ FRAMES = (
     COMPACT, EXPANDED, ECHO, WIDE_ECHO, aecn_frame(), INT, TCP_INT, IFA_UDP, IFA_TCP, HPCC,
 )  # fmt: skip
 """One frame of each carrier, written by hand."""
-LUA_ERROR = "_ws.lua.error"
-REASONS = {f"hopsight.{name}": name for name, _ in STATUS[1:]}
-
-Told = dict[str, list[int]]
-Shown = Callable[..., list[Told]]
 
 
 @pytest.fixture(scope="module")
 def shown(tool: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Shown:
-    """What tshark shows of frames: values by filter name, a frame each."""
-    tshark, place = tool("tshark"), tmp_path_factory.mktemp("lua")
-    scripts: dict[tuple[str, bool], str] = {}
-
-    def show(
-        packets: Iterable[bytes],
-        settings: CollectorSettings,
-        *options: str,
-        adjustable: bool = False,
-        asked: CollectorSettings | None = None,
-    ) -> list[Told]:
-        script, capture = place / "hopsight.lua", place / "frames.pcapng"
-        key = settings.model_dump_json(), adjustable
-        if key not in scripts:
-            scripts[key] = dissectors(settings, "0", adjustable=adjustable)
-        script.write_text(scripts[key])
-        write_pcapng(capture, ["tap"], [frames_of(packets)])
-        told_of = filters(asked or settings).values()
-        names = sorted({name for names in told_of for name in names} | {*REASONS, LUA_ERROR})
-        wanted = [word for name in names for word in ("-e", name)]
-        command = [tshark, "-n", "-X", f"lua_script:{script}", "-r", str(capture), *options]
-        command += ["-T", "fields", "-E", "aggregator=,", *wanted]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert ran.returncode == 0, ran.stderr
-        assert "lua" not in ran.stderr.lower(), ran.stderr
-        found = [dict(told(names, line)) for line in ran.stdout.splitlines()]
-        assert not any(LUA_ERROR in fields for fields in found), ran.stdout
-        return found
-
-    return show
-
-
-def told(names: list[str], line: str) -> Iterator[tuple[str, list[int]]]:
-    """Fields of one line of tshark; an expert information has a text in place of a number."""
-    for name, cell in zip(names, line.split("\t"), strict=True):
-        if cell:
-            said = name in REASONS or name == LUA_ERROR
-            yield name, [1] if said else [int(value, 0) for value in cell.split(",")]
-
-
-def filters(settings: CollectorSettings) -> dict[str, set[str]]:
-    """Filter names by column of the tables."""
-    found: dict[str, set[str]] = {}
-    for header in exported(settings)["headers"].values():
-        rule = header.get("records", {})
-        hop = "hop." if rule.get("per_hop") else ""
-        places = [("", each) for each in header.get("fields", [])]
-        places += [(hop, each) for part in rule.get("parts", []) for each in part["fields"]]
-        places += [("", each) for each in rule.get("bottom", [])]
-        for inside, each in places:
-            if "column" in each:
-                name = f"hopsight.{header['layer']}.{inside}{each['name']}"
-                found.setdefault(each["column"], set()).add(name)
-    return found
-
-
-def expected(
-    reading: Reading, names: dict[str, set[str]]
-) -> Iterator[tuple[set[str], list[int]]]:
-    """Filter names and values that a frame's reading promises.
-
-    A header that sets a column without a field for it (PSP sets both ports) shows nothing.
-    """
-    for column, value in reading.columns.items():
-        layer = f"hopsight.{reading.owners.get(column)}."
-        if shown := {name for name in names.get(column, ()) if name.startswith(layer)}:
-            yield shown, [value]
-    for column in dict.fromkeys(name for hop in reading.hops for name in hop):
-        if column in names:
-            yield names[column], [hop[column] for hop in reading.hops if column in hop]
-
-
-def hold(
-    shown: Shown, packets: list[bytes], settings: CollectorSettings, *options: str, **how: bool
-) -> int:
-    """Compare every value; gives the number of values compared."""
-    scalar, compared, names_of = Scalar(settings), 0, filters(settings)
-    for packet, fields in zip(packets, shown(packets, settings, *options, **how), strict=True):
-        for reading in scalar.read(packet):
-            for names, values in expected(reading, names_of):
-                seen = [value for name in names for value in fields.get(name, [])]
-                where = (packet.hex(), reading.reason, names, values, seen)
-                assert set(values) <= set(seen), where
-                if len(values) > 1 and not reading.rest:
-                    assert seen[: len(values)] == values, where
-                compared += len(values)
-    return compared
+    """What tshark shows of frames."""
+    return showing(tool("tshark"), tmp_path_factory.mktemp("lua"))
 
 
 def examples() -> list[Any]:
@@ -145,17 +52,6 @@ def examples() -> list[Any]:
             if each.get("link", 1) == 1
         ]
     return found
-
-
-def mutated(packet: bytes, scalar: Scalar, draw: random.Random) -> Iterator[bytes]:
-    """The frame with some octets changed, none in front of the first header of ours."""
-    ours = exported(CollectorSettings())["headers"]
-    start = min(at for each in scalar.read(packet) for name, at in each.headers if name in ours)
-    for _ in range(MUTATIONS):
-        octets = bytearray(packet)
-        for _ in range(draw.randrange(1, 4)):
-            octets[draw.randrange(start, len(octets))] = draw.choice((0, 255, draw.getrandbits(8)))
-        yield bytes(octets)
 
 
 def test_fields_of_frames_written_by_hand_are_those_of_the_decoder(shown: Shown) -> None:
