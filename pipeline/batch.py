@@ -18,6 +18,8 @@ from pipeline.memory import Count, Ints
 from pipeline.sender import ACK
 
 TCP = 6
+NEAR = 65
+"""Rows whose state is brought near at a time, and one more place."""
 
 ROW = state_dtype(
     ("u8", "conversation"),
@@ -113,6 +115,7 @@ class Batch(NamedTuple):
     u: NDArray[np.float64]
     out: Decisions
     counts: Ints
+    near: Ints
 
 
 @inlined
@@ -188,6 +191,7 @@ def batch_of(
         np.full(stacks.shape[1:], np.nan),
         room(2 * acks, arena),
         np.zeros(len(Count), np.int64),
+        np.zeros(NEAR, np.int64),
     )
 
 

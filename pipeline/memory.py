@@ -32,6 +32,7 @@ class Mark(IntEnum):
     SHAKEN = 32768
     ANSWERED = 65536
     SENT = 131072
+    CLOSED = 1 << 18
 
 
 class Quality(IntEnum):
@@ -80,6 +81,9 @@ class Count(IntEnum):
     CONNECTIONS_NEW = 3
     GAPS = 4
     PATH_CHANGES = 5
+    FLOWS_EVICTED_LIVE = 6
+    FLOWS_EXPIRED = 7
+    CONNECTIONS_CLOSED = 8
 
 
 POOLS = ("hpcc", "dctcp", "loads", "pending")
@@ -107,14 +111,13 @@ PENDING = state_dtype(
 
 
 class Memory(NamedTuple):
-    """All state. `used` counts the places taken of each of `POOLS`, and those of `links`.
+    """All state. `used` counts the places taken of each of `POOLS`, of `links` and of `slots`.
 
     `links` is L of all senders (`hop_record`), each with as many places as its path has hops;
     `spare[n]` is the first place plus one of n that a sender gave back, which holds the next.
     """
 
-    keys: NDArray[np.uint64]
-    last_ns: Ints
+    flows: NDArray[Any]
     used: Ints
     slots: NDArray[Any]
     hpcc: NDArray[Any]
@@ -133,3 +136,4 @@ class Rules(NamedTuple):
     dialect: int
     ts_mask: int
     tx_mask: int
+    idle_ticks: int

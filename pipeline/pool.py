@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from collector import inlined
 from pipeline.cc.hop_record import MAX_HOPS
 from pipeline.cc.parameter import Record
+from pipeline.flow import SLOTS
 from pipeline.memory import Memory
 
 LINKS = 4
@@ -49,4 +50,5 @@ def has_room(memory: Memory) -> bool:
         and memory.used[2] < memory.loads.size
         and memory.used[3] < memory.pending.size
         and memory.used[LINKS] + 2 * MAX_HOPS <= memory.links.shape[0]
+        and memory.used[SLOTS] < memory.slots.size
     )

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from collector import inlined
 from pipeline.cc.parameter import Record
-from pipeline.flow import EVICTED, FOUND
+from pipeline.flow import EVICTED_LIVE, EVICTED_NEW, EXPIRED, FOUND
 from pipeline.memory import Basis, Count, Mark, Quality, Why
 
-FIN, SYN, ACK, ECE, CWR = 1, 2, 16, 64, 128
+FIN, SYN, RST, ACK, ECE, CWR = 1, 2, 4, 16, 64, 128
 CE = 3
 LINUX, NS3 = 1, 3
 """Dialects by their place in `dctcp.TABLE`."""
@@ -51,8 +51,10 @@ def begin(slot: Record, d: int) -> None:
 def enter(slot: Record, row: Record, how: int, counts: NDArray[np.int64]) -> None:
     """What every row tells of its conversation; a slot that changed hands is wiped first."""
     if how != FOUND:
-        counts[Count.FLOWS_NEW.value] += 1
-        counts[Count.FLOWS_EVICTED.value] += how == EVICTED
+        counts[Count.FLOWS_NEW.value] += how != EXPIRED
+        counts[Count.FLOWS_EVICTED.value] += how in (EVICTED_NEW, EVICTED_LIVE)
+        counts[Count.FLOWS_EVICTED_LIVE.value] += how == EVICTED_LIVE
+        counts[Count.FLOWS_EXPIRED.value] += how == EXPIRED
         slot.syn_ns = 0
         slot.synack_ns = 0
         slot.rtt_ns = 0
@@ -136,6 +138,17 @@ def send(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
         slot.marks[r] |= Mark.SENT.value
         slot.marks[r] |= Mark.ECT_SEEN.value if row.ecn != 0 else 0
         slot.marks[r] |= Mark.CE_SEEN.value if row.ecn == CE else 0
+
+
+@inlined
+def end(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
+    """FIN closes the sender's direction, RST both; a new SYN opens them again."""
+    before = slot.marks[0] & slot.marks[1] & Mark.CLOSED.value
+    slot.marks[row.direction] |= Mark.CLOSED.value
+    if row.tcp_flags & RST:
+        slot.marks[1 - row.direction] |= Mark.CLOSED.value
+    after = slot.marks[0] & slot.marks[1] & Mark.CLOSED.value
+    counts[Count.CONNECTIONS_CLOSED.value] += before != after
 
 
 @inlined

@@ -10,8 +10,10 @@ from pipeline.sender import (
     ACK,
     ECE,
     FIN,
+    RST,
     SYN,
     dialect_of,
+    end,
     ends_handshake,
     handshake,
     predicted,
@@ -34,6 +36,8 @@ def segment(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, ru
         acknowledge(slot, row, at, batch, memory, rules)
     if row.payload > 0 or row.tcp_flags & FIN:
         send(slot, row, batch.counts)
+    if row.tcp_flags & (FIN | RST):
+        end(slot, row, batch.counts)
     slot.data_ns[row.direction] = row.time_ns if row.payload > 0 else 0
 
 

@@ -23,9 +23,10 @@ from pipeline.cc import dctcp, hpcc
 from pipeline.cc.hop_record import KEPT, MAX_HOPS, mask
 from pipeline.cc.parameter import Value
 from pipeline.decided import DECISIONS, decisions_of, hop_loads_of
-from pipeline.flow import capacity
+from pipeline.flow import TICK, table
 from pipeline.follow import follow
 from pipeline.memory import PENDING, POOLS, SLOT, Count, Memory, Rules
+from pipeline.unit import SECOND
 
 __all__ = ["DECISIONS", "Tracked", "Tracker"]
 
@@ -43,9 +44,10 @@ class Tracker:
     """Follows every flow at every point.
 
     `hpcc_parameters` and `dctcp_parameters` change defaults of `hpcc.TABLE` and `dctcp.TABLE`;
-    `flows` bounds the live flows (a conversation at a point), beyond which the longest idle are
-    given up; the moduli are the widths of the hops' counters (0: 64 bits). ValueError names a
-    parameter that is not accepted.
+    `flows` bounds the live flows (a conversation at a point), beyond which the least proven and
+    longest idle are given up; a flow silent for `idle_ns` (by the rows' times) begins anew; the
+    moduli are the widths of the hops' counters (0: 64 bits). ValueError names a parameter that is
+    not accepted.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Tracker:
         flows: int = 1 << 18,
         ts_modulus_ns: int = 0,
         tx_modulus_bytes: int = 0,
+        idle_ns: int = 300 * SECOND,
     ) -> None:
         chosen = dict(dctcp_parameters or {})
         asked = dctcp.record(chosen)
@@ -66,8 +69,9 @@ class Tracker:
             int(asked.dialect),
             mask(ts_modulus_ns),
             mask(tx_modulus_bytes),
+            idle_ns >> TICK,
         )
-        self.memory = blank(capacity(flows))
+        self.memory = blank(flows)
         self.points: dict[str, int] = {}
         self.counts = np.zeros(len(Count), np.int64)
         self.arena = Arena()
@@ -98,13 +102,12 @@ class Tracker:
         return points.replace_strict(self.points, return_dtype=pl.Int32).to_numpy()
 
 
-def blank(slots: int) -> Memory:
+def blank(flows: int) -> Memory:
     """Memory that remembers nothing."""
     return Memory(
-        np.zeros(slots, np.uint64),
-        np.zeros(slots, np.int64),
-        np.zeros(len(POOLS) + 1, np.int64),
-        np.zeros(slots, SLOT),
+        table(flows),
+        np.zeros(len(POOLS) + 2, np.int64),
+        np.zeros(FIRST_PLACES, SLOT),
         np.zeros(FIRST_PLACES, hpcc.STATE),
         np.zeros(FIRST_PLACES, dctcp.STATE),
         np.zeros(FIRST_PLACES, hpcc.STATE),
@@ -117,7 +120,7 @@ def blank(slots: int) -> Memory:
 def grown(memory: Memory) -> Memory:
     """The same memory with more places in every pool that is full."""
     pools = {}
-    for kind, used in zip((*POOLS, "links"), memory.used, strict=True):
+    for kind, used in zip((*POOLS, "links", "slots"), memory.used, strict=True):
         pool = getattr(memory, kind)
         if used + 2 * MAX_HOPS > len(pool):
             more = np.zeros((max(len(pool) // 2, 4 * MAX_HOPS), *pool.shape[1:]), pool.dtype)

@@ -1,0 +1,68 @@
+"""State of the next rows brought near: it is asked for all at once, so that the waits overlap.
+
+With a million flows every row's state is far away. One row after the other would wait for memory a
+dozen times; here each step asks for one link of the chain (entry, slot, record, L) for many rows.
+"""
+
+import numpy as np
+
+from collector import inlined
+from pipeline.batch import NEAR, Batch
+from pipeline.flow import WAYS, entry_of, key_of
+from pipeline.memory import Ints, Memory
+
+AHEAD = NEAR - 1
+"""Rows that are asked for at a time."""
+LARGE = 1 << 13
+"""Slots up to which all state is near anyway."""
+NONE = -1
+
+
+@inlined
+def bring(batch: Batch, memory: Memory, first: int, end: int) -> None:
+    """Touch what rows from `first` to `end` will need; what is read is summed up to be read."""
+    near, rows = batch.near, batch.rows
+    asked = np.int64(0)
+    for at in range(first, end):
+        key = key_of(rows.conversation[at], rows.point[at])
+        asked += memory.flows[entry_of(memory.flows, key, 0)].slot
+    for at in range(first, end):
+        near[at - first] = slot_of(memory, key_of(rows.conversation[at], rows.point[at]))
+        if near[at - first] != NONE:
+            slot = memory.slots[near[at - first]]
+            asked += slot.snd_nxt[0] + slot.hpcc[1]
+    for at in range(first, end):
+        if near[at - first] != NONE:
+            asked += touch_record(memory, near, at - first, 1 - rows.direction[at])
+    for at in range(first, end):
+        if near[at - first] != NONE:
+            s = memory.hpcc[near[at - first]]
+            asked += memory.links[s.link, 0] + memory.links[s.link + max(s.room - 1, 0), 2]
+    near[AHEAD] = asked
+
+
+@inlined
+def slot_of(memory: Memory, key: np.uint64) -> int:
+    """The slot of a flow that is known."""
+    for step in range(WAYS):
+        entry = memory.flows[entry_of(memory.flows, key, step)]
+        if entry.key == key:
+            return int(entry.slot)
+        if entry.key == np.uint64(0):
+            return NONE
+    return NONE
+
+
+@inlined
+def touch_record(memory: Memory, near: Ints, place: int, sender: int) -> int:
+    """Ask for the records of a slot's sender; `near` becomes the place of that of HPCC++."""
+    slot = memory.slots[near[place]]
+    near[place] = slot.hpcc[sender] - 1
+    asked = np.int64(0)
+    if slot.hpcc[sender] > 0:
+        s = memory.hpcc[slot.hpcc[sender] - 1]
+        asked += s.branch + np.int64(s.U)
+    if slot.dctcp[sender] > 0:
+        c = memory.dctcp[slot.dctcp[sender] - 1]
+        asked += c.branch + np.int64(c.alpha)
+    return int(asked)
