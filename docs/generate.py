@@ -15,7 +15,7 @@ from wire_page import wire_pages
 
 from collector.observation import HOPS, OBSERVATION, SCHEMA_VERSION
 from collector.status import STATUS
-from pipeline.cc import dctcp, hpcc
+from pipeline.cc import csig_load, dctcp, flow_count, hop_load, hpcc, hpcc_probe, hpcc_receiver
 from pipeline.store import Store
 from pipeline.tables import TABLES
 from service import cli
@@ -27,6 +27,16 @@ from service.settings import Settings, default_store, rows
 FOLDER = Path(__file__).resolve().parent / "reference"
 OWN_INDEX = FOLDER / "index.md"
 """The one page there that is written by hand."""
+ALGORITHMS: dict[str, Any] = {
+    "HPCC++": hpcc,
+    "HPCC++ at the receiver": hpcc_receiver,
+    "HPCC++ by probes": hpcc_probe,
+    "HPCC++ on any hop load": hop_load,
+    "Hop load from CSIG": csig_load,
+    "Flows of a last hop": flow_count,
+    "DCTCP": dctcp,
+}
+"""Modules with a table of parameters, in the order of the page."""
 
 
 def observations() -> Iterator[str]:
@@ -74,10 +84,11 @@ def parameters() -> Iterator[str]:
     """What `--set NAME=VALUE` accepts."""
     yield title(
         "Parameters of congestion control",
-        "What `hopsight replay --set NAME=VALUE` accepts. A section is that of the algorithm's "
-        "document; `open` is what the document leaves open.",
+        "What `hopsight replay --set NAME=VALUE` accepts of HPCC++ and DCTCP, and the parameters "
+        "of what stands beside them. A section is that of the algorithm's document; `open` is "
+        "what the document leaves open.",
     )
-    for name, module in (("HPCC++", hpcc), ("DCTCP", dctcp)):
+    for name, module in ALGORITHMS.items():
         yield f"## {name}\n"
         yield f"{inspect.getdoc(module)}".partition("\n")[0] + "\n"
         yield table(
@@ -87,7 +98,9 @@ def parameters() -> Iterator[str]:
                 for row in module.TABLE
             ),
         )
-        yield "Branches of a decision: " + ", ".join(code(b.name) for b in module.Branch) + ".\n"
+        branches = getattr(module, "Branch", ())
+        if branches:
+            yield "Branches of a decision: " + ", ".join(code(b.name) for b in branches) + ".\n"
 
 
 def store() -> Iterator[str]:

@@ -7,7 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipeline.cc import dctcp, hop_record, hpcc
+    from pipeline.cc import (
+        csig_load,
+        dctcp,
+        flow_count,
+        hop_load,
+        hop_record,
+        hpcc,
+        hpcc_probe,
+        hpcc_receiver,
+    )
     from pipeline.cc.parameter import Parameter, Record, Value, parse
     from pipeline.composed_answer import compose_answer
     from pipeline.kind import KINDS
@@ -57,10 +66,15 @@ __all__ = [
     "address_words",
     "answer",
     "compose_answer",
+    "csig_load",
     "dctcp",
     "drain",
+    "flow_count",
+    "hop_load",
     "hop_record",
     "hpcc",
+    "hpcc_probe",
+    "hpcc_receiver",
     "in_force",
     "open_or_ask",
     "parse",
@@ -69,7 +83,7 @@ __all__ = [
 ]
 
 HOMES = {
-    "cc": "dctcp hop_record hpcc",
+    "cc": "csig_load dctcp flow_count hop_load hop_record hpcc hpcc_probe hpcc_receiver",
     "cc.parameter": "Parameter Record Value parse",
     "composed_answer": "compose_answer",
     "kind": "KINDS",

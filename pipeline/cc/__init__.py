@@ -1,5 +1,23 @@
 """Congestion-control recurrences, one document a file."""
 
-from pipeline.cc import dctcp, hop_record, hpcc
+from pipeline.cc import (
+    csig_load,
+    dctcp,
+    flow_count,
+    hop_load,
+    hop_record,
+    hpcc,
+    hpcc_probe,
+    hpcc_receiver,
+)
 
-__all__ = ["dctcp", "hop_record", "hpcc"]
+__all__ = [
+    "csig_load",
+    "dctcp",
+    "flow_count",
+    "hop_load",
+    "hop_record",
+    "hpcc",
+    "hpcc_probe",
+    "hpcc_receiver",
+]

@@ -1,4 +1,4 @@
-"""u' from CSIG: bounds from the terms of two tags (draft-ravi-ippm-csig-00, semantics.md part 3).
+"""u' from CSIG (draft-ravi-ippm-csig-00): bounds from the terms of two tags.
 
 A tag carries one signal: min(ABW) or min(ABW/C) stand for the rate term of u', max(PD) for the
 queue term. The two come with different packets and possibly from different ports. The larger of

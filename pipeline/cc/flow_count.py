@@ -32,7 +32,7 @@ class Fault(IntEnum):
     TIME_BACKWARDS = 4
 
 
-MOST_PLACES = 1 << 20
+MOST_PLACES = 10**6
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 TABLE = (
     Parameter("span_ns", 0, "ns", 0, 10**12, "Window in which flows are counted; 0 is T.", "open"),

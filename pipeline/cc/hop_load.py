@@ -1,10 +1,10 @@
-"""u' of a hop from every kind of telemetry, and HPCC++ run on it: semantics.md section 3.
+"""u' of a hop from every kind of telemetry, and HPCC++ run on it.
 
 u' = 8*qlen/(B*T) + txRate/B (draft-miao-ccwg-hpcc-03 line 5) is exact only where a hop tells ts,
 txBytes, qlen and B. What else there is gives both terms by other means, one of them, or bounds; so
 a load has a lower and an upper value, NaN where nothing is known, and a `Tag` that says by what
-rule. Units: times ns, rates bit/s, sizes bytes; loads have no dimension. A missing whole number is
--1, a missing other one NaN.
+rule, as semantics.md section 3 has it. Units: times ns, rates bit/s, sizes bytes; loads have no
+dimension. A missing whole number is -1, a missing other one NaN.
 
 `counted`, `reported`, `latency`, `aecn` and `csig_load.csig` make loads, `worst` that of a path
 from its hops. `measured` then does what `hpcc.new_ack` does from line 8 on, with the lower value as
