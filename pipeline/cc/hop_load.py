@@ -158,8 +158,8 @@ def reported(
     elif b_bps == 0:
         load.faults |= ZERO_B
     else:
-        queued = 8 * queue * q.queue_unit_bytes / (b_bps * (t_ns * 1e-9))
-    if known(load, utilization):
+        queued = 8.0 * queue * q.queue_unit_bytes / (b_bps * (t_ns * 1e-9))
+    if known(load, utilization / q.utilization_full):
         busy = utilization / q.utilization_full
     load.lower = queued + busy
     load.upper = load.lower

@@ -111,6 +111,23 @@ def test_a_tag_that_is_no_use_is_named_and_forgets_nothing(
     assert flow.tag(Signal.PD, 0.0, 0.0).lower == 0.5
 
 
+WHOLE = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-2, 10**6))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(-1, 4), st.floats(), st.floats(), st.tuples(WHOLE, WHOLE, WHOLE))
+def test_no_tag_makes_a_load_infinite_or_negative(
+    signal: int, low: float, high: float, whole: tuple[int, ...]
+) -> None:
+    b, base, t = whole
+    flow = Tags()
+    flow.tag(Signal.ABW_OVER_C, 0.25, 0.5)
+    load = flow.tag(signal, low, high, b=b, base=base, t=t)
+    assert not np.isinf([load.lower, load.upper]).any()
+    assert np.isnan(load.lower) or load.lower >= 0
+    assert not np.isnan(load.lower) or load.faults
+
+
 def test_odd_ends_of_a_bucket_are_named() -> None:
     assert Tags().tag(Signal.PD, 10.0, 20.0, base=30).faults == Fault.BELOW_BASE
     assert Tags().tag(Signal.ABW, 2.0 * NIC, 3.0 * NIC).faults == Fault.OUT_OF_RANGE

@@ -148,6 +148,24 @@ def test_a_hop_of_which_nothing_is_known_is_left_out_and_named() -> None:
     assert (path.lower, path.hop, path.faults) == (0.05, 1, hpcc.Fault.MISSING_VALUE)
 
 
+WHOLE = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-2, 10**6))
+REAL = st.one_of(st.floats(), st.floats(0, 2))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(WHOLE, min_size=6, max_size=6), REAL)
+def test_no_input_makes_a_load_infinite_or_negative(whole: list[int], real: float) -> None:
+    queue, before, since, b, t, base = whole
+    for load in (
+        reported(queue, real, before, since, b, t),
+        made(hop_load.latency, queue, base, t),
+        made(hop_load.aecn, real, NO),
+    ):
+        assert not np.isinf([load.lower, load.upper]).any()
+        assert np.isnan(load.lower) or load.lower >= 0
+        assert not np.isnan(load.lower) or load.faults
+
+
 @dataclass
 class Draft:
     """Lines 8-26 with one u' an ACK, and the average of its upper value beside."""
