@@ -259,7 +259,8 @@ def _run(arguments: list[str] | None) -> int:
         raise
     except Exception as error:
         if hasattr(error, "format_message"):
-            typer.echo(f"hopsight: {_sentence(error)}; see `hopsight --help`", err=True)
+            said = _sentence(error) or "a command is missing"
+            typer.echo(f"hopsight: {said}; see `hopsight --help`", err=True)
             return ExitCode.USAGE
         raise
     return int(code or 0)

@@ -28,6 +28,10 @@ def install(to: Path | None) -> None:
     script = _script()
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
+        if place.exists() and not place.is_file():
+            raise Failure(
+                ExitCode.UNAVAILABLE, f"{place} is not a file; --to DIR takes another folder"
+            )
         before = place.read_text(encoding="utf-8", errors="replace") if place.exists() else ""
         if before and not before.startswith(script.partition(version())[0]):
             raise Failure(

@@ -109,3 +109,17 @@ def test_without_tshark_a_folder_must_be_named(hopsight: Any, tmp_path: Path) ->
     assert ran.returncode == ExitCode.UNAVAILABLE
     assert "--to DIR" in ran.stderr
     assert os.linesep.join(ran.stderr.splitlines()) == ran.stderr.strip()
+
+
+def test_what_is_no_file_is_neither_read_nor_replaced(hopsight: Any, tmp_path: Path) -> None:
+    (tmp_path / "hopsight.lua").symlink_to("/dev/zero")
+    ran = hopsight.run("wireshark", "install", "--to", str(tmp_path))
+    assert ran.returncode == ExitCode.UNAVAILABLE
+    assert ran.stderr.count("\n") == 1
+    assert "is not a file" in ran.stderr
+
+
+def test_a_missing_command_is_named_missing(hopsight: Any) -> None:
+    ran = hopsight.run("wireshark")
+    assert ran.returncode == ExitCode.USAGE
+    assert ran.stderr == "hopsight: a command is missing; see `hopsight --help`\n"
