@@ -63,7 +63,7 @@ class Ways(Comparison):
     def file(self, tool: Callable[..., str], path: Path, most: int) -> None:
         """Hold the first frames of a file."""
         self.both.files += 1
-        unlike = next((what for part, (what, _) in UNLIKE.items() if part in path.name), ())
+        unlike = next((what for part, what in UNLIKE.items() if part in path.name), ())
         shown = dissected(tool, path, "-c", str(most))
         for number, (frame, seen) in enumerate(zip(islice(frames(path), most), shown, strict=True)):
             octets, link, length = frame
