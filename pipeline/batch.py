@@ -4,6 +4,7 @@ Columns are read and written where they lie; inside the loop one row and one dec
 """
 
 from collections.abc import Mapping
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +25,22 @@ NEAR = 65
 ROW = state_dtype(
     ("u8", "conversation"),
     ("i8", "time_ns", "seq", "ack", "payload", "telemetry", "direction", "tcp_flags"),
-    ("i8", "src_nic_bps", "dst_nic_bps", "base_rtt_ns"),
+    ("i8", "src_nic_bps", "dst_nic_bps", "base_rtt_ns", "window_bytes"),
     ("i4", "point", "mss"),
-    ("i1", "tcp", "timestamps", "ecn"),
+    ("i1", "kind", "timestamps", "ecn"),
 )
 """One row of a batch, what is null as 0; `telemetry` is its row among the stacks, or -1."""
+
+
+class Kind(IntEnum):
+    """What a row is to the senders of its conversation."""
+
+    OTHER = 0
+    TCP = 1
+    DATA = 2
+    ACK = 3
+    NACK = 4
+
 
 COLUMNS = {
     "conversation": ("conversation", np.uint64),
@@ -40,10 +52,10 @@ COLUMNS = {
     "mss": ("mss", np.uint16),
     "direction": ("direction", np.uint8),
     "ecn": ("ecn", np.uint8),
-    "protocol": ("protocol", np.uint8),
     "src_nic_bps": ("src_nic_bps", np.int64),
     "dst_nic_bps": ("dst_nic_bps", np.int64),
     "base_rtt_ns": ("base_rtt_ns", np.int64),
+    "window_bytes": ("window_bytes", np.int64),
 }
 """Fields of `Rows`, the columns of observations that they are read from, and their types."""
 
@@ -60,17 +72,19 @@ class Rows(NamedTuple):
     mss: NDArray[np.uint16]
     direction: NDArray[np.uint8]
     ecn: NDArray[np.uint8]
-    protocol: NDArray[np.uint8]
     src_nic_bps: NDArray[np.int64]
     dst_nic_bps: NDArray[np.int64]
     base_rtt_ns: NDArray[np.int64]
+    window_bytes: NDArray[np.int64]
+    kind: NDArray[np.uint8]
     timestamps: NDArray[np.bool_]
     telemetry: NDArray[np.int32]
     point: NDArray[np.int32]
 
 
-LOAD = state_dtype(("i4", "nhop", "faults"), ("i1", "reflected"))
-"""What is known of one row with telemetry beside its stack; the faults are given back."""
+LOAD = state_dtype(("i4", "nhop", "faults"), ("i1", "reflected", "width"))
+"""What is known of one row with telemetry beside its stack; the faults are given back. `width` says
+which of the widths of `Rules` its counters have."""
 
 DECISION_FIELDS = {
     "i8": ("row", "inflight_bytes", "acked_bytes", "marked_bytes", "BytesAcked", "BytesMarked"),
@@ -130,10 +144,11 @@ def read(rows: Rows, at: int, row: Record) -> None:
     row.mss = rows.mss[at]
     row.direction = rows.direction[at]
     row.ecn = rows.ecn[at]
-    row.tcp = rows.protocol[at] == TCP
+    row.kind = rows.kind[at]
     row.src_nic_bps = rows.src_nic_bps[at]
     row.dst_nic_bps = rows.dst_nic_bps[at]
     row.base_rtt_ns = rows.base_rtt_ns[at]
+    row.window_bytes = rows.window_bytes[at]
     row.timestamps = rows.timestamps[at]
     row.telemetry = rows.telemetry[at]
     row.point = rows.point[at]
@@ -182,14 +197,16 @@ def batch_of(
     loads["nhop"] = np.minimum(told["hop_count"].to_numpy(), stacks.shape[1])
     if "int_reflected" in told.columns:
         loads["reflected"] = told["int_reflected"].fill_null(value=False).to_numpy()
-    acks = int(np.count_nonzero(rows.tcp_flags & ACK))
+    if "hpcc_kind" in told.columns:
+        loads["width"] = told["hpcc_kind"].is_not_null().to_numpy()
+    acks = np.count_nonzero(rows.tcp_flags & ACK) + np.count_nonzero(rows.kind >= Kind.ACK)
     return Batch(
         np.zeros(1, ROW),
         rows,
         stacks,
         loads,
         np.full(stacks.shape[1:], np.nan),
-        room(2 * acks, arena),
+        room(2 * int(acks), arena),
         np.zeros(len(Count), np.int64),
         np.zeros(NEAR, np.int64),
     )
@@ -221,7 +238,18 @@ def rows_of(frame: pl.DataFrame, points: NDArray[np.int32]) -> Rows:
         timed = frame["ts_val"].is_not_null().to_numpy()
     hops = frame["hop_count"].to_numpy()
     telemetry = np.where(hops > 0, np.cumsum(hops > 0) - 1, -1).astype(np.int32)
-    return Rows(**read_from, timestamps=timed, telemetry=telemetry, point=points)
+    return Rows(
+        **read_from, kind=kind_of(frame), timestamps=timed, telemetry=telemetry, point=points
+    )
+
+
+def kind_of(frame: pl.DataFrame) -> NDArray[np.uint8]:
+    """The kind of each row, see `Kind`."""
+    kind = np.where(frame["protocol"].to_numpy() == TCP, Kind.TCP, Kind.OTHER).astype(np.uint8)
+    if "hpcc_kind" in frame.columns:
+        told = frame["hpcc_kind"].is_not_null().to_numpy()
+        kind[told] = Kind.DATA + frame["hpcc_kind"].drop_nulls().to_numpy()
+    return kind
 
 
 def stacks_of(told: pl.DataFrame, arena: Arena) -> Ints:

@@ -5,7 +5,8 @@ sender d = 1 - r. All of it is compiled; nothing of Python runs per row.
 """
 
 from collector import borrowing
-from pipeline.batch import Batch, finish, read
+from pipeline.batch import Batch, Kind, finish, read
+from pipeline.datagram_row import datagram
 from pipeline.flow import key_of, locate, settle
 from pipeline.memory import Mark, Memory, Rules
 from pipeline.near import AHEAD, LARGE, bring
@@ -30,8 +31,10 @@ def follow(batch: Batch, memory: Memory, rules: Rules, start: int) -> int:
         entry, how = locate(memory.flows, key, row.time_ns, rules.idle_ticks, memory.used)
         slot = memory.slots[memory.flows[entry].slot]
         enter(slot, row, how, batch.counts)
-        if row.tcp:
+        if row.kind == Kind.TCP.value:
             segment(slot, row, at, batch, memory, rules)
+        elif row.kind != Kind.OTHER.value:
+            datagram(slot, row, at, batch, memory, rules)
         if row.telemetry >= 0 and batch.loads[row.telemetry].reflected == 0:
             observe_hops(slot, row, batch, memory, rules)
         closed = slot.marks[0] & slot.marks[1] & Mark.CLOSED.value != 0

@@ -129,11 +129,14 @@ class Memory(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Parameters: one HPCC++ record, DCTCP records by dialect number, masks of counters."""
+    """Parameters: one HPCC++ record, DCTCP records by dialect number, masks of counters by width.
+
+    The first width is that of telemetry whose format says nothing, the second the HPCC simulator's.
+    """
 
     hpcc: NDArray[Any]
     dctcp: NDArray[Any]
     dialect: int
-    ts_mask: int
-    tx_mask: int
+    ts_mask: Ints
+    tx_mask: Ints
     idle_ticks: int

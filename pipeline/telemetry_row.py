@@ -10,7 +10,7 @@ from pipeline.pool import make_room, place
 
 
 @inlined
-def path_record(slot: Record, d: int, s: Record, mark: int, p: Record) -> None:
+def path_record(slot: Record, d: int, s: Record, mark: int, p: Record, window_bytes: int) -> None:
     """Make an HPCC++ record ready when it is new to sender d, with the T and B_nic of its path.
 
     T is that of the topology, else the parameter, else the handshake's round trip, else unknown.
@@ -22,7 +22,8 @@ def path_record(slot: Record, d: int, s: Record, mark: int, p: Record) -> None:
     if t_ns == 0:
         t_ns = p.T_ns if p.T_ns > 0 else slot.rtt_ns
     hpcc.reset(s, p)
-    hpcc.set_path(s, p, t_ns, slot.nic_bps[d] if slot.nic_bps[d] > 0 else p.B_nic_bps)
+    b_nic_bps = slot.nic_bps[d] if slot.nic_bps[d] > 0 else p.B_nic_bps
+    hpcc.set_path(s, p, t_ns, b_nic_bps, window_bytes if window_bytes > 0 else p.window_bytes)
 
 
 @inlined
@@ -35,7 +36,14 @@ def take_hops(s: Record, row: Record, batch: Batch, memory: Memory, rules: Rules
     measured = False
     if s.nhop == load.nhop:
         measured = hpcc.hop_loads(
-            s, memory.links, load.nhop, batch.told, at, rules.ts_mask, rules.tx_mask, batch.u
+            s,
+            memory.links,
+            load.nhop,
+            batch.told,
+            at,
+            rules.ts_mask[load.width],
+            rules.tx_mask[load.width],
+            batch.u,
         )
     else:
         keep(s, memory.links, load.nhop, batch.told, at)
@@ -48,7 +56,7 @@ def observe_hops(slot: Record, row: Record, batch: Batch, memory: Memory, rules:
     """Telemetry of a row's own direction: its hop loads; kept for the ACK that covers the row."""
     r = row.direction
     s = memory.loads[place(slot.loads, r, memory.used, 2)]
-    path_record(slot, r, s, Mark.LOADS.value, rules.hpcc[0])
+    path_record(slot, r, s, Mark.LOADS.value, rules.hpcc[0], row.window_bytes)
     measured = take_hops(s, row, batch, memory, rules)
     slot.marks[r] |= Mark.STACKED.value
     if slot.marks[r] & Mark.REFLECTED.value or row.payload == 0:
@@ -101,16 +109,16 @@ def run_hpcc(
     """HPCC++ of sender d at this ACK, fed by reflected telemetry or by what its data carried."""
     p, at = rules.hpcc[0], row.telemetry
     s = memory.hpcc[place(slot.hpcc, d, memory.used, 0)]
-    path_record(slot, d, s, Mark.HPCC.value, p)
+    path_record(slot, d, s, Mark.HPCC.value, p, row.window_bytes)
     if at >= 0 and batch.loads[at].reflected != 0:
         slot.marks[d] |= Mark.REFLECTED.value
         slot.marks[d] &= ~Mark.PENDING.value
-        nhop = batch.loads[at].nhop
+        nhop, width = batch.loads[at].nhop, batch.loads[at].width
         make_room(memory, s, nhop)
         batch.counts[Count.PATH_CHANGES.value] += path_changed(s, nhop, batch.told, at)
         hpcc.new_ack(
-            s, p, memory.links, ack, slot.snd_nxt[d], nhop, batch.told, at, rules.ts_mask,
-            rules.tx_mask, batch.u,
+            s, p, memory.links, ack, slot.snd_nxt[d], nhop, batch.told, at,
+            rules.ts_mask[width], rules.tx_mask[width], batch.u,
         )  # fmt: skip
         batch.loads[at].faults = s.faults
         return s

@@ -5,8 +5,9 @@ returns `Tracked(decisions, hop_loads)`, whose columns `decided` describes. Stat
 (conversation, point), both directions, so that a packet seen at two points drives each state once.
 Any split of the input into batches gives the same bits.
 
-Rows may carry `src_nic_bps`, `dst_nic_bps` and `base_rtt_ns` (from the topology in force); where
-they are absent or null the parameters B_nic_bps and T_ns stand in, and for T then the round trip of
+Rows may carry `src_nic_bps`, `dst_nic_bps`, `base_rtt_ns` and `window_bytes`, the W_init of their
+path (from the topology in force); where they are absent or null the parameters B_nic_bps, T_ns and
+window_bytes stand in, and for T then the round trip of
 the handshake.
 """
 
@@ -31,6 +32,8 @@ from pipeline.unit import SECOND
 __all__ = ["DECISIONS", "Tracked", "Tracker"]
 
 FIRST_PLACES = 64
+SIMULATOR_TS_NS, SIMULATOR_TX_BYTES = 1 << 24, 128 << 20
+"""What counters of the HPCC simulator's INT count modulo."""
 
 
 class Tracked(NamedTuple):
@@ -67,8 +70,8 @@ class Tracker:
             np.array([hpcc_record], hpcc_record.dtype),
             np.array(rows, asked.dtype),
             int(asked.dialect),
-            mask(ts_modulus_ns),
-            mask(tx_modulus_bytes),
+            np.array([mask(ts_modulus_ns), mask(SIMULATOR_TS_NS)]),
+            np.array([mask(tx_modulus_bytes), mask(tx_modulus_bytes or SIMULATOR_TX_BYTES)]),
             idle_ns >> TICK,
         )
         self.memory = blank(flows)

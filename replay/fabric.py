@@ -72,7 +72,10 @@ def begin(s: State) -> None:
     for row in range(len(s.flows)):
         flow = s.flows[row]
         hpcc.reset(s.hpcc[row], s.hpcc_parameters)
-        hpcc.set_path(s.hpcc[row], s.hpcc_parameters, s.rules.base_rtt_ns, s.hosts[flow.src].bps)
+        p = s.hpcc_parameters
+        hpcc.set_path(
+            s.hpcc[row], p, s.rules.base_rtt_ns, s.hosts[flow.src].bps, int(p.window_bytes)
+        )
         dctcp.reset(s.dctcp[row], s.dctcp_parameters)
         event.push(s.heap, flow.start_ns, event.ANSWER_READY, host.new_packet(s, row, SYN, 0))
 

@@ -114,18 +114,18 @@ def reset(s: Record, p: Record) -> None:
     s.started = 0
     s.nhop = 0
     no_telemetry(s)
-    set_path(s, p, p.T_ns, p.B_nic_bps)
+    set_path(s, p, p.T_ns, p.B_nic_bps, p.window_bytes)
 
 
 @borrowing
-def set_path(s: Record, p: Record, t_ns: int, b_nic_bps: int) -> None:
-    """Give a sender its own T and B_nic, those of its path, and start W, Wc, R from them."""
+def set_path(s: Record, p: Record, t_ns: int, b_nic_bps: int, window_bytes: int) -> None:
+    """Give a sender its own T, B_nic and W_init (0: B_nic*T), and start W, Wc, R from them."""
     known = b_nic_bps > 0 and t_ns > 0
     s.T_ns = t_ns
     s.B_nic_bps = b_nic_bps
     s.W_init = np.nan
     if known:
-        s.W_init = p.window_bytes if p.window_bytes > 0 else float(b_nic_bps) * t_ns / 8e9
+        s.W_init = window_bytes if window_bytes > 0 else float(b_nic_bps) * t_ns / 8e9
     s.W_ai = p.W_ai if p.W_ai > 0 else s.W_init * (1 - p.eta) / p.N
     s.R_ai = p.R_ai_bps
     if known and p.R_ai_bps == 0:
