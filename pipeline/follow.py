@@ -30,7 +30,7 @@ def follow(batch: Batch, memory: Memory, rules: Rules, start: int) -> int:
         key = key_of(row.conversation, row.point)
         entry, how = locate(memory.flows, key, row.time_ns, rules.idle_ticks, memory.used)
         slot = memory.slots[memory.flows[entry].slot]
-        enter(slot, row, how, batch.counts)
+        enter(slot, how, batch.counts)
         if row.kind == Kind.TCP.value:
             segment(slot, row, at, batch, memory, rules)
         elif row.kind != Kind.OTHER.value:

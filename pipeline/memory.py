@@ -33,6 +33,7 @@ class Mark(IntEnum):
     ANSWERED = 65536
     SENT = 131072
     CLOSED = 1 << 18
+    T_TOLD = 1 << 19
 
 
 class Quality(IntEnum):
@@ -90,13 +91,18 @@ POOLS = ("hpcc", "dctcp", "loads", "pending")
 """Kinds of records that a sender gets a place for when it first needs one."""
 
 SLOT = state_dtype(
-    (("i8", 2), "snd_nxt", "snd_una", "iss", "data_ns", "nic_bps", "lag_ns"),
-    ("i8", "syn_ns", "synack_ns", "rtt_ns", "base_rtt_ns"),
-    (("i4", 2), "marks", "mss", "largest", *POOLS),
+    (("i8", 2), "snd_nxt", "snd_una", "data_ns"),
+    ("i8", "syn_ns"),
+    (("u4", 2), "iss"),
+    (("i4", 2), "marks", "lag_ns", *POOLS),
+    ("i4", "rtt_ns"),
+    (("u2", 2), "mss", "largest"),
 )
-"""One conversation at one point; pairs are indexed by direction. marks are bits of `Mark`; lag_ns
-is the time from the tap to the sender and back. The `POOLS` fields are places of records plus one
-(0: none yet); a place belongs to its slot for good, whoever holds the slot."""
+"""One conversation at one point, 128 octets; pairs are indexed by direction. marks are bits of
+`Mark`; lag_ns is the time from the tap to the sender and back, of two seconds at most as rtt_ns is.
+The `POOLS` fields are places of records plus one (0: none yet); a place belongs to its slot for
+good, whoever holds the slot."""
+
 
 WAITING = 4
 """Records on data that wait for their ACK; of more than these the last two are taken together."""
@@ -124,7 +130,7 @@ class Memory(NamedTuple):
     dctcp: NDArray[Any]
     loads: NDArray[Any]
     pending: NDArray[Any]
-    links: Ints
+    links: NDArray[Any]
     spare: Ints
 
 

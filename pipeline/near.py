@@ -37,7 +37,9 @@ def bring(batch: Batch, memory: Memory, first: int, end: int) -> None:
     for at in range(first, end):
         if near[at - first] != NONE:
             s = memory.hpcc[near[at - first]]
-            asked += memory.links[s.link, 0] + memory.links[s.link + max(s.room - 1, 0), 2]
+            asked += (
+                memory.links[s.link].ts_ns + memory.links[s.link + max(s.room - 1, 0)].qlen_bytes
+            )
     near[AHEAD] = asked
 
 

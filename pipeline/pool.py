@@ -29,11 +29,11 @@ def make_room(memory: Memory, s: Record, nhop: int) -> None:
     if s.room >= nhop:
         return
     if s.room > 0:
-        memory.links[s.link, 0] = memory.spare[s.room]
+        memory.links[s.link].ts_ns = memory.spare[s.room]
         memory.spare[s.room] = s.link + 1
     if memory.spare[nhop] > 0:
         s.link = memory.spare[nhop] - 1
-        memory.spare[nhop] = memory.links[s.link, 0]
+        memory.spare[nhop] = memory.links[s.link].ts_ns
     else:
         s.link = memory.used[LINKS]
         memory.used[LINKS] += nhop

@@ -23,6 +23,8 @@ WINDOWS_TO_FORGET = 44
 TIMESTAMP_OPTION = 12
 """Bytes that TCP timestamps take of every segment."""
 HALF, WHOLE = 1 << 31, 1 << 32
+MOST_NS = HALF - 1
+MOST_PAYLOAD = 65535
 
 
 @inlined
@@ -32,6 +34,12 @@ def unwrap(number: int, near: int) -> int:
     if apart >= HALF:
         apart -= WHOLE
     return near + apart
+
+
+@inlined
+def within(ns: int) -> int:
+    """A time that 32 bits hold."""
+    return min(max(ns, -MOST_NS), MOST_NS)
 
 
 @inlined
@@ -48,27 +56,17 @@ def begin(slot: Record, d: int) -> None:
 
 
 @inlined
-def enter(slot: Record, row: Record, how: int, counts: NDArray[np.int64]) -> None:
-    """What every row tells of its conversation; a slot that changed hands is wiped first."""
+def enter(slot: Record, how: int, counts: NDArray[np.int64]) -> None:
+    """Wipe a slot that changed hands."""
     if how != FOUND:
         counts[Count.FLOWS_NEW.value] += how != EXPIRED
         counts[Count.FLOWS_EVICTED.value] += how in (EVICTED_NEW, EVICTED_LIVE)
         counts[Count.FLOWS_EVICTED_LIVE.value] += how == EVICTED_LIVE
         counts[Count.FLOWS_EXPIRED.value] += how == EXPIRED
         slot.syn_ns = 0
-        slot.synack_ns = 0
         slot.rtt_ns = 0
-        slot.base_rtt_ns = 0
         for d in range(2):
             begin(slot, d)
-            slot.nic_bps[d] = 0
-    r = row.direction
-    if row.src_nic_bps > 0:
-        slot.nic_bps[r] = row.src_nic_bps
-    if row.dst_nic_bps > 0:
-        slot.nic_bps[1 - r] = row.dst_nic_bps
-    if row.base_rtt_ns > 0:
-        slot.base_rtt_ns = row.base_rtt_ns
 
 
 @inlined
@@ -101,8 +99,7 @@ def handshake(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
         marks |= Mark.NS3_STACK.value if row.mss == 0 else 0
         slot.marks[r] = marks
     if answer:
-        slot.synack_ns = row.time_ns
-        slot.lag_ns[r] = row.time_ns - slot.syn_ns
+        slot.lag_ns[r] = within(row.time_ns - slot.syn_ns)
     else:
         slot.syn_ns = row.time_ns
 
@@ -113,9 +110,9 @@ def ends_handshake(slot: Record, row: Record, d: int) -> bool:
     if not slot.marks[d] & Mark.ANSWERED.value or slot.marks[d] & Mark.SHAKEN.value:
         return False
     slot.marks[d] |= Mark.SHAKEN.value
-    slot.lag_ns[1 - d] = row.time_ns - slot.synack_ns
+    slot.lag_ns[1 - d] = within(row.time_ns - slot.syn_ns - slot.lag_ns[d])
     if slot.marks[1 - d] & Mark.SYN_SEEN.value:
-        slot.rtt_ns = max(row.time_ns - slot.syn_ns, 1)
+        slot.rtt_ns = within(max(row.time_ns - slot.syn_ns, 1))
     return True
 
 
@@ -133,7 +130,7 @@ def send(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
         counts[Count.GAPS.value] += 1
     end = seq + row.payload + (1 if row.tcp_flags & FIN else 0)
     slot.snd_nxt[r] = max(slot.snd_nxt[r], end)
-    slot.largest[r] = max(slot.largest[r], row.payload)
+    slot.largest[r] = max(slot.largest[r], min(row.payload, MOST_PAYLOAD))
     if row.payload > 0:
         slot.marks[r] |= Mark.SENT.value
         slot.marks[r] |= Mark.ECT_SEEN.value if row.ecn != 0 else 0
@@ -201,7 +198,7 @@ def quality_of_window(slot: Record, d: int, s: Record, p: Record) -> tuple[int, 
         return Quality.UNKNOWN.value, Why.MID_FLOW.value
     if slot.marks[d] & Mark.STACKED.value:
         return Quality.ESTIMATED.value, Why.RECEIVER_TIME.value
-    if slot.base_rtt_ns == 0 and p.T_ns == 0:
+    if not slot.marks[d] & Mark.T_TOLD.value and p.T_ns == 0:
         return Quality.ESTIMATED.value, Why.T_FROM_HANDSHAKE.value
     return quality_of_tap(slot, d)
 

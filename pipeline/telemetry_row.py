@@ -10,20 +10,23 @@ from pipeline.pool import make_room, place
 
 
 @inlined
-def path_record(slot: Record, d: int, s: Record, mark: int, p: Record, window_bytes: int) -> None:
-    """Make an HPCC++ record ready when it is new to sender d, with the T and B_nic of its path.
+def path_record(slot: Record, d: int, s: Record, mark: int, p: Record, row: Record) -> None:
+    """Make an HPCC++ record ready when it is new to sender d, with T, B_nic and W_init of its path.
 
-    T is that of the topology, else the parameter, else the handshake's round trip, else unknown.
+    They are the row's, from the topology, else the parameters; T then the handshake's round trip.
     """
     if slot.marks[d] & mark:
         return
     slot.marks[d] |= mark
-    t_ns = slot.base_rtt_ns
-    if t_ns == 0:
+    t_ns = row.base_rtt_ns
+    if t_ns > 0:
+        slot.marks[d] |= Mark.T_TOLD.value
+    else:
         t_ns = p.T_ns if p.T_ns > 0 else slot.rtt_ns
+    b_nic_bps = row.src_nic_bps if d == row.direction else row.dst_nic_bps
+    window_bytes = row.window_bytes if row.window_bytes > 0 else p.window_bytes
     hpcc.reset(s, p)
-    b_nic_bps = slot.nic_bps[d] if slot.nic_bps[d] > 0 else p.B_nic_bps
-    hpcc.set_path(s, p, t_ns, b_nic_bps, window_bytes if window_bytes > 0 else p.window_bytes)
+    hpcc.set_path(s, p, t_ns, b_nic_bps if b_nic_bps > 0 else p.B_nic_bps, window_bytes)
 
 
 @inlined
@@ -56,7 +59,7 @@ def observe_hops(slot: Record, row: Record, batch: Batch, memory: Memory, rules:
     """Telemetry of a row's own direction: its hop loads; kept for the ACK that covers the row."""
     r = row.direction
     s = memory.loads[place(slot.loads, r, memory.used, 2)]
-    path_record(slot, r, s, Mark.LOADS.value, rules.hpcc[0], row.window_bytes)
+    path_record(slot, r, s, Mark.LOADS.value, rules.hpcc[0], row)
     measured = take_hops(s, row, batch, memory, rules)
     slot.marks[r] |= Mark.STACKED.value
     if slot.marks[r] & Mark.REFLECTED.value or row.payload == 0:
@@ -109,7 +112,7 @@ def run_hpcc(
     """HPCC++ of sender d at this ACK, fed by reflected telemetry or by what its data carried."""
     p, at = rules.hpcc[0], row.telemetry
     s = memory.hpcc[place(slot.hpcc, d, memory.used, 0)]
-    path_record(slot, d, s, Mark.HPCC.value, p, row.window_bytes)
+    path_record(slot, d, s, Mark.HPCC.value, p, row)
     if at >= 0 and batch.loads[at].reflected != 0:
         slot.marks[d] |= Mark.REFLECTED.value
         slot.marks[d] &= ~Mark.PENDING.value

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from collector import Arena
 from pipeline.batch import batch_of
 from pipeline.cc import dctcp, hpcc
-from pipeline.cc.hop_record import KEPT, MAX_HOPS, mask
+from pipeline.cc.hop_record import LINK, MAX_HOPS, mask
 from pipeline.cc.parameter import Value
 from pipeline.decided import DECISIONS, decisions_of, hop_loads_of
 from pipeline.flow import TICK, table
@@ -32,6 +32,8 @@ from pipeline.unit import SECOND
 __all__ = ["DECISIONS", "Tracked", "Tracker"]
 
 FIRST_PLACES = 64
+GROWING = (*POOLS, "links", "slots")
+"""Arrays of `Memory` that grow, in the order in which `used` counts their places."""
 SIMULATOR_TS_NS, SIMULATOR_TX_BYTES = 1 << 24, 128 << 20
 """What counters of the HPCC simulator's INT count modulo."""
 
@@ -84,6 +86,13 @@ class Tracker:
         """What moved so far, by name."""
         return {count.name.lower(): int(self.counts[count]) for count in Count}
 
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of state: the whole flow table, and the places of all pools that are in use."""
+        pools = (getattr(self.memory, name) for name in GROWING)
+        used = zip(pools, self.memory.used.tolist(), strict=True)
+        return int(self.memory.flows.nbytes + sum(pool[:count].nbytes for pool, count in used))
+
     def advance(self, frame: pl.DataFrame) -> Tracked:
         """Take the next rows; see the module."""
         told = frame if frame["hop_count"].min() else frame.filter(pl.col("hop_count") > 0)
@@ -115,7 +124,7 @@ def blank(flows: int) -> Memory:
         np.zeros(FIRST_PLACES, dctcp.STATE),
         np.zeros(FIRST_PLACES, hpcc.STATE),
         np.zeros(FIRST_PLACES, PENDING),
-        np.zeros((FIRST_PLACES, KEPT), np.int64),
+        np.zeros(FIRST_PLACES, LINK),
         np.zeros(MAX_HOPS + 1, np.int64),
     )
 
@@ -123,7 +132,7 @@ def blank(flows: int) -> Memory:
 def grown(memory: Memory) -> Memory:
     """The same memory with more places in every pool that is full."""
     pools = {}
-    for kind, used in zip((*POOLS, "links", "slots"), memory.used, strict=True):
+    for kind, used in zip(GROWING, memory.used, strict=True):
         pool = getattr(memory, kind)
         if used + 2 * MAX_HOPS > len(pool):
             more = np.zeros((max(len(pool) // 2, 4 * MAX_HOPS), *pool.shape[1:]), pool.dtype)

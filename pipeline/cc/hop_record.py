@@ -1,8 +1,8 @@
 """Telemetry records of a path as arrays, and L: what the record before said of each hop.
 
 Telemetry is an array (kind, hop, row) of `KINDS`, hop 0 nearest the sender; `at` is the row that is
-read. L is an array (place, 3) of time, sent bytes and queue, of which those of a sender begin at
-its `link`: a sender takes as many places as its path has hops.
+read. L is an array of `LINK`, of which those of a sender begin at its `link`: a sender takes as
+many places as its path has hops.
 """
 
 from typing import Any
@@ -14,21 +14,23 @@ from collector import borrowing
 from pipeline.cc.parameter import Record
 
 Ints = NDArray[np.int64]
+Links = NDArray[Any]
 
 MAX_HOPS = 12
 KINDS = ("ts_ns", "tx_bytes", "qlen_bytes", "b_bps", "node", "port")
 """What a record says of a hop, first index of telemetry; -1 where it does not."""
 TS, TX, QLEN, B, NODE, PORT = range(len(KINDS))
-KEPT = 3
-"""Kinds that L keeps."""
+LINK = np.dtype((np.record, [("ts_ns", "i8"), ("tx_bytes", "i8"), ("qlen_bytes", "i4")]))
+"""What L keeps of a hop, in 20 octets."""
+MOST_QLEN = (1 << 31) - 1
 WIDEST = -1
 """The mask of a counter of 64 bits; only of such a one can a step backwards be told."""
 FIRST, SECOND = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
 
 
-def links(count: int = 1) -> Ints:
+def links(count: int = 1) -> Links:
     """L of `count` senders with the longest paths."""
-    return np.zeros((count * MAX_HOPS, KEPT), np.int64)
+    return np.zeros(count * MAX_HOPS, LINK)
 
 
 def mask(modulus: int) -> int:
@@ -39,15 +41,15 @@ def mask(modulus: int) -> int:
 
 
 @borrowing
-def keep(s: Record, links: Ints, nhop: int, told: Ints, at: int) -> None:
+def keep(s: Record, links: Links, nhop: int, told: Ints, at: int) -> None:
     """Line 27: L = ack.L."""
     s.nhop = nhop
     row = np.uint64(at)
     for hop in range(nhop):
-        i, place = np.uint64(hop), np.uint64(s.link + hop)
-        links[place, TS] = told[TS, i, row]
-        links[place, TX] = told[TX, i, row]
-        links[place, QLEN] = told[QLEN, i, row]
+        i, link = np.uint64(hop), links[np.uint64(s.link + hop)]
+        link.ts_ns = told[TS, i, row]
+        link.tx_bytes = told[TX, i, row]
+        link.qlen_bytes = min(told[QLEN, i, row], MOST_QLEN)
 
 
 @borrowing

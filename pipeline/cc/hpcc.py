@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from collector import borrowing
 from pipeline.cc import parameter
-from pipeline.cc.hop_record import MAX_HOPS, QLEN, TS, TX, B, Ints, keep
+from pipeline.cc.hop_record import MAX_HOPS, MOST_QLEN, QLEN, TS, TX, B, Ints, Links, keep
 from pipeline.cc.parameter import Parameter, Record, Value
 
 
@@ -84,7 +84,8 @@ STATE = parameter.state_dtype(
     ("f8", "T_ns", "B_nic_bps", "W_init", "W_ai", "R_ai", "Tq_ns"),
     ("i8", "lastUpdateSeq"),
     ("u8", "path"),
-    ("i4", "incStage", "link", "faults"),
+    ("i4", "link", "faults"),
+    ("i2", "incStage"),
     ("i1", "nhop", "room", "u_hop", "started", "branch"),
 )
 """State of one sender. After `new_ack`: u_max and u_hop are the largest u' and its hop (-1: none),
@@ -139,7 +140,7 @@ def set_path(s: Record, p: Record, t_ns: int, b_nic_bps: int, window_bytes: int)
 
 @borrowing
 def hop_loads(
-    s: Record, links: Ints, nhop: int, told: Ints, at: int, ts_mask: int, tx_mask: int,
+    s: Record, links: Links, nhop: int, told: Ints, at: int, ts_mask: int, tx_mask: int,
     u_out: NDArray[np.float64],
 ) -> bool:  # fmt: skip
     """Lines 2-7: u' of each hop into column `at` of `u_out` (NaN: unknown), the largest to u_max.
@@ -152,11 +153,11 @@ def hop_loads(
     faults = Fault.ZERO_T.value if s.T_ns <= 0 else 0
     by_queue, row = s.Tq_ns * 1e-9, np.uint64(at)  # an index without a sign is a plain load
     for hop in range(nhop):
-        i, place = np.uint64(hop), np.uint64(s.link + hop)
+        i, link = np.uint64(hop), links[np.uint64(s.link + hop)]
         ts, tx, queued, b = told[TS, i, row], told[TX, i, row], told[QLEN, i, row], told[B, i, row]
-        ts_before, tx_before = links[place, TS], links[place, TX]
-        qlen = min(queued, links[place, QLEN])
-        links[place, TS], links[place, TX], links[place, QLEN] = ts, tx, queued
+        ts_before, tx_before = link.ts_ns, link.tx_bytes
+        qlen = min(queued, link.qlen_bytes)
+        link.ts_ns, link.tx_bytes, link.qlen_bytes = ts, tx, min(queued, MOST_QLEN)
         tau, sent = (ts - ts_before) & ts_mask, (tx - tx_before) & tx_mask
         u_out[i, row] = np.nan
         if faults & Fault.ZERO_T.value:
@@ -247,7 +248,7 @@ def no_telemetry(s: Record) -> None:
 
 @borrowing
 def new_ack(
-    s: Record, p: Record, links: Ints, ack_seq: int, snd_nxt: int, nhop: int, told: Ints, at: int,
+    s: Record, p: Record, links: Links, ack_seq: int, snd_nxt: int, nhop: int, told: Ints, at: int,
     ts_mask: int, tx_mask: int, u_out: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Lines 21-27: one ACK of a sender; returns the `Branch`, leaves the rest in `s`.

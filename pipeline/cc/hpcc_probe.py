@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from collector import borrowing
 from pipeline.cc import hpcc, parameter
 from pipeline.cc.hop_record import B as CAPACITY
-from pipeline.cc.hop_record import Ints
+from pipeline.cc.hop_record import Ints, Links
 from pipeline.cc.parameter import Parameter, Record, Value
 
 
@@ -186,7 +186,7 @@ def same_link(s: Record, r: Record, link: int, b_bps: int) -> int:
 
 @borrowing
 def feedback(
-    s: Record, r: Record, p: Record, q: Record, links: Ints, as_of: int, now_ns: int, link: int,
+    s: Record, r: Record, p: Record, q: Record, links: Links, as_of: int, now_ns: int, link: int,
     nhop: int, told: Ints, at: int, ts_mask: int, tx_mask: int, u_out: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Telemetry that is news of a time just before `as_of`: lines 21-27, an update if it is due."""
@@ -205,7 +205,7 @@ def feedback(
 
 @borrowing
 def notification(
-    s: Record, r: Record, p: Record, q: Record, links: Ints, now_ns: int, link: int, nhop: int,
+    s: Record, r: Record, p: Record, q: Record, links: Links, now_ns: int, link: int, nhop: int,
     told: Ints, at: int, ts_mask: int, tx_mask: int, u_out: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Telemetry that comes unasked: it updates when more than T has passed since the last update.
@@ -222,7 +222,7 @@ def notification(
 
 @borrowing
 def probe_response(
-    s: Record, r: Record, p: Record, q: Record, links: Ints, number: int, now_ns: int, link: int,
+    s: Record, r: Record, p: Record, q: Record, links: Links, number: int, now_ns: int, link: int,
     nhop: int, told: Ints, at: int, ts_mask: int, tx_mask: int, u_out: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """The response to the probe of that number; returns the `Branch`, leaves the rest in `s`, `r`.

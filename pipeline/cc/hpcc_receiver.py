@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from collector import borrowing
 from pipeline.cc import hpcc, parameter
-from pipeline.cc.hop_record import Ints
+from pipeline.cc.hop_record import Ints, Links
 from pipeline.cc.hpcc import Branch
 from pipeline.cc.parameter import Parameter, Record, Value
 
@@ -98,7 +98,7 @@ def set_flows(s: Record, r: Record, p: Record, N: int) -> None:
 
 @borrowing
 def new_int(
-    s: Record, r: Record, p: Record, q: Record, links: Ints, now_ns: int, N: int, nhop: int,
+    s: Record, r: Record, p: Record, q: Record, links: Links, now_ns: int, N: int, nhop: int,
     told: Ints, at: int, ts_mask: int, tx_mask: int, u_out: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Lines 28-34: one packet at the receiver; returns the `Branch`, leaves the rest in `s`, `r`.

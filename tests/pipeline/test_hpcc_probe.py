@@ -167,7 +167,7 @@ def test_one_update_in_a_round_trip() -> None:
     after = one.s.copy()
     assert one.response(2, 2200, hop(2)) is Branch.WITHIN_RTT
     assert all(one.s[name] == after[name] for name in ("U", "W", "Wc", "incStage", "lastUpdateSeq"))
-    assert one.links[0, 0] == 1000
+    assert one.links["ts_ns"][0] == 1000
     one.probe(4, 2200)
     assert one.response(4, 3200, hop(3)) is Branch.FULL_UPDATE_MI
     assert one.s.tau_ns == 2000
