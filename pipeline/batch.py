@@ -16,6 +16,7 @@ from collector import HOPS, Arena, arrow, inlined, step
 from pipeline.cc.hop_record import KINDS
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.memory import Count, Ints
+from pipeline.sack_blocks import numbered, sacks_of
 from pipeline.sender import ACK
 
 TCP = 6
@@ -26,10 +27,11 @@ ROW = state_dtype(
     ("u8", "conversation"),
     ("i8", "time_ns", "seq", "ack", "payload", "telemetry", "direction", "tcp_flags"),
     ("i8", "src_nic_bps", "dst_nic_bps", "base_rtt_ns", "window_bytes"),
-    ("i4", "point", "mss"),
+    ("i4", "point", "mss", "sacked"),
     ("i1", "kind", "timestamps", "ecn"),
 )
-"""One row of a batch, what is null as 0; `telemetry` is its row among the stacks, or -1."""
+"""One row of a batch, what is null as 0; `telemetry` is its row among the stacks,
+and `sacked` among the SACK blocks, or -1."""
 
 
 class Kind(IntEnum):
@@ -61,7 +63,7 @@ COLUMNS = {
 
 
 class Rows(NamedTuple):
-    """The rows of a batch, one array a field; `telemetry` and `point` are numbers given here."""
+    """The rows of a batch, one array a field; the last three are numbers given here."""
 
     conversation: NDArray[np.uint64]
     time_ns: NDArray[np.int64]
@@ -79,6 +81,7 @@ class Rows(NamedTuple):
     kind: NDArray[np.uint8]
     timestamps: NDArray[np.bool_]
     telemetry: NDArray[np.int32]
+    sacked: NDArray[np.int32]
     point: NDArray[np.int32]
 
 
@@ -120,11 +123,15 @@ class Decisions(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Rows in, decisions out; of those with telemetry (kind, hop, row) in, u' (hop, row) out."""
+    """Rows in, decisions out; of those with telemetry (kind, hop, row) in, u' (hop, row) out.
+
+    `sacks` are the SACK blocks of rows that have some, as (row, left, right, left, …), -1 is none.
+    """
 
     row: NDArray[Any]
     rows: Rows
     told: Ints
+    sacks: Ints
     loads: NDArray[Any]
     u: NDArray[np.float64]
     out: Decisions
@@ -151,6 +158,7 @@ def read(rows: Rows, at: int, row: Record) -> None:
     row.window_bytes = rows.window_bytes[at]
     row.timestamps = rows.timestamps[at]
     row.telemetry = rows.telemetry[at]
+    row.sacked = rows.sacked[at]
     row.point = rows.point[at]
 
 
@@ -204,6 +212,7 @@ def batch_of(
         np.zeros(1, ROW),
         rows,
         stacks,
+        sacks_of(frame),
         loads,
         np.full(stacks.shape[1:], np.nan),
         room(2 * int(acks), arena),
@@ -239,7 +248,12 @@ def rows_of(frame: pl.DataFrame, points: NDArray[np.int32]) -> Rows:
     hops = frame["hop_count"].to_numpy()
     telemetry = np.where(hops > 0, np.cumsum(hops > 0) - 1, -1).astype(np.int32)
     return Rows(
-        **read_from, kind=kind_of(frame), timestamps=timed, telemetry=telemetry, point=points
+        **read_from,
+        kind=kind_of(frame),
+        timestamps=timed,
+        telemetry=telemetry,
+        sacked=numbered(frame),
+        point=points,
     )
 
 

@@ -31,6 +31,10 @@ class Mark(IntEnum):
     TIMESTAMPS = 16384
     SHAKEN = 32768
     ANSWERED = 65536
+    BOARD = 1 << 20
+    FIN_SENT = 1 << 21
+    ECE_LAST = 1 << 22
+    DELAYS_ACKS = 1 << 23
     SENT = 131072
     CLOSED = 1 << 18
     T_TOLD = 1 << 19
@@ -132,6 +136,7 @@ class Memory(NamedTuple):
     pending: NDArray[Any]
     links: NDArray[Any]
     spare: Ints
+    boards: NDArray[Any]
 
 
 class Rules(NamedTuple):

@@ -13,6 +13,10 @@ LINKS = 4
 """Where `used` counts the places of links."""
 
 
+BOARDS = 6
+"""Where `used` counts the places of scoreboards."""
+
+
 @inlined
 def place(places: NDArray[np.int32], d: int, used: NDArray[np.int64], pool: int) -> int:
     """The place of direction d in a pool, taken now when it has none; `used` counts those taken."""
@@ -51,4 +55,5 @@ def has_room(memory: Memory) -> bool:
         and memory.used[3] < memory.pending.size
         and memory.used[LINKS] + 2 * MAX_HOPS <= memory.links.shape[0]
         and memory.used[SLOTS] < memory.slots.size
+        and memory.used[BOARDS] < memory.boards.size
     )

@@ -178,11 +178,17 @@ def dialect_of(slot: Record, d: int, asked: int) -> tuple[int, int]:
 
 
 @inlined
+def far_from_sender(slot: Record, d: int) -> bool:
+    """Whether data that an ACK releases passes the tap noticeably later than the ACK."""
+    return bool(slot.lag_ns[d] * MOST_LAG > slot.rtt_ns)
+
+
+@inlined
 def quality_of_tap(slot: Record, d: int) -> tuple[int, int]:
     """What gaps and the distance between tap and sender do to either."""
     if slot.marks[d] & Mark.GAP.value:
         return Quality.ESTIMATED.value, Why.GAP.value
-    if slot.lag_ns[d] * MOST_LAG > slot.rtt_ns:
+    if far_from_sender(slot, d):
         return Quality.ESTIMATED.value, Why.FAR_FROM_SENDER.value
     return Quality.EXACT.value, Why.NOTHING.value
 

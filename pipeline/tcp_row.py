@@ -2,10 +2,9 @@
 
 from collector import inlined
 from pipeline.batch import Batch, write
-from pipeline.cc import dctcp
 from pipeline.cc.parameter import Record
+from pipeline.dctcp_row import data, run_dctcp
 from pipeline.memory import Count, Mark, Memory, Rules
-from pipeline.pool import place
 from pipeline.sender import (
     ACK,
     ECE,
@@ -19,7 +18,6 @@ from pipeline.sender import (
     predicted,
     quality_of_alpha,
     quality_of_window,
-    segment_size,
     send,
     unwrap,
 )
@@ -35,6 +33,9 @@ def segment(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, ru
     elif row.tcp_flags & ACK:
         acknowledge(slot, row, at, batch, memory, rules)
     if row.payload > 0 or row.tcp_flags & FIN:
+        if slot.marks[row.direction] & Mark.DCTCP.value:
+            dialect, _ = dialect_of(slot, row.direction, rules.dialect)
+            data(slot, row, memory, rules.dctcp[dialect])
         send(slot, row, batch.counts)
     if row.tcp_flags & (FIN | RST):
         end(slot, row, batch.counts)
@@ -78,7 +79,7 @@ def acknowledge(
         dialect, basis = dialect_of(slot, d, rules.dialect)
         if acked == 0 and predicted(slot, row, rules.dctcp[dialect].predicted_ns):
             return
-        c = run_dctcp(slot, d, ack, acked, ece, duplicate, memory, rules.dctcp[dialect])
+        c = run_dctcp(slot, row, ack, acked, duplicate, batch, memory, rules.dctcp[dialect])
         if acked > 0 or slot.marks[d] & Mark.SENT.value:
             made = decision(slot, d, at, ack, acked, ece, batch)
             tell_dctcp(made, c)
@@ -86,28 +87,3 @@ def acknowledge(
             made.dialect = dialect
             made.basis = basis
             write(batch.out, batch.counts)
-
-
-@inlined
-def run_dctcp(
-    slot: Record,
-    d: int,
-    ack: int,
-    acked: int,
-    ece: bool,
-    duplicate: bool,
-    memory: Memory,
-    p: Record,
-) -> Record:
-    """DCTCP of sender d at this ACK."""
-    s = memory.dctcp[place(slot.dctcp, d, memory.used, 1)]
-    mss = segment_size(slot, d, p.mss)
-    if not slot.marks[d] & Mark.DCTCP.value:
-        slot.marks[d] |= Mark.DCTCP.value
-        dctcp.reset(s, p)
-        dctcp.establish(s, p, ack - acked, mss)
-        if not slot.marks[d] & Mark.SYN_SEEN.value:
-            s.WindowEnd = slot.snd_nxt[d]
-    s.mss = mss
-    dctcp.new_ack(s, p, ack, slot.snd_nxt[d], ece, 0, duplicate)
-    return s

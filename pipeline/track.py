@@ -23,6 +23,7 @@ from pipeline.batch import batch_of
 from pipeline.cc import dctcp, hpcc
 from pipeline.cc.hop_record import LINK, MAX_HOPS, mask
 from pipeline.cc.parameter import Value
+from pipeline.cc.scoreboard import BOARD
 from pipeline.decided import DECISIONS, decisions_of, hop_loads_of
 from pipeline.flow import TICK, table
 from pipeline.follow import follow
@@ -32,7 +33,7 @@ from pipeline.unit import SECOND
 __all__ = ["DECISIONS", "Tracked", "Tracker"]
 
 FIRST_PLACES = 64
-GROWING = (*POOLS, "links", "slots")
+GROWING = (*POOLS, "links", "slots", "boards")
 """Arrays of `Memory` that grow, in the order in which `used` counts their places."""
 SIMULATOR_TS_NS, SIMULATOR_TX_BYTES = 1 << 24, 128 << 20
 """What counters of the HPCC simulator's INT count modulo."""
@@ -118,7 +119,7 @@ def blank(flows: int) -> Memory:
     """Memory that remembers nothing."""
     return Memory(
         table(flows),
-        np.zeros(len(POOLS) + 2, np.int64),
+        np.zeros(len(POOLS) + 3, np.int64),
         np.zeros(FIRST_PLACES, SLOT),
         np.zeros(FIRST_PLACES, hpcc.STATE),
         np.zeros(FIRST_PLACES, dctcp.STATE),
@@ -126,6 +127,7 @@ def blank(flows: int) -> Memory:
         np.zeros(FIRST_PLACES, PENDING),
         np.zeros(FIRST_PLACES, LINK),
         np.zeros(MAX_HOPS + 1, np.int64),
+        np.zeros(FIRST_PLACES, BOARD),
     )
 
 

@@ -126,7 +126,7 @@ def test_whole_arithmetic_is_the_kernels(acks: list[tuple[int, int, bool]], befo
     for ack, snd_nxt, ece in numbered(acks):
         kernel.ack(ack, snd_nxt, ece=ece)
         dctcp.new_ack(sender.s, sender.p, ack, snd_nxt, ece, 0, False)
-        assert (sender.s.alpha_1024, sender.s.WindowEnd) == (kernel.alpha, kernel.window_end)
+        assert (sender.s.scaled, sender.s.WindowEnd) == (kernel.alpha, kernel.window_end)
         assert sender.s.alpha == kernel.alpha / 1024
 
 
@@ -189,14 +189,14 @@ def test_deployed_senders_reduce_at_the_first_mark_and_slide_there() -> None:
     sender.ack(MSS, 10 * MSS)
     before = int(sender.s.cwnd) // MSS
     assert sender.ack(2 * MSS, 10 * MSS, ece=True) is dctcp.Branch.COUNT_REDUCE
-    target = before - (before * int(sender.s.alpha_1024) >> 11)
+    target = before - (before * int(sender.s.scaled) >> 11)
     assert sender.s.ssthresh == target * MSS
     assert sender.s.cwnd > sender.s.ssthresh
     assert sender.ack(3 * MSS, 10 * MSS, ece=True) is dctcp.Branch.COUNT
     sender.ack(9 * MSS, 10 * MSS)
-    assert sender.s.in_cwr == 1
+    assert sender.s.ca_state == 2
     sender.ack(10 * MSS, 15 * MSS)
-    assert sender.s.in_cwr == 0
+    assert sender.s.ca_state == 0
     assert sender.s.ssthresh <= sender.s.cwnd <= sender.s.ssthresh + 2 * MSS
 
 
@@ -207,7 +207,7 @@ def test_nothing_leaves_its_range(dialect: str, acks: list[tuple[int, int, bool]
     for ack, snd_nxt, ece in numbered(acks):
         dctcp.new_ack(sender.s, sender.p, ack, snd_nxt, ece, 0, False)
         assert 0 <= sender.s.alpha <= 1
-        assert sender.s.ssthresh >= 2 * MSS
+        assert sender.s.ssthresh >= (0 if dialect == "ns3" else 2 * MSS)
         assert np.isfinite(sender.s.cwnd)
         assert sender.s.cwnd >= 0
 
