@@ -28,6 +28,12 @@ class PipelineSettings(BaseModel):
         le=DAY_MS,
         description="Silence after which a live source no longer holds back the others, ms.",
     )
+    copies_us: float = Field(
+        1000.0,
+        ge=0,
+        le=MOST_US,
+        description="Time in which a frame seen again at one point is a mirror's copy, us; 0: off.",
+    )
     base_rtt_us: float | None = Field(
         None,
         ge=0.001,

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from collector import Arena
 from pipeline.batch import batch_of
@@ -28,6 +27,7 @@ from pipeline.decided import DECISIONS, decisions_of, hop_loads_of
 from pipeline.flow import TICK, table
 from pipeline.follow import follow
 from pipeline.memory import PENDING, POOLS, SLOT, Count, Memory, Rules
+from pipeline.point_number import PointNumbers
 from pipeline.unit import SECOND
 
 __all__ = ["DECISIONS", "Tracked", "Tracker"]
@@ -78,7 +78,7 @@ class Tracker:
             idle_ns >> TICK,
         )
         self.memory = blank(flows)
-        self.points: dict[str, int] = {}
+        self.points = PointNumbers()
         self.counts = np.zeros(len(Count), np.int64)
         self.arena = Arena()
 
@@ -97,22 +97,12 @@ class Tracker:
     def advance(self, frame: pl.DataFrame) -> Tracked:
         """Take the next rows; see the module."""
         told = frame if frame["hop_count"].min() else frame.filter(pl.col("hop_count") > 0)
-        batch = batch_of(frame, told, self.numbered(frame["point"]), self.arena)
+        batch = batch_of(frame, told, self.points.of(frame["point"]), self.arena)
         row = 0
         while (row := follow(batch, self.memory, self.rules, row)) < frame.height:
             self.memory = grown(self.memory)
         self.counts += batch.counts
         return Tracked(decisions_of(frame, batch), hop_loads_of(told, batch))
-
-    def numbered(self, points: pl.Series) -> NDArray[np.int32]:
-        """The number of each row's point, in the order in which they were first seen."""
-        if points.is_empty() or (points == points[0]).all():
-            names = list(points[:1])
-            number = self.points.setdefault(names[0], len(self.points)) if names else 0
-            return np.full(len(points), number, np.int32)
-        for point in points.unique(maintain_order=True):
-            self.points.setdefault(point, len(self.points))
-        return points.replace_strict(self.points, return_dtype=pl.Int32).to_numpy()
 
 
 def blank(flows: int) -> Memory:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipeline.cc.parameter import Value
+from pipeline.copies import Copies
 from pipeline.intervals import Intervals
 from pipeline.known_flows import KnownFlows
 from pipeline.order import NEVER, Order
@@ -65,6 +66,7 @@ class Worker:
             round(settings.disorder_us * MICROSECOND),
             round(settings.idle_ms * MILLISECOND),
         )
+        self.copies = Copies(settings.copies_us)
         self.closed_ns = NEVER
         self.several = len(sources) > 1
 
@@ -75,8 +77,10 @@ class Worker:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What moved so far, by name; `late` counts rows that came after their time."""
-        return {**self.tracker.counters, "late": self.order.late}
+        """What moved so far, by name; `late` and `copies` count rows."""
+        return {
+            **self.tracker.counters, "late": self.order.late, "copies": self.copies.count,
+        }  # fmt: skip
 
     def advance(self, rows: pl.DataFrame) -> Output:
         """Take a batch of one source, in the order of that source."""
@@ -99,6 +103,7 @@ class Worker:
 
     def _work(self, rows: pl.DataFrame, *, everything: bool = False) -> Output:
         """Drive the state with ordered rows, sum what came of it, judge what has ended."""
+        rows = self.copies.without(rows)
         if rows.is_empty():
             return Output({})
         tracked = self.tracker.advance(self.paths.along(rows))

@@ -94,8 +94,12 @@ async def _run(
         async with asyncio.TaskGroup() as group:
             group.create_task(feed(captures, decoder, bus, progress))
             group.create_task(drain(bus, worker, sink))
-    except* (CaptureError, SharkError, Failure, BrokenPipeError) as errors:
-        error = errors.exceptions[0]
+    except BaseExceptionGroup as errors:
+        # `except*` would put what it raises into a group of its own on some versions of Python.
+        known, other = errors.split((CaptureError, SharkError, Failure, BrokenPipeError))
+        if known is None or other is not None:
+            raise
+        error = known.exceptions[0]
         if isinstance(error, SharkError):
             raise Failure(ExitCode.UNAVAILABLE, f"--slow-path: {error}") from None
         if isinstance(error, CaptureError):

@@ -1,0 +1,89 @@
+"""A mirror that sends every frame twice, and two taps on one link, change nothing."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from collector import CollectorSettings, Decoder, open_capture
+from pipeline import PipelineSettings, Topology, Worker
+from replay import frames_of, points, scenario, simulate, topology
+
+Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
+CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+SETTINGS = PipelineSettings(interval_ms=1.0)
+MS = 1_000_000
+STATE = ("U", "W", "Wc", "R", "alpha", "cwnd", "ssthresh", "branch", "ack", "inflight_bytes")
+
+
+@cache
+def captured() -> tuple[pl.DataFrame, None]:
+    """A capture of a simulator that is not ours."""
+    decoder = Decoder(CollectorSettings())
+    with closing(open_capture(CAPTURE)) as capture:
+        parts = [decoder.decode(part, capture.points, capture.source) for part in capture.chunks()]
+    return pl.concat(parts, how="diagonal"), None
+
+
+@cache
+def played(telemetry: str) -> tuple[pl.DataFrame, Topology]:
+    """A few milliseconds of the fabric, two flows at one port."""
+    told = CollectorSettings(int_dscp=23)
+    world = scenario.alone(telemetry, duration_ns=3 * MS)
+    frames = frames_of(simulate(world, told), told)
+    return Decoder(told).decode(frames, points(world), "fabric"), topology(world)
+
+
+def worked(
+    rows: pl.DataFrame, known: Topology | None
+) -> tuple[dict[str, pl.DataFrame], pl.DataFrame, int]:
+    """(tables, decisions, copies) of a worker that took these rows."""
+    worker = Worker(SETTINGS, known, tuple(rows["source"].unique()))
+    made = [worker.advance(rows), worker.finish()]
+    tables: dict[str, list[pl.DataFrame]] = {}
+    for output in made:
+        for name, part in output.tables.items():
+            tables.setdefault(name, []).append(part)
+    decisions = pl.concat([output.tracked.decisions for output in made if output.tracked])
+    joined = {name: pl.concat(parts, how="diagonal_relaxed") for name, parts in tables.items()}
+    return joined, decisions, worker.counters["copies"]
+
+
+def twice(rows: pl.DataFrame, after_ns: int) -> pl.DataFrame:
+    """Every frame again, a little later."""
+    again = rows.with_columns(pl.col("time_ns") + after_ns, pl.col("frame") + rows["frame"].max())
+    return pl.concat([rows, again])
+
+
+@pytest.mark.parametrize("telemetry", ["captured", "int", "csig_compact", "csig_expanded", "aecn"])
+@pytest.mark.parametrize("after_ns", [0, 2_000])
+def test_every_frame_mirrored_twice_gives_what_once_gives(telemetry: str, after_ns: int) -> None:
+    rows, known = captured() if telemetry == "captured" else played(telemetry)
+    tables, decisions, none = worked(rows, known)
+    again, decisions_again, copies = worked(twice(rows, after_ns), known)
+    assert none == 0
+    assert copies == rows.height
+    assert_frame_equal(decisions.select(STATE), decisions_again.select(STATE), check_exact=True)
+    for name in ("flow_intervals", "hop_intervals", "verdicts"):
+        assert_frame_equal(tables[name], again[name], check_exact=True)
+    ends = [each["flows"].group_by("flow").agg(pl.col("last_ns").max()) for each in (tables, again)]
+    assert_frame_equal(*ends, check_row_order=False)
+
+
+def test_acknowledgments_of_hosts_that_do_not_number_packets_are_kept(observed: Observed) -> None:
+    row = {"payload_bytes": 0, "ip_id": 0, "flags": 16, "ack": 7}
+    data = [{"ip_id": 1 + at, "seq": at, "time_ns": at} for at in range(6)]
+    rows = observed([*data, *({**row, "time_ns": at} for at in (1000, 2000))])
+    assert worked(rows, None)[2] == 0
+    numbered = observed([{**row, "ip_id": 5, "time_ns": at} for at in (0, 1000)])
+    assert worked(numbered, None)[2] == 1
+
+
+def test_what_comes_later_is_sent_again_and_no_copy(observed: Observed) -> None:
+    rows = observed([{"ip_id": 5, "time_ns": at} for at in (0, 2 * MS)])
+    assert worked(rows, None)[2] == 0
