@@ -115,7 +115,7 @@ class Printer:
             if output.tracked is not None:
                 self.know(worker.flows)
                 chosen = self.chosen(output.tracked.decisions)
-                if len(worker.tracker.points) == 1 or self.request.point:
+                if len(worker.tracker.points.known) == 1 or self.request.point:
                     self.show(chosen)
                 else:
                     self.waiting.append(chosen)
