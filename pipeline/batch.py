@@ -196,9 +196,12 @@ def lay(now: NDArray[Any], out: NDArray[Any], first: int, count: int) -> None:
 
 
 def batch_of(
-    frame: pl.DataFrame, told: pl.DataFrame, points: NDArray[np.int32], arena: Arena
+    frame: pl.DataFrame, told: pl.DataFrame, points: NDArray[np.int32], arena: Arena, waiting: int
 ) -> Batch:
-    """The columns of a batch, and room for what comes of them; `told` are rows with telemetry."""
+    """The columns of a batch, and room for what comes of them; `told` are rows with telemetry.
+
+    `waiting` is how many ACKs of before may still be heard.
+    """
     rows = rows_of(frame, points)
     stacks = stacks_of(told, arena)
     loads = np.zeros(told.height, LOAD)
@@ -215,7 +218,7 @@ def batch_of(
         sacks_of(frame),
         loads,
         np.full(stacks.shape[1:], np.nan),
-        room(2 * int(acks), arena),
+        room(2 * int(acks) + waiting, arena),
         np.zeros(len(Count), np.int64),
         np.zeros(NEAR, np.int64),
     )

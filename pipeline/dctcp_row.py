@@ -3,20 +3,25 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import inlined
-from pipeline.batch import Batch
-from pipeline.cc import dctcp, recovery, scoreboard
+from collector import inlined, step
+from pipeline import late
+from pipeline.batch import Batch, write
+from pipeline.cc import classic, dctcp, recovery, scoreboard
 from pipeline.cc.parameter import Record
-from pipeline.memory import Mark, Memory
-from pipeline.pool import BOARDS, place
-from pipeline.sender import CWR, ECE, FIN, far_from_sender, segment_size, unwrap
-
-COUNTED = (
-    dctcp.Branch.WINDOW_END.value,
-    dctcp.Branch.WINDOW_END_REDUCE.value,
-    dctcp.Branch.WINDOW_OPEN.value,
-    dctcp.Branch.WINDOW_OPEN_REDUCE.value,
+from pipeline.memory import Basis, Mark, Memory, Rules
+from pipeline.pool import BOARDS, LATE, place
+from pipeline.sender import (
+    CLASSIC,
+    CWR,
+    ECE,
+    FIN,
+    dialect_of,
+    quality_of_alpha,
+    segment_size,
+    unwrap,
+    waits,
 )
+from pipeline.tell import decision, tell_classic, tell_dctcp
 
 
 @inlined
@@ -33,53 +38,149 @@ def board_of(slot: Record, d: int, s: Record, memory: Memory) -> Record:
 
 
 @inlined
-def run_dctcp(
+def hear(
     slot: Record,
     row: Record,
+    at: int,
     ack: int,
     acked: int,
     repeats: bool,
     batch: Batch,
     memory: Memory,
-    p: Record,
-) -> Record:
-    """DCTCP of the sender that this row acknowledges; SND.UNA of the slot has moved already.
+    rules: Rules,
+) -> None:
+    """An ACK that passes the tap: heard now, or after the time from the tap to the sender and back.
 
-    An ACK that repeats another but for ECE tells of a CE change (RFC 8257 section 3.2), not of
-    loss, when its sender delays ACKs.
+    What waits loses its SACK blocks.
     """
     d = 1 - row.direction
     ece = row.tcp_flags & ECE != 0
-    turned = ece != (slot.marks[d] & Mark.ECE_LAST.value != 0)
-    turned = turned and slot.marks[d] & Mark.DELAYS_ACKS.value != 0
-    duplicate = repeats and (row.sacked >= 0 or not turned)
-    slot.marks[d] &= ~Mark.ECE_LAST.value
-    slot.marks[d] |= Mark.ECE_LAST.value if ece else 0
+    if not waits(slot, d):
+        answer(slot, d, at, ack, acked, ece, repeats, row.sacked, batch, memory, rules)
+        return
+    s = state_of(slot, d, ack - acked, memory, rules)
+    if s.late == 0:
+        memory.used[LATE] += 1
+        s.late = memory.used[LATE]
+    ring = memory.late[s.late - 1]
+    if not slot.marks[d] & Mark.LATE.value:
+        slot.marks[d] |= Mark.LATE.value
+        ring.count = 0
+    if ring.count == late.PLACES:
+        hear_first(slot, d, at, ring, batch, memory, rules)
+    late.put(ring, row.time_ns + slot.lag_ns[d], ack, acked, ece, repeats)
+
+
+@inlined
+def hear_due(
+    slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rules: Rules
+) -> None:
+    """Let the ACKs that have reached their sender by now be heard."""
+    for d in range(2):
+        if slot.marks[d] & Mark.LATE.value:
+            ring = memory.late[memory.dctcp[slot.dctcp[d] - 1].late - 1]
+            while late.is_due(ring, row.time_ns):
+                hear_first(slot, d, at, ring, batch, memory, rules)
+
+
+@inlined
+def hear_first(
+    slot: Record, d: int, at: int, ring: Record, batch: Batch, memory: Memory, rules: Rules
+) -> None:
+    """The ACK that waits the longest reaches its sender."""
+    i = late.take(ring)
+    ece, repeats = ring.ece[i] != 0, ring.repeats[i] != 0
+    answer(slot, d, at, ring.ack[i], ring.acked[i], ece, repeats, -1, batch, memory, rules)
+
+
+@step
+def answer(
+    slot: Record,
+    d: int,
+    at: int,
+    ack: int,
+    acked: int,
+    ece: bool,
+    repeats: bool,
+    sacked: int,
+    batch: Batch,
+    memory: Memory,
+    rules: Rules,
+) -> None:
+    """DCTCP of sender d hears an ACK, and what it decides is told."""
+    dialect, basis = dialect_of(slot, d, rules.dialect)
+    s = state_of(slot, d, ack - acked, memory, rules)
+    run_dctcp(slot, d, s, ack, acked, ece, repeats, sacked, batch, memory, rules.dctcp[dialect])
+    if acked == 0 and not slot.marks[d] & Mark.SENT.value:
+        return
+    made = decision(slot, d, at, ack, acked, ece, batch)
+    tell_dctcp(made, s)
+    made.quality, made.why = quality_of_alpha(slot, d, s)
+    if dialect == CLASSIC or (rules.dialect == 0 and classic.is_classic(s)):
+        basis = Basis.SET.value if dialect == CLASSIC else Basis.REACTIONS.value
+        dialect = CLASSIC
+        tell_classic(made)
+    made.dialect = dialect
+    made.basis = basis
+    write(batch.out, batch.counts)
+
+
+@inlined
+def state_of(slot: Record, d: int, snd_una: int, memory: Memory, rules: Rules) -> Record:
+    """DCTCP's state of sender d, made ready when it is new."""
     s = memory.dctcp[place(slot.dctcp, d, memory.used, 1)]
+    p = rules.dctcp[dialect_of(slot, d, rules.dialect)[0]]
     mss = segment_size(slot, d, p.mss)
     if not slot.marks[d] & Mark.DCTCP.value:
         slot.marks[d] |= Mark.DCTCP.value
         dctcp.reset(s, p)
-        dctcp.establish(s, p, ack - acked, mss)
+        dctcp.establish(s, p, snd_una, mss)
         if not slot.marks[d] & Mark.SYN_SEEN.value:
             s.WindowEnd = slot.snd_nxt[d]
     s.mss = mss
+    return s
+
+
+@inlined
+def run_dctcp(
+    slot: Record,
+    d: int,
+    s: Record,
+    ack: int,
+    acked: int,
+    ece: bool,
+    repeats: bool,
+    sacked: int,
+    batch: Batch,
+    memory: Memory,
+    p: Record,
+) -> None:
+    """DCTCP of a sender at an ACK; SND.UNA of the slot has moved already.
+
+    An ACK that repeats another but for ECE tells of a CE change (RFC 8257 section 3.2), not of
+    loss, when its sender delays ACKs.
+    """
+    mss = int(s.mss)
+    turned = ece != (slot.marks[d] & Mark.ECE_LAST.value != 0)
+    turned = turned and slot.marks[d] & Mark.DELAYS_ACKS.value != 0
+    duplicate = repeats and (sacked >= 0 or not turned)
+    slot.marks[d] &= ~Mark.ECE_LAST.value
+    slot.marks[d] |= Mark.ECE_LAST.value if ece else 0
     snd_nxt = slot.snd_nxt[d]
     if p.recovery == 1 and slot.marks[d] & Mark.FIN_SENT.value:
         snd_nxt -= 1
+    if acked > 0 and s.ca_state in (recovery.OPEN, recovery.CWR):
+        classic.hear(s, ack, ece)
     if acked > mss and not slot.marks[d] & Mark.BOARD.value:
         slot.marks[d] |= Mark.DELAYS_ACKS.value
-    if slot.marks[d] & Mark.BOARD.value or repeats or row.sacked >= 0:
+    if slot.marks[d] & Mark.BOARD.value or repeats or sacked >= 0:
         b = board_of(slot, d, s, memory)
-        sacked, units = 0, 0
-        if row.sacked >= 0:
-            sacked, units = take_blocks(b, batch.sacks[row.sacked], ack, snd_nxt, mss)
-        branch = dctcp.lossy_ack(s, p, b, ack, snd_nxt, ece, sacked, units, duplicate)
+        newly, units = 0, 0
+        if sacked >= 0:
+            newly, units = take_blocks(b, batch.sacks[sacked], ack, snd_nxt, mss)
+        dctcp.lossy_ack(s, p, b, ack, snd_nxt, ece, newly, units, duplicate)
     else:
-        branch = dctcp.new_ack(s, p, ack, snd_nxt, ece, 0, False)
-    if branch in COUNTED:
-        s.read_until = row.time_ns + slot.lag_ns[d] if far_from_sender(slot, d) else 0
-    return s
+        dctcp.new_ack(s, p, ack, snd_nxt, ece, 0, False)
 
 
 @inlined
@@ -109,8 +210,6 @@ def data(slot: Record, row: Record, memory: Memory, p: Record) -> None:
     s = memory.dctcp[slot.dctcp[d] - 1]
     seq = unwrap(row.seq, slot.snd_nxt[d])
     end = seq + row.payload + (1 if row.tcp_flags & FIN else 0)
-    if row.time_ns < s.read_until and end > s.WindowEnd:
-        s.WindowEnd = end
     if row.tcp_flags & FIN:
         slot.marks[d] |= Mark.FIN_SENT.value
     if row.payload == 0:
@@ -121,5 +220,6 @@ def data(slot: Record, row: Record, memory: Memory, p: Record) -> None:
         return
     if row.tcp_flags & CWR:
         s.echoed = 0
+        classic.answer(s, end)
     if slot.marks[d] & Mark.BOARD.value:
         memory.boards[s.board - 1].nxt = seq + row.payload

@@ -35,6 +35,7 @@ class Mark(IntEnum):
     FIN_SENT = 1 << 21
     ECE_LAST = 1 << 22
     DELAYS_ACKS = 1 << 23
+    LATE = 1 << 24
     SENT = 131072
     CLOSED = 1 << 18
     T_TOLD = 1 << 19
@@ -60,6 +61,7 @@ class Why(IntEnum):
     NIC_UNKNOWN = 6
     T_UNKNOWN = 7
     T_FROM_HANDSHAKE = 8
+    CLASSIC_ECN = 9
 
 
 class Algorithm(IntEnum):
@@ -75,6 +77,7 @@ class Basis(IntEnum):
     SET = 0
     HANDSHAKE = 1
     ASSUMED = 2
+    REACTIONS = 3
 
 
 class Count(IntEnum):
@@ -137,6 +140,7 @@ class Memory(NamedTuple):
     links: NDArray[Any]
     spare: Ints
     boards: NDArray[Any]
+    late: NDArray[Any]
 
 
 class Rules(NamedTuple):

@@ -13,8 +13,8 @@ LINKS = 4
 """Where `used` counts the places of links."""
 
 
-BOARDS = 6
-"""Where `used` counts the places of scoreboards."""
+BOARDS, LATE = 6, 7
+"""Where `used` counts the places of scoreboards, and of ACKs that senders have yet to hear."""
 
 
 @inlined
@@ -56,4 +56,5 @@ def has_room(memory: Memory) -> bool:
         and memory.used[LINKS] + 2 * MAX_HOPS <= memory.links.shape[0]
         and memory.used[SLOTS] < memory.slots.size
         and memory.used[BOARDS] < memory.boards.size
+        and memory.used[LATE] < memory.late.size
     )

@@ -14,10 +14,12 @@ from pipeline.memory import Basis, Count, Mark, Quality, Why
 
 FIN, SYN, RST, ACK, ECE, CWR = 1, 2, 4, 16, 64, 128
 CE = 3
-LINUX, NS3 = 1, 3
+LINUX, NS3, CLASSIC = 1, 3, 5
 """Dialects by their place in `dctcp.TABLE`."""
 MOST_LAG = 20
 """A tap farther from the sender than RTT/20 reads SND.NXT too early to call the state exact."""
+WORTH_WAITING = 5
+"""A lag below RTT/5 is not told well enough by one handshake to let ACKs wait for it."""
 WINDOWS_TO_FORGET = 44
 """(15/16)**44 < 0.06: what alpha was before the capture began matters no more than that."""
 TIMESTAMP_OPTION = 12
@@ -181,6 +183,12 @@ def dialect_of(slot: Record, d: int, asked: int) -> tuple[int, int]:
 def far_from_sender(slot: Record, d: int) -> bool:
     """Whether data that an ACK releases passes the tap noticeably later than the ACK."""
     return bool(slot.lag_ns[d] * MOST_LAG > slot.rtt_ns)
+
+
+@inlined
+def waits(slot: Record, d: int) -> bool:
+    """Whether ACKs wait until they reach sender d (`late`)."""
+    return bool(slot.lag_ns[d] * WORTH_WAITING > slot.rtt_ns)
 
 
 @inlined

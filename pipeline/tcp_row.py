@@ -3,7 +3,7 @@
 from collector import inlined
 from pipeline.batch import Batch, write
 from pipeline.cc.parameter import Record
-from pipeline.dctcp_row import data, run_dctcp
+from pipeline.dctcp_row import data, hear, hear_due
 from pipeline.memory import Count, Mark, Memory, Rules
 from pipeline.sender import (
     ACK,
@@ -16,18 +16,18 @@ from pipeline.sender import (
     ends_handshake,
     handshake,
     predicted,
-    quality_of_alpha,
     quality_of_window,
     send,
     unwrap,
 )
 from pipeline.telemetry_row import run_hpcc
-from pipeline.tell import decision, tell_dctcp, tell_hpcc
+from pipeline.tell import decision, tell_hpcc
 
 
 @inlined
 def segment(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rules: Rules) -> None:
     """One TCP segment, what it acknowledges before what it sends."""
+    hear_due(slot, row, at, batch, memory, rules)
     if row.tcp_flags & SYN:
         handshake(slot, row, batch.counts)
     elif row.tcp_flags & ACK:
@@ -76,14 +76,7 @@ def acknowledge(
         made.quality, made.why = quality_of_window(slot, d, s, rules.hpcc[0])
         write(batch.out, batch.counts)
     if slot.marks[d] & (Mark.ECN_AGREED.value | Mark.ECT_SEEN.value):
-        dialect, basis = dialect_of(slot, d, rules.dialect)
+        dialect, _ = dialect_of(slot, d, rules.dialect)
         if acked == 0 and predicted(slot, row, rules.dctcp[dialect].predicted_ns):
             return
-        c = run_dctcp(slot, row, ack, acked, duplicate, batch, memory, rules.dctcp[dialect])
-        if acked > 0 or slot.marks[d] & Mark.SENT.value:
-            made = decision(slot, d, at, ack, acked, ece, batch)
-            tell_dctcp(made, c)
-            made.quality, made.why = quality_of_alpha(slot, d, c)
-            made.dialect = dialect
-            made.basis = basis
-            write(batch.out, batch.counts)
+        hear(slot, row, at, ack, acked, duplicate, batch, memory, rules)

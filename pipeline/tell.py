@@ -1,10 +1,12 @@
 """Decisions as they are written down, in the documents' names."""
 
+import numpy as np
+
 from collector import inlined
 from pipeline.batch import BLOCK, Batch
 from pipeline.cc import dctcp, hpcc
 from pipeline.cc.parameter import Record
-from pipeline.memory import Algorithm, Count
+from pipeline.memory import Algorithm, Count, Quality, Why
 
 WORD = 0xFFFF_FFFF
 """Sequence numbers are told modulo 2**32, as they are on the wire."""
@@ -58,3 +60,12 @@ def tell_dctcp(made: Record, s: Record) -> None:
     made.WindowEnd = s.WindowEnd & WORD
     made.cwnd = s.cwnd
     made.ssthresh = s.ssthresh
+
+
+@inlined
+def tell_classic(made: Record) -> None:
+    """A sender that runs classic ECN has neither alpha nor windows of DCTCP."""
+    made.alpha = np.nan
+    made.M = np.nan
+    made.quality = Quality.UNKNOWN.value
+    made.why = Why.CLASSIC_ECN.value

@@ -26,6 +26,7 @@ from pipeline.cc.scoreboard import BOARD
 from pipeline.decided import DECISIONS, decisions_of, hop_loads_of
 from pipeline.flow import TICK, table
 from pipeline.follow import follow
+from pipeline.late import LATE, PLACES
 from pipeline.memory import PENDING, POOLS, SLOT, Count, Memory, Rules
 from pipeline.point_number import PointNumbers
 from pipeline.unit import SECOND
@@ -33,7 +34,7 @@ from pipeline.unit import SECOND
 __all__ = ["DECISIONS", "Tracked", "Tracker"]
 
 FIRST_PLACES = 64
-GROWING = (*POOLS, "links", "slots", "boards")
+GROWING = (*POOLS, "links", "slots", "boards", "late")
 """Arrays of `Memory` that grow, in the order in which `used` counts their places."""
 SIMULATOR_TS_NS, SIMULATOR_TX_BYTES = 1 << 24, 128 << 20
 """What counters of the HPCC simulator's INT count modulo."""
@@ -97,7 +98,8 @@ class Tracker:
     def advance(self, frame: pl.DataFrame) -> Tracked:
         """Take the next rows; see the module."""
         told = frame if frame["hop_count"].min() else frame.filter(pl.col("hop_count") > 0)
-        batch = batch_of(frame, told, self.points.of(frame["point"]), self.arena)
+        waiting = int(self.memory.used[GROWING.index("late")]) * PLACES
+        batch = batch_of(frame, told, self.points.of(frame["point"]), self.arena, waiting)
         row = 0
         while (row := follow(batch, self.memory, self.rules, row)) < frame.height:
             self.memory = grown(self.memory)
@@ -109,7 +111,7 @@ def blank(flows: int) -> Memory:
     """Memory that remembers nothing."""
     return Memory(
         table(flows),
-        np.zeros(len(POOLS) + 3, np.int64),
+        np.zeros(len(POOLS) + 4, np.int64),
         np.zeros(FIRST_PLACES, SLOT),
         np.zeros(FIRST_PLACES, hpcc.STATE),
         np.zeros(FIRST_PLACES, dctcp.STATE),
@@ -118,6 +120,7 @@ def blank(flows: int) -> Memory:
         np.zeros(FIRST_PLACES, LINK),
         np.zeros(MAX_HOPS + 1, np.int64),
         np.zeros(FIRST_PLACES, BOARD),
+        np.zeros(FIRST_PLACES, LATE),
     )
 
 

@@ -42,18 +42,19 @@ UNIT = 1024
 
 STATE = parameter.state_dtype(
     ("f8", "alpha", "M", "cwnd", "ssthresh", "prr_flight"),
-    ("i8", "WindowEnd", "snd_una", "recover", "read_until"),
+    ("i8", "WindowEnd", "snd_una", "recover", "cwr_end"),
     ("i4", "BytesAcked", "BytesMarked", "closed_acked", "closed_marked", "acked", "marked"),
-    ("i4", "carry", "windows", "scaled", "mss", "prr_delivered", "grown", "board"),
+    ("i4", "carry", "windows", "scaled", "mss", "prr_delivered", "grown", "board", "late"),
     ("i2", "dup_acks"),
     ("i1", "opened", "ca_state", "branch", "lossy", "echoed", "reduced"),
+    ("i1", "run", "early", "latched", "outlasted"),
 )
 """State of one sender. closed_acked and closed_marked are the last closed window's BytesAcked and
 BytesMarked; acked and marked those of the open window in what the dialect counts; scaled is alpha
 in whole numbers; cwnd, ssthresh are bytes; ca_state is a state of `recovery`, recover where it
 ends; echoed says that the last ACK of new data had ECE and no CWR has answered it; lossy that a
-loss is not mended; board is the place plus one of its scoreboard; until read_until SND.NXT of the
-open window's start is still read (ns)."""
+loss is not mended; board and late are places plus one of its scoreboard and of ACKs that it has
+yet to hear; cwr_end to outlasted are of `classic`."""
 
 
 def state(count: int = 1) -> NDArray[Any]:
@@ -75,7 +76,11 @@ def reset(s: Record, p: Record) -> None:
     s.reduced = 0
     s.grown = 0
     s.branch = 0
-    s.read_until = 0
+    s.cwr_end = -1
+    s.run = 0
+    s.early = 0
+    s.latched = 0
+    s.outlasted = 0
     s.closed_acked = 0
     s.closed_marked = 0
     s.ssthresh = np.inf

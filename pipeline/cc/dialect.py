@@ -7,8 +7,9 @@ from pipeline.cc.parameter import Parameter, Record, Value
 
 TABLE = (
     Parameter("dialect", "auto", "", 0, 1,
-              "Whose reading of the RFC; auto is linux unless the handshake shows ns3.", "4",
-              ("auto", "linux", "linux_before", "ns3", "rfc8257")),
+              "Whose reading of the RFC; auto is ns3 by the handshake, else classic where ECE"
+              " lasts until CWR, or linux. classic is no DCTCP: its alpha is not claimed.", "4",
+              ("auto", "linux", "linux_before", "ns3", "rfc8257", "classic")),
     Parameter("g", 0.0625, "", 1e-3, 1.0,
               "Gain of the moving average; 1/1024 arithmetic takes it as one over a whole.", "4.2"),
     Parameter("alpha_init", 1.0, "", 0.0, 1.0, "alpha before the first window ends.", "3.3"),
@@ -60,6 +61,7 @@ DIALECTS: dict[str, dict[str, Value]] = {
             "reduces_by": "closed", "recovery": "ns3", "loss_reduces": "alpha"},
     "rfc8257": {"window_ends": "past", "counts": "bytes", "arithmetic": "real",
                 "empty_ack": "ignored", "reduces": "window_end", "predicted_ns": 0},
+    "classic": {},
 }  # fmt: skip
 """How each dialect differs from the defaults above."""
 

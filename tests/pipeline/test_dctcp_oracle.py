@@ -54,6 +54,13 @@ def test_every_window_of_ns3_is_exact_with_and_without_loss(name: str) -> None:
     assert rows["basis"].unique().to_list() == ["handshake"]
 
 
+def test_before_the_queue_alpha_is_as_good_with_the_lag_of_the_handshake() -> None:
+    table = windows("a1_swin", "a1")
+    assert table["error"].max() < 1e-9  # type: ignore[operator]
+    assert table["same"].all()
+    assert decided("dctcp", "a1_swin")["why"].unique().to_list() == ["far_from_sender"]
+
+
 def thresholds(name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Changes of ssthresh: the sender's and ours."""
     truth = pl.read_parquet(NS3 / f"cwnd_{name}.parquet").filter(kind="ssthresh")
