@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -21,5 +22,12 @@ def table(columns: Mapping[str, pa.Array]) -> pl.DataFrame:
 
 
 def values(column: pl.Series) -> NDArray[Any]:
-    """A column of integers as an array, 0 where it is null."""
-    return (column.fill_null(0) if column.null_count() else column).to_numpy(allow_copy=True)
+    """A column of integers as an array that nobody writes to, 0 where it is null."""
+    return fixed((column.fill_null(0) if column.null_count() else column).to_numpy(allow_copy=True))
+
+
+def fixed(values: NDArray[Any]) -> NDArray[Any]:
+    """The array as one that nobody writes to: kernels are compiled anew for each kind of array."""
+    values = np.ascontiguousarray(values)
+    values.flags.writeable = False
+    return values

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from collector.arena import Arena
-from collector.arrow import array, table, values
+from collector.arrow import array, fixed, table, values
 from collector.columns import FLAT, KEY
 from collector.flow_key import flow_keys, salt
 from collector.frame import Frames
@@ -118,5 +118,5 @@ def identity(
 def plain(columns: Mapping[str, pl.Series], name: str, rows: int) -> NDArray[Any]:
     """A column as an array, 0 where it is null."""
     if name not in columns:
-        return np.zeros(rows, TYPES[type(SCHEMA[name])])
+        return fixed(np.zeros(rows, TYPES[type(SCHEMA[name])]))
     return values(columns[name])

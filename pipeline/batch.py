@@ -245,19 +245,17 @@ def rows_of(frame: pl.DataFrame, points: NDArray[np.int32]) -> Rows:
         else np.zeros(frame.height, kind)
         for field, (name, kind) in COLUMNS.items()
     }
-    timed = np.zeros(frame.height, np.bool_)
+    hops = arrow.values(frame["hop_count"])
+    read_from |= {
+        "kind": kind_of(frame),
+        "timestamps": np.zeros(frame.height, np.bool_),
+        "telemetry": np.where(hops > 0, np.cumsum(hops > 0) - 1, -1).astype(np.int32),
+        "sacked": numbered(frame),
+        "point": points,
+    }
     if "ts_val" in frame.columns:
-        timed = frame["ts_val"].is_not_null().to_numpy()
-    hops = frame["hop_count"].to_numpy()
-    telemetry = np.where(hops > 0, np.cumsum(hops > 0) - 1, -1).astype(np.int32)
-    return Rows(
-        **read_from,
-        kind=kind_of(frame),
-        timestamps=timed,
-        telemetry=telemetry,
-        sacked=numbered(frame),
-        point=points,
-    )
+        read_from["timestamps"] = frame["ts_val"].is_not_null().to_numpy()
+    return Rows(**{field: arrow.fixed(values) for field, values in read_from.items()})
 
 
 def kind_of(frame: pl.DataFrame) -> NDArray[np.uint8]:

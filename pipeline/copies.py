@@ -51,7 +51,8 @@ class Copies:
         self.seen = np.concatenate([self.seen, np.zeros((new, 2), np.int64)])
         first = np.ones(rows.height, np.bool_)
         find(
-            words, point, self.seen, rows["time_ns"].to_numpy(), rows["frame"].to_numpy(),
+            words, arrow.fixed(point), self.seen, arrow.values(rows["time_ns"]),
+            arrow.values(rows["frame"]),
             self.within_ns, self.marks, self.times, self.frames, first,
         )  # fmt: skip
         copies = rows.height - int(np.count_nonzero(first))

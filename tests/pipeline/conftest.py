@@ -27,7 +27,7 @@ DEFAULTS = {
 
 def observations(rows: Rows) -> pl.DataFrame:
     """Observations with the columns that the rows give, `DEFAULTS` and what follows from both."""
-    given = [{**DEFAULTS, "frame": at, **row} for at, row in enumerate(rows, start=1)]
+    given = [{**DEFAULTS, "frame": at, "ip_id": at, **row} for at, row in enumerate(rows, start=1)]
     for row in given:
         for end in ("src", "dst"):
             row[f"{end}_hi"], row[f"{end}_lo"] = address_words(ip_address(row.pop(end)))

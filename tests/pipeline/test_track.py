@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 
 from collector import CollectorSettings, Decoder, open_capture
 from pipeline import DECISIONS, Tracker, hpcc
+from pipeline.follow import follow
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "cc"
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "oracles"
@@ -441,3 +442,16 @@ def test_more_flows_than_places_give_up_the_longest_idle() -> None:
     assert tracker.counters["flows_new"] == 199
     assert tracker.counters["flows_evicted"] == 199 - 64
     assert tracker.memory.hpcc.size <= 128
+
+
+def test_the_loop_is_compiled_for_one_kind_of_arrays() -> None:
+    rows = stacked().frame()
+    for frame in (
+        rows,
+        rows.drop("mss", "ts_val"),
+        rows.with_columns(ts_val=pl.lit(5, pl.UInt32), base_rtt_ns=pl.lit(9)),
+        pl.concat([rows[:4], rows[4:].with_columns(point=pl.lit("q"))], rechunk=False),
+        rows.with_columns(pl.col("seq", "ack").cast(pl.Int64)),
+    ):
+        Tracker(KNOWN).advance(frame)
+    assert len(follow.signatures) == 1  # type: ignore[attr-defined]
