@@ -27,11 +27,12 @@ DEFAULTS = {
 
 def observations(rows: Rows) -> pl.DataFrame:
     """Observations with the columns that the rows give, `DEFAULTS` and what follows from both."""
-    given = [{**DEFAULTS, "frame": at, "ip_id": at, **row} for at, row in enumerate(rows, start=1)]
+    given = [{**DEFAULTS, "frame": at, **row} for at, row in enumerate(rows, start=1)]
     for row in given:
         for end in ("src", "dst"):
             row[f"{end}_hi"], row[f"{end}_lo"] = address_words(ip_address(row.pop(end)))
         row.setdefault("length", row["payload_bytes"] + 54)
+        row.setdefault("ip_id", row["frame"] & 0xFFFF)
     names = [name for name in SCHEMA if any(row.get(name) is not None for row in given)]
     frame = pl.DataFrame(given, schema={name: SCHEMA[name] for name in names}, strict=False)
     return frame.with_columns(**identities(frame)) if given else frame
