@@ -18,6 +18,7 @@ MISSING = (
     "tshark is not installed; it comes with the package tshark (Debian, Ubuntu) or wireshark-cli"
     " (Fedora, Alpine)"
 )
+CRASHED = "tshark ended before it had read a frame; `tshark -v` may tell why"
 NANOSECOND_PCAP = 0xA1B23C4D
 SECOND = 1_000_000_000
 MOST_OCTETS = 0x40000
@@ -42,7 +43,7 @@ def dissected(
     """Each of these rows of `frames` with what pyshark says of it, a link type at a time.
 
     Where tshark crashes, the frame and those behind it are not given. Raises SharkError when there
-    is no tshark that can be asked.
+    is no tshark that can be asked, or none that reads a single frame.
     """
     with TemporaryDirectory(prefix="hopsight-") as place:
         script, capture = Path(place) / "hopsight.lua", Path(place) / "frames.pcap"
@@ -68,9 +69,11 @@ def _read(capture: Path, script: Path) -> Iterator[Any]:
         custom_parameters=["-n", "-X", f"lua_script:{script}"],
         override_prefs=PREFERENCES,
     )
-    crashed = False
+    crashed, read = False, 0
     try:
-        yield from file
+        for packet in file:
+            read += 1
+            yield packet
     except TSharkNotFoundException:
         raise SharkError(MISSING) from None
     except (TSharkVersionException, OSError) as error:
@@ -85,6 +88,8 @@ def _read(capture: Path, script: Path) -> Iterator[Any]:
         if crashed:
             file._running_processes.clear()  # noqa: SLF001 - else its end asks a closed loop again
         loop.close()
+    if crashed and not read:
+        raise SharkError(CRASHED)
 
 
 def _pcap(frames: Frames, rows: NDArray[np.int64], link: int) -> Iterator[bytes]:
