@@ -15,7 +15,19 @@ from wire_page import wire_pages
 
 from collector.observation import HOPS, OBSERVATION, SCHEMA_VERSION
 from collector.status import STATUS
-from pipeline.cc import csig_load, dctcp, flow_count, hop_load, hpcc, hpcc_probe, hpcc_receiver
+from pipeline.cc import (
+    csig_load,
+    dctcp,
+    dre,
+    flow_count,
+    hop_load,
+    hpcc,
+    hpcc_probe,
+    hpcc_receiver,
+    poseidon,
+    qos,
+    swift,
+)
 from pipeline.store import Store
 from pipeline.tables import TABLES
 from service import cli
@@ -34,7 +46,11 @@ ALGORITHMS: dict[str, Any] = {
     "HPCC++ on any hop load": hop_load,
     "Hop load from CSIG": csig_load,
     "Flows of a last hop": flow_count,
+    "Classes of a port": qos,
+    "Rate by discounting": dre,
     "DCTCP": dctcp,
+    "Swift": swift,
+    "Poseidon": poseidon,
 }
 """Modules with a table of parameters, in the order of the page."""
 

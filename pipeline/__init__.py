@@ -10,12 +10,16 @@ if TYPE_CHECKING:
     from pipeline.cc import (
         csig_load,
         dctcp,
+        dre,
         flow_count,
         hop_load,
         hop_record,
         hpcc,
         hpcc_probe,
         hpcc_receiver,
+        poseidon,
+        qos,
+        swift,
     )
     from pipeline.cc.parameter import Parameter, Record, Value, parse
     from pipeline.composed_answer import compose_answer
@@ -69,6 +73,7 @@ __all__ = [
     "csig_load",
     "dctcp",
     "drain",
+    "dre",
     "flow_count",
     "hop_load",
     "hop_record",
@@ -78,12 +83,18 @@ __all__ = [
     "in_force",
     "open_or_ask",
     "parse",
+    "poseidon",
+    "qos",
+    "swift",
     "to_arrow",
     "verdicts",
 ]
 
 HOMES = {
-    "cc": "csig_load dctcp flow_count hop_load hop_record hpcc hpcc_probe hpcc_receiver",
+    "cc": (
+        "csig_load dctcp dre flow_count hop_load hop_record hpcc hpcc_probe hpcc_receiver "
+        "poseidon qos swift"
+    ),
     "cc.parameter": "Parameter Record Value parse",
     "composed_answer": "compose_answer",
     "kind": "KINDS",
