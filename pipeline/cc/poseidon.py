@@ -9,9 +9,9 @@ flows of one bottleneck agree on a rate. Units: times and delays ns, rates bit/s
 
 alpha is the ln max_rate - ln min_rate of (3): with m = 1 a rate times U is the one whose target MPD
 is. At or below target an ACK adds (U-1)*num_acked to cwnd, above it cwnd is multiplied by U, once a
-round trip. The text of the paper was not at hand: this is what two public
-implementations by different authors agree on, and where they differ there is a parameter (section "open"). That
-holds for alpha, for which rate is meant, for the bounds of U and for what a loss does.
+round trip. The text of the paper was not at hand: this is what two public implementations by
+different authors agree on. Where they differ there is a parameter (section "open"): for alpha, for
+which rate is meant, for the bounds of U and for what a loss does.
 """
 
 from collections.abc import Mapping
