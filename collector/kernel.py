@@ -104,7 +104,7 @@ def borrowing(function: F) -> F:
 
 def inlined(function: F) -> F:
     """A part of a `borrowing` kernel, put in the place of each call."""
-    compiled = njit(**COMPILED, **UNCOUNTED, **WITHOUT_ENTRY, forceinline=True)(function)
+    compiled = njit(**COMPILED, **UNCOUNTED, **WITHOUT_ENTRY, **PART, forceinline=True)(function)
     return cast("F", compiled)
 
 

@@ -3,16 +3,14 @@
 Columns are read and written where they lie; inside the loop one row and one decision are records.
 """
 
-from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from collector import HOPS, Arena, arrow, inlined, step
+from collector import HOPS, Arena, arrow, inlined
 from pipeline.cc.hop_record import KINDS
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.memory import Count, Ints
@@ -20,8 +18,6 @@ from pipeline.sack_blocks import numbered, sacks_of
 from pipeline.sender import ACK
 
 TCP = 6
-NEAR = 65
-"""Rows whose state is brought near at a time, and one more place."""
 
 ROW = state_dtype(
     ("u8", "conversation"),
@@ -106,37 +102,21 @@ BLOCK = 256
 """Decisions that are made one beside the other, before their fields go to columns."""
 
 
-class Decisions(NamedTuple):
-    """The block being made, its memory as (field, row) by type, and all that were made likewise."""
-
-    block: NDArray[Any]
-    now_i8: NDArray[np.int64]
-    now_f8: NDArray[np.float64]
-    now_u4: NDArray[np.uint32]
-    now_i4: NDArray[np.int32]
-    now_i1: NDArray[np.int8]
-    i8: NDArray[np.int64]
-    f8: NDArray[np.float64]
-    u4: NDArray[np.uint32]
-    i4: NDArray[np.int32]
-    i1: NDArray[np.int8]
-
-
 class Batch(NamedTuple):
-    """Rows in, decisions out; of those with telemetry (kind, hop, row) in, u' (hop, row) out.
+    """What the loop's parts read and write beside the state.
 
-    `sacks` are the SACK blocks of rows that have some, as (row, left, right, left, …), -1 is none.
+    Of rows with telemetry (kind, hop, row) in and u' (hop, row) out; `sacks` are the SACK blocks of
+    rows that have some, as (row, left, right, left, …), -1 is none. `block` takes decisions, `made`
+    counts those in it and those laid out already.
     """
 
-    row: NDArray[Any]
-    rows: Rows
     told: Ints
     sacks: Ints
     loads: NDArray[Any]
     u: NDArray[np.float64]
-    out: Decisions
+    block: NDArray[Any]
+    made: Ints
     counts: Ints
-    near: Ints
 
 
 @inlined
@@ -163,46 +143,14 @@ def read(rows: Rows, at: int, row: Record) -> None:
 
 
 @inlined
-def write(out: Decisions, counts: Ints) -> None:
+def write(batch: Batch) -> None:
     """Keep the decision that has been made."""
-    counts[Count.DECISIONS.value] += 1
-    if counts[Count.DECISIONS.value] % BLOCK == 0:
-        spread(out, counts[Count.DECISIONS.value] - BLOCK, BLOCK)
+    batch.made[0] += 1
+    batch.counts[Count.DECISIONS.value] += 1
 
 
-@inlined
-def finish(out: Decisions, counts: Ints) -> None:
-    """Spread the block that is not full yet."""
-    rest = counts[Count.DECISIONS.value] % BLOCK
-    spread(out, counts[Count.DECISIONS.value] - rest, rest)
-
-
-@step
-def spread(out: Decisions, first: int, count: int) -> None:
-    """The block's decisions into the columns, from row `first` on."""
-    lay(out.now_i8, out.i8, first, count)
-    lay(out.now_f8, out.f8, first, count)
-    lay(out.now_u4, out.u4, first, count)
-    lay(out.now_i4, out.i4, first, count)
-    lay(out.now_i1, out.i1, first, count)
-
-
-@inlined
-def lay(now: NDArray[Any], out: NDArray[Any], first: int, count: int) -> None:
-    """Fields of one type."""
-    for field in range(out.shape[0]):
-        for row in range(count):
-            out[field, first + row] = now[field, row]
-
-
-def batch_of(
-    frame: pl.DataFrame, told: pl.DataFrame, points: NDArray[np.int32], arena: Arena, waiting: int
-) -> Batch:
-    """The columns of a batch, and room for what comes of them; `told` are rows with telemetry.
-
-    `waiting` is how many ACKs of before may still be heard.
-    """
-    rows = rows_of(frame, points)
+def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena) -> Batch:
+    """What a batch brings and takes beside its rows; `told` are those with telemetry."""
     stacks = stacks_of(told, arena)
     loads = np.zeros(told.height, LOAD)
     loads["nhop"] = np.minimum(told["hop_count"].to_numpy(), stacks.shape[1])
@@ -210,31 +158,15 @@ def batch_of(
         loads["reflected"] = told["int_reflected"].fill_null(value=False).to_numpy()
     if "hpcc_kind" in told.columns:
         loads["width"] = told["hpcc_kind"].is_not_null().to_numpy()
-    acks = np.count_nonzero(rows.tcp_flags & ACK) + np.count_nonzero(rows.kind >= Kind.ACK)
     return Batch(
-        np.zeros(1, ROW),
-        rows,
         stacks,
         sacks_of(frame),
         loads,
         np.full(stacks.shape[1:], np.nan),
-        room(2 * int(acks) + waiting, arena),
+        np.zeros(BLOCK, DECISION),
+        np.zeros(2, np.int64),
         np.zeros(len(Count), np.int64),
-        np.zeros(NEAR, np.int64),
     )
-
-
-def room(most: int, arena: Arena) -> Decisions:
-    """Room for so many decisions."""
-    block, now, out = np.zeros(BLOCK, DECISION), [], []
-    for kind, names in DECISION_FIELDS.items():
-        fields: Mapping[str, Any] = DECISION.fields or {}
-        octets = np.dtype(kind).itemsize
-        start = block.view(np.uint8)[fields[names[0]][1] :][: octets * len(names)].view(kind)
-        strides = octets, DECISION.itemsize
-        now.append(as_strided(start, (len(names), BLOCK), strides))
-        out.append(arena.arrays(len(names) * most, kind)[0].reshape(len(names), most))
-    return Decisions(block, *now, *out)
 
 
 def rows_of(frame: pl.DataFrame, points: NDArray[np.int32]) -> Rows:
@@ -265,6 +197,12 @@ def kind_of(frame: pl.DataFrame) -> NDArray[np.uint8]:
         told = frame["hpcc_kind"].is_not_null().to_numpy()
         kind[told] = Kind.DATA + frame["hpcc_kind"].drop_nulls().to_numpy()
     return kind
+
+
+def acknowledgments(rows: Rows) -> int:
+    """Rows that acknowledge something."""
+    acks = np.count_nonzero(rows.tcp_flags & ACK) + np.count_nonzero(rows.kind >= Kind.ACK)
+    return int(acks)
 
 
 def stacks_of(told: pl.DataFrame, arena: Arena) -> Ints:

@@ -45,4 +45,4 @@ def answer(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rul
     made = decision(slot, d, at, ack, acked, False, batch)
     tell_hpcc(made, s)
     made.quality, made.why = quality_of_window(slot, d, s, rules.hpcc[0])
-    write(batch.out, batch.counts)
+    write(batch)

@@ -122,7 +122,7 @@ def answer(
         tell_classic(made)
     made.dialect = dialect
     made.basis = basis
-    write(batch.out, batch.counts)
+    write(batch)
 
 
 @inlined

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from collector import arrow, directed
 from pipeline.batch import DECISION_FIELDS, Batch
 from pipeline.cc import dctcp, hpcc
-from pipeline.memory import Algorithm, Basis, Count, Quality, Why
+from pipeline.decision_block import Decisions
+from pipeline.memory import Algorithm, Basis, Quality, Why
 
 HOP_COLUMN = re.compile(r"h\d+_\w+")
 
@@ -64,9 +65,9 @@ DECISIONS = pl.Schema(
 """Columns of `decisions`."""
 
 
-def decisions_of(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
+def decisions_of(frame: pl.DataFrame, out: Decisions, count: int) -> pl.DataFrame:
     """The decisions of a batch, in the order of its rows."""
-    made = made_of(batch)
+    made = made_of(out, count)
     context = frame.select("time_ns", "source", "point", "frame", "conversation")
     columns = {each.name: each for each in context[made.pop("row")]}
     columns["flow"] = flow_of(columns["conversation"], made.pop("direction"))
@@ -90,12 +91,11 @@ def decisions_of(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
     )
 
 
-def made_of(batch: Batch) -> dict[str, NDArray[Any]]:
-    """The fields of all decisions of a batch."""
-    count = int(batch.counts[Count.DECISIONS])
+def made_of(out: Decisions, count: int) -> dict[str, NDArray[Any]]:
+    """The fields of so many decisions."""
     made: dict[str, NDArray[Any]] = {}
     for kind, names in DECISION_FIELDS.items():
-        fields = getattr(batch.out, kind)[:, :count]
+        fields = getattr(out, kind)[:, :count]
         made |= {name: fields[place] for place, name in enumerate(names)}
     codes = set(DECISION_FIELDS["i1"]) - {"u_hop"}
     return {name: each.view(np.uint8) if name in codes else each for name, each in made.items()}

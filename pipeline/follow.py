@@ -4,11 +4,16 @@ A row of direction r moves SND.NXT of r by its data, and by its ACK drives the r
 sender d = 1 - r. All of it is compiled; nothing of Python runs per row.
 """
 
+from typing import Any
+
+from numpy.typing import NDArray
+
 from collector import borrowing
-from pipeline.batch import Batch, Kind, finish, read
+from pipeline.batch import BLOCK, Batch, Kind, Rows, read
 from pipeline.datagram_row import datagram
+from pipeline.decision_block import MARGIN, Decisions, is_full, spread
 from pipeline.flow import key_of, locate, settle
-from pipeline.memory import Mark, Memory, Rules
+from pipeline.memory import Ints, Mark, Memory, Rules
 from pipeline.near import AHEAD, LARGE, bring
 from pipeline.pool import has_room
 from pipeline.sender import enter
@@ -17,16 +22,21 @@ from pipeline.telemetry_row import observe_hops
 
 
 @borrowing
-def follow(batch: Batch, memory: Memory, rules: Rules, start: int) -> int:
-    """Every row from `start`, in order; returns where a pool was full, or the number of rows."""
-    row, size = batch.row[0], batch.rows.time_ns.size
+def follow(
+    rows: Rows, rooms: NDArray[Any], near: Ints, out: Decisions, batch: Batch, memory: Memory,
+    rules: Rules, start: int,
+) -> int:  # fmt: skip
+    """Every row from `start`, in order; returns where there was no room, or the number of rows."""
+    row, size = rooms[0], rows.time_ns.size
     for at in range(start, size):
-        if not has_room(memory):
-            finish(batch.out, batch.counts)
+        if not has_room(memory) or is_full(batch, out):
+            spread(batch, out)
             return at
+        if batch.made[0] > BLOCK - MARGIN:
+            spread(batch, out)
         if (at - start) % AHEAD == 0 and memory.slots.size > LARGE:
-            bring(batch, memory, at, min(at + AHEAD, size))
-        read(batch.rows, at, row)
+            bring(rows, near, memory, at, min(at + AHEAD, size))
+        read(rows, at, row)
         key = key_of(row.conversation, row.point)
         entry, how = locate(memory.flows, key, row.time_ns, rules.idle_ticks, memory.used)
         slot = memory.slots[memory.flows[entry].slot]
@@ -39,5 +49,5 @@ def follow(batch: Batch, memory: Memory, rules: Rules, start: int) -> int:
             observe_hops(slot, row, batch, memory, rules)
         closed = slot.marks[0] & slot.marks[1] & Mark.CLOSED.value != 0
         settle(memory.flows[entry], closed)
-    finish(batch.out, batch.counts)
+    spread(batch, out)
     return int(size)

@@ -7,21 +7,20 @@ dozen times; here each step asks for one link of the chain (entry, slot, record,
 import numpy as np
 
 from collector import inlined
-from pipeline.batch import NEAR, Batch
+from pipeline.batch import Rows
 from pipeline.flow import WAYS, entry_of, key_of
 from pipeline.memory import Ints, Memory
 
-AHEAD = NEAR - 1
-"""Rows that are asked for at a time."""
+AHEAD = 64
+"""Rows that are asked for at a time; `near` has one place more."""
 LARGE = 1 << 13
 """Slots up to which all state is near anyway."""
 NONE = -1
 
 
 @inlined
-def bring(batch: Batch, memory: Memory, first: int, end: int) -> None:
+def bring(rows: Rows, near: Ints, memory: Memory, first: int, end: int) -> None:
     """Touch what rows from `first` to `end` will need; what is read is summed up to be read."""
-    near, rows = batch.near, batch.rows
     asked = np.int64(0)
     for at in range(first, end):
         key = key_of(rows.conversation[at], rows.point[at])

@@ -74,7 +74,7 @@ def acknowledge(
         made = decision(slot, d, at, ack, acked, ece, batch)
         tell_hpcc(made, s)
         made.quality, made.why = quality_of_window(slot, d, s, rules.hpcc[0])
-        write(batch.out, batch.counts)
+        write(batch)
     if slot.marks[d] & (Mark.ECN_AGREED.value | Mark.ECT_SEEN.value):
         dialect, _ = dialect_of(slot, d, rules.dialect)
         if acked == 0 and predicted(slot, row, rules.dctcp[dialect].predicted_ns):

@@ -3,10 +3,10 @@
 import numpy as np
 
 from collector import inlined
-from pipeline.batch import BLOCK, Batch
+from pipeline.batch import Batch
 from pipeline.cc import dctcp, hpcc
 from pipeline.cc.parameter import Record
-from pipeline.memory import Algorithm, Count, Quality, Why
+from pipeline.memory import Algorithm, Quality, Why
 
 WORD = 0xFFFF_FFFF
 """Sequence numbers are told modulo 2**32, as they are on the wire."""
@@ -20,7 +20,7 @@ def decision(
     slot: Record, d: int, at: int, ack: int, acked: int, ece: bool, batch: Batch
 ) -> Record:
     """A new decision with what both algorithms share; `batch.write` keeps it."""
-    made = batch.out.block[batch.counts[Count.DECISIONS.value] % BLOCK]
+    made = batch.block[batch.made[0]]
     made.row = at
     made.direction = d
     made.ack = ack & WORD

@@ -7,8 +7,7 @@ Any split of the input into batches gives the same bits.
 
 Rows may carry `src_nic_bps`, `dst_nic_bps`, `base_rtt_ns` and `window_bytes`, the W_init of their
 path (from the topology in force); where they are absent or null the parameters B_nic_bps, T_ns and
-window_bytes stand in, and for T then the round trip of
-the handshake.
+window_bytes stand in, and for T then the round trip of the handshake.
 """
 
 from collections.abc import Mapping
@@ -18,16 +17,18 @@ import numpy as np
 import polars as pl
 
 from collector import Arena
-from pipeline.batch import batch_of
+from pipeline.batch import BLOCK, ROW, acknowledgments, batch_of, rows_of
 from pipeline.cc import dctcp, hpcc
 from pipeline.cc.hop_record import LINK, MAX_HOPS, mask
 from pipeline.cc.parameter import Value
 from pipeline.cc.scoreboard import BOARD
 from pipeline.decided import DECISIONS, decisions_of, hop_loads_of
+from pipeline.decision_block import MARGIN, room, wider
 from pipeline.flow import TICK, table
 from pipeline.follow import follow
-from pipeline.late import LATE, PLACES
+from pipeline.late import LATE
 from pipeline.memory import PENDING, POOLS, SLOT, Count, Memory, Rules
+from pipeline.near import AHEAD
 from pipeline.point_number import PointNumbers
 from pipeline.unit import SECOND
 
@@ -98,13 +99,20 @@ class Tracker:
     def advance(self, frame: pl.DataFrame) -> Tracked:
         """Take the next rows; see the module."""
         told = frame if frame["hop_count"].min() else frame.filter(pl.col("hop_count") > 0)
-        waiting = int(self.memory.used[GROWING.index("late")]) * PLACES
-        batch = batch_of(frame, told, self.points.of(frame["point"]), self.arena, waiting)
+        rows = rows_of(frame, self.points.of(frame["point"]))
+        batch = batch_of(frame, told, self.arena)
+        out = room(batch, acknowledgments(rows) + BLOCK, self.arena)
         row = 0
-        while (row := follow(batch, self.memory, self.rules, row)) < frame.height:
+        while (row := follow(
+            rows, np.zeros(1, ROW), np.zeros(AHEAD + 1, np.int64), out, batch, self.memory,
+            self.rules, row,
+        )) < frame.height:  # fmt: skip
             self.memory = grown(self.memory)
+            if batch.made[1] + MARGIN > out.i8.shape[1]:
+                out = wider(out, int(batch.made[1]), self.arena)
         self.counts += batch.counts
-        return Tracked(decisions_of(frame, batch), hop_loads_of(told, batch))
+        made = decisions_of(frame, out, int(batch.counts[Count.DECISIONS]))
+        return Tracked(made, hop_loads_of(told, batch))
 
 
 def blank(flows: int) -> Memory:

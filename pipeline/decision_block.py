@@ -1,0 +1,79 @@
+"""Decisions: made one beside the other in a block, then laid out field by field in columns."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from collector import Arena, inlined, step
+from pipeline.batch import BLOCK, DECISION, DECISION_FIELDS, Batch
+
+MARGIN = 64
+"""More decisions than one row can bring: its own, and those of the ACKs that have waited."""
+
+
+class Decisions(NamedTuple):
+    """The memory of the block as (field, row) by type, and columns of all that was made."""
+
+    now_i8: NDArray[np.int64]
+    now_f8: NDArray[np.float64]
+    now_u4: NDArray[np.uint32]
+    now_i4: NDArray[np.int32]
+    now_i1: NDArray[np.int8]
+    i8: NDArray[np.int64]
+    f8: NDArray[np.float64]
+    u4: NDArray[np.uint32]
+    i4: NDArray[np.int32]
+    i1: NDArray[np.int8]
+
+
+def room(batch: Batch, most: int, arena: Arena) -> Decisions:
+    """Columns for so many decisions."""
+    now, out = [], []
+    fields: Mapping[str, Any] = DECISION.fields or {}
+    for kind, names in DECISION_FIELDS.items():
+        octets = np.dtype(kind).itemsize
+        start = batch.block.view(np.uint8)[fields[names[0]][1] :][: octets * len(names)].view(kind)
+        now.append(as_strided(start, (len(names), BLOCK), (octets, DECISION.itemsize)))
+        out.append(arena.arrays(len(names) * most, kind)[0].reshape(len(names), most))
+    return Decisions(*now, *out)
+
+
+def wider(out: Decisions, made: int, arena: Arena) -> Decisions:
+    """Columns with twice the room, with the decisions that are there."""
+    columns = {}
+    for kind, names in DECISION_FIELDS.items():
+        before = getattr(out, kind)
+        most = 2 * before.shape[1]
+        columns[kind] = arena.arrays(len(names) * most, kind)[0].reshape(len(names), most)
+        columns[kind][:, :made] = before[:, :made]
+    return out._replace(**columns)
+
+
+@inlined
+def is_full(batch: Batch, out: Decisions) -> bool:
+    """Whether the columns may not hold what the block and one more row bring."""
+    return bool(batch.made[0] + batch.made[1] + MARGIN > out.i8.shape[1])
+
+
+@step
+def spread(batch: Batch, out: Decisions) -> None:
+    """The block's decisions into the columns, behind those that are there."""
+    count, first = batch.made[0], batch.made[1]
+    lay(out.now_i8, out.i8, first, count)
+    lay(out.now_f8, out.f8, first, count)
+    lay(out.now_u4, out.u4, first, count)
+    lay(out.now_i4, out.i4, first, count)
+    lay(out.now_i1, out.i1, first, count)
+    batch.made[1] += count
+    batch.made[0] = 0
+
+
+@inlined
+def lay(now: NDArray[Any], out: NDArray[Any], first: int, count: int) -> None:
+    """Fields of one type."""
+    for field in range(out.shape[0]):
+        for row in range(count):
+            out[field, first + row] = now[field, row]
