@@ -1,0 +1,42 @@
+"""Columns of decisions grow when more is decided than was expected."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from polars.testing import assert_frame_equal
+
+from collector import Arena, CollectorSettings, Decoder, open_capture
+from pipeline import Tracker
+from pipeline.batch import ROW, batch_of, rows_of
+from pipeline.decided import decisions_of
+from pipeline.decision_block import MARGIN, room, wider
+from pipeline.follow import follow
+from pipeline.memory import Count
+from pipeline.near import AHEAD
+from pipeline.track import grown
+
+CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+
+
+def test_columns_that_are_full_are_widened_and_nothing_is_lost() -> None:
+    with open_capture(CAPTURE) as capture:
+        [frames] = capture.chunks(1 << 20)
+        rows = Decoder(CollectorSettings()).decode(frames, capture.points, capture.source)
+    expected = Tracker().advance(rows).decisions
+    assert expected.height > 10 * MARGIN
+    tracker, arena = Tracker(), Arena()
+    batch = batch_of(rows, rows.filter(pl.col("hop_count") > 0), arena)
+    out = room(batch, MARGIN + 1, arena)
+    given = rows_of(rows, tracker.points.of(rows["point"]))
+    scratch, near, at, stops = np.zeros(1, ROW), np.zeros(AHEAD + 1, np.int64), 0, 0
+    while (at := follow(
+        given, scratch, near, out, batch, tracker.memory, tracker.rules, at
+    )) < rows.height:  # fmt: skip
+        tracker.memory, stops = grown(tracker.memory), stops + 1
+        assert batch.made[0] == 0
+        if batch.made[1] + MARGIN > out.i8.shape[1]:
+            out = wider(out, int(batch.made[1]), arena)
+    assert stops > 3
+    made = decisions_of(rows, out, int(batch.counts[Count.DECISIONS]))
+    assert_frame_equal(made, expected, check_exact=True)
