@@ -133,7 +133,9 @@ class Capture:
         return stop
 
     def _end(self, stop: int) -> None:
-        """Count why the file ended before its end, if it did."""
+        """Count why the file ended before its end, if it did. Raises CaptureError."""
+        if self._reader is None:  # it was waited for a header that is not whole
+            self._reader = _recognise(self._path, self._window)
         if stop == CORRUPT:
             self.reasons["file_corrupt"] = 1
         elif self._window.damage:

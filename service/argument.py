@@ -6,7 +6,10 @@ from typing import Annotated
 import typer
 
 Captures = Annotated[
-    list[Path], typer.Argument(metavar="CAPTURE...", help="pcap or pcapng, plain, .gz or .zst")
+    list[Path],
+    typer.Argument(
+        metavar="CAPTURE...", help="pcap or pcapng, plain, .gz, .zst or .lz4; - is stdin"
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
 Store = Annotated[

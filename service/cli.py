@@ -8,13 +8,14 @@ import gc
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from service.argument import Assignments, Captures, Json, Store, Topology
 from service.decoding import decode
-from service.failure import EXIT_CODES, ExitCode, Failure
+from service.ending import ended
+from service.failure import EXIT_CODES, ExitCode
 from service.plugin import wireshark
 
 EPILOG = (
@@ -227,50 +228,11 @@ def settings(
     command.run(dump=dump, json=json)
 
 
-def _sentence(error: Exception) -> str:
-    """The message of a command-line error on one line, without a final full stop."""
-    formatted: Any = getattr(error, "format_message", lambda: str(error))()
-    return " ".join(str(formatted).split()).rstrip(".")
-
-
-def _reader_gone() -> ExitCode:
-    """The reader of a pipe has gone (`| head`): nobody is left to tell."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return ExitCode.OK
-
-
-def _run(arguments: list[str] | None) -> int:
-    """Run one command line and give its exit code; anything unexpected is raised."""
-    command = typer.main.get_command(app)
-    try:
-        code = command.main(args=arguments, prog_name="hopsight", standalone_mode=False)
-        sys.stdout.flush()
-    except Failure as failure:
-        typer.echo(f"hopsight: {failure}", err=True)
-        return failure.code
-    except (KeyboardInterrupt, typer.Abort):
-        return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        return _reader_gone()
-    except SystemExit as ended:
-        # typer ends the process by itself when a pipe breaks inside a command.
-        if isinstance(ended.__context__, BrokenPipeError):
-            return _reader_gone()
-        raise
-    except Exception as error:
-        if hasattr(error, "format_message"):
-            said = _sentence(error) or "a command is missing"
-            typer.echo(f"hopsight: {said}; see `hopsight --help`", err=True)
-            return ExitCode.USAGE
-        raise
-    return int(code or 0)
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of `hopsight`: ends with a documented exit code, never with a traceback."""
     gc.set_threshold(COLLECT_AFTER)
     try:
-        code = _run(arguments)
+        code = ended(typer.main.get_command(app), arguments)
     except Exception as error:
         if os.environ.get("PYTHONDEVMODE"):
             raise

@@ -1,5 +1,6 @@
 """Where observations go: a terminal, lines for other programs, or a file."""
 
+import os
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -115,7 +116,8 @@ class File(Output):
         try:
             self.writer = _parquet(path, schema) if parquet else _arrow(path, schema)
         except OSError as error:
-            reason = (error.strerror or "cannot be written").lower()
+            # Arrow words its errors with a path and a number; older ones have no number.
+            reason = (os.strerror(error.errno) if error.errno else "cannot be written").lower()
             raise Failure(ExitCode.UNAVAILABLE, f"{path}: {reason}") from None
 
     def put(self, rows: pl.DataFrame) -> None:

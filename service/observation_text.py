@@ -49,10 +49,9 @@ def shown(frame: pl.DataFrame) -> pl.DataFrame:
     """The text form, a row an observation; see `SHOWN`."""
     frame = addressed(frame).with_columns(pl.col("hop_count").replace(0, None))
     said = [name for name in frame.columns if name not in ELSEWHERE]
-    names = pl.Enum([name for name, _ in STATUS])
-    ending = pl.when(pl.col("status") > 0).then(
-        pl.concat_str(pl.lit("status="), pl.col("status").cast(names).cast(pl.String))
-    )
+    names = [name for name, _ in STATUS]
+    named = pl.col("status").replace_strict(range(len(names)), names, return_dtype=pl.String)
+    ending = pl.when(pl.col("status") > 0).then(pl.concat_str(pl.lit("status="), named))
     values = (pl.concat_str(pl.lit(f"{name}="), _plain(frame, name)) for name in said)
     return frame.select(
         "source",

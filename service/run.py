@@ -33,6 +33,7 @@ from pipeline import (
     hpcc,
     parse,
 )
+from service.assigned import value_of
 from service.captures import name_points, open_all
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
@@ -132,7 +133,7 @@ def settings_of(
         if not equals:
             raise Failure(ExitCode.USAGE, f"--set {text!r} is not of the form NAME=VALUE")
         if dot and section in sections:
-            sections[section][key] = _number(value)
+            sections[section][key] = value_of(value)
             continue
         known = {a: t for a, t in TABLES.items() if any(row.name == name for row in t)}
         if not known:
@@ -149,14 +150,6 @@ def settings_of(
                 raise Failure(ExitCode.USAGE, f"--set {name}: {error}") from None
     rest = {name: value for name, value in flags.items() if name not in SECTIONS}
     return chosen(**sections, **rest), parameters
-
-
-def _number(text: str) -> Any:
-    """A value of the command line: a number in any base, or the text itself."""
-    try:
-        return int(text, 0)
-    except ValueError:
-        return text
 
 
 def store_sink(store: Store | OwnerClient) -> Sink:

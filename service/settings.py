@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
@@ -21,6 +23,7 @@ from pydantic_settings import (
 
 from collector import CollectorSettings
 from pipeline import PipelineSettings, StoreLimits
+from service.assigned import value_of
 from service.loopback import is_loopback
 
 ENVIRONMENT_PREFIX = "HOPSIGHT_"
@@ -29,6 +32,11 @@ NOT_SETTINGS = frozenset({FILE_VARIABLE, "HOPSIGHT_CACHE_DIR"})
 """Variables with the prefix that are no setting: the file itself, where compiled code is kept."""
 
 DEFAULT_FILE = "hopsight.toml"
+FORMS = {
+    "tuple_type": "should be a list, such as [1] or [0x9900, 7]",
+    "dict_type": "should be a table, such as { 0 = [1, 2] } in a settings file",
+}
+"""What is accepted, in the words of a settings file, by what pydantic calls the error."""
 
 
 class SettingsError(ValueError):
@@ -89,6 +97,17 @@ class ServiceSettings(Section):
         return host
 
 
+class Environment(EnvSettingsSource):
+    """Variables: lists and tables as JSON or as a settings file writes them."""
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+        """The value, or the text itself, which its setting then refuses by name."""
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except ValueError:
+            return value_of(value)
+
+
 class Settings(BaseSettings):
     """Every setting of hopsight."""
 
@@ -111,10 +130,10 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags, then the environment, then the TOML file; nothing else is read."""
-        del dotenv_settings, file_secret_settings
+        del env_settings, dotenv_settings, file_secret_settings
         path = settings_file(os.environ)
         toml = (TomlConfigSettingsSource(settings_cls, path),) if path else ()
-        return (init_settings, env_settings, *toml)
+        return (init_settings, Environment(settings_cls), *toml)
 
 
 def settings_file(environment: Mapping[str, str]) -> Path | None:
@@ -191,5 +210,6 @@ def _sentences(error: ValidationError) -> Iterator[str]:
             hint = f"did you mean {near[0]}?" if near else "see `hopsight settings --dump`"
             yield f"{name}: there is no such setting; {hint}"
         else:
-            reason = str(one["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+            said = FORMS.get(one["type"], str(one["msg"]))
+            reason = said.removeprefix("Value error, ").removeprefix("Input ")
             yield f"{name}: {reason}, given: {one.get('input')!r}"

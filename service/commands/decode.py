@@ -13,6 +13,7 @@ import typer
 
 from collector import SCHEMA, Capture, CaptureError, Decoder, Follow, Frames, is_compiled
 from service.accounting_text import accounting_line
+from service.assigned import value_of
 from service.captures import name_points, open_all
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
@@ -47,6 +48,8 @@ class Request:
 def run(request: Request) -> None:
     """Print or write the observations; how the frames ended goes to standard error."""
     columns, condition = listed(request.columns), condition_of(request.where)
+    if sum(map(bool, (request.json, request.parquet, request.arrow))) > 1:
+        raise Failure(ExitCode.USAGE, "--json, --parquet and --arrow: only one of them at a time")
     settings = chosen(collector=assigned(request.assignments)).collector
     captures = open_all(request.captures, Follow() if request.follow else None)
     taken = 0
@@ -190,8 +193,5 @@ def assigned(assignments: Sequence[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals or not name.startswith(SECTION):
             raise Failure(ExitCode.USAGE, f"--set {text!r} is not of the form {SECTION}NAME=VALUE")
-        try:
-            given[name.removeprefix(SECTION)] = int(value, 0)
-        except ValueError:
-            given[name.removeprefix(SECTION)] = value
+        given[name.removeprefix(SECTION)] = value_of(value)
     return given

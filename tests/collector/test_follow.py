@@ -243,6 +243,17 @@ def test_a_header_that_is_never_whole_is_refused(tmp_path: Path) -> None:
     assert str(file.error) == f"{file.path}: pcap header is cut after 20 bytes"
 
 
+def test_a_header_that_was_not_whole_when_reading_was_stopped_is_refused(tmp_path: Path) -> None:
+    path, follow = tmp_path / "x", Follow(poll_s=POLL_S)
+    path.write_bytes(PCAP[:20])
+    with open_capture(path, follow) as capture:
+        chunks = capture.chunks(wait=False)
+        assert len(next(chunks)) == 0
+        follow.stop.set()
+        with pytest.raises(CaptureError, match="pcap header is cut after 20 bytes"):
+            list(chunks)
+
+
 def test_without_waiting_there_are_runs_without_frames(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"")

@@ -188,10 +188,10 @@ def test_a_reader_that_leaves_is_no_error(hopsight: Any) -> None:
 def test_a_fault_of_our_own_is_no_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(_: object) -> int:
+    def broken(*_: object) -> int:
         raise RuntimeError("surprise")
 
-    monkeypatch.setattr(cli, "_run", broken)
+    monkeypatch.setattr(cli, "ended", broken)
     monkeypatch.delenv("PYTHONDEVMODE", raising=False)
     with pytest.raises(SystemExit) as ended:
         cli.main([])

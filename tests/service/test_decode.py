@@ -14,6 +14,7 @@ import pytest
 
 import pipeline
 from collector import SCHEMA
+from service.assigned import value_of
 from service.failure import ExitCode
 
 MACS = bytes(12)
@@ -74,6 +75,18 @@ def test_how_the_frames_ended_goes_to_standard_error(hopsight: Any, capture: Pat
     assert last == "frames: 6 seen = 5 decoded + 1 unknown_ethertype"
 
 
+def test_a_frame_that_ends_early_says_by_which_reason(hopsight: Any, tmp_path: Path) -> None:
+    ip = bytes.fromhex("4500004e00070000401100000a0000010a000002")
+    vxlan = bytes.fromhex("9c4012b5003a0000 0800000000000700")
+    packet = MACS + bytes.fromhex("0800") + ip + vxlan + ARP
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    record = struct.pack("<IIII", START_S, 0, len(packet), len(packet))
+    (tmp_path / "arp.pcap").write_bytes(head + record + packet)
+    result = hopsight.run("decode", str(tmp_path / "arp.pcap"))
+    assert result.returncode == ExitCode.OK, result.stderr
+    assert result.stdout.rstrip().endswith(" status=unknown_ethertype")
+
+
 def test_rows_are_json_objects_when_asked(hopsight: Any, capture: Path) -> None:
     result = hopsight.run("decode", str(capture), "--json")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
@@ -106,6 +119,33 @@ def test_settings_of_the_collector_can_be_set(hopsight: Any, capture: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("23", 23), ("0x17", 23), ("-1", -1), ("1.5", 1.5), ("true", True), ("blue", "blue"),
+        ('"7"', "7"), ("[0x9902, 7]", [0x9902, 7]), ("{ 2 = [1] }", {"2": [1]}), ("", ""),
+        ("1\nb = 2", "1\nb = 2"), ("2026-01-01", "2026-01-01"), ("[" * 9999, "[" * 9999),
+    ],
+)  # fmt: skip
+def test_a_value_is_written_as_in_a_settings_file_or_as_a_bare_word(
+    text: str, value: object
+) -> None:
+    assert value_of(text) == value
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
+def test_output_that_does_not_fit_is_one_sentence(hopsight: Any, capture: Path) -> None:
+    command = [*hopsight.command("decode", str(capture))]
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            cwd=hopsight.directory, env=hopsight.environment,
+        )  # fmt: skip
+    assert result.returncode == ExitCode.UNAVAILABLE
+    assert "the output does not fit where it goes: no space left on device" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
     ("options", "sentence"),
     [
         (("--columns", "csig_ss"), "did you mean csig_s?"),
@@ -113,7 +153,9 @@ def test_settings_of_the_collector_can_be_set(hopsight: Any, capture: Path) -> N
         (("--where", "csig_s >"), "--where 'csig_s >'"),
         (("--set", "tenant=blue"), "collector.NAME=VALUE"),
         (("--set", "collector.tenants=blue"), "did you mean collector.tenant?"),
-        (("--parquet", "/nowhere/out.parquet"), "/nowhere/out.parquet"),
+        (("--parquet", "/nowhere/out.parquet"), "/nowhere/out.parquet: no such file"),
+        (("--json", "--arrow", "out.arrow"), "only one of them"),
+        (("--set", "collector.csig_compact_tpids=99"), "csig_compact_tpids: should be a list"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(
@@ -127,8 +169,9 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
 
 def test_decoding_loads_only_what_it_needs(capture: Path) -> None:
     script = (
-        "import sys; from service.cli import _run; "
-        f"_run(['decode', {str(capture)!r}]); print(sorted(set({HEAVY!r}) & set(sys.modules)))"
+        "import sys, typer; from service.cli import app; from service.ending import ended; "
+        f"ended(typer.main.get_command(app), ['decode', {str(capture)!r}]); "
+        f"print(sorted(set({HEAVY!r}) & set(sys.modules)))"
     )
     result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -51,6 +51,11 @@ def test_only_loopback_is_accepted(host: str) -> None:
         ("HOPSIGHT_SERVICE__PROT", "1", "did you mean HOPSIGHT_SERVICE__PORT"),
         ("HOPSIGHT_SERVICE__PORT", "x", "service.port: should be a valid integer"),
         ("HOPSIGHT_PIPELINE__INTERVAL_MS", "0", "pipeline.interval_ms: should be greater than"),
+        (
+            "HOPSIGHT_COLLECTOR__CSIG_COMPACT_TPIDS",
+            "many",
+            "should be a list, such as",
+        ),
         ("HOPSIGHT_SETTINGS", "nowhere.toml", "there is no file nowhere.toml"),
     ],
 )
@@ -60,6 +65,14 @@ def test_a_wrong_variable_is_named(
     monkeypatch.setenv(variable, value)
     with pytest.raises(SettingsError, match=sentence):
         load()
+
+
+@pytest.mark.parametrize("value", ["[39168, 39169]", "[0x9900, 0x9901]"])
+def test_a_list_is_written_as_json_or_as_in_a_file(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOPSIGHT_COLLECTOR__CSIG_COMPACT_TPIDS", value)
+    assert set(load().collector.csig_compact_tpids) == {0x9900, 0x9901}
 
 
 @pytest.mark.parametrize(
