@@ -107,7 +107,7 @@ class Batch(NamedTuple):
 
     Of rows with telemetry (kind, hop, row) in and u' (hop, row) out; `sacks` are the SACK blocks of
     rows that have some, as (row, left, right, left, …), -1 is none. `block` takes decisions, `made`
-    counts those in it and those laid out already.
+    counts those in it and those laid out already; `trail` has a place a row, or none (`trail`).
     """
 
     told: Ints
@@ -117,6 +117,7 @@ class Batch(NamedTuple):
     block: NDArray[Any]
     made: Ints
     counts: Ints
+    trail: NDArray[Any]
 
 
 @inlined
@@ -149,7 +150,7 @@ def write(batch: Batch) -> None:
     batch.counts[Count.DECISIONS.value] += 1
 
 
-def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena) -> Batch:
+def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena, trail: NDArray[Any]) -> Batch:
     """What a batch brings and takes beside its rows; `told` are those with telemetry."""
     stacks = stacks_of(told, arena)
     loads = np.zeros(told.height, LOAD)
@@ -166,6 +167,7 @@ def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena) -> Batch:
         np.zeros(BLOCK, DECISION),
         np.zeros(2, np.int64),
         np.zeros(len(Count), np.int64),
+        trail,
     )
 
 

@@ -19,6 +19,7 @@ from pipeline.pool import has_room
 from pipeline.sender import enter
 from pipeline.tcp_row import segment
 from pipeline.telemetry_row import observe_hops
+from pipeline.trail import leave
 
 
 @borrowing
@@ -41,12 +42,16 @@ def follow(
         entry, how = locate(memory.flows, key, row.time_ns, rules.idle_ticks, memory.used)
         slot = memory.slots[memory.flows[entry].slot]
         enter(slot, how, batch.counts)
+        una, known = slot.snd_una[1 - row.direction], slot.marks[1 - row.direction]
         if row.kind == Kind.TCP.value:
             segment(slot, row, at, batch, memory, rules)
         elif row.kind != Kind.OTHER.value:
             datagram(slot, row, at, batch, memory, rules)
         if row.telemetry >= 0 and batch.loads[row.telemetry].reflected == 0:
             observe_hops(slot, row, batch, memory, rules)
+        if batch.trail.size > 0:
+            acked = slot.snd_una[1 - row.direction] - una if known & Mark.NUMBERED.value else 0
+            leave(batch.trail[at], slot, memory.flows[entry].slot, acked)
         closed = slot.marks[0] & slot.marks[1] & Mark.CLOSED.value != 0
         settle(memory.flows[entry], closed)
     spread(batch, out)

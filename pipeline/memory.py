@@ -103,10 +103,11 @@ SLOT = state_dtype(
     (("u4", 2), "iss"),
     (("i4", 2), "marks", "lag_ns", *POOLS),
     ("i4", "rtt_ns"),
-    (("u2", 2), "mss", "largest"),
+    (("u2", 2), "mss", "largest", "life"),
 )
 """One conversation at one point, 128 octets; pairs are indexed by direction. marks are bits of
-`Mark`; lag_ns is the time from the tap to the sender and back, of two seconds at most as rtt_ns is.
+`Mark`; life is another one after each `begin`; lag_ns is the time from the tap to the sender and
+back, of two seconds at most as rtt_ns is.
 The `POOLS` fields are places of records plus one (0: none yet); a place belongs to its slot for
 good, whoever holds the slot."""
 

@@ -27,6 +27,7 @@ TIMESTAMP_OPTION = 12
 HALF, WHOLE = 1 << 31, 1 << 32
 MOST_NS = HALF - 1
 MOST_PAYLOAD = 65535
+LIVES = 1 << 16
 
 
 @inlined
@@ -55,6 +56,7 @@ def begin(slot: Record, d: int) -> None:
     slot.lag_ns[d] = 0
     slot.mss[d] = 0
     slot.largest[d] = 0
+    slot.life[d] = (slot.life[d] + 1) % LIVES
 
 
 @inlined

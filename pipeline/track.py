@@ -11,25 +11,30 @@ window_bytes stand in, and for T then the round trip of the handshake.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from collector import Arena
-from pipeline.batch import BLOCK, ROW, acknowledgments, batch_of, rows_of
+from pipeline.batch import BLOCK, ROW, Batch, Rows, acknowledgments, batch_of, rows_of
 from pipeline.cc import dctcp, hpcc
 from pipeline.cc.hop_record import LINK, MAX_HOPS, mask
 from pipeline.cc.parameter import Value
 from pipeline.cc.scoreboard import BOARD
+from pipeline.companion import Course
+from pipeline.companions import companion
 from pipeline.decided import DECISIONS, decisions_of, hop_loads_of
 from pipeline.decision_block import MARGIN, room, wider
-from pipeline.flow import TICK, table
+from pipeline.flow import SLOTS, TICK, table
 from pipeline.follow import follow
 from pipeline.late import LATE
 from pipeline.memory import PENDING, POOLS, SLOT, Count, Memory, Rules
 from pipeline.near import AHEAD
 from pipeline.point_number import PointNumbers
+from pipeline.round_trip import RoundTrips
+from pipeline.trail import trail
 from pipeline.unit import SECOND
 
 __all__ = ["DECISIONS", "Tracked", "Tracker"]
@@ -42,10 +47,11 @@ SIMULATOR_TS_NS, SIMULATOR_TX_BYTES = 1 << 24, 128 << 20
 
 
 class Tracked(NamedTuple):
-    """What a batch gave; the columns are described in `decided`."""
+    """What a batch gave; the columns are described in `decided`, those of companions there."""
 
     decisions: pl.DataFrame
     hop_loads: pl.DataFrame
+    companions: Mapping[str, pl.DataFrame] = MappingProxyType({})
 
 
 class Tracker:
@@ -54,8 +60,8 @@ class Tracker:
     `hpcc_parameters` and `dctcp_parameters` change defaults of `hpcc.TABLE` and `dctcp.TABLE`;
     `flows` bounds the live flows (a conversation at a point), beyond which the least proven and
     longest idle are given up; a flow silent for `idle_ns` (by the rows' times) begins anew; the
-    moduli are the widths of the hops' counters (0: 64 bits). ValueError names a parameter that is
-    not accepted.
+    moduli are the widths of the hops' counters (0: 64 bits); `companions` are names of further
+    algorithms with what changes their defaults. ValueError names a parameter that is not accepted.
     """
 
     def __init__(
@@ -66,6 +72,7 @@ class Tracker:
         ts_modulus_ns: int = 0,
         tx_modulus_bytes: int = 0,
         idle_ns: int = 300 * SECOND,
+        companions: Mapping[str, Mapping[str, Value]] | None = None,
     ) -> None:
         chosen = dict(dctcp_parameters or {})
         asked = dctcp.record(chosen)
@@ -83,6 +90,9 @@ class Tracker:
         self.points = PointNumbers()
         self.counts = np.zeros(len(Count), np.int64)
         self.arena = Arena()
+        asked_for = companions or {}
+        self.companions = {name: companion(name, given) for name, given in asked_for.items()}
+        self.round_trips = RoundTrips()
 
     @property
     def counters(self) -> dict[str, int]:
@@ -100,7 +110,7 @@ class Tracker:
         """Take the next rows; see the module."""
         told = frame if frame["hop_count"].min() else frame.filter(pl.col("hop_count") > 0)
         rows = rows_of(frame, self.points.of(frame["point"]))
-        batch = batch_of(frame, told, self.arena)
+        batch = batch_of(frame, told, self.arena, trail(frame.height if self.companions else 0))
         out = room(batch, acknowledgments(rows) + BLOCK, self.arena)
         row = 0
         while (row := follow(
@@ -112,7 +122,18 @@ class Tracker:
                 out = wider(out, int(batch.made[1]), self.arena)
         self.counts += batch.counts
         made = decisions_of(frame, out, int(batch.counts[Count.DECISIONS]))
-        return Tracked(made, hop_loads_of(told, batch))
+        return Tracked(made, hop_loads_of(told, batch), self._accompany(frame, told, rows, batch))
+
+    def _accompany(
+        self, frame: pl.DataFrame, told: pl.DataFrame, rows: Rows, batch: Batch
+    ) -> dict[str, pl.DataFrame]:
+        """Let the companions go over the same rows."""
+        if not self.companions:
+            return {}
+        slots = int(self.memory.used[SLOTS])
+        timed = self.round_trips.advance(rows, batch.trail, slots)
+        course = Course(frame, told, rows, batch, self.rules, timed, slots)
+        return {name: each.advance(course) for name, each in self.companions.items()}
 
 
 def blank(flows: int) -> Memory:

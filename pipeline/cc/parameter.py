@@ -90,6 +90,18 @@ def known(table: Iterable[Parameter], values: Mapping[str, Value]) -> dict[str, 
     return dict(values)
 
 
+def records(
+    values: Mapping[str, Value], *tables: tuple[Parameter, ...]
+) -> tuple[np.ndarray[Any, Any], ...]:
+    """A record a table, each as an array of one; ValueError names what no table accepts."""
+    known([row for table in tables for row in table], values)
+    made = []
+    for table in tables:
+        own = record(table, {row.name: values[row.name] for row in table if row.name in values})
+        made.append(np.array([own], own.dtype))
+    return tuple(made)
+
+
 def parse(table: tuple[Parameter, ...], assignments: Iterable[str]) -> dict[str, Value]:
     """Texts NAME=VALUE (the command line's `--set`) as checked values; ValueError as above."""
     values: dict[str, Value] = {}
