@@ -18,6 +18,7 @@ from collector.status import STATUS
 from pipeline.cc import (
     csig_load,
     dctcp,
+    dctcp_receiver,
     dre,
     flow_count,
     hop_load,
@@ -49,6 +50,7 @@ ALGORITHMS: dict[str, Any] = {
     "Classes of a port": qos,
     "Rate by discounting": dre,
     "DCTCP": dctcp,
+    "DCTCP at the receiver": dctcp_receiver,
     "Swift": swift,
     "Poseidon": poseidon,
 }

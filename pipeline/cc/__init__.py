@@ -3,6 +3,7 @@
 from pipeline.cc import (
     csig_load,
     dctcp,
+    dctcp_receiver,
     dre,
     flow_count,
     hop_load,
@@ -18,6 +19,7 @@ from pipeline.cc import (
 __all__ = [
     "csig_load",
     "dctcp",
+    "dctcp_receiver",
     "dre",
     "flow_count",
     "hop_load",

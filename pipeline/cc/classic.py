@@ -49,5 +49,5 @@ def answer(s: Record, end: int) -> None:
 def is_classic(s: Record) -> bool:
     """Whether the runs so far are those of a classic receiver."""
     return bool(
-        s.latched >= ENOUGH and s.latched >= s.outlasted and s.early * MAY_DIFFER <= s.latched
+        s.latched >= ENOUGH and s.latched >= s.outlasted and int(s.early) * MAY_DIFFER <= s.latched
     )
