@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pipeline.cc import (
         csig_load,
         dctcp,
+        dctcp_receiver,
         dre,
         flow_count,
         hop_load,
@@ -72,6 +73,7 @@ __all__ = [
     "compose_answer",
     "csig_load",
     "dctcp",
+    "dctcp_receiver",
     "drain",
     "dre",
     "flow_count",
@@ -92,8 +94,8 @@ __all__ = [
 
 HOMES = {
     "cc": (
-        "csig_load dctcp dre flow_count hop_load hop_record hpcc hpcc_probe hpcc_receiver "
-        "poseidon qos swift"
+        "csig_load dctcp dctcp_receiver dre flow_count hop_load hop_record hpcc hpcc_probe "
+        "hpcc_receiver poseidon qos swift"
     ),
     "cc.parameter": "Parameter Record Value parse",
     "composed_answer": "compose_answer",
