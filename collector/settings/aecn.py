@@ -32,19 +32,28 @@ class AecnSettings(BaseModel):
         "undefined.",
     )
     aecn_inflight_scale: float = Field(
-        0.01, gt=0, description="Inflight ratio u' per unit of its octet."
+        0.01, gt=0, allow_inf_nan=False, description="Inflight ratio u' per unit of its octet."
     )
     aecn_dre_scale: float = Field(
-        0.01, gt=0, description="AECN rate estimator, ratio per unit of its octet."
+        0.01,
+        gt=0,
+        allow_inf_nan=False,
+        description="AECN rate estimator, ratio per unit of its octet.",
     )
     aecn_queue_scale: float = Field(
-        0.01, gt=0, description="AECN queue utilisation, ratio per unit of its octet."
+        0.01,
+        gt=0,
+        allow_inf_nan=False,
+        description="AECN queue utilisation, ratio per unit of its octet.",
     )
     aecn_queue_delay_ns: float = Field(
-        1000.0, gt=0, description="AECN queue delay, ns per unit of its octet."
+        1000.0, gt=0, allow_inf_nan=False, description="AECN queue delay, ns per unit of its octet."
     )
     aecn_bandwidth_bps: float = Field(
-        1e9, gt=0, description="AECN available bandwidth, bit/s per unit of its octet."
+        1e9,
+        gt=0,
+        allow_inf_nan=False,
+        description="AECN available bandwidth, bit/s per unit of its octet.",
     )
     aecn_saturation: dict[TypeBit, Octet] = Field(
         default_factory=lambda: dict.fromkeys(range(6), 255),

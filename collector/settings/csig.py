@@ -3,12 +3,13 @@
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 Ethertype = Annotated[int, Field(ge=0x0600, le=0xFFFF)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 CompactType = Annotated[int, Field(ge=0, le=7)]
 SignalType = Annotated[int, Field(ge=0, le=15)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 Variant = Literal["compact", "expanded"]
 LmPart = Literal["port", "device", "stage", "orientation", "capacity", "ttl", "reserved"]
 LmFields = tuple[tuple[LmPart, Annotated[int, Field(ge=1, le=16)]], ...]
@@ -16,6 +17,8 @@ LM_BITS = {"compact": 7, "expanded": 16}
 """Bits of the locator metadata; the UEC/SAI layout has one less."""
 BUCKETS = 32
 """Values of the compact tag's signal field."""
+TAKEN = frozenset((0x0800, 0x8100, 0x86DD, 0x8847, 0x8848, 0x88A8, 0x88E5, 0x9100, 0x9200, 0x9300))
+"""Ethertypes of IP, VLAN tags, labels and security tags, beside which a CSIG tag stands."""
 
 
 class CsigSettings(BaseModel):
@@ -63,7 +66,7 @@ class CsigSettings(BaseModel):
     csig_echo_udp_variant: Variant = Field(
         "compact", description="Variant of the data fields behind those flags."
     )
-    csig_buckets: dict[CompactType, tuple[float, ...]] = Field(
+    csig_buckets: dict[CompactType, tuple[Finite, ...]] = Field(
         default_factory=lambda: {
             0: tuple(edge * 12.5e9 / 32 for edge in range(33)),
             1: tuple(edge / 32 for edge in range(33)),
@@ -83,11 +86,11 @@ class CsigSettings(BaseModel):
         description="Bits of a compact signal value that count buckets; 15 where the highest is a "
         "flag.",
     )
-    csig_quanta: dict[SignalType, Annotated[float, Field(gt=0)]] = Field(
+    csig_quanta: dict[SignalType, Annotated[Finite, Field(gt=0)]] = Field(
         default_factory=lambda: {0: 8e6, 1: 1 / 1048575, 2: 128.0},
         description="Quantum of expanded signals by type: bit/s, ratio, ns.",
     )
-    csig_bases: dict[SignalType, float] = Field(
+    csig_bases: dict[SignalType, Finite] = Field(
         default_factory=dict,
         description="What expanded signals start from by type, in the same units; 0 by default.",
     )
@@ -96,6 +99,15 @@ class CsigSettings(BaseModel):
         description="Sub-fields of the locator metadata by variant and signal type: (name, bits) "
         "from the highest bit on, which fill it.",
     )
+
+    @field_validator("csig_compact_tpids", "csig_expanded_tpids")
+    @classmethod
+    def _tpids_are_free(cls, tpids: tuple[int, ...]) -> tuple[int, ...]:
+        """Refuse TPIDs that are another header's ethertype."""
+        for tpid in tpids:
+            if tpid in TAKEN:
+                raise ValueError(f"0x{tpid:04x} is the ethertype of another header")
+        return tpids
 
     @model_validator(mode="after")
     def _buckets_rise(self) -> Self:

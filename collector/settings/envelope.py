@@ -49,7 +49,10 @@ class EnvelopeSettings(BaseModel):
         "(first four bits 0), or Ethernet at once.",
     )
     erspan_user_tick_ns: int | None = Field(
-        None, ge=1, description="Tick of ERSPAN's user-configurable timestamps; none: unknown."
+        None,
+        ge=1,
+        le=1_000_000_000,
+        description="Tick of ERSPAN's user-configurable timestamps; none: unknown.",
     )
     timestamp_ethertypes: tuple[Ethertype, ...] = Field(
         (0xD28B,), description="Ethertypes of timestamp headers that taps put before the real one."

@@ -5,7 +5,12 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, field_validator
 
 OCTET, WORD_BITS, LONGEST = 8, 32, 64
+DOMAIN_BITS = 16
+"""Domain-specific instruction bits."""
+MOST_UNIT = 1 << 32
+"""Largest unit: a count of 32 bits of it still fits a column."""
 Port = Annotated[int, Field(ge=1, le=65535)]
+Unit = Annotated[int, Field(ge=1, le=MOST_UNIT)]
 
 
 class IntSettings(BaseModel):
@@ -13,6 +18,7 @@ class IntSettings(BaseModel):
 
     int_udp_ports: tuple[Port, ...] = Field(
         (555,),
+        max_length=64,
         description="UDP destination ports that announce INT (unassigned by the specification).",
     )
     int_dscp: int | None = Field(
@@ -59,18 +65,27 @@ class IntSettings(BaseModel):
     )
     int_source: tuple[tuple[str, Annotated[int, Field(ge=1, le=64)]], ...] = Field(
         (),
+        max_length=128,
         description="Source-only INT metadata below all hops, in wire order: (name, bits); "
         "the first is kept.",
     )
-    int_domain: tuple[tuple[Literal["tx_bytes", "b_mbps", "reserved"], int], ...] = Field(
+    int_domain: tuple[
+        tuple[
+            Literal["tx_bytes", "b_mbps", "reserved"],
+            Annotated[int, Field(ge=OCTET, le=LONGEST, multiple_of=OCTET)],
+        ],
+        ...,
+    ] = Field(
         (("tx_bytes", 64), ("b_mbps", 32)),
+        max_length=DOMAIN_BITS,
         description="Domain-specific INT metadata by instruction bit: (name, bits).",
     )
-    int_occupancy_bytes: int = Field(1, ge=1, description="Bytes per unit of INT queue occupancy.")
-    int_buffer_bytes: int = Field(1, ge=1, description="Bytes per unit of INT buffer occupancy.")
+    int_occupancy_bytes: Unit = Field(1, description="Bytes per unit of INT queue occupancy.")
+    int_buffer_bytes: Unit = Field(1, description="Bytes per unit of INT buffer occupancy.")
     int_utilization_full: int | None = Field(
         None,
         ge=1,
+        lt=MOST_UNIT,
         description="INT TX utilisation of a port that is busy all the time; none: unknown unit.",
     )
     int_on_ack: Literal["reflected", "own"] = Field(

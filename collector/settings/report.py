@@ -22,5 +22,6 @@ class ReportSettings(BaseModel):
     report_utilization_full: int | None = Field(
         None,
         ge=1,
+        lt=1 << 32,
         description="TX utilisation in reports that means a full link; none: the scale is unknown.",
     )

@@ -10,6 +10,7 @@ IfaColumn = Literal[
     "node", "ttl", "speed", "congestion", "queue", "seconds", "nanoseconds", "port",
     "ingress_port", "residence", "tx_bytes", "cells", "pool_cells", "reserved",
 ]  # fmt: skip
+Unit = Annotated[int, Field(ge=1, le=1 << 32)]
 IfaSchema = tuple[tuple[IfaColumn, Annotated[int, Field(ge=1, le=64)]], ...]
 OCTET, WORD_BITS = 8, 32
 LNS_BITS = 4
@@ -27,8 +28,8 @@ class TraceSettings(BaseModel):
         "microseconds",
         description="Unit of the IOAM timestamp fraction: POSIX, PTP, or 2^-32 seconds.",
     )
-    ioam_queue_bytes: int = Field(1, ge=1, description="Bytes per unit of IOAM queue depth.")
-    ioam_buffer_bytes: int = Field(1, ge=1, description="Bytes per unit of IOAM buffer occupancy.")
+    ioam_queue_bytes: Unit = Field(1, description="Bytes per unit of IOAM queue depth.")
+    ioam_buffer_bytes: Unit = Field(1, description="Bytes per unit of IOAM buffer occupancy.")
     ifa_protocols: tuple[Protocol, ...] = Field(
         (253, 131), description="IP protocols that carry IFA (unassigned by the draft)."
     )
@@ -38,8 +39,8 @@ class TraceSettings(BaseModel):
     ifa_flag_order: Literal["draft", "reversed"] = Field(
         "draft", description="Flags of IFA: reserved bits first, or the checksum flag first."
     )
-    ifa_cell_bytes: int = Field(
-        1, ge=1, description="Bytes of a buffer cell, the unit of IFA queue depths."
+    ifa_cell_bytes: Unit = Field(
+        1, description="Bytes of a buffer cell, the unit of IFA queue depths."
     )
     ifa_name_spaces: dict[int, IfaSchema] = Field(
         default_factory=dict,
@@ -64,8 +65,8 @@ class TraceSettings(BaseModel):
     hpcc_nack_protocols: tuple[Protocol, ...] = Field(
         (), description="The same for negative ones; its 253 is IFA elsewhere."
     )
-    hpcc_multi: int = Field(
-        1, ge=1, description="Global scale of the HPCC simulator's queue and byte counters."
+    hpcc_multi: Unit = Field(
+        1, description="Global scale of the HPCC simulator's queue and byte counters."
     )
 
     @field_validator("ifa_name_spaces")

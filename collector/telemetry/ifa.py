@@ -7,6 +7,7 @@ from collector.settings import CollectorSettings
 from collector.telemetry.raw import Raw
 
 GIGABIT, BILLION = 1_000_000_000, 1_000_000_000
+HIGHEST = (1 << 64) - 1
 SPEEDS = (10, 25, 40, 50, 100, 200, 400)
 """Gbit/s by code."""
 FLAG_BITS = 5
@@ -45,19 +46,24 @@ def record(raw: Raw, prefix: str, settings: CollectorSettings) -> dict[str, pl.E
     }
     for name, column in CELLS:
         if raw.has(prefix + name):
-            cells = pl.col(prefix + name).cast(pl.UInt64)
-            told[column] = cells * pl.lit(settings.ifa_cell_bytes, pl.UInt64)
+            told[column] = times(pl.col(prefix + name).cast(pl.UInt64), settings.ifa_cell_bytes)
     if raw.has(prefix + "speed"):
         told["b_bps"] = speed(pl.col(prefix + "speed"))
     if raw.has(prefix + "seconds", prefix + "nanoseconds"):
         seconds, rest = (
             pl.col(prefix + name).cast(pl.UInt64) for name in ("seconds", "nanoseconds")
         )
-        received = seconds * pl.lit(BILLION, pl.UInt64) + rest
+        received = times(seconds, BILLION) + rest
         told |= {"ingress_ts_ns": received, "ts_ns": received}
         if "latency_ns" in told:
             told["ts_ns"] = received + told["latency_ns"].cast(pl.UInt64).fill_null(0)
     return told
+
+
+def times(values: pl.Expr, unit: int) -> pl.Expr:
+    """Values in a unit; null where the product does not fit."""
+    fits = values <= pl.lit(HIGHEST // unit, pl.UInt64)
+    return pl.when(fits).then(values * pl.lit(unit, pl.UInt64))
 
 
 def speed(code: pl.Expr) -> pl.Expr:

@@ -263,3 +263,16 @@ def test_the_second_reader_agrees_on_every_field_of_every_frame() -> None:
     for row, (_, expected) in zip(rows.to_dicts(), made, strict=True):
         assert {name: row[name] for name in expected} == expected
         assert {name for name in hops if row[name] is not None} <= expected.keys()
+
+
+def test_what_a_wide_record_says_beyond_a_column_is_null() -> None:
+    wide = (("reserved", 28), ("cells", 64), ("seconds", 64), ("nanoseconds", 32))
+    settings = CollectorSettings(ifa_name_spaces={5: wide}, ifa_cell_bytes=208)
+    for cells, seconds in ((88_686_269_585_142_075, 18_446_744_072), (1 << 63, 1 << 60)):
+        record = (5 << 28).to_bytes(4) + cells.to_bytes(8) + seconds.to_bytes(8) + bytes(4)
+        row = row_of(
+            packet(bytes.fromhex("2f1100ff"), PORTS, b"\xff\xff\x1e\x06" + record), settings
+        )
+        fits = cells < 1 << 63
+        assert row["h0_qlen_bytes"] == (208 * cells if fits else None)
+        assert row["h0_ts_ns"] == (1_000_000_000 * seconds if fits else None)
