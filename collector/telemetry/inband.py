@@ -6,6 +6,7 @@ from collector.settings import CollectorSettings
 from collector.telemetry.raw import Raw
 
 BITS_PER_MEGABIT = 1_000_000
+SYN, RST, ACK = 2, 4, 16
 HOP_COLUMNS = (
     ("node", "node", 32),
     ("port", "port", 16),
@@ -36,7 +37,7 @@ def columns(raw: Raw, settings: CollectorSettings) -> dict[str, pl.Expr]:
     inband = pl.col("int_version").is_not_null()
     reflected = pl.lit(value=False)
     if settings.int_on_ack == "reflected":
-        reflected = (pl.col("payload_bytes") == 0) & (pl.col("hop_count") > 0)
+        reflected = acknowledges(raw) & (pl.col("hop_count") > 0)
     told: dict[str, pl.Expr] = {"int_reflected": pl.when(inband).then(reflected)}
     widths = dict(settings.int_domain)
     own = [("tx_bytes", "tx_bytes", widths.get("tx_bytes", 0)),
@@ -56,3 +57,13 @@ def columns(raw: Raw, settings: CollectorSettings) -> dict[str, pl.Expr]:
             used = raw.available(each, 32).cast(pl.Float64)
             told[f"h{hop}_utilization"] = used / settings.int_utilization_full
     return told
+
+
+def acknowledges(raw: Raw) -> pl.Expr:
+    """Whether nothing but an acknowledgment is carried: by TCP, but for SYN and RST, or by RoCE."""
+    told = pl.lit(value=False)
+    if raw.has("flags"):
+        told = (pl.col("flags") & (ACK | SYN | RST) == ACK).fill_null(value=False)
+    if raw.has("roce_syndrome"):
+        told = told | pl.col("roce_syndrome").is_not_null()
+    return told & (pl.col("payload_bytes") == 0)

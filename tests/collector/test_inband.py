@@ -133,6 +133,24 @@ def test_what_is_no_marker_is_payload(payload: bytes) -> None:
         assert (row["payload_bytes"], row.get("int_version")) == (len(payload), None)
 
 
+@pytest.mark.parametrize(("flags", "reflected"), [
+    (0x10, True), (0x11, True), (0x50, True), (0x02, False), (0x12, False), (0x14, False),
+    (0x00, False),
+])  # fmt: skip
+def test_only_an_acknowledgment_reflects_the_path_of_data(flags: int, reflected: bool) -> None:
+    inband = bytes.fromhex("10070000" + MD + STACK)
+    row = row_of(ethernet(ipv4(tcp(payload=inband, flags=flags), dscp=23)), int_dscp=23)
+    assert (row["payload_bytes"], row["int_reflected"]) == (0, reflected)
+
+
+def test_a_datagram_of_telemetry_alone_reflects_nothing_unless_it_is_an_acknowledgment() -> None:
+    row = row_of(over_udp("14072344" + MD + STACK, rest=b""))
+    assert (row["payload_bytes"], row["int_reflected"]) == (0, False)
+    answer = bytes.fromhex("1140ffff000000410000003e" + "1b000001" + "deadbeef")
+    row = row_of(over_udp("140712b7" + MD + STACK, rest=answer))
+    assert (row["payload_bytes"], row["roce_msn"], row["int_reflected"]) == (0, 1, True)
+
+
 def test_a_geneve_option_holds_it_all() -> None:
     head = "08406558001234000103010720000206900000000000000000000002030001230000000100000010"
     row = row_of(ethernet(ipv4(udp(bytes.fromhex(head) + INNER, 6081), 17)))
