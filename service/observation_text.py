@@ -8,6 +8,8 @@ from collector import LAYERS, STATUS
 from service.endpoint import protocol_name
 
 HALF = 64
+DIGITS = 1_000_000
+"""From here on six digits are not enough for what stands before the point."""
 TIME = "%Y-%m-%dT%H:%M:%S%.9fZ"
 SHOWN = ("source", "point", "frame", "time", "flow", "layers", "observation")
 """Columns of the text form."""
@@ -21,6 +23,8 @@ ELSEWHERE = frozenset(
 """Columns that stand elsewhere in the line, or that tell a reader nothing."""
 ENDS = ("src", "dst")
 HASHES = ("flow", "conversation")
+STEERING, REPLACED = r"\p{C}", "\N{REPLACEMENT CHARACTER}"
+"""Characters that steer a terminal or break a line; files and interfaces are named by strangers."""
 
 
 def addressed(frame: pl.DataFrame) -> pl.DataFrame:
@@ -54,8 +58,7 @@ def shown(frame: pl.DataFrame) -> pl.DataFrame:
     ending = pl.when(pl.col("status") > 0).then(pl.concat_str(pl.lit("status="), named))
     values = (pl.concat_str(pl.lit(f"{name}="), _plain(frame, name)) for name in said)
     return frame.select(
-        "source",
-        "point",
+        *(pl.col(name).str.replace_all(STEERING, REPLACED) for name in ("source", "point")),
         "frame",
         pl.from_epoch("time_ns", time_unit="ns")
         .dt.strftime("%Y-%m-%dT%H:%M:%S%.9fZ")
@@ -67,9 +70,12 @@ def shown(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _plain(frame: pl.DataFrame, name: str) -> pl.Expr:
-    """A value as text: numbers with at most six digits behind the point."""
+    """A value as text: fractions of six digits, whole ones from a million on."""
     value = pl.col(name)
-    return (value.round_sig_figs(6) if frame.schema[name] == pl.Float64 else value).cast(pl.String)
+    if frame.schema[name] == pl.Float64:
+        whole = value.abs() >= DIGITS
+        value = pl.when(whole).then(value.round()).otherwise(value.round_sig_figs(6))
+    return value.cast(pl.String)
 
 
 def _flow(frame: pl.DataFrame) -> pl.Expr:

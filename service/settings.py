@@ -9,9 +9,9 @@ import difflib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
@@ -32,6 +32,8 @@ NOT_SETTINGS = frozenset({FILE_VARIABLE, "HOPSIGHT_CACHE_DIR"})
 """Variables with the prefix that are no setting: the file itself, where compiled code is kept."""
 
 DEFAULT_FILE = "hopsight.toml"
+NONE = "none"
+"""In the place of a value: the setting has none. TOML and the environment have no other word."""
 FORMS = {
     "tuple_type": "should be a list, such as [1] or [0x9900, 7]",
     "dict_type": "should be a table, such as { 0 = [1, 2] } in a settings file",
@@ -108,6 +110,12 @@ class Environment(EnvSettingsSource):
             return value_of(value)
 
 
+def may_lack(field: FieldInfo) -> bool:
+    """Whether a setting may be without a value, and a word is not itself one."""
+    kinds = get_args(field.annotation)
+    return type(None) in kinds and not {str, Path} & set(kinds)
+
+
 class Settings(BaseSettings):
     """Every setting of hopsight."""
 
@@ -119,6 +127,19 @@ class Settings(BaseSettings):
     pipeline: PipelineSettings = Field(default_factory=PipelineSettings)
     store: StoreSettings = Field(default_factory=StoreSettings)
     service: ServiceSettings = Field(default_factory=ServiceSettings)
+
+    @field_validator("collector", "pipeline", mode="before")
+    @classmethod
+    def taken_away(cls, section: Any, info: ValidationInfo) -> Any:
+        """The word none takes away the value of a setting that need not have one."""
+        group = cls.model_fields[str(info.field_name)].annotation
+        if not isinstance(section, Mapping) or group is None:
+            return section
+        spared = {name for name, field in group.model_fields.items() if may_lack(field)}
+        return {
+            name: None if value == NONE and name in spared else value
+            for name, value in section.items()
+        }
 
     @classmethod
     def settings_customise_sources(
@@ -165,8 +186,9 @@ def load(flags: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
         raise SettingsError("; ".join(_sentences(error))) from None
     except SettingsError:
         raise
-    except (ValueError, OSError) as error:
-        msg = f"settings cannot be read: {error}"
+    except (ValueError, OSError, RecursionError) as error:
+        path = settings_file(os.environ)
+        msg = f"settings cannot be read: {f'{path}: ' if path else ''}{error}"
         raise SettingsError(msg) from None
 
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import category
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -16,6 +17,7 @@ PIPED_WIDTH = 240
 """Columns of a table that no terminal limits."""
 
 NONE = "–"
+REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 DURATIONS = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 RATES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
@@ -63,7 +65,12 @@ def table(
 
 
 def _cell(value: Any) -> str:
-    return NONE if value is None or value == "" else str(value)
+    return NONE if value is None or value == "" else printable(str(value))
+
+
+def printable(text: str) -> str:
+    """A text of strangers without what steers a terminal: each such character is replaced."""
+    return "".join(REPLACED if category(each).startswith("C") else each for each in text)
 
 
 def load(u: float | None) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from service.commands.settings import chosen
 from service.dissection import explained, find
-from service.text import console
+from service.text import console, printable
 
 GROUP = 4
 """Octets that stand together."""
@@ -31,7 +31,7 @@ def run(capture: Path, frame: int, *, json: bool) -> None:
 def lines(report: Mapping[str, Any]) -> Iterator[Text]:
     """The report as lines: the tables' reading, then Wireshark's."""
     yield Text(
-        f"frame {report['frame']:,} at {report['point']}: {report['captured']:,} of"
+        f"frame {report['frame']:,} at {printable(report['point'])}: {report['captured']:,} of"
         f" {report['length']:,} octets, link type {report['link']}"
     )
     for reading in report["hopsight"]:

@@ -43,13 +43,17 @@ def _toml(rows: list[tuple[str, str, Any, str]]) -> Iterator[str]:
     """The settings as the lines of a hopsight.toml, each with its meaning and its variable."""
     yield "# Settings of hopsight. A flag wins over the environment, that over this file."
     section = ""
+    usual = {name: value for name, _, value, _ in service_settings.rows()}
     for name, variable, value, doc in rows:
         group, _, key = name.rpartition(".")
         if group != section:
             yield f"\n[{group}]"
             section = group
         yield f"# {doc} ({variable})"
-        yield f"# {key} is not set" if value is None else f"{key} = {_value(value)}"
+        if value is None and usual[name] is None:
+            yield f"# {key} is not set"
+        else:
+            yield f"{key} = {_value(service_settings.NONE if value is None else value)}"
 
 
 def _value(value: Any) -> str:

@@ -16,6 +16,8 @@ import pipeline
 from collector import SCHEMA
 from service.assigned import value_of
 from service.failure import ExitCode
+from service.observation_text import _plain
+from service.text import printable
 
 MACS = bytes(12)
 CSIG = bytes.fromhex("99002b85")
@@ -130,6 +132,32 @@ def test_a_value_is_written_as_in_a_settings_file_or_as_a_bare_word(
     text: str, value: object
 ) -> None:
     assert value_of(text) == value
+
+
+def test_numbers_are_shown_to_six_digits_or_to_the_unit() -> None:
+    frame = pl.DataFrame({"csig_low": [90_074_880.4, 0.12345678, -2_500_000.0, None]})
+    assert frame.select(_plain(frame, "csig_low")).to_series().to_list() == [
+        "90074880.0", "0.123457", "-2500000.0", None,
+    ]  # fmt: skip
+
+
+def test_names_of_strangers_do_not_steer_a_terminal(hopsight: Any, tmp_path: Path) -> None:
+    name = b"eth\x1b[31m0\n\t\xe2\x80\xae.."
+    octets = bytes.fromhex("0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c000000")
+    packet = segment(0)
+    blocks = (
+        (1, struct.pack("<HHIHH", 1, 0, 0, 2, len(name)) + name),
+        (6, struct.pack("<IIIII", 0, 0, 0, len(packet), len(packet)) + packet),
+    )
+    for kind, body in blocks:
+        padded = body + bytes(-len(body) % 4)
+        size = struct.pack("<I", len(padded) + 12)
+        octets += struct.pack("<I", kind) + size + padded + size
+    path = tmp_path / "named.pcapng"
+    path.write_bytes(octets)
+    printed = hopsight.run("decode", str(path)).stdout
+    assert "\teth\ufffd[31m0\ufffd\ufffd\ufffd..\t1\t" in printed
+    assert printable("eth\x1b[31m0\u202e") == "eth\ufffd[31m0\ufffd"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")

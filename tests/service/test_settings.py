@@ -110,3 +110,55 @@ def test_the_dump_shows_no_password(
     shown = capsys.readouterr().out
     assert "https://store.example:8443/hopsight" in shown
     assert "secret" not in shown
+
+
+@pytest.mark.parametrize("written", ['"none"', "'none'"])
+def test_none_takes_a_value_away_and_the_dump_says_so(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str], written: str
+) -> None:
+    file = elsewhere / "hopsight.toml"
+    file.write_text(f"[collector]\ncsig_echo_exid = {written}\nint_dscp = 3\n")
+    assert load().collector.csig_echo_exid is None
+    assert load({"collector": {"int_dscp": "none"}}).collector.int_dscp is None
+    assert load({"collector": {"tenant": "none"}}).collector.tenant == "none"
+    run(dump=True, json=False)
+    file.write_text(capsys.readouterr().out)
+    assert load().collector.csig_echo_exid is None
+    with pytest.raises(SettingsError, match=r"collector\.tcp_int_kind: .*given: 'none'"):
+        load({"collector": {"tcp_int_kind": "none"}})
+
+
+def test_a_file_that_cannot_be_read_is_named(elsewhere: Path) -> None:
+    for octets in (b"\xff", b"\xef\xbb\xbf[service]\n", b"x = " + b"[" * 9999):
+        (elsewhere / "hopsight.toml").write_bytes(octets)
+        with pytest.raises(SettingsError, match=r"settings cannot be read: hopsight\.toml: "):
+            load()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("int_domain", [["tx_bytes", 7]], "multiple of 8"),
+        ("int_domain", [["tx_bytes", 128]], "less than or equal to 64"),
+        ("int_domain", [["tx_bytes", -8]], "greater than or equal to 8"),
+        ("int_domain", [["reserved", 32]] * 17, "at most 16 items"),
+        ("int_source", [["word", 32]] * 129, "at most 128 items"),
+        ("int_udp_ports", [*range(1, 66)], "at most 64 items"),
+        ("int_occupancy_bytes", 1 << 64, "less than or equal to 4294967296"),
+        ("ioam_queue_bytes", 1 << 33, "less than or equal to 4294967296"),
+        ("ifa_cell_bytes", 1 << 63, "less than or equal to 4294967296"),
+        ("hpcc_multi", 1 << 70, "less than or equal to 4294967296"),
+        ("erspan_user_tick_ns", 1 << 70, "less than or equal to 1000000000"),
+        ("int_utilization_full", 1 << 70, "less than 4294967296"),
+        ("report_utilization_full", 1 << 70, "less than 4294967296"),
+        ("csig_quanta", {"0": float("inf")}, "finite number"),
+        ("csig_bases", {"0": float("nan")}, "finite number"),
+        ("csig_buckets", {"0": [0.0, float("inf")]}, "finite number"),
+        ("aecn_queue_delay_ns", float("inf"), "finite number"),
+        ("csig_compact_tpids", [0x9900, 0x8100], "0x8100 is the ethertype of another header"),
+        ("csig_expanded_tpids", [0x0800], "0x0800 is the ethertype of another header"),
+    ],
+)
+def test_what_no_table_could_be_made_of_is_refused(name: str, value: object, sentence: str) -> None:
+    with pytest.raises(SettingsError, match=rf"collector\.{name}.*{sentence}"):
+        load({"collector": {name: value}})
