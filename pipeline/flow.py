@@ -25,13 +25,14 @@ CLOSED, PROVEN = 0, 4
 """Rank of a closed flow, and of one that has had so many rows; in between the rank counts rows."""
 TICK = 20
 """Flows are compared by when they were last seen in steps of 2**20 ns, about a millisecond."""
-RANKS = 8
-"""`seen` is the tick and, in its lowest bits, the rank."""
-MASK, HALF = (1 << 29) - 1, 1 << 28
-"""Ticks are counted modulo 2**29, six days."""
+RANKS, DIRTY, UNIT = 8, 8, 16
+"""`seen` is the tick in steps of UNIT and, in its lowest bits, the rank and DIRTY: whether the flow
+was touched since the last snapshot. All is written at each row anyway, so it costs nothing."""
+MASK, MOST_IDLE = (1 << 28) - 1, 7 << 25
+"""Ticks are counted modulo 2**28, three days; of these seven eighths are before now."""
 
 ENTRY = state_dtype(("u8", "key"), ("i4", "slot"), ("u4", "seen"))
-"""One flow: key (0: empty), slot, when last seen and rank. Four of them lie in a cache line."""
+"""One flow: key (0: empty), slot, and `seen` as above. Four of them lie in a cache line."""
 
 
 def table(flows: int) -> NDArray[Any]:
@@ -61,8 +62,8 @@ def entry_of(flows: NDArray[Any], key: np.uint64, step: int) -> int:
 @inlined
 def idle(entry: Record, now: int) -> int:
     """Ticks since an entry was last seen; one from later on counts as none."""
-    ticks = (now - entry.seen // RANKS) & MASK
-    return ticks if ticks < HALF else 0
+    ticks = (now - entry.seen // UNIT) & MASK
+    return ticks if ticks < MOST_IDLE else 0
 
 
 @inlined
@@ -78,9 +79,10 @@ def locate(
         if entry.key == key:
             rank = entry.seen % RANKS
             if idle(entry, now) > idle_ticks:
-                entry.seen = now * RANKS + 1
+                entry.seen = now * UNIT + DIRTY + 1
                 return here, EXPIRED
-            entry.seen = now * RANKS + (rank + 1 if CLOSED < rank < PROVEN else rank)
+            rank = rank + 1 if CLOSED < rank < PROVEN else rank
+            entry.seen = now * UNIT + DIRTY + rank
             return here, FOUND
         if entry.key == np.uint64(0):
             entry.slot = used[SLOTS]
@@ -100,7 +102,7 @@ def locate(
 def take(entry: Record, key: np.uint64, now: int) -> None:
     """Give an entry, with the slot that it has, to a flow."""
     entry.key = key
-    entry.seen = now * RANKS + 1
+    entry.seen = now * UNIT + DIRTY + 1
 
 
 @inlined

@@ -124,6 +124,10 @@ PENDING = state_dtype(
 """What data carried, until the ACK of `end`: U becomes keeps*U + adds, as line 9 has it."""
 
 
+GROWING = (*POOLS, "links", "slots", "boards", "late")
+"""Arrays of `Memory` that grow, in the order in which `used` counts their places."""
+
+
 class Memory(NamedTuple):
     """All state. `used` counts the places taken of each of `POOLS`, of `links` and of `slots`.
 

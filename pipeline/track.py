@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from collector import Arena
 from pipeline.batch import BLOCK, ROW, Batch, Rows, acknowledgments, batch_of, rows_of
@@ -30,18 +31,17 @@ from pipeline.decision_block import MARGIN, room, wider
 from pipeline.flow import SLOTS, TICK, table
 from pipeline.follow import follow
 from pipeline.late import LATE
-from pipeline.memory import PENDING, POOLS, SLOT, Count, Memory, Rules
+from pipeline.memory import GROWING, PENDING, POOLS, SLOT, Count, Memory, Rules
 from pipeline.near import AHEAD
 from pipeline.point_number import PointNumbers
 from pipeline.round_trip import RoundTrips
+from pipeline.snapshot import Snapshots, State
 from pipeline.trail import trail
 from pipeline.unit import SECOND
 
 __all__ = ["DECISIONS", "Tracked", "Tracker"]
 
 FIRST_PLACES = 64
-GROWING = (*POOLS, "links", "slots", "boards", "late")
-"""Arrays of `Memory` that grow, in the order in which `used` counts their places."""
 SIMULATOR_TS_NS, SIMULATOR_TX_BYTES = 1 << 24, 128 << 20
 """What counters of the HPCC simulator's INT count modulo."""
 
@@ -93,6 +93,7 @@ class Tracker:
         asked_for = companions or {}
         self.companions = {name: companion(name, given) for name, given in asked_for.items()}
         self.round_trips = RoundTrips()
+        self.snapshots = Snapshots(self.rules, len(self.memory.flows), self.companions)
 
     @property
     def counters(self) -> dict[str, int]:
@@ -123,6 +124,28 @@ class Tracker:
         self.counts += batch.counts
         made = decisions_of(frame, out, int(batch.counts[Count.DECISIONS]))
         return Tracked(made, hop_loads_of(told, batch), self._accompany(frame, told, rows, batch))
+
+    def snapshot(self, *, full: bool = False) -> pa.Table:
+        """The state of the flows that were touched since the last snapshot, or of all (`snapshot`).
+
+        The first one is of all. One that is lost is made good by the next full one.
+        """
+        return self.snapshots.take(self._state(), full=full)
+
+    def restore(self, table: pa.Table) -> None:
+        """Go on as the tracker of a snapshot: of a full one, then of those that followed, in order.
+
+        SnapshotError, a ValueError, says why a table does not fit; then nothing has changed.
+        """
+        restored = self.snapshots.restore(self._state(), table)
+        self.memory, self.points.known, self.counts = restored[:3]
+
+    def _state(self) -> State:
+        """What snapshots are of."""
+        books = {name: each.book for name, each in self.companions.items()}
+        if books:
+            books = {"round_trips": self.round_trips.book, **books}
+        return State(self.memory, self.points.known, self.counts, books)
 
     def _accompany(
         self, frame: pl.DataFrame, told: pl.DataFrame, rows: Rows, batch: Batch

@@ -1,0 +1,83 @@
+"""Books of companions as columns of Arrow, and back: of each direction none or one state."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline import state_columns
+from pipeline.book import Book
+from pipeline.memory import Ints, Memory
+from pipeline.snapshot_error import SnapshotError
+from pipeline.state_columns import flat, whole
+
+
+def type_of(memory: Memory, book: Book) -> pa.DataType:
+    """Of both directions a list of none or one: the life, and each array of state."""
+    fields = [pa.field("life", pa.uint16())]
+    for name, (_, each) in book.kinds.items():
+        record = state_columns.type_of(memory, "", book[name])
+        fields.append(pa.field(name, pa.list_(record, each)))
+    return pa.list_(pa.list_(pa.struct(fields)), 2)
+
+
+def columns_of(memory: Memory, book: Book, slots: Ints) -> pa.Array:
+    """What a companion keeps of both senders of slots."""
+    book.room(int(slots.max(initial=-1)) + 1, 0)
+    own = state_columns.take(book.book, senders(slots))
+    there = own["place"] > 0
+    places = own["place"][there].astype(np.int64) - 1
+    made = [pa.array(own["life"][there])]
+    for name, (_, each) in book.kinds.items():
+        at = spread(places, each)
+        records = state_columns.columns_of(memory, "", book[name], at)
+        made.append(pa.FixedSizeListArray.from_arrays(records, each))
+    offsets = np.zeros(len(own) + 1, np.int32)
+    np.cumsum(there, out=offsets[1:])
+    kind = type_of(memory, book).value_type
+    state = pa.StructArray.from_arrays(made, fields=list(kind.value_type))
+    return pa.FixedSizeListArray.from_arrays(pa.ListArray.from_arrays(pa.array(offsets), state), 2)
+
+
+def check(memory: Memory, book: Book, column: pa.Array) -> None:
+    """Refuse what is not whole, and more than one state of a sender."""
+    lists = flat(column, "a companion's column")
+    if len(lists) and lists.value_lengths().to_numpy().max() > 1:
+        raise SnapshotError("the snapshot has two states of one sender of a companion")
+    state = lists.flatten()
+    whole(state, "a companion's column")
+    whole(state.field("life"), "a companion's lives")
+    for name in book.kinds:
+        state_columns.check(memory, "", book[name], flat(state.field(name), name), Counter())
+
+
+def put(memory: Memory, book: Book, slots: Ints, column: pa.Array) -> None:
+    """Write checked state of the senders of slots."""
+    lists = flat(column, "")
+    there = lists.value_lengths().to_numpy() > 0
+    book.room(int(slots.max(initial=-1)) + 1, len(slots))
+    at = senders(slots)[there]
+    new = at[book.book["place"][at] == 0]
+    book.book["place"][new] = book.used[0] + 1 + np.arange(len(new))
+    book.used[0] += len(new)
+    state = lists.flatten()
+    book.book["life"][at] = state.field("life").to_numpy()
+    places = book.book["place"][at].astype(np.int64) - 1
+    for name, (_, each) in book.kinds.items():
+        values = flat(state.field(name), name)
+        state_columns.put(memory, "", book[name], spread(places, each), values)
+
+
+def clear(book: Book) -> None:
+    """Forget all senders."""
+    book.__dict__.update(vars(Book(**book.kinds)))
+
+
+def senders(slots: Ints) -> Ints:
+    """Where a book has the two senders of each slot."""
+    return (2 * slots[:, None] + np.arange(2)).reshape(-1)
+
+
+def spread(places: Ints, each: int) -> Ints:
+    """The elements of places that have so many each."""
+    return (places[:, None] * each + np.arange(each)).reshape(-1)
