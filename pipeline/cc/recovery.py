@@ -50,13 +50,10 @@ def proportional_rate_reduction(
     """
     s.prr_delivered += delivered
     room = s.ssthresh - in_flight
-    if p.counts == WHOLE_SEGMENTS:
-        if room < 0:
-            allowed = np.ceil(s.prr_delivered * s.ssthresh / s.prr_flight) - sent
-        else:
-            allowed = min(float(delivered), room)
-    elif room < 0:
-        allowed = s.ssthresh * s.prr_delivered / s.prr_flight - sent
+    if room < 0:
+        allowed = np.ceil(s.prr_delivered * s.ssthresh / s.prr_flight) - sent
+    elif p.counts == WHOLE_SEGMENTS:
+        allowed = min(float(delivered), room)
     else:
         allowed = min(room, float(max(s.prr_delivered - sent, delivered) + s.mss))
     s.cwnd = in_flight + max(allowed, 0.0 if sent > 0 else float(s.mss))
