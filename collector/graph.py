@@ -1,18 +1,29 @@
 """The wire tables and the edges between them as the arrays that the compiled walk reads."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collector.carriers import OPTION_SPACES, SPACES, edges, headers, option_edges, option_extra
-from collector.graph_dtype import BRANCH, CHECK, FIELD, MARK, NODE, NONE, PART, RECORDS, STYLE
+from collector.graph_dtype import (
+    BRANCH,
+    CHECK,
+    FIELD,
+    HANDED_ON,
+    MARK,
+    NODE,
+    NONE,
+    PART,
+    RECORDS,
+    STYLE,
+)
 from collector.kernel import Record
 from collector.layer import BIT, FLOW
 from collector.observation import HOPS
-from collector.register import Registers
+from collector.register import HANDED, Registers
 from collector.settings import CollectorSettings
 from collector.status import CODE
 from collector.wire.place import OCTET, WORD_LIMIT, Field, Place, places
@@ -139,7 +150,7 @@ class _Builder:
             header.octets, header.peek, *sizes, header.extent is not None, follows, space,
             self.number.get(header.to or "", 0), self.number.get(header.otherwise or "", 0),
             self.number.get(header.again or "", 0),
-            *self.kept(header.places(), self.registers.rules(header)),
+            *self.kept(header.places(), self.registers.rules(header), handed=header.inherited),
             *self.append("check", checks), *self.append("branch", branches),
             *self.append("mark", marks),
             OPTION_SPACES.index(options[0]) if options else NONE,
@@ -191,13 +202,20 @@ class _Builder:
         return (mask, part.octets, *self.kept(found, frozenset()), counted is not None,
                 _field(counted))  # fmt: skip
 
-    def kept(self, found: Sequence[Place], rules: frozenset[str]) -> tuple[int, int]:
-        """Rows of the fields that write a column or steer the walk."""
+    def kept(
+        self, found: Sequence[Place], rules: frozenset[str], *, handed: bool = False
+    ) -> tuple[int, int]:
+        """Rows of the fields that write a column or steer the walk, twice where handed on."""
         rows = [
             _field(place, self.registers, rule=place.field.name in rules)
             for place in found
             if place.field.column or place.field.name in rules
         ]
+        for place in found:
+            name = place.field.column
+            if handed and name and not name.startswith("_"):
+                own = replace(place, field=replace(place.field, column=HANDED + name))
+                rows.append((*_field(own, self.registers)[:-1], HANDED_ON))
         return self.append("field", rows)
 
     def append(self, kind: str, rows: Sequence[tuple[object, ...]]) -> tuple[int, int]:

@@ -8,6 +8,8 @@ FIELD = np.dtype(
      ("little", "i8"), ("rule", "i8"), ("kept", "i8")]
 )  # fmt: skip
 """A field of the word that starts at octet `first`; a rule decides what else is read."""
+HANDED_ON = 2
+"""A field that is kept for the rows that begin behind; 1 is kept for its own row, 0 is not kept."""
 SIZE = np.dtype(
     [("field", FIELD), ("column", "i8"), ("unit", "i8"), ("add", "i8"), ("flags", "u8"),
      ("open", "u8")]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector.graph import ECN, FLOW_LAYERS, OUTER_ECN, Graph
-from collector.graph_dtype import NONE
+from collector.graph_dtype import HANDED_ON, NONE
 from collector.kernel import Record, step
 from collector.script import (
     AGAIN,
@@ -15,6 +15,7 @@ from collector.script import (
     EXTENT,
     FLOOR,
     FLOW,
+    HANDS,
     HIGHEST,
     HOPS,
     LAYERS,
@@ -83,10 +84,12 @@ def rules(data: Data, start: int, at: int, node: Record, graph: Graph, s: Script
 def enter(node: Record, graph: Graph, s: Script) -> None:
     """Forget what an envelope makes meaningless.
 
-    All of what lies before a mirror, and the outer flow of an overlay but for its congestion mark.
+    All of what lies before a mirror, but for what is handed on to rows that begin behind, and the
+    outer flow of an overlay but for its congestion mark.
     """
     if node.envelope == MIRROR_ENVELOPE:
-        s.n[READS] = s.n[LAYERS] = s.n[STATUS] = s.n[HOPS] = 0
+        s.n[LAYERS] = s.n[STATUS] = s.n[HOPS] = 0
+        drop(s, HANDS * (s.n[REST] != 0), 0)
     elif node.envelope == FLOW_ENVELOPE and s.n[LAYERS] & graph.scalars[FLOW_LAYERS] != 0:
         mark = NONE
         for number in range(s.n[READS]):
@@ -95,7 +98,7 @@ def enter(node: Record, graph: Graph, s: Script) -> None:
         if mark != NONE:
             s.reads[mark].column = graph.scalars[OUTER_ECN]
             s.reads[mark].flags = HIGHEST
-        drop(s, FLOW * node.envelope)
+        drop(s, FLOW, FLOW)
         s.n[LAYERS] &= ~graph.scalars[FLOW_LAYERS]
 
 
@@ -110,7 +113,10 @@ def keep(data: Data, start: int, at: int, node: Record, graph: Graph, s: Script)
         s.register[field.column] = fetch(data, start + at, field) | field.plus
         s.register_at[field.column] = at
         s.register_field[field.column] = number
-        if field.kept != 0:
+        if field.kept == HANDED_ON:
+            if s.n[REST] == 0:
+                push(s, at, field, field.column, HANDS)
+        elif field.kept != 0:
             push(s, at, field, field.column, flags)
     for number in range(node.mark0, node.mark1):
         mark = graph.marks[number]

@@ -11,7 +11,8 @@ class Reading:
 
     `columns` by the names of the tables, `hops` likewise (hop 0 nearest the sender), `layers` the
     names of the headers with their first octets, `rest` where another row begins: (octet, header,
-    octet where what holds it ends).
+    octet where what holds it ends); `inherited` is handed on to that row, `handed` was to this one,
+    which `inherits` it unless its own headers say the like.
     """
 
     columns: dict[str, int] = field(default_factory=dict)
@@ -24,6 +25,7 @@ class Reading:
     owners: dict[str, str] = field(default_factory=dict)
     inherited: dict[str, int] = field(default_factory=dict)
     handed: dict[str, int] = field(default_factory=dict)
+    inherits: bool = True
     steering: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -33,7 +35,7 @@ class Reading:
 
     def row(self) -> dict[str, int]:
         """The columns of a row of the walk, hops as `h0_...`."""
-        row = (self.inherited or self.handed) | self.columns
+        row = ((self.inherited or self.handed) if self.inherits else {}) | self.columns
         for at, hop in enumerate(self.hops):
             row |= {f"h{at}_{name}": value for name, value in hop.items()}
         kept = {"payload_bytes": self.payload_bytes, "layers": self.layers}

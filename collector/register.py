@@ -7,6 +7,8 @@ from collector.wire.table import Header, Length
 
 FIXED = ("ecn", "outer_ecn")
 """Columns that the walk itself knows."""
+HANDED = "handed_"
+"""Before the name of a column: its value as it is handed on to the rows that begin behind."""
 
 
 class Registers:
@@ -28,6 +30,8 @@ class Registers:
     def _take(self, header: Header) -> None:
         kept = [(field.column, field.bits) for field in header.fields]
         kept += [(name, value.bit_length()) for name, value in header.marks]
+        if header.inherited:
+            kept += [(HANDED + name, bits) for name, bits in kept if name and name[0] != "_"]
         if header.remainder is not None:
             kept += zip(header.remainder, (OCTET * WORD_LIMIT, OCTET), strict=True)
         rule = header.records

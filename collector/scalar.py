@@ -161,7 +161,8 @@ class _Walk:
         reading = self.reading
         if header.envelope == "mirror":
             reading.columns, reading.hops, reading.layers = {}, [], 0
-            reading.status, reading.owners, reading.inherited = 0, {}, {}
+            reading.status, reading.owners, reading.inherits = 0, {}, True
+            reading.inherited = reading.inherited if self.again else {}
         elif header.envelope == "flow" and reading.layers & sum(1 << BIT[name] for name in FLOW):
             mark = reading.columns.get("ecn")
             outer = reading.columns.get("outer_ecn", 0)
@@ -187,7 +188,8 @@ class _Walk:
                     reading.columns[column] = value
                     reading.owners[column] = layer
                     if column in self.tables.inherited:
-                        reading.inherited[column] = value
+                        reading.inherits = False
+                        reading.inherited |= {} if self.again else {column: value}
 
     def follow(self, header: Header, values: Mapping[str, int]) -> str | int:
         """The header that follows; 0 for payload, or a negative status."""

@@ -20,8 +20,9 @@ READ = np.dtype(
     [("at", "i8"), ("shift", "u8"), ("mask", "u8"), ("plus", "u8"), ("column", "i4"),
      ("flags", "i4")]
 )  # fmt: skip
-LITTLE, FLOW, HOP, HIGHEST = 1, 2, 4, 8
-"""Flags of a read: little-endian, of the flow's own layers, of a hop, joined by the maximum."""
+LITTLE, FLOW, HOP, HIGHEST, HANDS = 1, 2, 4, 8, 16
+"""Flags of a read: little-endian, of the flow's own layers, of a hop, joined by the maximum, handed
+on to rows that begin behind."""
 LOOKUP = np.dtype(
     [("at", "i8"), ("shift", "u8"), ("mask", "u8"), ("little", "i4"), ("space", "i4"), ("to", "i8")]
 )
@@ -144,11 +145,11 @@ def push_constant(s: Script, value: Any, column: int, flags: int) -> None:
 
 
 @step
-def drop(s: Script, flag: int) -> None:
-    """Forget the reads that have a flag."""
+def drop(s: Script, mask: int, flags: int) -> None:
+    """Forget the reads whose flags under a mask are these."""
     kept = 0
     for number in range(s.n[READS]):
-        if s.reads[number].flags & flag == 0:
+        if s.reads[number].flags & mask != flags:
             if kept != number:
                 s.reads[kept] = s.reads[number]
             kept += 1

@@ -207,7 +207,7 @@ def stack(
         s.n[MATCHABLE] = 0
     kept = 1
     if rule.per_hop != 0:
-        drop(s, HOP * rule.per_hop)
+        drop(s, HOP, HOP)
         kept = min(found, MOST_HOPS)
         s.n[HOPS] = kept
         if found > MOST_HOPS and status == 0:

@@ -53,7 +53,7 @@ class Walk:
             found = replace(found, row=row[found.row], **self._deeper(found, above))
             found = found.with_columns_of(above, self.plan.inherited)
             parts.append(found)
-        return finished(parts, status)
+        return finished([part.settled(self.plan.inherited) for part in parts], status)
 
     @staticmethod
     def _deeper(found: Rows, above: Rows) -> dict[str, Any]:

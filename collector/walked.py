@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from collector.arrange import reach
 from collector.frame import Frames
+from collector.register import HANDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +47,18 @@ class Rows(Walked):
         return np.flatnonzero(self.rest_at > 0)
 
     def with_columns_of(self, parent: Self, names: Sequence[str]) -> Self:
-        """Take over columns of the rows behind which these began, where they have none of them."""
-        names = [name for name in names if name in parent.raw.columns]
-        if not names:
-            return self
+        """Take over what the rows hand on behind which these began, where they hand on nothing."""
         rest = parent.rest
         above = rest[np.searchsorted(parent.row[rest], self.row)]
-        handed = parent.raw.select(names)[above]
-        mine = [name for name in names if name in self.raw.columns]
-        if not mine:
-            return replace(self, raw=self.raw.hstack(handed))
-        bare = self.raw.select(pl.all_horizontal(pl.col(mine).is_null())).to_series()
-        merged = [
-            handed[name].set(~bare, None) if name not in mine
-            else self.raw[name].zip_with(~bare, handed[name])
-            for name in names
-        ]  # fmt: skip
-        return replace(self, raw=self.raw.with_columns(merged))
+        own = [HANDED + name for name in names]
+        handed = parent.raw.select(name for name in own if name in parent.raw.columns)[above]
+        return replace(self, raw=filled(self.raw, handed, own))
+
+    def settled(self, names: Sequence[str]) -> Self:
+        """Rows that say none of these columns themselves have what is handed on."""
+        known = [name for name in names if HANDED + name in self.raw.columns]
+        handed = self.raw.select(pl.col(HANDED + name).alias(name) for name in known)
+        return replace(self, raw=filled(self.raw, handed, names))
 
     def beginning(self, frames: Frames) -> Frames:
         """The frames as they begin where the rests of these rows do."""
@@ -77,6 +73,20 @@ class Rows(Walked):
             time_ns=frames.time_ns[row],
             interface=frames.interface[row],
         )
+
+
+def filled(raw: pl.DataFrame, others: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Columns of others where a row has none of those that are named."""
+    if not others.columns:
+        return raw
+    mine = [name for name in names if name in raw.columns]
+    if not mine:
+        return raw.hstack(others)
+    bare = raw.select(pl.all_horizontal(pl.col(mine).is_null())).to_series()
+    return raw.with_columns(
+        raw[name].zip_with(~bare, others[name]) if name in mine else others[name].set(~bare, None)
+        for name in others.columns
+    )
 
 
 def joined(pieces: Sequence[Rows]) -> Rows:
@@ -101,7 +111,7 @@ def finished(parts: Sequence[Rows], status: NDArray[np.uint8]) -> Walked:
     if len(parts) > 1:
         order = np.argsort(row, kind="stable")
         raw, row = raw[order], row[order]
-    return Walked(raw, row, status)
+    return Walked(raw.drop(pl.selectors.starts_with(HANDED)), row, status)
 
 
 def padded(frames: Frames, octets: int) -> Frames:

@@ -64,6 +64,16 @@ def flow(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in FLOW}
 
 
+def test_a_report_inside_a_report_says_nothing_of_the_next_one() -> None:
+    """The second report of the outer datagram is of the outer datagram's node."""
+    inner = ipv4(udp(bytes.fromhex("210000060000004d") + REPORT + INNER, PORT), 17)
+    inner += bytes(-len(inner) % 4)
+    outer = bytes([0x14, 4 + len(inner) // 4]) + REPORT[2:] + inner
+    rows = rows_of(GROUP + outer + REPORT + INNER)
+    kept = [(row["report_node"], row["report_sequence"], row["h0_node"]) for row in rows]
+    assert kept == [(0x4D, 6, 0x4D), (10, 5, 10)]
+
+
 def test_the_example_of_version_2() -> None:
     (row,) = rows_of(GROUP + REPORT + INNER)
     assert flow(row) == FLOW

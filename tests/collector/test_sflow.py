@@ -2,10 +2,11 @@
 
 import struct
 
+import polars as pl
 import pytest
 from octets import ethernet, frames_of, ipv4, tcp, udp
 
-from collector import CollectorSettings, Decoder
+from collector import CollectorSettings, Decoder, Scalar, complete
 
 FRAME = ethernet(ipv4(tcp(payload=b"data")))
 
@@ -37,6 +38,31 @@ def test_every_sample_is_a_row_and_counters_are_none() -> None:
     told = [(row["sampling_rate"], row["mirror_agent_lo"], row["seq"]) for row in rows]
     told = [each for each in told if each[0] is not None]
     assert told == [(1024, 0xFFFF_0A09_0807, 1000), (2048, 0xFFFF_0A09_0807, 1000)]
+
+
+REPORT = bytes.fromhex("20c000050000000a040f0000") + ipv4(tcp(payload=b"data")) + b"\0" * 16
+OTHER_AGENT = words(5, 1) + bytes([10, 6, 6, 6]) + words(0, 33, 1000, 1) + flow(FRAME, 5)
+ENVELOPES = {
+    "a report": ipv4(udp(REPORT, 32766), 17),
+    "another agent's datagram": ipv4(udp(OTHER_AGENT, 6343), 17),
+    "a mirrored frame": ipv4(b"\0\0\x88\xbe" + FRAME, 47),
+}
+
+
+@pytest.mark.parametrize("envelope", ENVELOPES)
+def test_what_one_sample_carries_says_nothing_of_the_next(envelope: str) -> None:
+    odd = flow(ethernet(ENVELOPES[envelope]), 1024)
+    frame = datagram(flow(FRAME, 1), odd, flow(FRAME, 2), odd, flow(FRAME, 3))
+    rows = Decoder(CollectorSettings()).decode(frames_of([frame]), ["tap"], "test")
+    readings = [reading.row() for reading in Scalar(CollectorSettings()).read(frame)]
+    assert len(readings) == rows.height
+    for row, reading in zip(complete(rows).to_dicts(), readings, strict=True):
+        told = {name: reading.get(name) for name in ("mirror_agent_lo", "report_node", "seq")}
+        assert told == {name: row[name] for name in told}
+    plain = complete(rows).filter(pl.col("sampling_rate") < 4).to_dicts()
+    assert [row["sampling_rate"] for row in plain] == [1, 2, 3]
+    assert {row["mirror_agent_lo"] for row in plain} == {0xFFFF_0A09_0807}
+    assert {row["report_node"] for row in plain} == {None}
 
 
 def reasons(*samples: bytes, captured: int | None = None) -> dict[str, int]:
