@@ -1,8 +1,8 @@
 """Settings of in-band network telemetry: what its specifications leave to the domain."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 OCTET, WORD_BITS, LONGEST = 8, 32, 64
 DOMAIN_BITS = 16
@@ -92,6 +92,13 @@ class IntSettings(BaseModel):
         "reflected",
         description="INT on a pure ACK is the data's path, reflected, or the ACK's own path.",
     )
+
+    @model_validator(mode="after")
+    def _dscp_is_compared(self) -> Self:
+        """Refuse a mask without a bit of the DSCP: every packet without those bits would be INT."""
+        if self.int_dscp and not self.int_dscp & self.int_dscp_mask:
+            raise ValueError("int_dscp_mask: compares none of the bits that int_dscp sets")
+        return self
 
     @field_validator("int_source")
     @classmethod

@@ -162,3 +162,10 @@ def test_a_file_that_cannot_be_read_is_named(elsewhere: Path) -> None:
 def test_what_no_table_could_be_made_of_is_refused(name: str, value: object, sentence: str) -> None:
     with pytest.raises(SettingsError, match=rf"collector\.{name}.*{sentence}"):
         load({"collector": {name: value}})
+
+
+def test_a_dscp_outside_its_mask_is_refused() -> None:
+    with pytest.raises(SettingsError, match="compares none of the bits that int_dscp sets"):
+        load({"collector": {"int_dscp": 0x20, "int_dscp_mask": 1}})
+    assert load({"collector": {"int_dscp": 0x23, "int_dscp_mask": 0x20}}).collector.int_dscp == 0x23
+    assert load({"collector": {"int_dscp": 0, "int_dscp_mask": 1}}).collector.int_dscp == 0
