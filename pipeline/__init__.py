@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         swift,
     )
     from pipeline.cc.parameter import Parameter, Record, Value, parse
+    from pipeline.companion_names import COMPANIONS
+    from pipeline.companions import companion_fields, companion_table
     from pipeline.composed_answer import compose_answer
     from pipeline.kind import KINDS
     from pipeline.owner import StoreOwned
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from pipeline.worker import Output, Worker
 
 __all__ = [
+    "COMPANIONS",
     "DECISIONS",
     "KINDS",
     "TABLES",
@@ -70,6 +73,8 @@ __all__ = [
     "address_text",
     "address_words",
     "answer",
+    "companion_fields",
+    "companion_table",
     "compose_answer",
     "csig_load",
     "dctcp",
@@ -98,6 +103,8 @@ HOMES = {
         "hpcc_receiver poseidon qos swift"
     ),
     "cc.parameter": "Parameter Record Value parse",
+    "companion_names": "COMPANIONS",
+    "companions": "companion_fields companion_table",
     "composed_answer": "compose_answer",
     "kind": "KINDS",
     "owner": "StoreOwned",

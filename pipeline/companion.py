@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from collector import inlined
 from pipeline.batch import Batch, Rows
+from pipeline.book import Book
 from pipeline.cc import hpcc
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.decided import flow_of, names
@@ -55,19 +56,26 @@ class Course(NamedTuple):
 class Companion(Protocol):
     """One algorithm with its state; the columns of what it gives are `columns` behind `COMMON`."""
 
+    parameters: tuple[NDArray[Any], ...]
+    book: Book
+
     def advance(self, course: Course) -> pl.DataFrame:
         """Take the next rows; gives what was decided, in their order."""
         ...
 
 
+SHARED = (
+    ("i8", "row", "acked_bytes", "inflight_bytes"),
+    ("u4", "ack"),
+    ("i1", "direction", "branch", "quality", "why"),
+)
+COMMON = state_dtype(*SHARED)
+"""What decisions of all companions have."""
+
+
 def decided_dtype(*groups: tuple[Any, ...]) -> np.dtype[Any]:
     """A decision of a companion: what all have, and groups as in `state_dtype` of its own."""
-    return state_dtype(
-        ("i8", "row", "acked_bytes", "inflight_bytes"),
-        ("u4", "ack"),
-        ("i1", "direction", "branch", "quality", "why"),
-        *groups,
-    )
+    return state_dtype(*SHARED, *groups)
 
 
 @inlined

@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from pipeline.companion_names import COMPANIONS
 
 DAY_MS = 86_400_000.0
 MOST_US = 1e9
@@ -60,4 +62,19 @@ class PipelineSettings(BaseModel):
     flows: int = Field(
         1 << 20, ge=1, description="Most conversations whose state is kept at a time."
     )
+    companions: tuple[str, ...] = Field(
+        (),
+        description="Algorithms to run on the same signals beside those that packets show: "
+        f"{', '.join(COMPANIONS)}.",
+    )
     topology: str | None = Field(None, description="Topology file (YAML); none: ids are shown raw.")
+
+    @field_validator("companions")
+    @classmethod
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Names of companions, each once."""
+        for name in names:
+            if name not in COMPANIONS:
+                accepted = ", ".join(COMPANIONS)
+                raise ValueError(f"no companion is called {name!r}; accepted are {accepted}")
+        return tuple(dict.fromkeys(names))

@@ -54,7 +54,10 @@ class Worker:
         self.paths = Paths(settings, topology)
         told = {name: dict(values) for name, values in (parameters or {}).items()}
         dctcp = {"dialect": settings.dctcp_dialect, **told.get("dctcp", {})}
-        self.tracker = Tracker(told.get("hpcc", {}), dctcp, flows=settings.flows)
+        companions = {name: told.get(name, {}) for name in settings.companions}
+        self.tracker = Tracker(
+            told.get("hpcc", {}), dctcp, flows=settings.flows, companions=companions
+        )
         self.intervals = Intervals(
             round(settings.interval_ms * MILLISECOND),
             self.paths.base_rtt_ns,

@@ -12,6 +12,8 @@ from typing import Any
 
 import polars as pl
 
+from pipeline import companion_fields
+
 DIGITS = 5
 """Significant digits of a number in a sentence; objects carry all of them."""
 MARK = re.compile(r"\{(\w+)\}")
@@ -45,6 +47,16 @@ _ENDED = (
 )
 _REDUCED = "; reduced: ssthresh = cwnd*(1 - alpha/2) = {ssthresh} bytes"
 
+_BELOW = "delay {delay_ns} ns < target {target_ns} ns: "
+_ABOVE = "delay {delay_ns} ns >= target {target_ns} ns: "
+_OVER = "MPD {MPD} ns > MPT {MPT} ns: "
+_WINDOW = " = {cwnd} packets"
+_STAYS = "; cwnd stays {cwnd} packets"
+_TIMEOUT = "retransmission timeout {retransmit_cnt} in a row: "
+_LOSS = "fast recovery: "
+_CUT = "cwnd was cut within this round trip"
+_RESET = "so many in a row make it min_cwnd"
+
 STEPS = (
     Step("hpcc", "first_ack", "4.2, open",
          "first ACK with telemetry: L is stored, lastUpdateSeq = SND.NXT = {lastUpdateSeq}"),
@@ -67,6 +79,36 @@ STEPS = (
     Step("dctcp", "window_open", "3.3, open", _COUNTED + _FIRST),
     Step("dctcp", "window_open_reduce", "3.3, open", _COUNTED + _FIRST + _REDUCED),
     Step("dctcp", "nothing", "3.3, step 1", "the ACK delivers nothing: nothing changes"),
+    Step("swift", "increase", "Algorithm 1, 3.1",
+         _BELOW + "cwnd + ai/cwnd for each packet acked" + _WINDOW),
+    Step("swift", "increase_below_one", "Algorithm 1, 3.1",
+         _BELOW + "cwnd is below 1, so ai for each packet acked" + _WINDOW),
+    Step("swift", "ramp", "CSIG 8.1.2", _BELOW + "cwnd grows by a share of ABW" + _WINDOW),
+    Step("swift", "decrease", "Algorithm 1", _ABOVE + "cwnd*(1 - beta*(delay-target)/delay)"
+         + _WINDOW),
+    Step("swift", "decrease_capped", "Algorithm 1", _ABOVE + "cwnd*(1 - max_mdf)" + _WINDOW),
+    Step("swift", "hold", "Algorithm 1", _ABOVE + "but cwnd was cut within this round trip"
+         + _STAYS),
+    Step("swift", "nothing", "Algorithm 1, open",
+         "no round trip or delay is known (faults {faults})" + _STAYS),
+    Step("swift", "timeout", "Algorithm 1", _TIMEOUT + "cwnd*(1 - max_mdf)" + _WINDOW),
+    Step("swift", "timeout_hold", "Algorithm 1", _TIMEOUT + _CUT + _STAYS),
+    Step("swift", "timeout_reset", "Algorithm 1", _TIMEOUT + _RESET + _WINDOW),
+    Step("swift", "fast_recovery", "Algorithm 1", _LOSS + "cwnd*(1 - max_mdf)" + _WINDOW),
+    Step("swift", "fast_recovery_hold", "Algorithm 1", _LOSS + _CUT + _STAYS),
+    Step("poseidon", "increase", "Algorithm 1, eq. 3-4",
+         "MPD {MPD} ns <= MPT {MPT} ns: cwnd + (U-1) for each packet acked, U = {U}" + _WINDOW),
+    Step("poseidon", "decrease", "Algorithm 1, eq. 3-4", _OVER + "cwnd*U, U = {U}" + _WINDOW),
+    Step("poseidon", "decrease_capped", "Algorithm 1, open", _OVER + "cwnd*min_md" + _WINDOW),
+    Step("poseidon", "hold", "Algorithm 1", _OVER + "but cwnd was cut within this round trip"
+         + _STAYS),
+    Step("poseidon", "nothing", "Algorithm 1, open",
+         "no MPD or no round trip is known (faults {faults})" + _STAYS),
+    Step("poseidon", "timeout", "open", _TIMEOUT + "a loss cuts cwnd" + _WINDOW),
+    Step("poseidon", "timeout_hold", "open", _TIMEOUT + _CUT + _STAYS),
+    Step("poseidon", "timeout_reset", "open", _TIMEOUT + _RESET + _WINDOW),
+    Step("poseidon", "fast_recovery", "open", _LOSS + "a loss cuts cwnd" + _WINDOW),
+    Step("poseidon", "fast_recovery_hold", "open", _LOSS + _CUT + _STAYS),
 )  # fmt: skip
 """Every branch. Lines are those of draft-miao-ccwg-hpcc-03, steps those of RFC 8257."""
 
@@ -96,8 +138,12 @@ def trace(decisions: pl.DataFrame, keys: pl.DataFrame, eta: float, max_stage: in
     rows = decisions.join(keys.select("flow", *KEY), on="flow", how="left", maintain_order="left")
     rows = rows.with_columns(eta=pl.lit(eta), maxStage=pl.lit(max_stage))
     line, sentence = pl.lit(None, pl.String), pl.lit(None, pl.String)
+    # The other forms of HPCC++ (hpcc_aecn, …) share its lines.
+    family = pl.col("algorithm").cast(pl.String).str.replace("^hpcc_.*", "hpcc")
     for step in STEPS:
-        here = (pl.col("branch") == step.branch) & (pl.col("algorithm") == step.algorithm)
+        if not set(MARK.findall(step.sentence)) <= set(rows.columns):
+            continue  # of an algorithm that did not run
+        here = (pl.col("branch").cast(pl.String) == step.branch) & (family == step.algorithm)
         line = pl.when(here).then(pl.lit(step.line)).otherwise(line)
         sentence = pl.when(here).then(worded(step.sentence, rows.schema)).otherwise(sentence)
     named = rows.with_columns(line.alias("line"), sentence.alias("sentence"))
@@ -123,4 +169,5 @@ def objects(traced: pl.DataFrame) -> Iterator[dict[str, Any]]:
         if dtype.is_float()
     )
     for row in finite.iter_rows(named=True):
-        yield {name: row[name] for name in (*COMMON, *FIELDS[row["algorithm"]], "line", "sentence")}
+        own = FIELDS.get(row["algorithm"]) or companion_fields(row["algorithm"])
+        yield {name: row[name] for name in (*COMMON, *own, "line", "sentence")}

@@ -22,12 +22,14 @@ from collector import (
 from pipeline import (
     Output,
     OwnerClient,
+    Parameter,
     PipelineSettings,
     Store,
     Topology,
     TopologyError,
     Value,
     Worker,
+    companion_table,
     dctcp,
     drain,
     hpcc,
@@ -43,7 +45,7 @@ from service.settings import Settings
 BATCHES = 4
 """Batches that may wait on the bus: the worker is at most that far behind the decoder."""
 TABLES = {"hpcc": hpcc.TABLE, "dctcp": dctcp.TABLE}
-"""Parameters of each algorithm that `--set` knows."""
+"""Parameters of the algorithms that packets show; companions bring their own."""
 SECTIONS = ("collector", "pipeline")
 Sink = Callable[[Output, str], None]
 
@@ -124,9 +126,12 @@ def read_topology(path: Path | str | None) -> Topology | None:
 def settings_of(
     assignments: Sequence[str], **flags: Mapping[str, Any]
 ) -> tuple[Settings, dict[str, dict[str, Value]]]:
-    """Settings with `section.name=value` assignments on top, and parameters of the recurrences."""
+    """Settings with `section.name=value` assignments on top, and parameters of the recurrences.
+
+    A parameter is told as NAME=VALUE, for every algorithm that has it, or as ALGORITHM.NAME=VALUE.
+    """
     sections: dict[str, dict[str, Any]] = {name: dict(flags.get(name, {})) for name in SECTIONS}
-    parameters: dict[str, dict[str, Value]] = {}
+    told: list[tuple[str, str]] = []
     for text in assignments:
         name, equals, value = text.partition("=")
         section, dot, key = name.partition(".")
@@ -134,22 +139,36 @@ def settings_of(
             raise Failure(ExitCode.USAGE, f"--set {text!r} is not of the form NAME=VALUE")
         if dot and section in sections:
             sections[section][key] = value_of(value)
-            continue
-        known = {a: t for a, t in TABLES.items() if any(row.name == name for row in t)}
-        if not known:
-            accepted = sorted({row.name for table in TABLES.values() for row in table})
-            raise Failure(
-                ExitCode.USAGE,
-                f"--set: no parameter is called {name!r}; accepted are {', '.join(accepted)},"
-                " collector.NAME and pipeline.NAME",
-            )
-        for algorithm, table in known.items():
-            try:
-                parameters.setdefault(algorithm, {}).update(parse(table, [text]))
-            except ValueError as error:
-                raise Failure(ExitCode.USAGE, f"--set {name}: {error}") from None
+        else:
+            told.append((name, value))
     rest = {name: value for name, value in flags.items() if name not in SECTIONS}
-    return chosen(**sections, **rest), parameters
+    settings = chosen(**sections, **rest)
+    tables = TABLES | {name: companion_table(name) for name in settings.pipeline.companions}
+    parameters: dict[str, dict[str, Value]] = {}
+    for name, value in told:
+        for algorithm, values in parameter_of(name, value, tables).items():
+            parameters.setdefault(algorithm, {}).update(values)
+    return settings, parameters
+
+
+def parameter_of(
+    name: str, value: str, tables: Mapping[str, tuple[Parameter, ...]]
+) -> dict[str, dict[str, Value]]:
+    """A parameter by algorithm; Failure says what is accepted."""
+    algorithm, dot, own = name.rpartition(".")
+    own_tables = {algorithm: tables.get(algorithm, ())} if dot else tables
+    known = {a: t for a, t in own_tables.items() if any(row.name == own for row in t)}
+    if not known:
+        accepted = sorted({row.name for table in tables.values() for row in table})
+        raise Failure(
+            ExitCode.USAGE,
+            f"--set: no parameter is called {name!r}; accepted are {', '.join(accepted)},"
+            " collector.NAME and pipeline.NAME",
+        )
+    try:
+        return {algorithm: parse(table, [f"{own}={value}"]) for algorithm, table in known.items()}
+    except ValueError as error:
+        raise Failure(ExitCode.USAGE, f"--set {name}: {error}") from None
 
 
 def store_sink(store: Store | OwnerClient) -> Sink:

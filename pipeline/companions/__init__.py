@@ -5,10 +5,10 @@ from importlib import import_module
 from typing import Any
 
 from pipeline.cc.parameter import Parameter, Value
-from pipeline.companion import Companion
+from pipeline.companion import COMMON, Companion
+from pipeline.companion_names import COMPANIONS
 
-COMPANIONS = {"poseidon": "Poseidon", "swift": "Swift"}
-"""Modules of this folder, which are the algorithms' names, and the class in each."""
+__all__ = ["COMPANIONS", "companion", "companion_fields", "companion_table"]
 
 
 def companion(name: str, parameters: Mapping[str, Value]) -> Companion:
@@ -19,10 +19,16 @@ def companion(name: str, parameters: Mapping[str, Value]) -> Companion:
     return made
 
 
-def table(name: str) -> tuple[Parameter, ...]:
+def companion_table(name: str) -> tuple[Parameter, ...]:
     """The parameters of one."""
     found: tuple[Parameter, ...] = _module(name).TABLE
     return found
+
+
+def companion_fields(name: str) -> tuple[str, ...]:
+    """The columns of its decisions that are its own."""
+    own: tuple[str, ...] = _module(name).DECIDED.names
+    return tuple(field for field in own if field not in (COMMON.names or ()))
 
 
 def _module(name: str) -> Any:

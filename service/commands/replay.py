@@ -11,14 +11,16 @@ import polars as pl
 import typer
 
 from collector import directed
-from pipeline import Output, Worker, address_text, hpcc
+from pipeline import COMPANIONS, Output, Tracked, Worker, address_text, companion_fields, hpcc
 from replay import from_best, objects, trace, vantage
 from service.endpoint import Endpoint, parse_endpoint, time_text
 from service.failure import ExitCode, Failure
 from service.run import Job, Sink, read_topology, run_job, settings_of
 from service.text import NONE
 
-ALGORITHMS = ("hpcc", "dctcp")
+SHOWN = ("hpcc", "dctcp")
+"""Algorithms whose decisions are shown where packets show them."""
+ALGORITHMS = (*SHOWN, *COMPANIONS)
 STATE = {
     "hpcc": ("U", "W", "Wc", "R", "incStage", "lastUpdateSeq"),
     "dctcp": ("alpha", "BytesAcked", "BytesMarked", "WindowEnd"),
@@ -68,7 +70,7 @@ def run(request: Request) -> None:
             f"--algorithm: {request.algorithm!r} is none of {', '.join(ALGORITHMS)}",
         )
     wanted = flow_of(request.flow)
-    settings, parameters = settings_of(request.assignments)
+    settings, parameters = settings_of(with_companion(request.assignments, request.algorithm))
     topology = read_topology(request.topology or settings.pipeline.topology)
     record = hpcc.record(parameters.get("hpcc"))
     printed = Printer(request, wanted, float(record.eta), int(record.maxStage))
@@ -77,6 +79,22 @@ def run(request: Request) -> None:
     printed.finish()
     if not printed.decisions:
         raise Failure(ExitCode.WRONG, printed.nothing())
+
+
+def with_companion(assignments: Sequence[str], algorithm: str | None) -> list[str]:
+    """The assignments, and that an algorithm is run which packets do not show."""
+    if algorithm is None or algorithm in SHOWN:
+        return list(assignments)
+    return [f'pipeline.companions=["{algorithm}"]', *assignments]
+
+
+def together(tracked: Tracked) -> pl.DataFrame:
+    """The decisions of all algorithms in order of time; columns that one does not have are null."""
+    if not tracked.companions:
+        return tracked.decisions
+    names = pl.col("algorithm", "branch").cast(pl.String)
+    parts = [part.with_columns(names) for part in (tracked.decisions, *tracked.companions.values())]
+    return pl.concat(parts, how="diagonal_relaxed").sort("time_ns", maintain_order=True)
 
 
 def flow_of(text: str | None) -> tuple[Endpoint, Endpoint] | None:
@@ -114,7 +132,7 @@ class Printer:
         def take(output: Output, _token: str) -> None:
             if output.tracked is not None:
                 self.know(worker.flows)
-                chosen = self.chosen(output.tracked.decisions)
+                chosen = self.chosen(together(output.tracked))
                 if len(worker.tracker.points.known) == 1 or self.request.point:
                     self.show(chosen)
                 else:
@@ -125,7 +143,7 @@ class Printer:
     def finish(self) -> None:
         """Print what has waited, each flow from its best point."""
         if self.waiting:
-            decisions = pl.concat(self.waiting)
+            decisions = pl.concat(self.waiting, how="diagonal_relaxed")
             self.show(from_best(decisions, vantage(decisions)))
 
     def chosen(self, decisions: pl.DataFrame) -> pl.DataFrame:
@@ -172,12 +190,13 @@ class Printer:
         yield f"{row['src']}:{row['sport']} → {row['dst']}:{row['dport']}"
         yield f"{row['algorithm']} {row['branch']}"
         yield f"ack={row['ack']}"
-        for name in STATE[row["algorithm"]]:
+        algorithm = row["algorithm"]
+        for name in STATE.get(algorithm) or companion_fields(algorithm):
             value = row[name]
             shown = f"{value:.{DIGITS}g}" if isinstance(value, float) else value
             yield f"{name}={NONE if value is None else shown}"
         yield str(row["quality"])
-        if self.request.explain:
+        if self.request.explain and row["line"]:
             yield f"[{row['line']}] {row['sentence']}"
 
     def nothing(self) -> str:

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from pipeline import Tracker, swift
-from pipeline.companions import COMPANIONS, companion, table
+from pipeline import COMPANIONS, Tracker, companion_fields, companion_table, swift
+from pipeline.companions import companion
 from tests.pipeline.conftest import observations
 from tests.pipeline.test_track import DATA
 from tests.pipeline.test_track import observations as captured
@@ -103,7 +103,8 @@ def test_any_split_gives_the_same_and_decisions_do_not_change() -> None:
 
 @pytest.mark.parametrize("name", COMPANIONS)
 def test_parameters_are_those_of_its_table(name: str) -> None:
-    assert table(name)
+    assert companion_table(name)
+    assert companion_fields(name)
     with pytest.raises(ValueError, match="no parameter is called 'nothing'"):
         companion(name, {"nothing": 1})
 

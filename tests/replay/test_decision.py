@@ -6,10 +6,11 @@ import math
 import polars as pl
 import pytest
 
-from pipeline import DECISIONS, dctcp, hpcc
+from pipeline import COMPANIONS, DECISIONS, companion_fields, dctcp, hpcc, poseidon, swift
 from replay import objects, trace
 from replay.decision import COMMON, FIELDS, MARK, STEPS
 
+FORMS = {"hpcc": hpcc, "dctcp": dctcp, "swift": swift, "poseidon": poseidon}
 KEYS = pl.DataFrame(
     {"flow": [7], "src": ["10.0.0.1"], "sport": [40000], "dst": ["10.0.0.2"], "dport": [5001]},
     schema_overrides={"flow": pl.UInt64},
@@ -18,7 +19,11 @@ KEYS = pl.DataFrame(
 
 def decision(**values: object) -> pl.DataFrame:
     row = {"time_ns": 5, "source": "s", "point": "p", "frame": 3, "flow": 7, "quality": "exact"}
-    return pl.DataFrame([{**row, **values}], schema=DECISIONS)
+    algorithm = str(values["algorithm"])
+    own = companion_fields(algorithm) if algorithm in COMPANIONS else ()
+    schema = dict(DECISIONS) | dict.fromkeys(own, pl.Float64())
+    schema |= dict.fromkeys(("algorithm", "branch"), pl.String()) if own else {}
+    return pl.DataFrame([{**row, **values}], schema=schema)
 
 
 def said(frame: pl.DataFrame) -> dict[str, object]:
@@ -30,14 +35,15 @@ def said(frame: pl.DataFrame) -> dict[str, object]:
 def test_every_branch_has_its_line_and_its_sentence() -> None:
     branches = {
         (algorithm, branch.name.lower())
-        for algorithm, kind in (("hpcc", hpcc.Branch), ("dctcp", dctcp.Branch))
-        for branch in kind
+        for algorithm, kind in FORMS.items()
+        for branch in kind.Branch
     }
     assert [(step.algorithm, step.branch) for step in STEPS] == sorted(
         branches, key=[(step.algorithm, step.branch) for step in STEPS].index
     )
     for step in STEPS:
-        used = set(MARK.findall(step.sentence)) - {"eta", "maxStage", *FIELDS[step.algorithm]}
+        own = FIELDS.get(step.algorithm) or companion_fields(step.algorithm)
+        used = set(MARK.findall(step.sentence)) - {"eta", "maxStage", *own}
         assert used <= {"ack", "acked_bytes", "marked_bytes"}
 
 

@@ -206,3 +206,29 @@ def test_every_exit_code_is_documented() -> None:
 
 def test_the_world_is_what_the_tests_say(world: ModuleType) -> None:
     assert world.load(2, 0, 1) > 1 > world.load(2, world.INTERVALS - 1, 1)
+
+
+def test_replay_runs_an_algorithm_that_packets_do_not_show(hopsight: Any) -> None:
+    capture = str(Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst")
+    asked = ("replay", capture, "--algorithm", "swift", "--set", "swift.base_target_ns=300000")
+    done = hopsight.run(*asked, "--json", "--explain")
+    assert done.returncode == 0, done.stderr
+    first = json.loads(done.stdout.splitlines()[0])
+    assert (first["algorithm"], first["branch"]) == ("swift", "increase")
+    assert first["cwnd"] == 10.1
+    assert first["sentence"].endswith("cwnd + ai/cwnd for each packet acked = 10.1 packets")
+    assert {json.loads(line)["algorithm"] for line in done.stdout.splitlines()} == {"swift"}
+    wrong = hopsight.run(*asked, "--set", "swift.nothing=1")
+    assert wrong.returncode == ExitCode.USAGE
+    assert "no parameter is called 'swift.nothing'" in wrong.stderr
+
+
+@pytest.mark.parametrize("value", ['["cubic"]', "cubic"])
+def test_a_companion_that_is_none_is_refused(
+    value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOPSIGHT_PIPELINE__COMPANIONS", value)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["settings"])
+    assert ended.value.code == ExitCode.USAGE
+    assert "pipeline.companions: " in capsys.readouterr().err

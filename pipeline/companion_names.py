@@ -1,0 +1,13 @@
+"""The names of companions: a setting knows them without loading what computes."""
+
+COMPANIONS = {
+    "dre": "Dre",
+    "hpcc_aecn": "HpccAecn",
+    "hpcc_csig": "HpccCsig",
+    "hpcc_latency": "HpccLatency",
+    "hpcc_qos": "HpccQos",
+    "hpcc_reported": "HpccReported",
+    "poseidon": "Poseidon",
+    "swift": "Swift",
+}
+"""Modules of `companions`, which are the algorithms' names, and the class in each."""
