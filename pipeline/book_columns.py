@@ -16,7 +16,7 @@ def type_of(memory: Memory, book: Book) -> pa.DataType:
     """Of both directions a list of none or one: the life, and each array of state."""
     fields = [pa.field("life", pa.uint16())]
     for name, (_, each) in book.kinds.items():
-        record = state_columns.type_of(memory, "", book[name])
+        record = state_columns.type_of(memory, named(name), book[name])
         fields.append(pa.field(name, pa.list_(record, each)))
     return pa.list_(pa.list_(pa.struct(fields)), 2)
 
@@ -30,7 +30,7 @@ def columns_of(memory: Memory, book: Book, slots: Ints) -> pa.Array:
     made = [pa.array(own["life"][there])]
     for name, (_, each) in book.kinds.items():
         at = spread(places, each)
-        records = state_columns.columns_of(memory, "", book[name], at)
+        records = state_columns.columns_of(memory, named(name), book[name], at)
         made.append(pa.FixedSizeListArray.from_arrays(records, each))
     offsets = np.zeros(len(own) + 1, np.int32)
     np.cumsum(there, out=offsets[1:])
@@ -48,7 +48,8 @@ def check(memory: Memory, book: Book, column: pa.Array) -> None:
     whole(state, "a companion's column")
     whole(state.field("life"), "a companion's lives")
     for name in book.kinds:
-        state_columns.check(memory, "", book[name], flat(state.field(name), name), Counter())
+        kind = named(name)
+        state_columns.check(memory, kind, book[name], flat(state.field(name), kind), Counter())
 
 
 def put(memory: Memory, book: Book, slots: Ints, column: pa.Array) -> None:
@@ -65,12 +66,23 @@ def put(memory: Memory, book: Book, slots: Ints, column: pa.Array) -> None:
     places = book.book["place"][at].astype(np.int64) - 1
     for name, (_, each) in book.kinds.items():
         values = flat(state.field(name), name)
-        state_columns.put(memory, "", book[name], spread(places, each), values)
+        state_columns.put(memory, named(name), book[name], spread(places, each), values)
 
 
-def clear(book: Book) -> None:
-    """Forget all senders."""
-    book.__dict__.update(vars(Book(**book.kinds)))
+def begin(book: Book, *, blank: bool) -> None:
+    """Be ready for state that is put back, and forget what is there before a full snapshot.
+
+    `used` is another array then: by that a companion sees that its state was put back.
+    """
+    if blank:
+        book.__dict__.update(vars(Book(**book.kinds)))
+    else:
+        book.used = book.used.copy()
+
+
+def named(array: str) -> str:
+    """How an array of a book is called among the pools."""
+    return f"companion {array}"
 
 
 def senders(slots: Ints) -> Ints:

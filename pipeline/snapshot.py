@@ -31,8 +31,8 @@ VERSION = 1
 """Of the format; a new one wherever the meaning of state changes, not only its columns."""
 KEY = b"hopsight"
 """Of the metadata, which is JSON."""
-ROWS = 1 << 14
-"""Rows of a record batch: as many as stay near while their fields go one after the other."""
+ROWS = 1 << 16
+"""Rows of a record batch: what is copied stays near while its fields go one after the other."""
 
 
 class State(NamedTuple):
@@ -95,9 +95,8 @@ class Snapshots:
                 book_columns.check(before, book, batch.column(name))
         is_new = before.flows["key"][entries] == 0
         memory = state_columns.reserved(before._replace(flows=flows, used=before.used.copy()), need)
-        if not told["follows"]:
-            for book in state.books.values():
-                book_columns.clear(book)
+        for book in state.books.values():
+            book_columns.begin(book, blank=not told["follows"])
         _put(State(memory, {}, state.counts, state.books), entries, is_new, table)
         self.last = told["digest"]
         points = {name: number for number, name in enumerate(told["points"])}
@@ -200,7 +199,7 @@ def _heading(table: pa.Table) -> dict[str, Any]:
     try:
         told: dict[str, Any] = json.loads((table.schema.metadata or {})[KEY])
         version = told["version"]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         raise SnapshotError("the table is no snapshot: its metadata does not say so") from None
     if version != VERSION:
         raise SnapshotError(f"the snapshot has the format {version}, and this is {VERSION}")

@@ -21,6 +21,7 @@ from pipeline.flow import SLOTS
 from pipeline.late import PLACES
 from pipeline.memory import GROWING, POOLS, WAITING, Ints, Mark, Memory
 from pipeline.pool import make_room
+from pipeline.round_trip import SEGMENTS
 from pipeline.snapshot_error import SnapshotError
 
 HOLDS: dict[str, dict[str, str]] = {
@@ -40,6 +41,7 @@ RANGES: dict[str, dict[str, tuple[float, float]]] = {
                 "adds": (-inf, inf)},
     "boards": {"count": (0, INTERVALS)},
     "late": {"first": (0, PLACES - 1), "count": (0, PLACES)},
+    "companion timed": {"first": (0, SEGMENTS - 1), "count": (0, SEGMENTS)},
 }  # fmt: skip
 """What a field may be at all: what the loop takes as an index, and what is never NaN."""
 
@@ -189,9 +191,10 @@ def reserved(memory: Memory, need: Counter[str]) -> Memory:
     pools = {}
     for kind, used in zip(GROWING, memory.used.tolist(), strict=True):
         pool = getattr(memory, kind)
-        more = used + need[kind] + 2 * MAX_HOPS - len(pool)
-        if more > 0:
-            pools[kind] = np.concatenate([pool, np.zeros(max(more, len(pool) // 2), pool.dtype)])
+        size = used + need[kind] + 2 * MAX_HOPS
+        if size > len(pool):
+            pools[kind] = np.zeros(max(size, len(pool) + len(pool) // 2), pool.dtype)
+            words(pools[kind])[: len(pool)] = words(pool)
     return memory._replace(**pools)
 
 
@@ -207,8 +210,7 @@ def slots_of(memory: Memory, entries: Ints, is_new: NDArray[np.bool_]) -> Ints:
     new = entries[is_new]
     memory.flows["slot"][new] = memory.used[SLOTS] + np.arange(len(new))
     memory.used[SLOTS] += len(new)
-    slots = np.asarray(memory.flows["slot"][entries], np.int64)
-    return slots
+    return np.asarray(memory.flows["slot"][entries], np.int64)
 
 
 @borrowing

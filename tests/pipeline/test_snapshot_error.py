@@ -1,0 +1,263 @@
+"""Snapshots that are not right are refused, each with a sentence that says what is wrong."""
+
+import json
+import random
+from collections.abc import Callable
+from math import nan
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pipeline.memory import Mark
+from pipeline.snapshot_error import SnapshotError
+from tests.pipeline.test_snapshot import SECOND, Traffic, tracker, whole
+
+SNAPSHOT = tracker()
+SNAPSHOT.advance(Traffic(3).frame(3000))
+FULL = SNAPSHOT.snapshot()
+SNAPSHOT.advance(Traffic(3).frame(3100)[3000:])
+INCREMENT = SNAPSHOT.snapshot()
+
+
+def test_increments_come_after_what_they_follow() -> None:
+    made = tracker()
+    with pytest.raises(SnapshotError, match="first snapshot to restore is a full one"):
+        made.restore(INCREMENT)
+    made.restore(FULL)
+    made.restore(INCREMENT)
+    with pytest.raises(SnapshotError, match="does not follow the one that was restored last"):
+        made.restore(INCREMENT)
+    made.restore(FULL)
+    made.advance(Traffic(3).frame(10))
+    with pytest.raises(SnapshotError, match="has gone on since"):
+        made.restore(INCREMENT)
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"flows": 4096}, "the flow table's places = 32, and this tracker has 8192"),
+        ({"idle_ns": SECOND}, "idle_ticks = 57220, and this tracker has 953"),
+        ({"tx_modulus_bytes": 1 << 32}, r"tx_mask = \[-1, 134217727\], and this tracker has"),
+        ({"dctcp_parameters": {"g": 0.25}}, r"dctcp.auto.g = 0.0625, and this tracker has 0.25"),
+        ({"dctcp_parameters": {"dialect": "ns3"}}, "dctcp.dialect = 0, and this tracker has 3"),
+        ({"companions": {"swift": {}}}, r"companions = \[\], and this tracker has \['swift'\]"),
+    ],
+)
+def test_a_snapshot_of_other_parameters_is_refused(changed: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(SnapshotError, match=sentence):
+        tracker(**changed).restore(FULL)
+
+
+def told(table: pa.Table, **changed: Any) -> pa.Table:
+    """With other metadata; None takes a part away."""
+    heading = json.loads(table.schema.metadata[b"hopsight"]) | changed
+    heading = {name: value for name, value in heading.items() if value is not None}
+    return table.replace_schema_metadata({b"hopsight": json.dumps(heading).encode()})
+
+
+def with_column(name: str, values: pa.Array) -> pa.Table:
+    at = FULL.schema.get_field_index(name)
+    return FULL.set_column(at, pa.field(name, values.type), values)
+
+
+def counters(**changed: Any) -> dict[str, Any]:
+    return {"counters": SNAPSHOT.counters | changed}
+
+
+HEADINGS: list[tuple[pa.Table, str]] = [
+    (FULL.replace_schema_metadata(None), "is no snapshot"),
+    (FULL.replace_schema_metadata({b"hopsight": b"{"}), "is no snapshot"),
+    (FULL.replace_schema_metadata({b"hopsight": b"[]"}), "is no snapshot"),
+    (FULL.replace_schema_metadata({b"hopsight": b"\xff"}), "is no snapshot"),
+    (told(FULL, version=2), "has the format 2, and this is 1"),
+    (told(FULL, points=None), "metadata lacks points"),
+    (told(FULL, follows=7), "metadata lacks follows"),
+    (told(FULL, points=["p", "p"]), "points are not names of which each is there once"),
+    (told(FULL, points=[1]), "points are not names"),
+    (told(FULL, **counters(gaps=-1)), "counter gaps is -1"),
+    (told(FULL, **counters(gaps=1 << 63)), "counter gaps is 9223372036854775808"),
+    (told(FULL, **counters(gaps=float("nan"))), "counter gaps is nan"),
+    (told(FULL, **counters(gaps=True)), "counter gaps is True"),
+    (told(FULL, counters={}), "counter decisions is None"),
+]
+PLACE, KEYS, SEEN = (FULL[name].to_numpy() for name in ("place", "key", "seen"))
+
+
+def changed(values: Any, at: int, value: Any) -> pa.Array:
+    values = values.copy()
+    values[at] = value
+    return pa.array(values)
+
+
+ENTRIES: list[tuple[pa.Table, str]] = [
+    (FULL.drop_columns("seen"), "has the columns place, key, slot, and not"),
+    (FULL.append_column("more", pa.array(PLACE)), "has the columns place, key, seen, slot, more"),
+    (FULL.append_column("key", FULL["key"]), "has the columns place, key, seen, slot, key"),
+    (with_column("place", pa.array(PLACE.astype(np.int64))), "place is int64, and not int32"),
+    (with_column("seen", pa.array(SEEN.astype(float))), "seen is double, and not uint32"),
+    (with_column("key", pa.array([None, *KEYS[1:].tolist()], pa.uint64())), "nulls in key"),
+    (with_column("place", changed(PLACE, -1, 32)), "places that are not within 0 to 31"),
+    (with_column("place", changed(PLACE, 0, -1)), "places that are not within 0 to 31"),
+    (with_column("place", changed(PLACE, 1, PLACE[0])), "not in order, each once"),
+    (FULL.take(pa.array(range(FULL.num_rows - 1, -1, -1))), "not in order, each once"),
+    (with_column("key", changed(KEYS, 3, 0)), "a flow without a key"),
+    (with_column("key", changed(KEYS, 3, KEYS[0])), "where no look-up would find it"),
+    (with_column("key", changed(KEYS, 3, KEYS[3] ^ np.uint64(1))), "no look-up would find it"),
+    (with_column("seen", changed(SEEN, 3, SEEN[3] | 7)), "of a rank that is not within 0 to 4"),
+    (with_column("seen", changed(SEEN, 3, SEEN[3] | 8)), "of a rank that is not within 0 to 4"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "sentence"), HEADINGS + ENTRIES)
+def test_what_is_no_snapshot_of_such_a_tracker_is_refused(table: pa.Table, sentence: str) -> None:
+    with pytest.raises(SnapshotError, match=sentence):
+        tracker().restore(table)
+
+
+Rows = list[dict[str, Any]]
+
+
+def first(rows: Rows, *path: str) -> dict[str, Any]:
+    """The first record below a path of fields, of those that there are."""
+    found: Any = rows
+    for name in path:
+        below = [each[name] for each in found]
+        while below and isinstance(below[0], list):
+            below = [one for each in below for one in each]
+        found = below
+    record: dict[str, Any] = found[0]
+    return record
+
+
+def setting(field: str, value: Any, *path: str) -> Callable[[Rows], None]:
+    def change(rows: Rows) -> None:
+        first(rows, *path)[field] = value
+
+    return change
+
+
+def emptied(field: str, mark: Mark) -> Callable[[Rows], None]:
+    """What a sender with a mark has of something is taken away."""
+
+    def change(rows: Rows) -> None:
+        for row in rows:
+            for d in range(2):
+                if row["marks"][d] & mark:
+                    holder, at = (row[field], d) if field in row else (row["dctcp"][d][0], field)
+                    holder[at] = []
+                    return
+        raise AssertionError
+
+    return change
+
+
+def doubled(*path: str) -> Callable[[Rows], None]:
+    def change(rows: Rows) -> None:
+        *above, field = path
+        record = first([row for row in rows if row["dctcp"][0]], *above)
+        lists = record[field] if isinstance(record[field][0], list) else [record[field]]
+        lists[0].append(lists[0][0])
+
+    return change
+
+
+DAMAGES: list[tuple[Callable[[Rows], None], str]] = [
+    (setting("syn_ns", None), "nulls in slots.syn_ns"),
+    (setting("marks", [0, None]), "nulls in slots.marks"),
+    (setting("U", None, "hpcc"), "nulls in hpcc.U"),
+    (setting("link", None, "hpcc"), "nulls in hpcc.link"),
+    (setting("marks", [0, -1]), "slots.marks from -1 to"),
+    (setting("U", nan, "hpcc"), "hpcc.U from nan to nan, which is not within 0 to inf"),
+    (setting("nhop", 13, "hpcc"), "hpcc.nhop from 0 to 13, which is not within 0 to 12"),
+    (setting("room", -1, "loads"), "wrong number of records in loads.link"),
+    (setting("room", 7, "hpcc"), "wrong number of records in hpcc.link"),
+    (setting("alpha", nan, "dctcp"), "dctcp.alpha from nan"),
+    (setting("cwnd", -1.0, "dctcp"), "dctcp.cwnd from -1.0"),
+    (setting("count", 5, "pending"), "pending.count from 0 to 5"),
+    (setting("keeps", [nan] * 4, "pending"), "pending.keeps from nan"),
+    (setting("count", 7, "dctcp", "board"), "boards.count from 0 to 7"),
+    (setting("first", 16, "dctcp", "late"), "late.first from 0 to 16"),
+    (setting("count", -1, "dctcp", "late"), "late.count from -1 to"),
+    (doubled("dctcp"), "wrong number of records in slots.dctcp"),
+    (doubled("hpcc", "link"), "wrong number of records in hpcc.link"),
+    (emptied("dctcp", Mark.DCTCP), "lacks dctcp of a sender that has it by its marks"),
+    (emptied("hpcc", Mark.HPCC), "lacks hpcc of a sender"),
+    (emptied("loads", Mark.LOADS), "lacks loads of a sender"),
+    (emptied("pending", Mark.PENDING), "lacks pending of a sender"),
+    (emptied("board", Mark.BOARD), "lacks board of a sender"),
+    (emptied("late", Mark.LATE), "lacks late of a sender"),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), DAMAGES)
+def test_records_that_the_loop_could_not_work_on_are_refused(
+    change: Callable[[Rows], None], sentence: str
+) -> None:
+    rows = FULL["slot"].to_pylist()
+    change(rows)
+    table = with_column("slot", pa.array(rows, FULL.schema.field("slot").type))
+    made = tracker()
+    before = whole(made)
+    with pytest.raises(SnapshotError, match=sentence):
+        made.restore(table)
+    assert whole(made) == before
+
+
+def test_a_null_row_is_refused() -> None:
+    rows = FULL["slot"].to_pylist()
+    table = with_column("slot", pa.array([None, *rows[1:]], FULL.schema.field("slot").type))
+    with pytest.raises(SnapshotError, match="nulls in slots"):
+        tracker().restore(table)
+
+
+def renamed(kind: pa.DataType, of: str, to: pa.Field | None) -> pa.DataType:
+    """A type of which one field, wherever it is, is another or not there."""
+    if pa.types.is_struct(kind):
+        fields = [to if each.name == of else each.with_type(renamed(each.type, of, to))
+                  for each in kind]  # fmt: skip
+        return pa.struct([each for each in fields if each])
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(renamed(kind.value_type, of, to), kind.list_size)
+    return pa.list_(renamed(kind.value_type, of, to)) if pa.types.is_list(kind) else kind
+
+
+@pytest.mark.parametrize(
+    ("field", "becomes", "sentence"),
+    [
+        ("alpha", pa.field("alpha", pa.int64()), "slot.dctcp.alpha is int64, and not double"),
+        ("lost_to", None, "slot.dctcp.board.lost_to is missing"),
+        ("lost_to", pa.field("other", pa.int64()), "slot.dctcp.board.lost_to is missing"),
+        ("iss", pa.field("iss", pa.list_(pa.uint32(), 3)), "slot.iss is fixed_size_list<item: "),
+    ],
+)
+def test_records_of_other_fields_are_refused(
+    field: str, becomes: pa.Field | None, sentence: str
+) -> None:
+    kind = renamed(FULL.schema.field("slot").type, field, becomes)
+    with pytest.raises(SnapshotError, match=sentence):
+        tracker().restore(with_column("slot", pa.nulls(FULL.num_rows, kind)))
+
+
+def test_octets_that_changed_on_the_way_never_do_harm() -> None:
+    """Whatever gets through is state that the loop can work on."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, FULL.schema) as writer:
+        writer.write_table(FULL)
+    sent, draw, rows = sink.getvalue().to_pybytes(), random.Random(1), Traffic(4).frame(300)
+    refused = 0
+    for _ in range(400):
+        came = bytearray(sent)
+        for _ in range(draw.randint(1, 3)):
+            came[draw.randrange(len(came) // 4, len(came))] = draw.randrange(256)
+        made = tracker()
+        try:
+            made.restore(pa.ipc.open_stream(bytes(came)).read_all())
+        except SnapshotError:
+            refused += 1
+        except (pa.ArrowException, OSError):  # Arrow itself cannot read it
+            continue
+        made.advance(rows)
+    assert refused > 10
