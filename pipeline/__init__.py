@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pipeline.remote import OwnerClient, open_or_ask
     from pipeline.settings import PipelineSettings
     from pipeline.sink import Sink, drain
+    from pipeline.snapshot_error import SnapshotError
     from pipeline.store import Store, to_arrow
     from pipeline.store_error import StoreBusy, StoreError, StoreLimit
     from pipeline.store_limits import StoreLimits
@@ -57,6 +58,7 @@ __all__ = [
     "Question",
     "Record",
     "Sink",
+    "SnapshotError",
     "Store",
     "StoreBusy",
     "StoreError",
@@ -112,6 +114,7 @@ HOMES = {
     "remote": "OwnerClient open_or_ask",
     "settings": "PipelineSettings",
     "sink": "Sink drain",
+    "snapshot_error": "SnapshotError",
     "store": "Store to_arrow",
     "store_error": "StoreBusy StoreError StoreLimit",
     "store_limits": "StoreLimits",
