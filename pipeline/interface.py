@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class Interface:
     """One egress port; telemetry names it by (`node_id`, `port_id`).
 
-    `peer_interface` is empty where the peer is a host.
+    `peer_interface` is empty where the peer is a host. `base_delay_ns` is what a packet takes
+    through the device to the line when no queue is there; None where it is not known.
     """
 
     device: str
@@ -21,6 +22,7 @@ class Interface:
     peer_interface: str
     csig_lm: int | None = None
     csig_lm_compact: int | None = None
+    base_delay_ns: int | None = None
 
     @property
     def hop(self) -> tuple[int, int]:

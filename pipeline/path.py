@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from pipeline.placed import READERS, with_ports
 from pipeline.settings import PipelineSettings
 from pipeline.topology import Topology
 from pipeline.unit import GIGABIT, MICROSECOND
@@ -22,6 +23,7 @@ class Paths:
         self.known_rtt_ns = (
             round(told * MICROSECOND) if told else topology.base_rtt_ns if topology else 0
         )
+        self.reads_ports = bool(READERS & set(settings.companions))
         self.base_rtt_ns = self.known_rtt_ns or ASSUMED_RTT_NS
         """T that signals without a round trip of their own are measured against."""
 
@@ -35,7 +37,10 @@ class Paths:
         elif self.topology and self.topology.hosts:
             for end in ("src", "dst"):
                 rows = with_nic(rows, self.topology, end)
-        return with_capacities(rows, self.topology) if self.topology else rows
+        if not self.topology:
+            return rows
+        rows = with_capacities(rows, self.topology)
+        return with_ports(rows, self.topology) if self.reads_ports else rows
 
 
 def with_nic(rows: pl.DataFrame, topology: Topology, end: str) -> pl.DataFrame:

@@ -76,6 +76,13 @@ class Topology:
         return named.with_columns(pl.len().over("variant", "lm").alias("ports"))
 
     @cached_property
+    def base_delays(self) -> pl.DataFrame:
+        """Ports whose delay without a queue is known: node, port, base_ns."""
+        known = [(*i.hop, i.base_delay_ns) for i in self.interfaces if i.base_delay_ns is not None]
+        kinds = {"node": pl.UInt32, "port": pl.UInt32, "base_ns": pl.Int64}
+        return pl.DataFrame(known, schema=kinds, orient="row")
+
+    @cached_property
     def host_by_address(self) -> dict[tuple[int, int], Host]:
         """Hosts by the two words of a single address; wider prefixes are looked through."""
         networks = ((ip_network(p), host) for host in self.hosts for p in host.prefixes)

@@ -14,7 +14,8 @@ from pipeline.unit import GIGABIT, MICROSECOND
 ORIENTATIONS = ("", "up", "down", "side", "host")
 """What a port may face; empty: not told."""
 MOST = 1 << 62
-MOST_LOCATOR = 0xFFFF
+MOST_KNOWN = {"csig_lm": 0xFFFF, "csig_lm_compact": 0xFFFF, "base_delay_ns": 1_000_000_000}
+"""What an interface may be given beside what it must, and the largest value."""
 Tree = Mapping[Any, Any]
 
 
@@ -66,11 +67,11 @@ def dump(head: Mapping[str, Any], interfaces: Sequence[Interface], hosts: Sequen
             i.device, {"node": i.node_id, "stage": i.stage, "interfaces": {}}
         )
         peer = f"{i.peer_device}:{i.peer_interface}" if i.peer_interface else i.peer_device
-        locators = {"csig_lm": i.csig_lm, "csig_lm_compact": i.csig_lm_compact}
+        known = {name: getattr(i, name) for name in MOST_KNOWN}
         device["interfaces"][i.name] = {
             "port": i.port_id, "capacity_gbps": i.capacity_bps / GIGABIT,
             "orientation": i.orientation, "peer": peer,
-            **{name: lm for name, lm in locators.items() if lm is not None},
+            **{name: value for name, value in known.items() if value is not None},
         }  # fmt: skip
     ends = {
         h.name: {"prefixes": list(h.prefixes), "attached": f"{h.device}:{h.interface}",
@@ -110,9 +111,9 @@ def _interface(device: str, name: str, node: int, stage: str, port: Tree, place:
     if orientation not in ORIENTATIONS:
         raise TopologyError(f"{place}.orientation: must be one of {', '.join(ORIENTATIONS[1:])}")
     least = 1 / GIGABIT
-    locators = {
-        key: _whole(port, key, place, 0, MOST_LOCATOR)
-        for key in ("csig_lm", "csig_lm_compact")
+    known = {
+        key: _whole(port, key, place, 0, most)
+        for key, most in MOST_KNOWN.items()
         if port.get(key) is not None
     }
     return Interface(
@@ -125,7 +126,7 @@ def _interface(device: str, name: str, node: int, stage: str, port: Tree, place:
         orientation=orientation,
         peer_device=peer,
         peer_interface=peer_interface,
-        **locators,
+        **known,
     )
 
 

@@ -243,6 +243,44 @@ def act(s: Record, v: Record, p: Record, q: Record, ack_seq: int, snd_nxt: int) 
 
 
 @borrowing
+def averaged(s: Record, v: Record, load: Record, now_ns: int) -> bool:
+    """Lines 2-10 with a load of any tag: whether it went into both U; the first begins tau."""
+    s.faults |= load.faults
+    tau = tau_of(s, v, load, now_ns)
+    if s.started == 0:
+        s.started = 1
+        return False
+    s.u_max, s.u_hop, s.tau_ns = load.lower, load.hop, tau
+    idle = load.tau_by == Tau.RECORDS.value and load.lower == 0
+    s.faults |= ZERO_T if s.T_ns <= 0 else 0
+    if tau <= 0 and s.T_ns > 0 and load.tau_by == Tau.TAU_OBSERVER.value:
+        s.faults |= ZERO_DT
+    if s.T_ns <= 0 or not load.lower >= 0 or not (tau > 0 or idle):
+        return False
+    hpcc.measure_inflight(s, load.lower, tau if load.lower > 0 else 0.0)
+    upper_inflight(s, v, load.upper, tau)
+    return True
+
+
+@borrowing
+def answered(
+    s: Record, v: Record, p: Record, q: Record, began: bool, good: bool, ack_seq: int,
+    snd_nxt: int,
+) -> int:  # fmt: skip
+    """Lines 21-27 after the loads of one ACK; returns the `Branch`.
+
+    `began`: there was telemetry before this ACK, `good`: some load of it went into U.
+    """
+    s.branch = Branch.BAD_TELEMETRY.value
+    if not began:
+        s.lastUpdateSeq = snd_nxt
+        s.branch = Branch.FIRST_ACK.value
+    elif good:
+        act(s, v, p, q, ack_seq, snd_nxt)
+    return int(s.branch)
+
+
+@borrowing
 def measured(
     s: Record, v: Record, p: Record, q: Record, load: Record, ack_seq: int, snd_nxt: int,
     now_ns: int,
@@ -255,21 +293,6 @@ def measured(
     hpcc.no_telemetry(s)
     if load.tag == 0:
         return int(s.branch)
-    s.faults = load.faults
-    tau = tau_of(s, v, load, now_ns)
-    if s.started == 0:
-        s.started = 1
-        s.lastUpdateSeq = snd_nxt
-        s.branch = Branch.FIRST_ACK.value
-        return int(s.branch)
-    s.u_max, s.u_hop, s.tau_ns = load.lower, load.hop, tau
-    idle = load.tau_by == Tau.RECORDS.value and load.lower == 0
-    s.faults |= ZERO_T if s.T_ns <= 0 else 0
-    if tau <= 0 and s.T_ns > 0 and load.tau_by == Tau.TAU_OBSERVER.value:
-        s.faults |= ZERO_DT
-    s.branch = Branch.BAD_TELEMETRY.value
-    if s.T_ns > 0 and load.lower >= 0 and (tau > 0 or idle):
-        hpcc.measure_inflight(s, load.lower, tau if load.lower > 0 else 0.0)
-        upper_inflight(s, v, load.upper, tau)
-        act(s, v, p, q, ack_seq, snd_nxt)
-    return int(s.branch)
+    began = s.started != 0
+    good = averaged(s, v, load, now_ns)
+    return answered(s, v, p, q, began, good, ack_seq, snd_nxt)
