@@ -38,8 +38,23 @@ class Kind(IntEnum):
     DATA = 2
     ACK = 3
     NACK = 4
+    ROCE_REQUEST = 6
+    ROCE_READ = 7
+    ROCE_CNP = 8
+    ROCE_ACK = 9
+    ROCE_NAK = 10
+    ROCE_RNR = 11
+    ROCE_RESPONSE = 12
 
 
+ANSWERS = np.zeros(len(Kind) + 1, np.bool_)
+"""Whether a row of each kind acknowledges something; of TCP its flags tell."""
+ANSWERS[[kind for kind in Kind if kind in (Kind.ACK, Kind.NACK) or kind >= Kind.ROCE_ACK]] = True
+PSNS = 1 << 24
+"""RoCE's packet sequence numbers are modulo this."""
+RENEWED, BEGINNING, UNPAIRED = 1, 2, 4
+"""What `tcp_flags` of a RoCE row say: a new connection on the queue pair; a connection seen
+from its beginning; an ACK of which it is not known whose data it acknowledges."""
 COLUMNS = {
     "conversation": ("conversation", np.uint64),
     "time_ns": ("time_ns", np.int64),
@@ -203,7 +218,7 @@ def kind_of(frame: pl.DataFrame) -> NDArray[np.uint8]:
 
 def acknowledgments(rows: Rows) -> int:
     """Rows that acknowledge something."""
-    acks = np.count_nonzero(rows.tcp_flags & ACK) + np.count_nonzero(rows.kind >= Kind.ACK)
+    acks = np.count_nonzero(rows.tcp_flags & ACK) + np.count_nonzero(ANSWERS[rows.kind])
     return int(acks)
 
 

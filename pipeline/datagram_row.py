@@ -1,10 +1,15 @@
-"""A numbered datagram: data moves SND.NXT, its ACK or NACK drives HPCC++ of the other sender."""
+"""A numbered datagram: data moves SND.NXT, its ACK or NACK drives HPCC++ of the other sender.
+
+The HPCC simulator's number bytes modulo 2**32, RoCE's packets modulo 2**24. Bytes of RoCE in
+flight, or acknowledged, are packets times the largest payload that was seen of their sender.
+"""
 
 from collector import inlined
-from pipeline.batch import Batch, Kind, write
+from pipeline.batch import BEGINNING, PSNS, UNPAIRED, Batch, Kind, write
 from pipeline.cc.parameter import Record
-from pipeline.memory import Count, Mark, Memory, Rules
-from pipeline.sender import quality_of_window, send, unwrap
+from pipeline.memory import Count, Mark, Memory, Quality, Rules, Why
+from pipeline.roce_row import request
+from pipeline.sender import WHOLE, quality_of_window, send, unwrap
 from pipeline.telemetry_row import run_hpcc
 from pipeline.tell import decision, tell_hpcc
 
@@ -13,36 +18,61 @@ from pipeline.tell import decision, tell_hpcc
 def datagram(
     slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rules: Rules
 ) -> None:
-    """One datagram of a transport that numbers bytes, such as that of the HPCC simulator."""
+    """One datagram of a transport that numbers what it sends."""
     if row.kind == Kind.DATA.value:
         if row.seq == 0 and not slot.marks[row.direction] & Mark.NUMBERED.value:
             slot.marks[row.direction] |= Mark.SYN_SEEN.value  # it numbers from 0: a beginning
         send(slot, row, batch.counts)
-    else:
+    elif row.kind in (Kind.ROCE_REQUEST.value, Kind.ROCE_READ.value):
+        request(slot, row, batch.counts)
+    elif row.kind != Kind.ROCE_CNP.value:
         answer(slot, row, at, batch, memory, rules)
+        if row.kind == Kind.ROCE_RESPONSE.value:
+            row.payload = 0  # nobody acknowledges it, so what telemetry it has waits for nobody
 
 
 @inlined
 def answer(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rules: Rules) -> None:
     """An ACK, or a NACK, after which the sender goes back to what is not acknowledged."""
-    d = 1 - row.direction
+    d, roce = 1 - row.direction, row.kind > Kind.NACK.value
     if not slot.marks[d] & Mark.NUMBERED.value:
         slot.marks[d] |= Mark.NUMBERED.value
         slot.snd_nxt[d] = row.ack
         slot.snd_una[d] = row.ack
-    ack = unwrap(row.ack, slot.snd_una[d])
-    if ack > slot.snd_nxt[d]:  # it covers data that was not seen
+    if roce and row.tcp_flags & BEGINNING:
+        slot.marks[d] |= Mark.SYN_SEEN.value
+    ack = unwrap(row.ack, slot.snd_una[d], PSNS if roce else WHOLE)
+    if ack > slot.snd_nxt[d]:  # it covers data that was not seen, or more of a READ
         slot.snd_nxt[d] = ack
-        slot.marks[d] |= Mark.GAP.value
-        batch.counts[Count.GAPS.value] += 1
+        slot.marks[d] &= ~Mark.WENT_BACK.value
+        if not slot.marks[d] & Mark.READING.value:
+            slot.marks[d] |= Mark.GAP.value
+            batch.counts[Count.GAPS.value] += 1
     acked = max(ack - slot.snd_una[d], 0)
     slot.snd_una[d] = max(slot.snd_una[d], ack)
     if row.kind == Kind.NACK.value:
         slot.snd_nxt[d] = slot.snd_una[d]
-    if row.telemetry < 0 and not slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value):
+    elif row.kind in (Kind.ROCE_NAK.value, Kind.ROCE_RNR.value):
+        slot.snd_nxt[d] = slot.snd_una[d]
+        slot.marks[d] |= Mark.WENT_BACK.value
+    reflected = row.telemetry >= 0 and batch.loads[row.telemetry].reflected != 0
+    if not reflected and not slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value):
         return
     s = run_hpcc(slot, d, row, ack, batch, memory, rules)
     made = decision(slot, d, at, ack, acked, False, batch)
     tell_hpcc(made, s)
     made.quality, made.why = quality_of_window(slot, d, s, rules.hpcc[0])
+    if roce:
+        tell_roce(slot, row, made, d)
     write(batch)
+
+
+@inlined
+def tell_roce(slot: Record, row: Record, made: Record, d: int) -> None:
+    """A decision in RoCE's units: PSNs, and bytes as packets of the largest size."""
+    made.ack &= PSNS - 1
+    made.lastUpdateSeq &= PSNS - 1
+    made.inflight_bytes *= slot.largest[d]
+    made.acked_bytes *= slot.largest[d]
+    if row.tcp_flags & UNPAIRED:
+        made.quality, made.why = Quality.UNKNOWN.value, Why.QUEUE_PAIR.value

@@ -29,6 +29,7 @@ from pipeline.batch import DECISION_FIELDS, Batch
 from pipeline.cc import dctcp, hpcc
 from pipeline.decision_block import Decisions
 from pipeline.memory import Algorithm, Basis, Quality, Why
+from pipeline.queue_pairs import DATA_FLOW
 
 HOP_COLUMN = re.compile(r"h\d+_\w+")
 
@@ -68,9 +69,12 @@ DECISIONS = pl.Schema(
 def decisions_of(frame: pl.DataFrame, out: Decisions, count: int) -> pl.DataFrame:
     """The decisions of a batch, in the order of its rows."""
     made = made_of(out, count)
+    rows = made.pop("row")
     context = frame.select("time_ns", "source", "point", "frame", "conversation")
-    columns = {each.name: each for each in context[made.pop("row")]}
+    columns = {each.name: each for each in context[rows]}
     columns["flow"] = flow_of(columns["conversation"], made.pop("direction"))
+    if DATA_FLOW in frame.columns:
+        columns["flow"] = either(frame[DATA_FLOW][rows], columns["flow"])
     algorithm = made["algorithm"]
     here = {
         **dict.fromkeys(OF_HPCC, algorithm == Algorithm.HPCC),
@@ -113,12 +117,23 @@ def flow_of(conversation: pl.Series, direction: NDArray[Any]) -> pl.Series:
     return pl.Series("flow", flow)
 
 
+def either(told: pl.Series, otherwise: pl.Series) -> pl.Series:
+    """The flow that is told, where one is."""
+    return told.zip_with(told.is_not_null(), otherwise).alias("flow")
+
+
 def hop_loads_of(rows: pl.DataFrame, batch: Batch) -> pl.DataFrame:
     """The rows with telemetry, u' of their hops, and what their hops carried."""
     reflected = batch.loads["reflected"] != 0
+    flow = flow_of(rows["conversation"], rows["direction"].to_numpy() ^ reflected)
+    if DATA_FLOW in rows.columns:
+        told = rows[DATA_FLOW].zip_with(
+            pl.Series(reflected) | rows[DATA_FLOW].is_null(), rows["flow"]
+        )
+        flow = either(told, flow)
     given = [name for name in rows.columns if HOP_COLUMN.fullmatch(name)]
     return rows.select("time_ns", "source", "point", "frame", "conversation").with_columns(
-        flow_of(rows["conversation"], rows["direction"].to_numpy() ^ reflected),
+        flow,
         pl.Series("reflected", reflected),
         rows["hop_count"],
         pl.Series("faults", np.ascontiguousarray(batch.loads["faults"])),

@@ -39,6 +39,8 @@ class Mark(IntEnum):
     SENT = 131072
     CLOSED = 1 << 18
     T_TOLD = 1 << 19
+    READING = 1 << 25
+    WENT_BACK = 1 << 26
 
 
 class Quality(IntEnum):
@@ -62,6 +64,7 @@ class Why(IntEnum):
     T_UNKNOWN = 7
     T_FROM_HANDSHAKE = 8
     CLASSIC_ECN = 9
+    QUEUE_PAIR = 10
 
 
 class Algorithm(IntEnum):
@@ -92,6 +95,11 @@ class Count(IntEnum):
     FLOWS_EVICTED_LIVE = 6
     FLOWS_EXPIRED = 7
     CONNECTIONS_CLOSED = 8
+    NAKS = 9
+    RNR_NAKS = 10
+    CNPS = 11
+    ACKS_UNPAIRED = 12
+    ACKS_AMBIGUOUS = 13
 
 
 POOLS = ("hpcc", "dctcp", "loads", "pending")

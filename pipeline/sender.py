@@ -31,11 +31,11 @@ LIVES = 1 << 16
 
 
 @inlined
-def unwrap(number: int, near: int) -> int:
-    """The 64-bit number that is `number` modulo 2**32 and nearest to `near`."""
-    apart = (number - near) & (WHOLE - 1)
-    if apart >= HALF:
-        apart -= WHOLE
+def unwrap(number: int, near: int, whole: int = WHOLE) -> int:
+    """The 64-bit number that is `number` modulo `whole`, 2**32 or so, and nearest to `near`."""
+    apart = (number - near) & (whole - 1)
+    if apart >= whole >> 1:
+        apart -= whole
     return near + apart
 
 

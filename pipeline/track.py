@@ -34,6 +34,7 @@ from pipeline.late import LATE
 from pipeline.memory import GROWING, PENDING, POOLS, SLOT, Count, Memory, Rules
 from pipeline.near import AHEAD
 from pipeline.point_number import PointNumbers
+from pipeline.queue_pairs import QueuePairs
 from pipeline.round_trip import RoundTrips
 from pipeline.snapshot import Snapshots, State
 from pipeline.trail import trail
@@ -88,6 +89,7 @@ class Tracker:
         )
         self.memory = blank(flows)
         self.points = PointNumbers()
+        self.queue_pairs = QueuePairs(idle_ns >> TICK)
         self.counts = np.zeros(len(Count), np.int64)
         self.arena = Arena()
         asked_for = companions or {}
@@ -109,8 +111,9 @@ class Tracker:
 
     def advance(self, frame: pl.DataFrame) -> Tracked:
         """Take the next rows; see the module."""
-        told = frame if frame["hop_count"].min() else frame.filter(pl.col("hop_count") > 0)
         rows = rows_of(frame, self.points.of(frame["point"]))
+        frame, rows = self.queue_pairs.ready(frame, rows, self.counts)
+        told = frame if frame["hop_count"].min() else frame.filter(pl.col("hop_count") > 0)
         batch = batch_of(frame, told, self.arena, trail(frame.height if self.companions else 0))
         out = room(batch, acknowledgments(rows) + BLOCK, self.arena)
         row = 0
