@@ -31,13 +31,14 @@ and `sacked` among the SACK blocks, or -1."""
 
 
 class Kind(IntEnum):
-    """What a row is to the senders of its conversation."""
+    """What a row is to the senders of its conversation; none up to PROBE moves anything of them."""
 
     OTHER = 0
-    TCP = 1
-    DATA = 2
-    ACK = 3
-    NACK = 4
+    PROBE = 1
+    TCP = 2
+    DATA = 3
+    ACK = 4
+    NACK = 5
     ROCE_REQUEST = 6
     ROCE_READ = 7
     ROCE_CNP = 8
@@ -186,8 +187,10 @@ def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena, trail: NDArr
     )
 
 
-def rows_of(frame: pl.DataFrame, points: NDArray[np.int32]) -> Rows:
-    """The columns that the loop reads, where they lie."""
+def rows_of(
+    frame: pl.DataFrame, points: NDArray[np.int32], probe_dscp: int | None = None
+) -> Rows:
+    """The columns that the loop reads, where they lie; probes have the DSCP, if there are any."""
     read_from = {
         field: arrow.values(frame[name]).astype(kind, copy=False)
         if name in frame.columns
@@ -196,7 +199,7 @@ def rows_of(frame: pl.DataFrame, points: NDArray[np.int32]) -> Rows:
     }
     hops = arrow.values(frame["hop_count"])
     read_from |= {
-        "kind": kind_of(frame),
+        "kind": kind_of(frame, probe_dscp),
         "timestamps": np.zeros(frame.height, np.bool_),
         "telemetry": np.where(hops > 0, np.cumsum(hops > 0) - 1, -1).astype(np.int32),
         "sacked": numbered(frame),
@@ -207,12 +210,14 @@ def rows_of(frame: pl.DataFrame, points: NDArray[np.int32]) -> Rows:
     return Rows(**{field: arrow.fixed(values) for field, values in read_from.items()})
 
 
-def kind_of(frame: pl.DataFrame) -> NDArray[np.uint8]:
+def kind_of(frame: pl.DataFrame, probe_dscp: int | None = None) -> NDArray[np.uint8]:
     """The kind of each row, see `Kind`."""
     kind = np.where(frame["protocol"].to_numpy() == TCP, Kind.TCP, Kind.OTHER).astype(np.uint8)
     if "hpcc_kind" in frame.columns:
         told = frame["hpcc_kind"].is_not_null().to_numpy()
         kind[told] = Kind.DATA + frame["hpcc_kind"].drop_nulls().to_numpy()
+    if probe_dscp is not None and "dscp" in frame.columns:
+        kind[(frame["dscp"] == probe_dscp).fill_null(value=False).to_numpy()] = Kind.PROBE
     return kind
 
 

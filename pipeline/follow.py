@@ -45,7 +45,7 @@ def follow(
         una, known = slot.snd_una[1 - row.direction], slot.marks[1 - row.direction]
         if row.kind == Kind.TCP.value:
             segment(slot, row, at, batch, memory, rules)
-        elif row.kind != Kind.OTHER.value:
+        elif row.kind > Kind.PROBE.value:
             datagram(slot, row, at, batch, memory, rules)
         if row.telemetry >= 0 and batch.loads[row.telemetry].reflected == 0:
             observe_hops(slot, row, batch, memory, rules)

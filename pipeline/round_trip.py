@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector import borrowing, inlined
-from pipeline.batch import Rows
+from pipeline.batch import Kind, Rows
 from pipeline.book import Book, holder
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.memory import Ints
@@ -62,11 +62,17 @@ def measure(
                 rtt_ns[at] = rtt if rtt == NONE else rtt + max(mark.lag_ns[1 - r], 0)
             else:
                 begin(timed[place], mark.snd_nxt[1 - r])
-        if rows.payload[at] > 0:
+        if rows.payload[at] > 0 and is_numbered(rows.kind[at]):
             place, fresh = holder(book, used, mark, r)
             if fresh:
                 begin(timed[place], mark.snd_nxt[r] - rows.payload[at])
             resent[at] = not sent(timed[place], mark.snd_nxt[r], rows.time_ns[at])
+
+
+@inlined
+def is_numbered(kind: int) -> bool:
+    """Whether data of a row moves SND.NXT: neither probes nor datagrams without numbers do."""
+    return bool(kind > Kind.PROBE.value)
 
 
 @inlined

@@ -1,7 +1,7 @@
 """What a row with telemetry does: hop loads, and HPCC++ of the sender that gets it back."""
 
 from collector import inlined
-from pipeline.batch import Batch
+from pipeline.batch import Batch, Kind
 from pipeline.cc import hpcc
 from pipeline.cc.hop_record import keep, path_changed
 from pipeline.cc.parameter import Record
@@ -56,11 +56,20 @@ def take_hops(s: Record, row: Record, batch: Batch, memory: Memory, rules: Rules
 
 @inlined
 def observe_hops(slot: Record, row: Record, batch: Batch, memory: Memory, rules: Rules) -> None:
-    """Telemetry of a row's own direction: its hop loads; kept for the ACK that covers the row."""
+    """Telemetry of a row's own direction: its hop loads; kept for the ACK that covers the row.
+
+    That of probes gives hop loads where data carries none, and nothing else.
+    """
     r = row.direction
+    if row.kind == Kind.PROBE.value and slot.marks[r] & Mark.STACKED.value:
+        return
     s = memory.loads[place(slot.loads, r, memory.used, 2)]
     path_record(slot, r, s, Mark.LOADS.value, rules.hpcc[0], row)
+    if not slot.marks[r] & Mark.STACKED.value and row.kind != Kind.PROBE.value:
+        s.nhop = 0  # L of probes is not that of data
     measured = take_hops(s, row, batch, memory, rules)
+    if row.kind == Kind.PROBE.value:
+        return
     slot.marks[r] |= Mark.STACKED.value
     if slot.marks[r] & Mark.REFLECTED.value or row.payload == 0:
         return

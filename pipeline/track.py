@@ -62,7 +62,8 @@ class Tracker:
     `flows` bounds the live flows (a conversation at a point), beyond which the least proven and
     longest idle are given up; a flow silent for `idle_ns` (by the rows' times) begins anew; the
     moduli are the widths of the hops' counters (0: 64 bits); `companions` are names of further
-    algorithms with what changes their defaults. ValueError names a parameter that is not accepted.
+    algorithms with what changes their defaults; packets with `probe_dscp` are probes, which bring
+    telemetry and move nothing. ValueError names a parameter that is not accepted.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Tracker:
         tx_modulus_bytes: int = 0,
         idle_ns: int = 300 * SECOND,
         companions: Mapping[str, Mapping[str, Value]] | None = None,
+        probe_dscp: int | None = None,
     ) -> None:
         chosen = dict(dctcp_parameters or {})
         asked = dctcp.record(chosen)
@@ -92,6 +94,7 @@ class Tracker:
         self.queue_pairs = QueuePairs(idle_ns >> TICK)
         self.counts = np.zeros(len(Count), np.int64)
         self.arena = Arena()
+        self.probe_dscp = probe_dscp
         asked_for = companions or {}
         self.companions = {name: companion(name, given) for name, given in asked_for.items()}
         self.round_trips = RoundTrips()
@@ -111,7 +114,7 @@ class Tracker:
 
     def advance(self, frame: pl.DataFrame) -> Tracked:
         """Take the next rows; see the module."""
-        rows = rows_of(frame, self.points.of(frame["point"]))
+        rows = rows_of(frame, self.points.of(frame["point"]), self.probe_dscp)
         frame, rows = self.queue_pairs.ready(frame, rows, self.counts)
         told = frame if frame["hop_count"].min() else frame.filter(pl.col("hop_count") > 0)
         batch = batch_of(frame, told, self.arena, trail(frame.height if self.companions else 0))
