@@ -223,7 +223,8 @@ def make_rooms(memory: Memory, records: NDArray[Any], places: Ints, rooms: Ints)
 def spans(starts: Ints, counts: Ints) -> Ints:
     """The numbers from each start on, so many of each."""
     first = np.cumsum(counts) - counts
-    return np.arange(counts.sum()) + np.repeat(starts - first, counts)
+    numbers: Ints = np.arange(counts.sum()) + np.repeat(starts - first, counts)
+    return numbers
 
 
 def words(records: NDArray[Any]) -> NDArray[np.uint8]:

@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Callable
+from functools import cache
 from math import nan
 from typing import Any
 
@@ -10,29 +11,41 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from pipeline import SnapshotError
 from pipeline.memory import Mark
-from pipeline.snapshot_error import SnapshotError
 from tests.pipeline.test_snapshot import SECOND, Traffic, tracker, whole
 
-SNAPSHOT = tracker()
-SNAPSHOT.advance(Traffic(3).frame(3000))
-FULL = SNAPSHOT.snapshot()
-SNAPSHOT.advance(Traffic(3).frame(3100)[3000:])
-INCREMENT = SNAPSHOT.snapshot()
+
+@cache
+def taken() -> tuple[pa.Table, pa.Table, dict[str, int]]:
+    """A full snapshot, an increment, and the counters of the former."""
+    of = tracker()
+    of.advance(Traffic(3).frame(3000))
+    first, counts = of.snapshot(), of.counters
+    of.advance(Traffic(3).frame(3100)[3000:])
+    return first, of.snapshot(), counts
+
+
+def full() -> pa.Table:
+    return taken()[0]
+
+
+def column(name: str) -> Any:
+    return full()[name].to_numpy()
 
 
 def test_increments_come_after_what_they_follow() -> None:
     made = tracker()
     with pytest.raises(SnapshotError, match="first snapshot to restore is a full one"):
-        made.restore(INCREMENT)
-    made.restore(FULL)
-    made.restore(INCREMENT)
+        made.restore(taken()[1])
+    made.restore(full())
+    made.restore(taken()[1])
     with pytest.raises(SnapshotError, match="does not follow the one that was restored last"):
-        made.restore(INCREMENT)
-    made.restore(FULL)
+        made.restore(taken()[1])
+    made.restore(full())
     made.advance(Traffic(3).frame(10))
     with pytest.raises(SnapshotError, match="has gone on since"):
-        made.restore(INCREMENT)
+        made.restore(taken()[1])
 
 
 @pytest.mark.parametrize(
@@ -48,7 +61,7 @@ def test_increments_come_after_what_they_follow() -> None:
 )
 def test_a_snapshot_of_other_parameters_is_refused(changed: dict[str, Any], sentence: str) -> None:
     with pytest.raises(SnapshotError, match=sentence):
-        tracker(**changed).restore(FULL)
+        tracker(**changed).restore(full())
 
 
 def told(table: pa.Table, **changed: Any) -> pa.Table:
@@ -59,62 +72,78 @@ def told(table: pa.Table, **changed: Any) -> pa.Table:
 
 
 def with_column(name: str, values: pa.Array) -> pa.Table:
-    at = FULL.schema.get_field_index(name)
-    return FULL.set_column(at, pa.field(name, values.type), values)
+    at = full().schema.get_field_index(name)
+    return full().set_column(at, pa.field(name, values.type), values)
 
 
 def counters(**changed: Any) -> dict[str, Any]:
-    return {"counters": SNAPSHOT.counters | changed}
+    return {"counters": taken()[2] | changed}
 
 
-HEADINGS: list[tuple[pa.Table, str]] = [
-    (FULL.replace_schema_metadata(None), "is no snapshot"),
-    (FULL.replace_schema_metadata({b"hopsight": b"{"}), "is no snapshot"),
-    (FULL.replace_schema_metadata({b"hopsight": b"[]"}), "is no snapshot"),
-    (FULL.replace_schema_metadata({b"hopsight": b"\xff"}), "is no snapshot"),
-    (told(FULL, version=2), "has the format 2, and this is 1"),
-    (told(FULL, points=None), "metadata lacks points"),
-    (told(FULL, follows=7), "metadata lacks follows"),
-    (told(FULL, points=["p", "p"]), "points are not names of which each is there once"),
-    (told(FULL, points=[1]), "points are not names"),
-    (told(FULL, **counters(gaps=-1)), "counter gaps is -1"),
-    (told(FULL, **counters(gaps=1 << 63)), "counter gaps is 9223372036854775808"),
-    (told(FULL, **counters(gaps=float("nan"))), "counter gaps is nan"),
-    (told(FULL, **counters(gaps=True)), "counter gaps is True"),
-    (told(FULL, counters={}), "counter decisions is None"),
+HEADINGS: list[tuple[Callable[[], pa.Table], str]] = [
+    (lambda: full().replace_schema_metadata(None), "is no snapshot"),
+    (lambda: full().replace_schema_metadata({b"hopsight": b"{"}), "is no snapshot"),
+    (lambda: full().replace_schema_metadata({b"hopsight": b"[]"}), "is no snapshot"),
+    (lambda: full().replace_schema_metadata({b"hopsight": b"\xff"}), "is no snapshot"),
+    (lambda: told(full(), version=2), "has the format 2, and this is 1"),
+    (lambda: told(full(), points=None), "metadata lacks points"),
+    (lambda: told(full(), follows=7), "metadata lacks follows"),
+    (lambda: told(full(), points=["p", "p"]), "points are not names of which each is there once"),
+    (lambda: told(full(), points=[1]), "points are not names"),
+    (lambda: told(full(), **counters(gaps=-1)), "counter gaps is -1"),
+    (lambda: told(full(), **counters(gaps=1 << 63)), "counter gaps is 9223372036854775808"),
+    (lambda: told(full(), **counters(gaps=float("nan"))), "counter gaps is nan"),
+    (lambda: told(full(), **counters(gaps=True)), "counter gaps is True"),
+    (lambda: told(full(), counters={}), "counter decisions is None"),
 ]
-PLACE, KEYS, SEEN = (FULL[name].to_numpy() for name in ("place", "key", "seen"))
 
 
-def changed(values: Any, at: int, value: Any) -> pa.Array:
-    values = values.copy()
+def changed(name: str, at: int, value: Any) -> pa.Table:
+    values = column(name).copy()
     values[at] = value
-    return pa.array(values)
+    return with_column(name, pa.array(values))
 
 
-ENTRIES: list[tuple[pa.Table, str]] = [
-    (FULL.drop_columns("seen"), "has the columns place, key, slot, and not"),
-    (FULL.append_column("more", pa.array(PLACE)), "has the columns place, key, seen, slot, more"),
-    (FULL.append_column("key", FULL["key"]), "has the columns place, key, seen, slot, key"),
-    (with_column("place", pa.array(PLACE.astype(np.int64))), "place is int64, and not int32"),
-    (with_column("seen", pa.array(SEEN.astype(float))), "seen is double, and not uint32"),
-    (with_column("key", pa.array([None, *KEYS[1:].tolist()], pa.uint64())), "nulls in key"),
-    (with_column("place", changed(PLACE, -1, 32)), "places that are not within 0 to 31"),
-    (with_column("place", changed(PLACE, 0, -1)), "places that are not within 0 to 31"),
-    (with_column("place", changed(PLACE, 1, PLACE[0])), "not in order, each once"),
-    (FULL.take(pa.array(range(FULL.num_rows - 1, -1, -1))), "not in order, each once"),
-    (with_column("key", changed(KEYS, 3, 0)), "a flow without a key"),
-    (with_column("key", changed(KEYS, 3, KEYS[0])), "where no look-up would find it"),
-    (with_column("key", changed(KEYS, 3, KEYS[3] ^ np.uint64(1))), "no look-up would find it"),
-    (with_column("seen", changed(SEEN, 3, SEEN[3] | 7)), "of a rank that is not within 0 to 4"),
-    (with_column("seen", changed(SEEN, 3, SEEN[3] | 8)), "of a rank that is not within 0 to 4"),
-]  # fmt: skip
+ENTRIES: list[tuple[Callable[[], pa.Table], str]] = [
+    (lambda: full().drop_columns("seen"), "has the columns place, key, slot, and not"),
+    (
+        lambda: full().append_column("more", pa.array(column("place"))),
+        "has the columns place, key, seen, slot, more",
+    ),
+    (
+        lambda: full().append_column("key", full()["key"]),
+        "has the columns place, key, seen, slot, key",
+    ),
+    (
+        lambda: with_column("place", pa.array(column("place").astype(np.int64))),
+        "place is int64, and not int32",
+    ),
+    (
+        lambda: with_column("seen", pa.array(column("seen").astype(float))),
+        "seen is double, and not uint32",
+    ),
+    (
+        lambda: with_column("key", pa.array([None, *column("key")[1:].tolist()], pa.uint64())),
+        "nulls in key",
+    ),
+    (lambda: changed("place", -1, 32), "places that are not within 0 to 31"),
+    (lambda: changed("place", 0, -1), "places that are not within 0 to 31"),
+    (lambda: changed("place", 1, column("place")[0]), "not in order, each once"),
+    (lambda: full().take(pa.array(range(full().num_rows - 1, -1, -1))), "not in order, each once"),
+    (lambda: changed("key", 3, 0), "a flow without a key"),
+    (lambda: changed("key", 3, column("key")[0]), "where no look-up would find it"),
+    (lambda: changed("key", 3, column("key")[3] ^ np.uint64(1)), "no look-up would find it"),
+    (lambda: changed("seen", 3, column("seen")[3] | 7), "of a rank that is not within 0 to 4"),
+    (lambda: changed("seen", 3, column("seen")[3] | 8), "of a rank that is not within 0 to 4"),
+]
 
 
 @pytest.mark.parametrize(("table", "sentence"), HEADINGS + ENTRIES)
-def test_what_is_no_snapshot_of_such_a_tracker_is_refused(table: pa.Table, sentence: str) -> None:
+def test_what_is_no_snapshot_of_such_a_tracker_is_refused(
+    table: Callable[[], pa.Table], sentence: str
+) -> None:
     with pytest.raises(SnapshotError, match=sentence):
-        tracker().restore(table)
+        tracker().restore(table())
 
 
 Rows = list[dict[str, Any]]
@@ -196,9 +225,9 @@ DAMAGES: list[tuple[Callable[[Rows], None], str]] = [
 def test_records_that_the_loop_could_not_work_on_are_refused(
     change: Callable[[Rows], None], sentence: str
 ) -> None:
-    rows = FULL["slot"].to_pylist()
+    rows = full()["slot"].to_pylist()
     change(rows)
-    table = with_column("slot", pa.array(rows, FULL.schema.field("slot").type))
+    table = with_column("slot", pa.array(rows, full().schema.field("slot").type))
     made = tracker()
     before = whole(made)
     with pytest.raises(SnapshotError, match=sentence):
@@ -207,8 +236,8 @@ def test_records_that_the_loop_could_not_work_on_are_refused(
 
 
 def test_a_null_row_is_refused() -> None:
-    rows = FULL["slot"].to_pylist()
-    table = with_column("slot", pa.array([None, *rows[1:]], FULL.schema.field("slot").type))
+    rows = full()["slot"].to_pylist()
+    table = with_column("slot", pa.array([None, *rows[1:]], full().schema.field("slot").type))
     with pytest.raises(SnapshotError, match="nulls in slots"):
         tracker().restore(table)
 
@@ -236,16 +265,16 @@ def renamed(kind: pa.DataType, of: str, to: pa.Field | None) -> pa.DataType:
 def test_records_of_other_fields_are_refused(
     field: str, becomes: pa.Field | None, sentence: str
 ) -> None:
-    kind = renamed(FULL.schema.field("slot").type, field, becomes)
+    kind = renamed(full().schema.field("slot").type, field, becomes)
     with pytest.raises(SnapshotError, match=sentence):
-        tracker().restore(with_column("slot", pa.nulls(FULL.num_rows, kind)))
+        tracker().restore(with_column("slot", pa.nulls(full().num_rows, kind)))
 
 
 def test_octets_that_changed_on_the_way_never_do_harm() -> None:
     """Whatever gets through is state that the loop can work on."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, FULL.schema) as writer:
-        writer.write_table(FULL)
+    with pa.ipc.new_stream(sink, full().schema) as writer:
+        writer.write_table(full())
     sent, draw, rows = sink.getvalue().to_pybytes(), random.Random(1), Traffic(4).frame(300)
     refused = 0
     for _ in range(400):
