@@ -3,7 +3,7 @@
 Every record goes through path, hop loads, MeasureInflight, ComputeWind and NewAck on one core;
 medians of five in processor seconds, taken in turns. C is compiled here by `cc -O3`; all three must
 end with the same U. Then the whole tracker (columns in, flow table, decisions as columns out) over
-more and more live flows, and the memory that its state takes.
+more and more live flows, the memory that its state takes, and how fast it is kept and put back.
 """
 
 import ctypes
@@ -32,11 +32,12 @@ ETA, MAX_STAGE = 0.95, 5
 LIVE = (10, 1_000, 100_000, 1_000_000)
 BATCH = 131_072
 LEAST, LEAST_PLAIN, MOST_C, MOST_SPREAD, MOST_BYTES = 5_000_000, 100, 2.0, 1.5, 400
+LEAST_KEPT = 1_000_000
 C_SENDER = np.dtype(
     [
         *((name, "f8") for name in ("U", "W", "Wc", "R", "T", "W_init", "W_ai")),
         ("last_update", "i8"), ("path", "u8"), ("stage", "i4"), ("nhop", "i4"), ("started", "i4"),
-        ("L", "i8", (hop_record.MAX_HOPS, hop_record.KEPT)),
+        ("L", "i8", (hop_record.MAX_HOPS, len(hop_record.LINK.names or ()))),
     ],
     align=True,
 )  # fmt: skip
@@ -238,6 +239,24 @@ def tracked(flows: int) -> tuple[float, float]:
     return found[len(found) // 2] / BATCH * 1e9, tracker.state_bytes / flows
 
 
+def kept(flows: int) -> None:
+    """Print how many flows a second a snapshot takes in and gives back, and how large they are."""
+    tracker = Tracker({"T_ns": T_NS, "B_nic_bps": B_BPS}, flows=flows)
+    for first in range(0, 2 * flows, BATCH):
+        tracker.advance(rows(flows, BATCH, first))
+    table = tracker.snapshot()
+    other = Tracker({"T_ns": T_NS, "B_nic_bps": B_BPS}, flows=flows)
+    found = in_turns({
+        "snapshot": partial(spent, partial(tracker.snapshot, full=True)),
+        "restore": partial(spent, partial(other.restore, table)),
+    })  # fmt: skip
+    for name, each in found.items():
+        print(
+            f"  {name:9} {flows / each.cpu:14,.0f} flows/s {table.nbytes / flows:10,.0f} bytes/flow"
+        )
+        bar("at least 1 M flows/s", flows / each.cpu >= LEAST_KEPT, flows / each.cpu / 1e6)
+
+
 def main() -> None:
     """Measure and print."""
     one_core()
@@ -255,6 +274,8 @@ def main() -> None:
         spread,
     )
     bar(f"at most {MOST_BYTES} bytes a live flow", octets <= MOST_BYTES, octets)
+    print(f"\nSnapshots of {LIVE[-1]:,} flows:")
+    kept(LIVE[-1])
 
 
 if __name__ == "__main__":
