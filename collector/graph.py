@@ -33,12 +33,12 @@ from collector.wire.table import Header, Length, Part, Records
 FEW = 8
 """A header that more numbers than these lead to is recognised by lookup, not number by number."""
 
-
+MOST_NODES = 512
 GRAPH = np.dtype(
-    [("nodes", NODE, (256,)), ("fields", FIELD, (4096,)), ("checks", CHECK, (512,)),
-     ("branches", BRANCH, (256,)), ("marks", MARK, (512,)), ("parts", PART, (1024,)),
+    [("nodes", NODE, (MOST_NODES,)), ("fields", FIELD, (4096,)), ("checks", CHECK, (512,)),
+     ("branches", BRANCH, (1024,)), ("marks", MARK, (512,)), ("parts", PART, (1024,)),
      ("records", RECORDS, (64,)), ("styles", STYLE, (len(STYLES),)),
-     ("spaces", "i2", (len(SPACES), 1 << 16)), ("exact", "u1", (len(SPACES), 256)),
+     ("spaces", "i2", (len(SPACES), 1 << 16)), ("exact", "u1", (len(SPACES), MOST_NODES)),
      ("options", "i2", (len(OPTION_SPACES), 256, 256)), ("extra", "i2", (len(OPTION_SPACES), 256)),
      ("scalars", "i8", (5,))]
 )  # fmt: skip

@@ -36,8 +36,7 @@ class Scalar:
         if name is None:
             return [Reading(status=-SPACES["link_type"])]
         rows: list[Reading] = []
-        at: int = 0
-        handed: dict[str, int] = {}
+        at, handed = 0, dict[str, int]()
         while len(rows) < MOST_ROWS:
             reading = Reading(handed=handed)
             _Walk(self, octets, wire_end, reading).frame(name, at)
@@ -62,7 +61,8 @@ class _Walk:
 
     def frame(self, name: str, at: int) -> None:
         """Walk from header `name` at octet `at`."""
-        for _ in range(MOST_LAYERS):
+        left = MOST_LAYERS
+        while left:
             header = self.tables.tables[name]
             values: dict[str, int] = {}
             failed: int | None = -1
@@ -76,6 +76,7 @@ class _Walk:
                     return self.end_with(max(failed, 0))
                 name = header.otherwise
                 continue
+            left -= 1  # a header that is tried in vain is none
             size = 0 if header.peek else self.size(header.length, values, header.octets)
             if size < (0 if header.peek else header.octets):
                 return self.end_with(CODE["bad_length"])
@@ -165,13 +166,12 @@ class _Walk:
             reading.inherited = reading.inherited if self.again else {}
         elif header.envelope == "flow" and reading.layers & sum(1 << BIT[name] for name in FLOW):
             mark = reading.columns.get("ecn")
-            outer = reading.columns.get("outer_ecn", 0)
             for name in [name for name, layer in reading.owners.items() if layer in FLOW]:
                 del reading.columns[name], reading.owners[name]
             for name in FLOW:
                 reading.layers &= ~(1 << BIT[name])
             if mark is not None:
-                reading.columns["outer_ecn"] = max(outer, mark)
+                reading.columns["outer_ecn"] = max(reading.columns.get("outer_ecn", 0), mark)
 
     def keep(self, header: Header, values: Mapping[str, int], at: int) -> None:
         """Keep the header's fields and constants."""

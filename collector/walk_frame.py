@@ -49,8 +49,8 @@ def frame(data: Data, start: int, number: int, graph: Graph, s: Script) -> Any:
 
     What is wrong inside a header of known size is noted as the status, and the walk goes on.
     """
-    at = s.n[END_AT]
-    for layer in range(MOST_LAYERS):
+    at, layer = s.n[END_AT], 0
+    while layer < MOST_LAYERS:
         node = graph.nodes[number]
         s.n[END_AT] = at
         guessed = node.check0 < node.check1 and graph.checks[node.check0].reason == NONE
@@ -71,6 +71,7 @@ def frame(data: Data, start: int, number: int, graph: Graph, s: Script) -> Any:
                 return max(reason, 0)
             number = node.otherwise
             continue
+        layer += 1  # a header that is tried in vain is none
         rules(data, start, at, node, graph, s)
         size = octets(data, start + at, node.length, s)
         if node.peek == 0 and size < node.octets:

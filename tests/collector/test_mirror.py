@@ -64,3 +64,35 @@ def test_a_trailer_is_a_time_and_no_payload() -> None:
     row = only(FRAME + trailer, timestamp_trailer="metamako")
     assert (row["mirror_time_ns"], row["payload_bytes"]) == (SECONDS * 10**9 + 10, 4)
     assert (row["mirror_session"], row["mirror_port"]) == (0x102, 3)
+
+
+ALL = {
+    "mirror_gre_keys": tuple(range(1, 17)),
+    "mirror_gre_protocols": tuple(range(0x9000, 0x9010)),
+    "mirror_vnis": tuple(range(1, 17)),
+    "mirror_vxlan_udp_ports": (99,),
+    "mirror_geneve_udp_ports": (98,),
+    "int_udp_ports": tuple(range(501, 565)),
+    "int_dscp": 23,
+    "int_marker": 5,
+    "int_tcp_position": "before_options",
+    "int_shim_length": "auto",
+    "int_v1_profile": "auto",
+    "int_gre_protocol": 0x4569,
+    "csig_echo_udp_ports": tuple(range(601, 609)),
+    "ifa_name_spaces": dict.fromkeys(range(15), (("node", 28),)),
+}
+"""As many mirrors and announcements as settings take."""
+
+
+def test_mirrors_that_are_tried_in_vain_are_no_layers() -> None:
+    row = only(in_gre("20006558000000ff", FRAME), **ALL)
+    assert (row["status"], row["seq"], row.get("mirror_session")) == (0, 1000, None)
+    row = only(in_gre("2000655800000010", FRAME), **ALL)
+    assert (row["status"], row["seq"], row["mirror_session"]) == (0, 1000, 16)
+    networks = FRAME
+    for vni in (7, 99, 98, 97):
+        head = bytes.fromhex("08000000") + (vni << 8).to_bytes(4, "big")
+        networks = ethernet(ipv4(udp(head + networks, 4789), 17))
+    row = only(networks, **ALL)
+    assert (row["status"], row["seq"], row["mirror_session"]) == (0, 1000, 7)
