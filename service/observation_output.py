@@ -9,7 +9,7 @@ from typing import Any, Self
 import polars as pl
 import pyarrow as pa
 
-from collector import SCHEMA
+from collector import OBSERVATION, SCHEMA
 from service.captures import UNKNOWN
 from service.failure import ExitCode, Failure
 from service.observation_text import addressed, shown
@@ -112,7 +112,7 @@ class File(Output):
         super().__init__(columns or tuple(SCHEMA))
         self.rows = 0
         self.path = path
-        schema = self.picked(pl.DataFrame(schema=SCHEMA)).to_arrow().schema
+        schema = told(self.picked(pl.DataFrame(schema=SCHEMA)).to_arrow().schema)
         try:
             self.writer = _parquet(path, schema) if parquet else _arrow(path, schema)
         except OSError as error:
@@ -132,6 +132,15 @@ class File(Output):
         trace: TracebackType | None,
     ) -> None:
         self.writer.close()
+
+
+def told(schema: pa.Schema) -> pa.Schema:
+    """A schema whose fields say their unit and meaning themselves."""
+    columns = {column.name: column for column in OBSERVATION}
+    return pa.schema(
+        field.with_metadata({"unit": columns[field.name].unit, "meaning": columns[field.name].doc})
+        for field in schema
+    )
 
 
 def _parquet(path: Path, schema: pa.Schema) -> Any:

@@ -22,22 +22,35 @@ ELSEWHERE = frozenset(
 )  # fmt: skip
 """Columns that stand elsewhere in the line, or that tell a reader nothing."""
 ENDS = ("src", "dst")
+AGENT = "mirror_agent"
+"""The device that sampled a frame, where one did."""
 HASHES = ("flow", "conversation")
 STEERING, REPLACED = r"\p{C}", "\N{REPLACEMENT CHARACTER}"
 """Characters that steer a terminal or break a line; files and interfaces are named by strangers."""
 
 
 def addressed(frame: pl.DataFrame) -> pl.DataFrame:
-    """The two words of each address as one text, hashes as decimal text."""
+    """The two words of each address as one text, none where there is none; hashes as decimals."""
     for end in ENDS:
         frame = _named(frame, (f"{end}_hi", f"{end}_lo"), end)
+    if f"{AGENT}_lo" in frame.columns:
+        frame = _named(_whole(frame), (f"{AGENT}_hi", f"{AGENT}_lo"), AGENT)
     return frame.with_columns(pl.col(HASHES).cast(pl.String))
+
+
+def _whole(frame: pl.DataFrame) -> pl.DataFrame:
+    """An agent's address in both words; an IPv4 address came in one."""
+    low, high = pl.col(f"{AGENT}_lo"), pl.lit(None, pl.UInt64)
+    if f"{AGENT}_hi" in frame.columns:
+        high = pl.col(f"{AGENT}_hi")
+    known = pl.when(low.is_not_null()).then(high.fill_null(0))
+    return frame.with_columns(known.alias(f"{AGENT}_hi"))
 
 
 def _named(frame: pl.DataFrame, words: tuple[str, str], end: str) -> pl.DataFrame:
     """One address as text, in the place of its first word."""
     high, low = words
-    halves = frame.select(words).unique()
+    halves = frame.select(words).drop_nulls().unique()
     texts = [str(_address(*row)) for row in halves.iter_rows()]
     named = halves.with_columns(pl.Series(end, texts, pl.String))
     text = frame.select(words).join(named, on=list(words), how="left", maintain_order="left")[end]

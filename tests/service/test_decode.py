@@ -10,13 +10,15 @@ from types import ModuleType
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import parquet as pq
 
 import pipeline
 from collector import SCHEMA
 from service.assigned import value_of
 from service.failure import ExitCode
-from service.observation_text import _plain
+from service.observation_text import _plain, addressed
 from service.text import printable
 
 MACS = bytes(12)
@@ -158,6 +160,30 @@ def test_names_of_strangers_do_not_steer_a_terminal(hopsight: Any, tmp_path: Pat
     printed = hopsight.run("decode", str(path)).stdout
     assert "\teth\ufffd[31m0\ufffd\ufffd\ufffd..\t1\t" in printed
     assert printable("eth\x1b[31m0\u202e") == "eth\ufffd[31m0\ufffd"
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_files_say_the_unit_and_the_meaning_of_each_column(
+    hopsight: Any, capture: Path, tmp_path: Path, form: str
+) -> None:
+    path = tmp_path / f"out.{form}"
+    assert hopsight.run("decode", str(capture), f"--{form}", str(path)).returncode == ExitCode.OK
+    schema = pq.read_schema(path) if form == "parquet" else pa.ipc.open_file(path).schema
+    told = {field.name: field.metadata for field in schema}
+    assert set(told) == set(SCHEMA)
+    assert told["h0_qlen_bytes"] == {
+        b"unit": b"bytes",
+        b"meaning": b"Hop 0: egress queue occupancy.",
+    }
+    assert told["csig_low"][b"unit"] == b"bit/s, ratio or ns"
+
+
+def test_agents_are_shown_as_addresses() -> None:
+    key = dict.fromkeys(("src_hi", "src_lo", "dst_hi", "dst_lo", "flow", "conversation"), [1] * 3)
+    frame = pl.DataFrame(key | {"mirror_agent_lo": [0xFFFF_0A01_0203, None, 9]})
+    assert addressed(frame)["mirror_agent"].to_list() == ["10.1.2.3", None, "::9"]
+    wide = frame.with_columns(mirror_agent_hi=pl.Series([None, None, 0x20010DB8 << 32]))
+    assert addressed(wide)["mirror_agent"].to_list() == ["10.1.2.3", None, "2001:db8::9"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
