@@ -92,12 +92,13 @@ class QueuePairs:
             np.zeros(here.size, np.uint16),
         )  # fmt: skip
         pair(packets, said, self.known, counts)
+        kinds = np.where(rows.kind[here] == Kind.PROBE, Kind.PROBE, packets.kind)
         for kind, count in COUNTED.items():
-            counts[count] += np.count_nonzero(packets.kind == kind)
+            counts[count] += np.count_nonzero(kinds == kind)
         after = (packets.kind == Kind.ROCE_ACK) | (packets.kind == Kind.ROCE_RESPONSE)
         moved = {
             "conversation": said.key,
-            "kind": packets.kind,
+            "kind": kinds,
             "seq": packets.psn,
             "ack": (packets.psn + after) % PSNS,
             "tcp_flags": said.marks,
@@ -131,6 +132,9 @@ def packets_of(frame: pl.DataFrame, rows: Rows, here: Ints) -> Packets:
         kind[answer & (syndrome == code)] = each
     kept = rows.kind[here]
     kind = np.where(kept == Kind.OTHER, kind, kept)
+    if "int_reflected" in frame.columns:
+        back = frame["int_reflected"].fill_null(value=False).to_numpy()
+        kind[back & (kept == Kind.PROBE)] = Kind.ROCE_CNP  # it finds its partner in the same way
     return Packets(
         rows.conversation[here],
         rows.point[here],

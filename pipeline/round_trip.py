@@ -71,8 +71,8 @@ def measure(
 
 @inlined
 def is_numbered(kind: int) -> bool:
-    """Whether data of a row moves SND.NXT: neither probes nor datagrams without numbers do."""
-    return bool(kind > Kind.PROBE.value)
+    """Whether data of a row moves SND.NXT: that of probes, READ responses and others does not."""
+    return bool(kind > Kind.PROBE.value and kind != Kind.ROCE_RESPONSE.value)
 
 
 @inlined

@@ -67,6 +67,13 @@ class PipelineSettings(BaseModel):
         description="Algorithms to run on the same signals beside those that packets show: "
         f"{', '.join(COMPANIONS)}.",
     )
+    probe_dscp: int | None = Field(
+        None,
+        ge=0,
+        le=63,
+        description="DSCP of probes and their responses, which bring telemetry and move nothing of "
+        "a sender; none: there are no probes.",
+    )
     topology: str | None = Field(None, description="Topology file (YAML); none: ids are shown raw.")
 
     @field_validator("companions")

@@ -56,8 +56,9 @@ class Worker:
         dctcp = {"dialect": settings.dctcp_dialect, **told.get("dctcp", {})}
         companions = {name: told.get(name, {}) for name in settings.companions}
         self.tracker = Tracker(
-            told.get("hpcc", {}), dctcp, flows=settings.flows, companions=companions
-        )
+            told.get("hpcc", {}), dctcp, flows=settings.flows, companions=companions,
+            probe_dscp=settings.probe_dscp,
+        )  # fmt: skip
         self.intervals = Intervals(
             round(settings.interval_ms * MILLISECOND),
             self.paths.base_rtt_ns,

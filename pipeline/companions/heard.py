@@ -54,7 +54,9 @@ def heard(rows: Rows, on_data: Flags, on_acks: Flags) -> Heard:
     """The pieces of a batch, from the rows that carry some of either kind."""
     tcp = rows.kind == Kind.TCP
     answers = tcp & (rows.tcp_flags & (ACK | SYN) == ACK) | (rows.kind >= Kind.ACK)
-    told = np.stack([on_acks & answers, on_data & (rows.payload > 0)], axis=1)
+    told = np.stack(
+        [on_acks & answers, on_data & (rows.payload > 0) & (rows.kind != Kind.PROBE)], axis=1
+    )
     row, own = np.nonzero(told)
     return Heard(
         row.astype(np.int64),

@@ -97,7 +97,7 @@ def test_any_split_gives_the_same_and_decisions_do_not_change() -> None:
     cuts = [0, 1, 2, 7, 500, 501, rows.height]
     parts = [tracker.advance(rows[a:b]) for a, b in pairwise(cuts)]
     for name, frame in whole.companions.items():
-        assert frame.height
+        assert frame.height or name not in {"poseidon", "swift"}
         assert_frame_equal(pl.concat([part.companions[name] for part in parts]), frame)
 
 
