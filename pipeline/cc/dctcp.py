@@ -217,7 +217,7 @@ def new_ack(
         units = (s.carry + delivered) // s.mss
         s.carry += delivered - units * s.mss
         delivered = units * s.mss
-    return settle(s, p, snd_nxt, snd_nxt, snd_nxt - s.snd_una, delivered, units, ece)
+    return settle(s, p, snd_nxt, 0, snd_nxt - s.snd_una, delivered, units, ece)
 
 
 @borrowing
@@ -225,18 +225,18 @@ def settle(
     s: Record,
     p: Record,
     snd_nxt: int,
-    high: int,
+    again: int,
     in_flight: int,
     delivered: int,
     units: int,
     ece: bool,
 ) -> int:
-    """Steps 2 to 9; `snd_nxt` is what WindowEnd reads, `high` the highest number sent."""
+    """Steps 2 to 9; `again` is what was sent again since the last reduction began."""
     if p.reduces_by == 1:
-        s.reduced = recovery.adjust_cwnd(s, p, high, in_flight, delivered, ece, False)
+        s.reduced = recovery.adjust_cwnd(s, p, snd_nxt, again, in_flight, delivered, ece, False)
     opens, closes = count(s, p, snd_nxt, delivered, units, ece)
     if p.reduces_by == 0:
-        s.reduced = recovery.adjust_cwnd(s, p, high, in_flight, delivered, ece, closes)
+        s.reduced = recovery.adjust_cwnd(s, p, snd_nxt, again, in_flight, delivered, ece, closes)
     return branch_of(s, opens, closes)
 
 
@@ -275,4 +275,6 @@ def lossy_ack(
     if sacked == 0 and p.empty_ack == 0:
         return nothing(s)
     flight = scoreboard.in_flight(b, s.snd_una, snd_nxt)
-    return settle(s, p, snd_nxt, snd_nxt, flight, sacked, units, ece)
+    branch = settle(s, p, snd_nxt, b.sent_again, flight, sacked, units, ece)
+    b.sent_again = 0 if s.reduced else b.sent_again
+    return branch

@@ -88,9 +88,13 @@ def grow(s: Record, p: Record, delivered: int) -> None:
 
 @borrowing
 def adjust_cwnd(
-    s: Record, p: Record, snd_nxt: int, in_flight: int, delivered: int, ece: bool, closed: bool
-) -> bool:
-    """Step 9 and conventional growth; true when this ACK reduced."""
+    s: Record, p: Record, snd_nxt: int, again: int, in_flight: int, delivered: int, ece: bool,
+    closed: bool,
+) -> bool:  # fmt: skip
+    """Step 9 and conventional growth; true when this ACK reduced.
+
+    `again` is what was sent again since the last reduction began.
+    """
     if s.ca_state >= CWR and s.snd_una >= s.recover + p.recovery:
         if s.ca_state != LOSS:
             s.cwnd = s.ssthresh
@@ -101,22 +105,26 @@ def adjust_cwnd(
             s.ssthresh = s.cwnd
             return True
         if not ece or s.ca_state >= RECOVERY:
-            react(s, p, snd_nxt, in_flight, delivered)
+            react(s, p, snd_nxt + again, in_flight, delivered)
         return False
     enters = bool(ece and s.ca_state < CWR)
     if enters:
         enter(s, CWR, reduced(s, p), snd_nxt, in_flight if p.recovery == 1 else s.cwnd)
+        again = 0
         if p.recovery == 1:
             react(s, p, snd_nxt, in_flight, delivered)
-    react(s, p, snd_nxt, in_flight, delivered)
+    react(s, p, snd_nxt + again, in_flight, delivered)
     return enters
 
 
 @borrowing
-def react(s: Record, p: Record, snd_nxt: int, in_flight: int, delivered: int) -> None:
-    """Let cwnd follow ssthresh while a reduction lasts, and grow otherwise."""
+def react(s: Record, p: Record, sent_to: int, in_flight: int, delivered: int) -> None:
+    """Let cwnd follow ssthresh while a reduction lasts, and grow otherwise.
+
+    `sent_to` is SND.NXT and what was sent again: RFC 6937's prr_out has both.
+    """
     if s.ca_state in (CWR, RECOVERY):
-        proportional_rate_reduction(s, p, in_flight, snd_nxt - s.recover, delivered)
+        proportional_rate_reduction(s, p, in_flight, sent_to - s.recover, delivered)
     else:
         grow(s, p, delivered)
 
@@ -148,6 +156,8 @@ def sent_again(s: Record, p: Record, b: Record, seq: int, end: int, snd_nxt: int
             time_out(s, p, b, snd_nxt)
         elif s.ca_state < RECOVERY and p.recovery == 0:
             enter(s, RECOVERY, after_loss(s, p), snd_nxt, s.cwnd)
+            s.prr_delivered = s.mss  # by the ACK that this answers
+            b.sent_again = 0
             b.lost_to = max(b.lost_to, end)
             lose(s, p)
         b.nxt = end

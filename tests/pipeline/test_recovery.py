@@ -144,7 +144,7 @@ def test_the_letter_reduces_at_a_windows_end_with_marks_only() -> None:
     for marked, expected in ((0, False), (MSS, True)):
         sender = Sender("rfc8257")
         sender.put(cwnd=10.0 * MSS, alpha=0.5, closed_marked=marked)
-        assert bool(sender.call("adjust_cwnd", 9 * MSS, MSS, MSS, False, True)) == expected
+        assert bool(sender.call("adjust_cwnd", 9 * MSS, 0, MSS, MSS, False, True)) == expected
         if expected:
             assert (sender.s.cwnd, sender.s.ssthresh) == (7.5 * MSS, 7.5 * MSS)
 
@@ -152,12 +152,12 @@ def test_the_letter_reduces_at_a_windows_end_with_marks_only() -> None:
 def test_a_deployed_sender_reduces_once_until_what_was_sent_then_is_acknowledged() -> None:
     sender = Sender("linux")
     sender.put(cwnd=10.0 * MSS, scaled=1024, alpha=1.0)
-    assert sender.call("adjust_cwnd", 20 * MSS, 9 * MSS, MSS, True, False)
+    assert sender.call("adjust_cwnd", 20 * MSS, 0, 9 * MSS, MSS, True, False)
     assert (sender.s.ca_state, sender.s.ssthresh, sender.s.recover) == (CWR, 5 * MSS, 20 * MSS)
     sender.put(snd_una=19 * MSS)
-    assert not sender.call("adjust_cwnd", 25 * MSS, 6 * MSS, MSS, True, False)
+    assert not sender.call("adjust_cwnd", 25 * MSS, 0, 6 * MSS, MSS, True, False)
     sender.put(snd_una=20 * MSS)
-    assert sender.call("adjust_cwnd", 25 * MSS, 5 * MSS, MSS, True, False)
+    assert sender.call("adjust_cwnd", 25 * MSS, 0, 5 * MSS, MSS, True, False)
 
 
 @settings(max_examples=100, deadline=None)
@@ -171,7 +171,7 @@ def test_no_ack_makes_a_window_infinite(
     sender = Sender(dialect)
     sender.put(cwnd=cwnd, ca_state=state, snd_una=una, recover=una + 1, ssthresh=cwnd)
     sender.put(closed_marked=1)
-    sender.call("adjust_cwnd", una + sent, sent, delivered, ece, closed)
+    sender.call("adjust_cwnd", una + sent, 0, sent, delivered, ece, closed)
     assert isfinite(sender.s.cwnd)
 
 
@@ -185,7 +185,8 @@ def test_data_sent_again_that_three_duplicates_asked_for_starts_recovery() -> No
     )  # fmt: skip
     assert (s.alpha, s.scaled, sender.b.lost_to, sender.b.again_to) == (0.5, 512, MSS, MSS)
     sender.send_again(MSS, 9 * MSS)
-    assert (s.ca_state, s.ssthresh, sender.b.sent_again) == (RECOVERY, 5 * MSS, 2 * MSS)
+    assert (s.ca_state, s.ssthresh, s.prr_delivered) == (RECOVERY, 5 * MSS, MSS)
+    assert sender.b.sent_again == 2 * MSS
 
 
 def test_data_sent_again_that_nothing_asked_for_is_a_timeout() -> None:
