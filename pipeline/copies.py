@@ -23,6 +23,10 @@ FEW = 4
 FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 WORDS = ("flow", "ip_id", "seq", "ack", "flags", "payload_bytes", "ts_val", "hpcc_kind")
 """What makes a frame what it is, beside its point."""
+OF_ROCE = {
+    "seq": "roce_psn", "ack": "roce_msn", "flags": "roce_opcode", "ts_val": "roce_syndrome",
+}  # fmt: skip
+"""What RoCE says in the place of words that it leaves empty."""
 NUMBERED, DATA = WORDS.index("ip_id"), WORDS.index("payload_bytes")
 
 
@@ -46,6 +50,9 @@ class Copies:
         for place, name in enumerate(WORDS):
             if name in rows.columns:
                 words[place] = arrow.values(rows[name])
+        for name, same in OF_ROCE.items():
+            if same in rows.columns:
+                words[WORDS.index(name)] |= arrow.values(rows[same])
         point = self.points.of(rows["point"])
         new = len(self.points.known) - len(self.seen)
         self.seen = np.concatenate([self.seen, np.zeros((new, 2), np.int64)])

@@ -177,10 +177,10 @@ def fitting(
             stream.out |= bit
     if possible == 0:
         stream.out = 0
-        counts[Count.ACKS_UNPAIRED.value] += 1
-    elif possible > 1 or (hosts.crowded_ns > 0 and now - hosts.crowded_ns <= PATIENT_NS):
+    if possible > 1 or (hosts.crowded_ns > 0 and now - hosts.crowded_ns <= PATIENT_NS):
         counts[Count.ACKS_AMBIGUOUS.value] += 1
         return NOBODY
+    counts[Count.ACKS_UNPAIRED.value] += 1 if found == NOBODY else 0
     return int(found)
 
 
