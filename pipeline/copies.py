@@ -46,13 +46,7 @@ class Copies:
         """The rows that are no copies of earlier ones."""
         if not self.within_ns or rows.is_empty():
             return rows
-        words = np.zeros((len(WORDS), rows.height), np.uint64)
-        for place, name in enumerate(WORDS):
-            if name in rows.columns:
-                words[place] = arrow.values(rows[name])
-        for name, same in OF_ROCE.items():
-            if same in rows.columns:
-                words[WORDS.index(name)] |= arrow.values(rows[same])
+        words = words_of(rows)
         point = self.points.of(rows["point"])
         new = len(self.points.known) - len(self.seen)
         self.seen = np.concatenate([self.seen, np.zeros((new, 2), np.int64)])
@@ -65,6 +59,18 @@ class Copies:
         copies = rows.height - int(np.count_nonzero(first))
         self.count += copies
         return rows.filter(pl.Series(first)) if copies else rows
+
+
+def words_of(rows: pl.DataFrame) -> NDArray[np.uint64]:
+    """(word, row): what makes each frame what it is; a column that is absent is 0."""
+    words = np.zeros((len(WORDS), rows.height), np.uint64)
+    for place, name in enumerate(WORDS):
+        if name in rows.columns:
+            words[place] = arrow.values(rows[name])
+    for name, same in OF_ROCE.items():
+        if same in rows.columns:
+            words[WORDS.index(name)] |= arrow.values(rows[same])
+    return words
 
 
 @inlined

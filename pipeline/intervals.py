@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import polars as pl
 
+from pipeline.first_sight import at_first_sight
 from pipeline.hop_samples import samples_of_signals, samples_of_stacks
 from pipeline.load_unit import nano
 from pipeline.sender import CE
@@ -70,13 +71,14 @@ class Intervals:
 
     def add(self, rows: pl.DataFrame, tracked: Tracked, topology: Topology | None) -> None:
         """Count a batch of ordered observations and what the tracker made of them."""
-        decided = self._decided(tracked.decisions)
+        decided = self._decided(at_first_sight(tracked.decisions, rows))
+        loads, rows = at_first_sight(tracked.hop_loads, rows), at_first_sight(rows, rows)
         self.flow_rows = merged(
             [self.flow_rows, self._sent(rows), *decided], "flow_intervals", FLOW_KEY
         )
         terms = csig_terms(rows, topology, self.base_rtt_ns)
         samples = [
-            *samples_of_stacks(tracked.hop_loads, self.standing_ns),
+            *samples_of_stacks(loads, self.standing_ns),
             samples_of_signals(terms, self.standing_ns),
         ]
         self.hop_rows = merged(

@@ -11,6 +11,7 @@ import polars as pl
 
 from pipeline.cc.parameter import Value
 from pipeline.copies import Copies
+from pipeline.first_sight import FirstSight
 from pipeline.intervals import Intervals
 from pipeline.known_flows import KnownFlows
 from pipeline.order import NEVER, Order
@@ -71,6 +72,7 @@ class Worker:
             round(settings.idle_ms * MILLISECOND),
         )
         self.copies = Copies(settings.copies_us)
+        self.first_sight = FirstSight(settings.copies_us)
         self.closed_ns = NEVER
         self.several = len(sources) > 1
 
@@ -110,10 +112,13 @@ class Worker:
         rows = self.copies.without(rows)
         if rows.is_empty():
             return Output({})
+        rows = self.first_sight.told(rows)
         tracked = self.tracker.advance(self.paths.along(rows))
         self.intervals.add(rows, tracked, self.topology)
         self.known.add(rows, tracked.decisions, self.intervals.flows)
-        tables = self._close(None if everything else self.order.released_ns)
+        # A packet that another point sees later still belongs to the interval of its first sight.
+        waits_ns = self.first_sight.within_ns if self.first_sight.several else 0
+        tables = self._close(None if everything else self.order.released_ns - waits_ns)
         stored = [name for name in TABLES["observations"].schema if name in rows.columns]
         return Output({**tables, "observations": rows.select(stored)}, tracked)
 

@@ -18,6 +18,8 @@ Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 SETTINGS = PipelineSettings(interval_ms=1.0)
 MS = 1_000_000
+OTHER = "'"
+"""Ends the name of a second tap."""
 STATE = ("U", "W", "Wc", "R", "alpha", "cwnd", "ssthresh", "branch", "ack", "inflight_bytes")
 
 
@@ -73,6 +75,24 @@ def test_every_frame_mirrored_twice_gives_what_once_gives(telemetry: str, after_
         assert_frame_equal(tables[name], again[name], check_exact=True)
     ends = [each["flows"].group_by("flow").agg(pl.col("last_ns").max()) for each in (tables, again)]
     assert_frame_equal(*ends, check_row_order=False)
+
+
+@pytest.mark.parametrize("telemetry", ["captured", "int", "csig_compact", "csig_expanded", "aecn"])
+def test_two_taps_on_one_way_give_what_one_gives(telemetry: str) -> None:
+    rows, known = captured() if telemetry == "captured" else played(telemetry)
+    tables, decisions, _ = worked(rows, known)
+    other = pl.col("time_ns") + 50_000, (pl.col("point") + OTHER).alias("point")
+    both = pl.concat([rows, rows.with_columns(*other)])
+    again, of_both, copies = worked(both.sort("time_ns", maintain_order=True), known)
+    assert copies == 0
+    assert_frame_equal(tables["verdicts"], again["verdicts"], check_exact=True)
+    ours = pl.col("point").cast(pl.String).str.ends_with(OTHER)
+    for theirs in (~ours, ours):
+        state = of_both.filter(theirs).select(STATE)
+        assert_frame_equal(decisions.select(STATE), state, check_exact=True)
+        for name in ("flow_intervals", "hop_intervals"):
+            one = again[name].filter(theirs).with_columns(pl.col("point").str.strip_suffix(OTHER))
+            assert_frame_equal(tables[name], one, check_exact=True, check_row_order=False)
 
 
 def test_acknowledgments_of_hosts_that_do_not_number_packets_are_kept(observed: Observed) -> None:

@@ -1,0 +1,81 @@
+"""First sight: when a packet that several points see was seen first.
+
+Two taps on one way see the same packets, one a little later. Intervals count a packet by its first
+sight, so that all taps put it into the same one and a verdict does not depend on which is asked.
+"""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from collector import arrow, borrowing
+from pipeline.copies import PLACES, mixed, words_of
+from pipeline.point_number import PointNumbers
+from pipeline.unit import MICROSECOND
+
+FIRST_NS = "first_ns"
+"""The column that says when a row's packet was seen first."""
+KEY = ("source", "point", "frame")
+
+
+class FirstSight:
+    """Finds packets that other points saw at most `within_us` before."""
+
+    def __init__(self, within_us: float) -> None:
+        self.within_ns = round(within_us * MICROSECOND)
+        self.marks = np.zeros(PLACES, np.uint64)
+        self.times = np.zeros(PLACES, np.int64)
+        self.places = np.zeros(PLACES, np.int32)
+        self.points = PointNumbers()
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one point is known."""
+        return self.within_ns > 0 and len(self.points.known) > 1
+
+    def told(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with `first_ns`, or as they are while there is only one point."""
+        point = arrow.fixed(self.points.of(rows["point"]))
+        if not self.several:
+            return rows
+        time_ns = arrow.values(rows["time_ns"])
+        first_ns = time_ns.copy()
+        find(
+            words_of(rows), point, time_ns, self.within_ns, self.marks, self.times, self.places,
+            first_ns,
+        )  # fmt: skip
+        return rows.with_columns(pl.Series(FIRST_NS, first_ns))
+
+
+def at_first_sight(made: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """What was made of rows, at the time of their packets' first sight."""
+    if FIRST_NS not in rows.columns:
+        return made
+    if FIRST_NS not in made.columns:
+        told = rows.select(*KEY, FIRST_NS).unique(KEY, keep="first")
+        made = made.join(told, on=KEY, how="left", maintain_order="left")
+    return made.with_columns(pl.col(FIRST_NS).alias("time_ns")).drop(FIRST_NS)
+
+
+@borrowing
+def find(
+    words: NDArray[np.uint64],
+    point: NDArray[np.int32],
+    time_ns: NDArray[np.int64],
+    within_ns: int,
+    marks: NDArray[np.uint64],
+    times: NDArray[np.int64],
+    places: NDArray[np.int32],
+    first_ns: NDArray[np.int64],
+) -> None:
+    """Write when each row was seen first. What one point sees again is a packet of its own."""
+    for row in range(time_ns.size):
+        mark = np.uint64(1)
+        for word in range(words.shape[0]):
+            mark = mixed(mark, words[word, row])
+        at = mark & np.uint64(marks.size - 1)
+        known = marks[at] == mark and places[at] != point[row]
+        if known and time_ns[row] - times[at] <= within_ns:
+            first_ns[row] = times[at]
+        else:
+            marks[at], times[at], places[at] = mark, time_ns[row], point[row]
