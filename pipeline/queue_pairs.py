@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from collector import arrow, directed
 from pipeline.batch import PSNS, Kind, Rows
+from pipeline.flow import table
 from pipeline.memory import Count, Ints
-from pipeline.pair_state import blank
 from pipeline.pairing import Said, pair
-from pipeline.roce_stream import ENDS, NOBODY, QP_BITS, STARTS, Packets
+from pipeline.roce_hosts import HOSTS
+from pipeline.roce_stream import ENDS, NOBODY, QP_BITS, STARTS, STREAM, Packets, Streams
 
 DATA_FLOW = "data_flow"
+MOST_STREAMS, MOST_HOSTS = 1 << 16, 1 << 12
+"""Live streams (what goes to one queue pair, at a point) and pairs of hosts that are known."""
 FIRSTS, MIDDLES, LASTS, ONLYS = (
     (0x00, 0x06), (0x01, 0x07), (0x02, 0x03, 0x08, 0x09, 0x16), (0x04, 0x05, 0x0A, 0x0B, 0x17),
 )  # fmt: skip
@@ -64,7 +67,16 @@ class QueuePairs:
     """Knows which queue pairs talk to each other."""
 
     def __init__(self, idle_ticks: int) -> None:
-        self.known = blank(idle_ticks)
+        streams, hosts = table(MOST_STREAMS), table(MOST_HOSTS)
+        self.known = Streams(
+            hosts,
+            np.zeros(hosts.size, HOSTS),
+            np.zeros(8, np.int64),
+            streams,
+            np.zeros(streams.size, STREAM),
+            np.zeros(8, np.int64),
+            np.array([idle_ticks]),
+        )
 
     def ready(self, frame: pl.DataFrame, rows: Rows, counts: Ints) -> Ready:
         """The rows with those of RoCE ready, and the frame with `DATA_FLOW` when it has some.

@@ -33,7 +33,6 @@ from pipeline.follow import follow
 from pipeline.late import LATE
 from pipeline.memory import GROWING, PENDING, POOLS, SLOT, Count, Memory, Rules
 from pipeline.near import AHEAD
-from pipeline.pair_state import pairs_of, with_pairs
 from pipeline.point_number import PointNumbers
 from pipeline.queue_pairs import QueuePairs
 from pipeline.round_trip import RoundTrips
@@ -137,16 +136,14 @@ class Tracker:
 
         The first one is of all. One that is lost is made good by the next full one.
         """
-        return with_pairs(self.snapshots.take(self._state(), full=full), self.queue_pairs.known)
+        return self.snapshots.take(self._state(), full=full)
 
     def restore(self, table: pa.Table) -> None:
         """Go on as the tracker of a snapshot: of a full one, then of those that followed, in order.
 
         SnapshotError, a ValueError, says why a table does not fit; then nothing has changed.
         """
-        known = pairs_of(table, self.rules.idle_ticks)
         restored = self.snapshots.restore(self._state(), table)
-        self.queue_pairs.known = known
         self.memory, self.points.known, self.counts = restored[:3]
 
     def _state(self) -> State:

@@ -1,20 +1,16 @@
 """Queue pairs found from what they say: each packet is a row made by hand, whose pair is known."""
 
-import zlib
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
 
 from collector import directed
-from pipeline import SnapshotError, Tracker
+from pipeline import Tracker
 from pipeline.copies import Copies
-from pipeline.pair_state import KEY
 
 SEND, SEND_FIRST, READ, ANSWER_FIRST, ANSWER_LAST, ACK, UD_SEND, CNP = (
     0x04, 0x00, 0x0C, 0x0D, 0x0F, 0x11, 0x64, 0x81,
@@ -242,34 +238,6 @@ def test_packets_that_only_their_numbers_tell_apart_are_no_copies() -> None:
     assert copies.without(pl.concat([rows, again]).sort("time_ns"))["frame"].to_list() == list(
         range(80)
     )
-
-
-def test_a_tracker_that_is_restored_knows_the_pairs() -> None:
-    packets = [data(qp, 9 * psn) for psn in range(4) for qp in (3, 4)] + [ack(3, 9), ack(4, 9)]
-    packets += [data(3, 100), ack(3, 100), data(4, 101)]
-    rows = observed([*packets, ack(4, 101), data(4, 102), ack(3, 101), ack(4, 102)])
-    whole, first, then = Tracker(PARAMETERS), Tracker(PARAMETERS), Tracker(PARAMETERS)
-    made = whole.advance(rows).decisions
-    parts = [first.advance(rows[:9]).decisions]
-    then.restore(first.snapshot())
-    parts.append(then.advance(rows[9:14]).decisions)
-    after = Tracker(PARAMETERS)
-    after.restore(then.snapshot(full=True))
-    parts.append(after.advance(rows[14:]).decisions)
-    assert_frame_equal(made, pl.concat(parts))
-    assert after.counters == whole.counters
-
-
-@pytest.mark.parametrize("octets", [b"", b"x", zlib.compress(b""), zlib.compress(b"\xff" * 10**7)])
-def test_queue_pairs_that_cannot_be_are_refused(octets: bytes) -> None:
-    tracker = Tracker(PARAMETERS)
-    tracker.advance(observed([data(0, 0), ack(0, 0)]))
-    table = tracker.snapshot()
-    damaged = table.replace_schema_metadata({**table.schema.metadata, KEY: octets})
-    other = Tracker(PARAMETERS)
-    with pytest.raises(SnapshotError, match="queue pairs are damaged"):
-        other.restore(damaged)
-    other.restore(table)
 
 
 def test_the_beginning_is_proved_by_the_number_of_messages() -> None:
