@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline import Host, Interface, Topology
+from replay.state import SWITCH_NS
 from replay.world import World
 
 SPINE_NODE = 100
@@ -66,6 +67,7 @@ def egress(
         peer_device=peer[0],
         peer_interface=peer[1],
         csig_lm=node << 8 | port,
+        base_delay_ns=SWITCH_NS,
     )
 
 

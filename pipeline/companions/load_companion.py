@@ -70,13 +70,12 @@ class LoadCompanion:
 
 
 def decisions(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same with the tag's name, and null where there is no hop or no port."""
+    """The same with the tag's name, and null where there is no load, no hop or no port."""
     tag = frame["tag"].cast(pl.UInt8).cat.to(names(Tag))
-    unplaced = pl.col("node", "port") == UNTOLD
     return frame.with_columns(
-        tag,
+        pl.when(pl.col("tag") > 0).then(tag).alias("tag"),
         pl.when(pl.col("hop") >= 0).then("hop").alias("hop"),
-        pl.when(~unplaced).then(pl.col("node", "port")),
+        pl.when(pl.col("node", "port") != UNTOLD).then(pl.col("node", "port")),
     )
 
 
