@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector import borrowing, inlined
-from pipeline.batch import Kind, Rows
+from pipeline.batch import ANSWERS, Kind, Rows
 from pipeline.book import holder
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.companion import set_path
@@ -52,11 +52,9 @@ class Heard(NamedTuple):
 
 def heard(rows: Rows, on_data: Flags, on_acks: Flags) -> Heard:
     """The pieces of a batch, from the rows that carry some of either kind."""
-    tcp = rows.kind == Kind.TCP
-    answers = tcp & (rows.tcp_flags & (ACK | SYN) == ACK) | (rows.kind >= Kind.ACK)
-    told = np.stack(
-        [on_acks & answers, on_data & (rows.payload > 0) & (rows.kind != Kind.PROBE)], axis=1
-    )
+    tcp = (rows.kind == Kind.TCP) & (rows.tcp_flags & (ACK | SYN) == ACK)
+    data = (rows.kind > Kind.PROBE) & (rows.payload > 0)
+    told = np.stack([on_acks & (tcp | ANSWERS[rows.kind]), on_data & data], axis=1)
     row, own = np.nonzero(told)
     return Heard(
         row.astype(np.int64),
