@@ -21,8 +21,9 @@ from pipeline.batch import Batch, Rows
 from pipeline.book import Book
 from pipeline.cc import hpcc
 from pipeline.cc.parameter import Record, state_dtype
-from pipeline.decided import flow_of, names
+from pipeline.decided import either, flow_of, names
 from pipeline.memory import Mark, Quality, Rules, Why
+from pipeline.queue_pairs import DATA_FLOW
 from pipeline.round_trip import Timed
 from pipeline.sender import quality_of_tap
 
@@ -114,8 +115,11 @@ def frame_of(
     """Decisions as a frame: first what all have, then the algorithm's own fields; NaN is null."""
     context = course.frame.select(CONTEXT)[made["row"]]
     codes: Mapping[str, type[IntEnum]] = {"branch": branches, "quality": Quality, "why": Why}
+    flow = flow_of(context["conversation"], made["direction"])
+    if DATA_FLOW in course.frame.columns:
+        flow = either(course.frame[DATA_FLOW][made["row"]], flow)
     told: list[pl.Series | pl.Expr] = [
-        flow_of(context["conversation"], made["direction"]),
+        flow,
         pl.lit(algorithm).alias("algorithm"),
         *(column(name, made[name]).cat.to(names(kind)) for name, kind in codes.items()),
     ]

@@ -68,6 +68,7 @@ class QueuePairs:
 
     def __init__(self, idle_ticks: int) -> None:
         streams, hosts = table(MOST_STREAMS), table(MOST_HOSTS)
+        self.idle_ticks = idle_ticks
         self.known = Streams(
             hosts,
             np.zeros(hosts.size, HOSTS),
@@ -75,7 +76,6 @@ class QueuePairs:
             streams,
             np.zeros(streams.size, STREAM),
             np.zeros(8, np.int64),
-            np.array([idle_ticks]),
         )
 
     def ready(self, frame: pl.DataFrame, rows: Rows, counts: Ints) -> Ready:
@@ -86,7 +86,7 @@ class QueuePairs:
         if "roce_opcode" not in frame.columns:
             return Ready(frame, rows)
         here = np.flatnonzero(frame["roce_opcode"].is_not_null().to_numpy())
-        packets = packets_of(frame[here], rows, here)
+        packets = packets_of(frame, rows, here, self.idle_ticks)
         said = Said(
             np.zeros(here.size, np.uint64), np.zeros(here.size, np.int64),
             np.zeros(here.size, np.uint16),
@@ -116,13 +116,13 @@ def replaced(column: NDArray[Any], here: Ints, new: NDArray[Any]) -> NDArray[Any
     return arrow.fixed(column)
 
 
-def packets_of(frame: pl.DataFrame, rows: Rows, here: Ints) -> Packets:
+def packets_of(frame: pl.DataFrame, rows: Rows, here: Ints, idle_ticks: int) -> Packets:
     """The RoCE rows of a batch."""
 
     def of(name: str, missing: int = 0) -> Ints:
         if name not in frame.columns:
-            return np.full(frame.height, missing, np.int64)
-        return frame[name].cast(pl.Int64).fill_null(missing).to_numpy()
+            return np.full(here.size, missing, np.int64)
+        return frame[name].cast(pl.Int64).fill_null(missing).to_numpy()[here]
 
     opcode = of("roce_opcode")
     kind, syndrome = KIND[opcode].astype(np.int64), of("roce_syndrome") >> 5
@@ -133,7 +133,7 @@ def packets_of(frame: pl.DataFrame, rows: Rows, here: Ints) -> Packets:
     kept = rows.kind[here]
     kind = np.where(kept == Kind.OTHER, kind, kept)
     if "int_reflected" in frame.columns:
-        back = frame["int_reflected"].fill_null(value=False).to_numpy()
+        back = frame["int_reflected"].fill_null(value=False).to_numpy()[here]
         kind[back & (kept == Kind.PROBE)] = Kind.ROCE_CNP  # it finds its partner in the same way
     return Packets(
         rows.conversation[here],
@@ -145,6 +145,7 @@ def packets_of(frame: pl.DataFrame, rows: Rows, here: Ints) -> Packets:
         of("roce_qp"),
         of("roce_psn"),
         of("roce_msn", NO_MSN),
+        idle_ticks,
     )
 
 

@@ -39,7 +39,10 @@ of messages and `proof` tell whether the connection's beginning was seen."""
 
 
 class Packets(NamedTuple):
-    """RoCE rows of a batch; `shape` are bits of `STARTS` and `ENDS`, `msn` is -1 where none is."""
+    """RoCE rows of a batch; `shape` are bits of `STARTS` and `ENDS`, `msn` is -1 where none is.
+
+    What was silent for longer than `idle_ticks` (`flow.TICK`) begins anew.
+    """
 
     conversation: NDArray[Any]
     point: NDArray[np.int32]
@@ -50,6 +53,7 @@ class Packets(NamedTuple):
     qp: Ints
     psn: Ints
     msn: Ints
+    idle_ticks: int
 
 
 class Streams(NamedTuple):
@@ -61,7 +65,6 @@ class Streams(NamedTuple):
     table: NDArray[Any]
     streams: NDArray[Any]
     used: Ints
-    idle_ticks: Ints
 
 
 @step
@@ -69,7 +72,7 @@ def stream_of(packets: Packets, at: int, known: Streams, hosts: Record, side: in
     """The place of the stream of direction `side` to a queue pair, between these hosts."""
     key: Any = key_of(packets.conversation[at], side << QP_BITS | qp)
     key = key_of(key, packets.point[at])
-    entry, how = locate(known.table, key, packets.time_ns[at], known.idle_ticks[0], known.used)
+    entry, how = locate(known.table, key, packets.time_ns[at], packets.idle_ticks, known.used)
     place = known.table[entry].slot
     if how != FOUND:
         known.streams[place].hosts = hosts.key

@@ -119,6 +119,21 @@ def test_the_simulators_traces_give_the_same_as_rocev2(name: str) -> None:
     assert ours.counters["acks_unpaired"] == ours.counters["acks_ambiguous"] == 0
 
 
+def test_other_transports_in_the_same_batch_change_nothing() -> None:
+    traces = generated(3, 300, 1, lose=0.03), generated(3, 300, 2)
+    rows = observed(traces[0], STARTS[:3])
+    others = as_datagrams(observed(traces[1], STARTS[:3]), traces[1])
+    others = others.with_columns(pl.col("frame") + rows.height)
+    both = pl.concat([rows, others], how="diagonal").sort("time_ns", maintain_order=True)
+    made = tracker().advance(both)
+    for alone, of_roce in ((rows, True), (others, False)):
+        mine = pl.col("frame") < rows.height if of_roce else pl.col("frame") >= rows.height
+        truth = tracker().advance(alone)
+        assert_frame_equal(made.decisions.filter(mine), truth.decisions)
+        loads = made.hop_loads.filter(mine).select(truth.hop_loads.columns)
+        assert_frame_equal(loads, truth.hop_loads)
+
+
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.integers(0, 3000), max_size=6), st.integers(0, 3))
 def test_any_split_into_batches_gives_the_same_bits(cuts: list[int], seed: int) -> None:
