@@ -109,15 +109,21 @@ def sack(b: Record, low: int, high: int) -> None:
 
 @step
 def advance(b: Record, snd_una: int, snd_nxt: int, mss: int) -> None:
-    """SND.UNA has moved: forget what lies below. A guess that covers SND.UNA moves up with it."""
+    """SND.UNA has moved: forget what lies below.
+
+    A guess that covers SND.UNA was wrong there: it moves up as far as there is data, and the
+    segment at SND.UNA is lost.
+    """
     while b.count > 0 and b.high[0] <= snd_una:
         remove(b, 0)
     if b.count > 0 and b.low[0] <= snd_una:
-        if b.sack == 0 and b.high[0] < snd_nxt:
-            b.low[0] = snd_una + mss
-            b.high[0] += mss
-        else:
-            b.low[0] = snd_una
+        b.low[0] = snd_una
+        if b.sack == 0:
+            b.low[0] += mss
+            b.high[0] += mss if b.high[0] < snd_nxt else 0
+            b.lost_to = max(b.lost_to, snd_una + mss)
+            if b.low[0] >= b.high[0]:
+                remove(b, 0)
     b.lost_to = max(b.lost_to, snd_una)
     b.again_to = max(b.again_to, snd_una)
 

@@ -151,8 +151,20 @@ def test_a_guess_moves_up_with_what_is_acknowledged_and_ends_at_what_was_sent() 
         board.call("guess", START, end, MSS)
     board.call("advance", START + 2 * MSS, end, MSS)
     assert (board.b.low[0], board.b.high[0]) == (START + 3 * MSS, START + 4 * MSS)
+    assert board.b.lost_to == START + 3 * MSS
     board.call("advance", START + 6 * MSS, end, MSS)
     assert board.b.count == 0
+
+
+def test_a_guess_that_has_nowhere_to_move_is_given_up_at_the_head() -> None:
+    board = Board()
+    end = START + 3 * MSS
+    for _ in range(2):
+        board.call("guess", START, end, MSS)
+    board.call("advance", START + MSS, end, MSS)
+    assert (board.b.low[0], board.b.high[0]) == (START + 2 * MSS, end)
+    board.call("advance", START + 2 * MSS, end, MSS)
+    assert (board.b.count, board.call("next_lost", START + 2 * MSS)) == (0, START + 2 * MSS)
 
 
 def test_the_highest_interval_is_forgotten_when_there_are_too_many() -> None:
