@@ -58,7 +58,7 @@ def answer(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rul
     reflected = row.telemetry >= 0 and batch.loads[row.telemetry].reflected != 0
     if not reflected and not slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value):
         return
-    s = run_hpcc(slot, d, row, ack, batch, memory, rules)
+    s = run_hpcc(slot, d, row, ack, acked, batch, memory, rules)
     made = decision(slot, d, at, ack, acked, False, batch)
     tell_hpcc(made, s)
     made.quality, made.why = quality_of_window(slot, d, s, rules.hpcc[0])

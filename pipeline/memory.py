@@ -41,6 +41,7 @@ class Mark(IntEnum):
     T_TOLD = 1 << 19
     READING = 1 << 25
     WENT_BACK = 1 << 26
+    ANCHORED = 1 << 27
 
 
 class Quality(IntEnum):
@@ -65,6 +66,7 @@ class Why(IntEnum):
     T_FROM_HANDSHAKE = 8
     CLASSIC_ECN = 9
     QUEUE_PAIR = 10
+    ANCHORED = 11
 
 
 class Algorithm(IntEnum):

@@ -206,10 +206,11 @@ def quality_of_tap(slot: Record, d: int) -> tuple[int, int]:
 @inlined
 def quality_of_window(slot: Record, d: int, s: Record, p: Record) -> tuple[int, int]:
     """Quality of W, Wc, R of sender d, and why (semantics.md section 3)."""
-    if s.T_ns <= 0:
-        return Quality.UNKNOWN.value, Why.T_UNKNOWN.value
-    if np.isnan(s.W):
-        return Quality.UNKNOWN.value, Why.NIC_UNKNOWN.value
+    if s.T_ns <= 0 or np.isnan(s.W):
+        why = Why.T_UNKNOWN.value if s.T_ns <= 0 else Why.NIC_UNKNOWN.value
+        return Quality.UNKNOWN.value, why
+    if slot.marks[d] & Mark.ANCHORED.value:
+        return Quality.ESTIMATED.value, Why.ANCHORED.value
     if not slot.marks[d] & Mark.SYN_SEEN.value:
         return Quality.UNKNOWN.value, Why.MID_FLOW.value
     if slot.marks[d] & Mark.STACKED.value:

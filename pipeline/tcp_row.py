@@ -70,7 +70,7 @@ def acknowledge(
     slot.snd_una[d] = max(slot.snd_una[d], ack)
     reflected = row.telemetry >= 0 and batch.loads[row.telemetry].reflected != 0
     if reflected or slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value):
-        s = run_hpcc(slot, d, row, ack, batch, memory, rules)
+        s = run_hpcc(slot, d, row, ack, acked, batch, memory, rules)
         made = decision(slot, d, at, ack, acked, ece, batch)
         tell_hpcc(made, s)
         made.quality, made.why = quality_of_window(slot, d, s, rules.hpcc[0])

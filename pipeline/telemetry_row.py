@@ -1,12 +1,14 @@
 """What a row with telemetry does: hop loads, and HPCC++ of the sender that gets it back."""
 
 from collector import inlined
+from pipeline.anchor import anchor, lost_track
 from pipeline.batch import Batch, Kind
 from pipeline.cc import hpcc
 from pipeline.cc.hop_record import keep, path_changed
 from pipeline.cc.parameter import Record
 from pipeline.memory import WAITING, Count, Mark, Memory, Rules
 from pipeline.pool import make_room, place
+from pipeline.sender import far_from_sender
 
 
 @inlined
@@ -116,7 +118,14 @@ def covered(kept: Record, s: Record, ack: int) -> bool:
 
 @inlined
 def run_hpcc(
-    slot: Record, d: int, row: Record, ack: int, batch: Batch, memory: Memory, rules: Rules
+    slot: Record,
+    d: int,
+    row: Record,
+    ack: int,
+    acked: int,
+    batch: Batch,
+    memory: Memory,
+    rules: Rules,
 ) -> Record:
     """HPCC++ of sender d at this ACK, fed by reflected telemetry or by what its data carried."""
     p, at = rules.hpcc[0], row.telemetry
@@ -128,6 +137,11 @@ def run_hpcc(
         nhop, width = batch.loads[at].nhop, batch.loads[at].width
         make_room(memory, s, nhop)
         batch.counts[Count.PATH_CHANGES.value] += path_changed(s, nhop, batch.told, at)
+        if lost_track(slot, d) and not slot.marks[d] & Mark.WENT_BACK.value:
+            flight = slot.snd_nxt[d] - slot.snd_una[d] + acked
+            packets = row.kind > Kind.NACK.value  # RoCE counts them, not bytes
+            flight *= slot.largest[d] if packets else 1
+            anchor(slot, d, s, p, ack, flight, far_from_sender(slot, d))
         hpcc.new_ack(
             s, p, memory.links, ack, slot.snd_nxt[d], nhop, batch.told, at,
             rules.ts_mask[width], rules.tx_mask[width], batch.u,
