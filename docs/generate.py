@@ -15,6 +15,7 @@ from wire_page import wire_pages
 
 from collector.observation import HOPS, OBSERVATION, SCHEMA_VERSION
 from collector.status import STATUS
+from pipeline import COMPANIONS, companion_table
 from pipeline.cc import (
     csig_load,
     dctcp,
@@ -119,6 +120,21 @@ def parameters() -> Iterator[str]:
         branches = getattr(module, "Branch", ())
         if branches:
             yield "Branches of a decision: " + ", ".join(code(b.name) for b in branches) + ".\n"
+    listed = {row for module in ALGORITHMS.values() for row in module.TABLE}
+    yield "## Companions\n"
+    yield (
+        "What is run by name (the setting `pipeline.companions`, or `hopsight replay --algorithm`) "
+        "takes the parameters above of what it runs, and of its own:\n"
+    )
+    yield table(
+        ("companion", "parameter", "default", "accepted", "meaning", "section"),
+        (
+            (code(name), code(row.name), code(row.default), row.accepted(), row.doc, row.section)
+            for name in COMPANIONS
+            for row in companion_table(name)
+            if row not in listed
+        ),
+    )
 
 
 def store() -> Iterator[str]:

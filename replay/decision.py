@@ -39,6 +39,12 @@ _STAGE = "U {U} < eta {eta} but incStage has reached maxStage {maxStage}, so "
 _LOW = "U {U} < eta {eta} and incStage is below maxStage {maxStage}, so "
 _AGREED = "; Wc = W, incStage = {incStage}, lastUpdateSeq = {lastUpdateSeq}"
 _KEPT = "; Wc stays {Wc}"
+_SINCE = "more than T after the last update: "
+_WITHIN = "within T of the last update at {lastUpdateSeq} ns: "
+_SAID = "; W is sent; Wc = W, incStage = {incStage}, lastUpdateTime = {lastUpdateSeq} ns"
+_LEFT = "news from after the last update: "
+_EARLY = "news from before the last update at {lastUpdateSeq} ns: "
+_UPDATED = "; Wc = W, incStage = {incStage}, the last update is at {lastUpdateSeq} ns"
 _FIRST = "; the first window opens and ends at {WindowEnd}"
 _COUNTED = "{acked_bytes} bytes acked, {marked_bytes} of them marked"
 _ENDED = (
@@ -71,6 +77,36 @@ STEPS = (
          "no hop could be measured (faults {faults}): only L is stored"),
     Step("hpcc", "path_change", "4.2, open",
          "the path has other hops than before: only L is stored, U stays {U}"),
+    Step("hpcc_receiver", "first_ack", "lines 28-34, open",
+         "first packet with telemetry: L is stored, lastUpdateTime = {lastUpdateSeq} ns"),
+    Step("hpcc_receiver", "full_update_mi", "lines 29-32", _SINCE + _HIGH + _MI + _SAID),
+    Step("hpcc_receiver", "full_update_mi_stage", "lines 29-32", _SINCE + _STAGE + _MI + _SAID),
+    Step("hpcc_receiver", "full_update_ai", "lines 29-32", _SINCE + _LOW + _AI + _SAID),
+    Step("hpcc_receiver", "fast_react_mi", "lines 33-34", _WITHIN + _HIGH + _MI + _KEPT),
+    Step("hpcc_receiver", "fast_react_mi_stage", "lines 33-34", _WITHIN + _STAGE + _MI + _KEPT),
+    Step("hpcc_receiver", "fast_react_ai", "lines 33-34", _WITHIN + _LOW + _AI + _KEPT),
+    Step("hpcc_receiver", "no_telemetry", "lines 28-34", "no telemetry: nothing changes"),
+    Step("hpcc_receiver", "bad_telemetry", "4.2, open",
+         "no hop could be measured (faults {faults}): only L is stored"),
+    Step("hpcc_receiver", "path_change", "4.2, open",
+         "the path has other hops than before: only L is stored, U stays {U}"),
+    Step("hpcc_probe", "first_response", "6.2, open",
+         "first response: L is stored, the last update is at {lastUpdateSeq} ns"),
+    Step("hpcc_probe", "full_update_mi", "6.2, lines 12-15", _LEFT + _HIGH + _MI + _UPDATED),
+    Step("hpcc_probe", "full_update_mi_stage", "6.2, lines 12-15",
+         _LEFT + _STAGE + _MI + _UPDATED),
+    Step("hpcc_probe", "full_update_ai", "6.2, lines 17-19", _LEFT + _LOW + _AI + _UPDATED),
+    Step("hpcc_probe", "fast_react_mi", "6.2, lines 12-13", _EARLY + _HIGH + _MI + _KEPT),
+    Step("hpcc_probe", "fast_react_mi_stage", "6.2, lines 12-13", _EARLY + _STAGE + _MI + _KEPT),
+    Step("hpcc_probe", "fast_react_ai", "6.2, line 17", _EARLY + _LOW + _AI + _KEPT),
+    Step("hpcc_probe", "no_telemetry", "6.2", "the response carries no telemetry: nothing changes"),
+    Step("hpcc_probe", "bad_telemetry", "4.2, open",
+         "no hop could be measured (faults {faults}): only L is stored"),
+    Step("hpcc_probe", "path_change", "7.1, open",
+         "of other hops or another link than before: only L is stored, U stays {U}"),
+    Step("hpcc_probe", "within_rtt", "6.2, open", _EARLY + "nothing changes"),
+    Step("hpcc_probe", "not_taken", "7.1, open",
+         "its probe or its link is not known (faults {faults}): nothing changes"),
     Step("dctcp", "count", "3.3, steps 1-4", _COUNTED + "; the window goes on to {WindowEnd}"),
     Step("dctcp", "count_reduce", "3.3, steps 1-4, 9",
          _COUNTED + ", the first outside CWR" + _REDUCED),
@@ -138,8 +174,10 @@ def trace(decisions: pl.DataFrame, keys: pl.DataFrame, eta: float, max_stage: in
     rows = decisions.join(keys.select("flow", *KEY), on="flow", how="left", maintain_order="left")
     rows = rows.with_columns(eta=pl.lit(eta), maxStage=pl.lit(max_stage))
     line, sentence = pl.lit(None, pl.String), pl.lit(None, pl.String)
-    # The other forms of HPCC++ (hpcc_aecn, …) share its lines.
-    family = pl.col("algorithm").cast(pl.String).str.replace("^hpcc_.*", "hpcc")
+    # The other forms of HPCC++ (hpcc_aecn, …) share its lines, but for those that go by time.
+    name = pl.col("algorithm").cast(pl.String)
+    own = name.is_in(list(dict.fromkeys(step.algorithm for step in STEPS)))
+    family = pl.when(own).then(name).otherwise(name.str.replace("^hpcc_.*", "hpcc"))
     for step in STEPS:
         if not set(MARK.findall(step.sentence)) <= set(rows.columns):
             continue  # of an algorithm that did not run

@@ -21,6 +21,8 @@ TABLE = (
               "Last hops whose flows are counted at a time; N of further ones is unknown.", "open"),
 )  # fmt: skip
 
+MOST_PLACES = 1 << 26
+"""Places of all counters together."""
 SEEN = state_dtype(
     ("u8", "flow"), ("i8", "seen_ns", "span_ns", "node", "port"), ("i4", "point", "counter")
 )
@@ -40,7 +42,9 @@ class Counters(NamedTuple):
 
 
 def counters(counting: Record, count: int) -> Counters:
-    """So many counters without an owner, as parameters of `flow_count` say."""
+    """So many counters without an owner, as parameters of `flow_count` say; ValueError: too many."""
+    if count * int(counting.places) > MOST_PLACES:
+        raise ValueError(f"last_hops times places is at most {MOST_PLACES}")
     made, places = flow_count.state(counting, count)
     return Counters(np.zeros(count, OWNER), made, places, np.zeros(1, np.int64))
 

@@ -254,3 +254,8 @@ def test_two_points_are_two_receivers() -> None:
     alone = received(on_path([*handshake(), *steady(20)]))
     for point in ("a", "b"):
         assert made.filter(point=point).select(OWN).equals(alone.select(OWN))
+
+
+def test_counters_that_memory_has_no_room_for_are_refused() -> None:
+    with pytest.raises(ValueError, match="last_hops times places is at most 67108864"):
+        Tracker(companions={"hpcc_receiver": {"last_hops": 65536, "places": 10**6}})

@@ -6,11 +6,28 @@ import math
 import polars as pl
 import pytest
 
-from pipeline import COMPANIONS, DECISIONS, companion_fields, dctcp, hpcc, poseidon, swift
+from pipeline import (
+    COMPANIONS,
+    DECISIONS,
+    companion_fields,
+    dctcp,
+    hpcc,
+    hpcc_probe,
+    hpcc_receiver,
+    poseidon,
+    swift,
+)
 from replay import objects, trace
 from replay.decision import COMMON, FIELDS, MARK, STEPS
 
-FORMS = {"hpcc": hpcc, "dctcp": dctcp, "swift": swift, "poseidon": poseidon}
+FORMS = {
+    "hpcc": hpcc,
+    "hpcc_receiver": hpcc_receiver,
+    "hpcc_probe": hpcc_probe,
+    "dctcp": dctcp,
+    "swift": swift,
+    "poseidon": poseidon,
+}
 KEYS = pl.DataFrame(
     {"flow": [7], "src": ["10.0.0.1"], "sport": [40000], "dst": ["10.0.0.2"], "dport": [5001]},
     schema_overrides={"flow": pl.UInt64},
