@@ -42,7 +42,7 @@ class Counters(NamedTuple):
 
 
 def counters(counting: Record, count: int) -> Counters:
-    """So many counters without an owner, as parameters of `flow_count` say; ValueError: too many."""
+    """So many counters without an owner, as `flow_count` makes them; ValueError: too many."""
     if count * int(counting.places) > MOST_PLACES:
         raise ValueError(f"last_hops times places is at most {MOST_PLACES}")
     made, places = flow_count.state(counting, count)
