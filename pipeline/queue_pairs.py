@@ -68,7 +68,6 @@ class QueuePairs:
 
     def __init__(self, idle_ticks: int) -> None:
         streams, hosts = table(MOST_STREAMS), table(MOST_HOSTS)
-        self.idle_ticks = idle_ticks
         self.known = Streams(
             hosts,
             np.zeros(hosts.size, HOSTS),
@@ -76,6 +75,7 @@ class QueuePairs:
             streams,
             np.zeros(streams.size, STREAM),
             np.zeros(8, np.int64),
+            np.array([idle_ticks]),
         )
 
     def ready(self, frame: pl.DataFrame, rows: Rows, counts: Ints) -> Ready:
@@ -86,7 +86,7 @@ class QueuePairs:
         if "roce_opcode" not in frame.columns:
             return Ready(frame, rows)
         here = np.flatnonzero(frame["roce_opcode"].is_not_null().to_numpy())
-        packets = packets_of(frame, rows, here, self.idle_ticks)
+        packets = packets_of(frame, rows, here)
         said = Said(
             np.zeros(here.size, np.uint64), np.zeros(here.size, np.int64),
             np.zeros(here.size, np.uint16),
@@ -116,7 +116,7 @@ def replaced(column: NDArray[Any], here: Ints, new: NDArray[Any]) -> NDArray[Any
     return arrow.fixed(column)
 
 
-def packets_of(frame: pl.DataFrame, rows: Rows, here: Ints, idle_ticks: int) -> Packets:
+def packets_of(frame: pl.DataFrame, rows: Rows, here: Ints) -> Packets:
     """The RoCE rows of a batch."""
 
     def of(name: str, missing: int = 0) -> Ints:
@@ -145,7 +145,6 @@ def packets_of(frame: pl.DataFrame, rows: Rows, here: Ints, idle_ticks: int) -> 
         of("roce_qp"),
         of("roce_psn"),
         of("roce_msn", NO_MSN),
-        idle_ticks,
     )
 
 

@@ -27,7 +27,7 @@ def hosts_of(packets: Packets, at: int, known: Streams) -> Record:
     """The two hosts of a packet."""
     key = key_of(packets.conversation[at], packets.point[at])
     entry, how = locate(
-        known.host_table, key, packets.time_ns[at], packets.idle_ticks, known.hosts_used
+        known.host_table, key, packets.time_ns[at], known.idle_ticks[0], known.hosts_used
     )
     hosts = known.hosts[known.host_table[entry].slot]
     if how != FOUND:

@@ -39,10 +39,7 @@ of messages and `proof` tell whether the connection's beginning was seen."""
 
 
 class Packets(NamedTuple):
-    """RoCE rows of a batch; `shape` are bits of `STARTS` and `ENDS`, `msn` is -1 where none is.
-
-    What was silent for longer than `idle_ticks` (`flow.TICK`) begins anew.
-    """
+    """RoCE rows of a batch; `shape` are bits of `STARTS` and `ENDS`, `msn` is -1 where none is."""
 
     conversation: NDArray[Any]
     point: NDArray[np.int32]
@@ -53,7 +50,6 @@ class Packets(NamedTuple):
     qp: Ints
     psn: Ints
     msn: Ints
-    idle_ticks: int
 
 
 class Streams(NamedTuple):
@@ -65,6 +61,7 @@ class Streams(NamedTuple):
     table: NDArray[Any]
     streams: NDArray[Any]
     used: Ints
+    idle_ticks: Ints
 
 
 @step
@@ -72,7 +69,7 @@ def stream_of(packets: Packets, at: int, known: Streams, hosts: Record, side: in
     """The place of the stream of direction `side` to a queue pair, between these hosts."""
     key: Any = key_of(packets.conversation[at], side << QP_BITS | qp)
     key = key_of(key, packets.point[at])
-    entry, how = locate(known.table, key, packets.time_ns[at], packets.idle_ticks, known.used)
+    entry, how = locate(known.table, key, packets.time_ns[at], known.idle_ticks[0], known.used)
     place = known.table[entry].slot
     if how != FOUND:
         known.streams[place].hosts = hosts.key
