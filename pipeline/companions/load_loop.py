@@ -125,8 +125,8 @@ def copy(into: Record, load: Record) -> None:
 def wait(own: Senders, place: int, load: Record, end: int, now_ns: int) -> None:
     """Keep a load until data up to `end` is acknowledged."""
     queue, faults = own.queues[place], 0
-    if queue.count == WAITING:
-        queue.count -= 1
+    if queue.count >= WAITING:
+        queue.count = WAITING - 1
         faults = Fault.NOT_ALL_KEPT.value
     kept = own.waiting[place * WAITING + (queue.first + queue.count) % WAITING]
     copy(kept, load)
@@ -152,7 +152,7 @@ def covered(own: Senders, place: int, p: Record, q: Record, mark: Record, d: int
     hpcc.no_telemetry(s)
     began, good, heard = s.started != 0, False, False
     while queue.count > 0:
-        kept = own.waiting[place * WAITING + queue.first]
+        kept = own.waiting[place * WAITING + queue.first % WAITING]
         if kept.end > mark.snd_una[d]:
             break
         copy(last, kept)
