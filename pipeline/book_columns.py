@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from pipeline import state_columns
 from pipeline.book import Book
+from pipeline.flow import SLOTS
 from pipeline.memory import Ints, Memory
 from pipeline.snapshot_error import SnapshotError
 from pipeline.state_columns import flat, whole
@@ -23,7 +24,7 @@ def type_of(memory: Memory, book: Book) -> pa.DataType:
 
 def columns_of(memory: Memory, book: Book, slots: Ints) -> pa.Array:
     """What a companion keeps of both senders of slots."""
-    book.room(int(slots.max(initial=-1)) + 1, 0)
+    book.room(int(memory.used[SLOTS]), 0)
     own = state_columns.take(book.book, senders(slots))
     there = own["place"] > 0
     places = own["place"][there].astype(np.int64) - 1
@@ -37,6 +38,14 @@ def columns_of(memory: Memory, book: Book, slots: Ints) -> pa.Array:
     kind = type_of(memory, book).value_type
     state = pa.StructArray.from_arrays(made, fields=list(kind.value_type))
     return pa.FixedSizeListArray.from_arrays(pa.ListArray.from_arrays(pa.array(offsets), state), 2)
+
+
+def nothing(memory: Memory, book: Book, rows: int) -> pa.Array:
+    """As much for rows that are not of the tracker's flows."""
+    kind = type_of(memory, book).value_type
+    state = pa.array([], kind.value_type)
+    lists = pa.ListArray.from_arrays(pa.array(np.zeros(2 * rows + 1, np.int32)), state)
+    return pa.FixedSizeListArray.from_arrays(lists, 2)
 
 
 def check(memory: Memory, book: Book, column: pa.Array) -> None:
@@ -56,7 +65,7 @@ def put(memory: Memory, book: Book, slots: Ints, column: pa.Array) -> None:
     """Write checked state of the senders of slots."""
     lists = flat(column, "")
     there = lists.value_lengths().to_numpy() > 0
-    book.room(int(slots.max(initial=-1)) + 1, len(slots))
+    book.room(int(memory.used[SLOTS]), len(slots))
     at = senders(slots)[there]
     new = at[book.book["place"][at] == 0]
     book.book["place"][new] = book.used[0] + 1 + np.arange(len(new))

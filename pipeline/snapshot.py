@@ -1,8 +1,8 @@
 """Snapshots: a tracker's state as tables of Arrow, a full one and then what has changed since.
 
-A row is an entry of the flow table that was touched since the last snapshot: its place, its key,
-when it was last seen with its rank, all state of the conversation behind it (`state_columns`) and
-that of companions (`book_columns`). Points, counters and parameters are in the schema's metadata.
+A row is an entry of a table that was touched since the last snapshot (`entry_rows`), with all state
+of the flow behind it (`state_columns`) and that of companions (`book_columns`). Points, counters
+and parameters are in the schema's metadata.
 
 A tracker with the same parameters that is given a full snapshot and those that followed goes on as
 the one that they are of, to the bit. Each names the one before, so none can be left out or be of
@@ -19,12 +19,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from collector import borrowing
-from pipeline import book_columns, state_columns
+from pipeline import book_columns, entry_rows, state_columns
 from pipeline.book import Book
 from pipeline.cc.dctcp import DIALECTS
-from pipeline.flow import DIRTY, PROVEN, UNIT, WAYS, entry_of
+from pipeline.cc.parameter import Value
+from pipeline.entry_rows import COLUMNS, FLOW, Bounded
+from pipeline.flow import DIRTY, SLOTS
 from pipeline.memory import Count, Ints, Memory, Rules
+from pipeline.roce_stream import Streams
 from pipeline.snapshot_error import SnapshotError
 
 VERSION = 1
@@ -36,9 +38,10 @@ ROWS = 1 << 16
 
 
 class State(NamedTuple):
-    """What a tracker knows: memory, numbers of points, counters, and books of companions."""
+    """What a tracker knows: memory, queue pairs, points' numbers, counters, companions' books."""
 
     memory: Memory
+    known: Streams
     points: dict[str, int]
     counts: NDArray[np.int64]
     books: Mapping[str, Book]
@@ -47,23 +50,26 @@ class State(NamedTuple):
 class Snapshots:
     """The snapshots of one tracker: takes them and puts them back, each after the one before."""
 
-    def __init__(self, rules: Rules, flows: int, companions: Mapping[str, Any]) -> None:
-        """Note the parameters, the places of the flow table and the companions' records."""
-        self.parameters = _parameters(rules, flows, companions)
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        """Note what two trackers must have in common (`parameters_of`)."""
+        self.parameters = dict(parameters)
         self.last = ""
         """Digest of the snapshot that was taken or restored last; empty: none was."""
 
     def take(self, state: State, *, full: bool) -> pa.Table:
-        """The flows that were touched since the last snapshot, or all; they count as untouched."""
+        """What was touched since the last snapshot, or all; it counts as untouched then."""
         full = full or not self.last
-        flows = state.memory.flows
-        entries = np.flatnonzero(flows["key"] if full else flows["seen"] & DIRTY)
-        schema = _schema(state)
-        batches = [
-            _batch(state, entries[first : first + ROWS], schema)
-            for first in range(0, len(entries), ROWS)
-        ]
-        flows["seen"][entries] &= ~np.uint32(DIRTY)
+        tables, schema = entry_rows.tables_of(state.memory, state.known), _schema(state)
+        found, batches = entry_rows.touched(tables, full=full), []
+        digest = blake2b(digest_size=16)
+        for number, (table, places) in enumerate(zip(tables, found, strict=True)):
+            table.entries["seen"][places] &= ~np.uint32(DIRTY)
+            batches += [
+                _batch(state, number, table, places[first : first + ROWS], schema)
+                for first in range(0, len(places), ROWS)
+            ]
+            for part in (places, table.entries["key"][places], table.entries["seen"][places]):
+                digest.update(part.tobytes())
         told = {
             "version": VERSION,
             "parameters": self.parameters,
@@ -71,9 +77,7 @@ class Snapshots:
             "points": list(state.points),
             "counters": {count.name.lower(): int(state.counts[count]) for count in Count},
         }
-        digest = blake2b(json.dumps(told).encode(), digest_size=16)
-        for part in (entries, flows["key"][entries], flows["seen"][entries]):
-            digest.update(part.tobytes())
+        digest.update(json.dumps(told).encode())
         self.last = digest.hexdigest()
         text = json.dumps({**told, "digest": self.last}).encode()
         return pa.Table.from_batches(batches, schema).replace_schema_metadata({KEY: text})
@@ -82,26 +86,42 @@ class Snapshots:
         """The state after a snapshot; SnapshotError, with nothing changed, says what is wrong."""
         told = _heading(table)
         self._fits(told, state, table)
-        entries, keys, seen = _entries(table, len(state.memory.flows))
-        before = state.memory if told["follows"] else state_columns.blank(state.memory)
-        flows = before.flows.copy()
-        flows["key"][entries], flows["seen"][entries] = keys, seen
-        if misplaced(flows, entries):
-            raise SnapshotError("the snapshot has a flow where no look-up would find it")
+        _validate(table)
+        full = not told["follows"]
+        before = state_columns.blank(state.memory) if full else state.memory
+        known = entry_rows.unknown(state.known) if full else state.known
+        parts, tables = entry_rows.parts_of(table), entry_rows.tables_of(before, known)
+        found = [
+            entry_rows.entries_of(part, len(each.entries))
+            for part, each in zip(parts, tables, strict=True)
+        ]
+        placed = [
+            entry_rows.placed(each.entries, new, numbered=number != FLOW)
+            for number, (each, new) in enumerate(zip(tables, found, strict=True))
+        ]
         need: Counter[str] = Counter()
-        for batch in table.to_batches(max_chunksize=ROWS):
-            state_columns.check(before, "slots", before.slots, batch.column("slot"), need)
-            for name, book in state.books.items():
+        for name, each, part in zip(COLUMNS, tables, parts, strict=True):
+            for batch in part.to_batches(max_chunksize=ROWS):
+                state_columns.check(before, name, each.records, batch.column(name).flatten(), need)
+        for name, book in state.books.items():
+            for batch in parts[FLOW].to_batches(max_chunksize=ROWS):
                 book_columns.check(before, book, batch.column(name))
-        is_new = before.flows["key"][entries] == 0
-        memory = state_columns.reserved(before._replace(flows=flows, used=before.used.copy()), need)
+        need["slots"] = need["flow"]
+        is_new = before.flows["key"][found[FLOW].places] == 0
+        memory = before._replace(flows=placed[FLOW], used=before.used.copy())
+        memory = state_columns.reserved(memory, need)
         for book in state.books.values():
-            book_columns.begin(book, blank=not told["follows"])
-        _put(State(memory, {}, state.counts, state.books), entries, is_new, table)
+            book_columns.begin(book, blank=full)
+        _put_flows(state._replace(memory=memory), found[FLOW].places, is_new, parts[FLOW])
+        for number, each in enumerate(tables):
+            if number != FLOW:
+                each.entries[:] = placed[number]
+                each.used[SLOTS] = np.count_nonzero(each.entries["key"])
+                _put_records(memory, COLUMNS[number], each.records, found[number], parts[number])
         self.last = told["digest"]
         points = {name: number for number, name in enumerate(told["points"])}
         counts = np.array([told["counters"][count.name.lower()] for count in Count], np.int64)
-        return State(memory, points, counts, state.books)
+        return State(memory, known, points, counts, state.books)
 
     def _fits(self, told: Mapping[str, Any], state: State, table: pa.Table) -> None:
         """Refuse a snapshot of other parameters, other columns, or that is not the next one."""
@@ -126,11 +146,14 @@ class Snapshots:
                 raise SnapshotError("the first snapshot to restore is a full one, not an increment")
             if told["follows"] != self.last:
                 raise SnapshotError("the snapshot does not follow the one that was restored last")
-            if (state.memory.flows["seen"] & DIRTY).any():
+            tables = entry_rows.tables_of(state.memory, state.known)
+            if any(len(each) for each in entry_rows.touched(tables, full=False)):
                 raise SnapshotError("this tracker has gone on since the snapshot before this one")
 
 
-def _parameters(rules: Rules, flows: int, companions: Mapping[str, Any]) -> dict[str, Any]:
+def parameters_of(
+    rules: Rules, flows: int, companions: Mapping[str, Any], **others: Value | None
+) -> dict[str, Any]:
     """All that two trackers must have in common, by name."""
     named = {"hpcc": rules.hpcc[0]}
     named |= {
@@ -149,6 +172,7 @@ def _parameters(rules: Rules, flows: int, companions: Mapping[str, Any]) -> dict
         "ts_mask": rules.ts_mask.tolist(),
         "tx_mask": rules.tx_mask.tolist(),
         "companions": list(companions),
+        **others,
     }
     for name, record in named.items():
         made |= {f"{name}.{field}": record[field].item() for field in record.dtype.names}
@@ -173,23 +197,49 @@ def _unlike(name: str, found: pa.DataType, expected: pa.DataType) -> str:
 def _schema(state: State) -> pa.Schema:
     """The columns of a snapshot."""
     memory = state.memory
-    slot = state_columns.type_of(memory, "slots", memory.slots)
+    records = [
+        (name, pa.list_(state_columns.type_of(memory, name, table.records)))
+        for name, table in zip(COLUMNS, entry_rows.tables_of(memory, state.known), strict=True)
+    ]
     books = [(name, book_columns.type_of(memory, book)) for name, book in state.books.items()]
     return pa.schema(
-        [("place", pa.int32()), ("key", pa.uint64()), ("seen", pa.uint32()), ("slot", slot), *books]
+        [
+            ("table", pa.uint8()),
+            ("place", pa.int32()),
+            ("key", pa.uint64()),
+            ("seen", pa.uint32()),
+            ("number", pa.int32()),
+            *records,
+            *books,
+        ]
     )
 
 
-def _batch(state: State, entries: Ints, schema: pa.Schema) -> pa.RecordBatch:
-    """Rows of entries."""
-    memory, flows = state.memory, state.memory.flows[entries]
-    slots = flows["slot"].astype(np.int64)
+def _batch(
+    state: State, number: int, table: Bounded, places: Ints, schema: pa.Schema
+) -> pa.RecordBatch:
+    """Rows of entries of one table."""
+    memory, entries, rows = state.memory, table.entries[places], len(places)
+    numbers = entries["slot"].astype(np.int64)
     columns = [
-        pa.array(entries.astype(np.int32)),
-        pa.array(np.ascontiguousarray(flows["key"])),
-        pa.array(flows["seen"] & ~np.uint32(DIRTY)),
-        state_columns.columns_of(memory, "slots", memory.slots, slots),
-        *(book_columns.columns_of(memory, book, slots) for book in state.books.values()),
+        pa.array(np.full(rows, number, np.uint8)),
+        pa.array(places.astype(np.int32)),
+        pa.array(np.ascontiguousarray(entries["key"])),
+        pa.array(np.ascontiguousarray(entries["seen"])),
+        pa.array(np.where(number == FLOW, 0, numbers).astype(np.int32)),
+    ]
+    for at, name in enumerate(COLUMNS):
+        kind, of = schema.field(name).type.value_type, np.zeros(rows + 1, np.int32)
+        records = pa.array([], kind)
+        if at == number:
+            of = np.arange(rows + 1, dtype=np.int32)
+            records = state_columns.columns_of(memory, name, table.records, numbers)
+        columns.append(pa.ListArray.from_arrays(pa.array(of), records))
+    columns += [
+        book_columns.columns_of(memory, book, numbers)
+        if number == FLOW
+        else book_columns.nothing(memory, book, rows)
+        for book in state.books.values()
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -217,47 +267,32 @@ def _heading(table: pa.Table) -> dict[str, Any]:
     return told
 
 
-def _entries(table: pa.Table, size: int) -> tuple[Ints, NDArray[np.uint64], NDArray[np.uint32]]:
-    """Places, keys and when last seen, as they can be."""
+def _validate(table: pa.Table) -> None:
+    """Refuse a table that Arrow itself finds wrong."""
     try:
         table.validate(full=True)
-    except pa.ArrowInvalid as error:
+    except pa.ArrowException as error:
         raise SnapshotError(f"the snapshot is damaged: {error}") from None
-    for name in ("place", "key", "seen"):
-        state_columns.whole(table[name], name)
-    entries = table["place"].to_numpy().astype(np.int64)
-    keys, seen = table["key"].to_numpy(), table["seen"].to_numpy()
-    if len(entries) and not 0 <= entries.min() <= entries.max() < size:
-        raise SnapshotError(f"the snapshot has places that are not within 0 to {size - 1}")
-    if (np.diff(entries) <= 0).any():
-        raise SnapshotError("the snapshot's places are not in order, each once")
-    if (keys == 0).any():
-        raise SnapshotError("the snapshot has a flow without a key")
-    if (seen % UNIT > PROVEN).any():
-        raise SnapshotError(f"the snapshot has a flow of a rank that is not within 0 to {PROVEN}")
-    return entries, keys, seen
 
 
-def _put(state: State, entries: Ints, is_new: NDArray[np.bool_], table: pa.Table) -> None:
-    """Write what was checked."""
+def _put_flows(state: State, places: Ints, is_new: NDArray[np.bool_], part: pa.Table) -> None:
+    """Write flows that were checked."""
     memory, first = state.memory, 0
-    for batch in table.to_batches(max_chunksize=ROWS):
-        part = slice(first, first + batch.num_rows)
-        slots = state_columns.slots_of(memory, entries[part], is_new[part])
-        state_columns.put(memory, "slots", memory.slots, slots, batch.column("slot"))
+    for batch in part.to_batches(max_chunksize=ROWS):
+        here = slice(first, first + batch.num_rows)
+        slots = state_columns.slots_of(memory, places[here], is_new[here])
+        state_columns.put(memory, "flow", memory.slots, slots, batch.column("flow").flatten())
         for name, book in state.books.items():
             book_columns.put(memory, book, slots, batch.column(name))
         first += batch.num_rows
 
 
-@borrowing
-def misplaced(flows: NDArray[Any], entries: Ints) -> bool:
-    """Whether some entry is not the one that a look-up of its key ends at."""
-    for at in range(entries.size):
-        key, step = flows[entries[at]].key, 0
-        while entry_of(flows, key, step) != entries[at]:
-            here = flows[entry_of(flows, key, step)].key
-            step += 1
-            if here in (np.uint64(0), key) or step == WAYS:
-                return True
-    return False
+def _put_records(
+    memory: Memory, name: str, records: NDArray[Any], new: entry_rows.Entries, part: pa.Table
+) -> None:
+    """Write records that were checked where they have their numbers."""
+    first = 0
+    for batch in part.to_batches(max_chunksize=ROWS):
+        numbers = new.numbers[first : first + batch.num_rows]
+        state_columns.put(memory, name, records, numbers, batch.column(name).flatten())
+        first += batch.num_rows

@@ -21,19 +21,21 @@ from pipeline.flow import SLOTS
 from pipeline.late import PLACES
 from pipeline.memory import GROWING, POOLS, WAITING, Ints, Mark, Memory
 from pipeline.pool import make_room
+from pipeline.queue_pairs import MOST_STREAMS
+from pipeline.roce_hosts import WAITING as WAITING_STREAMS
 from pipeline.round_trip import SEGMENTS
 from pipeline.snapshot_error import SnapshotError
 
 HOLDS: dict[str, dict[str, str]] = {
-    "slots": {kind: kind for kind in POOLS},
+    "flow": {kind: kind for kind in POOLS},
     "hpcc": {"link": "links"},
     "loads": {"link": "links"},
     "dctcp": {"board": "boards", "late": "late"},
 }
-"""Fields of a pool's records that are places, and of which pool."""
+"""Fields of a pool's records, or of a flow's slot, that are places, and of which pool."""
 
 RANGES: dict[str, dict[str, tuple[float, float]]] = {
-    "slots": {"marks": (0, sum(Mark))},
+    "flow": {"marks": (0, sum(Mark))},
     "hpcc": {"nhop": (0, MAX_HOPS), "room": (0, MAX_HOPS), "U": (0, inf), "T_ns": (0, inf)},
     "loads": {"nhop": (0, MAX_HOPS), "room": (0, MAX_HOPS), "U": (0, inf), "T_ns": (0, inf)},
     "dctcp": {"alpha": (0, inf), "cwnd": (0, inf), "ssthresh": (0, inf), "prr_flight": (0, inf)},
@@ -41,6 +43,7 @@ RANGES: dict[str, dict[str, tuple[float, float]]] = {
                 "adds": (-inf, inf)},
     "boards": {"count": (0, INTERVALS)},
     "late": {"first": (0, PLACES - 1), "count": (0, PLACES)},
+    "hosts": {"count": (0, WAITING_STREAMS), "waiting": (0, 2 * MOST_STREAMS - 1)},
     "companion timed": {"first": (0, SEGMENTS - 1), "count": (0, SEGMENTS)},
 }  # fmt: skip
 """What a field may be at all: what the loop takes as an index, and what is never NaN."""
@@ -115,7 +118,7 @@ def check(
                     f"the snapshot has {kind}.{name} from {least} to {most}, which is not within"
                     f" {low} to {high}"
                 )
-    if kind == "slots":
+    if kind == "flow":
         check_marks(column)
 
 
@@ -157,32 +160,36 @@ def put(
 
     What they hold goes to the places that they have there, or to new ones, for which there is room.
     """
-    records, before = np.zeros(len(column), array.dtype), take(array, places)
+    holds = HOLDS.get(kind, {})
+    into = {name: _put_held(memory, holds[name], array, name, places, column) for name in holds}
+    in_a_row = bool((np.diff(places) == 1).all()) and len(places) > 0
+    end = places[0] + len(places) if in_a_row else 0
+    records = array[places[0] : end] if in_a_row else np.zeros(len(places), array.dtype)
     for name in array.dtype.names or ():
-        values = flat(column.field(name), name)
-        held = HOLDS.get(kind, {}).get(name)
-        if held == "links":
-            rooms = column.field("room").to_numpy().astype(np.int64)
-            make_rooms(memory, array, places, rooms)
-            into = take(array, places)[name]
-            at = spans(into.astype(np.int64), rooms)
-            put(memory, held, getattr(memory, held), at, values.flatten())
-        elif held:
-            into = _places(memory, held, before[name], values)
-        else:
-            into = values.to_numpy()
-        records[name] = into.reshape(records[name].shape)
-    words(array)[places] = words(records)
+        values = into[name] if name in into else flat(column.field(name), name).to_numpy()
+        records[name] = values.reshape(records[name].shape)
+    if not in_a_row:
+        words(array)[places] = words(records)
 
 
-def _places(memory: Memory, kind: str, before: Ints, lists: pa.ListArray) -> Ints:
-    """The places plus one of what lists hold, written there; those that were had before stay."""
-    into, pool = before.reshape(-1), GROWING.index(kind)
+def _put_held(
+    memory: Memory, kind: str, array: NDArray[Any], name: str, places: Ints, column: pa.StructArray
+) -> Ints:
+    """Write what a field's lists hold where its records have it, or to new places; gives these."""
+    lists, pool = flat(column.field(name), name), getattr(memory, kind)
+    if kind == "links":
+        rooms = column.field("room").to_numpy().astype(np.int64)
+        make_rooms(memory, array, places, rooms)
+        starts: Ints = array[name][places]
+        put(memory, kind, pool, spans(starts.astype(np.int64), rooms), lists.flatten())
+        return starts
+    into: Ints = array[name][places].reshape(-1)
     there = lists.value_lengths().to_numpy() > 0
     new = there & (into == 0)
-    into[new] = memory.used[pool] + 1 + np.arange(np.count_nonzero(new))
-    memory.used[pool] += np.count_nonzero(new)
-    put(memory, kind, getattr(memory, kind), into[there].astype(np.int64) - 1, lists.flatten())
+    count, number = np.count_nonzero(new), GROWING.index(kind)
+    into[new] = memory.used[number] + 1 + np.arange(count)
+    memory.used[number] += count
+    put(memory, kind, pool, into[there].astype(np.int64) - 1, lists.flatten())
     return into
 
 

@@ -36,7 +36,7 @@ from pipeline.near import AHEAD
 from pipeline.point_number import PointNumbers
 from pipeline.queue_pairs import QueuePairs
 from pipeline.round_trip import RoundTrips
-from pipeline.snapshot import Snapshots, State
+from pipeline.snapshot import Snapshots, State, parameters_of
 from pipeline.trail import trail
 from pipeline.unit import SECOND
 
@@ -98,7 +98,10 @@ class Tracker:
         asked_for = companions or {}
         self.companions = {name: companion(name, given) for name, given in asked_for.items()}
         self.round_trips = RoundTrips()
-        self.snapshots = Snapshots(self.rules, len(self.memory.flows), self.companions)
+        flow_places = len(self.memory.flows)
+        self.snapshots = Snapshots(
+            parameters_of(self.rules, flow_places, self.companions, probe_dscp=probe_dscp)
+        )
 
     @property
     def counters(self) -> dict[str, int]:
@@ -144,14 +147,15 @@ class Tracker:
         SnapshotError, a ValueError, says why a table does not fit; then nothing has changed.
         """
         restored = self.snapshots.restore(self._state(), table)
-        self.memory, self.points.known, self.counts = restored[:3]
+        self.memory, self.queue_pairs.known, self.points.known, self.counts = restored[:4]
 
     def _state(self) -> State:
         """What snapshots are of."""
         books = {name: each.book for name, each in self.companions.items()}
         if books:
             books = {"round_trips": self.round_trips.book, **books}
-        return State(self.memory, self.points.known, self.counts, books)
+        known = self.queue_pairs.known
+        return State(self.memory, known, self.points.known, self.counts, books)
 
     def _accompany(
         self, frame: pl.DataFrame, told: pl.DataFrame, rows: Rows, batch: Batch

@@ -105,14 +105,17 @@ def changed(name: str, at: int, value: Any) -> pa.Table:
 
 
 ENTRIES: list[tuple[Callable[[], pa.Table], str]] = [
-    (lambda: full().drop_columns("seen"), "has the columns place, key, slot, and not"),
+    (
+        lambda: full().drop_columns("seen"),
+        "has the columns table, place, key, number, flow, hosts, stream, and not",
+    ),
     (
         lambda: full().append_column("more", pa.array(column("place"))),
-        "has the columns place, key, seen, slot, more",
+        "has the columns table, place, key, seen, number, flow, hosts, stream, more",
     ),
     (
         lambda: full().append_column("key", full()["key"]),
-        "has the columns place, key, seen, slot, key",
+        "has the columns table, place, key, seen, number, flow, hosts, stream, key",
     ),
     (
         lambda: with_column("place", pa.array(column("place").astype(np.int64))),
@@ -126,10 +129,16 @@ ENTRIES: list[tuple[Callable[[], pa.Table], str]] = [
         lambda: with_column("key", pa.array([None, *column("key")[1:].tolist()], pa.uint64())),
         "nulls in key",
     ),
-    (lambda: changed("place", -1, 32), "places that are not within 0 to 31"),
+    (lambda: changed("place", 31, 32), "places that are not within 0 to 31"),
     (lambda: changed("place", 0, -1), "places that are not within 0 to 31"),
     (lambda: changed("place", 1, column("place")[0]), "not in order, each once"),
-    (lambda: full().take(pa.array(range(full().num_rows - 1, -1, -1))), "not in order, each once"),
+    (lambda: full().take(pa.array([1, 0])), "not in order, each once"),
+    (lambda: full().take(pa.array([full().num_rows - 1, 0])), "not in the order of their tables"),
+    (lambda: changed("table", -1, 3), "not in the order of their tables"),
+    (lambda: changed("table", 31, 1), "a wrong number of records in flow"),
+    (lambda: changed("number", -1, 10_000), "numbers are not those from 0 on, each once"),
+    (lambda: changed("number", -1, -1), "numbers are not those from 0 on, each once"),
+    (lambda: full()[:-1], "numbers are not those from 0 on, each once"),
     (lambda: changed("key", 3, 0), "a flow without a key"),
     (lambda: changed("key", 3, column("key")[0]), "where no look-up would find it"),
     (lambda: changed("key", 3, column("key")[3] ^ np.uint64(1)), "no look-up would find it"),
@@ -194,11 +203,11 @@ def doubled(*path: str) -> Callable[[Rows], None]:
 
 
 DAMAGES: list[tuple[Callable[[Rows], None], str]] = [
-    (setting("syn_ns", None), "nulls in slots.syn_ns"),
-    (setting("marks", [0, None]), "nulls in slots.marks"),
+    (setting("syn_ns", None), "nulls in flow.syn_ns"),
+    (setting("marks", [0, None]), "nulls in flow.marks"),
     (setting("U", None, "hpcc"), "nulls in hpcc.U"),
     (setting("link", None, "hpcc"), "nulls in hpcc.link"),
-    (setting("marks", [0, -1]), "slots.marks from -1 to"),
+    (setting("marks", [0, -1]), "flow.marks from -1 to"),
     (setting("U", nan, "hpcc"), "hpcc.U from nan to nan, which is not within 0 to inf"),
     (setting("nhop", 13, "hpcc"), "hpcc.nhop from 0 to 13, which is not within 0 to 12"),
     (setting("room", -1, "loads"), "wrong number of records in loads.link"),
@@ -210,7 +219,7 @@ DAMAGES: list[tuple[Callable[[Rows], None], str]] = [
     (setting("count", 7, "dctcp", "board"), "boards.count from 0 to 7"),
     (setting("first", 16, "dctcp", "late"), "late.first from 0 to 16"),
     (setting("count", -1, "dctcp", "late"), "late.count from -1 to"),
-    (doubled("dctcp"), "wrong number of records in slots.dctcp"),
+    (doubled("dctcp"), "wrong number of records in flow.dctcp"),
     (doubled("hpcc", "link"), "wrong number of records in hpcc.link"),
     (emptied("dctcp", Mark.DCTCP), "lacks dctcp of a sender that has it by its marks"),
     (emptied("hpcc", Mark.HPCC), "lacks hpcc of a sender"),
@@ -225,9 +234,9 @@ DAMAGES: list[tuple[Callable[[Rows], None], str]] = [
 def test_records_that_the_loop_could_not_work_on_are_refused(
     change: Callable[[Rows], None], sentence: str
 ) -> None:
-    rows = full()["slot"].to_pylist()
-    change(rows)
-    table = with_column("slot", pa.array(rows, full().schema.field("slot").type))
+    lists = full()["flow"].to_pylist()
+    change([row for rows in lists for row in rows])
+    table = with_column("flow", pa.array(lists, full().schema.field("flow").type))
     made = tracker()
     before = whole(made)
     with pytest.raises(SnapshotError, match=sentence):
@@ -235,11 +244,32 @@ def test_records_that_the_loop_could_not_work_on_are_refused(
     assert whole(made) == before
 
 
-def test_a_null_row_is_refused() -> None:
-    rows = full()["slot"].to_pylist()
-    table = with_column("slot", pa.array([None, *rows[1:]], full().schema.field("slot").type))
-    with pytest.raises(SnapshotError, match="nulls in slots"):
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("count", [0, 129], "hosts.count from 0 to 129, which is not within 0 to 128"),
+        ("waiting", [-1] * 256, "hosts.waiting from -1 to"),
+        ("waiting", [1 << 17] * 256, "hosts.waiting from 0 to 131072, which is not within"),
+    ],
+)
+def test_hosts_that_name_streams_that_cannot_be_are_refused(
+    field: str, value: Any, sentence: str
+) -> None:
+    lists = full()["hosts"].to_pylist()
+    next(rows[0] for rows in lists if rows)[field] = value
+    table = with_column("hosts", pa.array(lists, full().schema.field("hosts").type))
+    with pytest.raises(SnapshotError, match=sentence):
         tracker().restore(table)
+
+
+def test_a_null_row_is_refused() -> None:
+    lists = full()["flow"].to_pylist()
+    for nothing in (None, [None]):
+        table = with_column(
+            "flow", pa.array([nothing, *lists[1:]], full().schema.field("flow").type)
+        )
+        with pytest.raises(SnapshotError, match="nulls in flow"):
+            tracker().restore(table)
 
 
 def renamed(kind: pa.DataType, of: str, to: pa.Field | None) -> pa.DataType:
@@ -256,18 +286,18 @@ def renamed(kind: pa.DataType, of: str, to: pa.Field | None) -> pa.DataType:
 @pytest.mark.parametrize(
     ("field", "becomes", "sentence"),
     [
-        ("alpha", pa.field("alpha", pa.int64()), "slot.dctcp.alpha is int64, and not double"),
-        ("lost_to", None, "slot.dctcp.board.lost_to is missing"),
-        ("lost_to", pa.field("other", pa.int64()), "slot.dctcp.board.lost_to is missing"),
-        ("iss", pa.field("iss", pa.list_(pa.uint32(), 3)), "slot.iss is fixed_size_list<item: "),
+        ("alpha", pa.field("alpha", pa.int64()), "flow.dctcp.alpha is int64, and not double"),
+        ("lost_to", None, "flow.dctcp.board.lost_to is missing"),
+        ("lost_to", pa.field("other", pa.int64()), "flow.dctcp.board.lost_to is missing"),
+        ("iss", pa.field("iss", pa.list_(pa.uint32(), 3)), "flow.iss is fixed_size_list<item: "),
     ],
 )
 def test_records_of_other_fields_are_refused(
     field: str, becomes: pa.Field | None, sentence: str
 ) -> None:
-    kind = renamed(full().schema.field("slot").type, field, becomes)
+    kind = renamed(full().schema.field("flow").type, field, becomes)
     with pytest.raises(SnapshotError, match=sentence):
-        tracker().restore(with_column("slot", pa.nulls(full().num_rows, kind)))
+        tracker().restore(with_column("flow", pa.nulls(full().num_rows, kind)))
 
 
 def test_octets_that_changed_on_the_way_never_do_harm() -> None:
