@@ -1,6 +1,7 @@
 """The names of companions: a setting knows them without loading what computes."""
 
 COMPANIONS = {
+    "dctcp_receiver": "DctcpReceiver",
     "dre": "Dre",
     "hpcc_aecn": "HpccAecn",
     "hpcc_csig": "HpccCsig",

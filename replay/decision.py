@@ -63,6 +63,9 @@ _LOSS = "fast recovery: "
 _CUT = "cwnd was cut within this round trip"
 _RESET = "so many in a row make it min_cwnd"
 
+_ONE = "an ACK "
+_JUDGED = "; so far the receiver is {verdict} by {evidence}, sure to {sure}"
+
 STEPS = (
     Step("hpcc", "first_ack", "4.2, open",
          "first ACK with telemetry: L is stored, lastUpdateSeq = SND.NXT = {lastUpdateSeq}"),
@@ -115,6 +118,23 @@ STEPS = (
     Step("dctcp", "window_open", "3.3, open", _COUNTED + _FIRST),
     Step("dctcp", "window_open_reduce", "3.3, open", _COUNTED + _FIRST + _REDUCED),
     Step("dctcp", "nothing", "3.3, step 1", "the ACK delivers nothing: nothing changes"),
+    Step("dctcp_receiver", "nothing", "3.2", "no acknowledgment of data"),
+    Step("dctcp_receiver", "expected", "3.2", _ONE + "of one segment, as it must be" + _JUDGED),
+    Step("dctcp_receiver", "delayed", "3.2", _ONE + "of several segments, as it must be" + _JUDGED),
+    Step("dctcp_receiver", "stretched", "3.2", _ONE + "of more segments than m" + _JUDGED),
+    Step("dctcp_receiver", "at_change_old", "3.2, rules 1-2",
+         _ONE + "at once, for what came before a change of CE" + _JUDGED),
+    Step("dctcp_receiver", "at_change_new", "3.2, rules 1-2",
+         _ONE + "at once, for what changed CE" + _JUDGED),
+    Step("dctcp_receiver", "late", "3.2", _ONE + "over a change of CE that none shows" + _JUDGED),
+    Step("dctcp_receiver", "duplicate", "open", _ONE + "that repeats another" + _JUDGED),
+    Step("dctcp_receiver", "old", "open", _ONE + "older than others" + _JUDGED),
+    Step("dctcp_receiver", "unseen", "open", _ONE + "of data that was not seen" + _JUDGED),
+    Step("dctcp_receiver", "unsighted", "open", _ONE + "whose marks are not in sight" + _JUDGED),
+    Step("dctcp_receiver", "latched", "RFC 3168, 6.1.3",
+         _ONE + "with ECE that only a classic receiver sets" + _JUDGED),
+    Step("dctcp_receiver", "ece_unexpected", "3.2", _ONE + "with ECE, without CE" + _JUDGED),
+    Step("dctcp_receiver", "ece_missing", "3.2", _ONE + "without ECE, after CE" + _JUDGED),
     Step("swift", "increase", "Algorithm 1, 3.1",
          _BELOW + "cwnd + ai/cwnd for each packet acked" + _WINDOW),
     Step("swift", "increase_below_one", "Algorithm 1, 3.1",

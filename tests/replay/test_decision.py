@@ -11,6 +11,7 @@ from pipeline import (
     DECISIONS,
     companion_fields,
     dctcp,
+    dctcp_receiver,
     hpcc,
     hpcc_probe,
     hpcc_receiver,
@@ -25,6 +26,7 @@ FORMS = {
     "hpcc_receiver": hpcc_receiver,
     "hpcc_probe": hpcc_probe,
     "dctcp": dctcp,
+    "dctcp_receiver": dctcp_receiver,
     "swift": swift,
     "poseidon": poseidon,
 }
