@@ -1,16 +1,30 @@
 """Books of companions as columns of Arrow, and back: of each direction none or one state."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from pipeline import state_columns
 from pipeline.book import Book
+from pipeline.companion import Companion
 from pipeline.flow import SLOTS
 from pipeline.memory import Ints, Memory
 from pipeline.snapshot_error import SnapshotError
 from pipeline.state_columns import flat, whole
+
+SHARED = ("hpcc_qos",)
+"""Companions that know something of ports, which all flows there share: it is in no book."""
+
+
+def books_of(companions: Mapping[str, Companion], round_trips: Book) -> dict[str, Book]:
+    """All books by name; SnapshotError where they are not all that is known."""
+    for name in companions:
+        if name in SHARED:
+            raise SnapshotError(f"no snapshot keeps what the companion {name} knows of ports")
+    books = {name: each.book for name, each in companions.items()}
+    return {"round_trips": round_trips, **books} if books else {}
 
 
 def type_of(memory: Memory, book: Book) -> pa.DataType:

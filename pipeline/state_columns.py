@@ -15,7 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from collector import borrowing
+from pipeline.cc.ce_runs import HOLES, RUNS
 from pipeline.cc.hop_record import MAX_HOPS
+from pipeline.cc.hpcc_probe import OUTSTANDING
 from pipeline.cc.scoreboard import INTERVALS
 from pipeline.flow import SLOTS
 from pipeline.late import PLACES
@@ -45,6 +47,8 @@ RANGES: dict[str, dict[str, tuple[float, float]]] = {
     "late": {"first": (0, PLACES - 1), "count": (0, PLACES)},
     "hosts": {"count": (0, WAITING_STREAMS), "waiting": (0, 2 * MOST_STREAMS - 1)},
     "companion timed": {"first": (0, SEGMENTS - 1), "count": (0, SEGMENTS)},
+    "companion own": {"count": (0, OUTSTANDING)},
+    "companion states": {"runs": (0, RUNS), "waiting": (0, HOLES)},
 }  # fmt: skip
 """What a field may be at all: what the loop takes as an index, and what is never NaN."""
 

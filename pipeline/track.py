@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from collector import Arena
 from pipeline.batch import BLOCK, ROW, Batch, Rows, acknowledgments, batch_of, rows_of
+from pipeline.book_columns import books_of
 from pipeline.cc import dctcp, hpcc
 from pipeline.cc.hop_record import LINK, MAX_HOPS, mask
 from pipeline.cc.parameter import Value
@@ -151,9 +152,7 @@ class Tracker:
 
     def _state(self) -> State:
         """What snapshots are of."""
-        books = {name: each.book for name, each in self.companions.items()}
-        if books:
-            books = {"round_trips": self.round_trips.book, **books}
+        books = books_of(self.companions, self.round_trips.book)
         known = self.queue_pairs.known
         return State(self.memory, known, self.points.known, self.counts, books)
 

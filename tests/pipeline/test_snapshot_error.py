@@ -262,6 +262,23 @@ def test_hosts_that_name_streams_that_cannot_be_are_refused(
         tracker().restore(table)
 
 
+def test_companions_state_that_cannot_be_is_refused() -> None:
+    of = tracker(companions={"swift": {}})
+    of.advance(Traffic(3).frame(500))
+    table = of.snapshot()
+    at, lists = table.schema.get_field_index("round_trips"), table["round_trips"].to_pylist()
+    held = [one for row in lists for sender in row for one in sender]
+    held[0]["timed"][0]["first"] = 64
+    damaged = table.set_column(at, table.schema.field(at), pa.array(lists, table.field(at).type))
+    with pytest.raises(SnapshotError, match=r"timed.first from 0 to 64, which is not within 0 to"):
+        tracker(companions={"swift": {}}).restore(damaged)
+
+
+def test_what_a_companion_knows_of_ports_is_not_kept_and_that_is_said() -> None:
+    with pytest.raises(SnapshotError, match="what the companion hpcc_qos knows of ports"):
+        tracker(companions={"hpcc_qos": {}}).snapshot()
+
+
 def test_a_null_row_is_refused() -> None:
     lists = full()["flow"].to_pylist()
     for nothing in (None, [None]):
