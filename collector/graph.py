@@ -188,7 +188,7 @@ class _Builder:
             sum(field.bits for field in rule.bottom) // OCTET,
             self.append("part", [bottom])[0], *tail,
             rule.newest_first, rule.per_hop, CODE[rule.reason], rule.whole,
-            rule.exact,
+            rule.exact, column[rule.mismatch] if rule.mismatch else NONE,
         )  # fmt: skip
         return self.append("records", [row])[0]
 

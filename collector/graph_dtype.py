@@ -30,7 +30,8 @@ RECORDS = np.dtype(
      ("part0", "i8"), ("part1", "i8"), ("stride", "i8"), ("total", "i8"), ("skip", "i8"),
      ("count", "i8"), ("unit", "i8"), ("add", "i8"), ("slots", "i8"), ("start", "i8"),
      ("bottom", "i8"), ("bottom_part", "i8"), ("tail", "i8"), ("tail_mask", "u8"),
-     ("newest_first", "i8"), ("per_hop", "i8"), ("reason", "i8"), ("whole", "i8"), ("exact", "i8")]
+     ("newest_first", "i8"), ("per_hop", "i8"), ("reason", "i8"), ("whole", "i8"), ("exact", "i8"),
+     ("mismatch", "i8")]
 )  # fmt: skip
 NODE = np.dtype(
     [("octets", "i8"), ("peek", "i8"), ("length", SIZE), ("extent", SIZE), ("trailer", SIZE),

@@ -41,6 +41,7 @@ class Registers:
             if not rule.per_hop:
                 kept, per_hop = kept + per_hop, []
             kept += [(field.column, field.bits) for field in rule.bottom]
+            kept.append((rule.mismatch, OCTET))
             for name, bits in per_hop:
                 if name:
                     self.hop_bits[name] = max(bits, self.hop_bits.get(name, 1))

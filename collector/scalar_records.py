@@ -20,6 +20,7 @@ def records(
     """
     rule = header.records
     assert rule is not None
+    disagree(rule, reading)
     place = area(rule, reading.steering, at, behind, wire_end)
     taken = 0 if rule.start is not None or (rule.tail and tailed(rule, reading)) else place[2]
     if place[1] < 0:
@@ -46,6 +47,17 @@ def records(
         source = Part(0, rule.bottom)
         reading.columns |= dict(told(octets, place[0] + place[1], [source]))
     return taken, status
+
+
+def disagree(rule: Records, reading: Reading) -> None:
+    """Tell the words of a record where its parts come to others; 0 takes back what was told."""
+    if rule.mismatch is None or rule.stride is None:
+        return
+    words = reading.steering.get(rule.stride, 0)
+    if words * WORD == sum(part.octets for part in named(rule, reading.steering)):
+        words = 0
+    if words or reading.steering.get(rule.mismatch, 0):
+        reading.columns[rule.mismatch] = reading.steering[rule.mismatch] = words
 
 
 def tailed(rule: Records, reading: Reading) -> bool:

@@ -21,6 +21,7 @@ from collector.script import (
     drop,
     fetch,
     push,
+    push_constant,
     signed,
 )
 from collector.status import CODE
@@ -184,6 +185,17 @@ def split(
 
 
 @step
+def disagree(rule: Record, graph: Graph, s: Script) -> None:
+    """Tell the words of a record where its parts come to others; 0 takes back what was told."""
+    words = s.register[rule.stride]
+    if signed(words) * WORD == measure(rule, bitmap(rule, s), graph)[0]:
+        words = np.uint64(0)
+    if words != 0 or s.register[rule.mismatch] != 0:
+        s.register[rule.mismatch] = words
+        push_constant(s, words, rule.mismatch, 0)
+
+
+@step
 def stack(
     data: Data,
     start: int,
@@ -197,6 +209,8 @@ def stack(
 ) -> tuple[int, int]:
     """Read the records of the header at octet `at`: (octets that they take behind it, status)."""
     rule = graph.records[node.records]
+    if rule.mismatch != NONE:
+        disagree(rule, graph, s)
     first, left, whole, taken = area(at, behind, wire_end, rule, bitmap(rule, s), graph, s)
     if left < 0:
         return taken, rule.reason

@@ -110,6 +110,8 @@ def recorded(records: Records) -> Iterator[str]:
         yield "There is one."
     if records.stride:
         yield f"{code(records.stride)} is the words of each."
+    if records.mismatch:
+        yield f"Where the parts come to another sum, {code(records.mismatch)} says those words."
     if records.slots:
         yield f"They lie in a ring of {records.slots}, the oldest behind the newest."
     if records.newest_first and records.per_hop:

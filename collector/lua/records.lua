@@ -164,6 +164,9 @@ end
 -- Read the records of a header whose own octets end at `behind`: octets taken, whether cut off.
 function records(run, header, at, behind, item)
   local rule = header.records
+  if rule.mismatch and steered(run, rule.stride) * WORD ~= octets_of(named(rule, run)) then
+    item:add_proto_expert_info(EXPERTS[rule.mismatch])
+  end
   local start, left, whole = area(rule, run, at, behind)
   local taken = (rule.start >= 0 or tailed(rule, run)) and 0 or whole
   if left < 0 then

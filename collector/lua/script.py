@@ -31,6 +31,7 @@ OUTSIDE = {
     "payload_length": ("tcp.len",),
 }
 """Columns of Wireshark's own headers on which ours may depend, by its filter names."""
+MISMATCH = "Words of a record that its parts do not come to"
 LISTS = {
     "hop_by_hop": "ipv6.hopopts", "destination_options": "ipv6.dstopts", "routing": "ipv6.routing",
     "srh": "ipv6.routing", "geneve": "geneve", "tcp": "tcp",
@@ -66,7 +67,9 @@ def _facts(base: Plain, chosen: list[Plain]) -> Iterator[tuple[str, Any]]:
     yield "STYLES", styles()
     yield "TABLES", TABLES
     yield "DISSECTORS", DISSECTORS
-    yield "REASONS", {name: sentence.rstrip(".") for name, sentence in STATUS[1:]}
+    rules = (header.get("records", {}) for header in tables)
+    told = {rule["mismatch"]: MISMATCH for rule in rules if "mismatch" in rule}
+    yield "REASONS", {name: sentence.rstrip(".") for name, sentence in STATUS[1:]} | told
     yield "HOPS", HOPS
     yield "LAYERS", sorted({header["layer"] for header in tables})
     yield "NAMES", [[name, *about] for name, about in sorted(names.items())]

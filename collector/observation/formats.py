@@ -67,6 +67,13 @@ INBAND = (
     Column("int_replication", U8, "", "INT 1.0 replication: 0 none to 3 both.", stored=False),
     Column("int_profile", U8, "", "Width profile of INT 1.0: 0 specification.", stored=False),
     Column("int_length_rule", U8, "", "Shim length: 0 without the shim, 1 with it.", stored=False),
+    Column(
+        "int_hop_words",
+        U8,
+        "words",
+        "HopML where bitmap and declared metadata come to another sum; null or 0: they agree.",
+        stored=False,
+    ),
     Column("int_source_data", U64, "", "First field of source-only metadata.", stored=False),
 )
 REPORT = (

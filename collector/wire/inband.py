@@ -81,6 +81,7 @@ def hops(settings: CollectorSettings, *, with_shim: bool = False) -> Records:
         total="_int_words",
         add=-4 * head,
         bottom=source_only(settings),
+        mismatch="int_hop_words",
     )
 
 

@@ -91,6 +91,7 @@ def stack(settings: CollectorSettings, name: str, profile: int) -> Header:
             stride="_int_hop_words",
             total="_int_words",
             add=-HEAD_OCTETS,
+            mismatch="int_hop_words",
         ),
         branches=following(settings),
         marks=(("int_profile", profile),),

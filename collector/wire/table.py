@@ -105,6 +105,7 @@ class Records:
     - `newest_first` stacks are turned round, so that hop 0 is nearest the sender;
     - `per_hop`: each record is a hop; else the record's columns are the frame's own;
     - `exact`: a stride longer than the parts ends with `reason` as well;
+    - `mismatch`: column that takes the stride where it is not the sum of the parts;
     - `whole`: where the lengths contradict each other, the records that were found before are kept.
     """
 
@@ -127,6 +128,7 @@ class Records:
     per_hop: bool = True
     whole: bool = False
     exact: bool = False
+    mismatch: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

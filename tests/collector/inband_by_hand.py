@@ -215,6 +215,7 @@ def read_two(  # noqa: C901 - one branch a rule of the picture
         row["dport"] = 5001
     row["payload_bytes"] = 5 if inside else behind
     widths = widths_of(bitmap, own, TWO)
+    row |= {"int_hop_words": step // 4} if sum(widths) != step else {}
     if stack % step or (sum(widths) > step and stack):
         row.pop("int_source_data", None)
         return "int_bad_length", row
@@ -236,9 +237,10 @@ def read_one(carrier: str, frame: bytes, at: int, row: Row) -> tuple[str, Row]:
     profile = 0 if sum(widths_of(bitmap, 0, ONE)) == step else 1
     row |= {"int_version": 1, "int_replication": first >> 26 & 3, "int_flags": first >> 23 & 7,
             "int_remaining_hops": first & 255, "int_profile": profile}  # fmt: skip
+    widths = (ONE, GEANT)[profile]
+    row |= {"int_hop_words": step // 4} if sum(widths_of(bitmap, 0, widths)) != step else {}
     row["payload_bytes"] = 5 if carrier == "v1_gpe" else len(frame) - at - 4 * words
-    stack, widths = frame[at + 12 : at + 4 * words], (ONE, GEANT)[profile]
-    return read_hops(stack, step, row, (bitmap, 0, widths))
+    return read_hops(frame[at + 12 : at + 4 * words], step, row, (bitmap, 0, widths))
 
 
 def read_hops(stack: bytes, step: int, row: Row,

@@ -20,7 +20,8 @@ MUTATIONS = 300
 LIST = "bad_option"
 """What the decoder says in place of what it said of options before; Wireshark says both."""
 LUA_ERROR = "_ws.lua.error"
-REASONS = {f"hopsight.{name}": name for name, _ in STATUS[1:]}
+MISMATCH = "int_hop_words"
+REASONS = {f"hopsight.{name}": name for name in (*(name for name, _ in STATUS[1:]), MISMATCH)}
 
 Told = dict[str, list[int]]
 Shown = Callable[..., list[Told]]
@@ -147,7 +148,14 @@ def reasons(
     scalar, found = Scalar(settings), []
     for packet, fields in zip(packets, shown(packets, settings, cut=cut), strict=True):
         told = {REASONS[name] for name in fields if name in REASONS}
-        read = {row.reason for row in scalar.read(packet, 1, len(packet) + cut)} - {"decoded"}
+        rows = scalar.read(packet, 1, len(packet) + cut)
+        read = {row.reason for row in rows} - {"decoded"}
+        read |= {
+            name
+            for row in rows
+            for name, value in row.columns.items()
+            if name == MISMATCH and value
+        }
         ours = {reason for reason in read if reason.startswith(TELEMETRY)}
         assert ours <= told, (packet.hex(), told, read)
         assert told <= read or LIST in read, (packet.hex(), told, read)

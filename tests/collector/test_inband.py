@@ -207,6 +207,30 @@ def test_the_published_stack_with_the_senders_own_metadata() -> None:
     assert (row["h0_node"], row["h1_node"], row["dport"]) == (0x7B, 0xEA, 9)
 
 
+@pytest.mark.parametrize(("inband", "told", "reason"), [
+    ("14072344" + MD + STACK, None, ""),
+    ("14072344" + "20000406" + MD[8:] + STACK, 4, ""),
+    ("14072344" + "20000106" + MD[8:] + STACK, 1, "int_bad_length"),
+    ("14032344" + "20000106" + MD[8:], 1, ""),
+    ("140b2344" + "2000040690000000" + "80000000" + STACK * 2, None, ""),
+    ("14092344" + "2000030690000000" + "20000000" + STACK + STACK[:16], 3, ""),
+    ("01000728" + "1000020690000000" + STACK, None, ""),
+    ("01000728" + "1000040690000000" + STACK, 4, ""),
+], ids=["fits", "longer", "shorter", "shorter, without hops", "with declared metadata",
+        "with metadata that nobody declared", "version 1", "version 1, longer"])  # fmt: skip
+def test_words_of_a_hop_that_its_metadata_do_not_come_to_are_told(
+    inband: str, told: int | None, reason: str
+) -> None:
+    assert row_of(over_udp(inband), reason).get("int_hop_words") == told
+
+
+def test_an_inner_stack_takes_back_what_an_outer_one_told() -> None:
+    inner = ethernet(ipv4(udp(bytes.fromhex("14072344" + MD + STACK), 555), 17))
+    outer = bytes.fromhex("0c00008200123400" + "10070003" + "20000406" + MD[8:] + STACK)
+    row = row_of(ethernet(ipv4(udp(outer + inner, 4790), 17)))
+    assert (row["int_hop_words"], both_hops(row)) == (0, TWO_HOPS)
+
+
 def test_version_1_over_a_dscp_and_by_width_profile() -> None:
     body = bytes.fromhex("01000728" + "1000020690000000" + STACK)
     row = row_of(ethernet(ipv4(tcp(payload=body + b"x"), dscp=32)), int_dscp=32)
@@ -255,6 +279,7 @@ def test_the_second_reader_agrees_on_every_field_of_every_frame() -> None:
         row = {name: value for name, value in rows[at].items() if value is not None}
         assert STATUS[row["status"]][0] == reason, (carrier, frame.hex())
         assert {name: row.get(name) for name in told} == pytest.approx(told), (carrier, frame.hex())
+        assert row.get("int_hop_words") == told.get("int_hop_words"), (carrier, frame.hex())
         hops = {name for name in row if name[0] == "h" and name[1].isdigit()}
         assert hops <= set(told), (carrier, frame.hex())
     assert Counter(decoder.accounting.reasons) == Counter(
