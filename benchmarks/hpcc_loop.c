@@ -23,10 +23,10 @@ void hpcc_loop(struct sender *senders, const int64_t *which, const int64_t *told
         struct sender *s = &senders[which[at]];
         uint64_t path = (uint64_t)hops;
         for (int64_t i = 0; i < hops; i++) {
-            path ^= (uint64_t)told[(NODE * hops + i) * rows + at] << 32
-                    ^ (uint64_t)told[(PORT * hops + i) * rows + at];
-            path = (path ^ path >> 32) * 0xD6E8FEB86659FD93u;
-            path = (path ^ path >> 29) * 0xA0761D6478BD642Fu;
+            uint64_t word = (uint64_t)told[(NODE * hops + i) * rows + at] << 32
+                            ^ (uint64_t)told[(PORT * hops + i) * rows + at];
+            word = (word ^ word >> 29) * (0xD6E8FEB86659FD93u + (uint64_t)i * 0xA0761D6478BD642Eu);
+            path += word ^ word >> 32;
         }
         if (path != s->path)
             s->nhop = 0;

@@ -25,7 +25,8 @@ LINK = np.dtype((np.record, [("ts_ns", "i8"), ("tx_bytes", "i8"), ("qlen_bytes",
 MOST_QLEN = (1 << 31) - 1
 WIDEST = -1
 """The mask of a counter of 64 bits; only of such a one can a step backwards be told."""
-FIRST, SECOND = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
+FIRST, SECOND = 0xD6E8FEB86659FD93, 0xA0761D6478BD642E
+"""An odd multiplier for each hop, so that no product waits for the one before."""
 
 
 def links(count: int = 1) -> Links:
@@ -62,9 +63,9 @@ def path_changed(s: Record, nhop: int, told: Ints, at: int) -> bool:
     row = np.uint64(at)
     for hop in range(min(nhop, MAX_HOPS)):
         i = np.uint64(hop)
-        path ^= np.uint64(told[NODE, i, row]) << np.uint64(32) ^ np.uint64(told[PORT, i, row])
-        path = (path ^ path >> np.uint64(32)) * np.uint64(FIRST)
-        path = (path ^ path >> np.uint64(29)) * np.uint64(SECOND)
+        word = np.uint64(told[NODE, i, row]) << np.uint64(32) ^ np.uint64(told[PORT, i, row])
+        word = (word ^ word >> np.uint64(29)) * (np.uint64(FIRST) + i * np.uint64(SECOND))
+        path += word ^ word >> np.uint64(32)
     changed = s.nhop > 0 and path != s.path
     if path != s.path:
         s.nhop = 0
