@@ -23,7 +23,7 @@ ROW = state_dtype(
     ("u8", "conversation"),
     ("i8", "time_ns", "seq", "ack", "payload", "telemetry", "direction", "tcp_flags"),
     ("i8", "src_nic_bps", "dst_nic_bps", "base_rtt_ns", "window_bytes"),
-    ("i4", "point", "mss", "sacked"),
+    ("i4", "point", "mss", "sacked", "hints"),
     ("i1", "kind", "timestamps", "ecn"),
 )
 """One row of a batch, what is null as 0; `telemetry` is its row among the stacks,
@@ -70,6 +70,7 @@ COLUMNS = {
     "dst_nic_bps": ("dst_nic_bps", np.int64),
     "base_rtt_ns": ("base_rtt_ns", np.int64),
     "window_bytes": ("window_bytes", np.int64),
+    "hints": ("hints", np.uint8),
 }
 """Fields of `Rows`, the columns of observations that they are read from, and their types."""
 
@@ -90,6 +91,7 @@ class Rows(NamedTuple):
     dst_nic_bps: NDArray[np.int64]
     base_rtt_ns: NDArray[np.int64]
     window_bytes: NDArray[np.int64]
+    hints: NDArray[np.uint8]
     kind: NDArray[np.uint8]
     timestamps: NDArray[np.bool_]
     telemetry: NDArray[np.int32]
@@ -153,6 +155,7 @@ def read(rows: Rows, at: int, row: Record) -> None:
     row.dst_nic_bps = rows.dst_nic_bps[at]
     row.base_rtt_ns = rows.base_rtt_ns[at]
     row.window_bytes = rows.window_bytes[at]
+    row.hints = rows.hints[at]
     row.timestamps = rows.timestamps[at]
     row.telemetry = rows.telemetry[at]
     row.sacked = rows.sacked[at]
@@ -187,9 +190,7 @@ def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena, trail: NDArr
     )
 
 
-def rows_of(
-    frame: pl.DataFrame, points: NDArray[np.int32], probe_dscp: int | None = None
-) -> Rows:
+def rows_of(frame: pl.DataFrame, points: NDArray[np.int32], probe_dscp: int | None = None) -> Rows:
     """The columns that the loop reads, where they lie; probes have the DSCP, if there are any."""
     read_from = {
         field: arrow.values(frame[name]).astype(kind, copy=False)

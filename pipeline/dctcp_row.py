@@ -116,7 +116,7 @@ def answer(
     made = decision(slot, d, at, ack, acked, ece, batch)
     tell_dctcp(made, s)
     made.quality, made.why = quality_of_alpha(slot, d, s)
-    if dialect == CLASSIC or (rules.dialect == 0 and classic.is_classic(s)):
+    if dialect == CLASSIC or (basis != Basis.SET.value and classic.is_classic(s)):
         basis = Basis.SET.value if dialect == CLASSIC else Basis.REACTIONS.value
         dialect = CLASSIC
         tell_classic(made)

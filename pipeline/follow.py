@@ -16,7 +16,7 @@ from pipeline.flow import key_of, locate, settle
 from pipeline.memory import Ints, Mark, Memory, Rules
 from pipeline.near import AHEAD, LARGE, bring
 from pipeline.pool import has_room
-from pipeline.sender import enter
+from pipeline.sender import enter, heed
 from pipeline.tcp_row import segment
 from pipeline.telemetry_row import observe_hops
 from pipeline.trail import leave
@@ -43,6 +43,8 @@ def follow(
         slot = memory.slots[memory.flows[entry].slot]
         enter(slot, how, batch.counts)
         una, known = slot.snd_una[1 - row.direction], slot.marks[1 - row.direction]
+        if row.hints != 0:
+            heed(slot, row)
         if row.kind == Kind.TCP.value:
             segment(slot, row, at, batch, memory, rules)
         elif row.kind > Kind.PROBE.value:

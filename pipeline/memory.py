@@ -44,6 +44,10 @@ class Mark(IntEnum):
     ANCHORED = 1 << 27
 
 
+DIALECT_AT = 28
+"""Where in the marks the three bits of a dialect are that settings told, 0 if none did."""
+
+
 class Quality(IntEnum):
     """How far a decision's state can be trusted."""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from collector import inlined
 from pipeline.cc.parameter import Record
 from pipeline.flow import EVICTED_LIVE, EVICTED_NEW, EXPIRED, FOUND
-from pipeline.memory import Basis, Count, Mark, Quality, Why
+from pipeline.memory import DIALECT_AT, Basis, Count, Mark, Quality, Why
 
 FIN, SYN, RST, ACK, ECE, CWR = 1, 2, 4, 16, 64, 128
 CE = 3
@@ -28,6 +28,8 @@ HALF, WHOLE = 1 << 31, 1 << 32
 MOST_NS = HALF - 1
 MOST_PAYLOAD = 65535
 LIVES = 1 << 16
+NEAR, DIALECT, END = 8, 7, 4
+"""Bits of a row's hint (`hints`) for the source; those of the destination are `END` higher."""
 
 
 @inlined
@@ -71,6 +73,17 @@ def enter(slot: Record, how: int, counts: NDArray[np.int64]) -> None:
         slot.rtt_ns = 0
         for d in range(2):
             begin(slot, d)
+
+
+@inlined
+def heed(slot: Record, row: Record) -> None:
+    """Let both senders of a row's conversation be what settings say of them (`hints`)."""
+    for other in range(2):
+        d, hint = row.direction ^ other, row.hints >> END * other
+        slot.marks[d] &= ~(DIALECT << DIALECT_AT)
+        slot.marks[d] |= (hint & DIALECT) << DIALECT_AT
+        if hint & NEAR:
+            slot.lag_ns[d] = 0
 
 
 @inlined
@@ -174,8 +187,9 @@ def predicted(slot: Record, row: Record, within_ns: int) -> bool:
 @inlined
 def dialect_of(slot: Record, d: int, asked: int) -> tuple[int, int]:
     """The dialect of sender d and its basis: as asked, else by its SYN (ns-3: no MSS option)."""
-    if asked != 0:
-        return asked, Basis.SET.value
+    told = slot.marks[d] >> DIALECT_AT & DIALECT
+    if told | asked:
+        return told or asked, Basis.SET.value
     if not slot.marks[d] & Mark.SYN_SEEN.value:
         return LINUX, Basis.ASSUMED.value
     return NS3 if slot.marks[d] & Mark.NS3_STACK.value else LINUX, Basis.HANDSHAKE.value

@@ -1,13 +1,26 @@
 """Settings of the pipeline: how time is cut, what counts as congested, how senders are read."""
 
-from typing import Literal
+from ipaddress import ip_network
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from pipeline.companion_names import COMPANIONS
 
 DAY_MS = 86_400_000.0
 MOST_US = 1e9
+
+
+def _prefix(text: str) -> str:
+    """An address prefix as it is written for short."""
+    try:
+        return str(ip_network(text))
+    except ValueError as error:
+        raise ValueError(f"no address prefix: {error}") from None
+
+
+Prefix = Annotated[str, AfterValidator(_prefix)]
+Dialect = Literal["rfc8257", "linux", "linux_before", "ns3"]
 
 
 class PipelineSettings(BaseModel):
@@ -56,8 +69,16 @@ class PipelineSettings(BaseModel):
         gt=0,
         description="Queue that counts as standing, in what the port sends in one base RTT.",
     )
-    dctcp_dialect: Literal["auto", "rfc8257", "linux", "linux_before", "ns3"] = Field(
+    dctcp_dialect: Literal["auto", Dialect] = Field(
         "auto", description="How DCTCP senders close windows; auto: by the handshake, else linux."
+    )
+    dctcp_dialects: dict[Prefix, Dialect] = Field(
+        {}, description="Dialects of senders by address prefix; the longest prefix holds."
+    )
+    near: tuple[Prefix, ...] = Field(
+        (),
+        description="Prefixes of hosts beside the observation points: ACKs reach their senders at "
+        "once; of others the handshake tells how far they are.",
     )
     flows: int = Field(
         1 << 20, ge=1, description="Most conversations whose state is kept at a time."

@@ -12,6 +12,7 @@ import polars as pl
 from pipeline.cc.parameter import Value
 from pipeline.copies import Copies
 from pipeline.first_sight import FirstSight
+from pipeline.hints import Hints
 from pipeline.intervals import Intervals
 from pipeline.known_flows import KnownFlows
 from pipeline.order import NEVER, Order
@@ -53,6 +54,7 @@ class Worker:
         self.settings = settings
         self.topology = topology
         self.paths = Paths(settings, topology)
+        self.hints = Hints(settings)
         told = {name: dict(values) for name, values in (parameters or {}).items()}
         dctcp = {"dialect": settings.dctcp_dialect, **told.get("dctcp", {})}
         companions = {name: told.get(name, {}) for name in settings.companions}
@@ -113,7 +115,7 @@ class Worker:
         if rows.is_empty():
             return Output({})
         rows = self.first_sight.told(rows)
-        tracked = self.tracker.advance(self.paths.along(rows))
+        tracked = self.tracker.advance(self.hints.told(self.paths.along(rows)))
         self.intervals.add(rows, tracked, self.topology)
         self.known.add(rows, tracked.decisions, self.intervals.flows)
         # A packet that another point sees later still belongs to the interval of its first sight.
