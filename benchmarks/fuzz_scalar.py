@@ -20,7 +20,8 @@ from generate import PROFILES, grown
 from mutate import framed
 
 from collector import STATUS, CollectorSettings, Decoder
-from collector.scalar import MOST_ROWS, Scalar
+from collector.reading import MOST_ROWS
+from collector.scalar import Scalar
 
 SEEDS = 300
 """Grown frames of each profile that the folder begins with."""

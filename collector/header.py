@@ -21,6 +21,7 @@ from collector.script import (
     LAYERS,
     LOOKUPS,
     MATCHABLE,
+    MORE,
     MOST_BOUNDS,
     MOST_LOOKUPS,
     READS,
@@ -30,6 +31,7 @@ from collector.script import (
     STATUS,
     TRAILER,
     WIRE_END,
+    WITHIN,
     Script,
     decide,
     drop,
@@ -151,7 +153,7 @@ def extend(data: Data, start: int, at: int, size: int, node: Record, s: Script) 
     again = node.again > 0 and s.n[REST] == 0
     dynamic = rule.column == NONE and rule.flags == 0
     if dynamic:
-        bound(s, at, rule, AGAIN if again else EXTENT, size)
+        bound(s, at, rule, AGAIN if again else WITHIN if node.again > 0 else EXTENT, size)
         if again:
             s.n[REST] = node.again
     if rule.unit != 0 and value == rule.open:
@@ -162,9 +164,12 @@ def extend(data: Data, start: int, at: int, size: int, node: Record, s: Script) 
         return False
     if not dynamic:
         s.n[MATCHABLE] = 0
-    if again and at + extent < s.n[WIRE_END]:
-        s.n[REST] = node.again
-        s.n[REST_AT], s.n[REST_END] = at + extent, s.n[WIRE_END]
+    if node.again > 0 and at + extent < s.n[WIRE_END]:
+        if again:
+            s.n[REST] = node.again
+            s.n[REST_AT], s.n[REST_END] = at + extent, s.n[WIRE_END]
+        else:
+            s.n[MORE], s.n[MATCHABLE] = 1, 0
     s.n[WIRE_END] = at + extent
     s.n[END] = min(s.n[END], at + extent)
     s.n[FLOOR] = max(s.n[FLOOR], at + size)

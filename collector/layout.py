@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from collector.graph import Graph
 from collector.kernel import Record, inlined, step
 from collector.script import (
-    AGAIN,
     BOUND,
     BOUNDS,
     END_AT,
+    EXTENT,
     FLOOR,
     GUARD_WORDS,
     HIGHEST,
@@ -29,6 +29,7 @@ from collector.script import (
     READS,
     REST,
     STATUS,
+    WITHIN,
     Script,
     big,
     signed,
@@ -258,7 +259,9 @@ def matches(
         end = bound.header + octets
         if end < least:
             return False
-        if bound.kind == AGAIN and end < wire:
+        if bound.kind != EXTENT and end < wire:
+            if bound.kind == WITHIN:
+                return False
             found[1], found[2] = end, wire
         wire = end
     found[0] = max(wire - layout.end, 0)

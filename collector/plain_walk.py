@@ -10,7 +10,7 @@ from collector.columns import FLAT, KEY
 from collector.frame import Frames
 from collector.observation import SCHEMA
 from collector.reading import Reading
-from collector.recognise import ADDRESSED, TRANSPORT
+from collector.recognise import ADDRESSED, TOO_MANY_ROWS, TRANSPORT
 from collector.scalar import Scalar
 from collector.settings import CollectorSettings
 from collector.walked import Walked
@@ -48,7 +48,8 @@ class PlainWalk:
 
 def known(reading: Reading) -> bool:
     """Whether the flow is known: decoded, or failed behind its transport header."""
-    return bool(reading.layers & ADDRESSED and (not reading.status or reading.layers & TRANSPORT))
+    failed = reading.status not in (0, TOO_MANY_ROWS)
+    return bool(reading.layers & ADDRESSED and (not failed or reading.layers & TRANSPORT))
 
 
 def table(found: list[dict[str, int]]) -> pl.DataFrame:

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 
 from collector.status import STATUS
 
+MOST_ROWS = 256
+"""Rows that one frame can give, by headers that occur again."""
+
 
 @dataclass
 class Reading:
@@ -12,7 +15,8 @@ class Reading:
     `columns` by the names of the tables, `hops` likewise (hop 0 nearest the sender), `layers` the
     names of the headers with their first octets, `rest` where another row begins: (octet, header,
     octet where what holds it ends); `inherited` is handed on to that row, `handed` was to this one,
-    which `inherits` it unless its own headers say the like.
+    which `inherits` it unless its own headers say the like; `more`: something begins behind that is
+    not read.
     """
 
     columns: dict[str, int] = field(default_factory=dict)
@@ -26,12 +30,17 @@ class Reading:
     inherited: dict[str, int] = field(default_factory=dict)
     handed: dict[str, int] = field(default_factory=dict)
     inherits: bool = True
+    more: bool = False
     steering: dict[str, int] = field(default_factory=dict)
 
     @property
     def reason(self) -> str:
         """Name of the status."""
         return STATUS[self.status][0]
+
+    def end_with(self, status: int) -> None:
+        """How the frame ends, unless something inside a header is noted already."""
+        self.status = self.status or status
 
     def row(self) -> dict[str, int]:
         """The columns of a row of the walk, hops as `h0_...`."""

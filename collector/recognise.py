@@ -12,6 +12,7 @@ from collector.layout import RECENT_COUNT, full, matches, remember, store
 from collector.script import (
     LAYERS,
     MATCHABLE,
+    MORE,
     PAYLOAD,
     READS,
     REST,
@@ -20,6 +21,7 @@ from collector.script import (
     STATUS,
     signed,
 )
+from collector.status import CODE
 from collector.walk_frame import begin, frame
 
 ADDRESSED = 1 << BIT["ipv4"] | 1 << BIT["ipv6"]
@@ -29,6 +31,7 @@ UNKNOWN, KNOWN, HANDS_ON = range(3)
 """Whether a layout gives a row; one that hands columns on is read, but is no row itself."""
 
 
+TOO_MANY_ROWS = CODE["too_many_rows"]
 LINK_TYPE = tuple(SPACES).index("link_type")
 
 
@@ -87,6 +90,8 @@ def recognise(
             known = KNOWN
         if known == UNKNOWN:
             s.n[READS] = 0
+        if s.n[MORE] != 0 and s.n[STATUS] == 0:
+            s.n[STATUS] = TOO_MANY_ROWS
         if full(pool, s):
             return row
         number[row] = store(pool, s, here, known)

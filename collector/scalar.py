@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from collector.carriers import SPACES, edges, headers, option_edges, option_extra
 from collector.layer import BIT, FLOW
-from collector.reading import Reading
+from collector.reading import MOST_ROWS, Reading
 from collector.scalar_records import records
 from collector.settings import CollectorSettings
 from collector.status import CODE
@@ -13,8 +13,6 @@ from collector.wire.style import STYLES
 from collector.wire.table import Branch, Header, Length
 
 MOST_LAYERS = 24
-MOST_ROWS = 256
-"""Rows that one frame can give, by headers that occur again."""
 
 
 class Scalar:
@@ -37,15 +35,16 @@ class Scalar:
             return [Reading(status=-SPACES["link_type"])]
         rows: list[Reading] = []
         at, handed = 0, dict[str, int]()
-        while len(rows) < MOST_ROWS:
+        while True:
             reading = Reading(handed=handed)
             _Walk(self, octets, wire_end, reading).frame(name, at)
             rows.append(reading)
-            if reading.rest is None:
-                break
+            if reading.more or (reading.rest and len(rows) == MOST_ROWS):
+                reading.end_with(CODE["too_many_rows"])
+            if reading.rest is None or len(rows) == MOST_ROWS:
+                return rows
             handed = reading.inherited or handed
             at, name, wire_end = reading.rest
-        return rows
 
 
 class _Walk:
@@ -68,18 +67,18 @@ class _Walk:
             failed: int | None = -1
             if not self.ended(header, at):
                 if at + header.octets > self.end:
-                    return self.end_with(CODE["truncated"])
+                    return self.reading.end_with(CODE["truncated"])
                 values = {each.field.name: each.read(self.octets, at) for each in header.places()}
                 failed = judge(header, values)
             if failed is not None:
                 if failed >= 0 or header.otherwise is None:
-                    return self.end_with(max(failed, 0))
+                    return self.reading.end_with(max(failed, 0))
                 name = header.otherwise
                 continue
             left -= 1  # a header that is tried in vain is none
             size = 0 if header.peek else self.size(header.length, values, header.octets)
             if size < (0 if header.peek else header.octets):
-                return self.end_with(CODE["bad_length"])
+                return self.reading.end_with(CODE["bad_length"])
             self.enter(header)
             self.keep(header, values, at)
             ended = self.inside(header, values, at, size)
@@ -88,11 +87,11 @@ class _Walk:
             follows = self.follow(header, values)
             at += ended
             if isinstance(follows, int):
-                return self.end_with(-follows)
+                return self.reading.end_with(-follows)
             if at >= self.wire_end:
                 return None
             name = follows
-        return self.end_with(CODE["too_many_layers"])
+        return self.reading.end_with(CODE["too_many_layers"])
 
     def ended(self, header: Header, at: int) -> bool:
         """Whether the frame is too short, as it was sent, for a header that may be another."""
@@ -116,7 +115,7 @@ class _Walk:
             status = worse or status
         self.reading.payload_bytes = max(self.wire_end - at - size, 0)
         if status == CODE["truncated"]:
-            self.end_with(status)
+            self.reading.end_with(status)
             return None
         self.reading.status = status or self.reading.status
         return size
@@ -130,17 +129,15 @@ class _Walk:
             return True
         extent = self.size(rule, values, 0)
         if extent < size:
-            self.end_with(CODE["bad_length"])
+            self.reading.end_with(CODE["bad_length"])
             return False
-        if header.again and not again and at + extent < self.wire_end:
-            self.reading.rest = at + extent, header.again, self.wire_end
+        if header.again and at + extent < self.wire_end:
+            self.reading.more |= again
+            if not again:
+                self.reading.rest = at + extent, header.again, self.wire_end
         self.wire_end = at + extent
         self.end = min(self.end, self.wire_end)
         return True
-
-    def end_with(self, status: int) -> None:
-        """How the frame ends, unless something inside a header is noted already."""
-        self.reading.status = self.reading.status or status
 
     def value(self, rule: Length, values: Mapping[str, int]) -> int:
         """What a length rule looks at."""

@@ -30,17 +30,18 @@ BOUND = np.dtype(
     [("at", "i8"), ("shift", "u8"), ("mask", "u8"), ("little", "i8"), ("unit", "i8"), ("add", "i8"),
      ("open", "u8"), ("header", "i8"), ("kind", "i8")]
 )  # fmt: skip
-EXTENT, AGAIN, TRAILER = 0, 1, 2
-"""Kinds of bounds: an extent, one behind which another row may begin, octets at the end."""
+EXTENT, AGAIN, TRAILER, WITHIN = 0, 1, 2, 3
+"""Kinds of bounds: an extent, one behind which another row may begin, octets at the end, and an
+extent inside such a row, behind which nothing may be left."""
 
 (READS, LOOKUPS, BOUNDS, MATCHABLE, NEED, FLOOR, LAYERS, STATUS, HOPS, REST, END, WIRE_END, PAYLOAD,
- REST_AT, REST_END, END_AT) = range(16)  # fmt: skip
+ REST_AT, REST_END, END_AT, MORE) = range(17)  # fmt: skip
 """Places in `Script.n`: how much is filled, and what is known of the whole frame."""
 
 
 REGISTERS = 512
 SCRIPT = np.dtype(
-    [("n", "i8", (16,)), ("guard_mask", "u8", (GUARD_WORDS,)),
+    [("n", "i8", (17,)), ("guard_mask", "u8", (GUARD_WORDS,)),
      ("guard_value", "u8", (GUARD_WORDS,)),
      ("reads", READ, (MOST_READS,)), ("lookups", LOOKUP, (MOST_LOOKUPS,)),
      ("bounds", BOUND, (MOST_BOUNDS,)), ("register", "u8", (REGISTERS,)),

@@ -22,6 +22,7 @@ STATUS = (
     ("hpcc_bad_count", "A hop count of the HPCC simulator that no path has."),
     ("sflow_bad_length", "sFlow lengths that contradict each other."),
     ("encrypted", "What follows is encrypted; addresses and security parameters index are kept."),
+    ("too_many_rows", "More packets in one frame than are read; the first ones are."),
 )
 """How a frame can end: frames seen = the sum over these. The position is the code."""
 CODE = {name: code for code, (name, _) in enumerate(STATUS)}

@@ -17,16 +17,17 @@ from collector.frame import Frames
 from collector.gather import BLOCK, gather
 from collector.graph import build
 from collector.layout import COUNT, MOST_LAYOUTS, forget, layouts
+from collector.reading import MOST_ROWS
 from collector.recognise import KNOWN, UNKNOWN, recognise
 from collector.script import SCRIPT
 from collector.settings import CollectorSettings
+from collector.status import CODE
 from collector.walked import Rows, Walked, finished, joined, padded
 from collector.wire.place import WORD_LIMIT
 
 BY_LINK = np.empty(0, np.int32)
 """The link types say which headers frames begin with."""
-MOST_ROWS = 256
-"""Rows that one frame can give, by headers that occur again."""
+TOO_MANY_ROWS = CODE["too_many_rows"]
 
 
 class Walk:
@@ -53,6 +54,10 @@ class Walk:
             found = replace(found, row=row[found.row], **self._deeper(found, above))
             found = found.with_columns_of(above, self.plan.inherited)
             parts.append(found)
+        if len(rest):
+            parts[-1] = found.left(TOO_MANY_ROWS)
+            more = found.row[rest]
+            status[more[status[more] == 0]] = TOO_MANY_ROWS
         return finished([part.settled(self.plan.inherited) for part in parts], status)
 
     @staticmethod

@@ -54,6 +54,12 @@ class Rows(Walked):
         handed = parent.raw.select(name for name in own if name in parent.raw.columns)[above]
         return replace(self, raw=filled(self.raw, handed, own))
 
+    def left(self, code: int) -> Self:
+        """Rows behind which another one begins end so, unless they ended otherwise."""
+        status, rest = self.raw["status"].to_numpy().copy(), self.rest
+        status[rest[status[rest] == 0]] = code
+        return replace(self, raw=self.raw.with_columns(pl.Series("status", status)))
+
     def settled(self, names: Sequence[str]) -> Self:
         """Rows that say none of these columns themselves have what is handed on."""
         known = [name for name in names if HANDED + name in self.raw.columns]

@@ -237,7 +237,7 @@ local function dissect(name, tvb, pinfo, tree)
   local run = { tvb = tvb, pinfo = pinfo, tree = tree, root = tree }
   local whole, at = math.max(tvb:reported_len(), tvb:len()), 0
   if whole == 0 or not seems(name, tvb) then return false end
-  for _ = 1, MOST_ROWS do
+  for row = 1, MOST_ROWS do
     run.stop, run.wire, run.rest, run.again = math.min(tvb:len(), whole), whole, nil, nil
     run.steering = {}
     for layer = 1, MOST_LAYERS + 1 do
@@ -246,6 +246,7 @@ local function dissect(name, tvb, pinfo, tree)
       if not name or layer > MOST_LAYERS then break end
     end
     if not run.rest or run.rest[1] >= tvb:len() then break end
+    if row == MOST_ROWS then note(run, "too_many_rows") end
     at, name, whole = run.rest[1], run.rest[2], run.rest[3]
   end
   return true

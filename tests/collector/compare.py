@@ -8,7 +8,7 @@ from mutate import packets
 
 from collector import STATUS, Frames
 from collector.columns import KEY
-from collector.recognise import ADDRESSED, TRANSPORT
+from collector.plain_walk import known
 from collector.scalar import Reading, Scalar
 from collector.walk import Walk
 
@@ -20,7 +20,7 @@ def rows_of(readings: list[Reading]) -> list[Row]:
     return [
         dict.fromkeys(KEY, 0) | reading.row() | {"status": reading.status}
         for reading in readings
-        if reading.layers & ADDRESSED and (reading.status == 0 or reading.layers & TRANSPORT)
+        if known(reading)
     ]
 
 

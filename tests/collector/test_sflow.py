@@ -4,9 +4,12 @@ import struct
 
 import polars as pl
 import pytest
+from compare import differences
 from octets import ethernet, frames_of, ipv4, tcp, udp
 
 from collector import CollectorSettings, Decoder, Scalar, complete
+from collector.status import CODE
+from collector.walk import Walk
 
 FRAME = ethernet(ipv4(tcp(payload=b"data")))
 
@@ -63,6 +66,38 @@ def test_what_one_sample_carries_says_nothing_of_the_next(envelope: str) -> None
     assert [row["sampling_rate"] for row in plain] == [1, 2, 3]
     assert {row["mirror_agent_lo"] for row in plain} == {0xFFFF_0A09_0807}
     assert {row["report_node"] for row in plain} == {None}
+
+
+TWO_REPORTS = bytes.fromhex("20c000050000000a") + 2 * (
+    bytes.fromhex("040b0000") + ipv4(tcp(payload=b"data"))
+)
+
+
+def ends(frame: bytes) -> tuple[dict[str, int], list[int]]:
+    """Reasons by which a frame ended, and those of its rows, as both readers have them."""
+    decoder, settings = Decoder(CollectorSettings()), CollectorSettings()
+    rows = decoder.decode(frames_of([frame]), ["tap"], "test")
+    assert differences(Walk(settings), Scalar(settings), frames_of([frame])) == []
+    return decoder.accounting.reasons, rows["status"].to_list()
+
+
+def test_reports_inside_a_sample_that_are_not_read_are_counted() -> None:
+    """One report may take all the octets: only its length tells it from two."""
+    two = flow(ethernet(ipv4(udp(TWO_REPORTS, 32766), 17)), 7)
+    one = flow(ethernet(ipv4(udp(TWO_REPORTS.replace(b"\x04\x0b", b"\x04\x17", 1), 32766), 17)), 7)
+    many = CODE["too_many_rows"]
+    assert ends(datagram(one, one, one)) == ({}, [0, 0, 0])
+    assert ends(datagram(one, one, two, one)) == ({"too_many_rows": 1}, [0, 0, many, 0])
+    assert ends(datagram(flow(FRAME, 1), two)) == ({"too_many_rows": 1}, [0, many])
+
+
+@pytest.mark.parametrize(("rows", "counted"), [(256, {}), (257, {"too_many_rows": 1})])
+def test_samples_beyond_what_one_frame_can_give_are_counted(
+    rows: int, counted: dict[str, int]
+) -> None:
+    reasons, status = ends(datagram(*[flow(FRAME, 7)] * rows))
+    assert (reasons, len(status)) == (counted, 256)
+    assert status == [0] * 255 + [CODE["too_many_rows"] if counted else 0]
 
 
 def reasons(*samples: bytes, captured: int | None = None) -> dict[str, int]:
