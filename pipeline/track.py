@@ -7,7 +7,8 @@ Any split of the input into batches gives the same bits.
 
 Rows may carry `src_nic_bps`, `dst_nic_bps`, `base_rtt_ns` and `window_bytes`, the W_init of their
 path (from the topology in force); where they are absent or null the parameters B_nic_bps, T_ns and
-window_bytes stand in, and for T then the round trip of the handshake.
+window_bytes stand in, and for T then the round trip of the handshake. `hints` are what settings
+say of both ends (`hints`).
 """
 
 from collections.abc import Mapping
