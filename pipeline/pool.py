@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector import inlined
-from pipeline.cc.hop_record import MAX_HOPS
+from pipeline.cc.hop_record import MOST_PLACES
 from pipeline.cc.parameter import Record
 from pipeline.flow import SLOTS
 from pipeline.memory import Memory
@@ -27,21 +27,20 @@ def place(places: NDArray[np.int32], d: int, used: NDArray[np.int64], pool: int)
 
 
 @inlined
-def make_room(memory: Memory, s: Record, nhop: int) -> None:
-    """Give an HPCC++ record places of L for so many hops; what it had goes to the spare ones."""
-    nhop = min(nhop, MAX_HOPS)
-    if s.room >= nhop:
+def make_room(memory: Memory, s: Record, places: int) -> None:
+    """Give an HPCC++ record so many places of L; what it had goes to the spare ones."""
+    if s.room >= places:
         return
     if s.room > 0:
         memory.links[s.link].ts_ns = memory.spare[s.room]
         memory.spare[s.room] = s.link + 1
-    if memory.spare[nhop] > 0:
-        s.link = memory.spare[nhop] - 1
-        memory.spare[nhop] = memory.links[s.link].ts_ns
+    if memory.spare[places] > 0:
+        s.link = memory.spare[places] - 1
+        memory.spare[places] = memory.links[s.link].ts_ns
     else:
         s.link = memory.used[LINKS]
-        memory.used[LINKS] += nhop
-    s.room = nhop
+        memory.used[LINKS] += places
+    s.room = places
     s.nhop = 0
 
 
@@ -53,7 +52,7 @@ def has_room(memory: Memory) -> bool:
         and memory.used[1] < memory.dctcp.size
         and memory.used[2] < memory.loads.size
         and memory.used[3] < memory.pending.size
-        and memory.used[LINKS] + 2 * MAX_HOPS <= memory.links.shape[0]
+        and memory.used[LINKS] + 2 * MOST_PLACES <= memory.links.shape[0]
         and memory.used[SLOTS] < memory.slots.size
         and memory.used[BOARDS] < memory.boards.size
         and memory.used[LATE] < memory.late.size

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from collector import borrowing
 from pipeline.cc.ce_runs import HOLES, RUNS
-from pipeline.cc.hop_record import MAX_HOPS
+from pipeline.cc.hop_record import MAX_HOPS, MOST_PLACES
 from pipeline.cc.hpcc_probe import OUTSTANDING
 from pipeline.cc.scoreboard import INTERVALS
 from pipeline.flow import SLOTS
@@ -38,8 +38,8 @@ HOLDS: dict[str, dict[str, str]] = {
 
 RANGES: dict[str, dict[str, tuple[float, float]]] = {
     "flow": {"marks": (0, sum(Mark))},
-    "hpcc": {"nhop": (0, MAX_HOPS), "room": (0, MAX_HOPS), "U": (0, inf), "T_ns": (0, inf)},
-    "loads": {"nhop": (0, MAX_HOPS), "room": (0, MAX_HOPS), "U": (0, inf), "T_ns": (0, inf)},
+    "hpcc": {"nhop": (0, MAX_HOPS), "room": (0, MOST_PLACES), "U": (0, inf), "T_ns": (0, inf)},
+    "loads": {"nhop": (0, MAX_HOPS), "room": (0, MOST_PLACES), "U": (0, inf), "T_ns": (0, inf)},
     "dctcp": {"alpha": (0, inf), "cwnd": (0, inf), "ssthresh": (0, inf), "prr_flight": (0, inf)},
     "pending": {"count": (0, WAITING), "nhop": (0, MAX_HOPS), "keeps": (-inf, inf),
                 "adds": (-inf, inf)},
@@ -202,7 +202,7 @@ def reserved(memory: Memory, need: Counter[str]) -> Memory:
     pools = {}
     for kind, used in zip(GROWING, memory.used.tolist(), strict=True):
         pool = getattr(memory, kind)
-        size = used + need[kind] + 2 * MAX_HOPS
+        size = used + need[kind] + 2 * MOST_PLACES
         if size > len(pool):
             pools[kind] = np.zeros(max(size, len(pool) + len(pool) // 2), pool.dtype)
             words(pools[kind])[: len(pool)] = words(pool)

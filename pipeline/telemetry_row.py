@@ -4,7 +4,7 @@ from collector import inlined
 from pipeline.anchor import anchor, lost_track
 from pipeline.batch import Batch, Kind
 from pipeline.cc import hpcc
-from pipeline.cc.hop_record import keep, path_changed
+from pipeline.cc.hop_record import MAX_HOPS, keep, path_changed
 from pipeline.cc.parameter import Record
 from pipeline.memory import WAITING, Count, Mark, Memory, Rules
 from pipeline.pool import make_room, place
@@ -36,12 +36,13 @@ def take_hops(s: Record, row: Record, batch: Batch, memory: Memory, rules: Rules
     """Hop loads since the record before; L is brought up to date. Whether any was measured."""
     at, load = row.telemetry, batch.loads[row.telemetry]
     s.faults = 0
-    make_room(memory, s, load.nhop)
+    make_room(memory, s, min(load.nhop, MAX_HOPS))
     batch.counts[Count.PATH_CHANGES.value] += path_changed(s, load.nhop, batch.told, at)
     measured = False
     if s.nhop == load.nhop:
         measured = hpcc.hop_loads(
             s,
+            rules.hpcc[0],
             memory.links,
             load.nhop,
             batch.told,
@@ -129,42 +130,43 @@ def run_hpcc(
 ) -> Record:
     """HPCC++ of sender d at this ACK, fed by reflected telemetry or by what its data carried."""
     p, at = rules.hpcc[0], row.telemetry
+    packets = row.kind > Kind.NACK.value  # RoCE counts them, not bytes
+    seq = ack - p.ack_psn if packets else ack
     s = memory.hpcc[place(slot.hpcc, d, memory.used, 0)]
     path_record(slot, d, s, Mark.HPCC.value, p, row)
     if at >= 0 and batch.loads[at].reflected != 0:
         slot.marks[d] |= Mark.REFLECTED.value
         slot.marks[d] &= ~Mark.PENDING.value
         nhop, width = batch.loads[at].nhop, batch.loads[at].width
-        make_room(memory, s, nhop)
+        make_room(memory, s, min(nhop, MAX_HOPS) * (1 + p.average))
         batch.counts[Count.PATH_CHANGES.value] += path_changed(s, nhop, batch.told, at)
         if lost_track(slot, d) and not slot.marks[d] & Mark.WENT_BACK.value:
             flight = slot.snd_nxt[d] - slot.snd_una[d] + acked
-            packets = row.kind > Kind.NACK.value  # RoCE counts them, not bytes
             flight *= slot.largest[d] if packets else 1
-            anchor(slot, d, s, p, ack, flight, far_from_sender(slot, d))
+            anchor(slot, d, s, p, seq, flight, far_from_sender(slot, d))
         hpcc.new_ack(
-            s, p, memory.links, ack, slot.snd_nxt[d], nhop, batch.told, at,
+            s, p, memory.links, seq, slot.snd_nxt[d], nhop, batch.told, at,
             rules.ts_mask[width], rules.tx_mask[width], batch.u,
         )  # fmt: skip
         batch.loads[at].faults = s.faults
         return s
     hpcc.no_telemetry(s)
     if slot.marks[d] & Mark.PENDING.value:
-        late_ack(s, p, memory.pending[slot.pending[d] - 1], ack, slot.snd_nxt[d])
+        late_ack(s, p, memory.pending[slot.pending[d] - 1], ack, seq, slot.snd_nxt[d])
     return s
 
 
 @inlined
-def late_ack(s: Record, p: Record, kept: Record, ack: int, snd_nxt: int) -> None:
+def late_ack(s: Record, p: Record, kept: Record, ack: int, seq: int, snd_nxt: int) -> None:
     """An ACK without telemetry of data that carried some: lines 21-26, half a round trip late."""
     if not covered(kept, s, ack):
         return
     s.nhop = kept.nhop
     if s.started == 0:
         s.started = 1
-        s.lastUpdateSeq = snd_nxt
+        s.lastUpdateSeq = snd_nxt if p.first_ack == 0 else 0
         s.branch = hpcc.Branch.FIRST_ACK.value
     elif s.u_hop < 0:
         s.branch = hpcc.Branch.BAD_TELEMETRY.value
     else:
-        hpcc.respond(s, p, ack, snd_nxt)
+        hpcc.respond(s, p, seq, snd_nxt)

@@ -23,7 +23,7 @@ from collector import Arena
 from pipeline.batch import BLOCK, ROW, Batch, Rows, acknowledgments, batch_of, rows_of
 from pipeline.book_columns import books_of
 from pipeline.cc import dctcp, hpcc
-from pipeline.cc.hop_record import LINK, MAX_HOPS, mask
+from pipeline.cc.hop_record import LINK, MOST_PLACES, mask
 from pipeline.cc.parameter import Value
 from pipeline.cc.scoreboard import BOARD
 from pipeline.companion import Course
@@ -180,7 +180,7 @@ def blank(flows: int) -> Memory:
         np.zeros(FIRST_PLACES, hpcc.STATE),
         np.zeros(FIRST_PLACES, PENDING),
         np.zeros(FIRST_PLACES, LINK),
-        np.zeros(MAX_HOPS + 1, np.int64),
+        np.zeros(MOST_PLACES + 1, np.int64),
         np.zeros(FIRST_PLACES, BOARD),
         np.zeros(FIRST_PLACES, LATE),
     )
@@ -191,7 +191,7 @@ def grown(memory: Memory) -> Memory:
     pools = {}
     for kind, used in zip(GROWING, memory.used, strict=True):
         pool = getattr(memory, kind)
-        if used + 2 * MAX_HOPS > len(pool):
-            more = np.zeros((max(len(pool) // 2, 4 * MAX_HOPS), *pool.shape[1:]), pool.dtype)
+        if used + 2 * MOST_PLACES > len(pool):
+            more = np.zeros((max(len(pool) // 2, 4 * MOST_PLACES), *pool.shape[1:]), pool.dtype)
             pools[kind] = np.concatenate([pool, more])
     return memory._replace(**pools)

@@ -17,6 +17,8 @@ Ints = NDArray[np.int64]
 Links = NDArray[Any]
 
 MAX_HOPS = 12
+MOST_PLACES = 2 * MAX_HOPS
+"""Places of L that the longest path may take: what is averaged hop by hop lies behind L."""
 KINDS = ("ts_ns", "tx_bytes", "qlen_bytes", "b_bps", "node", "port")
 """What a record says of a hop, first index of telemetry; -1 where it does not."""
 TS, TX, QLEN, B, NODE, PORT = range(len(KINDS))
@@ -31,7 +33,7 @@ FIRST, SECOND = 0xD6E8FEB86659FD93, 0xA0761D6478BD642E
 
 def links(count: int = 1) -> Links:
     """L of `count` senders with the longest paths."""
-    return np.zeros(count * MAX_HOPS, LINK)
+    return np.zeros(count * MOST_PLACES, LINK)
 
 
 def mask(modulus: int) -> int:

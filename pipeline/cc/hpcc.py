@@ -13,7 +13,6 @@ and the senders of a simulated fabric run this one body; `.py_func` is its plain
 Telemetry and L, what the record before said, are arrays that `hop_record` describes.
 """
 
-from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
@@ -22,8 +21,23 @@ from numpy.typing import NDArray
 
 from collector import borrowing
 from pipeline.cc import parameter
-from pipeline.cc.hop_record import MAX_HOPS, MOST_QLEN, QLEN, TS, TX, B, Ints, Links, keep
-from pipeline.cc.parameter import Parameter, Record, Value
+from pipeline.cc.hop_average import begin_averages, largest_average, own_average
+from pipeline.cc.hop_record import (
+    MAX_HOPS,
+    MOST_PLACES,
+    MOST_QLEN,
+    QLEN,
+    TS,
+    TX,
+    B,
+    Ints,
+    Links,
+    keep,
+)
+from pipeline.cc.hpcc_table import EACH_HOP, HIGHEST, TABLE, record
+from pipeline.cc.parameter import Record
+
+__all__ = ["TABLE", "record"]
 
 
 class Branch(IntEnum):
@@ -57,28 +71,6 @@ class Fault(IntEnum):
     UNKNOWN_WINDOW = 128
 
 
-MOST_NS, MOST_BPS = 10**12, 10**15
-TABLE = (
-    Parameter("eta", 0.95, "", 0.01, 1.0, "Target utilisation of the busiest link.", "4.2"),
-    Parameter("maxStage", 5, "", 0, 1000, "Additive steps before a multiplicative one.", "4.2"),
-    Parameter("T_ns", 0, "ns", 0, MOST_NS, "Base round trip; 0 is unknown: U stays.", "4.2"),
-    Parameter("B_nic_bps", 0, "bit/s", 0, MOST_BPS,
-              "Rate of the sender's NIC; 0 is unknown: so are W, Wc and R.", "4.2"),
-    Parameter("N", 100, "flows", 1, 10**9, "Flows expected: W_ai = W_init*(1-eta)/N.", "4.3"),
-    Parameter("W_ai", 0.0, "bytes", 0.0, 1e12, "Additive step; 0 derives it from N.", "4.3"),
-    Parameter("form", "window", "", 0, 1, "What is carried from ACK to ACK: W, or its rate R.",
-              "4.2", ("window", "rate")),
-    Parameter("R_ai_bps", 0, "bit/s", 0, MOST_BPS,
-              "Additive step of the rate form; 0 derives it from W_ai.", "open"),
-    Parameter("clamp", "on", "", 0, 1, "Keep every result within R_min and B_nic.", "open",
-              ("off", "on")),
-    Parameter("R_min_bps", 0, "bit/s", 0, MOST_BPS, "Lower clamp, as a rate.", "open"),
-    Parameter("qlen_by", "T", "", 0, 1, "qlen is normalised by T, or by the window's duration.",
-              "open", ("T", "window")),
-    Parameter("window_bytes", 0, "bytes", 0, 10**12, "W_init; 0 is B_nic*T.", "4.2"),
-    Parameter("U_init", 1.0, "", 0.0, 1000.0, "U before the first measurement.", "open"),
-)  # fmt: skip
-
 STATE = parameter.state_dtype(
     ("f8", "U", "W", "Wc", "R", "Rc", "u_max", "tau_ns"),
     ("f8", "T_ns", "B_nic_bps", "W_init", "W_ai", "R_ai", "Tq_ns"),
@@ -93,16 +85,11 @@ faults bits of `Fault`, branch a `Branch`; W, Wc, R, Rc are NaN where the NIC's 
 `path` stands for the identities of the hops; L has `room` hops from place `link` on."""
 
 
-def record(values: Mapping[str, Value] | None = None) -> Record:
-    """A parameter record; ValueError names an unknown parameter or a value out of range."""
-    return parameter.record(TABLE, values)
-
-
 def state(count: int = 1) -> NDArray[Any]:
-    """`count` blank states, each with `MAX_HOPS` places of `links`; `reset` makes one ready."""
+    """`count` blank states, each with `MOST_PLACES` places of `links`; `reset` makes one ready."""
     made = np.zeros(count, STATE)
-    made["link"] = np.arange(count) * MAX_HOPS
-    made["room"] = MAX_HOPS
+    made["link"] = np.arange(count) * MOST_PLACES
+    made["room"] = MOST_PLACES
     return made
 
 
@@ -140,18 +127,19 @@ def set_path(s: Record, p: Record, t_ns: int, b_nic_bps: int, window_bytes: int)
 
 @borrowing
 def hop_loads(
-    s: Record, links: Links, nhop: int, told: Ints, at: int, ts_mask: int, tx_mask: int,
+    s: Record, p: Record, links: Links, nhop: int, told: Ints, at: int, ts_mask: int, tx_mask: int,
     u_out: NDArray[np.float64],
 ) -> bool:  # fmt: skip
     """Lines 2-7: u' of each hop into column `at` of `u_out` (NaN: unknown), the largest to u_max.
 
     L becomes this record, hop by hop (line 27). False when no hop could be measured. A tie goes to
-    the lowest hop: line 6 is strict. A mask is the largest value of a counter, `WIDEST` that of
-    64 bits.
+    the lowest hop, as line 6 is strict, or where `ties` says. A mask is the largest value of a
+    counter, `WIDEST` that of 64 bits.
     """
     u_max, u_hop, tau_max, measured = 0.0, -1, 0, False
     faults = Fault.ZERO_T.value if s.T_ns <= 0 else 0
     by_queue, row = s.Tq_ns * 1e-9, np.uint64(at)  # an index without a sign is a plain load
+    upwards, each_hop = p.ties == HIGHEST, p.average == EACH_HOP and s.room >= 2 * nhop
     for hop in range(nhop):
         i, link = np.uint64(hop), links[np.uint64(s.link + hop)]
         ts, tx, queued, b = told[TS, i, row], told[TX, i, row], told[QLEN, i, row], told[B, i, row]
@@ -176,7 +164,9 @@ def hop_loads(
             u = 8 * qlen / (b * by_queue) + tx_rate / b  # line 5
             u_out[i, row] = u
             measured = True
-            if u > u_max:  # line 6
+            if each_hop:
+                own_average(s, links, nhop + hop, u, tau)
+            if u > u_max or (upwards and u == u_max):  # line 6
                 u_max, u_hop, tau_max = u, hop, tau  # line 7
     s.u_max, s.u_hop, s.tau_ns = u_max, u_hop, tau_max
     s.faults |= faults
@@ -267,14 +257,19 @@ def new_ack(
         s.branch = Branch.PATH_CHANGE.value
         if s.started == 0:
             s.started = 1
-            s.lastUpdateSeq = snd_nxt
+            s.lastUpdateSeq = snd_nxt if p.first_ack == 0 else 0
             s.branch = Branch.FIRST_ACK.value
         keep(s, links, nhop, told, at)
+        if p.average == EACH_HOP and s.room >= 2 * nhop:
+            begin_averages(s, links, nhop)
         for i in range(nhop):
             u_out[i, at] = np.nan
-    elif not hop_loads(s, links, nhop, told, at, ts_mask, tx_mask, u_out):
+    elif not hop_loads(s, p, links, nhop, told, at, ts_mask, tx_mask, u_out):
         s.branch = Branch.BAD_TELEMETRY.value
     else:
-        measure_inflight(s, s.u_max, s.tau_ns)
+        if p.average == EACH_HOP and s.room >= 2 * nhop:
+            s.U = largest_average(s, links, nhop)
+        else:
+            measure_inflight(s, s.u_max, s.tau_ns)
         respond(s, p, ack_seq, snd_nxt)
     return int(s.branch)

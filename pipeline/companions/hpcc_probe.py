@@ -17,7 +17,7 @@ from collector import borrowing, inlined
 from pipeline.batch import Batch, Kind, Rows
 from pipeline.book import Book, holder
 from pipeline.cc import hpcc, hpcc_probe, parameter
-from pipeline.cc.hop_record import LINK, MAX_HOPS, path_changed
+from pipeline.cc.hop_record import LINK, MOST_PLACES, path_changed
 from pipeline.cc.hpcc_probe import PATH, UNKNOWN
 from pipeline.cc.parameter import Parameter, Record, Value
 from pipeline.companion import Course, decide, decided_dtype, frame_of, set_path
@@ -85,7 +85,7 @@ class HpccProbe:
     def __init__(self, parameters: Mapping[str, Value]) -> None:
         self.parameters = parameter.records(parameters, hpcc_probe.TABLE, READING)
         self.book = Book(
-            states=(hpcc.STATE, 1), links=(LINK, MAX_HOPS), own=(hpcc_probe.STATE, 1)
+            states=(hpcc.STATE, 1), links=(LINK, MOST_PLACES), own=(hpcc_probe.STATE, 1)
         )  # fmt: skip
 
     def advance(self, course: Course) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from collector import borrowing, inlined
 from pipeline.batch import Batch, Kind, Rows
 from pipeline.book import Book, holder
 from pipeline.cc import flow_count, hpcc, hpcc_receiver, parameter
-from pipeline.cc.hop_record import LINK, MAX_HOPS, NODE, PORT, path_changed
+from pipeline.cc.hop_record import LINK, MOST_PLACES, NODE, PORT, path_changed
 from pipeline.cc.hpcc_receiver import Clock
 from pipeline.cc.parameter import Parameter, Record, Value
 from pipeline.companion import Course, decide, decided_dtype, frame_of, set_path
@@ -52,7 +52,7 @@ class HpccReceiver:
         tables = (OWN, flow_count.TABLE, last_hop.TABLE)
         self.parameters = parameter.records(parameters, *tables)
         self.book = Book(
-            states=(hpcc.STATE, 1), links=(LINK, MAX_HOPS), own=(hpcc_receiver.STATE, 1),
+            states=(hpcc.STATE, 1), links=(LINK, MOST_PLACES), own=(hpcc_receiver.STATE, 1),
             seen=(last_hop.SEEN, 1),
         )  # fmt: skip
         self.counters = self._counters()

@@ -4,7 +4,7 @@ import numpy as np
 
 from collector import inlined
 from pipeline.batch import Rows
-from pipeline.cc.hop_record import MAX_HOPS
+from pipeline.cc.hop_record import MOST_PLACES
 from pipeline.cc.parameter import Record
 from pipeline.memory import Mark, Quality, Why
 
@@ -18,8 +18,8 @@ FIELDS = (
 @inlined
 def own_links(s: Record, place: int) -> None:
     """Give an `hpcc.STATE` the links of its own place in a `Book`."""
-    s.link = place * MAX_HOPS
-    s.room = MAX_HOPS
+    s.link = place * MOST_PLACES
+    s.room = MOST_PLACES
 
 
 @inlined

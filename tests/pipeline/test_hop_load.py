@@ -270,7 +270,7 @@ def test_what_is_counted_gives_what_new_ack_gives(nhop: int, data: Any) -> None:
         hpcc.new_ack(other.s, other.p, links, n, 2 * n, *arguments)
         s = sender.s
         s.faults = 0
-        found = s.nhop == nhop and hpcc.hop_loads(s, mine, *arguments)
+        found = s.nhop == nhop and hpcc.hop_loads(s, sender.p, mine, *arguments)
         hop_record.keep(s, mine, nhop, record, 0)
         hop_load.counted(sender.load, s, found)
         sender.ack(n, n, 2 * n)
