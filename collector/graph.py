@@ -157,6 +157,7 @@ class _Builder:
             [style.name for style in STYLES].index(options[1]) if options else NONE,
             self.stack(header.records), (None, "flow", "mirror").index(header.envelope),
             1 << BIT[layer] if layer in BIT else 0, layer in FLOW, *self.remainder(header),
+            CODE[header.short],
         )  # fmt: skip
 
     def remainder(self, header: Header) -> tuple[int, int]:

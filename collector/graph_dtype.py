@@ -39,7 +39,7 @@ NODE = np.dtype(
      ("otherwise", "i8"), ("again", "i8"), ("field0", "i8"), ("field1", "i8"), ("check0", "i8"),
      ("check1", "i8"), ("branch0", "i8"), ("branch1", "i8"), ("mark0", "i8"), ("mark1", "i8"),
      ("options", "i8"), ("style", "i8"), ("records", "i8"), ("envelope", "i8"), ("layer", "u8"),
-     ("flow", "i8"), ("remainder", "i8"), ("remaining", "i8")]
+     ("flow", "i8"), ("remainder", "i8"), ("remaining", "i8"), ("short", "i8")]
 )  # fmt: skip
 STYLE = np.dtype(
     [("kind", "i8"), ("length", "i8"), ("mask", "u8"), ("unit", "i8"), ("add", "i8"),

@@ -162,7 +162,10 @@ def extend(data: Data, start: int, at: int, size: int, node: Record, s: Script) 
     if extent < size:
         s.n[MATCHABLE] = 0
         return False
-    if not dynamic:
+    beyond = node.again > 0 and at + extent > s.n[WIRE_END]
+    if beyond:
+        extent = s.n[WIRE_END] - at
+    if beyond or not dynamic:
         s.n[MATCHABLE] = 0
     if node.again > 0 and at + extent < s.n[WIRE_END]:
         if again:

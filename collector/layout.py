@@ -259,8 +259,8 @@ def matches(
         end = bound.header + octets
         if end < least:
             return False
-        if bound.kind != EXTENT and end < wire:
-            if bound.kind == WITHIN:
+        if bound.kind != EXTENT and end != wire:
+            if bound.kind == WITHIN or end > wire:
                 return False
             found[1], found[2] = end, wire
         wire = end

@@ -67,7 +67,8 @@ class _Walk:
             failed: int | None = -1
             if not self.ended(header, at):
                 if at + header.octets > self.end:
-                    return self.reading.end_with(CODE["truncated"])
+                    sent = at + header.octets <= self.wire_end
+                    return self.reading.end_with(CODE["truncated" if sent else header.short])
                 values = {each.field.name: each.read(self.octets, at) for each in header.places()}
                 failed = judge(header, values)
             if failed is not None:
@@ -131,6 +132,7 @@ class _Walk:
         if extent < size:
             self.reading.end_with(CODE["bad_length"])
             return False
+        extent = min(extent, self.wire_end - at) if header.again else extent
         if header.again and at + extent < self.wire_end:
             self.reading.more |= again
             if not again:

@@ -35,7 +35,8 @@ def records(
     order = found[::-1] if rule.newest_first else found
     for hop, (start, length, parts) in enumerate(order[: HOPS if rule.per_hop else 1]):
         if start + length > end:
-            status = CODE["truncated"] if rule.per_hop else CODE[rule.reason]
+            sent = rule.per_hop or start + length <= wire_end
+            status = CODE["truncated" if sent else rule.reason]
             continue
         for name, value in told(octets, start, parts):
             if rule.per_hop:

@@ -235,7 +235,8 @@ def stack(
         place = s.records[STARTS, record]
         length = s.records[LENGTHS, record]
         if place + length > end:
-            status = TRUNCATED if rule.per_hop != 0 else rule.reason
+            sent = rule.per_hop != 0 or place + length <= wire_end
+            status = TRUNCATED if sent else rule.reason
             s.n[MATCHABLE] = 0
             continue
         s.n[NEED] = max(s.n[NEED], place + length)

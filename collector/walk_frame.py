@@ -59,7 +59,7 @@ def frame(data: Data, start: int, number: int, graph: Graph, s: Script) -> Any:
             reason = NONE
         elif at + node.octets > s.n[END]:
             s.n[MATCHABLE] = 0
-            return TRUNCATED
+            return node.short if at + node.octets > s.n[WIRE_END] else TRUNCATED
         else:
             s.n[NEED] = max(s.n[NEED], at + node.octets)
             reason = judge(data, start, at, node, graph, s)

@@ -6,6 +6,7 @@ from markdown_text import code
 
 from collector.wire.table import Branch, Check, Header, Length, Records
 
+CUT = "truncated"
 ENVELOPES = {
     "mirror": "It carries a mirror's copy: what was read before it is forgotten.",
     "flow": "It starts a flow of its own: addresses and transport that were read before give way.",
@@ -15,6 +16,8 @@ ENVELOPES = {
 def rules(header: Header) -> Iterator[str]:
     """One sentence a rule."""
     yield from sizes(header)
+    if header.short != CUT:
+        yield f"Where what was sent ends inside it, the frame ends with {code(header.short)}."
     for check in header.checks:
         yield checked(check, header.otherwise)
     yield from following(header)

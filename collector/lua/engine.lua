@@ -123,6 +123,7 @@ local function bound(run, header, values, at, octets)
   if looked_at(run, rule, values) == (rule.open or 0) then return true end
   local extent = size(run, rule, values, 0)
   if extent < octets then return false end
+  if header.again then extent = math.min(extent, run.wire - at) end
   if header.again and not run.again and at + extent < run.wire then
     run.rest = { at + extent, header.again, run.wire }
   end
@@ -186,7 +187,8 @@ local function step(run, name, at)
   local values, ranges, failed = nil, nil, false
   if not over(header, at, run.wire) then
     values, ranges = values_of(run, header, at)
-    if not values then return note(run, "truncated") end
+    local sent = at + header.octets <= run.wire
+    if not values then return note(run, not sent and header.short or "truncated") end
     failed = judge(header, values)
   end
   if failed == false and header.otherwise then return header.otherwise, at end

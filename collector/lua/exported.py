@@ -153,6 +153,8 @@ def _header(header: Header) -> Plain:
         told[name] = list(getattr(header, name) or ())
     for name in ("peek", "to", "otherwise", "again"):
         told[name] = getattr(header, name)
+    if header.short != "truncated":
+        told["short"] = header.short
     return _without(told) | {"octets": header.octets}
 
 

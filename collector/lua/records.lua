@@ -182,7 +182,8 @@ function records(run, header, at, behind, item)
   elseif found[1] then
     local record = found[rule.newest_first and #found or 1]
     if record[1] + record[2] > run.stop then
-      note(run, rule.reason, item)
+      cut = record[1] + record[2] <= run.wire
+      note(run, cut and "truncated" or rule.reason, item)
     else
       tell(run, item, header.layer .. ".", record[1], record[3], true)
     end

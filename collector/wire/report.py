@@ -15,6 +15,8 @@ packet is the flow, and what its own transport carried is forgotten. Of several 
 report's TLVs, the first is read.
 """
 
+from dataclasses import replace
+
 from collector.settings import CollectorSettings
 from collector.status import CODE
 from collector.wire.place import Field
@@ -278,7 +280,8 @@ def headers(settings: CollectorSettings) -> tuple[Header, ...]:
     """Every header of this file."""
     first = CABLELABS if settings.report_quirk == "cablelabs" else INNER_ONLY
     own = (REPORT, GROUP, individual(settings), first, METADATA, OTHER)
-    return (*own, *TLVS, VERSION_1, *VERSION_05)
+    found = (*own, *TLVS, VERSION_1, *VERSION_05)
+    return tuple(replace(each, short="report_bad_length") for each in found)
 
 
 def edges(settings: CollectorSettings) -> dict[str, dict[int, str]]:

@@ -9,11 +9,12 @@ expanded sample | type 3 32 | length 32 | sequence 32 | class 32 | index 32 | ra
                 | records 32 | records ...
 raw header      | type 1 32 | length 32 | protocol 32 | frame length 32 | stripped 32 | octets 32 |
 
-A header for which the lengths around it have no room ends by name: `sflow_cut` is tried in its
-place. Every sample is a row of its own; counter samples and other records are skipped. Type is
-enterprise 20 and format 12. The datagram is an envelope of copies: what its own transport carried
-is forgotten.
+A header for which the lengths around it have no room ends by name. Every sample is a row of its
+own; counter samples and other records are skipped. Type is enterprise 20 and format 12. The
+datagram is an envelope of copies: what its own transport carried is forgotten.
 """
+
+from dataclasses import replace
 
 from collector.settings import CollectorSettings
 from collector.status import CODE
@@ -32,20 +33,6 @@ NEVER = 1 << 32
 """No length: one of 0 octets is meant."""
 
 
-def fits(field: str, bits: int = 32) -> Check:
-    """Holds of any value; a header so checked first is another where it does not fit."""
-    return Check(field, 0, (1 << bits) - 1, None)
-
-
-CUT = Header(
-    "sflow_cut",
-    SPECIFICATION,
-    (Field("octet", 8),),
-    doc="Stands where a length leaves no room for the header that is due.",
-    checks=(Check("octet", 0, 0, "sflow_bad_length"), Check("octet", 1, 1, "sflow_bad_length")),
-    layer="sflow",
-)
-"""No octet passes both checks."""
 DATAGRAM = Header(
     "sflow",
     SPECIFICATION,
@@ -70,8 +57,6 @@ AGENT4 = Header(
     SPECIFICATION,
     (Field("agent", 32, "Address of the agent.", "mirror_agent_lo", 0xFFFF_0000_0000),),
     doc="Agent with an IPv4 address.",
-    checks=(fits("agent"),),
-    otherwise="sflow_cut",
     layer="sflow",
     inherited=True,
     to="sflow_datagram",
@@ -84,8 +69,6 @@ AGENT6 = Header(
         Field("agent_low", 64, "Address of the agent, low half.", "mirror_agent_lo"),
     ),
     doc="Agent with an IPv6 address.",
-    checks=(fits("agent_high", 64),),
-    otherwise="sflow_cut",
     layer="sflow",
     inherited=True,
     to="sflow_datagram",
@@ -100,8 +83,6 @@ HEAD = Header(
         Field("samples", 32),
     ),
     doc="Rest of the datagram's header.",
-    checks=(fits("sub_agent"),),
-    otherwise="sflow_cut",
     layer="sflow",
     to="sflow_sample",
 )
@@ -111,8 +92,6 @@ SAMPLE = Header(
     (Field("type", 32, "1 flow, 3 expanded flow; others are skipped.", "_sflow_sample"),),
     doc="Looks at the type of a sample.",
     peek=True,
-    checks=(fits("type"),),
-    otherwise="sflow_cut",
     branches=(
         Branch("_sflow_sample", WHOLE, FLOW, to="sflow_flow"),
         Branch("_sflow_sample", WHOLE, EXPANDED, to="sflow_expanded"),
@@ -131,8 +110,7 @@ def sample(name: str, doc: str, *fields: Field) -> Header:
         (Field("type", 32), Field("length", 32, "Octets that follow."), *fields),
         doc=doc,
         extent=Length("length", 1, 8, open=NEVER),
-        checks=(fits("type"), Check("length", octets, LONGEST, "sflow_bad_length")),
-        otherwise="sflow_cut",
+        checks=(Check("length", octets, LONGEST, "sflow_bad_length"),),
         again="sflow_sample",
         layer="sflow",
         to="sflow_record" if fields else None,
@@ -177,8 +155,6 @@ RECORD = Header(
     (Field("type", 32, "1 raw header; others are skipped.", "_sflow_record"),),
     doc="Looks at the type of a record.",
     peek=True,
-    checks=(fits("type"),),
-    otherwise="sflow_cut",
     branches=(Branch("_sflow_record", WHOLE, RAW_HEADER, to="sflow_raw"),),
     layer="sflow",
     to="sflow_skipped",
@@ -197,11 +173,9 @@ RAW = Header(
     doc="First octets of a frame.",
     extent=Length("header_length", 1, 24, open=NEVER),
     checks=(
-        Check("type", RAW_HEADER, RAW_HEADER, None),
         Check("length", 16, LONGEST, "sflow_bad_length"),
         Check("header_length", 0, LONGEST, "sflow_bad_length"),
     ),
-    otherwise="sflow_cut",
     layer="sflow",
     next=("protocol", "sflow_protocol"),
 )
@@ -211,17 +185,16 @@ SKIPPED = Header(
     (Field("type", 32), Field("length", 32, "Octets that follow.")),
     doc="A record that is no raw header.",
     length=Length("length", 1, 8),
-    checks=(fits("type"), Check("length", 0, LONGEST, "sflow_bad_length")),
-    otherwise="sflow_cut",
+    checks=(Check("length", 0, LONGEST, "sflow_bad_length"),),
     layer="sflow",
     to="sflow_record",
 )
-HEADERS = (CUT, DATAGRAM, AGENT4, AGENT6, HEAD, SAMPLE, *SAMPLES, RECORD, RAW, SKIPPED)
+HEADERS = (AGENT4, AGENT6, HEAD, SAMPLE, *SAMPLES, RECORD, RAW, SKIPPED)
 
 
 def headers(_: CollectorSettings) -> tuple[Header, ...]:
     """Every header of this file."""
-    return HEADERS
+    return DATAGRAM, *(replace(each, short="sflow_bad_length") for each in HEADERS)
 
 
 def edges(settings: CollectorSettings) -> dict[str, dict[int, str]]:

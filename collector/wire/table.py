@@ -141,10 +141,12 @@ class Header:
     - `next`: (field, number space) that names what follows; `to` follows when no branch and no
       space says more; `otherwise` is tried in this header's place when a check without reason
       fails;
+    - `short`: how a frame ends that was sent too short for the fields, however much was captured;
     - `options`: (number space, style) of the type-length-value list between the fields, or octet
       `options_at`, and the end of `length`; styles are those of `collector.wire.style`;
     - `again`: another header of that name starts where this one's extent ends, in a row of its own,
-      to which the columns of `inherited` headers are handed on;
+      to which the columns of `inherited` headers are handed on; no extent reaches beyond what holds
+      them all;
     - `remainder`: columns for the octets of an option behind its fields and records: the first
       eight
       as a number (not written when there are none), and how many there are;
@@ -166,6 +168,7 @@ class Header:
     to: str | None = None
     otherwise: str | None = None
     branches: tuple[Branch, ...] = ()
+    short: str = "truncated"
     options: tuple[str, str] | None = None
     options_at: Length | None = None
     records: Records | None = None

@@ -44,6 +44,21 @@ def test_a_header_that_was_sent_too_short_is_not_that_header(shown: Shown) -> No
     assert told == [{}, {}]
 
 
+GROUP, REPORT = "20c000050000000a", "140e022050000000000000000007000901000020"
+WORDS = "9000000000000000" + "00000002030001230000000100000010"
+ODD = {
+    "report_bad_length": udp(bytes.fromhex(GROUP + REPORT[:10]), 32766),
+    "int_hop_words": udp(bytes.fromhex("14072344" + "20000406" + WORDS), 555),
+    "too_many_rows": udp(bytes.fromhex(GROUP + "24000020" * 257), 32766),
+}
+"""Datagrams by what is said of them."""
+
+
+def test_what_lengths_contradict_is_told_by_its_name(shown: Shown) -> None:
+    packets = [ethernet(ipv4(each, 17)) for each in ODD.values()]
+    assert reasons(shown, packets, CollectorSettings()) == [{name} for name in ODD]
+
+
 def test_octets_that_no_table_explains_are_shown(shown: Shown) -> None:
     settings = CollectorSettings()
     few = "06013e0c00980000501e02aabbccddee"

@@ -168,15 +168,29 @@ def test_domain_specific_tlvs_are_skipped_and_the_packet_behind_them_is_read() -
         (GROUP + b"\x14\x03\xff" + REPORT[3:] + INNER, "report_bad_length"),
         (b"\x13" + FIRST[1:] + INNER, "report_bad_length"),
         (b"\x14" + FIRST[1:] + INNER, "bad_version"),
-        (GROUP[:7], "truncated"),
-        (GROUP + REPORT[:3], "truncated"),
+        (GROUP[:7], "report_bad_length"),
+        (GROUP + REPORT[:3], "report_bad_length"),
+        (GROUP + REPORT[:19], "report_bad_length"),
+        (GROUP + b"\x01\x00\x00\x20\x10\x00", "report_bad_length"),
+        (FIRST[:15], "report_bad_length"),
+        (DROP[:-1], "report_bad_length"),
         (GROUP + REPORT + INNER[:30], "truncated"),
-        (LOCAL[:-1], "truncated"),
+        (LOCAL[:-1], "report_bad_length"),
         (DROP, None),
     ],
 )
 def test_a_malformed_report_ends_by_its_reason(payload: bytes, reason: str | None) -> None:
     assert counted(payload) == ({reason: 1} if reason else {})
+
+
+@pytest.mark.parametrize("payload", [GROUP + REPORT, FIRST, LOCAL, DROP])
+def test_what_the_capture_cut_of_a_report_is_truncated(payload: bytes) -> None:
+    whole = frames_of([frame(payload + INNER)])
+    for captured in range(43, 42 + len(payload)):
+        decoder = Decoder(CollectorSettings())
+        whole.captured[:] = captured
+        decoder.decode(whole, ["tap"], "test")
+        assert decoder.accounting.reasons == {"truncated": 1}, captured
 
 
 def test_a_hand_written_reader_agrees_on_random_datagrams() -> None:
