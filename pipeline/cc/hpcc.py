@@ -34,7 +34,7 @@ from pipeline.cc.hop_record import (
     Links,
     keep,
 )
-from pipeline.cc.hpcc_table import EACH_HOP, HIGHEST, TABLE, record
+from pipeline.cc.hpcc_table import EACH_HOP, HIGHEST, RESET, TABLE, record
 from pipeline.cc.parameter import Record
 
 __all__ = ["TABLE", "record"]
@@ -96,8 +96,6 @@ def state(count: int = 1) -> NDArray[Any]:
 @borrowing
 def reset(s: Record, p: Record) -> None:
     """Start a sender: W = W_init (section 4.2), U = U_init, nothing known of the path."""
-    s.U = p.U_init
-    s.incStage = 0
     s.lastUpdateSeq = 0
     s.started = 0
     s.nhop = 0
@@ -119,9 +117,17 @@ def set_path(s: Record, p: Record, t_ns: int, b_nic_bps: int, window_bytes: int)
     if known and p.R_ai_bps == 0:
         s.R_ai = np.floor(8 * s.W_ai / (t_ns * 1e-9))
     s.Tq_ns = s.W_init * 8 / b_nic_bps * 1e9 if known and p.qlen_by == 1 else s.T_ns
+    begin_window(s, p)
+
+
+@borrowing
+def begin_window(s: Record, p: Record) -> None:
+    """U = U_init, W = W_init and what follows from it."""
+    s.U = p.U_init
+    s.incStage = 0
     s.W = s.W_init
     s.Wc = s.W_init
-    s.R = s.B_nic_bps if known else np.nan
+    s.R = np.nan if np.isnan(s.W_init) else s.B_nic_bps
     s.Rc = s.R
 
 
@@ -245,7 +251,8 @@ def new_ack(
 
     `ack_seq` is the next byte expected (a RoCE PSN + 1), `snd_nxt` SND.NXT before what this ACK
     releases, `nhop` 0 when the ACK has no telemetry: then nothing changes. The first ACK only
-    stores L and sets lastUpdateSeq; the first after a path change (`path_changed`) only stores L.
+    stores L and sets lastUpdateSeq; the first after a path change (`path_changed`) stores L, and
+    begins anew where `path_change` says so.
     """
     no_telemetry(s)
     if nhop == 0:
@@ -259,6 +266,8 @@ def new_ack(
             s.started = 1
             s.lastUpdateSeq = snd_nxt if p.first_ack == 0 else 0
             s.branch = Branch.FIRST_ACK.value
+        elif p.path_change == RESET:
+            begin_window(s, p)
         keep(s, links, nhop, told, at)
         if p.average == EACH_HOP and s.room >= 2 * nhop:
             begin_averages(s, links, nhop)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pipeline.cc import parameter
 from pipeline.cc.parameter import Parameter, Record, Value
 
-HIGHEST, EACH_HOP = 1, 1
-"""The second choices of `ties` and `average`."""
+HIGHEST, EACH_HOP, RESET = 1, 1, 1
+"""The second choices of `ties`, `average` and `path_change`."""
 MOST_NS, MOST_BPS = 10**12, 10**15
 TABLE = (
     Parameter("eta", 0.95, "", 0.01, 1.0, "Target utilisation of the busiest link.", "4.2"),
@@ -30,6 +30,9 @@ TABLE = (
     Parameter("first_ack", "snd_nxt", "", 0, 1,
               "lastUpdateSeq after the first ACK, which only stores L: SND.NXT, or 0.", "open",
               ("snd_nxt", "zero")),
+    Parameter("path_change", "keep", "", 0, 1,
+              "Other hops than before, after which L is new: U, W and Wc stay, or begin again.",
+              "open", ("keep", "reset")),
     Parameter("ties", "lowest", "", 0, 1, "Which of hops with the same u' is the bottleneck.",
               "line 6", ("lowest", "highest")),
     Parameter("ack_psn", "next", "", 0, 1,

@@ -38,6 +38,19 @@ def test_the_first_ack_can_leave_last_update_seq_at_zero() -> None:
         assert second.name.startswith("FULL" if choice == "zero" else "FAST")
 
 
+def test_a_change_of_path_can_begin_the_window_anew() -> None:
+    for choice in ("keep", "reset"):
+        sender = Sender(path_change=choice, first_ack="zero")
+        sender.ack([0, 0], [0, 0], [0, 0], B)
+        sender.ack([1000, 1000], [50_000, 5000], [0, 0], B)
+        before = sender.s.U, sender.s.W
+        assert sender.s.W_init > sender.s.W
+        assert sender.ack([5], [5], [0], B[:1]) is hpcc.Branch.PATH_CHANGE
+        begins = 1.0, sender.s.W_init
+        assert (begins if choice == "reset" else before) == (sender.s.U, sender.s.W)
+        assert sender.s.Wc == sender.s.W
+
+
 class EachHop:
     """Lines 8-9 for every hop by itself; U is the largest of what they come to."""
 
