@@ -110,6 +110,17 @@ class CsigSettings(BaseModel):
         return tpids
 
     @model_validator(mode="after")
+    def _a_tpid_has_one_variant(self) -> Self:
+        """Refuse TPIDs that do not say how long their tag is."""
+        for tpid in self.csig_compact_tpids:
+            if tpid in self.csig_expanded_tpids:
+                raise ValueError(
+                    f"csig_compact_tpids: 0x{tpid:04x} is one of csig_expanded_tpids too; a TPID "
+                    "stands for one variant"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _buckets_rise(self) -> Self:
         """Refuse tables that no value could be looked up in."""
         for kind, edges in self.csig_buckets.items():

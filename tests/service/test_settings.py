@@ -67,12 +67,12 @@ def test_a_wrong_variable_is_named(
         load()
 
 
-@pytest.mark.parametrize("value", ["[39168, 39169]", "[0x9900, 0x9901]"])
+@pytest.mark.parametrize("value", ["[39168, 39170]", "[0x9900, 0x9902]"])
 def test_a_list_is_written_as_json_or_as_in_a_file(
     value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOPSIGHT_COLLECTOR__CSIG_COMPACT_TPIDS", value)
-    assert set(load().collector.csig_compact_tpids) == {0x9900, 0x9901}
+    assert set(load().collector.csig_compact_tpids) == {0x9900, 0x9902}
 
 
 @pytest.mark.parametrize(
@@ -162,6 +162,19 @@ def test_a_file_that_cannot_be_read_is_named(elsewhere: Path) -> None:
 def test_what_no_table_could_be_made_of_is_refused(name: str, value: object, sentence: str) -> None:
     with pytest.raises(SettingsError, match=rf"collector\.{name}.*{sentence}"):
         load({"collector": {name: value}})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"csig_compact_tpids": [0x9901]},
+        {"csig_expanded_tpids": [0x9902, 0x9900]},
+        {"csig_compact_tpids": [0x9903], "csig_expanded_tpids": [0x9903]},
+    ],
+)
+def test_a_tpid_of_both_variants_is_refused(given: dict[str, object]) -> None:
+    with pytest.raises(SettingsError, match="is one of csig_expanded_tpids too"):
+        load({"collector": given})
 
 
 def test_a_dscp_outside_its_mask_is_refused() -> None:
