@@ -15,6 +15,7 @@ from pipeline.follow import follow
 from pipeline.memory import Count
 from pipeline.near import AHEAD
 from pipeline.track import grown
+from pipeline.trail import trail
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 
@@ -26,7 +27,7 @@ def test_columns_that_are_full_are_widened_and_nothing_is_lost() -> None:
     expected = Tracker().advance(rows).decisions
     assert expected.height > 10 * MARGIN
     tracker, arena = Tracker(), Arena()
-    batch = batch_of(rows, rows.filter(pl.col("hop_count") > 0), arena)
+    batch = batch_of(rows, rows.filter(pl.col("hop_count") > 0), arena, trail(0))
     out = room(batch, MARGIN + 1, arena)
     given = rows_of(rows, tracker.points.of(rows["point"]))
     scratch, near, at, stops = np.zeros(1, ROW), np.zeros(AHEAD + 1, np.int64), 0, 0
