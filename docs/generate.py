@@ -15,7 +15,7 @@ from wire_page import wire_pages
 
 from collector.observation import HOPS, OBSERVATION, SCHEMA_VERSION
 from collector.status import STATUS
-from pipeline import COMPANIONS, companion_table
+from pipeline import COMPANIONS, FAULTS, companion_table
 from pipeline.cc import (
     csig_load,
     dctcp,
@@ -120,6 +120,12 @@ def parameters() -> Iterator[str]:
         branches = getattr(module, "Branch", ())
         if branches:
             yield "Branches of a decision: " + ", ".join(code(b.name) for b in branches) + ".\n"
+    yield "## Faults\n"
+    yield (
+        "The bits of `faults` in a decision; in an object of `replay --json` `fault_names` names "
+        "them.\n"
+    )
+    yield table(("algorithm", "faults"), ((code(name), faults(name)) for name in FAULTS))
     listed = {row for module in ALGORITHMS.values() for row in module.TABLE}
     yield "## Companions\n"
     yield (
@@ -135,6 +141,14 @@ def parameters() -> Iterator[str]:
             if row not in listed
         ),
     )
+
+
+def faults(algorithm: str) -> str:
+    """The faults of an algorithm's decisions, each with its bit."""
+    found = sorted(
+        (fault.value, fault.name.lower()) for kind in FAULTS[algorithm] for fault in kind
+    )
+    return ", ".join(f"{value} {code(name)}" for value, name in found)
 
 
 def store() -> Iterator[str]:

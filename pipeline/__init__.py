@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pipeline.companion_names import COMPANIONS
     from pipeline.companions import companion_fields, companion_table
     from pipeline.composed_answer import compose_answer
+    from pipeline.fault_names import FAULTS, fault_names
     from pipeline.kind import KINDS
     from pipeline.owner import StoreOwned
     from pipeline.question import Question, address_words
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPANIONS",
     "DECISIONS",
+    "FAULTS",
     "KINDS",
     "TABLES",
     "Host",
@@ -83,6 +85,7 @@ __all__ = [
     "dctcp_receiver",
     "drain",
     "dre",
+    "fault_names",
     "flow_count",
     "hop_load",
     "hop_record",
@@ -108,6 +111,7 @@ HOMES = {
     "companion_names": "COMPANIONS",
     "companions": "companion_fields companion_table",
     "composed_answer": "compose_answer",
+    "fault_names": "FAULTS fault_names",
     "kind": "KINDS",
     "owner": "StoreOwned",
     "question": "Question address_words",

@@ -127,7 +127,8 @@ def frame_of(
     order = ["ack", "acked_bytes", "inflight_bytes"]
     order += [name for name in rest if name not in order]
     return context.with_columns(*told, *(column(name, made[name]) for name in order)).with_columns(
-        cs.float().fill_nan(None)
+        pl.when(pl.col("why") != Why.NOTHING.name.lower()).then("why").alias("why"),
+        cs.float().fill_nan(None),
     )
 
 

@@ -1,9 +1,10 @@
 """What topology and settings know of the path of each row: line rates, round trip, capacities."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from pipeline.cc.parameter import Value
 from pipeline.placed import READERS, with_ports
 from pipeline.settings import PipelineSettings
 from pipeline.topology import Topology
@@ -14,15 +15,24 @@ ASSUMED_RTT_NS = 10_000
 
 
 class Paths:
-    """Adds to observations what they do not tell of themselves."""
+    """Adds to observations what they do not tell of themselves.
 
-    def __init__(self, settings: PipelineSettings, topology: Topology | None) -> None:
-        self.settings = settings
+    Parameters of HPCC++ that were told win over settings, and these over the topology.
+    """
+
+    def __init__(
+        self,
+        settings: PipelineSettings,
+        topology: Topology | None,
+        hpcc: Mapping[str, Value] | None = None,
+    ) -> None:
         self.topology = topology
-        told = settings.base_rtt_us
+        own = hpcc or {}
+        told = round((settings.base_rtt_us or 0) * MICROSECOND)
         self.known_rtt_ns = (
-            round(told * MICROSECOND) if told else topology.base_rtt_ns if topology else 0
+            int(own.get("T_ns", 0)) or told or (topology.base_rtt_ns if topology else 0)
         )
+        self.nic_bps = int(own.get("B_nic_bps", 0)) or round((settings.nic_gbps or 0) * GIGABIT)
         self.reads_ports = bool(READERS & set(settings.companions))
         self.base_rtt_ns = self.known_rtt_ns or ASSUMED_RTT_NS
         """T that signals without a round trip of their own are measured against."""
@@ -31,8 +41,8 @@ class Paths:
         """The rows with base_rtt_ns, src_nic_bps, dst_nic_bps and missing capacities of hops."""
         known = [pl.lit(self.known_rtt_ns, pl.Int64).alias("base_rtt_ns")] * bool(self.known_rtt_ns)
         rows = rows.with_columns(known)
-        if self.settings.nic_gbps is not None:
-            nic = pl.lit(round(self.settings.nic_gbps * GIGABIT), pl.Int64)
+        if self.nic_bps:
+            nic = pl.lit(self.nic_bps, pl.Int64)
             rows = rows.with_columns(nic.alias("src_nic_bps"), nic.alias("dst_nic_bps"))
         elif self.topology and self.topology.hosts:
             for end in ("src", "dst"):

@@ -53,7 +53,8 @@ class PipelineSettings(BaseModel):
         None,
         ge=0.001,
         le=MOST_US,
-        description="HPCC++ T, us; none: the topology's, else 10 us and said to be assumed.",
+        description="HPCC++ T, us; none: the topology's, else the handshake's round trip, and 10 us"
+        " for signals that need one.",
     )
     nic_gbps: float | None = Field(
         None,
@@ -81,7 +82,10 @@ class PipelineSettings(BaseModel):
         "once; of others the handshake tells how far they are.",
     )
     flows: int = Field(
-        1 << 20, ge=1, description="Most conversations whose state is kept at a time."
+        1 << 20,
+        ge=1,
+        le=1 << 26,
+        description="Most conversations whose state is kept at a time.",
     )
     companions: tuple[str, ...] = Field(
         (),

@@ -53,9 +53,9 @@ class Worker:
     ) -> None:
         self.settings = settings
         self.topology = topology
-        self.paths = Paths(settings, topology)
-        self.hints = Hints(settings)
         told = {name: dict(values) for name, values in (parameters or {}).items()}
+        self.paths = Paths(settings, topology, told.get("hpcc"))
+        self.hints = Hints(settings)
         dctcp = {"dialect": settings.dctcp_dialect, **told.get("dctcp", {})}
         companions = {name: told.get(name, {}) for name in settings.companions}
         self.tracker = Tracker(

@@ -6,13 +6,13 @@ gives the machine's shape, one object a decision. Neither reads anything but its
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from pipeline import companion_fields
+from pipeline import FAULTS, companion_fields, fault_names
 
 DIGITS = 5
 """Significant digits of a number in a sentence; objects carry all of them."""
@@ -68,7 +68,7 @@ _JUDGED = "; so far the receiver is {verdict} by {evidence}, sure to {sure}"
 
 STEPS = (
     Step("hpcc", "first_ack", "4.2, open",
-         "first ACK with telemetry: L is stored, lastUpdateSeq = SND.NXT = {lastUpdateSeq}"),
+         "first ACK with telemetry: L is stored, by first_ack lastUpdateSeq = {lastUpdateSeq}"),
     Step("hpcc", "full_update_mi", "lines 12-15, 24", _FULL + _HIGH + _MI + _AGREED),
     Step("hpcc", "full_update_mi_stage", "lines 12-15, 24", _FULL + _STAGE + _MI + _AGREED),
     Step("hpcc", "full_update_ai", "lines 17-19, 24", _FULL + _LOW + _AI + _AGREED),
@@ -79,7 +79,7 @@ STEPS = (
     Step("hpcc", "bad_telemetry", "4.2, open",
          "no hop could be measured (faults {faults}): only L is stored"),
     Step("hpcc", "path_change", "4.2, open",
-         "the path has other hops than before: only L is stored, U stays {U}"),
+         "the path has other hops than before: only L is stored, by path_change U = {U}"),
     Step("hpcc_receiver", "first_ack", "lines 28-34, open",
          "first packet with telemetry: L is stored, lastUpdateTime = {lastUpdateSeq} ns"),
     Step("hpcc_receiver", "full_update_mi", "lines 29-32", _SINCE + _HIGH + _MI + _SAID),
@@ -92,7 +92,7 @@ STEPS = (
     Step("hpcc_receiver", "bad_telemetry", "4.2, open",
          "no hop could be measured (faults {faults}): only L is stored"),
     Step("hpcc_receiver", "path_change", "4.2, open",
-         "the path has other hops than before: only L is stored, U stays {U}"),
+         "the path has other hops than before: only L is stored, by path_change U = {U}"),
     Step("hpcc_probe", "first_response", "6.2, open",
          "first response: L is stored, the last update is at {lastUpdateSeq} ns"),
     Step("hpcc_probe", "full_update_mi", "6.2, lines 12-15", _LEFT + _HIGH + _MI + _UPDATED),
@@ -106,7 +106,7 @@ STEPS = (
     Step("hpcc_probe", "bad_telemetry", "4.2, open",
          "no hop could be measured (faults {faults}): only L is stored"),
     Step("hpcc_probe", "path_change", "7.1, open",
-         "of other hops or another link than before: only L is stored, U stays {U}"),
+         "of other hops or another link than before: only L is stored, by path_change U = {U}"),
     Step("hpcc_probe", "within_rtt", "6.2, open", _EARLY + "nothing changes"),
     Step("hpcc_probe", "not_taken", "7.1, open",
          "its probe or its link is not known (faults {faults}): nothing changes"),
@@ -183,29 +183,58 @@ COMMON = (
     "point", "frame", "quality", "why",
 )  # fmt: skip
 """What every object starts with."""
+LEAST = {"u_hop": 0, "rtt_ns": 1, "N": 1}
+"""What is below is not known: null in an object."""
 
 
-def trace(decisions: pl.DataFrame, keys: pl.DataFrame, eta: float, max_stage: int) -> pl.DataFrame:
+def trace(
+    decisions: pl.DataFrame,
+    keys: pl.DataFrame,
+    eta: float,
+    max_stage: int,
+    upper: Collection[str] = (),
+) -> pl.DataFrame:
     """Decisions of the tracker with the key of their flow, the document's line and a sentence.
 
     `keys` has one row a flow: flow (u64), src and dst (text), sport, dport. `eta` and `max_stage`
-    are those the tracker was given. Rows keep their order; a flow without a key has nulls.
+    are those the tracker was given, `upper` the algorithms whose parameter `acts_on` is upper. Rows
+    keep their order; a flow without a key has nulls.
     """
     rows = decisions.join(keys.select("flow", *KEY), on="flow", how="left", maintain_order="left")
-    rows = rows.with_columns(eta=pl.lit(eta), maxStage=pl.lit(max_stage))
+    words = for_sentences(rows, upper).with_columns(eta=pl.lit(eta), maxStage=pl.lit(max_stage))
     line, sentence = pl.lit(None, pl.String), pl.lit(None, pl.String)
     # The other forms of HPCC++ (hpcc_aecn, …) share its lines, but for those that go by time.
     name = pl.col("algorithm").cast(pl.String)
     own = name.is_in(list(dict.fromkeys(step.algorithm for step in STEPS)))
     family = pl.when(own).then(name).otherwise(name.str.replace("^hpcc_.*", "hpcc"))
     for step in STEPS:
-        if not set(MARK.findall(step.sentence)) <= set(rows.columns):
+        if not set(MARK.findall(step.sentence)) <= set(words.columns):
             continue  # of an algorithm that did not run
         here = (pl.col("branch").cast(pl.String) == step.branch) & (family == step.algorithm)
         line = pl.when(here).then(pl.lit(step.line)).otherwise(line)
-        sentence = pl.when(here).then(worded(step.sentence, rows.schema)).otherwise(sentence)
-    named = rows.with_columns(line.alias("line"), sentence.alias("sentence"))
-    return named.drop("eta", "maxStage")
+        sentence = pl.when(here).then(worded(step.sentence, words.schema)).otherwise(sentence)
+    told = words.with_columns(line.alias("line"), sentence.alias("sentence"))
+    return rows.with_columns(told["line"], told["sentence"])
+
+
+def for_sentences(rows: pl.DataFrame, upper: Collection[str]) -> pl.DataFrame:
+    """The rows with the U that decided, and with faults by name."""
+    algorithm = pl.col("algorithm").cast(pl.String)
+    if upper and "U_upper" in rows.columns:
+        decided = pl.when(algorithm.is_in(list(upper))).then("U_upper")
+        rows = rows.with_columns(pl.coalesce(decided, "U").alias("U"))
+    if "faults" not in rows.columns:
+        return rows
+    rows = rows.with_columns(algorithm)
+    seen = rows.select("algorithm", "faults").unique()
+    texts = [
+        None if faults is None else ", ".join(fault_names(name, faults)) or "none"
+        for name, faults in seen.iter_rows()
+    ]
+    named = seen.with_columns(pl.Series("names", texts, pl.String))
+    on = ["algorithm", "faults"]
+    joined = rows.join(named, on=on, how="left", maintain_order="left", nulls_equal=True)
+    return joined.with_columns(faults="names").drop("names")
 
 
 def worded(sentence: str, schema: pl.Schema) -> pl.Expr:
@@ -227,5 +256,21 @@ def objects(traced: pl.DataFrame) -> Iterator[dict[str, Any]]:
         if dtype.is_float()
     )
     for row in finite.iter_rows(named=True):
-        own = FIELDS.get(row["algorithm"]) or companion_fields(row["algorithm"])
-        yield {name: row[name] for name in (*COMMON, *own, "line", "sentence")}
+        algorithm = row["algorithm"]
+        own = FIELDS.get(algorithm) or companion_fields(algorithm)
+        told = {name: row[name] for name in (*COMMON, *own)}
+        if algorithm in FAULTS:
+            told["fault_names"] = list(fault_names(algorithm, row["faults"] or 0))
+        told |= dict.fromkeys(not_known(told))
+        yield {**told, "line": row["line"], "sentence": row["sentence"]}
+
+
+def not_known(told: Mapping[str, Any]) -> Iterator[str]:
+    """The fields of an object whose number stands for what is not known."""
+    for name in LEAST.keys() & told.keys():
+        if told[name] is not None and told[name] < LEAST[name]:
+            yield name
+    if told["branch"] == "unsighted":
+        yield "expected_bytes"
+    if told.get("verdict") == "unknown":
+        yield "sure"

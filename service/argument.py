@@ -23,7 +23,8 @@ Assignments = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Set a congestion-control or collector parameter; repeatable.",
+        help="Set a parameter of congestion control, NAME or ALGORITHM.NAME, or a setting,"
+        " collector.NAME or pipeline.NAME; repeatable.",
     ),
 ]
 Topology = Annotated[

@@ -92,9 +92,9 @@ def analyze(
     store: Store = None,
     topology: Topology = None,
     dialect: Annotated[
-        str,
+        str | None,
         typer.Option(help="How the senders run DCTCP: auto, rfc8257, linux, linux_before, ns3."),
-    ] = "auto",
+    ] = None,
     base_rtt: Annotated[
         str | None, typer.Option(metavar="DURATION", help="Base RTT T of HPCC++, such as 12us.")
     ] = None,
@@ -163,7 +163,11 @@ def replay(
         ),
     ] = None,
     algorithm: Annotated[
-        str | None, typer.Option(help="hpcc or dctcp; default: what the frames carry.")
+        str | None,
+        typer.Option(
+            help="hpcc, dctcp or the name of a companion, which is run then; default: what the"
+            " frames carry, and companions in force."
+        ),
     ] = None,
     assignments: Assignments = None,
     topology: Topology = None,

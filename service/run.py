@@ -20,6 +20,7 @@ from collector import (
     open_bus,
 )
 from pipeline import (
+    COMPANIONS,
     Output,
     OwnerClient,
     Parameter,
@@ -124,11 +125,12 @@ def read_topology(path: Path | str | None) -> Topology | None:
 
 
 def settings_of(
-    assignments: Sequence[str], **flags: Mapping[str, Any]
+    assignments: Sequence[str], companion: str | None = None, **flags: Mapping[str, Any]
 ) -> tuple[Settings, dict[str, dict[str, Value]]]:
     """Settings with `section.name=value` assignments on top, and parameters of the recurrences.
 
     A parameter is told as NAME=VALUE, for every algorithm that has it, or as ALGORITHM.NAME=VALUE.
+    `companion` is run beside those that the settings name.
     """
     sections: dict[str, dict[str, Any]] = {name: dict(flags.get(name, {})) for name in SECTIONS}
     told: list[tuple[str, str]] = []
@@ -143,6 +145,9 @@ def settings_of(
             told.append((name, value))
     rest = {name: value for name, value in flags.items() if name not in SECTIONS}
     settings = chosen(**sections, **rest)
+    if companion is not None:
+        sections["pipeline"]["companions"] = [*settings.pipeline.companions, companion]
+        settings = chosen(**sections, **rest)
     tables = TABLES | {name: companion_table(name) for name in settings.pipeline.companions}
     parameters: dict[str, dict[str, Value]] = {}
     for name, value in told:
@@ -159,16 +164,29 @@ def parameter_of(
     own_tables = {algorithm: tables.get(algorithm, ())} if dot else tables
     known = {a: t for a, t in own_tables.items() if any(row.name == own for row in t)}
     if not known:
-        accepted = sorted({row.name for table in tables.values() for row in table})
         raise Failure(
-            ExitCode.USAGE,
-            f"--set: no parameter is called {name!r}; accepted are {', '.join(accepted)},"
-            " collector.NAME and pipeline.NAME",
+            ExitCode.USAGE, f"--set: no parameter is called {name!r}; {hint(name, tables)}"
         )
     try:
         return {algorithm: parse(table, [f"{own}={value}"]) for algorithm, table in known.items()}
     except ValueError as error:
         raise Failure(ExitCode.USAGE, f"--set {name}: {error}") from None
+
+
+def hint(name: str, tables: Mapping[str, tuple[Parameter, ...]]) -> str:
+    """What is accepted in the place of a name, or who would know it."""
+    algorithm, dot, own = name.rpartition(".")
+    idle = [each for each in COMPANIONS if each not in tables and (not dot or each == algorithm)]
+    knows = [each for each in idle if any(row.name == own for row in companion_table(each))]
+    if knows:
+        return f"{' and '.join(knows)} would know it: name it in pipeline.companions"
+    if dot and algorithm in tables:
+        others = [each for each in tables if any(row.name == own for row in tables[each])]
+        known = [f"{each}.{own}" for each in others]
+        known += [f"{algorithm}.{row.name}" for row in tables[algorithm]]
+        return f"accepted are {', '.join(known)}"
+    accepted = ", ".join(sorted({row.name for table in tables.values() for row in table}))
+    return f"accepted are {accepted}, collector.NAME and pipeline.NAME"
 
 
 def store_sink(store: Store | OwnerClient) -> Sink:

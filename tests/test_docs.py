@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 
+from pipeline import COMPANIONS, companion_fields
 from service import cli
 from service.settings import load, rows
 
@@ -80,3 +81,12 @@ def test_every_command_has_a_recipe() -> None:
     group: Any = typer.main.get_command(cli.app)
     shown = {word for page in WRITTEN for words in commands(page.read_text()) for word in words}
     assert set(group.commands) <= shown
+
+
+def test_the_recipe_names_every_companion_and_each_of_its_fields() -> None:
+    page = (ROOT / "docs" / "how-to" / "companions.md").read_text()
+    named = set(re.findall(r"`([A-Za-z_0-9]+)`", page))
+    assert {
+        *COMPANIONS,
+        *(field for name in COMPANIONS for field in companion_fields(name)),
+    } <= named

@@ -18,9 +18,10 @@ from pipeline.cc import dctcp_receiver as receiver
 from pipeline.cc import parameter
 from pipeline.cc.dctcp_receiver import Branch
 from pipeline.cc.parameter import Record, Value
+from pipeline.cc.receiver_verdict import Verdict
 from pipeline.companion import Course, decide, decided_dtype, frame_of, quality_of_sender
 from pipeline.decided import names
-from pipeline.memory import Ints
+from pipeline.memory import Ints, Quality
 from pipeline.sender import ACK, RST, SYN, unwrap
 
 NAME = "dctcp_receiver"
@@ -82,7 +83,10 @@ def follow(
                 decide(made[count], mark, 1 - r, at, number, max(number - before, 0))
                 made[count].branch = branch
                 tell(made[count], s)
-                made[count].quality, made[count].why = quality_of_sender(mark, 1 - r)
+                quality, why = quality_of_sender(mark, 1 - r)
+                if s.verdict == Verdict.UNKNOWN.value and quality == Quality.EXACT.value:
+                    quality = Quality.UNKNOWN.value
+                made[count].quality, made[count].why = quality, why
                 count += 1
         s = state_of(held, mark, r)
         seq = unwrap(rows.seq[at], mark.snd_nxt[r])

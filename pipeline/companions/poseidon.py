@@ -75,7 +75,7 @@ def follow(
                 poseidon.lost(s, p, now_ns, event == Event.TIMEOUT.value)
             decide(made[count], mark, d, at, mark.snd_una[d], mark.acked if other else 0)
             made[count].quality, made[count].why = quality_of_sender(mark, d)
-            made[count].MPD = mpd_ns
+            made[count].MPD = mpd_ns if 0 <= mpd_ns <= poseidon.MOST_NS else np.nan
             tell(made[count], s)
             count += 1
     return count

@@ -42,7 +42,7 @@ class Request:
     json: bool = False
     store: str | None = None
     topology: Path | None = None
-    dialect: str = "auto"
+    dialect: str | None = None
     base_rtt: str | None = None
     assignments: Sequence[str] = field(default_factory=list)
     point: str | None = None
@@ -52,7 +52,7 @@ class Request:
 def run(request: Request) -> None:
     """Analyze and print; with a store, keep what was found as well."""
     flags: dict[str, Any] = {}
-    if request.dialect != "auto":
+    if request.dialect is not None:
         flags["dctcp_dialect"] = request.dialect
     if request.base_rtt is not None:
         try:

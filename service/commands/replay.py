@@ -26,6 +26,22 @@ STATE = {
     "dctcp": ("alpha", "BytesAcked", "BytesMarked", "WindowEnd"),
 }
 """What a line for people shows of each algorithm."""
+NEEDS = {
+    "hpcc": "HPCC++ needs INT telemetry and the acknowledgments",
+    "dctcp": "DCTCP needs ECN-capable TCP with its acknowledgments",
+    "dctcp_receiver": "it needs TCP data and the acknowledgments",
+    "dre": "it needs data",
+    "hpcc_aecn": "it needs Advanced ECN on data and the acknowledgments",
+    "hpcc_csig": "it needs CSIG tags or their reflections and the acknowledgments",
+    "hpcc_latency": "it needs stacks of hops and the acknowledgments",
+    "hpcc_probe": "it needs probes (pipeline.probe_dscp) or notifications with telemetry",
+    "hpcc_qos": "it needs stacks of hops and the acknowledgments",
+    "hpcc_receiver": "it needs INT telemetry on data",
+    "hpcc_reported": "it needs stacks of hops and the acknowledgments",
+    "poseidon": "it needs data and its acknowledgments",
+    "swift": "it needs data and its acknowledgments",
+}
+"""What each algorithm reads."""
 DIGITS = 6
 ENDS = {
     "src_hi": "dst_hi",
@@ -70,10 +86,11 @@ def run(request: Request) -> None:
             f"--algorithm: {request.algorithm!r} is none of {', '.join(ALGORITHMS)}",
         )
     wanted = flow_of(request.flow)
-    settings, parameters = settings_of(with_companion(request.assignments, request.algorithm))
+    settings, parameters = settings_of(request.assignments, companion_of(request.algorithm))
     topology = read_topology(request.topology or settings.pipeline.topology)
     record = hpcc.record(parameters.get("hpcc"))
-    printed = Printer(request, wanted, float(record.eta), int(record.maxStage))
+    upper = [name for name, told in parameters.items() if told.get("acts_on") == "upper"]
+    printed = Printer(request, wanted, float(record.eta), int(record.maxStage), upper)
     job = Job(request.captures, settings.collector, settings.pipeline, topology, parameters)
     run_job(job, printed.sink, "replaying")
     printed.finish()
@@ -81,11 +98,9 @@ def run(request: Request) -> None:
         raise Failure(ExitCode.WRONG, printed.nothing())
 
 
-def with_companion(assignments: Sequence[str], algorithm: str | None) -> list[str]:
-    """The assignments, and that an algorithm is run which packets do not show."""
-    if algorithm is None or algorithm in SHOWN:
-        return list(assignments)
-    return [f'pipeline.companions=["{algorithm}"]', *assignments]
+def companion_of(algorithm: str | None) -> str | None:
+    """The companion that must be run for an algorithm: packets do not show it."""
+    return None if algorithm in SHOWN else algorithm
 
 
 def together(tracked: Tracked) -> pl.DataFrame:
@@ -122,6 +137,8 @@ class Printer:
     wanted: tuple[Endpoint, Endpoint] | None
     eta: float
     max_stage: int
+    upper: Sequence[str]
+    points: set[str] = field(default_factory=set)
     decisions: int = 0
     waiting: list[pl.DataFrame] = field(default_factory=list)
     keys: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=KEYS))
@@ -132,6 +149,7 @@ class Printer:
         def take(output: Output, _token: str) -> None:
             if output.tracked is not None:
                 self.know(worker.flows)
+                self.points.update(worker.tracker.points.known)
                 chosen = self.chosen(together(output.tracked))
                 if len(worker.tracker.points.known) == 1 or self.request.point:
                     self.show(chosen)
@@ -156,7 +174,7 @@ class Printer:
     def show(self, decisions: pl.DataFrame) -> None:
         """Print decisions."""
         self.decisions += decisions.height
-        for row in objects(trace(decisions, self.keys, self.eta, self.max_stage)):
+        for row in objects(trace(decisions, self.keys, self.eta, self.max_stage, self.upper)):
             typer.echo(self.line(row))
 
     def know(self, flows: pl.DataFrame) -> None:
@@ -192,21 +210,29 @@ class Printer:
         yield f"ack={row['ack']}"
         algorithm = row["algorithm"]
         for name in STATE.get(algorithm) or companion_fields(algorithm):
-            value = row[name]
+            value = ",".join(row["fault_names"]) or None if name == "faults" else row[name]
             shown = f"{value:.{DIGITS}g}" if isinstance(value, float) else value
             yield f"{name}={NONE if value is None else shown}"
-        yield str(row["quality"])
+        yield quality_text(row)
         if self.request.explain and row["line"]:
             yield f"[{row['line']}] {row['sentence']}"
 
     def nothing(self) -> str:
         """Why there is nothing to show."""
-        what = f"{self.request.algorithm} " if self.request.algorithm else ""
+        algorithm = self.request.algorithm
+        what = f"{algorithm} " if algorithm else ""
         whose = f" for {self.request.flow}" if self.request.flow else ""
-        return (
-            f"no {what}decision in these frames{whose}: HPCC++ needs INT telemetry, DCTCP needs"
-            " ECN-capable TCP with its acknowledgments"
-        )
+        where = f" at {self.request.point}" if self.request.point else ""
+        if where and self.request.point not in self.points:
+            return f"no frame was seen{where}; points are {', '.join(sorted(self.points)) or NONE}"
+        needs = [NEEDS[name] for name in ([algorithm] if algorithm else SHOWN)]
+        return f"no {what}decision in these frames{whose}{where}: {', '.join(needs)}"
+
+
+def quality_text(row: Mapping[str, Any]) -> str:
+    """How well the sender's state is known, and why not better."""
+    why = f" ({row['why']})" if row["why"] not in (None, "none") else ""
+    return f"{row['quality']}{why}"
 
 
 def reverse(flows: pl.DataFrame) -> pl.DataFrame:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from pipeline import COMPANIONS, Tracker, companion_fields, companion_table, swift
+from pipeline import COMPANIONS, Tracker, companion_fields, companion_table, fault_names, swift
 from pipeline.companions import companion
 from tests.pipeline.conftest import observations
 from tests.pipeline.test_track import DATA
@@ -61,6 +61,7 @@ def test_swift_hears_each_ack_of_new_data_with_its_round_trip() -> None:
         assert cwnd == s.cwnd
     assert made["branch"].to_list() == ["increase", "increase"]
     assert made["quality"].to_list() == ["exact", "exact"]
+    assert made["why"].to_list() == [None, None]
 
 
 def test_data_sent_again_is_a_timeout_or_after_three_repeats_a_fast_recovery() -> None:
@@ -112,3 +113,13 @@ def test_parameters_are_those_of_its_table(name: str) -> None:
 def test_a_name_that_is_none_is_refused_with_those_there_are() -> None:
     with pytest.raises(ValueError, match=r"no companion is called 'cubic'; accepted are .*swift"):
         Tracker(companions={"cubic": {}})
+
+
+def test_a_delay_that_cannot_be_meant_is_null_and_named() -> None:
+    rows = exchange(
+        ("data", 100_000, 1), ("ack", 160_000, 1001), csig_echo_variant=2, csig_echo_t=2,
+        csig_echo_s=1, csig_echo_lm=1, csig_echo_low=float("inf"), csig_echo_high=float("inf"),
+    )  # fmt: skip
+    made = Tracker(companions={"poseidon": {}}).advance(rows).companions["poseidon"]
+    assert made.select("branch", "MPD").row(0) == ("nothing", None)
+    assert "out_of_range" in fault_names("poseidon", made["faults"][0])

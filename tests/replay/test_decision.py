@@ -40,7 +40,7 @@ def decision(**values: object) -> pl.DataFrame:
     row = {"time_ns": 5, "source": "s", "point": "p", "frame": 3, "flow": 7, "quality": "exact"}
     algorithm = str(values["algorithm"])
     own = companion_fields(algorithm) if algorithm in COMPANIONS else ()
-    schema = dict(DECISIONS) | dict.fromkeys(own, pl.Float64())
+    schema = dict(DECISIONS) | dict.fromkeys(own, pl.Float64()) | {"faults": pl.Int32()}
     schema |= dict.fromkeys(("algorithm", "branch"), pl.String()) if own else {}
     return pl.DataFrame([{**row, **values}], schema=schema)
 
@@ -78,7 +78,7 @@ def test_a_full_update_says_why_and_by_which_formula() -> None:
         " W = Wc/(U/eta) + W_ai = 43717; Wc = W, incStage = 0, lastUpdateSeq = 9000"
     )
     assert found["line"] == "lines 12-15, 24"
-    assert list(found) == [*COMMON, *FIELDS["hpcc"], "line", "sentence"]
+    assert list(found) == [*COMMON, *FIELDS["hpcc"], "fault_names", "line", "sentence"]
     assert (found["src"], found["sport"], found["branch"]) == ("10.0.0.1", 40000, "full_update_mi")
     assert found["W"] == 43_717.25
 
@@ -126,3 +126,23 @@ def test_a_sentence_is_whole(step: object) -> None:
     sentence = str(said(decision(algorithm=algorithm, branch=branch, ack=1))["sentence"])
     assert sentence
     assert "{" not in sentence
+
+
+def test_faults_have_names_in_sentences_and_objects() -> None:
+    found = said(decision(algorithm="hpcc", branch="bad_telemetry", ack=1, faults=9, u_hop=-1))
+    assert found["fault_names"] == ["zero_b", "missing_value"]
+    assert "(faults zero_b, missing_value)" in str(found["sentence"])
+    assert (found["faults"], found["u_hop"]) == (9, None)
+
+
+def test_a_sentence_speaks_of_the_u_that_decided() -> None:
+    row = decision(
+        algorithm="hpcc_csig", branch="full_update_mi", ack=1, U=0.5, U_upper=2.0, faults=0
+    )
+    (lower,) = objects(trace(row, KEYS, 0.95, 5))
+    (upper,) = objects(trace(row, KEYS, 0.95, 5, ["hpcc_csig"]))
+    assert ("U 0.5 >=" in lower["sentence"], "U 2 >=" in upper["sentence"]) == (True, True)
+    assert upper["U"] == 0.5
+    unknown = row.with_columns(U_upper=pl.lit(None, pl.Float64))
+    (fell_back,) = objects(trace(unknown, KEYS, 0.95, 5, ["hpcc_csig"]))
+    assert "U 0.5 >=" in fell_back["sentence"]

@@ -1,0 +1,99 @@
+"""`hopsight replay`: companions by name, what they need, and refusals that lead on."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service import cli
+from service.commands.replay import companion_of, quality_text
+from service.failure import ExitCode, Failure
+from service.run import settings_of
+
+CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOPSIGHT_SETTINGS", raising=False)
+
+
+def test_an_algorithm_is_run_beside_the_companions_that_settings_name() -> None:
+    settings, parameters = settings_of(
+        ['pipeline.companions=["dre"]', "dre.alpha=0.2", "swift.ai=2"], companion_of("swift")
+    )
+    assert settings.pipeline.companions == ("dre", "swift")
+    assert parameters == {"dre": {"alpha": 0.2}, "swift": {"ai": 2.0}}
+    assert settings_of([], companion_of("hpcc"))[0].pipeline.companions == ()
+    assert settings_of([], companion_of(None))[0].pipeline.companions == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("base_target_ns", "swift would know it: name it in pipeline.companions"),
+        ("swift.ai", "swift would know it: name it in pipeline.companions"),
+        ("hpcc_aecn.eta", "accepted are hpcc.eta, hpcc_aecn.acts_on"),
+        ("hpcc.g", "accepted are dctcp.g, hpcc.eta, "),
+        ("etta", "collector.NAME and pipeline.NAME"),
+        ("etta.eta", "collector.NAME and pipeline.NAME"),
+    ],
+)
+def test_a_parameter_that_is_not_taken_leads_to_who_takes_it(name: str, hint: str) -> None:
+    with pytest.raises(Failure) as refused:
+        settings_of(['pipeline.companions=["hpcc_aecn"]', f"{name}=0.5"])
+    assert refused.value.code == ExitCode.USAGE
+    assert str(refused.value).startswith(f"--set: no parameter is called {name!r}; ")
+    assert hint in str(refused.value)
+
+
+def test_where_nothing_is_decided_it_is_said_what_would_be_needed(hopsight: Any) -> None:
+    done = hopsight.run("replay", str(CAPTURE), "--algorithm", "hpcc_aecn")
+    assert (done.returncode, done.stdout) == (ExitCode.WRONG, "")
+    assert "no hpcc_aecn decision in these frames: it needs Advanced ECN" in done.stderr
+    away = hopsight.run("replay", str(CAPTURE), "--point", "nowhere")
+    assert (away.returncode, away.stdout) == (ExitCode.WRONG, "")
+    assert "no frame was seen at nowhere; points are unknown" in away.stderr
+
+
+def test_what_was_not_known_is_null_and_named(hopsight: Any) -> None:
+    done = hopsight.run("replay", str(CAPTURE), "--algorithm", "poseidon", "--json", "--explain")
+    first = json.loads(done.stdout.splitlines()[0])
+    assert (first["branch"], first["rtt_ns"], first["U"]) == ("nothing", None, None)
+    assert first["fault_names"] == ["mpd_unknown"]
+    assert "(faults mpd_unknown)" in first["sentence"]
+    assert first["why"] is None
+
+
+def test_marks_out_of_sight_are_no_zero_and_no_exact_verdict(hopsight: Any) -> None:
+    done = hopsight.run("replay", str(CAPTURE), "--algorithm", "dctcp_receiver", "--json")
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    unsighted = [row for row in told if row["branch"] == "unsighted"]
+    assert {row["expected_bytes"] for row in unsighted} == {None}
+    assert max(row["reported_bytes"] for row in unsighted) > 0
+    unknown = [row for row in told if row["verdict"] == "unknown"]
+    assert {(row["quality"], row["why"], row["sure"]) for row in unknown} == {
+        ("unknown", None, None)
+    }
+
+
+def test_a_quality_says_why_it_is_not_better() -> None:
+    assert quality_text({"quality": "estimated", "why": "gap"}) == "estimated (gap)"
+    assert quality_text({"quality": "exact", "why": None}) == "exact"
+
+
+def test_the_flag_of_a_dialect_wins_over_the_settings_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('[pipeline]\ndctcp_dialect = "ns3"\n')
+    monkeypatch.setenv("HOPSIGHT_SETTINGS", "")
+    told = []
+    for flag in ([], ["--dialect", "auto"]):
+        with pytest.raises(SystemExit):
+            cli.main(["--settings", str(file), "analyze", str(CAPTURE), "--json", *flag])
+        report = json.loads(capsys.readouterr().out)
+        told.append({each["dctcp"]["basis"] for each in report["flows"] if each["dctcp"]})
+    assert told == [{"set"}, {"handshake"}]
