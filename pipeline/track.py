@@ -192,6 +192,6 @@ def grown(memory: Memory) -> Memory:
     for kind, used in zip(GROWING, memory.used, strict=True):
         pool = getattr(memory, kind)
         if used + 2 * MOST_PLACES > len(pool):
-            more = np.zeros((max(len(pool) // 2, 4 * MOST_PLACES), *pool.shape[1:]), pool.dtype)
+            more = np.zeros((max(len(pool) // 2, 2 * MOST_PLACES), *pool.shape[1:]), pool.dtype)
             pools[kind] = np.concatenate([pool, more])
     return memory._replace(**pools)
