@@ -20,7 +20,7 @@ def _prefix(text: str) -> str:
 
 
 Prefix = Annotated[str, AfterValidator(_prefix)]
-Dialect = Literal["rfc8257", "linux", "linux_before", "ns3"]
+Dialect = Literal["rfc8257", "linux", "linux_before", "ns3", "classic"]
 
 
 class PipelineSettings(BaseModel):
@@ -71,7 +71,9 @@ class PipelineSettings(BaseModel):
         description="Queue that counts as standing, in what the port sends in one base RTT.",
     )
     dctcp_dialect: Literal["auto", Dialect] = Field(
-        "auto", description="How DCTCP senders close windows; auto: by the handshake, else linux."
+        "auto",
+        description="How DCTCP senders close windows; auto: by the handshake, else linux. classic:"
+        " no DCTCP, but classic ECN, whose alpha is not claimed.",
     )
     dctcp_dialects: dict[Prefix, Dialect] = Field(
         {}, description="Dialects of senders by address prefix; the longest prefix holds."

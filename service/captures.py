@@ -12,10 +12,12 @@ UNKNOWN = "unknown"
 def name_points(captures: Sequence[Capture], point: str | None) -> None:
     """Name the points that captures leave unknown: as told, else by file where there are several.
 
-    State is kept per point: two taps under one name would count every packet twice.
+    State is kept per point: two taps under one name would count every packet twice. What is told is
+    no new name where it is that of one of the files.
     """
+    told = None if point in {capture.source for capture in captures} else point
     for capture in captures:
-        name = point or (capture.source if len(captures) > 1 else UNKNOWN)
+        name = told or (capture.source if len(captures) > 1 else UNKNOWN)
         capture.points[:] = [name if known == UNKNOWN else known for known in capture.points]
 
 

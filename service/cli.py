@@ -93,7 +93,9 @@ def analyze(
     topology: Topology = None,
     dialect: Annotated[
         str | None,
-        typer.Option(help="How the senders run DCTCP: auto, rfc8257, linux, linux_before, ns3."),
+        typer.Option(
+            help="How the senders run DCTCP: auto, rfc8257, linux, linux_before, ns3, classic."
+        ),
     ] = None,
     base_rtt: Annotated[
         str | None, typer.Option(metavar="DURATION", help="Base RTT T of HPCC++, such as 12us.")
@@ -179,7 +181,8 @@ def replay(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Observation point; default: for each flow the one that knows best.",
+            help="Observation point, also of captures that name none; default: for each flow"
+            " the one that knows best.",
         ),
     ] = None,
 ) -> None:

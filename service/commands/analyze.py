@@ -66,7 +66,7 @@ def run(request: Request) -> None:
     job = Job(
         request.captures,
         settings.collector,
-        settings.pipeline,
+        settings.pipeline.model_copy(update={"companions": ()}),  # the report has no place for them
         topology,
         parameters,
         request.point,

@@ -62,6 +62,9 @@ KEYS = pl.Schema(
     }
 )
 """Keys of flows, addresses as text."""
+KEY = ("flow", "algorithm")
+BEGUN = pl.Schema({"flow": pl.UInt64(), "algorithm": pl.String(), "point": pl.String()})
+"""From which point each flow was told already."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,14 @@ def run(request: Request) -> None:
     record = hpcc.record(parameters.get("hpcc"))
     upper = [name for name, told in parameters.items() if told.get("acts_on") == "upper"]
     printed = Printer(request, wanted, float(record.eta), int(record.maxStage), upper)
-    job = Job(request.captures, settings.collector, settings.pipeline, topology, parameters)
+    job = Job(
+        request.captures,
+        settings.collector,
+        settings.pipeline,
+        topology,
+        parameters,
+        request.point,
+    )
     run_job(job, printed.sink, "replaying")
     printed.finish()
     if not printed.decisions:
@@ -105,9 +115,9 @@ def companion_of(algorithm: str | None) -> str | None:
 
 def together(tracked: Tracked) -> pl.DataFrame:
     """The decisions of all algorithms in order of time; columns that one does not have are null."""
-    if not tracked.companions:
-        return tracked.decisions
     names = pl.col("algorithm", "branch").cast(pl.String)
+    if not tracked.companions:
+        return tracked.decisions.with_columns(names)
     parts = [part.with_columns(names) for part in (tracked.decisions, *tracked.companions.values())]
     return pl.concat(parts, how="diagonal_relaxed").sort("time_ns", maintain_order=True)
 
@@ -130,7 +140,8 @@ class Printer:
     """Prints decisions; counts them.
 
     With one observation point they are printed as they come. With several, the same ACK is seen
-    more than once: they wait for the end; each flow is told from the point that knows it best.
+    more than once: they wait for the end; each flow is told from the point that knows it best, or
+    from which it was told before another point was known.
     """
 
     request: Request
@@ -141,6 +152,7 @@ class Printer:
     points: set[str] = field(default_factory=set)
     decisions: int = 0
     waiting: list[pl.DataFrame] = field(default_factory=list)
+    begun: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=BEGUN))
     keys: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=KEYS))
 
     def sink(self, worker: Worker) -> Sink:
@@ -152,6 +164,7 @@ class Printer:
                 self.points.update(worker.tracker.points.known)
                 chosen = self.chosen(together(output.tracked))
                 if len(worker.tracker.points.known) == 1 or self.request.point:
+                    self.begun = pl.concat([self.begun, vantage(chosen)]).unique(KEY, keep="first")
                     self.show(chosen)
                 else:
                     self.waiting.append(chosen)
@@ -162,7 +175,8 @@ class Printer:
         """Print what has waited, each flow from its best point."""
         if self.waiting:
             decisions = pl.concat(self.waiting, how="diagonal_relaxed")
-            self.show(from_best(decisions, vantage(decisions)))
+            best = pl.concat([self.begun, vantage(decisions)])
+            self.show(from_best(decisions, best.unique(KEY, keep="first")))
 
     def chosen(self, decisions: pl.DataFrame) -> pl.DataFrame:
         """What was asked for."""
@@ -226,7 +240,8 @@ class Printer:
         if where and self.request.point not in self.points:
             return f"no frame was seen{where}; points are {', '.join(sorted(self.points)) or NONE}"
         needs = [NEEDS[name] for name in ([algorithm] if algorithm else SHOWN)]
-        return f"no {what}decision in these frames{whose}{where}: {', '.join(needs)}"
+        others = "" if algorithm else "; others are run by name, --algorithm"
+        return f"no {what}decision in these frames{whose}{where}: {', '.join(needs)}{others}"
 
 
 def quality_text(row: Mapping[str, Any]) -> str:

@@ -25,6 +25,16 @@ def test_the_longest_prefix_tells_the_dialect() -> None:
     assert dialects(other) == {("ns3", "handshake")}
 
 
+def test_a_prefix_can_be_said_to_run_no_dctcp() -> None:
+    hints = Hints(PipelineSettings(dctcp_dialects={"10.0.0.0/8": "classic"}))
+    made = Tracker().advance(hints.told(captured(DATA / "dctcp_a1.pcap.zst"))).decisions
+    told = made.filter(pl.col("algorithm") == "dctcp")
+    assert told.select("dialect", "basis", "why").unique().rows() == [
+        ("classic", "set", "classic_ecn")
+    ]
+    assert told["alpha"].null_count() == told.height
+
+
 def test_without_settings_rows_are_as_they_are() -> None:
     rows = captured(DATA / "dctcp_a1.pcap.zst")
     assert Hints(PipelineSettings()).told(rows) is rows

@@ -1,17 +1,27 @@
 """`hopsight replay`: companions by name, what they need, and refusals that lead on."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import zstandard
 
+from collector import Frames, open_capture, write_pcapng
 from service import cli
 from service.commands.replay import companion_of, quality_text
 from service.failure import ExitCode, Failure
 from service.run import settings_of
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+
+
+def decided(printed: str) -> list[dict[str, Any]]:
+    """Decisions, less where their frames stood."""
+    rows = [json.loads(line) for line in printed.splitlines()]
+    return [{name: row[name] for name in row if name != "frame"} for row in rows]
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +63,17 @@ def test_where_nothing_is_decided_it_is_said_what_would_be_needed(hopsight: Any)
     done = hopsight.run("replay", str(CAPTURE), "--algorithm", "hpcc_aecn")
     assert (done.returncode, done.stdout) == (ExitCode.WRONG, "")
     assert "no hpcc_aecn decision in these frames: it needs Advanced ECN" in done.stderr
-    away = hopsight.run("replay", str(CAPTURE), "--point", "nowhere")
+
+
+def test_a_point_that_saw_nothing_is_told_from_those_that_did(
+    hopsight: Any, tmp_path: Path
+) -> None:
+    named = tmp_path / "named.pcapng"
+    with open_capture(CAPTURE) as capture:
+        write_pcapng(named, ["leaf9:Ethernet1"], capture.chunks())
+    away = hopsight.run("replay", str(named), "--point", "nowhere")
     assert (away.returncode, away.stdout) == (ExitCode.WRONG, "")
-    assert "no frame was seen at nowhere; points are unknown" in away.stderr
+    assert "no frame was seen at nowhere; points are leaf9:Ethernet1" in away.stderr
 
 
 def test_what_was_not_known_is_null_and_named(hopsight: Any) -> None:
@@ -97,3 +115,52 @@ def test_the_flag_of_a_dialect_wins_over_the_settings_file(
         report = json.loads(capsys.readouterr().out)
         told.append({each["dctcp"]["basis"] for each in report["flows"] if each["dctcp"]})
     assert told == [{"set"}, {"handshake"}]
+
+
+def test_files_of_one_tap_go_on_where_the_one_before_ended(hopsight: Any, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.pcap"
+    whole.write_bytes(zstandard.ZstdDecompressor().decompressobj().decompress(CAPTURE.read_bytes()))
+    octets = whole.read_bytes()
+    cut, at = 24, 0
+    while at < 1500:
+        cut, at = cut + 16 + int.from_bytes(octets[cut + 8 : cut + 12], "little"), at + 1
+    first, second = tmp_path / "edge.pcap0", tmp_path / "edge.pcap1"
+    first.write_bytes(octets[:cut])
+    second.write_bytes(octets[:24] + octets[cut:])
+    asked = ("--algorithm", "dctcp", "--json", "--point", "edge")
+    together = decided(hopsight.run("replay", str(first), str(second), *asked).stdout)
+    assert together == decided(hopsight.run("replay", str(whole), *asked).stdout)
+    apart = decided(
+        hopsight.run("replay", str(first), str(second), *asked[:-1], "edge.pcap0").stdout
+    )
+    here = [{**row, "point": "edge.pcap0"} for row in together]
+    assert apart == [row for row in here if row["time_ns"] <= apart[-1]["time_ns"]]
+    assert {row["point"] for row in together} == {"edge"}
+
+
+def test_a_flow_is_told_from_one_point_whenever_another_becomes_known(
+    hopsight: Any, tmp_path: Path
+) -> None:
+    with open_capture(CAPTURE) as capture:
+        [frames] = capture.chunks()
+    rows = np.arange(3, len(frames.offset))  # the handshakes are missing
+    some = rows[(rows < 1000) | (rows % 3 != 0)]  # one point misses frames later on
+    both = [picked(frames, some, 0), picked(frames, rows[rows >= 1000], 1)]
+    named = tmp_path / "named.pcapng"
+    write_pcapng(named, ["a", "b"], both)
+    few = ("--set", "collector.frames_per_batch=500")
+    told = decided(hopsight.run("replay", str(named), "--json", *few).stdout)
+    assert {row["point"] for row in told} == {"a"}
+
+
+def picked(frames: Frames, rows: Any, interface: int) -> Frames:
+    """Some of the frames, as another interface saw them."""
+    return replace(
+        frames,
+        offset=frames.offset[rows],
+        captured=frames.captured[rows],
+        length=frames.length[rows],
+        time_ns=frames.time_ns[rows],
+        link=frames.link[rows],
+        interface=np.full(len(rows), interface, np.uint16),
+    )
