@@ -71,6 +71,7 @@ class Why(IntEnum):
     CLASSIC_ECN = 9
     QUEUE_PAIR = 10
     ANCHORED = 11
+    BOUNDS = 12
 
 
 class Algorithm(IntEnum):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from collector import borrowing, inlined
 from pipeline.batch import Rows
 from pipeline.cc import hop_load, hpcc
-from pipeline.cc.hop_load import LOAD
+from pipeline.cc.hop_load import LOAD, Tag
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.companion import WORD, decide, decided_dtype, quality_of_sender, set_path
 from pipeline.companions.heard import NOBODY, Heard, News
@@ -86,7 +86,8 @@ def hear(
                 covered(own, place, p, q, mark, 1 - r)
             decide(made[count], mark, 1 - r, at, mark.snd_una[1 - r], mark.acked)
             tell(made[count], s, own.uppers[place], own.last[place])
-            quality, why = quality_of(own.queues[place], s, p, mark, 1 - r)
+            tag = own.last[place].tag
+            quality, why = quality_of(own.queues[place], s, p, mark, 1 - r, tag)
             made[count].quality, made[count].why = quality, why
             count += 1
         while piece < told.row.size and told.row[piece] == at:
@@ -166,8 +167,13 @@ def covered(own: Senders, place: int, p: Record, q: Record, mark: Record, d: int
 
 
 @inlined
-def quality_of(queue: Record, s: Record, p: Record, mark: Record, d: int) -> tuple[int, int]:
-    """Quality of W, Wc, R, and why, in the order of `sender.quality_of_window`."""
+def quality_of(
+    queue: Record, s: Record, p: Record, mark: Record, d: int, tag: int
+) -> tuple[int, int]:
+    """Quality of W, Wc, R, and why, in the order of `sender.quality_of_window`.
+
+    From a load of which only bounds are known, `tag` of the last one, nothing exact follows.
+    """
     if s.T_ns <= 0:
         return Quality.UNKNOWN.value, Why.T_UNKNOWN.value
     if np.isnan(s.W):
@@ -179,6 +185,8 @@ def quality_of(queue: Record, s: Record, p: Record, mark: Record, d: int) -> tup
         return Quality.ESTIMATED.value, Why.RECEIVER_TIME.value
     if queue.told == 0 and p.T_ns == 0:
         return Quality.ESTIMATED.value, Why.T_FROM_HANDSHAKE.value
+    if quality == Quality.EXACT.value and tag in (Tag.LOWER_BOUND.value, Tag.BOUNDS.value):
+        quality, why = Quality.ESTIMATED.value, Why.BOUNDS.value
     return quality, why
 
 
