@@ -170,7 +170,8 @@ def parameter_of(
     try:
         return {algorithm: parse(table, [f"{own}={value}"]) for algorithm, table in known.items()}
     except ValueError as error:
-        raise Failure(ExitCode.USAGE, f"--set {name}: {error}") from None
+        meant = f" (it is meant for {' and '.join(known)})" if len(known) > 1 else ""
+        raise Failure(ExitCode.USAGE, f"--set {name}: {error}{meant}") from None
 
 
 def hint(name: str, tables: Mapping[str, tuple[Parameter, ...]]) -> str:

@@ -35,7 +35,7 @@ DEFAULT_FILE = "hopsight.toml"
 NONE = "none"
 """In the place of a value: the setting has none. TOML and the environment have no other word."""
 FORMS = {
-    "tuple_type": "should be a list, such as [1] or [0x9900, 7]",
+    "tuple_type": 'should be a list, such as [1], [0x9900, 7] or ["swift"]',
     "dict_type": "should be a table, such as { 0 = [1, 2] } in a settings file",
 }
 """What is accepted, in the words of a settings file, by what pydantic calls the error."""

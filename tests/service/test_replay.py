@@ -59,6 +59,15 @@ def test_a_parameter_that_is_not_taken_leads_to_who_takes_it(name: str, hint: st
     assert hint in str(refused.value)
 
 
+def test_a_value_that_not_all_accept_says_for_whom_it_was_meant() -> None:
+    told = ['pipeline.companions=["poseidon", "dre"]', "alpha=0.9"]
+    with pytest.raises(Failure, match=r"takes range or rate.*meant for (poseidon|dre) and"):
+        settings_of(told)
+    assert settings_of([told[0], "dre.alpha=0.9"])[1] == {"dre": {"alpha": 0.9}}
+    with pytest.raises(Failure, match=r'pipeline.companions: should be a list, .*\["swift"\]'):
+        settings_of(["pipeline.companions=swift"])
+
+
 def test_where_nothing_is_decided_it_is_said_what_would_be_needed(hopsight: Any) -> None:
     done = hopsight.run("replay", str(CAPTURE), "--algorithm", "hpcc_aecn")
     assert (done.returncode, done.stdout) == (ExitCode.WRONG, "")
