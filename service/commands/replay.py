@@ -219,7 +219,7 @@ class Printer:
     def words(self, row: Mapping[str, Any]) -> Iterator[str]:
         """One decision as the words of a line."""
         yield time_text(row["time_ns"])
-        yield f"{row['src']}:{row['sport']} → {row['dst']}:{row['dport']}"
+        yield " → ".join(end_text(row[end], row[f"{end[0]}port"]) for end in ("src", "dst"))
         yield f"{row['algorithm']} {row['branch']}"
         yield f"ack={row['ack']}"
         algorithm = row["algorithm"]
@@ -242,6 +242,11 @@ class Printer:
         needs = [NEEDS[name] for name in ([algorithm] if algorithm else SHOWN)]
         others = "" if algorithm else "; others are run by name, --algorithm"
         return f"no {what}decision in these frames{whose}{where}: {', '.join(needs)}{others}"
+
+
+def end_text(address: str, port: int) -> str:
+    """An end as `--flow` takes it: IPv6 addresses in brackets."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def quality_text(row: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import zstandard
 
 from collector import Frames, open_capture, write_pcapng
 from service import cli
-from service.commands.replay import companion_of, quality_text
+from service.commands.replay import companion_of, end_text, flow_of, quality_text
 from service.failure import ExitCode, Failure
 from service.run import settings_of
 
@@ -104,6 +105,13 @@ def test_marks_out_of_sight_are_no_zero_and_no_exact_verdict(hopsight: Any) -> N
     assert {(row["quality"], row["why"], row["sure"]) for row in unknown} == {
         ("unknown", None, None)
     }
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "fd00:0:0:4::4"])
+def test_an_end_is_written_as_it_is_asked_for(address: str) -> None:
+    ends = flow_of(f"{end_text(address, 5001)} → {end_text(address, 1)}")
+    assert ends is not None
+    assert (ends[0].address, ends[0].port) == (ip_address(address), 5001)
 
 
 def test_a_quality_says_why_it_is_not_better() -> None:
