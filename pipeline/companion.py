@@ -19,15 +19,14 @@ from numpy.typing import NDArray
 from collector import inlined
 from pipeline.batch import Batch, Rows
 from pipeline.book import Book
-from pipeline.cc import hpcc
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.decided import either, flow_of, names
 from pipeline.memory import Mark, Quality, Rules, Why
 from pipeline.queue_pairs import DATA_FLOW
 from pipeline.round_trip import Timed
-from pipeline.sender import quality_of_tap
+from pipeline.sender import begin_path, quality_of_tap
+from pipeline.tell import WORD
 
-WORD = 0xFFFF_FFFF
 CONTEXT = ("time_ns", "source", "point", "frame", "conversation")
 
 
@@ -81,14 +80,9 @@ def decided_dtype(*groups: tuple[Any, ...]) -> np.dtype[Any]:
 
 @inlined
 def set_path(s: Record, p: Record, rows: Rows, at: int, mark: Record, d: int) -> None:
-    """Make an `hpcc.STATE` ready, by the rules of `telemetry_row.path_record`."""
-    t_ns = rows.base_rtt_ns[at]
-    if t_ns <= 0:
-        t_ns = p.T_ns if p.T_ns > 0 else np.int64(mark.rtt_ns)
+    """Make an `hpcc.STATE` of sender d ready, by what a row tells of the path."""
     b_nic_bps = rows.src_nic_bps[at] if d == rows.direction[at] else rows.dst_nic_bps[at]
-    window_bytes = rows.window_bytes[at] if rows.window_bytes[at] > 0 else p.window_bytes
-    hpcc.reset(s, p)
-    hpcc.set_path(s, p, t_ns, b_nic_bps if b_nic_bps > 0 else p.B_nic_bps, window_bytes)
+    begin_path(s, p, rows.base_rtt_ns[at], mark.rtt_ns, b_nic_bps, rows.window_bytes[at])
 
 
 @inlined

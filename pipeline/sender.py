@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector import inlined
+from pipeline.cc import hpcc
 from pipeline.cc.parameter import Record
 from pipeline.flow import EVICTED_LIVE, EVICTED_NEW, EXPIRED, FOUND
 from pipeline.memory import DIALECT_AT, Basis, Count, Mark, Quality, Why
@@ -196,6 +197,31 @@ def dialect_of(slot: Record, d: int, asked: int) -> tuple[int, int]:
 
 
 @inlined
+def begin_path(
+    s: Record, p: Record, t_ns: int, rtt_ns: int, b_nic_bps: int, window_bytes: int
+) -> None:
+    """Make an HPCC++ record ready with T, B_nic and W_init of its path, 0 where none was told.
+
+    Then they are the parameters', and T the handshake's round trip where these tell none either.
+    """
+    hpcc.reset(s, p)
+    hpcc.set_path(
+        s, p,
+        t_ns if t_ns > 0 else int(p.T_ns if p.T_ns > 0 else rtt_ns),
+        b_nic_bps if b_nic_bps > 0 else p.B_nic_bps,
+        window_bytes if window_bytes > 0 else p.window_bytes,
+    )  # fmt: skip
+
+
+@inlined
+def why_no_window(s: Record) -> int:
+    """Why W, Wc and R cannot be told of any path (`Why`); `Why.NOTHING` where they can."""
+    if s.T_ns <= 0:
+        return Why.T_UNKNOWN.value
+    return Why.NIC_UNKNOWN.value if np.isnan(s.W) else Why.NOTHING.value
+
+
+@inlined
 def far_from_sender(slot: Record, d: int) -> bool:
     """Whether data that an ACK releases passes the tap noticeably later than the ACK."""
     return bool(slot.lag_ns[d] * MOST_LAG > slot.rtt_ns)
@@ -220,8 +246,8 @@ def quality_of_tap(slot: Record, d: int) -> tuple[int, int]:
 @inlined
 def quality_of_window(slot: Record, d: int, s: Record, p: Record) -> tuple[int, int]:
     """Quality of W, Wc, R of sender d, and why (semantics.md section 3)."""
-    if s.T_ns <= 0 or np.isnan(s.W):
-        why = Why.T_UNKNOWN.value if s.T_ns <= 0 else Why.NIC_UNKNOWN.value
+    why = why_no_window(s)
+    if why != Why.NOTHING.value:
         return Quality.UNKNOWN.value, why
     if slot.marks[d] & Mark.ANCHORED.value:
         return Quality.ESTIMATED.value, Why.ANCHORED.value

@@ -8,27 +8,18 @@ from pipeline.cc.hop_record import MAX_HOPS, keep, path_changed
 from pipeline.cc.parameter import Record
 from pipeline.memory import WAITING, Count, Mark, Memory, Rules
 from pipeline.pool import make_room, place
-from pipeline.sender import far_from_sender
+from pipeline.sender import begin_path, far_from_sender
 
 
 @inlined
 def path_record(slot: Record, d: int, s: Record, mark: int, p: Record, row: Record) -> None:
-    """Make an HPCC++ record ready when it is new to sender d, with T, B_nic and W_init of its path.
-
-    They are the row's, from the topology, else the parameters; T then the handshake's round trip.
-    """
+    """Make an HPCC++ record ready when it is new to sender d, by what the row tells of the path."""
     if slot.marks[d] & mark:
         return
     slot.marks[d] |= mark
-    t_ns = row.base_rtt_ns
-    if t_ns > 0:
-        slot.marks[d] |= Mark.T_TOLD.value
-    else:
-        t_ns = p.T_ns if p.T_ns > 0 else slot.rtt_ns
+    slot.marks[d] |= Mark.T_TOLD.value if row.base_rtt_ns > 0 else 0
     b_nic_bps = row.src_nic_bps if d == row.direction else row.dst_nic_bps
-    window_bytes = row.window_bytes if row.window_bytes > 0 else p.window_bytes
-    hpcc.reset(s, p)
-    hpcc.set_path(s, p, t_ns, b_nic_bps if b_nic_bps > 0 else p.B_nic_bps, window_bytes)
+    begin_path(s, p, row.base_rtt_ns, slot.rtt_ns, b_nic_bps, row.window_bytes)
 
 
 @inlined

@@ -63,6 +63,8 @@ _LOSS = "fast recovery: "
 _CUT = "cwnd was cut within this round trip"
 _RESET = "so many in a row make it min_cwnd"
 
+_UNMEASURED = "no hop could be measured (faults {faults}): only L is stored"
+_OTHER_HOPS = "the path has other hops than before: only L is stored, by path_change U = {U}"
 _ONE = "an ACK "
 _JUDGED = "; so far the receiver is {verdict} by {evidence}, sure to {sure}"
 
@@ -77,9 +79,9 @@ STEPS = (
     Step("hpcc", "fast_react_ai", "lines 17, 26", _FAST + _LOW + _AI + _KEPT),
     Step("hpcc", "no_telemetry", "4.2, open", "the ACK carries no telemetry: nothing changes"),
     Step("hpcc", "bad_telemetry", "4.2, open",
-         "no hop could be measured (faults {faults}): only L is stored"),
+         _UNMEASURED),
     Step("hpcc", "path_change", "4.2, open",
-         "the path has other hops than before: only L is stored, by path_change U = {U}"),
+         _OTHER_HOPS),
     Step("hpcc_receiver", "first_ack", "lines 28-34, open",
          "first packet with telemetry: L is stored, lastUpdateTime = {lastUpdateSeq} ns"),
     Step("hpcc_receiver", "full_update_mi", "lines 29-32", _SINCE + _HIGH + _MI + _SAID),
@@ -90,9 +92,9 @@ STEPS = (
     Step("hpcc_receiver", "fast_react_ai", "lines 33-34", _WITHIN + _LOW + _AI + _KEPT),
     Step("hpcc_receiver", "no_telemetry", "lines 28-34", "no telemetry: nothing changes"),
     Step("hpcc_receiver", "bad_telemetry", "4.2, open",
-         "no hop could be measured (faults {faults}): only L is stored"),
+         _UNMEASURED),
     Step("hpcc_receiver", "path_change", "4.2, open",
-         "the path has other hops than before: only L is stored, by path_change U = {U}"),
+         _OTHER_HOPS),
     Step("hpcc_probe", "first_response", "6.2, open",
          "first response: L is stored, the last update is at {lastUpdateSeq} ns"),
     Step("hpcc_probe", "full_update_mi", "6.2, lines 12-15", _LEFT + _HIGH + _MI + _UPDATED),
@@ -104,7 +106,7 @@ STEPS = (
     Step("hpcc_probe", "fast_react_ai", "6.2, line 17", _EARLY + _LOW + _AI + _KEPT),
     Step("hpcc_probe", "no_telemetry", "6.2", "the response carries no telemetry: nothing changes"),
     Step("hpcc_probe", "bad_telemetry", "4.2, open",
-         "no hop could be measured (faults {faults}): only L is stored"),
+         _UNMEASURED),
     Step("hpcc_probe", "path_change", "7.1, open",
          "of other hops or another link than before: only L is stored, by path_change U = {U}"),
     Step("hpcc_probe", "within_rtt", "6.2, open", _EARLY + "nothing changes"),

@@ -4,7 +4,12 @@ from enum import IntEnum
 
 from collector import inlined
 from pipeline.batch import Kind, Rows
+from pipeline.book import holder
 from pipeline.cc.parameter import Record
+from pipeline.companion import decide, quality_of_sender
+from pipeline.companions import sample
+from pipeline.companions.sample import Senders
+from pipeline.sender import segment_size
 
 DUPLICATES = 3
 """RFC 5681: after as many repeated ACKs, data that is sent again is a fast retransmit."""
@@ -17,6 +22,33 @@ class Event(IntEnum):
     ACKED = 1
     FAST_RECOVERY = 2
     TIMEOUT = 3
+
+
+@inlined
+def happened(
+    senders: Senders, rows: Rows, at: int, mark: Record, d: int, resent: int
+) -> tuple[int, bool, int]:
+    """The place of a sender, whether it is new there, and the `Event` that a row is to it."""
+    place, fresh = holder(senders.book, senders.used, mark, d)
+    m = senders.samples[place]
+    if fresh:
+        sample.begin(m)
+    own = d == rows.direction[at]
+    return place, fresh, own_event(m, resent) if own else other_event(m, rows, at, mark, d)
+
+
+@inlined
+def acked_packets(mark: Record, d: int, packet_bytes: int) -> int:
+    """Packets of the MSS that a row is the first to acknowledge."""
+    mss = max(segment_size(mark, d, packet_bytes), 1)
+    return int((mark.acked + mss - 1) // mss)
+
+
+@inlined
+def decide_window(made: Record, mark: Record, rows: Rows, at: int, d: int) -> None:
+    """What a decision about a sender's window has, whichever algorithm made it."""
+    decide(made, mark, d, at, mark.snd_una[d], mark.acked if d != rows.direction[at] else 0)
+    made.quality, made.why = quality_of_sender(mark, d)
 
 
 @inlined

@@ -16,10 +16,11 @@ from pipeline.batch import Rows
 from pipeline.cc import hop_load, hpcc
 from pipeline.cc.hop_load import LOAD, Tag
 from pipeline.cc.parameter import Record, state_dtype
-from pipeline.companion import WORD, decide, decided_dtype, quality_of_sender, set_path
+from pipeline.companion import decide, decided_dtype, quality_of_sender, set_path
 from pipeline.companions.heard import NOBODY, Heard, News
 from pipeline.memory import Quality, Why
 from pipeline.reserved import UNTOLD
+from pipeline.tell import WORD
 
 WAITING = 64
 """Loads of a sender on data that wait for their ACK; a further one takes the place of the last."""

@@ -9,15 +9,14 @@ from numpy.typing import NDArray
 
 from collector import borrowing, inlined
 from pipeline.batch import Rows
-from pipeline.book import Book, holder
+from pipeline.book import Book
 from pipeline.cc import parameter, poseidon
 from pipeline.cc.parameter import Record, Value
-from pipeline.companion import Course, decide, decided_dtype, frame_of, quality_of_sender
+from pipeline.companion import Course, decided_dtype, frame_of
 from pipeline.companions import sample
-from pipeline.companions.event import Event, other_event, own_event
+from pipeline.companions.event import Event, acked_packets, decide_window, happened
 from pipeline.companions.sample import Echoes, Senders
 from pipeline.round_trip import Timed
-from pipeline.sender import segment_size
 
 NAME = "poseidon"
 TABLE = (*poseidon.TABLE, *sample.TABLE)
@@ -39,7 +38,7 @@ class Poseidon:
         trail, book = course.batch.trail, self.book
         book.room(course.slots, trail.size)
         made = np.zeros(course.events, DECIDED)
-        senders = Senders(book.book, book.used, book["states"], book["samples"])
+        senders = sample.senders_of(book)
         echoes = sample.echoes(course.frame)
         own, held = self.parameters
         count = follow(course.rows, trail, course.timed, echoes, senders, own, held, made)
@@ -59,12 +58,10 @@ def follow(
             if other == 0 and timed.resent[at] == 0:
                 continue
             d = int(rows.direction[at]) ^ other
-            place, fresh = holder(senders.book, senders.used, mark, d)
+            place, fresh, event = happened(senders, rows, at, mark, d, timed.resent[at])
             s, m = senders.states[place], senders.samples[place]
             if fresh:
                 poseidon.reset(s, p)
-                sample.begin(m)
-            event = other_event(m, rows, at, mark, d) if other else own_event(m, timed.resent[at])
             if event == Event.NOTHING.value:
                 continue
             mpd_ns = np.nan
@@ -73,8 +70,7 @@ def follow(
                 mpd_ns = hear(s, p, q, m, mark, d, now_ns, timed.rtt_ns[at])
             else:
                 poseidon.lost(s, p, now_ns, event == Event.TIMEOUT.value)
-            decide(made[count], mark, d, at, mark.snd_una[d], mark.acked if other else 0)
-            made[count].quality, made[count].why = quality_of_sender(mark, d)
+            decide_window(made[count], mark, rows, at, d)
             made[count].MPD = mpd_ns if 0 <= mpd_ns <= poseidon.MOST_NS else np.nan
             tell(made[count], s)
             count += 1
@@ -87,9 +83,8 @@ def hear(
 ) -> float:
     """An ACK; returns MPD. A round trip that is not measured is as the last one."""
     rtt = rtt_ns if rtt_ns > 0 else s.rtt_ns
-    mss = max(segment_size(mark, d, p.packet_bytes), 1)
     mpd_ns = sample.held(m.pd_ns, m.pd_seen_ns, now_ns, q.hold_rtt * rtt)
-    poseidon.new_ack(s, p, now_ns, rtt, (mark.acked + mss - 1) // mss, mpd_ns)
+    poseidon.new_ack(s, p, now_ns, rtt, acked_packets(mark, d, p.packet_bytes), mpd_ns)
     return float(mpd_ns)
 
 

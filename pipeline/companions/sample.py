@@ -7,6 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import inlined
+from pipeline.book import Book
 from pipeline.cc.csig_load import Signal
 from pipeline.cc.parameter import Parameter, Record, state_dtype
 from pipeline.memory import Ints
@@ -51,6 +52,11 @@ class Senders(NamedTuple):
     used: Ints
     states: NDArray[Any]
     samples: NDArray[Any]
+
+
+def senders_of(book: Book) -> Senders:
+    """Those of a book with the arrays `states` and `samples`."""
+    return Senders(book.book, book.used, book["states"], book["samples"])
 
 
 class Echoes(NamedTuple):

@@ -9,16 +9,15 @@ from numpy.typing import NDArray
 
 from collector import borrowing, inlined
 from pipeline.batch import Rows
-from pipeline.book import Book, holder
+from pipeline.book import Book
 from pipeline.cc import parameter, swift
 from pipeline.cc.parameter import Record, Value
-from pipeline.companion import Course, decide, decided_dtype, frame_of, quality_of_sender
+from pipeline.companion import Course, decided_dtype, frame_of
 from pipeline.companions import sample
-from pipeline.companions.event import Event, other_event, own_event
+from pipeline.companions.event import Event, acked_packets, decide_window, happened
 from pipeline.companions.sample import Echoes, Senders
 from pipeline.memory import Ints
 from pipeline.round_trip import Timed
-from pipeline.sender import segment_size
 
 NAME = "swift"
 TABLE = (*swift.TABLE, *sample.TABLE)
@@ -40,7 +39,7 @@ class Swift:
         trail, book = course.batch.trail, self.book
         book.room(course.slots, trail.size)
         made = np.zeros(course.events, DECIDED)
-        senders = Senders(book.book, book.used, book["states"], book["samples"])
+        senders = sample.senders_of(book)
         echoes, hops = sample.echoes(course.frame), sample.hops_back(course.told)
         own, held = self.parameters
         count = follow(course.rows, trail, course.timed, echoes, hops, senders, own, held, made)
@@ -60,12 +59,10 @@ def follow(
             if other == 0 and timed.resent[at] == 0:
                 continue
             d = int(rows.direction[at]) ^ other
-            place, fresh = holder(senders.book, senders.used, mark, d)
+            place, fresh, event = happened(senders, rows, at, mark, d, timed.resent[at])
             s, m = senders.states[place], senders.samples[place]
             if fresh:
                 swift.reset(s, p)
-                sample.begin(m)
-            event = other_event(m, rows, at, mark, d) if other else own_event(m, timed.resent[at])
             if event == Event.NOTHING.value:
                 continue
             if event == Event.ACKED.value:
@@ -74,8 +71,7 @@ def follow(
                 hear(s, p, q, m, mark, d, now_ns, timed.rtt_ns[at], nhop)
             else:
                 swift.lost(s, p, now_ns, event == Event.TIMEOUT.value)
-            decide(made[count], mark, d, at, mark.snd_una[d], mark.acked if other else 0)
-            made[count].quality, made[count].why = quality_of_sender(mark, d)
+            decide_window(made[count], mark, rows, at, d)
             tell(made[count], s)
             count += 1
     return count
@@ -88,11 +84,10 @@ def hear(
 ) -> None:  # fmt: skip
     """On Receiving ACK; a round trip that is not measured is as the last one."""
     rtt = rtt_ns if rtt_ns > 0 else s.rtt_ns
-    mss = max(segment_size(mark, d, p.packet_bytes), 1)
     most = q.hold_rtt * rtt
     delay = sample.held(m.pd_ns, m.pd_seen_ns, now_ns, most)
     spare = sample.held(m.abw_bps, m.abw_seen_ns, now_ns, most)
-    swift.new_ack(s, p, now_ns, rtt, -1, nhop, (mark.acked + mss - 1) // mss, delay, spare)
+    swift.new_ack(s, p, now_ns, rtt, -1, nhop, acked_packets(mark, d, p.packet_bytes), delay, spare)
 
 
 @inlined

@@ -1,12 +1,11 @@
 """What companions that run HPCC++ tell of its state, and how far it can be trusted."""
 
-import numpy as np
-
 from collector import inlined
 from pipeline.batch import Rows
 from pipeline.cc.hop_record import MOST_PLACES
 from pipeline.cc.parameter import Record
 from pipeline.memory import Mark, Quality, Why
+from pipeline.sender import why_no_window
 
 FIELDS = (
     ("f8", "U", "W", "Wc", "R", "u_max"), ("i8", "lastUpdateSeq"),
@@ -33,13 +32,10 @@ def tell_window(made: Record, s: Record) -> None:
 @inlined
 def unknown_window(s: Record, mark: Record, d: int) -> int:
     """Why W, Wc and R of sender d are not known (`Why`); `Why.NOTHING` where they are."""
-    if s.T_ns <= 0:
-        return Why.T_UNKNOWN.value
-    if np.isnan(s.W):
-        return Why.NIC_UNKNOWN.value
-    if not mark.marks[d] & Mark.SYN_SEEN.value:
+    why = why_no_window(s)
+    if why == Why.NOTHING.value and not mark.marks[d] & Mark.SYN_SEEN.value:
         return Why.MID_FLOW.value
-    return Why.NOTHING.value
+    return why
 
 
 @inlined

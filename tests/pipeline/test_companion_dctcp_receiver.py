@@ -21,9 +21,7 @@ def test_every_ack_of_a_piece_is_told_in_any_split() -> None:
     rows = observations(DATA / "dctcp_a1.pcap.zst")
     whole = judged(rows)
     assert whole.height > 1000
-    assert whole["verdict"].unique().to_list() == ["unknown", "dctcp"] or (
-        whole["verdict"].unique().to_list() == ["unknown"]
-    )
+    assert whole["verdict"].unique().to_list() == ["unknown"]  # too short a piece to judge by
     assert not whole["branch"].is_in(["latched", "ece_unexpected", "ece_missing"]).any()
     tracker = Tracker(companions=CHECKED)
     cuts = [0, 3, 4, 700, 1501, rows.height]
