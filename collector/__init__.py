@@ -11,11 +11,12 @@ from collector.feed import feed
 from collector.flow_key import directed
 from collector.follow import Follow
 from collector.frame import Frames
-from collector.kernel import borrowing, inlined, inner, is_compiled, kernel, step
+from collector.kernel import borrowing, inlined, inner, is_compiled, kernel, merged, step
 from collector.layer import LAYERS
 from collector.lua import dissectors
 from collector.observation import HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
 from collector.pcapng import write_pcapng
+from collector.prefetch import prefetch
 from collector.reading import Reading
 from collector.scalar import Scalar
 from collector.settings import CollectorSettings
@@ -63,8 +64,10 @@ __all__ = [
     "inner",
     "is_compiled",
     "kernel",
+    "merged",
     "open_bus",
     "open_capture",
+    "prefetch",
     "step",
     "tell_apart",
     "write_pcapng",

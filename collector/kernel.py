@@ -102,8 +102,17 @@ def borrowing(function: F) -> F:
     return cast("F", compiled)
 
 
+def merged(function: F) -> F:
+    """As `borrowing`, and put in the place of each call: for bodies that take whole arrays.
+
+    To hand over an array is a dozen words, at every call.
+    """
+    compiled = njit(**COMPILED, **UNCOUNTED, cache=CACHE is not None, forceinline=True)(function)
+    return cast("F", compiled)
+
+
 def inlined(function: F) -> F:
-    """A part of a `borrowing` kernel, put in the place of each call."""
+    """As `merged`, without an entry from Python: a part of a `borrowing` kernel alone."""
     compiled = njit(**COMPILED, **UNCOUNTED, **WITHOUT_ENTRY, **PART, forceinline=True)(function)
     return cast("F", compiled)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import borrowing
+from collector import merged, prefetch
 from pipeline.cc.parameter import Record
 
 Ints = NDArray[np.int64]
@@ -27,6 +27,8 @@ LINK = np.dtype((np.record, [("ts_ns", "i8"), ("tx_bytes", "i8"), ("qlen_bytes",
 MOST_QLEN = (1 << 31) - 1
 WIDEST = -1
 """The mask of a counter of 64 bits; only of such a one can a step backwards be told."""
+AHEAD = 16
+"""Rows that are fetched ahead: two cache lines of a column."""
 FIRST, SECOND = 0xD6E8FEB86659FD93, 0xA0761D6478BD642E
 """An odd multiplier for each hop, so that no product waits for the one before."""
 
@@ -43,7 +45,7 @@ def mask(modulus: int) -> int:
     return modulus - 1
 
 
-@borrowing
+@merged
 def keep(s: Record, links: Links, nhop: int, told: Ints, at: int) -> None:
     """Line 27: L = ack.L."""
     s.nhop = nhop
@@ -55,7 +57,16 @@ def keep(s: Record, links: Links, nhop: int, told: Ints, at: int) -> None:
         link.qlen_bytes = min(told[QLEN, i, row], MOST_QLEN)
 
 
-@borrowing
+@merged
+def ahead(hop: np.uint64, told: Ints, row: np.uint64, u_out: NDArray[np.float64]) -> None:
+    """Fetch what a row to come says of a hop, and where its u' goes."""
+    later = row + np.uint64(AHEAD)
+    for kind in range(len(KINDS)):
+        prefetch(told, kind, hop, later)
+    prefetch(u_out, hop, later)
+
+
+@merged
 def path_changed(s: Record, nhop: int, told: Ints, at: int) -> bool:
     """Compare the hops of this record with those of L and note them; call before `new_ack`.
 

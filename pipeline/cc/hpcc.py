@@ -19,19 +19,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import borrowing
+from collector import borrowing, merged
 from pipeline.cc import parameter
 from pipeline.cc.hop_average import begin_averages, largest_average, own_average
 from pipeline.cc.hop_record import (
     MAX_HOPS,
     MOST_PLACES,
-    MOST_QLEN,
     QLEN,
     TS,
     TX,
     B,
     Ints,
     Links,
+    ahead,
     keep,
 )
 from pipeline.cc.hpcc_table import EACH_HOP, HIGHEST, RESET, TABLE, record
@@ -131,55 +131,71 @@ def begin_window(s: Record, p: Record) -> None:
     s.Rc = s.R
 
 
-@borrowing
+@merged
 def hop_loads(
     s: Record, p: Record, links: Links, nhop: int, told: Ints, at: int, ts_mask: int, tx_mask: int,
     u_out: NDArray[np.float64],
 ) -> bool:  # fmt: skip
     """Lines 2-7: u' of each hop into column `at` of `u_out` (NaN: unknown), the largest to u_max.
 
-    L becomes this record, hop by hop (line 27). False when no hop could be measured. A tie goes to
-    the lowest hop, as line 6 is strict, or where `ties` says. A mask is the largest value of a
-    counter, `WIDEST` that of 64 bits.
+    L becomes this record (line 27). False when no hop could be measured. A tie goes to the lowest
+    hop, as line 6 is strict, or where `ties` says. A mask is the largest value of a counter,
+    `WIDEST` that of 64 bits.
     """
-    u_max, u_hop, tau_max, measured = 0.0, -1, 0, False
-    faults = Fault.ZERO_T.value if s.T_ns <= 0 else 0
-    by_queue, row = s.Tq_ns * 1e-9, np.uint64(at)  # an index without a sign is a plain load
-    upwards, each_hop = p.ties == HIGHEST, p.average == EACH_HOP and s.room >= 2 * nhop
+    timed, row = s.T_ns > 0, np.uint64(at)  # an index without a sign is a plain load
+    by_queue, first = s.Tq_ns * 1e-9, np.uint64(s.link)
+    each_hop = p.average == EACH_HOP and s.room >= 2 * nhop
+    u_max, measured, faults = 0.0, False, 0
     for hop in range(nhop):
-        i, link = np.uint64(hop), links[np.uint64(s.link + hop)]
-        ts, tx, queued, b = told[TS, i, row], told[TX, i, row], told[QLEN, i, row], told[B, i, row]
-        ts_before, tx_before = link.ts_ns, link.tx_bytes
-        qlen = min(queued, link.qlen_bytes)
-        link.ts_ns, link.tx_bytes, link.qlen_bytes = ts, tx, min(queued, MOST_QLEN)
-        tau, sent = (ts - ts_before) & ts_mask, (tx - tx_before) & tx_mask
-        u_out[i, row] = np.nan
-        if faults & Fault.ZERO_T.value:
+        i = np.uint64(hop)
+        link = links[first + i]
+        ahead(i, told, row, u_out)
+        ts, tx, b = told[TS, i, row], told[TX, i, row], told[B, i, row]
+        qlen = min(told[QLEN, i, row], link.qlen_bytes)
+        tau, sent = (ts - link.ts_ns) & ts_mask, (tx - link.tx_bytes) & tx_mask
+        absent = (ts == -1) | (link.ts_ns == -1) | (tx == -1) | (link.tx_bytes == -1)
+        absent |= (qlen < 0) | (b < 0)
+        if absent | (b == 0) | (tau <= 0) | (sent < 0) | (not timed):
+            u_out[i, row] = np.nan
+            faults |= fault_of(absent, b, tau) if timed else Fault.ZERO_T.value
             continue
-        absent = (ts == -1) | (ts_before == -1) | (tx == -1) | (tx_before == -1)
-        if absent | (qlen < 0) | (b < 0):
-            faults |= Fault.MISSING_VALUE.value
-        elif b == 0:
-            faults |= Fault.ZERO_B.value
-        elif tau == 0:
-            faults |= Fault.ZERO_DT.value
-        elif tau < 0 or sent < 0:
-            faults |= Fault.COUNTER_BACKWARDS.value
-        else:
-            tx_rate = sent * 8 / (tau * 1e-9)  # line 4
-            u = 8 * qlen / (b * by_queue) + tx_rate / b  # line 5
-            u_out[i, row] = u
-            measured = True
-            if each_hop:
-                own_average(s, links, nhop + hop, u, tau)
-            if u > u_max or (upwards and u == u_max):  # line 6
-                u_max, u_hop, tau_max = u, hop, tau  # line 7
-    s.u_max, s.u_hop, s.tau_ns = u_max, u_hop, tau_max
+        tx_rate = sent * 8 / (tau * 1e-9)  # line 4
+        u = 8 * qlen / (b * by_queue) + tx_rate / b  # line 5
+        u_out[i, row] = u
+        measured = True
+        u_max = max(u_max, u)  # line 6
+        if each_hop:
+            own_average(s, links, nhop + hop, u, tau)
+    largest = np.int64(0)  # the hops with this u', as bits: no processor can predict which it is
+    for hop in range(nhop):
+        largest |= np.int64(u_out[np.uint64(hop), row] == u_max) << hop
+    s.u_max, s.u_hop, s.tau_ns = u_max, -1, 0
+    if largest != 0 and (u_max > 0 or p.ties == HIGHEST):
+        s.u_hop = last_bit(largest if p.ties == HIGHEST else largest & -largest)
+        i = np.uint64(s.u_hop)
+        s.tau_ns = (told[TS, i, row] - links[first + i].ts_ns) & ts_mask  # line 7
     s.faults |= faults
+    keep(s, links, nhop, told, at)
     return measured
 
 
-@borrowing
+@merged
+def fault_of(absent: bool, b: int, tau: int) -> int:
+    """Why a hop cannot be measured."""
+    if absent:
+        return Fault.MISSING_VALUE.value
+    if b == 0:
+        return Fault.ZERO_B.value
+    return Fault.ZERO_DT.value if tau == 0 else Fault.COUNTER_BACKWARDS.value
+
+
+@merged
+def last_bit(bits: np.int64) -> int:
+    """Place of the highest bit that is set: the exponent of the number as a float."""
+    return int((np.float64(bits).view(np.int64) >> 52) - 1023)
+
+
+@merged
 def measure_inflight(s: Record, u: float, tau_ns: float) -> float:
     """Lines 8-10: U, the moving average of u over T. No tau (every u' is 0): U is left alone."""
     if tau_ns > 0:
@@ -242,7 +258,7 @@ def no_telemetry(s: Record) -> None:
     s.branch = Branch.NO_TELEMETRY.value
 
 
-@borrowing
+@merged
 def new_ack(
     s: Record, p: Record, links: Links, ack_seq: int, snd_nxt: int, nhop: int, told: Ints, at: int,
     ts_mask: int, tx_mask: int, u_out: NDArray[np.float64],
