@@ -39,7 +39,18 @@ if TYPE_CHECKING:
     from pipeline.store_limits import StoreLimits
     from pipeline.summary import Summary, address_text
     from pipeline.tables import TABLES
-    from pipeline.topology import Host, Interface, Topology, TopologyError, in_force
+    from pipeline.topology import (
+        Csig,
+        Device,
+        Host,
+        Interface,
+        Point,
+        SiteRtt,
+        Tenant,
+        Topology,
+        TopologyError,
+        in_force,
+    )
     from pipeline.track import DECISIONS, Tracked, Tracker
     from pipeline.verdict import verdicts
     from pipeline.where import answer
@@ -51,15 +62,19 @@ __all__ = [
     "FAULTS",
     "KINDS",
     "TABLES",
+    "Csig",
+    "Device",
     "Host",
     "Interface",
     "Output",
     "OwnerClient",
     "Parameter",
     "PipelineSettings",
+    "Point",
     "Question",
     "Record",
     "Sink",
+    "SiteRtt",
     "SnapshotError",
     "Store",
     "StoreBusy",
@@ -68,6 +83,7 @@ __all__ = [
     "StoreLimits",
     "StoreOwned",
     "Summary",
+    "Tenant",
     "Topology",
     "TopologyError",
     "Tracked",
@@ -124,7 +140,7 @@ HOMES = {
     "store_limits": "StoreLimits",
     "summary": "Summary address_text",
     "tables": "TABLES",
-    "topology": "Host Interface Topology TopologyError in_force",
+    "topology": ("Csig Device Host Interface Point SiteRtt Tenant Topology TopologyError in_force"),
     "track": "DECISIONS Tracked Tracker",
     "verdict": "verdicts",
     "where": "answer",

@@ -19,6 +19,8 @@ SOURCES = {ABW: "abw", UTILIZATION: "utilization", DELAY: "delay"}
 UNTOUCHED = {COMPACT: 31, EXPANDED: 0xFFFFF}
 """Value of a min signal that no hop has replaced, by variant; of a max signal it is 0."""
 FIELDS = ("variant", "t", "s", "lm", "low", "high")
+LOCATED = ["variant", "t", "lm"]
+"""What a locator is looked up by: its meaning may depend on the type of signal."""
 ENDS = {"csig": ("src", "dst"), "csig_echo": ("dst", "src")}
 """Columns of a tag or of its reflection, and which ends of the row are the flow's."""
 TERMS = {"time_ns": pl.Int64, "flow": pl.UInt64, "point": pl.String, "source": pl.String,
@@ -101,9 +103,9 @@ def place(signal: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
         known = signal.with_columns(pl.lit(None, kind).alias(n) for n, kind in nothing.items())
     else:
         own = topology.locators.filter(pl.col("ports") == 1).drop("ports")
-        known = signal.join(own, on=["variant", "lm"], how="left", maintain_order="left")
+        known = signal.join(own, on=LOCATED, how="left", maintain_order="left")
         if own.height < topology.locators.height:
-            key = ["flow", "variant", "lm"]
+            key = ["flow", *LOCATED]
             shared = on_the_way(signal, topology)
             known = known.join(shared, on=key, how="left", maintain_order="left", suffix="_shared")
             known = known.with_columns(
@@ -120,9 +122,9 @@ def place(signal: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
 def on_the_way(signal: pl.DataFrame, topology: Topology) -> pl.DataFrame:
     """Ports by flow and shared locator, where just one of those that share it is on the way."""
     shared = topology.locators.filter(pl.col("ports") > 1).drop("ports")
-    key = ["flow", "variant", "lm"]
+    key = ["flow", *LOCATED]
     asked = signal.unique(key, keep="first", maintain_order=True).join(
-        shared, on=["variant", "lm"], how="inner"
+        shared, on=LOCATED, how="inner"
     )
     crossed = ways(asked.unique("flow"), topology).select("flow", "node", "port")
     return (

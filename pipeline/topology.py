@@ -8,19 +8,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from ipaddress import IPv6Address, ip_network
+from typing import Any
 
 import polars as pl
 
-from pipeline.interface import Host, Interface
+from pipeline.csig_profile import VARIANTS, Csig
+from pipeline.interface import Device, Host, Interface, Point, SiteRtt, Tenant
+from pipeline.locator_table import locator_table
 from pipeline.question import HALF, address_words
-from pipeline.topology_file import TopologyError, dump, parse
-from pipeline.unit import MICROSECOND
+from pipeline.topology_file import dump, parse
+from pipeline.topology_text import TopologyError
 
-__all__ = ["Host", "Interface", "Topology", "TopologyError", "in_force"]
+__all__ = ["Csig", "Device", "Host", "Interface", "Point", "SiteRtt", "Tenant", "Topology",
+           "TopologyError", "in_force"]  # fmt: skip
 
 Hop = tuple[int, int]
 """Node and port id."""
-COMPACT, EXPANDED = 1, 2
+COMPACT, EXPANDED = VARIANTS.values()
 """Variants of a CSIG tag; each has locators of its own."""
 REMEMBERED = 1 << 16
 """Look-ups of each kind that are remembered."""
@@ -30,7 +34,8 @@ REMEMBERED = 1 << 16
 class Topology:
     """Devices, links and hosts in force from `valid_from_ns` on.
 
-    `base_rtt_ns` is HPCC++'s T, 0 where it is not known.
+    `base_rtt_ns` is HPCC++'s T, 0 where it is not known; `base_rtts` are those of pairs of sites.
+    `csig` is what holds of CSIG where a device says nothing else; None: nothing is known of it.
     """
 
     version: str
@@ -38,6 +43,19 @@ class Topology:
     base_rtt_ns: int
     interfaces: tuple[Interface, ...]
     hosts: tuple[Host, ...] = ()
+    devices: tuple[Device, ...] = ()
+    points: tuple[Point, ...] = ()
+    tenants: tuple[Tenant, ...] = ()
+    base_rtts: tuple[SiteRtt, ...] = ()
+    csig: Csig | None = None
+
+    def __post_init__(self) -> None:
+        """Devices of which only ports were given become devices too."""
+        told = {device.name: device for device in self.devices}
+        for port in self.interfaces:
+            if port.device not in told:
+                told[port.device] = Device(port.device, port.node_id, port.stage, csig=self.csig)
+        object.__setattr__(self, "devices", tuple(told.values()))
 
     def __hash__(self) -> int:
         """Two topologies are one when version and time are."""
@@ -61,33 +79,44 @@ class Topology:
         )  # fmt: skip
 
     @cached_property
+    def device_by_name(self) -> dict[str, Device]:
+        """Each device by its name."""
+        return {device.name: device for device in self.devices}
+
+    @cached_property
+    def device_by_node(self) -> dict[int, Device]:
+        """Each device by the id that telemetry has for it."""
+        return {device.node_id: device for device in self.devices}
+
+    @cached_property
+    def point_by_name(self) -> dict[str, Point]:
+        """Each observation point by its name in the column `point`."""
+        return {point.name: point for point in self.points}
+
+    @cached_property
     def locators(self) -> pl.DataFrame:
-        """CSIG locators: variant, lm, node, port, capacity_bps, and `ports` that share the lm."""
-        named = pl.concat(
-            self.frame.select(
-                pl.lit(variant, pl.UInt8).alias("variant"),
-                pl.col(column).alias("lm"),
-                "node",
-                "port",
-                "capacity_bps",
-            )
-            for variant, column in ((COMPACT, "csig_lm_compact"), (EXPANDED, "csig_lm"))
-        ).drop_nulls("lm")
-        return named.with_columns(pl.len().over("variant", "lm").alias("ports"))
+        """CSIG locators: variant, t, lm, node, port, capacity_bps, and `ports` that share the lm.
+
+        `t` is the type of the signal.
+        """
+        return locator_table(self.interfaces, self.device_by_name)
 
     @cached_property
     def base_delays(self) -> pl.DataFrame:
         """Ports whose delay without a queue is known: node, port, base_ns."""
-        known = [(*i.hop, i.base_delay_ns) for i in self.interfaces if i.base_delay_ns is not None]
+        delays = {device.name: device.base_delay_ns for device in self.devices}
+        told = [(*i.hop, delays[i.device] if i.base_delay_ns is None else i.base_delay_ns)
+                for i in self.interfaces]  # fmt: skip
+        known = [row for row in told if row[-1] is not None]
         kinds = {"node": pl.UInt32, "port": pl.UInt32, "base_ns": pl.Int64}
         return pl.DataFrame(known, schema=kinds, orient="row")
 
     @cached_property
-    def host_by_address(self) -> dict[tuple[int, int], Host]:
-        """Hosts by the two words of a single address; wider prefixes are looked through."""
+    def host_by_address(self) -> dict[tuple[str, int, int], Host]:
+        """Hosts by tenant and words of a single address; wider prefixes are looked through."""
         networks = ((ip_network(p), host) for host in self.hosts for p in host.prefixes)
         return {
-            address_words(network.network_address): host
+            (host.tenant, *address_words(network.network_address)): host
             for network, host in networks
             if network.num_addresses == 1
         }
@@ -100,9 +129,30 @@ class Topology:
             found.setdefault(interface.device, []).append(interface)
         return found
 
-    def host(self, high: int, low: int) -> Host | None:
-        """The host of an address in two words; the longest prefix wins."""
-        return _host(self, high, low)
+    def host(self, high: int, low: int, tenant: str = "") -> Host | None:
+        """The host of an address in two words; the longest prefix wins.
+
+        The addresses of a tenant are looked for first, then those of the fabric itself.
+        """
+        return _host(self, high, low, tenant) or (_host(self, high, low, "") if tenant else None)
+
+    def tenant(self, name: str = "", vrf: str = "", vni: int | None = None) -> str:
+        """The tenant of a flow, by what its key tells; empty: none is known."""
+        return _tenant(self, name, vrf, vni)
+
+    def site_of(self, host: Host) -> str:
+        """Site of a host: its own, or that of the device it hangs on; empty: not known."""
+        device = self.device_by_name.get(host.device)
+        return host.site or (device.site if device else "")
+
+    def base_rtt(self, source: str, destination: str) -> int:
+        """Round trip between two sites, ns; that of the whole where the pair has none."""
+        return self.rtt_by_sites.get(frozenset((source, destination)), self.base_rtt_ns)
+
+    @cached_property
+    def rtt_by_sites(self) -> dict[frozenset[str], int]:
+        """Round trips of the pairs of sites that have one of their own."""
+        return {frozenset(rtt.sites): rtt.base_rtt_ns for rtt in self.base_rtts}
 
     def hops(self, source: Host, destination: Host) -> frozenset[Hop]:
         """Egress ports of every shortest way between two hosts; none where none leads there."""
@@ -117,16 +167,26 @@ class Topology:
         links = _distances(self, destination.device).get(source.device)
         return 0 if links is None else links + 1
 
+    def collector_settings(self) -> dict[str, Any]:
+        """What the topology tells of CSIG tags, as settings of the collector."""
+        return {} if self.csig is None else self.csig.settings()
+
     def to_yaml(self) -> str:
         """The topology as the file that `from_yaml` reads."""
-        head = {"version": self.version, "valid_from_ns": self.valid_from_ns,
-                "base_rtt_us": self.base_rtt_ns / MICROSECOND}  # fmt: skip
-        return dump(head, self.interfaces, self.hosts)
+        return dump(self)
 
     @staticmethod
     def from_yaml(text: str) -> "Topology":
-        """Read a topology file. Raises TopologyError with the place that is wrong."""
-        return Topology(**parse(text))
+        """Read a file of one version. Raises TopologyError with the place that is wrong."""
+        made = Topology.versions_of(text)
+        if len(made) > 1:
+            raise TopologyError("a topology of one version is wanted here", "versions")
+        return made[0]
+
+    @staticmethod
+    def versions_of(text: str) -> "tuple[Topology, ...]":
+        """Read all versions of a file, the oldest first; else as `from_yaml`."""
+        return tuple(Topology(**fields) for fields in parse(text))
 
 
 def in_force(topologies: Iterable[Topology], time_ns: int) -> Topology | None:
@@ -136,19 +196,29 @@ def in_force(topologies: Iterable[Topology], time_ns: int) -> Topology | None:
 
 
 @lru_cache(REMEMBERED)
-def _host(topology: Topology, high: int, low: int) -> Host | None:
-    """See Topology.host."""
-    if (high, low) in topology.host_by_address:
-        return topology.host_by_address[high, low]
+def _host(topology: Topology, high: int, low: int, tenant: str) -> Host | None:
+    """See Topology.host; of one tenant alone."""
+    if (tenant, high, low) in topology.host_by_address:
+        return topology.host_by_address[tenant, high, low]
     address = IPv6Address(high << HALF | low)
     plain = address.ipv4_mapped or address
     matches = [
         (network.prefixlen, host)
         for host in topology.hosts
+        if host.tenant == tenant
         for network in map(ip_network, host.prefixes)
         if plain in network
     ]
     return max(matches, key=lambda match: match[0])[1] if matches else None
+
+
+@lru_cache(REMEMBERED)
+def _tenant(topology: Topology, name: str, vrf: str, vni: int | None) -> str:
+    """See Topology.tenant."""
+    for tenant in topology.tenants:
+        if tenant.name == name or vni in tenant.vnis or vrf in tenant.vrfs:
+            return tenant.name
+    return ""
 
 
 @lru_cache(REMEMBERED)

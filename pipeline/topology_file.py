@@ -1,195 +1,209 @@
-"""The topology as a YAML file: written, and read with every error naming its place."""
+"""The topology as a YAML file: written, and read with every error naming its place and line."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_network
-from math import isfinite
 from typing import Any
 
 import yaml
 
-from pipeline.interface import Host, Interface
-from pipeline.reserved import MOST_ID
-from pipeline.unit import GIGABIT, MICROSECOND
-
-ORIENTATIONS = ("", "up", "down", "side", "host")
-"""What a port may face; empty: not told."""
-MOST = 1 << 62
-MOST_KNOWN = {"csig_lm": 0xFFFF, "csig_lm_compact": 0xFFFF, "base_delay_ns": 1_000_000_000}
-"""What an interface may be given beside what it must, and the largest value."""
-Tree = Mapping[Any, Any]
+from pipeline.csig_file import csig_of, csig_text, over
+from pipeline.csig_profile import Csig
+from pipeline.interface import Device, Host, Interface, Point, SiteRtt, Tenant
+from pipeline.topology_key import DEVICE, FILE, HOST, INTERFACE, POINT, RTT, TENANT
+from pipeline.topology_text import TopologyError, Tree, load
+from pipeline.topology_value import read, rows, section, sections, written
+from pipeline.unit import MICROSECOND
 
 
-class TopologyError(ValueError):
-    """A topology that cannot be used; the text names the place."""
+def parse(text: str) -> list[dict[str, Any]]:
+    """The fields of each Topology of a file's text, the oldest first.
 
-
-class _Loader(yaml.SafeLoader):
-    """YAML's safe loader, which takes a key that is given twice for the mistake it is."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT002 - the signature is the loader's
-        """See yaml.SafeLoader."""
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if key.value in seen and isinstance(key, yaml.ScalarNode):
-                place = f"line {key.start_mark.line + 1}"
-                raise TopologyError(f"{place}: {key.value} is given twice")
-            seen.add(str(key.value))
-        return super().construct_mapping(node, deep=deep)
-
-
-def parse(text: str) -> dict[str, Any]:
-    """The fields of a Topology from a file's text. Raises TopologyError with the place."""
+    Raises TopologyError with the place and its line.
+    """
+    tree, lines = load(text)
+    found = []
     try:
-        tree = yaml.load(text, _Loader)  # noqa: S506 - the loader is a safe one
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise TopologyError(f"line {mark.line + 1 if mark else 1}: not YAML") from None
-    except RecursionError:
-        raise TopologyError("line 1: nested too deeply") from None
-    if not isinstance(tree, Mapping):
-        raise TopologyError("a topology is a mapping with the keys version, devices and hosts")
-    rtt = _number(tree, "base_rtt_us", "topology", 0, MOST / MICROSECOND, 0)
-    interfaces = tuple(_interfaces(_mapping(tree, "devices", "topology")))
+        for version, own, row in versions_of(tree):
+            try:
+                found.append(fields(version))
+            except TopologyError as error:
+                if error.place.removeprefix("topology.").partition(".")[0] not in own:
+                    raise
+                place = error.place.removeprefix("topology.")
+                raise TopologyError(error.text, f"versions.{row}.{place}") from None
+    except TopologyError as error:
+        raise error.at(lines) from None
+    begun = [one["valid_from_ns"] for one in found]
+    for row, since in enumerate(begun):
+        if since in begun[:row]:
+            raise TopologyError("two versions begin at once", f"versions.{row}").at(lines)
+    return sorted(found, key=lambda one: one["valid_from_ns"])
+
+
+def versions_of(tree: Tree) -> Iterator[tuple[Tree, Tree, int]]:
+    """Each version of a file, with what is its own and its number.
+
+    What a version does not tell is that of the file's top; a file without versions is one.
+    """
+    if tree.get("versions") is None:
+        yield tree, {}, 0
+        return
+    top = {name: value for name, value in tree.items() if name != "versions"}
+    for row, (own, _) in enumerate(rows(tree, "versions", "topology")):
+        yield {**top, **own}, own, row
+
+
+def fields(tree: Tree) -> dict[str, Any]:
+    """The fields of one Topology."""
+    shared = section(tree, "csig", "topology")
+    csig = csig_of(shared, "csig") if shared else None
+    tenants = tuple(
+        Tenant(name, **read(TENANT, own, place))
+        for name, own, place in sections(tree, "tenants", "topology")
+    )
+    devices, interfaces = devices_of(tree, csig)
+    hosts = tuple(hosts_of(tree, interfaces, {tenant.name for tenant in tenants}))
+    points = tuple(
+        Point(name, **read(POINT, own, place))
+        for name, own, place in sections(tree, "points", "topology")
+    )
     return {
-        "version": str(tree.get("version", "1")),
-        "valid_from_ns": _whole(tree, "valid_from_ns", "topology", -MOST, MOST, 0),
-        "base_rtt_ns": round(rtt * MICROSECOND),
+        **read(FILE, tree, "topology"),
         "interfaces": interfaces,
-        "hosts": tuple(_hosts(_mapping(tree, "hosts", "topology"), interfaces)),
+        "hosts": hosts,
+        "devices": devices,
+        "points": points,
+        "tenants": tenants,
+        "base_rtts": tuple(rtts_of(tree)),
+        "csig": csig,
     }
 
 
-def dump(head: Mapping[str, Any], interfaces: Sequence[Interface], hosts: Sequence[Host]) -> str:
-    """The text that `parse` reads; `head` holds what stands above the devices."""
-    devices: dict[str, Any] = {}
-    for i in interfaces:
-        device = devices.setdefault(
-            i.device, {"node": i.node_id, "stage": i.stage, "interfaces": {}}
-        )
-        peer = f"{i.peer_device}:{i.peer_interface}" if i.peer_interface else i.peer_device
-        known = {name: getattr(i, name) for name in MOST_KNOWN}
-        device["interfaces"][i.name] = {
-            "port": i.port_id, "capacity_gbps": i.capacity_bps / GIGABIT,
-            "orientation": i.orientation, "peer": peer,
-            **{name: value for name, value in known.items() if value is not None},
-        }  # fmt: skip
-    ends = {
-        h.name: {"prefixes": list(h.prefixes), "attached": f"{h.device}:{h.interface}",
-                 "nic_gbps": h.nic_bps / GIGABIT}
-        for h in hosts
-    }  # fmt: skip
-    tree = {**head, "devices": devices, "hosts": ends}
-    text: str = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
-    return text
-
-
-def _interfaces(devices: Tree) -> Iterator[Interface]:
-    """The interfaces of the file's devices; no two may have one id."""
+def devices_of(
+    tree: Tree, csig: Csig | None
+) -> tuple[tuple[Device, ...], tuple[Interface, ...]]:  # fmt: skip
+    """The devices and interfaces of a file; no two interfaces may have one id."""
+    shared = section(tree, "csig", "topology")
+    devices: list[Device] = []
+    ports: list[Interface] = []
     named: dict[tuple[int, int], str] = {}
-    for device in devices:
-        if ":" in str(device):
-            raise TopologyError(
-                f"devices.{device}: a name has no colon; peers are DEVICE:INTERFACE"
-            )
-        tree = _mapping(devices, device, "devices")
-        node = _whole(tree, "node", f"devices.{device}", 0, MOST_ID)
-        ports = _mapping(tree, "interfaces", f"devices.{device}")
-        for name in ports:
-            place = f"devices.{device}.interfaces.{name}"
-            port = _mapping(ports, name, f"devices.{device}.interfaces")
-            made = _interface(str(device), str(name), node, str(tree.get("stage", "")), port, place)
+    for name, own, place in sections(tree, "devices", "topology"):
+        if ":" in name:
+            raise TopologyError("a name has no colon; peers are DEVICE:INTERFACE", place)
+        mine = section(own, "csig", place)
+        part = csig_of(over(mine, shared), f"{place}.csig") if mine else csig
+        device = Device(name, **read(DEVICE, own, place), csig=part)
+        devices.append(device)
+        for port, told, at in sections(own, "interfaces", place):
+            made = interface_of(device, port, told, at)
             if made.hop in named:
-                raise TopologyError(f"{place}.port: {named[made.hop]} has the same node and port")
-            named[made.hop] = place
-            yield made
+                raise TopologyError(f"{named[made.hop]} has the same node and port", f"{at}.port")
+            named[made.hop] = at
+            ports.append(made)
+    return tuple(devices), tuple(ports)
 
 
-def _interface(device: str, name: str, node: int, stage: str, port: Tree, place: str) -> Interface:
+def interface_of(device: Device, name: str, tree: Tree, place: str) -> Interface:
     """One interface of the file."""
-    peer, _, peer_interface = str(port.get("peer", "")).partition(":")
-    orientation = str(port.get("orientation", ""))
-    if orientation not in ORIENTATIONS:
-        raise TopologyError(f"{place}.orientation: must be one of {', '.join(ORIENTATIONS[1:])}")
-    least = 1 / GIGABIT
-    known = {
-        key: _whole(port, key, place, 0, most)
-        for key, most in MOST_KNOWN.items()
-        if port.get(key) is not None
-    }
+    told = read(INTERFACE, tree, place)
+    peer, _, peer_interface = told.pop("peer").partition(":")
     return Interface(
-        device=device,
+        device=device.name,
         name=name,
-        node_id=node,
-        port_id=_whole(port, "port", place, 0, MOST_ID),
-        capacity_bps=round(_number(port, "capacity_gbps", place, least, MOST / GIGABIT) * GIGABIT),
-        stage=stage,
-        orientation=orientation,
+        node_id=device.node_id,
+        stage=device.stage,
         peer_device=peer,
         peer_interface=peer_interface,
-        **known,
+        **told,
     )
 
 
-def _hosts(hosts: Tree, interfaces: Sequence[Interface]) -> Iterator[Host]:
+def hosts_of(
+    tree: Tree, interfaces: Sequence[Interface], tenants: set[str]
+) -> Iterator[Host]:  # fmt: skip
     """The hosts of the file; each hangs on a port that exists and has its prefixes alone."""
     ports = {(i.device, i.name) for i in interfaces}
-    owners: dict[str, str] = {}
-    for name in hosts:
-        place = f"hosts.{name}"
-        tree = _mapping(hosts, name, "hosts")
-        device, _, interface = str(tree.get("attached", "")).partition(":")
+    owners: dict[tuple[str, str], str] = {}
+    for name, own, place in sections(tree, "hosts", "topology"):
+        told = read(HOST, own, place)
+        device, _, interface = told.pop("attached").partition(":")
         if (device, interface) not in ports:
-            raise TopologyError(f"{place}.attached: must be DEVICE:INTERFACE of the devices above")
-        prefixes = tuple(_prefixes(tree, place))
+            reason = "must be DEVICE:INTERFACE of the devices above"
+            raise TopologyError(reason, f"{place}.attached")
+        tenant = told["tenant"]
+        if tenant and tenant not in tenants:
+            raise TopologyError(f"{tenant} is none of the tenants", f"{place}.tenant")
+        prefixes = tuple(prefix_of(prefix, place) for prefix in told.pop("prefixes"))
         for prefix in prefixes:
-            if prefix in owners:
-                raise TopologyError(f"{place}.prefixes: {prefix} is also of {owners[prefix]}")
-            owners[prefix] = place
-        nic = _number(tree, "nic_gbps", place, 0, MOST / GIGABIT, 0)
-        yield Host(str(name), prefixes, device, interface, round(nic * GIGABIT))
+            if (tenant, prefix) in owners:
+                reason = f"{prefix} is also of {owners[tenant, prefix]}"
+                raise TopologyError(reason, f"{place}.prefixes")
+            owners[tenant, prefix] = place
+        yield Host(name, prefixes, device, interface, **told)
 
 
-def _prefixes(tree: Tree, place: str) -> Iterator[str]:
-    """The prefixes of a host, each written as the network that it is."""
-    listed = tree.get("prefixes") or []
-    if not isinstance(listed, list):
-        raise TopologyError(f"{place}.prefixes: must be a list")
-    for prefix in listed:
-        try:
-            yield str(ip_network(str(prefix)))
-        except ValueError as error:
-            raise TopologyError(f"{place}.prefixes: {error}") from None
+def prefix_of(prefix: str, place: str) -> str:
+    """A prefix, written as the network that it is."""
+    try:
+        return str(ip_network(prefix))
+    except ValueError as error:
+        raise TopologyError(str(error), f"{place}.prefixes") from None
 
 
-def _mapping(tree: Tree, key: Any, place: str) -> Tree:
-    """A mapping below `key`, empty when absent."""
-    value = tree.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise TopologyError(f"{place}.{key}: must be a mapping")
-    return value
+def rtts_of(tree: Tree) -> Iterator[SiteRtt]:
+    """Round trips by pair of sites."""
+    for own, place in rows(tree, "base_rtts", "topology"):
+        told = read(RTT, own, place)
+        if len(told["sites"]) != 2:  # noqa: PLR2004 - a pair
+            raise TopologyError("must be two sites", f"{place}.between")
+        yield SiteRtt(**told)
 
 
-def _number(
-    tree: Tree, key: str, place: str, least: float, most: float, default: float | None = None
-) -> float:
-    """A number below `key`, from `least` to `most`."""
-    value = tree.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise TopologyError(f"{place}.{key}: must be a number")
-    if not least <= value <= most:
-        raise TopologyError(f"{place}.{key}: must be from {least:g} to {most:g}")
-    return value
+def dump(made: Any) -> str:
+    """The text that `parse` reads, of a Topology."""
+    text: str = yaml.safe_dump(tree_of(made), sort_keys=False, allow_unicode=True)
+    return text
 
 
-def _whole(
-    tree: Tree, key: str, place: str, least: int, most: int, default: int | None = None
-) -> int:
-    """A whole number below `key`, from `least` to `most`."""
-    value = tree.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TopologyError(f"{place}.{key}: must be a whole number")
-    if not least <= value <= most:
-        raise TopologyError(f"{place}.{key}: must be from {least} to {most}")
-    return value
+def tree_of(made: Any) -> dict[str, Any]:
+    """A Topology as the tree of its file."""
+    shared = {} if made.csig is None else {"csig": csig_text(made.csig)}
+    listed = {
+        "tenants": {tenant.name: written(TENANT, tenant) for tenant in made.tenants},
+        "points": {point.name: written(POINT, point) for point in made.points},
+        "base_rtts": [
+            {"between": list(rtt.sites), "base_rtt_us": rtt.base_rtt_ns / MICROSECOND}
+            for rtt in made.base_rtts
+        ],
+    }
+    hosts = {
+        host.name: {"attached": f"{host.device}:{host.interface}",
+                    **written([key for key in HOST if key.name != "attached"], host)}
+        for host in made.hosts
+    }  # fmt: skip
+    return {
+        "version": made.version,
+        "valid_from_ns": made.valid_from_ns,
+        "base_rtt_us": made.base_rtt_ns / MICROSECOND,
+        **shared,
+        **{name: value for name, value in listed.items() if value},
+        "devices": {device.name: device_text(device, made) for device in made.devices},
+        "hosts": hosts,
+    }
+
+
+def device_text(device: Device, made: Any) -> dict[str, Any]:
+    """A device as its section of the file."""
+    own = {} if device.csig == made.csig or device.csig is None else {"csig": device.csig}
+    return {
+        **written(DEVICE, device),
+        **{name: csig_text(csig) for name, csig in own.items()},
+        "interfaces": {port.name: interface_text(port) for port in made.links.get(device.name, ())},
+    }
+
+
+def interface_text(port: Interface) -> Mapping[str, Any]:
+    """An interface as its section of the file."""
+    peer = f"{port.peer_device}:{port.peer_interface}" if port.peer_interface else port.peer_device
+    keys = [key for key in INTERFACE if key.name != "peer"]
+    return {**written(keys, port), **({"peer": peer} if peer else {})}
