@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     )
     from pipeline.track import DECISIONS, Tracked, Tracker
     from pipeline.verdict import verdicts
+    from pipeline.versions import Versions
     from pipeline.where import answer
     from pipeline.worker import Output, Worker
 
@@ -89,6 +90,7 @@ __all__ = [
     "Tracked",
     "Tracker",
     "Value",
+    "Versions",
     "Worker",
     "address_text",
     "address_words",
@@ -143,6 +145,7 @@ HOMES = {
     "topology": ("Csig Device Host Interface Point SiteRtt Tenant Topology TopologyError in_force"),
     "track": "DECISIONS Tracked Tracker",
     "verdict": "verdicts",
+    "versions": "Versions",
     "where": "answer",
     "worker": "Output Worker",
 }

@@ -60,7 +60,7 @@ class Intervals:
     def __init__(self, interval_ns: int, base_rtt_ns: int, standing_queue: float) -> None:
         self.interval_ns = interval_ns
         self.base_rtt_ns = base_rtt_ns
-        self.standing_ns = base_rtt_ns * standing_queue
+        self.standing_queue = standing_queue
         self.flow_rows = TABLES["flow_intervals"].schema.to_frame()
         self.hop_rows = TABLES["hop_intervals"].schema.to_frame()
 
@@ -69,17 +69,28 @@ class Intervals:
         """Every flow that an open interval tells of, each maybe more than once."""
         return pl.concat([self.flow_rows["flow"], self.hop_rows["flow"]])
 
-    def add(self, rows: pl.DataFrame, tracked: Tracked, topology: Topology | None) -> None:
-        """Count a batch of ordered observations and what the tracker made of them."""
+    def add(
+        self,
+        rows: pl.DataFrame,
+        tracked: Tracked,
+        topology: Topology | None,
+        base_rtt_ns: int | None = None,
+    ) -> None:
+        """Count a batch of ordered observations and what the tracker made of them.
+
+        `base_rtt_ns` is that of this batch, where it is another one.
+        """
+        base_rtt_ns = base_rtt_ns or self.base_rtt_ns
+        standing_ns = base_rtt_ns * self.standing_queue
         decided = self._decided(at_first_sight(tracked.decisions, rows))
         loads, rows = at_first_sight(tracked.hop_loads, rows), at_first_sight(rows, rows)
         self.flow_rows = merged(
             [self.flow_rows, self._sent(rows), *decided], "flow_intervals", FLOW_KEY
         )
-        terms = csig_terms(rows, topology, self.base_rtt_ns)
+        terms = csig_terms(rows, topology, base_rtt_ns)
         samples = [
-            *samples_of_stacks(loads, self.standing_ns),
-            samples_of_signals(terms, self.standing_ns),
+            *samples_of_stacks(loads, standing_ns),
+            samples_of_signals(terms, standing_ns),
         ]
         self.hop_rows = merged(
             [self.hop_rows, *map(self._summed, samples)], "hop_intervals", HOP_KEY

@@ -9,6 +9,7 @@ from pipeline.placed import READERS, with_ports
 from pipeline.settings import PipelineSettings
 from pipeline.topology import Topology
 from pipeline.unit import GIGABIT, MICROSECOND
+from pipeline.versions import Versions
 
 ASSUMED_RTT_NS = 10_000
 """HPCC++ T when neither topology nor settings know it."""
@@ -17,40 +18,66 @@ ASSUMED_RTT_NS = 10_000
 class Paths:
     """Adds to observations what they do not tell of themselves.
 
-    Parameters of HPCC++ that were told win over settings, and these over the topology.
+    Parameters of HPCC++ that were told win over settings, and these over the topology in force at
+    the time of each row.
     """
 
     def __init__(
         self,
         settings: PipelineSettings,
-        topology: Topology | None,
+        versions: Versions,
         hpcc: Mapping[str, Value] | None = None,
     ) -> None:
-        self.topology = topology
+        self.versions = versions
         own = hpcc or {}
-        told = round((settings.base_rtt_us or 0) * MICROSECOND)
-        self.known_rtt_ns = (
-            int(own.get("T_ns", 0)) or told or (topology.base_rtt_ns if topology else 0)
+        self.told_rtt_ns = int(own.get("T_ns", 0)) or round(
+            (settings.base_rtt_us or 0) * MICROSECOND
         )
         self.nic_bps = int(own.get("B_nic_bps", 0)) or round((settings.nic_gbps or 0) * GIGABIT)
         self.reads_ports = bool(READERS & set(settings.companions))
-        self.base_rtt_ns = self.known_rtt_ns or ASSUMED_RTT_NS
+
+    def base_rtt_ns(self, topology: Topology | None) -> int:
         """T that signals without a round trip of their own are measured against."""
+        return self.known_rtt_ns(topology) or ASSUMED_RTT_NS
+
+    def known_rtt_ns(self, topology: Topology | None) -> int:
+        """T as it is known, 0 where it is not."""
+        return self.told_rtt_ns or (topology.base_rtt_ns if topology else 0)
 
     def along(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with base_rtt_ns, src_nic_bps, dst_nic_bps and missing capacities of hops."""
-        known = [pl.lit(self.known_rtt_ns, pl.Int64).alias("base_rtt_ns")] * bool(self.known_rtt_ns)
-        rows = rows.with_columns(known)
+        return self.versions.across(rows, self._along)
+
+    def _along(self, topology: Topology | None, rows: pl.DataFrame) -> pl.DataFrame:
+        """The same of rows that one topology is in force for."""
+        rtt = self.known_rtt_ns(topology)
+        rows = rows.with_columns([pl.lit(rtt, pl.Int64).alias("base_rtt_ns")] * bool(rtt))
+        if topology and topology.base_rtts and not self.told_rtt_ns:
+            rows = with_site_rtt(rows, topology)
         if self.nic_bps:
             nic = pl.lit(self.nic_bps, pl.Int64)
             rows = rows.with_columns(nic.alias("src_nic_bps"), nic.alias("dst_nic_bps"))
-        elif self.topology and self.topology.hosts:
+        elif topology and topology.hosts:
             for end in ("src", "dst"):
-                rows = with_nic(rows, self.topology, end)
-        if not self.topology:
+                rows = with_nic(rows, topology, end)
+        if not topology:
             return rows
-        rows = with_capacities(rows, self.topology)
-        return with_ports(rows, self.topology) if self.reads_ports else rows
+        rows = with_capacities(rows, topology)
+        return with_ports(rows, topology) if self.reads_ports else rows
+
+
+def with_site_rtt(rows: pl.DataFrame, topology: Topology) -> pl.DataFrame:
+    """The rows with the round trip between the sites of their ends, where the pair has its own."""
+    words = rows.select("src_hi", "src_lo", "dst_hi", "dst_lo").unique()
+    found = []
+    for source_hi, source_lo, *destination in words.iter_rows():
+        ends = topology.host(source_hi, source_lo), topology.host(*destination)
+        sites = [topology.site_of(host) if host else "" for host in ends]
+        found.append(topology.base_rtt(*sites) or None)
+    known = words.with_columns(pl.Series("base_rtt_ns", found, pl.Int64))
+    return rows.drop("base_rtt_ns", strict=False).join(
+        known, on=words.columns, how="left", maintain_order="left"
+    )
 
 
 def with_nic(rows: pl.DataFrame, topology: Topology, end: str) -> pl.DataFrame:

@@ -4,7 +4,7 @@ Rows wait until no earlier one can come (`Order`), drive the tracker in time ord
 by interval; an interval that has ended is judged. Time is always event time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -22,7 +22,9 @@ from pipeline.tables import TABLES
 from pipeline.topology import Topology
 from pipeline.track import Tracked, Tracker
 from pipeline.unit import MICROSECOND, MILLISECOND
+from pipeline.unknown_ids import UnknownIds
 from pipeline.verdict import verdicts
+from pipeline.versions import Versions
 
 UNKNOWN_POINT = "unknown"
 LATE, FINAL = 0, 1
@@ -41,20 +43,22 @@ class Worker:
     """Keeps the state of every flow it is given; see the module.
 
     `sources` are those that will bring rows or be ended (others may join); `parameters` change the
-    defaults of the recurrences, by algorithm. ValueError names a parameter that is not accepted.
+    defaults of the recurrences, by algorithm. Of several versions of the topology each row and each
+    interval is read by the one in force at its time. ValueError names a parameter that is not
+    accepted.
     """
 
     def __init__(
         self,
         settings: PipelineSettings,
-        topology: Topology | None = None,
+        topology: Versions | Topology | None = None,
         sources: tuple[str, ...] = (),
         parameters: Mapping[str, Mapping[str, Value]] | None = None,
     ) -> None:
         self.settings = settings
-        self.topology = topology
+        self.versions = Versions.of(topology)
         told = {name: dict(values) for name, values in (parameters or {}).items()}
-        self.paths = Paths(settings, topology, told.get("hpcc"))
+        self.paths = Paths(settings, self.versions, told.get("hpcc"))
         self.hints = Hints(settings)
         dctcp = {"dialect": settings.dctcp_dialect, **told.get("dctcp", {})}
         companions = {name: told.get(name, {}) for name in settings.companions}
@@ -64,7 +68,7 @@ class Worker:
         )  # fmt: skip
         self.intervals = Intervals(
             round(settings.interval_ms * MILLISECOND),
-            self.paths.base_rtt_ns,
+            self.paths.base_rtt_ns(None),
             settings.standing_queue,
         )
         self.known = KnownFlows()
@@ -75,6 +79,7 @@ class Worker:
         )
         self.copies = Copies(settings.copies_us)
         self.first_sight = FirstSight(settings.copies_us)
+        self.unknown_ids = UnknownIds()
         self.closed_ns = NEVER
         self.several = len(sources) > 1
 
@@ -85,10 +90,18 @@ class Worker:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What moved so far, by name; `late` and `copies` count rows."""
+        """What moved so far, by name; `late` and `copies` count rows.
+
+        `unknown_hops` counts samples whose ids the topology lacks; by id they are in `unknown_ids`.
+        """
         return {
             **self.tracker.counters, "late": self.order.late, "copies": self.copies.count,
+            "unknown_hops": self.unknown_ids.total,
         }  # fmt: skip
+
+    def renew(self, topology: Versions | Topology | None) -> None:
+        """Take another topology for all rows and intervals that are not yet worked on."""
+        self.versions = self.paths.versions = Versions.of(topology)
 
     def advance(self, rows: pl.DataFrame) -> Output:
         """Take a batch of one source, in the order of that source."""
@@ -116,7 +129,8 @@ class Worker:
             return Output({})
         rows = self.first_sight.told(rows)
         tracked = self.tracker.advance(self.hints.told(self.paths.along(rows)))
-        self.intervals.add(rows, tracked, self.topology)
+        for topology, part, made in self._by_version(rows, tracked):
+            self.intervals.add(part, made, topology, self.paths.base_rtt_ns(topology))
         self.known.add(rows, tracked.decisions, self.intervals.flows)
         # A packet that another point sees later still belongs to the interval of its first sight.
         waits_ns = self.first_sight.within_ns if self.first_sight.several else 0
@@ -124,13 +138,41 @@ class Worker:
         stored = [name for name in TABLES["observations"].schema if name in rows.columns]
         return Output({**tables, "observations": rows.select(stored)}, tracked)
 
+    def _by_version(
+        self, rows: pl.DataFrame, tracked: Tracked
+    ) -> Iterator[tuple[Topology | None, pl.DataFrame, Tracked]]:
+        """Rows and what was made of them, by the topology in force at their time."""
+        parts = list(self.versions.split(rows))
+        if len(parts) == 1:
+            yield parts[0][0], rows, tracked
+            return
+        decisions = dict(self.versions.split(tracked.decisions))
+        loads = dict(self.versions.split(tracked.hop_loads))
+        for topology, part in parts:
+            own = decisions.get(topology, tracked.decisions.clear())
+            yield topology, part, Tracked(own, loads.get(topology, tracked.hop_loads.clear()))
+
+    def _judged(
+        self, seen: pl.DataFrame, flow_intervals: pl.DataFrame, hop_intervals: pl.DataFrame
+    ) -> pl.DataFrame:
+        """Verdicts on intervals, each by the topology in force then."""
+        hops = dict(self.versions.split(hop_intervals))
+        flows = dict(self.versions.split(flow_intervals))
+        made = []
+        for topology in {**flows, **hops}:
+            own = flows.get(topology, flow_intervals.clear())
+            crossed = hops.get(topology, hop_intervals.clear())
+            self.unknown_ids.count(crossed, topology)
+            made.append(verdicts(seen, own, crossed, topology, self.settings))
+        return pl.concat(made).sort("time_ns", "flow")
+
     def _close(self, before_ns: int | None) -> dict[str, pl.DataFrame]:
         """Judge the intervals that ended by a time; None: all."""
         flow_intervals, hop_intervals = self.intervals.close(before_ns)
         if flow_intervals.is_empty():
             return {}
         seen = self.known.of(pl.concat([flow_intervals["flow"], hop_intervals["flow"]]))
-        judged = verdicts(seen, flow_intervals, hop_intervals, self.topology, self.settings)
+        judged = self._judged(seen, flow_intervals, hop_intervals)
         late = pl.col("time_ns") <= self.closed_ns - self.intervals.interval_ns
         revision = pl.when(late).then(LATE).otherwise(FINAL).cast(pl.UInt64)
         self.closed_ns = max(self.closed_ns, self.closed_ns if before_ns is None else before_ns)

@@ -4,17 +4,19 @@ import polars as pl
 
 from pipeline import PipelineSettings, Topology
 from pipeline.path import Paths
+from pipeline.versions import Versions
 from tests.pipeline.test_topology import FILE
 
 TOPOLOGY = Topology.from_yaml(FILE)
 ROWS = pl.DataFrame(
-    {"src_hi": [0], "src_lo": [0xFFFF_0A00_0001], "dst_hi": [0], "dst_lo": [1]},
-    schema=dict.fromkeys(("src_hi", "src_lo", "dst_hi", "dst_lo"), pl.UInt64),
+    {"time_ns": [1000], "src_hi": [0], "src_lo": [0xFFFF_0A00_0001], "dst_hi": [0], "dst_lo": [1]},
+    schema={"time_ns": pl.Int64}
+    | dict.fromkeys(("src_hi", "src_lo", "dst_hi", "dst_lo"), pl.UInt64),
 )
 
 
 def known(settings: PipelineSettings, **hpcc: int) -> tuple[int, int]:
-    [row] = Paths(settings, TOPOLOGY, hpcc).along(ROWS).to_dicts()
+    [row] = Paths(settings, Versions.of(TOPOLOGY), hpcc).along(ROWS).to_dicts()
     return row["base_rtt_ns"], row["src_nic_bps"]
 
 
