@@ -12,7 +12,18 @@ from collector import CollectorSettings
 from replay.fabric import Run
 from replay.identity import CLIENT, SERVER, Identities
 from replay.layout import BITMAP, DOMAIN, DOMAIN_BITMAP, Layouts, Shape, size
-from replay.state import ACK, AECN, CSIG_COMPACT, CSIG_EXPANDED, DATA, INFOS, INT, SYN, SYN_ACK
+from replay.state import (
+    ACK,
+    AECN,
+    CSIG_COMPACT,
+    CSIG_EXPANDED,
+    DATA,
+    INFOS,
+    INT,
+    NONE,
+    SYN,
+    SYN_ACK,
+)
 from replay.wiring import ingress_ports
 
 FIRST, LAST = 0, 1
@@ -30,6 +41,8 @@ MOST_HOPS = 8
 MILLISECOND = 1_000_000
 WORD = 0xFFFFFFFF
 MEGABIT = 1_000_000
+NO_ECN = (INT, NONE)
+"""Telemetry of flows that do not negotiate ECN."""
 
 Values = dict[str, object]
 
@@ -115,7 +128,7 @@ class Content:
         """DSCP announces INT; data of DCTCP flows is ECN capable, CE is seen at the last edge."""
         marked = self.shape.telemetry == INT and self.shape.kind in (DATA, ACK)
         ecn: object = 0
-        if self.shape.kind == DATA and self.shape.telemetry != INT:
+        if self.shape.kind == DATA and self.shape.telemetry not in NO_ECN:
             ecn = np.where((self.packet["ce"] == 1) & (self.edge == LAST), CE, ECT0)
         return {"dscp": (self.settings.int_dscp or 0) if marked else 0, "ecn": ecn}
 
@@ -192,7 +205,7 @@ class Content:
     def flags(self) -> object:
         """ECN is negotiated by the flows that run DCTCP (RFC 3168 section 6.1.1)."""
         kind = self.shape.kind
-        ecn = self.shape.telemetry != INT
+        ecn = self.shape.telemetry not in NO_ECN
         if kind == SYN:
             return F_SYN | (F_ECE | F_CWR) * ecn
         if kind == SYN_ACK:

@@ -7,7 +7,7 @@ integral over time, the time above the marking threshold and the bytes sent, by 
 from typing import Any
 
 from collector import inner
-from replay import event
+from replay import event, rogue
 from replay.state import (
     AECN,
     AREA,
@@ -18,6 +18,7 @@ from replay.state import (
     CSIG_WINDOW_NS,
     DATA,
     DELAY_UNIT_NS,
+    ECN,
     INT,
     RATIO_SCALE,
     SENT,
@@ -28,8 +29,8 @@ from replay.state import (
 )  # fmt: skip
 
 OCTET_LIMIT = 255
-ECN_CAPABLE = CSIG_COMPACT
-"""Flows of this telemetry and above run DCTCP, so their data is ECN capable."""
+ECN_CAPABLE = (CSIG_COMPACT, ECN)
+"""Flows from this telemetry to that one run DCTCP, so their data is ECN capable."""
 DRE_TAU_NS = 256_000.0
 """Time constant of the discounting rate estimator (CONGA 3.2)."""
 NS = 1_000_000_000
@@ -66,7 +67,7 @@ def enqueue(s: State, item: int, now: int) -> None:
     account(s, row, now)
     if (
         packet.kind == DATA
-        and s.flows[packet.flow].kind >= ECN_CAPABLE
+        and ECN_CAPABLE[0] <= s.flows[packet.flow].kind <= ECN_CAPABLE[1]
         and port.queue_bytes > s.rules.mark_bytes
     ):
         packet.ce = 1
@@ -133,7 +134,7 @@ def write_telemetry(s: State, row: int, packet: Any, now: int) -> None:
         packet.tx_bytes[hop] = port.tx_bytes + packet.size
     elif kind == AECN:
         write_aecn(s, port, packet, dre * 8 * NS / DRE_TAU_NS / port.bps, now)
-    else:
+    elif kind <= CSIG_EXPANDED:
         write_csig(s, port, packet, kind == CSIG_EXPANDED, now)
 
 
@@ -168,9 +169,12 @@ def write_csig(s: State, port: Any, packet: Any, expanded: bool, now: int) -> No
     elif t == SIGNALS - 1:
         value = float(now - packet.queued_ns + SWITCH_NS)
     local = int(value / s.rules.quanta[t]) if expanded else bucket(s, t, value)
-    if (local > packet.csig_s) if t == SIGNALS - 1 else (local < packet.csig_s):
+    lm = port.lm if expanded else port.lm_compact
+    if port.rogue != rogue.HONEST:
+        rogue.write(s, port, packet, local, lm)
+    elif (local > packet.csig_s) if t == SIGNALS - 1 else (local < packet.csig_s):
         packet.csig_s = local
-        packet.csig_lm = port.lm if expanded else port.lm_compact
+        packet.csig_lm = lm
 
 
 @inner

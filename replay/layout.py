@@ -16,6 +16,7 @@ from replay.state import (
     INFOS,
     INT,
     SYN,
+    TELEMETRIES,
 )
 
 BITMAP = 0xD400
@@ -110,7 +111,7 @@ class Layouts:
             [
                 [
                     self.octets(Shape(kind, telemetry, hops * (kind == ACK)), payload)
-                    for telemetry in range(AECN + 1)
+                    for telemetry in range(TELEMETRIES)
                 ]
                 for kind in range(HANDSHAKE_ACK + 1)
             ]

@@ -11,6 +11,7 @@ from replay import wiring
 from replay.event import HEAP
 from replay.host import NEVER
 from replay.layout import Layouts
+from replay.rogue import HONEST, code
 from replay.state import (
     BIN_NS,
     BUCKETS,
@@ -87,7 +88,11 @@ def buckets(settings: CollectorSettings) -> NDArray[np.float64]:
 
 
 def cast_ports(world: World) -> NDArray[np.void]:
-    """Egress ports, idle since time 0; links to hosts have no length (see fabric)."""
+    """Egress ports, idle since time 0; links to hosts have no length (see fabric).
+
+    ValueError when `World.rogues` names a port or a class that there is not.
+    """
+    breaks = {port: code(kind) for port, kind in world.rogues.items()}
     interfaces = wiring.interfaces(world)
     ports = np.zeros(len(interfaces), PORT)
     for port, interface in zip(ports, interfaces, strict=True):
@@ -96,10 +101,13 @@ def cast_ports(world: World) -> NDArray[np.void]:
         port.lm = interface.csig_lm or 0
         port.lm_compact = interface.csig_lm_compact or 0
         port.edge = interface.orientation == "host"
+        port.rogue = breaks.pop(f"{interface.device}:{interface.name}", HONEST)
         port.bps = interface.capacity_bps
         port.abw_bps = interface.capacity_bps
         port.prop_ns = 0 if port.edge else world.link_ns
         port.head = port.tail = -1
+    if breaks:
+        raise ValueError(f"rogues: the fabric has no port {min(breaks)}")
     return ports
 
 

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 HOPS = 3
 """Most egress ports on a path of a leaf-spine fabric: leaf, spine, leaf."""
-INT, CSIG_COMPACT, CSIG_EXPANDED, AECN = range(4)
-"""Telemetry that a flow's data carries. INT flows run HPCC++, the others DCTCP."""
+TELEMETRIES = 6
+INT, CSIG_COMPACT, CSIG_EXPANDED, AECN, ECN, NONE = range(TELEMETRIES)
+"""Telemetry that a flow's data carries; ECN: marks alone, NONE: not even these. INT flows run
+HPCC++, the others DCTCP."""
 DATA, ACK, SYN, SYN_ACK, HANDSHAKE_ACK = range(5)
 """Kinds of packets."""
 SIGNALS = 3
@@ -26,7 +28,7 @@ DELAY_UNIT_NS = 1000
 BUCKETS = 32
 """Values of a compact tag's S."""
 KINDS = 5
-"""Kinds of packets, and one more than kinds of telemetry."""
+"""Kinds of packets."""
 BIN_NS = 1_000_000
 """Width of the bins of the exact counters."""
 COUNTERS = 3
@@ -47,11 +49,12 @@ def _record(*fields: Any) -> np.dtype[Any]:
 
 PORT = _record(
     ("node_id", "u4"), ("port_id", "u2"), ("lm", "u2"), ("lm_compact", "u1"),
-    ("edge", "u1"), ("busy", "u1"), ("bps", "i8"), ("prop_ns", "i8"),
+    ("edge", "u1"), ("busy", "u1"), ("rogue", "u1"), ("bps", "i8"), ("prop_ns", "i8"),
     ("head", "i8"), ("tail", "i8"), ("queue_bytes", "i8"), ("tx_bytes", "i8"), ("since_ns", "i8"),
     ("window", "i8"), ("window_tx", "i8"), ("abw_bps", "i8"), ("dre_bytes", "f8"), ("dre_ns", "i8"),
 )  # fmt: skip
-"""An egress port of a switch: who it is, its queue and counters, its CSIG window and its DRE."""
+"""An egress port of a switch: who it is, its queue and counters, its CSIG window and its DRE;
+`rogue` is its place in `rogue.ROGUES`."""
 HOST = _record(
     ("bps", "i8"), ("free_ns", "i8"), ("wake_ns", "i8"),
     ("head", "i8"), ("tail", "i8"), ("first", "i8"), ("count", "i8"), ("turn", "i8"),
@@ -91,7 +94,7 @@ are those of the window that it ended, else of the open one."""
 
 RULES = _record(
     ("mark_bytes", "i8"), ("base_rtt_ns", "i8"), ("buffer_bytes", "i8"), ("payload_bytes", "i8"),
-    ("int_hop_bytes", "i8"), ("octets", "i8", (HOPS + 1, KINDS, KINDS - 1)),
+    ("int_hop_bytes", "i8"), ("octets", "i8", (HOPS + 1, KINDS, TELEMETRIES)),
     ("buckets", "f8", (SIGNALS, BUCKETS)), ("quanta", "f8", (SIGNALS,)),
     ("initial", "i8", (2, SIGNALS)), ("packets", "i8"), ("decisions", "i8"),
 )  # fmt: skip

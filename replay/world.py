@@ -7,9 +7,20 @@ from typing import Literal
 GBPS = 1_000_000_000
 MS = 1_000_000
 
-Telemetry = Literal["int", "csig_compact", "csig_expanded", "aecn"]
-TELEMETRY: tuple[Telemetry, ...] = ("int", "csig_compact", "csig_expanded", "aecn")
-"""What a flow's data carries, in the order of the simulator's codes; `int` flows run HPCC++."""
+Telemetry = Literal["int", "csig_compact", "csig_expanded", "aecn", "ecn", "none"]
+TELEMETRY: tuple[Telemetry, ...] = (
+    "int",
+    "csig_compact",
+    "csig_expanded",
+    "aecn",
+    "ecn",
+    "none",
+)
+"""What a flow's data carries, in the order of the simulator's codes.
+
+`int` flows run HPCC++, the others DCTCP: `ecn` flows with marks alone, `none` flows, whose packets
+are not even ECN capable, up to the window that their receivers advertise.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +48,8 @@ class FlowScript:
     src: str
     dst: str
     phases: tuple[Phase, ...]
+    steady: bool = True
+    """False: its phases are bursts, which is how it is, not changes that the script makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +69,8 @@ class World:
     host_bps: int = 10 * GBPS
     link_bps: int = 10 * GBPS
     nic_bps: Mapping[str, int] = field(default_factory=dict)
+    rogues: Mapping[str, str] = field(default_factory=dict)
+    """Ports ("leaf1:Ethernet7") that break the rules of CSIG, and how: a name of `rogue.ROGUES`."""
     link_ns: int = 2_500
     base_rtt_ns: int = 30_000
     mark_bytes: int = 40_000
@@ -69,8 +84,9 @@ class World:
 
     @property
     def transitions(self) -> tuple[int, ...]:
-        """Times of all phases after the start of the world, ns of virtual time, ascending."""
-        return tuple(sorted({phase.at_ns for flow in self.flows for phase in flow.phases}))
+        """Times of the phases of all steady flows, ns of virtual time, ascending."""
+        steady = (flow for flow in self.flows if flow.steady)
+        return tuple(sorted({phase.at_ns for flow in steady for phase in flow.phases}))
 
     def host_names(self) -> tuple[str, ...]:
         """All hosts, leaf by leaf."""
