@@ -171,7 +171,7 @@ def write_csig(s: State, port: Any, packet: Any, expanded: bool, now: int) -> No
     local = int(value / s.rules.quanta[t]) if expanded else bucket(s, t, value)
     lm = port.lm if expanded else port.lm_compact
     if port.rogue != rogue.HONEST:
-        rogue.write(s, port, packet, local, lm)
+        rogue.write(port, packet, local, lm)
     elif (local > packet.csig_s) if t == SIGNALS - 1 else (local < packet.csig_s):
         packet.csig_s = local
         packet.csig_lm = lm

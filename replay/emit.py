@@ -1,4 +1,4 @@
-"""Emission: what the taps at the hosts' ports saw of a run, as the frames of a capture.
+"""Emission: what the taps saw of a run, as the frames of a capture.
 
 Frames are made by layout, never one by one: a matrix a layout, packed by the collector's wire
 tables. They are cut to a snap length with their true length kept; payloads are zeros. Checksums are
@@ -17,6 +17,7 @@ from replay.fabric import Run
 from replay.identity import identities
 from replay.layout import Layouts, Shape, size
 from replay.state import ACK, DATA, INT
+from replay.taps import ALL, Taps
 
 SNAP = 256
 ETHERNET = 1
@@ -38,15 +39,15 @@ class Sightings(NamedTuple):
     """Shape and edge."""
 
 
-def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP) -> Frames:
-    """All sightings of a run in order of time; at equal times acknowledgments come before data.
+def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP, taps: Taps = ALL) -> Frames:
+    """Sightings of a run in order of time; at equal times acknowledgments come before data.
 
     `Frames.interface` indexes into `wiring.points(run.world)`. ValueError when the settings leave
     int_dscp open.
     """
     if settings.int_dscp is None:
         raise ValueError("int_dscp must name a value: it announces INT over TCP")
-    seen, layouts = sightings(run), Layouts(settings)
+    seen, layouts = sightings(run, taps), Layouts(settings)
     rows, packets = seen.rows, run.packets
     octets = np.array([layouts.octets(shape, run.world.payload_bytes) for shape, _ in seen.shapes])
     captured = np.minimum(octets, snap)[seen.shape]
@@ -56,7 +57,9 @@ def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP) -> Frames
     for block in blocks(run, settings, layouts, seen, snap):
         data[at : at + block.size] = block.ravel()
         at += block.size
+    place = tap(run, rows, seen.edge)
     time = np.where(seen.edge == FIRST, packets["first_ns"][rows], packets["last_ns"][rows])
+    time = time + taps.offsets_ns(len(run.world.host_names()))[place]
     order = np.lexsort((rows, packets["kind"][rows] == DATA, time))
     return Frames(
         data=data,
@@ -65,18 +68,21 @@ def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP) -> Frames
         length=octets[seen.shape][order].astype(np.int32),
         time_ns=(run.world.start_ns + time)[order],
         link=np.full(len(rows), ETHERNET, np.uint16),
-        interface=tap(run, seen)[order].astype(np.uint16),
+        interface=place[order].astype(np.uint16),
         first=1,
     )
 
 
-def sightings(run: Run) -> Sightings:
-    """What the taps saw within the run's time."""
+def sightings(run: Run, taps: Taps = ALL) -> Sightings:
+    """What the taps saw within the run's time, as far as it reaches the collector."""
     until = run.world.duration_ns
     sent = np.flatnonzero((run.packets["first_ns"] >= 0) & (run.packets["first_ns"] < until))
     received = np.flatnonzero(run.packets["last_ns"] > 0)
     rows = np.concatenate([sent, received])
     edge = np.repeat([FIRST, LAST], [len(sent), len(received)])
+    leaf = tap(run, rows, edge) // run.world.hosts_per_leaf
+    kept = taps.kept(rows, run.packets["flow"][rows], leaf)
+    rows, edge = rows[kept], edge[kept]
     shape, shapes = shape_codes(run, rows, edge)
     order = np.argsort(shape, kind="stable")
     return Sightings(rows[order], edge[order], shape[order], shapes)
@@ -95,10 +101,10 @@ def blocks(
             yield pack(content, min(content.octets, snap))
 
 
-def tap(run: Run, seen: Sightings) -> NDArray[np.int64]:
+def tap(run: Run, rows: NDArray[np.int64], edge: NDArray[np.int64]) -> NDArray[np.int64]:
     """Row of the host at whose port each sighting was made."""
-    flow = run.packets["flow"][seen.rows]
-    at_client = (run.packets["kind"][seen.rows] % 2 == 0) == (seen.edge == FIRST)
+    flow = run.packets["flow"][rows]
+    at_client = (run.packets["kind"][rows] % 2 == 0) == (edge == FIRST)
     host: NDArray[np.int64] = np.where(at_client, run.flows["src"][flow], run.flows["dst"][flow])
     return host
 

@@ -7,7 +7,6 @@ An honest port replaces S and LM together, after quantisation, where its own val
 from typing import Any
 
 from collector import inner
-from replay.state import State
 
 ROGUES = ("honest", "pass_through")
 """Classes by the code in `state.PORT`: a port of class pass_through forwards every tag as it came,
@@ -23,7 +22,7 @@ def code(name: str) -> int:
 
 
 @inner
-def write(s: State, port: Any, packet: Any, local: int, lm: int) -> None:
+def write(port: Any, packet: Any, local: int, lm: int) -> None:
     """What a rogue port does where an honest one would compare `local` with S and write `lm`."""
     if port.rogue == PASS_THROUGH:
         return

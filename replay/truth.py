@@ -46,7 +46,8 @@ class Truth(NamedTuple):
     - `hops`: one row a flow, interval and hop: u_mean, queue_mean_bytes, standing_share, abw_bps,
       abw_share, delay_mean_ns, contributors, and the port's names;
     - `verdicts`: one row a flow and interval: the headline hop with its columns, congested, kind,
-      observations, scored, the runner-up's load, and the hop of each CSIG signal;
+      observations, steady (the script changes nothing inside), scored, the runner-up's load, and
+      the hop of each CSIG signal;
     - `decisions`: one row an acknowledgment at a sender; sequence numbers as on the wire.
     """
 
@@ -124,13 +125,17 @@ def verdict_frame(run: Run, hops: pl.DataFrame, interval_ns: int) -> pl.DataFram
         group, keep="first", maintain_order=True
     )
     congested = pl.col("u_mean").gt(CONGESTED_U) | pl.col("standing_share").gt(STANDING_SHARE)
-    counts = pl.col("observations").ge(LEAST_OBSERVATIONS) & ~changing(run, interval_ns)
+    counts = pl.col("observations").ge(LEAST_OBSERVATIONS) & pl.col("steady")
     rates = pl.DataFrame({"phase": np.arange(len(run.phases)), "rate_bps": run.phases["rate_bps"]})
     return (
         worst.join(signals, on=group, maintain_order="left")
         .join(seen, on=["flow_row", "at"], how="left", maintain_order="left")
         .join(rates, on="phase", maintain_order="left")
-        .with_columns(pl.col("observations").fill_null(0), congested.alias("congested"))
+        .with_columns(
+            pl.col("observations").fill_null(0),
+            congested.alias("congested"),
+            (~changing(run, interval_ns)).alias("steady"),
+        )
         .with_columns(kind_of().alias("kind"), counts.alias("scored"))
         .drop("rate_bps")
     )

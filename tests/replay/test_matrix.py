@@ -1,0 +1,148 @@
+"""The proving ground: parts are cast by seeds, taps fail as told, figures are what they say."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from collector import CollectorSettings
+from replay import Run, frames_of, scenario, simulate
+from replay.campaign import KINDS, SCENARIOS
+from replay.cast import cast
+from replay.ceiling import ceiling
+from replay.emit import sightings
+from replay.matrix import small
+from replay.proof import calibration, figures
+from replay.taps import Choice, Taps
+from replay.wiring import leaf_of
+from replay.world import MS, Telemetry, World
+
+KEPT = Path(__file__).with_name("matrix.txt")
+
+
+def test_the_small_matrix_is_as_it_is_kept() -> None:
+    """After a change that is meant: python benchmarks/bench_verdicts.py --small > this file."""
+    assert small() + "\n" == KEPT.read_text()
+
+
+def test_a_third_of_the_scenarios_is_about_the_inside_of_the_fabric() -> None:
+    speeds, inside = set(), 0
+    for made in SCENARIOS.values():
+        world = made(KINDS, 2 * MS)
+        speeds |= {world.host_bps, world.link_bps, *world.nic_bps.values()}
+        inside += made.__module__.endswith("core")
+    assert len(SCENARIOS) >= 12
+    assert 3 * inside >= len(SCENARIOS)
+    assert len(speeds) >= 2
+
+
+def test_a_seed_casts_the_same_play_elsewhere() -> None:
+    world = SCENARIOS["two in a row"](KINDS, 2 * MS)
+    one, same, other = cast(world, 1), cast(world, 1), cast(world, 2)
+    assert one == same
+    assert one.flows != other.flows
+
+    def shape(played: World) -> list[tuple[str, int]]:
+        ends = [flow.dst for flow in played.flows]
+        return [(flow.role, ends.count(flow.dst)) for flow in played.flows]
+
+    assert shape(one) == shape(world) == shape(other)
+    (slow,) = one.nic_bps
+    assert {flow.dst for flow in one.flows if flow.role == "last"} == {slow}
+
+
+def test_a_rogue_port_keeps_its_part() -> None:
+    world = SCENARIOS["uplink hot spot"](KINDS, 2 * MS)
+    rogues = {"leaf1:Ethernet7": "pass_through", "spine1:Ethernet2": "pass_through"}
+    played = cast(type(world)(world.flows, world.duration_ns, spines=4, rogues=rogues), 5)
+    hot = next(flow for flow in played.flows if flow.role == "hot")
+    leaf, _, _ = hot.src.partition("-")
+    spine, target = hot.phases[0].spine, hot.dst.partition("-")[0].removeprefix("leaf")
+    assert set(played.rogues) == {f"{leaf}:Ethernet{6 + spine}", f"spine{spine}:Ethernet{target}"}
+
+
+@pytest.fixture(scope="module")
+def run(settings: CollectorSettings) -> Run:
+    return simulate(scenario.demo(duration_ns=2 * MS), settings)
+
+
+def test_sampling_and_loss_keep_their_shares(run: Run, settings: CollectorSettings) -> None:
+    whole = len(frames_of(run, settings))
+    for taps, share in ((Taps(one_in=10), 0.1), (Taps(loss=0.25), 0.75)):
+        kept = len(frames_of(run, settings, taps=taps))
+        assert kept / whole == pytest.approx(share, rel=0.1)
+        assert kept == len(frames_of(run, settings, taps=taps))
+
+
+def test_a_packet_sampled_at_all_taps_is_seen_twice(run: Run) -> None:
+    cases: tuple[tuple[Choice, float, float], ...] = (("packet", 0.95, 1.0), ("each", 0.0, 0.2))
+    for choice, least, most in cases:
+        seen = sightings(run, Taps(one_in=10, choice=choice)).rows
+        _, count = np.unique(seen, return_counts=True)
+        assert least <= (count == 2).mean() <= most
+
+
+def test_one_leaf_mirrors_alone(run: Run, settings: CollectorSettings) -> None:
+    frames = frames_of(run, settings, taps=Taps(leaves=("leaf3",)))
+    assert len(frames)
+    assert {leaf_of(run.world, int(host)) for host in np.unique(frames.interface)} == {2}
+
+
+def test_skewed_clocks_are_off_by_tap(run: Run, settings: CollectorSettings) -> None:
+    right, skewed = (frames_of(run, settings, taps=Taps(skew_ns=ns)) for ns in (0, 10_000))
+    offsets = set()
+    for tap in np.unique(right.interface):
+        pair = [frames.time_ns[frames.interface == tap] for frames in (right, skewed)]
+        (offset,) = np.unique(pair[1] - pair[0])
+        offsets.add(int(offset))
+    assert len(offsets) > 1
+    assert max(map(abs, offsets)) <= 10_000
+    assert (np.diff(skewed.time_ns) >= 0).all()
+
+
+@pytest.mark.parametrize(("kind", "share"), [("ecn", 0.25), ("csig_expanded", 1.0)])
+def test_nobody_knows_a_spine_that_nothing_names(
+    settings: CollectorSettings, kind: Telemetry, share: float
+) -> None:
+    made = simulate(cast(SCENARIOS["uplink hot spot"]((kind,), 2 * MS), 3), settings)
+    best = ceiling(made, Taps())
+    spine = made.world.flows[0].phases[0].spine
+    hot = best.filter(pl.col("device") == f"spine{spine}")
+    assert hot["ceiling"].to_list() == [share] * 4
+    hosts = best.filter(pl.col("device") == "leaf1", pl.col("interface") == "Ethernet1")
+    assert hosts["ceiling"].item() == 1.0
+
+
+def rows(confidence: float, right: int, wrong: int) -> pl.DataFrame:
+    """Scored and congested rows of one telemetry."""
+    return pl.DataFrame({"right": [True] * right + [False] * wrong}).with_columns(
+        pl.lit("aecn").alias("telemetry"),
+        pl.lit(confidence).alias("confidence"),
+        *(pl.lit(value=True).alias(name) for name in ("scored", "congested", "covered", "calls")),
+        pl.lit(value=False).alias("kind_right"),
+        pl.lit(0.5).alias("ceiling"),
+    )
+
+
+def test_calibration_is_the_distance_of_the_worst_full_bin() -> None:
+    told = pl.concat([rows(0.95, 190, 10), rows(0.15, 90, 110), rows(0.55, 0, 199)])
+    off, skill = calibration(told)
+    assert off == pytest.approx(0.45 - 0.15)
+    assert skill is not None
+    assert skill < 0.5
+
+
+def test_a_skill_of_one_is_knowing() -> None:
+    off, skill = calibration(pl.concat([rows(1.0, 200, 0), rows(0.0, 0, 200)]))
+    assert (off, skill) == (0.0, 1.0)
+    assert calibration(rows(0.9, 0, 0)) == (None, None)
+
+
+def test_figures_are_held_against_the_ceiling() -> None:
+    found = {figure.name: figure for figure in figures(rows(0.4, 49, 51), "aecn")}
+    top = found["top-1 hop of its ceiling"]
+    assert top.value == pytest.approx(0.98)
+    assert top.met
+    assert found["kind right"].met is False
+    assert found["uncongested called congested"].met is None
