@@ -101,6 +101,15 @@ class PipelineSettings(BaseModel):
         description="DSCP of probes and their responses, which bring telemetry and move nothing of "
         "a sender; none: there are no probes.",
     )
+    health_ms: float = Field(
+        1000.0,
+        ge=0,
+        le=DAY_MS,
+        description="Length of an interval of the telemetry's health, ms; 0: it is not watched.",
+    )
+    csig_hosts: tuple[Prefix, ...] | None = Field(
+        None, description="Prefixes of hosts that may send CSIG tags; none: all may."
+    )
     topology: str | None = Field(None, description="Topology file (YAML); none: ids are shown raw.")
 
     @field_validator("companions")

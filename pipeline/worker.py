@@ -12,6 +12,8 @@ import polars as pl
 from pipeline.cc.parameter import Value
 from pipeline.copies import Copies
 from pipeline.first_sight import FirstSight
+from pipeline.health import TABLE as HEALTH
+from pipeline.health import Health
 from pipeline.hints import Hints
 from pipeline.intervals import Intervals
 from pipeline.known_flows import KnownFlows
@@ -80,6 +82,7 @@ class Worker:
         self.copies = Copies(settings.copies_us)
         self.first_sight = FirstSight(settings.copies_us)
         self.unknown_ids = UnknownIds()
+        self.health = Health(settings)
         self.closed_ns = NEVER
         self.several = len(sources) > 1
 
@@ -130,7 +133,9 @@ class Worker:
         rows = self.first_sight.told(rows)
         tracked = self.tracker.advance(self.hints.told(self.paths.along(rows)))
         for topology, part, made in self._by_version(rows, tracked):
-            self.intervals.add(part, made, topology, self.paths.base_rtt_ns(topology))
+            base_rtt_ns = self.paths.base_rtt_ns(topology)
+            self.intervals.add(part, made, topology, base_rtt_ns)
+            self.health.add(part, made.decisions, topology, base_rtt_ns)
         self.known.add(rows, tracked.decisions, self.intervals.flows)
         # A packet that another point sees later still belongs to the interval of its first sight.
         waits_ns = self.first_sight.within_ns if self.first_sight.several else 0
@@ -168,15 +173,18 @@ class Worker:
 
     def _close(self, before_ns: int | None) -> dict[str, pl.DataFrame]:
         """Judge the intervals that ended by a time; None: all."""
+        health = self.health.close(before_ns, self.known.rows, self.versions)
+        found = {HEALTH: health} if health.height else {}
         flow_intervals, hop_intervals = self.intervals.close(before_ns)
         if flow_intervals.is_empty():
-            return {}
+            return found
         seen = self.known.of(pl.concat([flow_intervals["flow"], hop_intervals["flow"]]))
         judged = self._judged(seen, flow_intervals, hop_intervals)
         late = pl.col("time_ns") <= self.closed_ns - self.intervals.interval_ns
         revision = pl.when(late).then(LATE).otherwise(FINAL).cast(pl.UInt64)
         self.closed_ns = max(self.closed_ns, self.closed_ns if before_ns is None else before_ns)
         return {
+            **found,
             "flows": seen.drop("unseen"),
             "flow_intervals": flow_intervals,
             "hop_intervals": hop_intervals,

@@ -6,11 +6,20 @@ from pipeline.tables.flows import FLOWS
 from pipeline.tables.hop_intervals import HOP_INTERVALS
 from pipeline.tables.hops import HOPS
 from pipeline.tables.observations import OBSERVATIONS
+from pipeline.tables.telemetry_health import TELEMETRY_HEALTH
 from pipeline.tables.verdicts import VERDICTS
 
 TABLES = {
     table.name: table
-    for table in (FLOWS, HOPS, HOP_INTERVALS, FLOW_INTERVALS, VERDICTS, OBSERVATIONS)
+    for table in (
+        FLOWS,
+        HOPS,
+        HOP_INTERVALS,
+        FLOW_INTERVALS,
+        VERDICTS,
+        TELEMETRY_HEALTH,
+        OBSERVATIONS,
+    )
 }
 """Every table of the store by name."""
 

@@ -1,0 +1,7 @@
+"""Health of the telemetry: where it is missing, who breaks its rules, what clocks are off."""
+
+from pipeline.health.finding import FINDINGS, Finding
+from pipeline.health.found import TABLE
+from pipeline.health.watch import Health
+
+__all__ = ["FINDINGS", "TABLE", "Finding", "Health"]

@@ -1,0 +1,187 @@
+"""Beside: what tags promise of a port, next to what INT, reports or marks show of the same port.
+
+Time is cut into stretches of 250 us, about the window over which a port measures its bandwidth. A
+stretch decides where the port's own counters, here and in the two stretches before, leave little;
+it contradicts where even the smallest promise of all tags that crossed the port is larger.
+"""
+
+import polars as pl
+
+from pipeline.health.place import HOST, Places
+from pipeline.health.tally import first_frame, joined
+from pipeline.sender import CE
+from pipeline.signals import ABW, UTILIZATION
+from pipeline.unit import BITS
+
+BIN_NS = 250_000
+BACK = 2
+"""Stretches before that must show the same: a window of the port may have begun there."""
+MARGIN = 0.25
+"""Share of the capacity by which a promise must be too large."""
+LITTLE = 0.4
+"""Share of the capacity that may be left where a stretch decides."""
+FEW_RECORDS, FEW_MARKS = 3, 4
+LOAD_KEY, CLAIM_KEY = ["bin", "port"], ["bin", "port"]
+LOAD = {"bin": pl.Int64, "port": pl.String, "free": pl.Float64, "by": pl.String}
+COUNTER = ("tx_bytes", "ts_ns")
+
+
+class Beside:
+    """Keeps stretches until they are whole."""
+
+    def __init__(self) -> None:
+        self.claims = pl.DataFrame()
+        self.counters = pl.DataFrame()
+        self.marks = pl.DataFrame()
+
+    def add(self, rows: pl.DataFrame, pairs: pl.DataFrame, places: Places) -> None:
+        """Count a batch: its tags, its stacks, and marks of pairs."""
+        if not places.ports:
+            return
+        rows = rows.with_columns((pl.col("time_ns") // BIN_NS).alias("bin"))
+        self.claims = summed([self.claims, claims_of(rows, places)], CLAIM_KEY)
+        self.counters = summed([self.counters, *counters_of(rows, places)], LOAD_KEY)
+        if pairs.height:
+            self.marks = summed([self.marks, marks_of(pairs, places)], LOAD_KEY)
+
+    def close(self, before_ns: int | None) -> pl.DataFrame:
+        """Stretches that ended by a time as rows of a tally; None: all."""
+        bound = (1 << 62) if before_ns is None else before_ns // BIN_NS
+        made = self._decided(bound) if self.claims.height else pl.DataFrame()
+        for name in ("claims", "counters", "marks"):
+            kept, first = getattr(self, name), bound - (0 if name == "claims" else BACK)
+            if kept.height:
+                setattr(self, name, kept.filter(pl.col("bin") >= first))
+        return made
+
+    def _loads(self) -> pl.DataFrame:
+        """Share of each port's capacity that its counters or its marks left: columns of `LOAD`."""
+        parts = [pl.DataFrame(schema=LOAD)]
+        if self.counters.height:
+            span = pl.col("ts_ns_max") - pl.col("ts_ns_min")
+            sent = (pl.col("tx_bytes_max") - pl.col("tx_bytes_min")) * BITS
+            used = sent / (span * pl.col("bps")) * 1e9
+            whole = (pl.col("n") >= FEW_RECORDS) & (span * 2 > BIN_NS) & (used < 1 + MARGIN)
+            parts.append(
+                self.counters.filter(whole).select(
+                    *LOAD_KEY, (1.0 - used).alias("free"), pl.lit("int").alias("by")
+                )
+            )
+        if self.marks.height:
+            full = (pl.col("ce_n") >= FEW_MARKS) & (pl.col("ce_n") == pl.col("n"))
+            parts.append(
+                self.marks.filter(full).select(
+                    *LOAD_KEY, pl.lit(0.0).alias("free"), pl.lit("marks").alias("by")
+                )
+            )
+        return pl.concat(parts, how="vertical_relaxed")
+
+    def _decided(self, bound: int) -> pl.DataFrame:
+        """Stretches before a bound with a promise and enough of what tells the truth."""
+        loads = self._loads()
+        rows = self.claims.filter(pl.col("bin") < bound)
+        rows = rows.join(loads, on=LOAD_KEY, how="inner", maintain_order="left")
+        for back in range(1, BACK + 1):
+            earlier = loads.select(
+                pl.col("bin") + back, "port", "by", pl.col("free").alias(f"free{back}")
+            )
+            key = [*LOAD_KEY, "by"]
+            rows = rows.join(earlier, on=key, how="inner", maintain_order="left")
+        free = pl.max_horizontal("free", *(f"free{back}" for back in range(1, BACK + 1)))
+        decides = rows.filter(free <= LITTLE)
+        return decides.select(
+            (pl.col("bin") * BIN_NS).alias("time_ns"),
+            "port",
+            "by",
+            pl.lit(1, pl.Int64).alias("n"),
+            (pl.col("least") > free + MARGIN).cast(pl.Int64).alias("low_n"),
+            "seen_ns",
+            "source",
+            "frame",
+        )
+
+
+def claims_of(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """The smallest share of a last hop's capacity that tags promised of the path."""
+    if "csig_low" not in rows.columns:
+        return pl.DataFrame()
+    told = rows.filter(
+        pl.col("csig_t").is_in([ABW, UTILIZATION]) & pl.col("csig_low").is_not_null()
+    )
+    if told.is_empty():
+        return told
+    told = told.join(last_hops(told, places), on=["dst_hi", "dst_lo", "point"], how="inner")
+    share = (
+        pl.when(pl.col("csig_t") == ABW)
+        .then(pl.col("csig_low") / pl.col("bps"))
+        .otherwise("csig_low")
+    )
+    return told.group_by(CLAIM_KEY, maintain_order=True).agg(
+        share.min().alias("least"), *first_frame()
+    )
+
+
+def last_hops(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """The port of each receiver, which is where its packets leave the network."""
+    ends = rows.select("dst_hi", "dst_lo").unique(maintain_order=True)
+    topology = places.topology
+    hosts = [topology.host(*words) if topology else None for words in ends.iter_rows()]
+    names = [f"{host.device}:{host.interface}" if host else None for host in hosts]
+    known = ends.with_columns(pl.Series("point", names, pl.String)).drop_nulls()
+    ports = places.numbers.select(pl.col("port").alias("point"), "port", "bps")
+    return known.join(ports, on="point", how="inner")
+
+
+def counters_of(rows: pl.DataFrame, places: Places) -> list[pl.DataFrame]:
+    """First and last counters of each port that stacks or reports name."""
+    parts = []
+    for node in [name for name in rows.columns if name.endswith("_node") and name[0] == "h"]:
+        hop = node.removesuffix("_node")
+        told = {name: f"{hop}_{name}" for name in ("port", *COUNTER)}
+        if not set(told.values()) <= set(rows.columns):
+            continue
+        seen = rows.select(
+            "bin",
+            pl.col(node).alias("node"),
+            pl.col(told["port"]).alias("number"),
+            *(pl.col(told[name]).cast(pl.Int64, strict=False).alias(name) for name in COUNTER),
+        ).drop_nulls()
+        named = seen.join(places.numbers, on=["node", "number"], how="inner")
+        parts.append(
+            named.group_by(LOAD_KEY, maintain_order=True).agg(
+                pl.len().cast(pl.Int64).alias("n"),
+                pl.col("bps").first().alias("bps"),
+                *(getattr(pl.col(name), end)().alias(f"{name}_{end}")
+                  for name in COUNTER for end in ("min", "max")),
+            )
+        )  # fmt: skip
+    return parts
+
+
+def marks_of(pairs: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """ECN-capable packets that the device of a last hop marked, and those that it did not."""
+    faces = [name for name, port in places.ports.items() if port.orientation == HOST]
+    seen = pairs.filter(
+        pl.col("z_point").is_in(faces)
+        & (pl.col("a_ttl") - pl.col("z_ttl") == 1)
+        & (pl.col("a_ecn") > 0)
+        & (pl.col("a_ecn") != CE)
+    )
+    return seen.group_by(
+        (pl.col("z_time_ns") // BIN_NS).alias("bin"),
+        pl.col("z_point").alias("port"),
+        maintain_order=True,
+    ).agg(
+        pl.len().cast(pl.Int64).alias("n"),
+        (pl.col("z_ecn") == CE).sum().cast(pl.Int64).alias("ce_n"),
+    )
+
+
+SUMMED = {"least": "min", "n": "sum", "ce_n": "sum", "bps": "first"} | {
+    f"{name}_{end}": end for name in COUNTER for end in ("min", "max")
+} | dict.fromkeys(("seen_ns", "source", "frame"), "first")  # fmt: skip
+
+
+def summed(parts: list[pl.DataFrame], key: list[str]) -> pl.DataFrame:
+    """Partial stretches as one, earlier parts first."""
+    return joined(parts, key, SUMMED)

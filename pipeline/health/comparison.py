@@ -1,0 +1,73 @@
+"""Comparison: ports whose tags promise what INT or marks of the same port rule out; and clocks."""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from pipeline.health.finding import CANNOT_TELL, YES
+from pipeline.health.found import Found, first_of
+from pipeline.health.place import path
+from pipeline.health.scene import Scene
+
+FEW_STRETCHES = 4
+MOST_AGREE = 0.75
+"""Share of the stretches that decide which must contradict."""
+
+
+def under_reporting(scene: Scene) -> Iterator[Found]:
+    """Ports that promise too much: those of devices that name themselves, and those that do not."""
+    if scene.against.is_empty():
+        return
+    now = scene.beside["port"].unique() if scene.beside.height else pl.Series([], dtype=pl.String)
+    speaking = names(scene)
+    for row in scene.against.filter(pl.col("port").is_in(now.implode())).iter_rows(named=True):
+        decided, wrong = row["n"], row["low_n"]
+        if wrong < FEW_STRETCHES or wrong < MOST_AGREE * decided:
+            continue
+        device = scene.places.ports[row["port"]].device
+        finding = "under_reporting" if device in speaking else "pass_through"
+        told = {"contradicted": wrong, "decided": decided, "by": row["by"], "port": row["port"],
+                "named_itself": speaking.get(device, 0), **first_of(row)}  # fmt: skip
+        yield Found("device", device, finding, YES, wrong, told)
+
+
+def names(scene: Scene) -> dict[str, int]:
+    """Tags that name each device."""
+    counts: dict[str, int] = {}
+    touched = scene.paths.filter(pl.col("touched"))
+    for *tag, n in touched.select("variant", "t", "lm", "n").iter_rows():
+        device = scene.places.device_of((tag[0], tag[1], tag[2]))
+        if device:
+            counts[device] = counts.get(device, 0) + n
+    return counts
+
+
+def clocks(scene: Scene) -> Iterator[Found]:
+    """Pairs of points whose clocks cannot agree.
+
+    The smallest transit one way bounds the offset from above, that of the other way from below.
+    """
+    if scene.changes.is_empty():
+        return
+    smallest = scene.changes.group_by("before", "point").agg(
+        pl.col("least").min(), pl.col("n").sum(), *(pl.col(name).first() for name in FRAMES)
+    )
+    ways = {(row["before"], row["point"]): row for row in smallest.iter_rows(named=True)}
+    for (start, end), there in sorted(ways.items()):
+        back = ways.get((end, start))
+        if back is not None and start > end:
+            continue
+        least, most = (None if back is None else -back["least"]), there["least"]
+        if most >= 0 and (least is None or least <= 0):
+            continue
+        told = {"frames": there["n"], "most_ns": most, "least_ns": least, **first_of(there)}
+        if back is not None:
+            told["offset_ns"] = (most - back["least"]) // 2
+            told["bound_ns"] = (most + back["least"] + 1) // 2
+            told["frames_back"] = back["n"]
+        impossible = back is not None and most + back["least"] < 0
+        verdict = CANNOT_TELL if impossible else YES
+        yield Found("path", path(start, end), "clock_offset", verdict, there["n"], told)
+
+
+FRAMES = ("seen_ns", "source", "frame", "before_source", "before_frame")

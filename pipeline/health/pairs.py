@@ -1,0 +1,116 @@
+"""Pairs: one packet at two points, the later sight beside the one before.
+
+A packet is known by everything that a host would change (`copies`), and only where that tells it
+apart from the host's other packets: it has data or a number of its own.
+"""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from collector import arrow, borrowing
+from pipeline.cc.parameter import state_dtype
+from pipeline.copies import DATA, NUMBERED, PLACES, mixed, words_of
+from pipeline.point_number import PointNumbers
+from pipeline.unit import MICROSECOND
+
+SEEN = ("ttl", "ecn", "csig_variant", "csig_t", "csig_s", "csig_lm")
+"""What a packet showed at a point; 0 where nothing is told."""
+SIGHT = state_dtype(
+    ("u8", "mark", "frame"), ("i8", "time_ns", *SEEN), ("i4", "point", "source")
+)  # fmt: skip
+"""A packet as it was seen last."""
+BEFORE = ("frame", "time_ns", *SEEN, "point", "source")
+"""Columns of the sight before, which a pair has with `b_` before their names."""
+NEEDED = ("time_ns", "point", "source", "frame", "flow", "payload_bytes", *SEEN)
+
+
+class Pairs:
+    """Finds what two points saw of one packet within `within_us`."""
+
+    def __init__(self, within_us: float) -> None:
+        self.within_ns = round(within_us * MICROSECOND)
+        self.sights = np.zeros(1, SIGHT)
+        self.points = PointNumbers()
+        self.sources = PointNumbers()
+        self.waiting: list[pl.DataFrame] = []
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one point is known."""
+        return len(self.points.known) > 1
+
+    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Pairs whose later sight is among these ordered rows; empty while one point is known."""
+        if not self.within_ns:
+            return pl.DataFrame()
+        several = self.several
+        self.points.of(rows["point"])
+        if not self.several:
+            self._wait(rows)
+            return pl.DataFrame()
+        if not several:
+            self.sights = np.zeros(PLACES, SIGHT)
+            for early in self.waiting:
+                self._paired(early)
+            self.waiting = []
+        return self._paired(rows)
+
+    def _wait(self, rows: pl.DataFrame) -> None:
+        """Keep the rows that another point may still see."""
+        since = rows["time_ns"].max() - self.within_ns  # type: ignore[operator] # times are whole numbers
+        own = [name for name in rows.columns if name in NEEDED or name in WORDS_USED]
+        kept = [*self.waiting, rows.select(own)]
+        kept = [part.filter(pl.col("time_ns") >= since) for part in kept]
+        self.waiting = [part for part in kept if part.height]
+
+    def _paired(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The pairs of these rows, which are remembered."""
+        now = np.zeros(rows.height, SIGHT)
+        for name in ("frame", "time_ns", *SEEN):
+            if name in rows.columns:
+                now[name] = arrow.values(rows[name])
+        now["point"] = self.points.of(rows["point"])
+        now["source"] = self.sources.of(rows["source"])
+        before = np.zeros(rows.height, SIGHT)
+        found = np.zeros(rows.height, np.bool_)
+        pair(words_of(rows), now, self.within_ns, self.sights, before, found)
+        told = {name: now[name][found] for name in BEFORE}
+        told |= {f"b_{name}": before[name][found] for name in BEFORE}
+        own = rows.filter(pl.Series(found)).select("flow", "payload_bytes")
+        return pl.DataFrame(told).with_columns(own)
+
+
+WORDS_USED = frozenset(
+    ("ip_id", "seq", "ack", "flags", "ts_val", "hpcc_kind", "roce_psn", "roce_msn", "roce_opcode",
+     "roce_syndrome")
+)  # fmt: skip
+"""Columns that tell packets apart."""
+
+
+@borrowing
+def pair(
+    words: NDArray[np.uint64],
+    now: NDArray[Any],
+    within_ns: int,
+    sights: NDArray[Any],
+    before: NDArray[Any],
+    found: NDArray[np.bool_],
+) -> None:
+    """Write the sight before each row, and whether there is one at another point."""
+    for row in range(now.size):
+        if words[NUMBERED, row] == np.uint64(0) and words[DATA, row] == np.uint64(0):
+            continue
+        mark = np.uint64(1)
+        for word in range(words.shape[0]):
+            mark = mixed(mark, words[word, row])
+        place = mark & np.uint64(sights.size - 1)
+        last = sights[place]
+        same = last.mark == mark and now[row].time_ns - last.time_ns <= within_ns
+        if same and last.point != now[row].point:
+            before[row] = last
+            found[row] = True
+        sights[place] = now[row]
+        sights[place].mark = mark

@@ -1,0 +1,180 @@
+"""Rules: who breaks those of CSIG, by one packet at two points or by tags alone (semantics.md 5).
+
+LM may change from packet to packet while S stays: nobody is accused of that. Between two points on
+the way of one packet it may not.
+"""
+
+from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+import polars as pl
+
+from pipeline.health.changes import Change
+from pipeline.health.coverage import pairs_with
+from pipeline.health.finding import CANNOT_TELL, YES
+from pipeline.health.found import (
+    FEW,
+    Found,
+    about,
+    first_of,
+    narrowed,
+    port_or_locator,
+    sure,
+)
+from pipeline.health.place import path
+from pipeline.health.scene import Scene
+from pipeline.signals import ABW, DELAY
+
+BROKEN = {
+    Change.INSERTED: "tag_inserted",
+    Change.TYPE: "type_changed",
+    Change.LM_ALONE: "locator_without_signal",
+    Change.AGAINST: "against_aggregation",
+}
+"""Changes that no device may make."""
+SHARE = 64
+"""One packet in so many must show a break of the rules: two packets may be taken for one."""
+MINIMA, SENDERS, DELAYS = 32, 2, 16
+"""Tags that name a port with the smallest value, senders of those, and their tags of max(PD)."""
+FEW_MINIMA = 4
+"""Tags of each sender."""
+RATIO = 1.0
+MOST_NAMED = 8
+"""Senders that evidence names."""
+
+
+def rules(scene: Scene) -> Iterator[Found]:
+    """All findings about devices that break the rules."""
+    for change, finding in BROKEN.items():
+        yield from broken(scene, change, finding)
+    yield from foreign(scene)
+    yield from unknown(scene)
+    yield from impossible(scene)
+    yield from constant(scene)
+    yield from unauthorised(scene)
+
+
+def broken(scene: Scene, change: Change, finding: str) -> Iterator[Found]:
+    """What no device may do to a tag, seen at two points."""
+    found = [*pairs_with(scene, change)]
+    ways = [scene.places.between(row["before"], row["point"], row["hops"]) for row, _ in found]
+    yield from accused(finding, [(*each, way) for each, way in zip(found, ways, strict=True)])
+
+
+def accused(finding: str, seen: list[tuple[Any, int, frozenset[str]]]) -> Iterator[Found]:
+    """Findings about the devices between two points; one device where it alone explains all."""
+    solid = [each for each in seen if each[0]["n"] >= FEW and each[0]["n"] * SHARE >= each[1]]
+    everywhere = narrowed(way for _, _, way in solid)
+    for row, both, way in seen:
+        enough = row["n"] >= FEW and row["n"] * SHARE >= both
+        suspects = everywhere if enough and len(everywhere) == 1 else way
+        kind, subject = about(suspects, row["before"], row["point"])
+        told = {
+            "frames": row["n"], "seen_twice": both, "between": path(row["before"], row["point"]),
+            "devices": way, "variant": row["variant"], "type": row["t"], "lm": row["lm"],
+            "lm_before": row["before_lm"], **first_of(row),
+        }  # fmt: skip
+        yield Found(kind, subject, finding, YES if enough else CANNOT_TELL, row["n"], told)
+
+
+def foreign(scene: Scene) -> Iterator[Found]:
+    """Locators that were written between two points where no port has them."""
+    if scene.changes.is_empty():
+        return
+    key = ["before", "point", "hops", "variant", "t", "lm"]
+    replaced = pl.col("change") == Change.REPLACED.value
+    now = scene.changes.filter(replaced).select(key).unique()
+    rows = scene.changed.filter(replaced).join(now, on=key, how="semi", maintain_order="left")
+    places = scene.places
+    both = {
+        tuple(k): n for *k, n in scene.changed.group_by("before", "point", "hops").agg(
+            pl.col("n").sum()
+        ).iter_rows()
+    }  # fmt: skip
+    merged: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for row in rows.iter_rows(named=True):
+        segment = (row["before"], row["point"], row["hops"])
+        tag = (row["variant"], row["t"], row["lm"])
+        if tag in places.locators and places.writable(*segment, tag) is False:
+            known = merged.setdefault(segment, {**row, "n": 0})
+            known["n"] += row["n"]
+    seen = [
+        (row, both[segment], places.between(*segment)) for segment, row in sorted(merged.items())
+    ]
+    yield from accused("foreign_locator", seen)
+
+
+def unknown(scene: Scene) -> Iterator[Found]:
+    """Locators of replaced signals that no port has."""
+    places = scene.places
+    found: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in scene.paths.filter(pl.col("touched")).iter_rows(named=True):
+        tag = (row["variant"], row["t"], row["lm"])
+        if tag[:2] in places.complete and tag not in places.locators:
+            found.setdefault((row["variant"], row["lm"]), []).append(row)
+    for (variant, lm), rows in sorted(found.items()):
+        count = sum(row["n"] for row in rows)
+        devices = narrowed(places.on_the_way(row["src"], row["dst"]) for row in rows)
+        kind, subject = about(devices, rows[0]["src"], rows[0]["dst"])
+        told = {"frames": count, "variant": variant, "lm": lm, "devices": devices,
+                "types": sorted({row["t"] for row in rows}), **first_of(rows[0])}  # fmt: skip
+        yield Found(kind, subject, "unknown_locator", sure(count), count, told)
+
+
+def impossible(scene: Scene) -> Iterator[Found]:
+    """Values above the capacity of every port that the locator names."""
+    places = scene.places
+    touched = scene.paths.filter(pl.col("touched") & (pl.col("t") != DELAY))
+    for row in touched.iter_rows(named=True):
+        tag = (row["variant"], row["t"], row["lm"])
+        ports = places.locators.get(tag, frozenset())
+        if not ports or row["most"] is None:
+            continue
+        capacity = max(places.ports[name].capacity_bps for name in ports)
+        if row["most"] > (capacity if row["t"] == ABW else RATIO):
+            told = {"frames": row["n"], "value": row["most"], "capacity_bps": capacity,
+                    "type": row["t"], "lm": row["lm"], **first_of(row)}  # fmt: skip
+            subject = port_or_locator(places, tag)
+            yield Found(*subject, "impossible_value", sure(row["n"]), row["n"], told)
+
+
+def constant(scene: Scene) -> Iterator[Found]:
+    """Ports that never report anything but the minimum; accused where queues contradict it."""
+    if scene.ports.is_empty():
+        return
+    named: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in scene.ports.iter_rows(named=True):
+        tag = (row["variant"], row["t"], row["lm"])
+        if tag in scene.places.locators:
+            named.setdefault(port_or_locator(scene.places, tag), []).append(row)
+    for (kind, subject), rows in sorted(named.items()):
+        count = sum(row["n"] for row in rows)
+        if count < MINIMA or any(row["low_n"] != row["n"] for row in rows):
+            continue
+        free = [
+            row["src"] or row["sender"] for row in rows
+            if row["n"] >= FEW_MINIMA and (row["quiet_n"] or 0) * 2 >= (row["pd_n"] or 1)
+        ]  # fmt: skip
+        delays = sum(row["pd_n"] or 0 for row in rows)
+        quiet = sum(row["quiet_n"] or 0 for row in rows)
+        proof = len({*free}) >= SENDERS and delays >= DELAYS and quiet * 2 >= delays
+        told = {"frames": count, "senders": sorted({*free})[:MOST_NAMED],
+                "delays": delays, "without_queue": quiet, **first_of(rows[0])}  # fmt: skip
+        verdict = YES if proof else CANNOT_TELL
+        yield Found(kind, subject, "constant_minimum", verdict, count, told)
+
+
+def unauthorised(scene: Scene) -> Iterator[Found]:
+    """Hosts that tag and may not."""
+    if scene.may_tag is None or scene.sights.is_empty():
+        return
+    networks = [ip_network(prefix) for prefix in scene.may_tag]
+    tagged = scene.sights.filter((pl.col("variant") > 0) & (pl.col("point") == pl.col("src")))
+    for (sender,), rows in tagged.group_by("sender", maintain_order=True):
+        address = ip_address(str(sender))
+        if any(address in network for network in networks):
+            continue
+        count, row = int(rows["n"].sum()), rows.row(0, named=True)
+        told = {"frames": count, "at": row["point"], **first_of(row)}
+        yield Found("host", str(sender), "unauthorised_host", sure(count), count, told)

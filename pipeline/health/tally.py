@@ -1,0 +1,104 @@
+"""Tallies: what was seen, counted by interval, so that any split of the input counts the same.
+
+A tally has one row a key. Its columns besides the key are joined by the functions of `JOINS`: sums
+of integers, smallest and largest values, and the first frame that showed it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import polars as pl
+
+MOST_KEYS = 1 << 17
+"""Rows of one tally that are kept; what is seen first stays."""
+FIRST = ("seen_ns", "source", "frame")
+"""The first frame of a key."""
+JOINS = {
+    "n": "sum",
+    **dict.fromkeys(
+        (
+            "low_n",
+            "quiet_n",
+            "ect_n",
+            "long_n",
+            "marked_n",
+            "ce_n",
+            "odd_n",
+            "plain_n",
+            "pd_n",
+            "dctcp_n",
+        ),
+        "sum",
+    ),
+    "least": "min",
+    "most": "max",
+    "most_s": "max",
+    "last_ns": "max",
+    **dict.fromkeys((*FIRST, "before_source", "before_frame", "before_lm"), "first"),
+}
+"""How each value of a tally is joined."""
+
+
+def joined(
+    parts: Iterable[pl.DataFrame], key: Sequence[str], joins: Mapping[str, str] = JOINS
+) -> pl.DataFrame:
+    """Partial tallies as one, earlier parts first; at most `MOST_KEYS` rows."""
+    filled = [part for part in parts if part.height]
+    if not filled:
+        return pl.DataFrame()
+    rows = pl.concat(filled, how="diagonal_relaxed")
+    return (
+        rows.group_by(key, maintain_order=True)
+        .agg(getattr(pl.col(name), join)() for name, join in joins.items() if name in rows.columns)
+        .head(MOST_KEYS)
+    )
+
+
+def first_frame() -> list[pl.Expr]:
+    """The first frame of a group of ordered rows."""
+    return [
+        pl.col("time_ns").first().alias("seen_ns"),
+        pl.col("source").first(),
+        pl.col("frame").first(),
+    ]
+
+
+def counted(rows: pl.DataFrame, key: Sequence[str], *values: pl.Expr) -> pl.DataFrame:
+    """A tally of ordered rows: their number, the first frame, and other values."""
+    return rows.group_by(key, maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("n"), *values, *first_frame()
+    )
+
+
+def total(expression: pl.Expr, name: str) -> pl.Expr:
+    """How many rows an expression holds for."""
+    return expression.fill_null(value=False).sum().cast(pl.Int64).alias(name)
+
+
+class Tally:
+    """A tally of open intervals, and the total of those that have ended."""
+
+    def __init__(self, *key: str, kept: Sequence[str] | None = None) -> None:
+        """`kept` are the columns of the key that the total goes on telling apart; None: all."""
+        self.key = ["interval", *key]
+        self.kept = list(key if kept is None else kept)
+        self.open = pl.DataFrame()
+        self.total = pl.DataFrame()
+
+    def add(self, part: pl.DataFrame) -> None:
+        """Count a batch."""
+        if part.height:
+            self.open = joined([self.open, part], self.key)
+
+    def starts(self) -> set[int]:
+        """The intervals that are open."""
+        return set(self.open["interval"].to_list()) if self.open.height else set()
+
+    def close(self, interval: int) -> pl.DataFrame:
+        """Take out one interval and add it to the total; its rows."""
+        if self.open.is_empty():
+            return self.open
+        ended = self.open.filter(pl.col("interval") == interval)
+        self.open = self.open.filter(pl.col("interval") != interval)
+        if self.kept:
+            self.total = joined([self.total, ended], self.kept)
+        return ended

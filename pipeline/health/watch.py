@@ -1,0 +1,183 @@
+"""Health: watches the telemetry of all flows; an interval that has ended brings its findings.
+
+State is bounded: tallies of open intervals and totals by path (`tally.MOST_KEYS`), and what was
+seen last of `copies.PLACES` packets.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from pipeline.health import changes as tag_changes
+from pipeline.health import sights as tag_sights
+from pipeline.health.beside import Beside
+from pipeline.health.comparison import clocks, under_reporting
+from pipeline.health.coverage import coverage
+from pipeline.health.deployment import deployment
+from pipeline.health.found import TABLE, Found, rows_of
+from pipeline.health.pairs import Pairs
+from pipeline.health.place import Places
+from pipeline.health.rules import rules
+from pipeline.health.scene import PATH_KEY, PORT_KEY, Scene, by_port
+from pipeline.health.tally import Tally, counted, joined
+from pipeline.order import NEVER
+from pipeline.settings import PipelineSettings
+from pipeline.tables import TABLES
+from pipeline.topology import Topology
+from pipeline.unit import MILLISECOND, SECOND
+from pipeline.versions import Versions
+
+FORGET_NS = 10 * SECOND
+"""Handshakes that are older are not waited for again."""
+RECOGNISED = ("set", "handshake", "reactions")
+"""How a dialect was found where it was found at all (`memory.Basis`)."""
+
+
+class Health:
+    """Takes ordered observations without copies, and gives rows of the table `telemetry_health`."""
+
+    def __init__(self, settings: PipelineSettings) -> None:
+        self.interval_ns = round(settings.health_ms * MILLISECOND)
+        self.may_tag = settings.csig_hosts
+        self.places = Places(None)
+        self.pairs = Pairs(settings.copies_us)
+        self.beside = Beside()
+        self.sights = Tally(*tag_sights.KEY, kept=())
+        self.changes = Tally(*tag_changes.KEY)
+        self.against = Tally("port", "by")
+        self.begun = Tally("point", "flow", kept=())
+        self.dialects = Tally("flow", "dialect", kept=())
+        self.judged_by: Topology | None = None
+        self.closed_ns = NEVER
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin all totals anew: they are of one topology."""
+        self.paths, self.ports, self.handshakes = pl.DataFrame(), pl.DataFrame(), pl.DataFrame()
+        self.changes.total = self.against.total = pl.DataFrame()
+
+    def add(
+        self,
+        rows: pl.DataFrame,
+        decisions: pl.DataFrame,
+        topology: Topology | None,
+        base_rtt_ns: int,
+    ) -> None:
+        """Count ordered observations, and what their senders decided, under one topology."""
+        if not self.interval_ns or rows.is_empty():
+            return
+        rows, places = self._cut(rows), self._places(topology)
+        pairs = self.pairs.of(rows)
+        if pairs.height:
+            pairs = tag_changes.ordered(pairs)
+            self.changes.add(self._named(tag_changes.changes(pairs, self.interval_ns)))
+            pairs = self._points(pairs, "z_point")
+        data = tag_sights.data_rows(rows)
+        self.sights.add(tag_sights.sights(data, places.slowest_bps, base_rtt_ns))
+        self.begun.add(tag_sights.handshakes(rows))
+        self.beside.add(rows, pairs, places)
+        if decisions.height:
+            told = pl.col("basis").cast(pl.String).is_in(RECOGNISED)
+            seen = self._cut(decisions.filter(told & pl.col("dialect").is_not_null()))
+            named = seen.with_columns(pl.col("dialect").cast(pl.String))
+            self.dialects.add(counted(named, ["interval", "flow", "dialect"]))
+
+    def close(self, before_ns: int | None, flows: pl.DataFrame, versions: Versions) -> pl.DataFrame:
+        """Findings of the intervals that ended by a time, None: of all; `flows` are those known."""
+        made = TABLES[TABLE].schema.to_frame()
+        if not self.interval_ns:
+            return made
+        stretches = self.beside.close(before_ns)
+        if stretches.height:
+            self.against.add(self._summed(stretches))
+        tallies = (self.sights, self.changes, self.against, self.begun, self.dialects)
+        starts = sorted(set().union(*(tally.starts() for tally in tallies)))
+        ended = [
+            start for start in starts if before_ns is None or start + self.interval_ns <= before_ns
+        ]
+        parts = []
+        for start in ended:
+            found = self._judged(self._scene(start, flows, self._in_force(start, versions)))
+            late = start + self.interval_ns <= self.closed_ns
+            parts.append(rows_of(found, start, self.interval_ns, 0 if late else 1))
+            self.closed_ns = max(self.closed_ns, start + self.interval_ns)
+        return pl.concat([made, *parts])
+
+    def _places(self, topology: Topology | None) -> Places:
+        """Places of a topology; those asked for last are remembered."""
+        if topology is not self.places.topology:
+            self.places = Places(topology)
+        return self.places
+
+    def _in_force(self, start: int, versions: Versions) -> Places:
+        """What is known of an interval's places: nothing where the topology changed inside.
+
+        A change begins the totals anew.
+        """
+        first, last = (versions.at(time) for time in (start, start + self.interval_ns - 1))
+        steady = first is None or first is last
+        if last is not self.judged_by or not steady:
+            self._forget()
+            self.judged_by = last
+        return self._places(last if steady else None)
+
+    def _judged(self, scene: Scene) -> Iterator[Found]:
+        """Findings of one interval."""
+        if scene.sights.height:
+            yield from coverage(scene)
+            yield from rules(scene)
+            yield from under_reporting(scene)
+            yield from deployment(scene)
+        yield from clocks(scene)
+
+    def _scene(self, start: int, flows: pl.DataFrame, places: Places) -> Scene:
+        """Take out one interval and bring the totals up to it."""
+        seen, begun = self.sights.close(start), self.begun.close(start)
+        dialects = self.dialects.close(start)
+        told = [part["flow"] for part in (seen, begun, dialects) if part.height]
+        ends = places.attached(
+            flows.filter(pl.col("flow").is_in(pl.concat(told).implode())) if told else flows.clear()
+        )
+        seen, begun, dialects = (
+            part.join(ends, on="flow", how="left", maintain_order="left") if part.height else part
+            for part in (seen, begun, dialects)
+        )
+        self.paths = joined([self.paths, joined([seen], PATH_KEY)], PATH_KEY)
+        self.ports = joined([self.ports, by_port(seen)], PORT_KEY)
+        self.handshakes = joined([self.handshakes, begun], ["point", "flow", "dst"])
+        if self.handshakes.height:
+            young = pl.col("last_ns") >= start - FORGET_NS
+            self.handshakes = self.handshakes.filter(young)
+        return Scene(
+            places=places, sights=seen, changes=self.changes.close(start),
+            beside=self.against.close(start), paths=self.paths, ports=self.ports,
+            changed=self.changes.total, against=self.against.total, begun=self.handshakes,
+            dialects=dialects, may_tag=self.may_tag,
+        )  # fmt: skip
+
+    def _cut(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows with the interval that they fall into."""
+        start = pl.col("time_ns") - pl.col("time_ns") % self.interval_ns
+        return rows.with_columns(start.alias("interval"))
+
+    def _named(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Numbers of points and sources as their names."""
+        sources = [*self.pairs.sources.known]
+        rows = self._points(self._points(rows, "point"), "before")
+        for name in ("source", "before_source"):
+            column = [sources[number] for number in rows[name]]
+            rows = rows.with_columns(pl.Series(name, column, pl.String))
+        return rows
+
+    def _points(self, rows: pl.DataFrame, name: str) -> pl.DataFrame:
+        """The numbers of one column of points as their names."""
+        points = np.array([*self.pairs.points.known] or [""], dtype=object)
+        column = pl.Series(name, points[rows[name].to_numpy()].tolist(), pl.String)
+        return rows.with_columns(column)
+
+    def _summed(self, stretches: pl.DataFrame) -> pl.DataFrame:
+        """Stretches by interval and port."""
+        return self._cut(stretches).group_by("interval", "port", "by", maintain_order=True).agg(
+            pl.col("n", "low_n").sum(), pl.col("seen_ns", "source", "frame").first()
+        )  # fmt: skip
