@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import typer
 from markdown_text import code, shortened, table, title
+from topology_page import topology
 from wire_page import wire_pages
 
 from collector.observation import HOPS, OBSERVATION, SCHEMA_VERSION
@@ -256,6 +257,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "observations": observations,
     "settings": settings,
     "parameters": parameters,
+    "topology": topology,
     "store": store,
     "metrics": metrics,
     "command": command,

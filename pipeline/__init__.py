@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         TopologyError,
         in_force,
     )
+    from pipeline.topology_check import Finding, findings
     from pipeline.track import DECISIONS, Tracked, Tracker
     from pipeline.verdict import verdicts
     from pipeline.versions import Versions
@@ -65,6 +66,7 @@ __all__ = [
     "TABLES",
     "Csig",
     "Device",
+    "Finding",
     "Host",
     "Interface",
     "Output",
@@ -104,6 +106,7 @@ __all__ = [
     "drain",
     "dre",
     "fault_names",
+    "findings",
     "flow_count",
     "hop_load",
     "hop_record",
@@ -143,6 +146,7 @@ HOMES = {
     "summary": "Summary address_text",
     "tables": "TABLES",
     "topology": ("Csig Device Host Interface Point SiteRtt Tenant Topology TopologyError in_force"),
+    "topology_check": "Finding findings",
     "track": "DECISIONS Tracked Tracker",
     "verdict": "verdicts",
     "versions": "Versions",

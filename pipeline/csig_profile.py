@@ -64,6 +64,11 @@ class Csig:
         """The signal of a type, None where no document defines it."""
         return self.signals[kind] if 0 <= kind < len(self.signals) else None
 
+    def updated(self, kind: int) -> bool:
+        """Whether the device replaces values of a signal type."""
+        signal = self.signal(kind)
+        return self.updates and signal is not None and signal.supported
+
     def settings(self) -> dict[str, Any]:
         """What is told of tags as settings of the collector, which decodes by them."""
         told = list(enumerate(self.signals))

@@ -29,8 +29,9 @@ class Device:
 class Interface:
     """One egress port; telemetry names it by (`node_id`, `port_id`).
 
-    `peer_interface` is empty where the peer is a host. `base_delay_ns` is what a packet takes
-    through the device to the line when no queue is there; None where it is not known.
+    `peer_interface` is empty where the peer is a host; a `capacity_bps` of 0 is unknown.
+    `base_delay_ns` is what a packet takes through the device to the line when no queue is there;
+    None where it is not known.
     """
 
     device: str

@@ -22,13 +22,14 @@ def locator_table(
     return named.with_columns(pl.len().over("variant", "t", "lm").alias("ports"))
 
 
-def locators(port: Interface, csig: Csig | None) -> Iterator[tuple[int, ...]]:
-    """Each locator of one port."""
+def locators(port: Interface, csig: Csig | None) -> Iterator[tuple[int | None, ...]]:
+    """Each locator of one port: of the signals that its device updates."""
+    updated = [kind for kind in range(len(SIGNALS)) if csig is None or csig.updated(kind)]
     known = {"port": port.port_id, "device": port.node_id, "stage": port.stage,
              "orientation": port.orientation, "capacity": port.capacity_bps}  # fmt: skip
     for variant, number in VARIANTS.items():
         told = getattr(port, TOLD[variant])
-        for kind in range(len(SIGNALS)):
+        for kind in updated:
             made = csig.locator(kind, variant, known) if told is None and csig else told
             if made is not None:
-                yield number, kind, made, *port.hop, port.capacity_bps
+                yield number, kind, made, *port.hop, port.capacity_bps or None

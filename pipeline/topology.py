@@ -68,8 +68,9 @@ class Topology:
         return pl.DataFrame(
             [
                 {"node": i.node_id, "port": i.port_id, "device": i.device, "interface": i.name,
-                 "stage": i.stage, "orientation": i.orientation, "capacity_bps": i.capacity_bps,
-                 "peer_device": i.peer_device, "peer_interface": i.peer_interface,
+                 "stage": i.stage, "orientation": i.orientation,
+                 "capacity_bps": i.capacity_bps or None, "peer_device": i.peer_device,
+                 "peer_interface": i.peer_interface,
                  "csig_lm": i.csig_lm, "csig_lm_compact": i.csig_lm_compact}
                 for i in self.interfaces
             ],
@@ -164,7 +165,7 @@ class Topology:
 
     def way_length(self, source: Host, destination: Host) -> int:
         """Number of egress ports on a shortest way; 0 where none leads there."""
-        links = _distances(self, destination.device).get(source.device)
+        links = distances(self, destination.device).get(source.device)
         return 0 if links is None else links + 1
 
     def collector_settings(self) -> dict[str, Any]:
@@ -186,7 +187,7 @@ class Topology:
     @staticmethod
     def versions_of(text: str) -> "tuple[Topology, ...]":
         """Read all versions of a file, the oldest first; else as `from_yaml`."""
-        return tuple(Topology(**fields) for fields in parse(text))
+        return tuple(Topology(**parsed.fields) for parsed in parse(text))
 
 
 def in_force(topologies: Iterable[Topology], time_ns: int) -> Topology | None:
@@ -222,7 +223,7 @@ def _tenant(topology: Topology, name: str, vrf: str, vni: int | None) -> str:
 
 
 @lru_cache(REMEMBERED)
-def _distances(topology: Topology, target: str) -> dict[str, int]:
+def distances(topology: Topology, target: str) -> dict[str, int]:
     """Links from each device to `target`, of devices that it can be reached from."""
     distance, border = {target: 0}, {target}
     while border:
@@ -239,7 +240,7 @@ def _distances(topology: Topology, target: str) -> dict[str, int]:
 @lru_cache(REMEMBERED)
 def _ways(topology: Topology, source: str, target: str) -> frozenset[Hop] | None:
     """Egress ports on every shortest way between two devices; None where none leads there."""
-    distance = _distances(topology, target)
+    distance = distances(topology, target)
     if source not in distance:
         return None
     hops: set[Hop] = set()

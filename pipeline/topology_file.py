@@ -1,6 +1,7 @@
 """The topology as a YAML file: written, and read with every error naming its place and line."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from typing import Any
 
@@ -10,34 +11,54 @@ from pipeline.csig_file import csig_of, csig_text, over
 from pipeline.csig_profile import Csig
 from pipeline.interface import Device, Host, Interface, Point, SiteRtt, Tenant
 from pipeline.topology_key import DEVICE, FILE, HOST, INTERFACE, POINT, RTT, TENANT
-from pipeline.topology_text import TopologyError, Tree, load
+from pipeline.topology_text import TopologyError, Tree, line_of, load
 from pipeline.topology_value import read, rows, section, sections, written
 from pipeline.unit import MICROSECOND
 
 
-def parse(text: str) -> list[dict[str, Any]]:
-    """The fields of each Topology of a file's text, the oldest first.
+@dataclass(frozen=True)
+class Parsed:
+    """One version of a file: the fields of its Topology, and where it stands in the text."""
+
+    fields: Mapping[str, Any]
+    own: Tree
+    row: int
+    lines: Mapping[str, int]
+
+    def place(self, place: str) -> str:
+        """A place of the version as the file's place."""
+        first = place.partition(".")[0]
+        return f"versions.{self.row}.{place}" if first in self.own else place
+
+    def line(self, place: str) -> int:
+        """The line on which a place of the version stands, or the nearest one around it."""
+        return line_of(self.place(place), self.lines)
+
+
+def parse(text: str) -> list[Parsed]:
+    """The versions of a file's text, the oldest first.
 
     Raises TopologyError with the place and its line.
     """
     tree, lines = load(text)
-    found = []
+    found: list[Parsed] = []
     try:
         for version, own, row in versions_of(tree):
+            here = Parsed({}, own, row, lines)
             try:
-                found.append(fields(version))
+                found.append(replace(here, fields=fields(version)))
             except TopologyError as error:
-                if error.place.removeprefix("topology.").partition(".")[0] not in own:
-                    raise
                 place = error.place.removeprefix("topology.")
-                raise TopologyError(error.text, f"versions.{row}.{place}") from None
+                if place.partition(".")[0] not in own:
+                    raise
+                raise TopologyError(error.text, here.place(place)) from None
     except TopologyError as error:
         raise error.at(lines) from None
-    begun = [one["valid_from_ns"] for one in found]
+    begun = [one.fields["valid_from_ns"] for one in found]
     for row, since in enumerate(begun):
         if since in begun[:row]:
             raise TopologyError("two versions begin at once", f"versions.{row}").at(lines)
-    return sorted(found, key=lambda one: one["valid_from_ns"])
+    return sorted(found, key=lambda one: int(one.fields["valid_from_ns"]))
 
 
 def versions_of(tree: Tree) -> Iterator[tuple[Tree, Tree, int]]:

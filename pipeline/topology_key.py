@@ -47,7 +47,7 @@ class Key:
         if self.accepted:
             return ", ".join(self.accepted)
         bounded = self.kind in {"whole", "number"} and self.most < MOST / self.scale
-        return f"{self.kind}, {self.least:g} to {self.most:g}" if bounded else self.kind
+        return f"{self.kind}, {self.least:.10g} to {self.most:.10g}" if bounded else self.kind
 
 
 DELAY = 1_000_000_000
@@ -90,8 +90,8 @@ DEVICE = (
 INTERFACE = (
     Key("port", "whole", "Id by which telemetry names the egress port.", 0, MOST_ID, required=True,
         field="port_id"),
-    Key("capacity_gbps", "number", "What it can send.", 1 / GIGABIT, MOST / GIGABIT, required=True,
-        field="capacity_bps", scale=GIGABIT),
+    Key("capacity_gbps", "number", "What it can send; 0: unknown.", 0, MOST / GIGABIT,
+        field="capacity_bps", scale=GIGABIT, default=0),
     Key("orientation", "text", "What it faces.", default="", accepted=ORIENTATIONS),
     Key("peer", "text", "What it leads to: DEVICE:INTERFACE, or a host's name.", default=""),
     Key("csig_lm", "whole", "Its locator in expanded tags, for all signals.", 0, 0xFFFF),

@@ -1,6 +1,7 @@
 """The HTTP application: routes, guards, metrics and the console around one open store."""
 
 import time
+from functools import partial
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -12,6 +13,7 @@ from service.metrics import Metrics
 from service.reader import Reader
 from service.routes import console, flows, health, internal, links, signals
 from service.settings import Settings
+from service.topology_source import Refreshed, TopologySource, store_topology
 from service.version import version
 
 DESCRIPTION = (
@@ -20,11 +22,12 @@ DESCRIPTION = (
 )
 
 
-def create_app(settings: Settings, store: Store) -> FastAPI:
+def create_app(settings: Settings, store: Store, source: TopologySource | None = None) -> FastAPI:
     """The application around an open, migrated store; it opens nothing itself.
 
     Only loopback may be bound (`ServiceSettings.host`), so there is no login yet. The Host header
-    is checked against rebinding, and `/internal` is answered on the owner's Unix socket only.
+    is checked against rebinding, and `/internal` is answered on the owner's Unix socket only. The
+    topology of `source` names hops; it is read again when its files have changed.
     """
     app = FastAPI(
         title="hopsight",
@@ -51,6 +54,9 @@ def create_app(settings: Settings, store: Store) -> FastAPI:
         most_bytes=limits.max_body_bytes,
         most_internal_bytes=limits.max_internal_body_bytes,
     )
+    if source is not None:
+        source.told = partial(metrics.outcome, "hopsight_topology_reads_total")
+        app.add_middleware(Refreshed, source=source, renewed=partial(store_topology, store))
     app.add_middleware(Measured, metrics=metrics)
     return app
 

@@ -17,6 +17,7 @@ from service.decoding import decode
 from service.ending import ended
 from service.failure import EXIT_CODES, ExitCode
 from service.plugin import wireshark
+from service.topology_words import topology as topology_words
 
 EPILOG = (
     "Exit codes: "
@@ -36,6 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(wireshark)
+app.add_typer(topology_words)
 app.command()(decode)
 
 Protocol = Annotated[str, typer.Option("--proto", help="tcp, udp, … or a number.")]

@@ -63,6 +63,12 @@ METRICS = (
         "Rows that other processes inserted through the owner of an embedded store.",
     ),
     Metric(
+        "hopsight_topology_reads_total",
+        "counter",
+        ("outcome",),
+        "Changed topologies read while running; outcome: taken, or refused (the one before holds).",
+    ),
+    Metric(
         "hopsight_build_info",
         "gauge",
         ("version",),
@@ -100,6 +106,10 @@ class Metrics:
         """Add to a counter."""
         counter = self._counters[name]
         (counter.labels(**labels) if labels else counter).inc(amount)
+
+    def outcome(self, name: str, outcome: str) -> None:
+        """Count one outcome."""
+        self.count(name, outcome=outcome)
 
     def move(self, name: str, amount: float, **labels: str) -> None:
         """Move a gauge up or down."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from collector import (
     Accounting,
     Capture,
@@ -27,8 +25,8 @@ from pipeline import (
     PipelineSettings,
     Store,
     Topology,
-    TopologyError,
     Value,
+    Versions,
     Worker,
     companion_table,
     dctcp,
@@ -42,6 +40,7 @@ from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.progress import frames_bar
 from service.settings import Settings
+from service.topology_source import TopologySource, fingerprint
 
 BATCHES = 4
 """Batches that may wait on the bus: the worker is at most that far behind the decoder."""
@@ -58,11 +57,13 @@ class Job:
     captures: Sequence[Path]
     collector: CollectorSettings
     pipeline: PipelineSettings
-    topology: Topology | None = None
+    topology: TopologySource | Topology | None = None
     parameters: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     point: str | None = None
     slow_path: int = 0
     """Frames that tshark may be asked about, when the tables do not know them."""
+    renewed: Callable[[Versions], None] | None = None
+    """Hears of another topology that was taken while the job ran."""
 
 
 def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
@@ -73,12 +74,15 @@ def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
         slow = job.slow_path
         decoder = SlowPath(job.collector, slow) if slow else Decoder(job.collector)
         sources = tuple(capture.source for capture in captures)
+        held = job.topology if isinstance(job.topology, TopologySource) else None
+        known = held.versions if held else Versions.of(plain_topology(job))
         try:
-            worker = Worker(job.pipeline, job.topology, sources, job.parameters)
+            worker = Worker(job.pipeline, known, sources, job.parameters)
         except ValueError as error:
             raise Failure(ExitCode.USAGE, f"--set: {error}") from None
         with frames_bar(label) as told:
-            asyncio.run(_run(captures, decoder, worker, sink(worker), told))
+            taken = sink(worker) if held is None else renewing(job, held, worker, sink(worker))
+            asyncio.run(_run(captures, decoder, worker, taken, told))
         return decoder.accounting
     finally:
         for capture in captures:
@@ -111,17 +115,32 @@ async def _run(
         raise error from None
 
 
-def read_topology(path: Path | str | None) -> Topology | None:
-    """The topology of a file; Failure says what is wrong with it."""
-    if path is None:
-        return None
-    try:
-        return Topology.from_yaml(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise Failure(ExitCode.INPUT, f"--topology {path}: {reason}") from None
-    except TopologyError as error:
-        raise Failure(ExitCode.INPUT, f"--topology {path}: {error}") from None
+def plain_topology(job: Job) -> Topology | None:
+    """The topology of a job that no file holds."""
+    return None if isinstance(job.topology, TopologySource) else job.topology
+
+
+def renewing(job: Job, held: TopologySource, worker: Worker, sink: Sink) -> Sink:
+    """A sink after which the worker takes another topology, when the file has changed."""
+
+    def take(output: Output, token: str) -> None:
+        sink(output, token)
+        if held.refresh():
+            worker.renew(held.versions)
+            if job.renewed is not None:
+                job.renewed(held.versions)
+
+    return take
+
+
+def collector_of(settings: Settings, held: TopologySource | None) -> CollectorSettings:
+    """Settings of the collector; what they leave open of CSIG the newest topology tells."""
+    known = held.versions.newest if held else None
+    given = {
+        name: getattr(settings.collector, name) for name in settings.collector.model_fields_set
+    }
+    told = known.collector_settings() if known else {}
+    return CollectorSettings.model_validate({**told, **given}) if told else settings.collector
 
 
 def settings_of(
@@ -199,18 +218,3 @@ def store_sink(store: Store | OwnerClient) -> Sink:
                 store.insert(name, rows, f"{token}:{fingerprint(rows)}")
 
     return keep
-
-
-def store_topology(store: Store | OwnerClient, topology: Topology) -> None:
-    """Keep the names of the hops, so that answers have them without the topology's file."""
-    rows = topology.frame.drop("csig_lm", "csig_lm_compact").with_columns(
-        pl.lit(topology.valid_from_ns, pl.Int64).alias("valid_from_ns"),
-        pl.lit(topology.version).alias("topology"),
-    )
-    store.insert("hops", rows, f"topology:{topology.version}:{fingerprint(rows)}")
-
-
-def fingerprint(rows: pl.DataFrame) -> str:
-    """Names the rows' content: other rows never share a token, the same rows always do."""
-    plain = rows.with_columns(pl.col(pl.List(pl.String)).list.join(","))
-    return f"{rows.height}-{plain.hash_rows().sum():x}"

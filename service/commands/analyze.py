@@ -2,7 +2,8 @@
 
 import json as json_format
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,21 @@ from pipeline import Output, StoreError, Summary, Worker, open_or_ask
 from service.accounting_text import accounting_line
 from service.endpoint import parse_duration
 from service.failure import ExitCode, Failure
-from service.run import Job, Sink, read_topology, run_job, settings_of, store_sink, store_topology
+from service.run import (
+    Job,
+    Sink,
+    collector_of,
+    run_job,
+    settings_of,
+    store_sink,
+)
 from service.text import NONE, Heading, console, flow, load, number, share, table
+from service.topology_source import read_topology, store_topology
 from service.verdict_text import kind_text
 
 MICROSECOND = 1e3
+MOST_IDS = 8
+"""Ids that the topology lacks which a line names; `--json` has all that were counted."""
 HEADINGS = (
     Heading("flow"),
     Heading("bottleneck"),
@@ -62,29 +73,36 @@ def run(request: Request) -> None:
     settings, parameters = settings_of(
         request.assignments, pipeline=flags, store={"dsn": request.store}
     )
-    topology = read_topology(request.topology or settings.pipeline.topology)
+    topology = read_topology(request.topology, settings.pipeline.topology)
     job = Job(
         request.captures,
-        settings.collector,
+        collector_of(settings, topology),
         settings.pipeline.model_copy(update={"companions": ()}),  # the report has no place for them
         topology,
         parameters,
         request.point,
         request.slow_path,
     )
-    summary = Summary()
+    summary, workers = Summary(), []
+
+    def sink(worker: Worker, kept: Sink | None = None) -> Sink:
+        workers.append(worker)
+        return summary.take if kept is None else both(summary, kept)
+
     if request.store is None:
-        accounting = run_job(job, lambda _: summary.take, "analyzing")
+        accounting = run_job(job, sink, "analyzing")
     else:
         try:
             with open_or_ask(settings.store.dsn, settings.store, create=True) as store:
-                kept = store_sink(store)
+                renewed = partial(store_topology, store)
                 if topology is not None:
-                    store_topology(store, topology)
-                accounting = run_job(job, lambda worker: both(worker, summary, kept), "analyzing")
+                    renewed(topology.versions)
+                told = partial(sink, kept=store_sink(store))
+                accounting = run_job(replace(job, renewed=renewed), told, "analyzing")
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None
     report = summary.report(accounting)
+    report["topology"] = {"unknown_ids": workers[0].unknown_ids.counters}
     if isinstance(accounting, SlowAccounting):
         report["accounting"]["slow_path"] = accounting.slow_path
     if request.json:
@@ -93,7 +111,7 @@ def run(request: Request) -> None:
         show(report)
 
 
-def both(_worker: Worker, summary: Summary, kept: Sink) -> Sink:
+def both(summary: Summary, kept: Sink) -> Sink:
     """Sum up and store."""
 
     def take(output: Output, token: str) -> None:
@@ -112,6 +130,10 @@ def show(report: Mapping[str, Any]) -> None:
     else:
         screen.print("no flow in these frames sends data")
     screen.print(accounting_line(report["accounting"]))
+    if lacking := report["topology"]["unknown_ids"]:
+        told = [f"{name} ({samples:,} samples)" for name, samples in lacking.items()]
+        more = f" and {len(told) - MOST_IDS} more" if len(told) > MOST_IDS else ""
+        screen.print(f"the topology lacks {', '.join(told[:MOST_IDS])}{more}", soft_wrap=True)
 
 
 def _row(each: Mapping[str, Any]) -> Iterator[Any]:

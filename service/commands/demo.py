@@ -27,10 +27,11 @@ from service.accounting_text import accounting_line
 from service.commands.serve import serve_store
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
-from service.run import Job, Sink, run_job, store_sink, store_topology
+from service.run import Job, Sink, run_job, store_sink
 from service.server import bind
 from service.settings import Settings
 from service.text import NONE, Heading, console, flow, load, progress_console, share, table
+from service.topology_source import store_topology
 
 INT_DSCP = 23
 """DSCP value by which the demo's INT sources announce INT over TCP."""

@@ -15,8 +15,9 @@ from pipeline import COMPANIONS, Output, Tracked, Worker, address_text, companio
 from replay import from_best, objects, trace, vantage
 from service.endpoint import Endpoint, parse_endpoint, time_text
 from service.failure import ExitCode, Failure
-from service.run import Job, Sink, read_topology, run_job, settings_of
+from service.run import Job, Sink, collector_of, run_job, settings_of
 from service.text import NONE
+from service.topology_source import read_topology
 
 SHOWN = ("hpcc", "dctcp")
 """Algorithms whose decisions are shown where packets show them."""
@@ -90,13 +91,13 @@ def run(request: Request) -> None:
         )
     wanted = flow_of(request.flow)
     settings, parameters = settings_of(request.assignments, companion_of(request.algorithm))
-    topology = read_topology(request.topology or settings.pipeline.topology)
+    topology = read_topology(request.topology, settings.pipeline.topology)
     record = hpcc.record(parameters.get("hpcc"))
     upper = [name for name, told in parameters.items() if told.get("acts_on") == "upper"]
     printed = Printer(request, wanted, float(record.eta), int(record.maxStage), upper)
     job = Job(
         request.captures,
-        settings.collector,
+        collector_of(settings, topology),
         settings.pipeline,
         topology,
         parameters,

@@ -11,19 +11,28 @@ from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.server import address, bind, serve
 from service.settings import Settings
+from service.topology_source import TopologySource, read_topology, store_topology
 
 
 def run(*, store: str | None, host: str | None, port: int | None) -> None:
     """Serve until SIGINT or SIGTERM."""
     settings = chosen(store={"dsn": store}, service={"host": host, "port": port})
+    source = read_topology(None, settings.pipeline.topology)
     with bind(settings.service.host, settings.service.port) as listener:
         opened = open_store(settings)
         try:
-            serve_store(
-                settings, opened, listener, lambda url: typer.echo(f"hopsight serves {url}")
-            )
+            if source is not None:
+                store_topology(opened, source.versions)
+            serve_store(settings, opened, listener, told, source)
+        except StoreError as error:
+            raise Failure(ExitCode.STORE, str(error)) from None
         finally:
             opened.close()
+
+
+def told(url: str) -> None:
+    """Where to look."""
+    typer.echo(f"hopsight serves {url}")
 
 
 def open_store(settings: Settings) -> Store:
@@ -44,7 +53,11 @@ def open_store(settings: Settings) -> Store:
 
 
 def serve_store(
-    settings: Settings, store: Store, listener: socket.socket, started: Callable[[str], None]
+    settings: Settings,
+    store: Store,
+    listener: socket.socket,
+    started: Callable[[str], None],
+    source: TopologySource | None = None,
 ) -> None:
     """Serve an open store on a bound socket; beside an embedded store a Unix socket answers too."""
     url = address(listener)
@@ -56,4 +69,4 @@ def serve_store(
             ownership.announce(url, str(unix.getsockname()))
         started(url)
 
-    serve(create_app(settings, store), listener, unix, ready)
+    serve(create_app(settings, store, source), listener, unix, ready)

@@ -1,0 +1,55 @@
+"""What is inconsistent in a topology file, and what it does not tell: by line."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from pipeline.link_check import links, ports
+from pipeline.locator_check import csig, shared_locators
+from pipeline.place_check import hosts, overlaps, points, reach, sites
+from pipeline.topology import Topology
+from pipeline.topology_file import parse
+from pipeline.topology_text import TopologyError
+
+Level = Literal["inconsistent", "unknown"]
+Told = tuple[Level, str, str]
+"""Level, place and sentence."""
+CHECKS: tuple[Callable[[Topology], Iterable[Told]], ...] = (
+    ports, links, hosts, overlaps, reach, points, sites, csig, shared_locators,
+)  # fmt: skip
+"""Each looks at one version as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong or missing: where it stands, and a sentence."""
+
+    level: Level
+    version: str
+    line: int
+    place: str
+    sentence: str
+
+
+def findings(text: str) -> list[Finding]:
+    """All findings of a file, by line; of a file that cannot be read the one that says why."""
+    try:
+        versions = parse(text)
+    except TopologyError as error:
+        place, _, said = str(error).partition(": ")
+        line = place.removeprefix("line ")
+        return [Finding("inconsistent", "", int(line) if line.isdecimal() else 1, "", said)]
+    return sorted(
+        (
+            Finding(level, parsed.fields["version"], parsed.line(place), parsed.place(place), said)
+            for parsed in versions
+            for level, place, said in told_of(Topology(**parsed.fields))
+        ),
+        key=lambda finding: (finding.line, finding.place, finding.sentence),
+    )
+
+
+def told_of(topology: Topology) -> Iterator[Told]:
+    """What every check tells of one version."""
+    for check in CHECKS:
+        yield from check(topology)

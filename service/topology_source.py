@@ -1,0 +1,158 @@
+"""Where a topology comes from, a file or a folder of them: read, and read again when it changed."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+from starlette.concurrency import run_in_threadpool
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pipeline import OwnerClient, Store, Topology, TopologyError, Versions
+from service.failure import ExitCode, Failure
+
+SUFFIXES = (".yaml", ".yml")
+"""What a topology in a folder is called."""
+TAKEN, REFUSED = "taken", "refused"
+"""Outcomes of reading a changed file."""
+Stamp = tuple[tuple[str, int, int], ...]
+logger = logging.getLogger("hopsight.service")
+
+
+def files_of(path: Path) -> Iterator[Path]:
+    """The file itself, or every topology of a folder by name. OSError where there is none."""
+    if not path.is_dir():
+        yield path
+        return
+    found = sorted(each for each in path.iterdir() if each.suffix in SUFFIXES and each.is_file())
+    if not found:
+        raise OSError(0, f"holds no file {' or '.join(f'*{suffix}' for suffix in SUFFIXES)}")
+    yield from found
+
+
+def read_versions(path: Path) -> Versions:
+    """All versions of a file or of a folder's files.
+
+    Raises TopologyError with one sentence, also where a file cannot be read.
+    """
+    found: dict[int, tuple[Path, Topology]] = {}
+    try:
+        for each in files_of(path):
+            name = f"{each.name}: " if each != path else ""
+            try:
+                topologies = Topology.versions_of(each.read_text(encoding="utf-8"))
+            except TopologyError as error:
+                raise TopologyError(f"{name}{error}") from None
+            for topology in topologies:
+                other, _ = found.setdefault(topology.valid_from_ns, (each, topology))
+                if other != each:
+                    raise TopologyError(f"{name}a version of {other.name} begins at the same time")
+    except UnicodeDecodeError:
+        raise TopologyError("not UTF-8 text") from None
+    except OSError as error:
+        raise TopologyError(error.strerror or str(error)) from None
+    return Versions.of(topology for _, topology in found.values())
+
+
+def read_topology(flag: Path | None, setting: str | None = None) -> "TopologySource | None":
+    """The topology of a file or a folder, that of the flag before that of the setting.
+
+    Failure says what is wrong with it.
+    """
+    path = flag or (Path(setting) if setting else None)
+    if path is None:
+        return None
+    try:
+        return TopologySource(path)
+    except TopologyError as error:
+        name = "--topology" if flag else "pipeline.topology:"
+        raise Failure(ExitCode.INPUT, f"{name} {path}: {error}") from None
+
+
+class TopologySource:
+    """Holds the versions of a path; `refresh` reads them again when the files have changed.
+
+    A changed file that is wrong is refused with a logged sentence, and what was held stays; `told`
+    hears of each outcome. May be used from any thread. Raises TopologyError when the path cannot be
+    read at first.
+    """
+
+    def __init__(self, path: Path, told: Callable[[str], None] = lambda _: None) -> None:
+        self.path = path
+        self.told = told
+        self._turn = threading.Lock()
+        self._stamp = self._now()
+        self.versions = read_versions(path)
+
+    def refresh(self) -> bool:
+        """Whether another topology was taken."""
+        if self._now() == self._stamp:
+            return False
+        with self._turn:
+            stamp = self._now()
+            if stamp == self._stamp:
+                return False
+            self._stamp = stamp
+            try:
+                self.versions = read_versions(self.path)
+            except TopologyError as error:
+                logger.warning(
+                    "topology %s has changed and is refused: %s; the one before holds",
+                    self.path,
+                    error,
+                )
+                self.told(REFUSED)
+                return False
+            names = ", ".join(topology.version for topology in self.versions.topologies)
+            logger.info("topology %s has changed and is taken: %s", self.path, names)
+            self.told(TAKEN)
+            return True
+
+    def _now(self) -> Stamp:
+        """Name, time and size of every file, as they are now; empty when they cannot be asked."""
+        try:
+            states = [(each, each.stat()) for each in files_of(self.path)]
+        except OSError:
+            return ()
+        return tuple((str(each), state.st_mtime_ns, state.st_size) for each, state in states)
+
+
+def store_topology(store: Store | OwnerClient, versions: Versions | Topology) -> None:
+    """Keep the names of the hops, so that answers have them without the topology's file."""
+    for topology in Versions.of(versions).topologies:
+        rows = topology.frame.drop("csig_lm", "csig_lm_compact").with_columns(
+            pl.lit(topology.valid_from_ns, pl.Int64).alias("valid_from_ns"),
+            pl.lit(topology.version).alias("topology"),
+        )
+        store.insert("hops", rows, f"topology:{topology.version}:{fingerprint(rows)}")
+
+
+def fingerprint(rows: pl.DataFrame) -> str:
+    """Names the rows' content: other rows never share a token, the same rows always do."""
+    plain = rows.with_columns(pl.col(pl.List(pl.String)).list.join(","))
+    return f"{rows.height}-{plain.hash_rows().sum():x}"
+
+
+class Refreshed:
+    """ASGI middleware that looks for another topology before an answer is made.
+
+    `renewed` is called, in a thread, each time one was taken.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, source: TopologySource, renewed: Callable[[Versions], None]
+    ) -> None:
+        self.app = app
+        self.source = source
+        self.renewed = renewed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Look, then pass on."""
+        if scope["type"] == "http":
+            await run_in_threadpool(self._look)
+        await self.app(scope, receive, send)
+
+    def _look(self) -> None:
+        if self.source.refresh():
+            self.renewed(self.source.versions)

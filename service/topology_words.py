@@ -1,0 +1,48 @@
+"""What can be typed behind `hopsight topology`; what it does is in `service/commands/`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from service.argument import Json
+
+topology = typer.Typer(
+    name="topology",
+    help="The topology file: checked, shown, made from what operators have.",
+    no_args_is_help=True,
+)
+imports = typer.Typer(
+    name="import", help="Make a topology file from another description.", no_args_is_help=True
+)
+topology.add_typer(imports)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Topology (YAML), or a folder of them.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write here; default: standard output."),
+]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Descriptions, JSON or YAML.")]
+
+
+@topology.command()
+def check(file: File, json: Json = False) -> None:
+    """Say by line what is inconsistent and what is not told; status 1 if it is inconsistent."""
+    from service.commands import topology as command
+
+    command.check(file, json=json)
+
+
+@topology.command()
+def show(
+    file: File,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Of the version in force then; default: the newest."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Print devices, ports, hosts and observation points of a topology."""
+    from service.commands import topology as command
+
+    command.show(file, at=at, json=json)

@@ -1,0 +1,110 @@
+"""The check of a topology file names every kind of mistake by its line."""
+
+import pytest
+
+from pipeline.topology_check import findings
+from replay import World, topology
+from tests.pipeline.test_topology_file import EXAMPLE, VERSIONS
+
+LEAF3 = """  leaf3:
+    node: 3
+    stage: tor
+    site: west
+    marks_ecn: true
+    interfaces:
+      Ethernet1: {port: 1, capacity_gbps: 25, orientation: host, peer: far}
+hosts:
+  far: {prefixes: [10.0.9.0/24], attached: "leaf3:Ethernet1", nic_gbps: 25}
+"""
+UP1 = 'Ethernet2: {port: 2, capacity_gbps: 100, orientation: up, peer: "spine1:Ethernet1"}'
+DOWN1 = 'Ethernet1: {port: 1, capacity_gbps: 100, orientation: down, peer: "leaf1:Ethernet2"}'
+DOWN2 = 'Ethernet2: {port: 2, capacity_gbps: 100, orientation: down, peer: "leaf2:Ethernet2"}'
+WEB1 = 'web1: {prefixes: [10.0.1.1/32, "fd00:1::/64"], attached: "leaf1:Ethernet1", nic_gbps: 25}'
+DB = 'db: {prefixes: [10.0.2.0/24], attached: "leaf2:Ethernet1", nic_gbps: 25, tenant: blue}'
+BUCKETS = "      buckets_us: [0, 10, 50, 100, 200, 400, 800, 2000]\n      quantum_us: 0.128\n"
+BROKEN = {
+    "capacities": (DOWN1, DOWN1.replace("100", "40"), UP1,
+                   "the ends of its link have 100 and 40 Gbit/s"),
+    "orientations": (DOWN1, DOWN1.replace("down", "up"), UP1,
+                     "it faces up and spine1:Ethernet1 at its other end up"),
+    "no device": (UP1, UP1.replace("spine1:", "spine9:"), "spine9",
+                  "there is no device spine9"),
+    "no interface": (UP1, UP1.replace("spine1:Ethernet1", "spine1:Ethernet7"), "Ethernet7",
+                     "spine1 has no interface Ethernet7"),
+    "other end": (DOWN2, DOWN2.replace("leaf2:Ethernet2", "leaf1:Ethernet2"), "orientation: up",
+                  "spine1:Ethernet2 leads to leaf1:Ethernet2"),
+    "device as host": (UP1, UP1.replace('"spine1:Ethernet1"', "spine1"), "peer: spine1}",
+                       "spine1 is a device: which interface of it?"),
+    "no host": ("peer: web1}", "peer: web7}", "peer: web7}", "no host is called web7"),
+    "other host": ("peer: web1}", "peer: db}", "  web1:", "leaf1:Ethernet1 leads to db"),
+    "node": ("hosts:\n", LEAF3.replace("node: 3", "node: 1").replace("port: 1", "port: 9"),
+             None, "leaf1 has node 1 too"),
+    "orientation": ("25, orientation: host, peer: web1", "25, peer: web1", "peer: web1",
+                    "its orientation is not told"),
+    "capacity": ("{port: 1, capacity_gbps: 25, orientation: host, peer: web1",
+                 "{port: 1, orientation: host, peer: web1", "peer: web1",
+                 "its capacity is not told"),
+    "stage": ("    stage: spine\n", "", "  spine1:", "its stage is not told"),
+    "addresses": ("prefixes: [10.0.2.0/24], ", "", "  db:", "its addresses are not told"),
+    "nic": (WEB1, WEB1.replace("nic_gbps: 25", "nic_gbps: 40"), "nic_gbps: 40",
+            "it sends 40 Gbit/s into a port of 25"),
+    "overlap": (WEB1, WEB1 + '\n  sub: {prefixes: ["fd00:1:0:0:1::/80"], nic_gbps: 25, '
+                'attached: "leaf1:Ethernet1"}', "  sub:",
+                "fd00:1:0:0:1::/80 lies inside fd00:1::/64 of web1"),
+    "unreachable": ("hosts:\n", LEAF3, "  web1:", "no way leads to it from far"),
+    "point": ("    device: leaf1\n    interface: Ethernet1\n",
+              "    device: leaf1\n    interface: Ethernet9\n", "interface: Ethernet9",
+              "leaf1 has no interface Ethernet9"),
+    "clock": ("    clock_bound_us: 10\n", "", "  tap1:", "clock_bound_us is not told"),
+    "site": ("between: [west, east]", "between: [west, north]", "north",
+             "nothing stands at site north"),
+    "base rtt": ("base_rtt_us: 12\n", "\n", None, "the round trip without queues is not told"),
+    "buckets": (BUCKETS, "", "  leaf1:",
+                "delay: neither buckets nor a quantum are told"),
+    "one way": (DOWN2, DOWN2.replace("peer", "csig_lm: 130, peer"), "csig_lm: 130",
+                "expanded locator 130 is leaf1:Ethernet2's too, on one way"),
+    "default locator": (DOWN2, DOWN2.replace("peer", "csig_lm: 0, peer"), "csig_lm: 0",
+                        "expanded locator 0 is what senders write"),
+    "wide locator": (DOWN2, DOWN2.replace("peer", "csig_lm_compact: 128, peer"), "compact: 128",
+                     "compact tags have 7 bits for it"),
+    "not a file": ("    node: 2\n", "    node: two\n", "node: two",
+                   "devices.leaf2.node: must be a whole number"),
+}  # fmt: skip
+
+
+def test_the_shipped_example_is_consistent() -> None:
+    told = findings(EXAMPLE)
+    assert [finding for finding in told if finding.level == "inconsistent"] == []
+    assert {finding.sentence for finding in told} == {"whether it marks ECN is not told"}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_mistake_is_named_by_its_line(what: str) -> None:
+    there, wrong, on, sentence = BROKEN[what]
+    assert there in EXAMPLE
+    text = EXAMPLE.replace(there, wrong, 1)
+    told = [finding for finding in findings(text) if finding.sentence.startswith(sentence)]
+    assert told, [finding.sentence for finding in findings(text)]
+    if on is not None:
+        assert on in text.splitlines()[told[0].line - 1]
+    assert not [one for one in findings(EXAMPLE) if one.sentence.startswith(sentence)]
+
+
+def test_ports_of_different_ways_may_share_a_locator() -> None:
+    told = findings(EXAMPLE.replace("[[device, 9], [port, 7]]", "[[reserved, 9], [port, 7]]"))
+    shared = [finding.sentence for finding in told if "on one way" in finding.sentence]
+    assert shared == [
+        "expanded locator 1 is leaf1:Ethernet1's too, on one way",
+        "expanded locator 2 is leaf1:Ethernet2's too, on one way",
+    ]
+
+
+def test_the_proving_ground_is_consistent() -> None:
+    text = topology(World(flows=(), duration_ns=0)).to_yaml()
+    assert [one for one in findings(text) if one.level == "inconsistent"] == []
+
+
+def test_findings_of_a_version_stand_at_its_line() -> None:
+    told = [one for one in findings(VERSIONS) if one.sentence == "where it leads is not told"]
+    assert [(one.version, one.line) for one in told] == [("b", 8), ("a", 13)]
+    assert told[0].place == "versions.0.devices.leaf.interfaces.new"

@@ -1,0 +1,204 @@
+"""`hopsight topology`, and topologies that change while something runs."""
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import polars as pl
+import pytest
+import typer
+
+from pipeline import Store, Topology, TopologyError, Worker
+from service.app import create_app
+from service.commands import topology as command
+from service.failure import Failure
+from service.run import Job, collector_of, renewing
+from service.settings import Settings, load
+from service.topology_source import TopologySource, read_topology, read_versions
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "topology.yaml"
+Write = Callable[[str], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes the topology's file; each time it looks newer than before."""
+    times = iter(range(10**9, 10**9 + 100))
+    place = tmp_path / "fabric.yaml"
+
+    def written(text: str) -> Path:
+        place.write_text(text)
+        now = next(times)
+        os.utime(place, (now, now))
+        return place
+
+    return written
+
+
+def version(name: str, since_ns: int = 0) -> str:
+    return Topology(name, since_ns, 0, ()).to_yaml()
+
+
+def test_check_tells_by_line_and_ends_with_a_status(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.check(EXAMPLE, json=False)
+    assert "0 inconsistent, 1 unknown" in capsys.readouterr().out
+    text = EXAMPLE.read_text().replace("peer: web1}", 'peer: "web1:eth0"}')
+    line = next(row for row, each in enumerate(text.splitlines(), 1) if "web1:eth0" in each)
+    with pytest.raises(typer.Exit) as ended:
+        command.check(write(text), json=True)
+    assert ended.value.exit_code == 1
+    told = json.loads(capsys.readouterr().out)
+    wrong = [each for each in told["findings"] if each["level"] == "inconsistent"]
+    assert told["inconsistent"] == len(wrong) == 2
+    assert wrong[0]["line"] == line
+    assert wrong[0]["sentence"] == "there is no device web1"
+
+
+def test_show_prints_the_version_of_a_time(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.show(EXAMPLE, at=None, json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert [device["name"] for device in told["devices"]] == ["leaf1", "leaf2", "spine1"]
+    assert told["interfaces"][0]["capacity_bps"] == 25 * 10**9
+    command.show(EXAMPLE, at=None, json=False)
+    shown = capsys.readouterr().out
+    assert "c66 e12930" in shown
+    assert "10.0.1.1/32, fd00:1::/64" in shown
+    place = write("versions: [{version: a}, {version: b, valid_from: 2026-01-31}]")
+    for at, wanted in (("2026-01-30", "a"), ("2026-02-01", "b")):
+        command.show(place, at=at, json=True)
+        assert json.loads(capsys.readouterr().out)["version"] == wanted
+    with pytest.raises(Failure, match="--at"):
+        command.show(place, at="soon", json=True)
+    with pytest.raises(Failure, match="no version is in force then"):
+        command.show(EXAMPLE, at="2026-01-31T11:00:00Z", json=True)
+
+
+def test_a_folder_holds_a_version_a_file(tmp_path: Path) -> None:
+    (tmp_path / "new.yaml").write_text(version("new", 20))
+    (tmp_path / "old.yml").write_text(version("old", 10))
+    (tmp_path / "notes.txt").write_text("not a topology")
+    held = read_versions(tmp_path)
+    assert [topology.version for topology in held.topologies] == ["old", "new"]
+    (tmp_path / "same.yaml").write_text(version("same", 20))
+    with pytest.raises(TopologyError, match=r"same\.yaml: a version of new\.yaml begins"):
+        read_versions(tmp_path)
+    (tmp_path / "same.yaml").write_text("devices: 5")
+    with pytest.raises(TopologyError, match=r"same\.yaml: line 1: topology\.devices"):
+        read_versions(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [(lambda path: path.mkdir(), "holds no file"), (lambda _: None, "No such file"),
+     (lambda path: path.write_bytes(b"\xff"), "not UTF-8")],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused_in_a_sentence(
+    made: Callable[[Path], Any], said: str, tmp_path: Path
+) -> None:
+    made(tmp_path / "x")
+    with pytest.raises(Failure, match=rf"--topology .*x: {said}"):
+        read_topology(tmp_path / "x")
+
+
+def test_a_changed_file_is_taken_and_a_wrong_one_refused_once(
+    write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[str] = []
+    source = TopologySource(write(version("a")), told.append)
+    assert not source.refresh()
+    write(version("b"))
+    assert source.refresh()
+    assert not source.refresh()
+    with caplog.at_level(logging.WARNING):
+        write("devices: 5")
+        assert not source.refresh()
+        assert not source.refresh()
+    [said] = [record.getMessage() for record in caplog.records]
+    assert "refused: line 1: topology.devices: must be a mapping; the one before holds" in said
+    assert source.versions.newest == Topology("b", 0, 0, ())
+    write(version("c")).unlink()
+    assert not source.refresh(), "a file that is gone leaves what was held"
+    write(version("d"))
+    assert source.refresh()
+    assert told == ["taken", "refused", "refused", "taken"]
+
+
+class Kept:
+    """A store that remembers what was inserted."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, pl.DataFrame]] = []
+
+    def insert(self, table: str, frame: pl.DataFrame, token: str) -> int:
+        assert token
+        self.rows.append((table, frame))
+        return frame.height
+
+
+def test_a_service_takes_a_changed_topology_before_it_answers(write: Write) -> None:
+    text = EXAMPLE.read_text()
+    store, source = Kept(), TopologySource(write(text))
+    app = create_app(Settings(), cast("Store", store), source)
+
+    def asked(path: str) -> str:
+        async def ask() -> str:
+            transport = httpx.ASGITransport(app=app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as one:
+                return (await one.get(path)).raise_for_status().text
+
+        return asyncio.run(ask())
+
+    asked("/healthz")
+    assert store.rows == []
+    write(text.replace("spine1", "core1"))
+    asked("/healthz")
+    [(table, rows)] = store.rows
+    assert table == "hops"
+    assert set(rows["device"]) == {"leaf1", "leaf2", "core1"}
+    assert set(rows["topology"]) == {"west-2026-01"}
+    write("- no topology")
+    counted = asked("/metrics")
+    assert 'hopsight_topology_reads_total{outcome="taken"} 1.0' in counted
+    assert 'hopsight_topology_reads_total{outcome="refused"} 1.0' in counted
+    assert len(store.rows) == 1
+
+
+def test_a_worker_that_runs_takes_a_changed_topology(write: Write) -> None:
+    settings, source = Settings(), TopologySource(write(version("a")))
+    stored: list[Any] = []
+    job = Job((), settings.collector, settings.pipeline, source, renewed=stored.append)
+    worker, seen = Worker(settings.pipeline, source.versions), []
+    sink = renewing(job, source, worker, lambda _, token: seen.append(token))
+    empty = worker.finish()
+    sink(empty, "1")
+    assert worker.versions.topologies[0].version == "a"
+    write(version("b"))
+    sink(empty, "2")
+    assert worker.versions.topologies[0].version == "b"
+    assert [versions.newest.version for versions in stored] == ["b"]
+    assert seen == ["1", "2"]
+
+
+def test_the_collector_decodes_as_the_topology_tells_where_settings_do_not() -> None:
+    source = TopologySource(EXAMPLE)
+    told = collector_of(load(), source)
+    assert told.csig_buckets[0][1] == 1e9
+    assert told.csig_lm_fields["compact"][0] == (("stage", 2), ("port", 5))
+    own = load({"collector": {"csig_buckets": {0: (0, 7)}}})
+    kept = collector_of(own, source)
+    assert kept.csig_buckets == {0: (0, 7)}
+    assert kept.csig_bounded == (1,)
+    assert collector_of(own, None) is own.collector
+    bare = replace(source.versions.topologies[0], csig=None)
+    source.versions = type(source.versions)((bare,))
+    assert collector_of(own, source) is own.collector
