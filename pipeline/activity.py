@@ -39,6 +39,7 @@ def activity(
             pl.col("ce_frames").max(),
             pl.col("aecn_samples").get(furthest).fill_null(0),
             (pl.col("aecn_u_sum_n").max() * NANO).alias("aecn_u_sum"),
+            pl.col("aecn_congested_hops_max").max().alias("congested_hops"),
         )
     )
     spoken = pl.when(pl.col("data_frames") > 0).then("data_frames").otherwise("acks")

@@ -27,13 +27,15 @@ class Kind:
 
 
 CONGESTED = (
+    Kind("sender_host", "host", "up", None, "no", "the sender's own port is full"),
+    Kind("receiver_host", "host", ANY, None, "no", "the receiver takes in less than it is sent"),
     Kind("incast", ANY, "host", True, "no", "many senders meet at the last hop"),
     Kind("last_hop_elephant", ANY, "host", False, "no", "one flow fills the last hop"),
     Kind("uplink", "tor", "up", None, "yes", "the way up from the top of the rack is full"),
     Kind("downlink", "spine", "down", None, "yes", "the way down to the rack is full"),
     Kind("core", ANY, "up", None, "yes", "a core link is full"),
     Kind("core", ANY, "down", None, "yes", "a core link is full"),
-    Kind("core", ANY, "side", None, "yes", "a core link is full"),
+    Kind("side_link", ANY, "side", None, "yes", "a link between equals is full"),
     Kind("congested_hop", ANY, ANY, None, "unknown", "a hop that no topology names is full"),
 )
 """Kinds of a congested hop; the first row that applies holds."""

@@ -10,16 +10,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline.load_unit import NANO
-from pipeline.reserved import UNTOLD
 
 KEY = ["time_ns", "flow"]
 HOP = ["node", "port"]
 SHARPNESS = 0.03
 """Difference of hop load at which one hop is e times as likely as another."""
-ESTIMATE_SHARPNESS = 0.2
-"""The same for hops that are only matched with a path's load."""
-CSIG_SOURCE = "^csig_(echo_)?(abw|utilization|delay)$"
-"""Tags seen on data, and their reflections on ACKs: two views of one measurement."""
 
 
 def load() -> list[pl.Expr]:
@@ -63,54 +58,6 @@ def inband(hops: pl.DataFrame) -> pl.DataFrame:
     return found.with_columns(pl.lit("int").alias("signal"), probability(SHARPNESS))
 
 
-def heard(hops: pl.DataFrame) -> pl.DataFrame:
-    """CSIG rows of one view of each flow and interval, with their type of signal.
-
-    A tag near its sender has met no hop yet: the view that located most is the one to hear.
-    """
-    rows = hops.filter(pl.col("source").str.contains(CSIG_SOURCE)).with_columns(
-        pl.col("source").str.starts_with("csig_echo").alias("echo"),
-        pl.col("source").str.split("_").list.last().alias("signal_type"),
-    )
-    located = pl.col("samples").filter(pl.col("port") != UNTOLD).sum()
-    return best(rows, ["point", "echo"], [located, pl.col("samples").sum()])
-
-
-def congestion_signals(hops: pl.DataFrame) -> pl.DataFrame:
-    """Hops that CSIG locators name: load share of min(ABW/C) plus delay share of max(PD).
-
-    A hop's load is the sum of the terms that its own samples carry, each over all samples of that
-    signal type: a hop that both signals name gets both terms, as u' = queue + rate demands.
-    """
-    of_type = pl.col("samples").sum().over([*KEY, "signal_type"])
-    # ABW and ABW/C say the same of a port: where both were seen, the ratio is taken.
-    ratio = (pl.col("signal_type") == "utilization").any().over(KEY)
-    terms = heard(hops).with_columns(of_type.alias("all"))
-    terms = terms.filter((pl.col("signal_type") != "abw") | ~ratio.fill_null(value=False))
-    found = (
-        terms.group_by([*KEY, *HOP], maintain_order=True)
-        .agg(
-            (pl.col("u_sum_n") / pl.col("all") * NANO).sum().alias("u_mean"),
-            (pl.col("u_max_n").max() * NANO).alias("u_max"),
-            pl.col("queue_max_bytes").max().cast(pl.Float64).alias("queue_mean_bytes"),
-            (pl.col("standing") / pl.col("all")).max().alias("standing_share"),
-            pl.col("samples").sum(),
-            pl.col("hop_index").min(),
-        )
-        .filter(pl.col("port") != UNTOLD)
-    )
-    return found.with_columns(pl.lit("csig").alias("signal"), probability(SHARPNESS))
-
-
-def by_signal(hops: pl.DataFrame) -> pl.DataFrame:
-    """Hops that each CSIG signal names by itself; probability is the share of samples there."""
-    rows = heard(hops).with_columns((pl.lit("csig_") + pl.col("signal_type")).alias("signal"))
-    signal = [*KEY, "signal"]
-    found = rows.group_by([*signal, *HOP], maintain_order=True).agg(load())
-    share = pl.col("samples") / pl.col("samples").sum().over(signal)
-    return found.with_columns(share.alias("probability")).filter(pl.col("port") != UNTOLD)
-
-
 def loads(located: pl.DataFrame) -> pl.DataFrame:
     """Load of each hop in each interval over all flows that located it: load, standing_share."""
     measured = located.filter(pl.col("signal") == "int")
@@ -120,7 +67,8 @@ def loads(located: pl.DataFrame) -> pl.DataFrame:
         how="anti",
         maintain_order="left",
     )
-    weight = pl.col("samples")
+    # A flow that rarely names a hop knows least of it: it missed what was less than elsewhere.
+    weight = pl.col("samples") * pl.col("share").fill_null(1.0) ** 2
     return (
         pl.concat([measured, bounds], how="diagonal_relaxed")
         .sort("time_ns", *HOP, "flow")
@@ -128,37 +76,6 @@ def loads(located: pl.DataFrame) -> pl.DataFrame:
         .agg(
             ((pl.col("u_mean") * weight).sum() / weight.sum()).alias("load"),
             ((pl.col("standing_share") * weight).sum() / weight.sum()).alias("standing_share"),
+            (pl.col("signal") == "int").any().alias("measured"),
         )
-    )
-
-
-def matched(
-    paths: pl.DataFrame, hop_loads: pl.DataFrame, flow_ways: pl.DataFrame, signal: str
-) -> pl.DataFrame:
-    """Hops of flows whose telemetry names none, by what others saw of the links on their ways.
-
-    `paths` holds time_ns, flow, u_mean (the path's load, or null when only marks are seen) and
-    samples. A hop is the likelier the nearer its load is to the path's; a hop that nobody saw
-    counts as empty.
-    """
-    rows = (
-        paths.rename({"u_mean": "path"})
-        .join(flow_ways, on="flow", how="inner", maintain_order="left_right")
-        .join(hop_loads, on=["time_ns", *HOP], how="left", maintain_order="left")
-    )
-    seen = pl.col("load").fill_null(0.0)
-    fit = pl.when(pl.col("path").is_null()).then(seen).otherwise(-(seen - pl.col("path")).abs())
-    rows = rows.with_columns((fit * (1 / ESTIMATE_SHARPNESS)).alias("score"))
-    weight = (pl.col("score") - pl.col("score").max().over(KEY)).exp()
-    return rows.select(
-        *KEY,
-        *HOP,
-        pl.coalesce("path", "load").alias("u_mean"),
-        pl.coalesce("path", "load").alias("u_max"),
-        pl.lit(None, pl.Float64).alias("queue_mean_bytes"),
-        "standing_share",
-        "samples",
-        pl.lit(None, pl.UInt8).alias("hop_index"),
-        pl.lit(signal).alias("signal"),
-        (weight / weight.sum().over(KEY)).alias("probability"),
     )

@@ -37,7 +37,7 @@ def with_ports(rows: pl.DataFrame, topology: Topology) -> pl.DataFrame:
 def with_locators(rows: pl.DataFrame, prefix: str, topology: Topology) -> pl.DataFrame:
     """The rows with the ports that the locators of tags or of reflections name."""
     numbered = rows.with_columns(time_ns=pl.int_range(rows.height))
-    found = place(values(numbered, prefix), topology).select(
+    found = place(values(numbered, prefix, topology), topology).select(
         pl.col("time_ns").alias("row"),
         *(pl.col(name).alias(f"{prefix}_hop_{name}") for name in KEY),
         pl.when(pl.col("node") != LOCATOR).then("capacity_bps").alias(f"{prefix}_hop_b_bps"),

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from collector import SCHEMA, directed
+from pipeline.csig_profile import VARIANTS, Csig, Locator
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.topology import COMPACT, EXPANDED, Topology
 from pipeline.unit import BITS, SECOND
@@ -46,15 +47,15 @@ def terms_of(
     rows: pl.DataFrame, prefix: str, topology: Topology | None, base_rtt_ns: int
 ) -> pl.DataFrame:
     """Terms of the tags or of the reflections."""
-    placed = place(values(rows, prefix), topology)
+    placed = with_base(place(values(rows, prefix, topology), topology), topology)
     value, capacity = pl.col("value"), pl.col("capacity_bps")
-    delay = pl.when(pl.col("t") == DELAY).then(value)
+    delay = pl.when(pl.col("t") == DELAY).then((value - pl.col("base_ns")).clip(0.0))
     term = (
         pl.when(pl.col("t") == UTILIZATION)
         .then(1.0 - value)
         .when(pl.col("t") == ABW)
         .then(1.0 - value / capacity)
-        .otherwise(value / pl.lit(pl.Series([float(base_rtt_ns)])).first())
+        .otherwise(delay / pl.lit(pl.Series([float(base_rtt_ns)])).first())
     )
     signal = pl.col("t").replace_strict(SOURCES, return_dtype=pl.String)
     return (
@@ -69,7 +70,20 @@ def terms_of(
     )
 
 
-def values(rows: pl.DataFrame, prefix: str) -> pl.DataFrame:
+def with_base(placed: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+    """The signals with base_ns, what a packet takes through the port that is named without a queue.
+
+    It is 0 where no topology knows it.
+    """
+    if topology is None or topology.base_delays.is_empty():
+        return placed.with_columns(pl.lit(0, pl.Int64).alias("base_ns"))
+    known = placed.join(
+        topology.base_delays, on=["node", "port"], how="left", maintain_order="left"
+    )
+    return known.with_columns(pl.col("base_ns").fill_null(0))
+
+
+def values(rows: pl.DataFrame, prefix: str, topology: Topology | None) -> pl.DataFrame:
     """Signals with their middle value, their flow and its ends, and whether a hop replaced them."""
     told = {f"{prefix}_{field}": field for field in FIELDS}
     left_out = [pl.lit(None, SCHEMA[name]).alias(name) for name in told if name not in rows.columns]
@@ -86,10 +100,29 @@ def values(rows: pl.DataFrame, prefix: str) -> pl.DataFrame:
         for half in ("hi", "lo")
     ]
     signal = seen.select("time_ns", flow.alias("flow"), "point", *words, *told).rename(told)
-    top = pl.col("variant").replace_strict(UNTOUCHED, return_dtype=pl.UInt32)
-    first = pl.when(pl.col("t") == DELAY).then(0).otherwise(top)
     middle = (pl.col("low") + pl.col("high").fill_null(pl.col("low"))) * 0.5
-    return signal.with_columns(middle.alias("value"), (pl.col("s") == first).alias("untouched"))
+    return signal.with_columns(
+        middle.alias("value"), untouched(topology.csig if topology else None).alias("untouched")
+    )
+
+
+def untouched(csig: Csig | None) -> pl.Expr:
+    """Whether a tag is as its sender wrote it, so that no hop reported below the top bucket.
+
+    That is its default locator or its initial value, as the topology tells them; the initial value
+    of a min signal is the largest and of a max signal 0 where nothing is told.
+    """
+    top = pl.col("variant").replace_strict(UNTOUCHED, return_dtype=pl.UInt32)
+    found = pl.col("s") == pl.when(pl.col("t") == DELAY).then(0).otherwise(top)
+    for variant, number in VARIANTS.items():
+        for kind, signal in enumerate(csig.signals if csig else ()):
+            told: Locator = getattr(signal, variant)
+            own = (pl.col("variant") == number) & (pl.col("t") == kind)
+            if told.initial_s is not None:
+                found = pl.when(own).then(pl.col("s") == told.initial_s).otherwise(found)
+            if told.default_lm is not None:
+                found |= own & (pl.col("lm") == told.default_lm)
+    return found
 
 
 def place(signal: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
@@ -108,14 +141,28 @@ def place(signal: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
             key = ["flow", *LOCATED]
             shared = on_the_way(signal, topology)
             known = known.join(shared, on=key, how="left", maintain_order="left", suffix="_shared")
+            equal = of_equals(topology)
+            known = known.join(equal, on=LOCATED, how="left", maintain_order="left")
             known = known.with_columns(
-                pl.coalesce(name, f"{name}_shared") for name in ("node", "port", "capacity_bps")
+                pl.coalesce("node", "node_shared").alias("node"),
+                pl.coalesce("port", "port_shared").alias("port"),
+                pl.coalesce("capacity_bps", "capacity_bps_shared", "bps").alias("capacity_bps"),
             )
     found = pl.col("node").is_not_null() & ~pl.col("untouched")
     raw = pl.when(pl.col("untouched")).then(pl.lit(UNTOLD)).otherwise(pl.col("lm"))
     return known.with_columns(
         pl.when(found).then("node").otherwise(LOCATOR).cast(pl.UInt32).alias("node"),
         pl.when(found).then("port").otherwise(raw).cast(pl.UInt32).alias("port"),
+    )
+
+
+def of_equals(topology: Topology) -> pl.DataFrame:
+    """Locators whose ports all have one capacity, which is `bps`."""
+    return (
+        topology.locators.group_by(LOCATED)
+        .agg(pl.col("capacity_bps").unique().alias("each"))
+        .filter(pl.col("each").list.len() == 1)
+        .select(*LOCATED, pl.col("each").list.first().alias("bps"))
     )
 
 

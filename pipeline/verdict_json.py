@@ -5,7 +5,11 @@ import polars as pl
 from pipeline.locate import HOP, KEY
 
 MOST_CANDIDATES = 5
-"""Candidates of each signal that are kept."""
+"""Candidates of each signal that are kept; of the headline all that it may well be."""
+CLAIMED, MOST_CLAIMED = 0.999, 24
+"""The headline's candidates are kept until they come to this probability, at most so many."""
+SIGNALS = ("headline", "int", "csig", "aecn", "ecn")
+"""Signals in the order in which they are listed, those of CSIG's types behind."""
 CANDIDATE = ("signal", "node", "port", "device", "interface", "u_mean", "probability", "samples")
 STATES = {"U": "ratio", "W": "bytes", "alpha": "ratio"}
 """State of congestion control that is told as evidence, with its unit."""
@@ -14,7 +18,10 @@ STATES = {"U": "ratio", "W": "bytes", "alpha": "ratio"}
 def candidate_list(candidates: pl.DataFrame) -> pl.DataFrame:
     """Hops that the signals of each flow and interval point at, those of one signal by rank."""
     signal = [*KEY, "signal"]
-    ranked = candidates.sort(
+    rank = {name: place for place, name in enumerate(SIGNALS)}
+    ranked = candidates.with_columns(
+        pl.col("signal").replace_strict(rank, default=None, return_dtype=pl.UInt8).alias("rank")
+    ).sort(
         *KEY,
         "rank",
         "signal",
@@ -22,7 +29,11 @@ def candidate_list(candidates: pl.DataFrame) -> pl.DataFrame:
         *HOP,
         descending=[False, False, False, False, True, False, False],
         nulls_last=True,
-    ).filter(pl.int_range(pl.len()).over(signal) < MOST_CANDIDATES)
+    )
+    place, is_headline = pl.int_range(pl.len()).over(signal), pl.col("signal") == SIGNALS[0]
+    before = pl.col("probability").cum_sum().over(signal) - pl.col("probability")
+    most = pl.when(is_headline).then(MOST_CLAIMED).otherwise(MOST_CANDIDATES)
+    ranked = ranked.filter((place < most) & (~is_headline | (before < CLAIMED)))
     text = pl.struct(CANDIDATE).struct.json_encode()
     return ranked.group_by(KEY, maintain_order=True).agg(
         pl.format("[{}]", text.str.join(",")).alias("candidates")

@@ -1,11 +1,17 @@
-"""The hops that a flow may cross, by the topology."""
+"""The hops that a flow may cross, by the topology: all of them, or path by path."""
+
+from functools import lru_cache
 
 import polars as pl
 
-from pipeline.topology import Topology
+from pipeline.topology import Hop, Host, Topology
 
 ENDS = ("src_hi", "src_lo", "dst_hi", "dst_lo")
 WAYS = {"flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32, "way_length": pl.UInt32}
+PATHS = {"flow": pl.UInt64, "path": pl.UInt32, "place": pl.UInt8, "node": pl.UInt32,
+         "port": pl.UInt32}  # fmt: skip
+MOST_PATHS = 64
+"""Paths between two devices that are told apart; of more the first in order of ids."""
 
 
 def ways(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
@@ -22,3 +28,47 @@ def ways(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
             length = topology.way_length(source, destination)
             rows += [(flow, *hop, length) for hop in sorted(topology.hops(source, destination))]
     return pl.DataFrame(rows, schema=WAYS, orient="row")
+
+
+def paths(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+    """Hops of each possible path of each flow: flow, path (from 0), place, node, port.
+
+    A path is one of the shortest; place 0 is nearest the sender. Flows as in `ways`.
+    """
+    if topology is None:
+        return pl.DataFrame(schema=PATHS)
+    rows = []
+    for flow, *words in flows.select("flow", *ENDS).iter_rows():
+        source, destination = topology.host(*words[:2]), topology.host(*words[2:])
+        if source and destination:
+            rows += [
+                (flow, path, place, *hop)
+                for path, hops in enumerate(between(topology, source, destination))
+                for place, hop in enumerate(hops)
+            ]
+    return pl.DataFrame(rows, schema=PATHS, orient="row")
+
+
+@lru_cache(1 << 16)
+def between(topology: Topology, source: Host, destination: Host) -> tuple[tuple[Hop, ...], ...]:
+    """The shortest paths between two hosts as their egress ports in order, at most MOST_PATHS."""
+    own = topology.links.get(destination.device, ())
+    last = tuple(i.hop for i in own if i.name == destination.interface)[:1]
+    return tuple(path + last for path in _device_paths(topology, source.device, destination.device))
+
+
+@lru_cache(1 << 16)
+def _device_paths(topology: Topology, source: str, target: str) -> tuple[tuple[Hop, ...], ...]:
+    """Egress ports of each shortest path between two devices; none where none leads there."""
+    distance = topology.distances(target)
+    if source not in distance:
+        return ()
+    found: list[tuple[str, tuple[Hop, ...]]] = [(source, ())]
+    for left in range(distance[source], 0, -1):
+        found = [
+            (i.peer_device, (*hops, i.hop))
+            for device, hops in found
+            for i in sorted(topology.links.get(device, ()), key=lambda i: i.hop)
+            if i.peer_interface and distance.get(i.peer_device, -1) == left - 1
+        ][:MOST_PATHS]
+    return tuple(hops for _, hops in found)

@@ -8,8 +8,9 @@ import pytest
 
 from pipeline import Topology
 from pipeline.hop_samples import UNPLACED
-from pipeline.locate import by_signal, congestion_signals, inband, loads, matched
+from pipeline.locate import inband, loads
 from pipeline.reserved import LOCATOR, UNTOLD
+from pipeline.tags import QUEUEING, SECOND_BEST, by_signal, congestion_signals, heard
 from pipeline.ways import ways
 
 Rows = Iterable[Mapping[str, Any]]
@@ -61,10 +62,10 @@ def test_a_tag_near_its_sender_loses_to_its_reflection(rows_of: RowsOf) -> None:
         hop(0.0, 500, "csig_delay", "edge", node=LOCATOR, port=UNTOLD),
         hop(1.5, 100, "csig_echo_delay", "edge", port=7),
     ]
-    found = congestion_signals(rows_of("hop_intervals", rows))
+    found = congestion_signals(heard(rows_of("hop_intervals", rows)))
     assert found.select("port", "u_mean", "samples").rows() == [(7, 1.5, 100)]
     beyond = [*rows, hop(1.3, 300, "csig_delay", "beyond", port=8)]
-    assert congestion_signals(rows_of("hop_intervals", beyond))["port"].to_list() == [8]
+    assert congestion_signals(heard(rows_of("hop_intervals", beyond)))["port"].to_list() == [8]
 
 
 def test_a_hop_that_both_signals_name_gets_both_terms(rows_of: RowsOf) -> None:
@@ -75,12 +76,25 @@ def test_a_hop_that_both_signals_name_gets_both_terms(rows_of: RowsOf) -> None:
         hop(1.0, 20, "csig_delay", port=1),
         hop(0.0, 20, "csig_delay", node=LOCATOR, port=UNTOLD),
     ]
-    found = congestion_signals(rows_of("hop_intervals", rows)).sort("port")
+    found = congestion_signals(heard(rows_of("hop_intervals", rows))).sort("port")
     # 30 of 40 ratios and 20 of 40 delays speak of port 1; the ratio makes ABW superfluous.
     assert found["port"].to_list() == [1, 2]
-    assert found["u_mean"].to_list() == pytest.approx(
-        [0.9 * 30 / 40 + 1.0 * 20 / 40, 0.9 * 10 / 40]
-    )
+    queue = 1.0 * 20 / 40 * (1 + SECOND_BEST)
+    tie = 0.9 * (1 - 30 / 40) * queue / (queue + QUEUEING)
+    assert found["u_mean"].to_list() == pytest.approx([0.9 * 30 / 40 + queue + tie, 0.9 * 10 / 40])
+
+
+def test_a_later_hop_with_a_queue_ties_for_the_rate(rows_of: RowsOf) -> None:
+    """Both hops are full; the rate's locator stays with the first one, which has the less queue."""
+    rows = [
+        hop(1.0, 40, "csig_utilization", port=1),
+        hop(0.5, 10, "csig_delay", port=1),
+        hop(1.0, 30, "csig_delay", port=2),
+    ]
+    found = congestion_signals(heard(rows_of("hop_intervals", rows))).sort("port")
+    first, second = found["u_mean"]
+    assert first == pytest.approx(1.0 + 0.5 * 10 / 40 * (1 + SECOND_BEST))
+    assert second == pytest.approx(1.0 + 0.75 * (1 + SECOND_BEST / 3), abs=0.05)
 
 
 def test_each_signal_ranks_hops_of_its_own(rows_of: RowsOf) -> None:
@@ -91,7 +105,7 @@ def test_each_signal_ranks_hops_of_its_own(rows_of: RowsOf) -> None:
         hop(2.0, 15, "csig_delay", port=4),
         hop(0.0, 5, "csig_delay", node=LOCATOR, port=UNTOLD),
     ]
-    found = by_signal(rows_of("hop_intervals", rows)).sort("port")
+    found = by_signal(heard(rows_of("hop_intervals", rows))).sort("port")
     assert found.select("signal", "port", "probability").rows() == [
         ("csig_utilization", 1, 0.75), ("csig_utilization", 2, 0.25),
         ("csig_abw", 3, 1.0), ("csig_delay", 4, 0.75),
@@ -100,54 +114,33 @@ def test_each_signal_ranks_hops_of_its_own(rows_of: RowsOf) -> None:
 
 def test_no_telemetry_points_nowhere(rows_of: RowsOf) -> None:
     empty = rows_of("hop_intervals", [])
-    for found in (inband(empty), congestion_signals(empty), by_signal(empty)):
+    tags = heard(empty)
+    for found in (inband(empty), congestion_signals(tags), by_signal(tags)):
         assert found.is_empty()
-    assert loads(pl.concat([inband(empty), congestion_signals(empty)], how="diagonal")).is_empty()
+    assert loads(pl.concat([inband(empty), congestion_signals(tags)], how="diagonal")).is_empty()
 
 
 def test_loads_prefer_what_was_measured(rows_of: RowsOf) -> None:
+    tags = [
+        hop(5.0, 10, "csig_delay", flow=3),
+        hop(0.5, 10, "csig_delay", flow=3, port=9, standing=5),
+        hop(0.8, 30, "csig_delay", flow=4, port=9),
+    ]
     direct = pl.concat(
         [
             inband(rows_of("hop_intervals", [hop(1.0, 10), hop(2.0, 30, flow=2)])),
-            congestion_signals(
-                rows_of(
-                    "hop_intervals",
-                    [hop(5.0, 10, "csig_delay", flow=3),
-                     hop(0.5, 10, "csig_delay", flow=3, port=9, standing=5)],
-                )
-            ),
+            congestion_signals(heard(rows_of("hop_intervals", tags))),
         ],
         how="diagonal_relaxed",
-    )  # fmt: skip
-    found = loads(direct).sort("port")
-    assert found.select("port", "load").rows() == [(1, 1.75), (9, pytest.approx(0.25))]
-    assert found["standing_share"].to_list() == [0.0, 0.25]
-
-
-PATHS = {"time_ns": pl.Int64, "flow": pl.UInt64, "u_mean": pl.Float64, "samples": pl.UInt64}
-LOADS = {"time_ns": pl.Int64, "node": pl.UInt32, "port": pl.UInt32, "load": pl.Float64,
-         "standing_share": pl.Float64}  # fmt: skip
-
-
-def test_a_path_is_matched_with_what_others_saw_of_its_links(
-    flows_of: Callable[[Rows], pl.DataFrame], chain_of: Callable[..., Topology]
-) -> None:
-    flows = flows_of([{}])
-    flow = flows["flow"][0]
-    crossed = ways(flows, chain_of("leaf1", "spine1", "leaf2"))
-    assert crossed.select("node", "port", "way_length").rows() == [(1, 1, 3), (2, 1, 3), (3, 3, 3)]
-    seen = pl.DataFrame(
-        [(0, 1, 1, 0.4, 0.0), (0, 2, 1, 1.5, 0.3), (0, 9, 9, 1.6, 0.0)], schema=LOADS, orient="row"
     )
-    told = pl.DataFrame([(0, flow, 1.6, 50)], schema=PATHS, orient="row")
-    by_load = matched(told, seen, crossed, "aecn").sort("probability", descending=True)
-    assert by_load.select("node", "port", "u_mean", "samples").row(0) == (2, 1, 1.6, 50)
-    assert by_load["probability"].sum() == pytest.approx(1.0)
-    assert by_load["standing_share"][0] == 0.3
-    unmeasured = told.with_columns(pl.lit(None, pl.Float64).alias("u_mean"))
-    by_marks = matched(unmeasured, seen, crossed, "ecn").sort("probability", descending=True)
-    assert by_marks.select("node", "port", "u_mean").row(0) == (2, 1, 1.5)
-    assert by_marks["u_mean"][-1] is None, "nobody saw the last hop"
+    found = loads(direct).sort("port")
+    assert found.select("port", "load", "measured").rows()[0] == (1, 1.75, True)
+    # Flow 3 names port 9 in half of its samples, flow 4 in all and thrice as many.
+    here = 0.5 / 2 * (1 + SECOND_BEST)
+    assert found.select("port", "load", "measured").rows()[1] == (
+        9, pytest.approx((here + 0.8 * 12) / 13), False
+    )  # fmt: skip
+    assert found["standing_share"].to_list() == [0.0, pytest.approx(0.25 / 13)]
 
 
 def test_without_topology_or_host_no_way_is_known(

@@ -1,0 +1,224 @@
+"""Candidate hops of every kind of telemetry, each kind's with probabilities of its own."""
+
+import polars as pl
+
+from pipeline.activity import mark_share
+from pipeline.comparison import KNOWN, LOAD, MARKS, TOLD, compared
+from pipeline.locate import HOP, KEY, inband, loads
+from pipeline.reserved import PLACE
+from pipeline.sharing import NAMED_SHARE
+from pipeline.tags import bounds, by_signal, congestion_signals, heard, shared
+from pipeline.throughput import FAR_FROM_FULL, FULL, utilisation
+from pipeline.topology import Topology
+
+MEASURED_SPREAD = 0.08
+"""How far a hop's load as INT measured it may be off, in steps of e."""
+LOCATED_SPREAD = 0.3
+"""The same of a load that CSIG's terms add up to."""
+PATH_SPREAD = 0.12
+"""The same of a path's load as AECN tells it, from many samples."""
+MARK_SPREAD = 0.35
+"""The same of a share of marks."""
+SAMPLE_SPREAD = 1.0
+"""What one sample alone adds to a spread; n samples add its n-th part, as variances do."""
+CARRIED_SPREAD, POSSIBLE_SPREAD, POSSIBLE_MARK_SPREAD = 0.1, 0.3, 1.2
+"""The same of what a full port surely carries; of a port that the flows that were seen could not
+fill, since others may not have been seen; and of that port's marks."""
+MOST = 1000.0
+"""More than any load."""
+CALM, FULL_LOAD = 0.95, 1.25
+"""Load below which a hop marks nothing, and above which it marks."""
+SOME_MARKS = 0.01
+LOCATED_SHARPNESS, SAMPLE_SHARPNESS = 0.05, 0.3
+"""Difference of hop load at which one of two hops that locators name is e times as likely, from
+many samples, and what one sample alone adds to it."""
+TIE = 0.03
+"""How likely a later hop that is never named is as full as the one that is, against that one."""
+UPSTREAM = 0.002
+"""The same of an earlier hop."""
+UNFIT = 0.05
+"""What is left to a hop that other flows speak against."""
+
+
+def located(
+    sent: pl.DataFrame, hops: pl.DataFrame, topology: Topology | None, possible: pl.DataFrame
+) -> pl.DataFrame:
+    """All candidate hops of all kinds of telemetry: see `locate` for the columns.
+
+    `possible` holds the possible paths of the flows (`ways.paths`).
+    """
+    tags = shared(heard(hops), possible, topology)
+    named = congestion_signals(tags)
+    direct = pl.concat([inband(hops), named], how="diagonal_relaxed")
+    hop_loads = loads(direct)
+    silent = sent.join(direct.select(KEY).unique(), on=KEY, how="anti", maintain_order="left")
+    told = path_loads(sent, silent, tags)
+    ways = narrowed(told, named, possible)
+    carried = utilisation(sent, possible, topology)
+    by_load = compared(told, known_loads(hop_loads, carried), ways, LOAD)
+    marked = path_marks(sent, silent)
+    by_marks = compared(marked, known_marks(hop_loads, carried), possible, MARKS)
+    found = [
+        inband(hops),
+        tied(named, by_load, ways),
+        with_hops(told.filter(signal="aecn"), by_load, hop_loads),
+        with_hops(marked, by_marks, hop_loads),
+        by_signal(tags),
+    ]
+    return pl.concat(found, how="diagonal_relaxed")
+
+
+def path_loads(sent: pl.DataFrame, silent: pl.DataFrame, tags: pl.DataFrame) -> pl.DataFrame:
+    """Loads of whole paths: AECN's largest, and the bounds that CSIG's terms give."""
+    mean = pl.col("aecn_u_sum") / pl.col("aecn_samples")
+    quiet = silent.select(*KEY, pl.lit(value=True).alias("wanted"))
+    own = (
+        sent.filter(pl.col("aecn_samples") > 0)
+        .join(quiet, on=KEY, how="left", maintain_order="left")
+        .select(
+            *KEY,
+            mean.alias("low"),
+            mean.alias("high"),
+            spread(PATH_SPREAD, pl.col("aecn_samples")),
+            pl.col("congested_hops").alias("most"),
+            pl.col("wanted").fill_null(value=False),
+            pl.col("aecn_samples").alias("samples"),
+            pl.lit("aecn").alias("signal"),
+        )
+    )
+    tagged = bounds(tags).with_columns(
+        pl.lit(LOCATED_SPREAD).alias("spread"), pl.lit(value=True).alias("wanted"),
+        pl.lit("csig").alias("signal"),
+    )  # fmt: skip
+    empty = pl.DataFrame(schema={**TOLD, "samples": pl.UInt64, "signal": pl.String})
+    return pl.concat([empty, own, tagged], how="diagonal_relaxed").sort(KEY, maintain_order=True)
+
+
+def narrowed(told: pl.DataFrame, named: pl.DataFrame, possible: pl.DataFrame) -> pl.DataFrame:
+    """The possible paths of each flow-interval: those with most of the hops that it named."""
+    mine = named.filter(pl.col("share") >= NAMED_SHARE).select(*KEY, *HOP, pl.lit(1).alias("named"))
+    rows = (
+        told.select(KEY)
+        .unique(maintain_order=True)
+        .join(possible, on="flow", how="inner", maintain_order="left_right")
+        .join(mine, on=[*KEY, *HOP], how="left", maintain_order="left")
+        .with_columns(pl.col("named").sum().over(*KEY, "path").alias("count"))
+    )
+    most = pl.col("count").max().over(KEY)
+    return rows.filter(pl.col("count") == most).drop("count", "named")
+
+
+def tied(named: pl.DataFrame, by_load: pl.DataFrame, ways: pl.DataFrame) -> pl.DataFrame:
+    """CSIG's candidates: the hops that locators name, and hops on the way that may tie with them.
+
+    A later hop may be as full; an earlier one is in a lower bucket on every packet that was seen.
+    """
+    places = ways.group_by([*KEY, *HOP], maintain_order=True).agg(pl.col("place").min())
+    tagged = named.select(KEY).unique(maintain_order=True)
+    others = (
+        by_load.join(tagged, on=KEY, how="semi", maintain_order="left")
+        .join(places, on=[*KEY, *HOP], how="left", maintain_order="left")
+        .rename({"probability": "fits"})
+    )
+    rows = named.join(
+        others, on=[*KEY, *HOP], how="full", coalesce=True, maintain_order="left_right"
+    ).with_columns(pl.lit("csig").alias("signal"), pl.col("samples").fill_null(0))
+    sharpness = (
+        LOCATED_SHARPNESS**2 + SAMPLE_SHARPNESS**2 / pl.col("samples").max().over(KEY)
+    ).sqrt()
+    own = ((pl.col("u_mean") - pl.col("u_mean").max().over(KEY)) / sharpness).exp()
+    first = pl.col("place").filter(pl.col("u_mean").is_not_null()).min().over(KEY)
+    unnamed = pl.when(pl.col("place") > first).then(TIE).otherwise(UPSTREAM)
+    fits = pl.when(pl.col("fits").is_null()).then(1.0).otherwise(pl.col("fits") + UNFIT)
+    weight = pl.coalesce(own.clip(UPSTREAM), unnamed) * fits
+    return rows.with_columns((weight / weight.sum().over(KEY)).alias("probability")).drop(
+        "fits", "place"
+    )
+
+
+def path_marks(sent: pl.DataFrame, silent: pl.DataFrame) -> pl.DataFrame:
+    """Share of marks of flows that may be marked; candidates are asked for where there are some."""
+    share = mark_share()
+    capable = pl.col("alpha").is_not_null() & pl.col("U").is_null()
+    rows = sent.filter((share > 0) | (capable & (pl.col("acked_bytes") > 0)))
+    quiet = silent.filter(pl.col("aecn_samples") == 0).select(*KEY, pl.lit(1).alias("quiet"))
+    return (
+        rows.join(quiet, on=KEY, how="left", maintain_order="left")
+        .select(
+            *KEY,
+            share.alias("low"),
+            share.alias("high"),
+            spread(MARK_SPREAD, pl.col("spoken")),
+            pl.lit(None, pl.UInt8).alias("most"),
+            ((share > 0) & pl.col("quiet").is_not_null()).alias("wanted"),
+            pl.col("spoken").alias("samples"),
+            pl.lit("ecn").alias("signal"),
+        )
+        .sort(KEY, maintain_order=True)
+    )
+
+
+def spread(least: float, samples: pl.Expr) -> pl.Expr:
+    """How far a mean of so many samples may be off."""
+    return (least**2 + SAMPLE_SPREAD**2 / samples).sqrt().alias("spread")
+
+
+def known_loads(hop_loads: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
+    """Loads of hops that were located, and what flows carry through hops, each with its spread."""
+    width = pl.when(pl.col("measured")).then(MEASURED_SPREAD).otherwise(LOCATED_SPREAD)
+    seen = named_only(hop_loads).select(
+        "time_ns", *HOP, pl.col("load").alias("low"), pl.col("load").alias("high"),
+        width.alias("spread"),
+    )  # fmt: skip
+    full, free = pl.col("least") >= FULL, pl.col("most") < FAR_FROM_FULL
+    return pl.concat(
+        [
+            pl.DataFrame(schema=KNOWN),
+            seen,
+            bound(carried.filter(full), pl.col("least").clip(0.0, 1.0), MOST, CARRIED_SPREAD),
+            bound(carried.filter(free), pl.lit(0.0), 1.0, POSSIBLE_SPREAD),
+        ]
+    )
+
+
+def known_marks(hop_loads: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
+    """What loads say of marks: none below `CALM`, some above `FULL_LOAD`, some of a full port."""
+    rows = named_only(hop_loads)
+    none, some = pl.lit(0.0), pl.lit(SOME_MARKS)
+    full, free = pl.col("least") >= FULL, pl.col("most") < FAR_FROM_FULL
+    return pl.concat(
+        [
+            pl.DataFrame(schema=KNOWN),
+            bound(rows.filter(pl.col("load") < CALM), none, 0.0, MARK_SPREAD),
+            bound(rows.filter(pl.col("load") > FULL_LOAD), some, 1.0, MARK_SPREAD),
+            bound(carried.filter(full), some, 1.0, MARK_SPREAD),
+            bound(carried.filter(free), none, 0.0, POSSIBLE_MARK_SPREAD),
+        ]
+    )
+
+
+def bound(rows: pl.DataFrame, low: pl.Expr, high: float, width: float) -> pl.DataFrame:
+    """That the value of each hop lies between two ends."""
+    return rows.select(
+        "time_ns", *HOP, low.cast(pl.Float64).alias("low"), pl.lit(high).alias("high"),
+        pl.lit(width).alias("spread"),
+    )  # fmt: skip
+
+
+def named_only(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows whose hop has a node and a port."""
+    return rows.filter(pl.col("node") < PLACE)
+
+
+def with_hops(told: pl.DataFrame, found: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
+    """The candidates of flow-intervals that wanted some, and a row without a hop for the others."""
+    path = pl.when(pl.col("signal") == "aecn").then("high")
+    asked = told.filter("wanted").select(*KEY, "signal", path.alias("u_mean"), "samples")
+    rows = asked.join(found, on=KEY, how="left", maintain_order="left_right").join(
+        hop_loads, on=["time_ns", *HOP], how="left", maintain_order="left"
+    )
+    load = pl.coalesce("u_mean", "load")
+    return rows.select(
+        *KEY, *HOP, load.alias("u_mean"), load.alias("u_max"), "standing_share", "samples",
+        "signal", "probability",
+    )  # fmt: skip

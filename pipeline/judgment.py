@@ -1,0 +1,92 @@
+"""Whether a headline's hop is congested, how sure that is, and what cannot be true of it.
+
+Columns of a headline: u_mean, standing_share, probability (that the hop is the right one), signal,
+and what the flow did in the interval (`activity`).
+"""
+
+import polars as pl
+
+from pipeline.activity import mark_share
+from pipeline.kind import congested_kind
+from pipeline.settings import PipelineSettings
+
+STANDING_SHARE = 0.1
+"""A standing queue for more than this share of an interval is congestion."""
+SENDER_LIMITED = 0.5
+"""A sender with less than this share of its window in flight, one packet more counted, is limited
+by itself."""
+IDLE_U = 0.8
+"""With nothing marked and the fullest hop below this load, hosts set the pace, not the network."""
+PACED_U = 0.9
+"""Load of the fullest hop from which HPCC++ holds its senders back: a little below eta."""
+LITTLE_ALPHA = 0.05
+"""DCTCP's alpha below which the sender has met no full queue for long: it sets its own pace."""
+IMPLAUSIBLE_U = 10.0
+"""Hop load that no port can sustain: ten times what it can send."""
+OFF = {"int": 0.03, "csig": 0.03, "aecn": 0.05, "ecn": 0.2}
+"""By how much a load may be off, by the signal that tells it: at the threshold either way is as
+likely, and `OFF` above it congestion is e times as likely as none."""
+STANDING_OFF = 0.03
+"""The same of the share of time that a queue stood."""
+MARKED, UNMARKED = 0.97, 0.03
+"""How likely congestion is where marks are all that tells, and where there are none."""
+
+
+def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
+    """Kind, confidence, completeness, plausibility of each headline."""
+    congested = is_congested(settings)
+    idle = (pl.col("u_mean") < IDLE_U) & (pl.col("marked_bytes").fill_null(0) == 0)
+    packet = pl.col("data_bytes") / pl.col("data_frames").clip(1)
+    sparing = pl.col("inflight_bytes") + packet < SENDER_LIMITED * pl.col("W")
+    sparing &= (pl.col("u_mean") < PACED_U).fill_null(value=True)
+    unmarked = pl.col("u_mean").is_null() & (pl.col("alpha") < LITTLE_ALPHA)
+    limited = sparing.fill_null(value=False) | idle.fill_null(value=False) | unmarked
+    kind = (
+        pl.when(congested & pl.col("node").is_not_null())
+        .then(congested_kind())
+        .when(congested)
+        .then(pl.lit("congested_path"))
+        .when(limited)
+        .then(pl.lit("sender_limited"))
+        .when(pl.col("u_mean").is_not_null() | (pl.col("acked_bytes") > 0))
+        .then(pl.lit("not_congested"))
+        .otherwise(pl.lit("unknown"))
+    )
+    covered = (pl.col("samples") / pl.col("data_frames")).clip(0.0, 1.0)
+    doubts = [
+        pl.when(pl.col("unknown_hop")).then(pl.lit("hop_not_in_topology")),
+        pl.when(pl.col("u_max") > IMPLAUSIBLE_U).then(pl.lit("hop_load_above_reason")),
+        pl.when(pl.col("u_mean") < 0.0).then(pl.lit("hop_load_below_zero")),
+    ]
+    found = rows.with_columns(
+        kind.alias("kind"),
+        pl.when(pl.col("data_frames") > 0).then(covered).alias("completeness"),
+        pl.concat_list(doubts).list.drop_nulls().alias("plausibility"),
+    )
+    sure = certainty(settings)
+    said = pl.when(congested).then(pl.col("probability") * sure).otherwise(1 - sure)
+    known = pl.col("kind") != "unknown"
+    return found.with_columns(pl.when(known).then(said).alias("confidence"))
+
+
+def is_congested(settings: PipelineSettings) -> pl.Expr:
+    """By load, by a queue that stands, or where neither is known by marks."""
+    loaded = (pl.col("u_mean") > settings.congested_u).fill_null(value=False)
+    stands = (pl.col("standing_share") > STANDING_SHARE).fill_null(value=False)
+    return loaded | stands | (pl.col("signal") == "ecn").fill_null(value=False)
+
+
+def certainty(settings: PipelineSettings) -> pl.Expr:
+    """Probability that the hop is congested."""
+    off = pl.col("signal").replace_strict(OFF, default=0.05, return_dtype=pl.Float64)
+    by_load = odds((pl.col("u_mean") - settings.congested_u) / off)
+    by_queue = odds((pl.col("standing_share") - STANDING_SHARE) * (1 / STANDING_OFF))
+    by_marks = pl.when(mark_share() > 0).then(MARKED).otherwise(UNMARKED)
+    marked = pl.when(pl.col("signal") == "ecn").then(MARKED)
+    told = pl.max_horizontal(by_load, pl.when(pl.col("standing_share") > 0).then(by_queue), marked)
+    return pl.coalesce(told, by_marks)
+
+
+def odds(value: pl.Expr) -> pl.Expr:
+    """The logistic function."""
+    return 1 / (1 + (-value.clip(-50.0, 50.0)).exp())

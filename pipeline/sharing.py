@@ -1,0 +1,64 @@
+"""Who shares a hop: which flows cross it, how much each contributes, and who suffers from others.
+
+A flow crosses a hop that its INT stack or a CSIG locator names, a hop that lies on all of its
+possible paths, and the hop that holds it back. A *contributor* sends at least `LEAST_SHARE` of what
+all of these send; a *victim* is held back at the hop although it sends less than a tenth of an
+equal share of it.
+"""
+
+import polars as pl
+
+from pipeline.locate import HOP, KEY
+from pipeline.reserved import PLACE
+
+LEAST_SHARE = 0.005
+"""Share of a hop's bytes from which a flow contributes to its load."""
+LITTLE = 0.1
+"""Part of an equal share below which a flow contributes little."""
+NAMED_SHARE = 0.05
+"""Share of samples from which a hop that a locator names is taken to be on the way."""
+DIRECT = ("int", "csig")
+
+
+def crossing(
+    sent: pl.DataFrame, candidates: pl.DataFrame, chosen: pl.DataFrame, possible: pl.DataFrame
+) -> pl.DataFrame:
+    """Flows by hop and interval: time_ns, flow, node, port, data_bytes, contribution, held."""
+    named = candidates.filter(
+        pl.col("signal").is_in(DIRECT)
+        & (pl.col("node") < PLACE)
+        & ((pl.col("signal") == "int") | (pl.col("share") >= NAMED_SHARE))
+    )
+    all_paths = pl.col("path").n_unique().over("flow")
+    sure = (
+        possible.filter(pl.col("path").n_unique().over("flow", *HOP) == all_paths)
+        .select("flow", *HOP)
+        .unique(maintain_order=True)
+    )
+    held = chosen.filter(pl.col("node").is_not_null()).select(
+        *KEY, *HOP, pl.lit(value=True).alias("held")
+    )
+    every = pl.concat(
+        [
+            named.select(*KEY, *HOP),
+            held.select(*KEY, *HOP),
+            sent.select(KEY).join(sure, on="flow", how="inner").select(*KEY, *HOP),
+        ]
+    ).unique(maintain_order=True)
+    rows = every.join(sent.select(*KEY, "data_bytes"), on=KEY, how="left").join(
+        held, on=[*KEY, *HOP], how="left"
+    )
+    here = ["time_ns", *HOP]
+    whole = pl.col("data_bytes").sum().over(here)
+    part = pl.when(whole > 0).then(pl.col("data_bytes") / whole).otherwise(1 / pl.len().over(here))
+    return rows.with_columns(part.alias("contribution"), pl.col("held").fill_null(value=False))
+
+
+def counts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Contributors and victims of each hop, from rows of `crossing`."""
+    contributes = pl.col("contribution") >= LEAST_SHARE
+    suffers = pl.col("held") & (pl.col("contribution") * pl.len() < LITTLE)
+    return rows.group_by("time_ns", *HOP).agg(
+        contributes.sum().cast(pl.UInt32).alias("contributors"),
+        suffers.sum().cast(pl.UInt32).alias("victims"),
+    )

@@ -1,0 +1,150 @@
+"""Which hops CSIG's locators point at: shared locators, ties, what each signal says by itself.
+
+Of `pipeline.locate` the shape of candidates; functions take rows of hop_intervals. Semantics.md
+section 5: replacement is strict and after quantisation, so of hops in one bucket the most upstream
+is named, and every later one may be as full.
+"""
+
+import polars as pl
+
+from pipeline.load_unit import NANO
+from pipeline.locate import HOP, KEY, best, load
+from pipeline.reserved import LOCATOR, UNTOLD
+from pipeline.signals import SOURCES
+from pipeline.topology import Topology
+
+CSIG_SOURCE = "^csig_(echo_)?(abw|utilization|delay)$"
+"""Tags seen on data, and their reflections on ACKs: two views of one measurement."""
+QUEUEING = 0.03
+"""Queue, in base round trips, at which a port is as likely to be busy as not: a large packet."""
+SECOND_BEST = 0.7
+"""Queue of a hop where another one was the slowest, as a share of its queue where it was itself. It
+is taken to be seen as often as not: of a hop that is seldom the slowest nothing else is known."""
+
+
+def heard(hops: pl.DataFrame) -> pl.DataFrame:
+    """CSIG rows of one view of each flow and interval, with their type of signal.
+
+    A tag near its sender has met no hop yet: the view that located most is the one to hear.
+    """
+    rows = hops.filter(pl.col("source").str.contains(CSIG_SOURCE)).with_columns(
+        pl.col("source").str.starts_with("csig_echo").alias("echo"),
+        pl.col("source").str.split("_").list.last().alias("signal_type"),
+    )
+    told = pl.col("samples").filter(pl.col("port") != UNTOLD).sum()
+    return best(rows, ["point", "echo"], [told, pl.col("samples").sum()])
+
+
+def shared(rows: pl.DataFrame, paths: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+    """The rows, those of a locator that several ports share once for each that the flow may cross.
+
+    The samples are divided among these ports. A locator whose ports lie on no possible path stays
+    as it was told.
+    """
+    summed = ("samples", "u_sum_n", "standing", "queue_sum_bytes")
+    rows = rows.with_columns(pl.col(summed).cast(pl.Float64))
+    if topology is None:
+        return rows
+    groups = topology.locators.filter(pl.col("ports") > 1).select(
+        pl.col("t")
+        .replace_strict(SOURCES, default=None, return_dtype=pl.String)
+        .alias("signal_type"),
+        pl.lit(LOCATOR, pl.UInt32).alias("node"),
+        pl.col("lm").cast(pl.UInt32).alias("port"),
+        pl.col("node").alias("own_node"),
+        pl.col("port").alias("own_port"),
+    )
+    crossed = paths.select(
+        "flow", pl.col("node").alias("own_node"), pl.col("port").alias("own_port")
+    )
+    found = (
+        rows.with_row_index("row")
+        .join(
+            groups.unique(maintain_order=True),
+            on=["signal_type", *HOP],
+            how="inner",
+            maintain_order="left_right",
+        )
+        .join(crossed.unique(), on=["flow", "own_node", "own_port"], how="semi")
+    )
+    part = pl.col(summed) / pl.len().over("row")
+    split = found.with_columns(
+        part, pl.col("own_node").alias("node"), pl.col("own_port").alias("port")
+    )
+    rest = rows.with_row_index("row").join(found.select("row").unique(), on="row", how="anti")
+    return (
+        pl.concat([rest, split.select(rest.columns)])
+        .sort("row", *HOP, maintain_order=True)
+        .drop("row")
+    )
+
+
+def congestion_signals(rows: pl.DataFrame) -> pl.DataFrame:
+    """Hops that locators name, from rows that were `heard`, with the load that their terms make.
+
+    u' is the rate term of min(ABW/C) and the queue term of max(PD). A hop that is not named by one
+    of them has less of that term than the hop that is, or as much (a tie): a hop with a queue sends
+    at its rate, so that it gets the path's rate term as far as its queue says that it is busy.
+    """
+    of_type = pl.col("samples").sum().over([*KEY, "signal_type"])
+    # ABW and ABW/C say the same of a port: where both were seen, the ratio is taken.
+    ratio = (pl.col("signal_type") == "utilization").any().over(KEY)
+    terms = rows.with_columns(of_type.alias("all"))
+    terms = terms.filter((pl.col("signal_type") != "abw") | ~ratio.fill_null(value=False))
+    delay = pl.col("signal_type") == "delay"
+    term, part = pl.col("u_sum_n") / pl.col("all") * NANO, pl.col("samples") / pl.col("all")
+    path = (
+        terms.filter(~delay).group_by(KEY, maintain_order=True).agg(term.sum().alias("path_rate"))
+    )
+    found = (
+        terms.group_by([*KEY, *HOP], maintain_order=True)
+        .agg(
+            term.filter(~delay).sum().alias("rate"),
+            part.filter(~delay).sum().alias("rate_part"),
+            term.filter(delay).sum().alias("queue"),
+            part.filter(delay).sum().alias("queue_part"),
+            (pl.col("u_max_n").max() * NANO).alias("u_max"),
+            pl.col("queue_max_bytes").max().cast(pl.Float64).alias("queue_mean_bytes"),
+            (pl.col("standing") / pl.col("all")).max().alias("standing_share"),
+            pl.col("samples").sum(),
+            (part.sum() / (delay.any().cast(pl.Int8) + (~delay).any())).alias("share"),
+            pl.col("hop_index").min(),
+        )
+        .filter(pl.col("port") != UNTOLD)
+        .join(path, on=KEY, how="left", maintain_order="left")
+    )
+    tie = pl.col("path_rate").fill_null(0.0) * (1 - pl.col("rate_part"))
+    unheard = pl.min_horizontal("queue_part", 1 - pl.col("queue_part")) / pl.col("queue_part")
+    queue = pl.col("queue") * (1 + SECOND_BEST * unheard.fill_nan(0.0))
+    busy = queue / (queue + QUEUEING)
+    u = pl.col("rate") + queue + tie * busy
+    return found.with_columns(u.alias("u_mean"), pl.lit("csig").alias("signal")).drop(
+        "rate", "rate_part", "queue", "queue_part", "path_rate"
+    )
+
+
+def by_signal(rows: pl.DataFrame) -> pl.DataFrame:
+    """Hops that each CSIG signal names by itself; probability is the share of samples there."""
+    rows = rows.with_columns((pl.lit("csig_") + pl.col("signal_type")).alias("signal"))
+    signal = [*KEY, "signal"]
+    found = rows.group_by([*signal, *HOP], maintain_order=True).agg(load())
+    part = pl.col("samples") / pl.col("samples").sum().over(signal)
+    return found.with_columns(part.alias("probability")).filter(pl.col("port") != UNTOLD)
+
+
+def bounds(rows: pl.DataFrame) -> pl.DataFrame:
+    """What the terms say of the load of a flow's path: time_ns, flow, low, high, samples.
+
+    Rate and queue term may come from two ports: the load is at least the larger of them, and at
+    most their sum (semantics.md section 3).
+    """
+    delay = pl.col("signal_type") == "delay"
+    terms = rows.group_by([*KEY, delay.alias("delay")], maintain_order=True).agg(
+        (pl.col("u_sum_n").sum() / pl.col("samples").sum() * NANO).alias("term"),
+        pl.col("samples").sum(),
+    )
+    return terms.group_by(KEY, maintain_order=True).agg(
+        pl.col("term").max().alias("low"),
+        pl.col("term").sum().alias("high"),
+        pl.col("samples").sum().cast(pl.UInt64),
+    )

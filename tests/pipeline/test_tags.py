@@ -1,0 +1,75 @@
+"""Locators that several ports share, and hops that tie with the one that is named."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline import PipelineSettings, Topology, verdicts
+from pipeline.hop_samples import UNPLACED
+from pipeline.reserved import LOCATOR, UNTOLD
+from pipeline.tags import bounds, heard, shared
+from pipeline.ways import paths
+
+Rows = Iterable[Mapping[str, Any]]
+RowsOf = Callable[[str, Rows], pl.DataFrame]
+FlowsOf = Callable[[Rows], pl.DataFrame]
+FACES_ON = 77 + 1
+"""Locator of every port that faces on, where a class is all that a locator tells."""
+
+
+def tag(flow: int, source: str, node: int, port: int, u: float, samples: int) -> dict[str, Any]:
+    """A row of hop_intervals."""
+    return {
+        "time_ns": 0, "interval_ns": 100, "flow": flow, "point": "p", "node": node, "port": port,
+        "hop_index": UNPLACED, "source": source, "samples": samples, "standing": 0,
+        "u_sum_n": round(u * samples * 1e9), "u_max_n": round(u * 1e9),
+    }  # fmt: skip
+
+
+@pytest.fixture
+def classes(chain_of: Callable[..., Topology]) -> Topology:
+    """Locators tell which way a port faces, not which port it is."""
+    return chain_of("leaf1", "spine1", "leaf2", lm=77)
+
+
+def test_a_shared_locator_is_each_of_its_ports_on_the_way(
+    flows_of: FlowsOf, rows_of: RowsOf, classes: Topology
+) -> None:
+    flows = flows_of([{}])
+    rows = [tag(flows["flow"][0], "csig_delay", LOCATOR, FACES_ON, 1.2, 30),
+            tag(flows["flow"][0], "csig_delay", LOCATOR, UNTOLD, 0.0, 10)]  # fmt: skip
+    tags = heard(rows_of("hop_intervals", rows))
+    found = shared(tags, paths(flows, classes), classes)
+    assert found.select("node", "port", "samples").rows() == [
+        (1, 1, 15.0), (2, 1, 15.0), (LOCATOR, UNTOLD, 10.0),
+    ]  # fmt: skip
+    assert bounds(found).select("low", "high").row(0) == pytest.approx((0.9, 0.9))
+    away = shared(tags, paths(flows_of([{"src": "192.0.2.1"}]), classes), classes)
+    assert away["node"].unique().to_list() == [LOCATOR]
+
+
+def test_the_verdict_splits_a_shared_locator_by_what_others_saw(
+    flows_of: FlowsOf, rows_of: RowsOf, classes: Topology
+) -> None:
+    """Another flow's INT clears leaf1's port, so spine1's remains."""
+    flows = flows_of([{}, {"sport": 7}])
+    first, second = flows["flow"]
+    hops = [
+        *(tag(first, f"csig_{kind}", LOCATOR, FACES_ON, 1.0, 30)
+          for kind in ("delay", "utilization")),
+        tag(second, "int", 1, 1, 0.2, 90), tag(second, "int", 2, 1, 1.9, 90),
+    ]  # fmt: skip
+    sent = [{"time_ns": 0, "interval_ns": 100, "flow": flow, "point": "p", "data_bytes": 9_000,
+             "data_frames": 90} for flow in (first, second)]  # fmt: skip
+    rows = verdicts(
+        flows.with_columns(pl.lit(value=False).alias("unseen")),
+        rows_of("flow_intervals", sent),
+        rows_of("hop_intervals", hops),
+        classes,
+        PipelineSettings(),
+    )
+    own = rows.filter(flow=first).row(0, named=True)
+    assert own["device"] == "spine1"
+    assert own["confidence"] > 0.7
