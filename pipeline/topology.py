@@ -172,10 +172,6 @@ class Topology:
         """What the topology tells of CSIG tags, as settings of the collector."""
         return {} if self.csig is None else self.csig.settings()
 
-    def distances(self, target: str) -> dict[str, int]:
-        """Links from each device to `target`, of devices that it can be reached from."""
-        return _distances(self, target)
-
     def to_yaml(self) -> str:
         """The topology as the file that `from_yaml` reads."""
         return dump(self)

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import polars as pl
 
-from pipeline.topology import Hop, Host, Topology
+from pipeline.topology import Hop, Host, Topology, distances
 
 ENDS = ("src_hi", "src_lo", "dst_hi", "dst_lo")
 WAYS = {"flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32, "way_length": pl.UInt32}
@@ -60,7 +60,7 @@ def between(topology: Topology, source: Host, destination: Host) -> tuple[tuple[
 @lru_cache(1 << 16)
 def _device_paths(topology: Topology, source: str, target: str) -> tuple[tuple[Hop, ...], ...]:
     """Egress ports of each shortest path between two devices; none where none leads there."""
-    distance = topology.distances(target)
+    distance = distances(topology, target)
     if source not in distance:
         return ()
     found: list[tuple[str, tuple[Hop, ...]]] = [(source, ())]
