@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pipeline.companion_names import COMPANIONS
     from pipeline.companions import companion_fields, companion_table
     from pipeline.composed_answer import compose_answer
+    from pipeline.endpoint import host_rows
     from pipeline.fault_names import FAULTS, fault_names
     from pipeline.kind import KINDS
     from pipeline.owner import StoreOwned
@@ -110,6 +111,7 @@ __all__ = [
     "flow_count",
     "hop_load",
     "hop_record",
+    "host_rows",
     "hpcc",
     "hpcc_probe",
     "hpcc_receiver",
@@ -132,6 +134,7 @@ HOMES = {
     "companion_names": "COMPANIONS",
     "companions": "companion_fields companion_table",
     "composed_answer": "compose_answer",
+    "endpoint": "host_rows",
     "fault_names": "FAULTS fault_names",
     "kind": "KINDS",
     "owner": "StoreOwned",

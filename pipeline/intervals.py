@@ -14,6 +14,7 @@ from pipeline.load_unit import nano
 from pipeline.sender import CE
 from pipeline.signals import csig_terms
 from pipeline.tables import TABLES
+from pipeline.tallies import Tallies
 from pipeline.topology import Topology
 from pipeline.track import Tracked
 
@@ -58,6 +59,7 @@ class Intervals:
     """
 
     def __init__(self, interval_ns: int, base_rtt_ns: int, standing_queue: float) -> None:
+        self.tallies = Tallies(interval_ns)
         self.interval_ns = interval_ns
         self.base_rtt_ns = base_rtt_ns
         self.standing_queue = standing_queue
@@ -67,7 +69,8 @@ class Intervals:
     @property
     def flows(self) -> pl.Series:
         """Every flow that an open interval tells of, each maybe more than once."""
-        return pl.concat([self.flow_rows["flow"], self.hop_rows["flow"]])
+        told = (self.flow_rows, self.hop_rows, self.tallies.paths)
+        return pl.concat([rows["flow"] for rows in told])
 
     def add(
         self,
@@ -75,10 +78,12 @@ class Intervals:
         tracked: Tracked,
         topology: Topology | None,
         base_rtt_ns: int | None = None,
+        known_rtt_ns: int = 0,
     ) -> None:
         """Count a batch of ordered observations and what the tracker made of them.
 
-        `base_rtt_ns` is that of this batch, where it is another one.
+        `base_rtt_ns` is that of this batch, where it is another one; `known_rtt_ns` is T where it
+        is known and the same of all paths, else 0.
         """
         base_rtt_ns = base_rtt_ns or self.base_rtt_ns
         standing_ns = base_rtt_ns * self.standing_queue
@@ -87,6 +92,7 @@ class Intervals:
         self.flow_rows = merged(
             [self.flow_rows, self._sent(rows), *decided], "flow_intervals", FLOW_KEY
         )
+        self.tallies.add(loads, rows, topology, known_rtt_ns)
         terms = csig_terms(rows, topology, base_rtt_ns)
         samples = [
             *samples_of_stacks(loads, standing_ns),

@@ -48,22 +48,25 @@ class KnownFlows:
 
 def flow_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """The flows of observations as rows of the table `flows`, without their congestion control."""
+    told = pl.col("dscp").filter(pl.col("payload_bytes") > 0).drop_nulls().first()
     return rows.group_by("flow", maintain_order=True).agg(
         *(pl.col(name).first() for name in KEY_COLUMNS if name in rows.columns),
         pl.col("time_ns").min().alias("first_ns"),
         pl.col("time_ns").max().alias("last_ns"),
+        *[told] * ("dscp" in rows.columns),
     )
 
 
 def reversed_rows(flows: pl.DataFrame) -> pl.DataFrame:
-    """The reverse flows of flows: the same times, the ends swapped."""
+    """The reverse flows of flows: the same times, the ends swapped, their class not known."""
     return flows.select(
         reverse(flows),
         *(
             pl.col(SWAPPED.get(name, name)).alias(name)
             for name in flows.columns
-            if name not in ("flow", "direction", "unseen")
+            if name not in ("flow", "direction", "dscp", "unseen")
         ),
         (1 - pl.col("direction")).cast(pl.UInt8).alias("direction"),
+        *[pl.lit(None, pl.UInt8).alias("dscp")] * ("dscp" in flows.columns),
         pl.lit(value=True).alias("unseen"),
     ).select(flows.columns)

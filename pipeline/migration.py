@@ -3,7 +3,7 @@
 from pipeline.connection import Connection
 from pipeline.store_error import StoreError
 from pipeline.tables import SCHEMA_VERSION, TABLES, Table
-from pipeline.tables.ddl import alterations, column_type, create_table
+from pipeline.tables.ddl import alterations, column_type, create_table, feeding
 
 VERSIONS = """
 CREATE TABLE IF NOT EXISTS schema_version (version UInt32, since DateTime DEFAULT now())
@@ -37,6 +37,12 @@ def migrate(connection: Connection) -> None:
         )
     for table in TABLES.values():
         _migrate_table(connection, table)
+    for table in TABLES.values():
+        if table.fed_by:
+            where = {"database": database, "table": f"{table.name}_feed"}
+            known = frozenset(str(name) for name, _ in connection.rows(COLUMNS, **where))
+            if statement := feeding(table, known):
+                connection.command(statement)
     if found < SCHEMA_VERSION:
         connection.command(RECORD, version=SCHEMA_VERSION)
 

@@ -44,6 +44,11 @@ class Paths:
         """T as it is known, 0 where it is not."""
         return self.told_rtt_ns or (topology.base_rtt_ns if topology else 0)
 
+    def one_rtt_ns(self, topology: Topology | None) -> int:
+        """T where it is known and the same of all paths, else 0."""
+        several = topology is not None and topology.base_rtts and not self.told_rtt_ns
+        return 0 if several else self.known_rtt_ns(topology)
+
     def along(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with base_rtt_ns, src_nic_bps, dst_nic_bps and missing capacities of hops."""
         return self.versions.across(rows, self._along)

@@ -32,6 +32,7 @@ ROWS_PER_INSERT = 100_000
 WRITER_SETTINGS: dict[str, Any] = {
     "async_insert": 0,  # on by default in this engine: rows are acknowledged before they are kept
     "insert_deduplicate": 1,
+    "deduplicate_blocks_in_dependent_materialized_views": 1,  # a repeat counts once in rollups too
     "input_format_null_as_default": 1,
     "max_partitions_per_insert_block": 0,  # a capture with wild timestamps is slow, not refused
     "log_queries": 0,

@@ -19,6 +19,7 @@ from pipeline.intervals import Intervals
 from pipeline.known_flows import KnownFlows
 from pipeline.order import NEVER, Order
 from pipeline.path import Paths
+from pipeline.rollup_rows import Closed, summed
 from pipeline.settings import PipelineSettings
 from pipeline.tables import TABLES
 from pipeline.topology import Topology
@@ -134,7 +135,8 @@ class Worker:
         tracked = self.tracker.advance(self.hints.told(self.paths.along(rows)))
         for topology, part, made in self._by_version(rows, tracked):
             base_rtt_ns = self.paths.base_rtt_ns(topology)
-            self.intervals.add(part, made, topology, base_rtt_ns)
+            one_rtt_ns = self.paths.one_rtt_ns(topology)
+            self.intervals.add(part, made, topology, base_rtt_ns, one_rtt_ns)
             self.health.add(part, made.decisions, topology, base_rtt_ns)
         self.known.add(rows, tracked.decisions, self.intervals.flows)
         # A packet that another point sees later still belongs to the interval of its first sight.
@@ -176,9 +178,11 @@ class Worker:
         health = self.health.close(before_ns, self.known.rows, self.versions)
         found = {HEALTH: health} if health.height else {}
         flow_intervals, hop_intervals = self.intervals.close(before_ns)
+        tallies = self.intervals.tallies.close(before_ns)
         if flow_intervals.is_empty():
             return found
         seen = self.known.of(pl.concat([flow_intervals["flow"], hop_intervals["flow"]]))
+        everyone = self.known.of(pl.concat([seen["flow"], tallies[1]["flow"]]))
         judged = self._judged(seen, flow_intervals, hop_intervals)
         late = pl.col("time_ns") <= self.closed_ns - self.intervals.interval_ns
         revision = pl.when(late).then(LATE).otherwise(FINAL).cast(pl.UInt64)
@@ -189,4 +193,7 @@ class Worker:
             "flow_intervals": flow_intervals,
             "hop_intervals": hop_intervals,
             "verdicts": judged.with_columns(revision.alias("revision")),
+            **summed(
+                Closed(everyone, flow_intervals, hop_intervals, judged, *tallies), self.versions
+            ),
         }

@@ -9,7 +9,7 @@ import polars as pl
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pipeline import OwnerClient, Store, Topology, TopologyError, Versions
+from pipeline import OwnerClient, Store, Topology, TopologyError, Versions, host_rows
 from service.failure import ExitCode, Failure
 
 SUFFIXES = (".yaml", ".yml")
@@ -126,11 +126,16 @@ def store_topology(store: Store | OwnerClient, versions: Versions | Topology) ->
             pl.lit(topology.version).alias("topology"),
         )
         store.insert("hops", rows, f"topology:{topology.version}:{fingerprint(rows)}")
+        hosts = host_rows(topology)
+        if hosts.height:
+            store.insert("hosts", hosts, f"hosts:{topology.version}:{fingerprint(hosts)}")
 
 
 def fingerprint(rows: pl.DataFrame) -> str:
     """Names the rows' content: other rows never share a token, the same rows always do."""
-    plain = rows.with_columns(pl.col(pl.List(pl.String)).list.join(","))
+    plain = rows.with_columns(
+        pl.col(pl.List(pl.String)).list.join(","), pl.selectors.struct().struct.json_encode()
+    )
     return f"{rows.height}-{plain.hash_rows().sum():x}"
 
 

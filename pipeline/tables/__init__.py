@@ -5,7 +5,10 @@ from pipeline.tables.flow_intervals import FLOW_INTERVALS
 from pipeline.tables.flows import FLOWS
 from pipeline.tables.hop_intervals import HOP_INTERVALS
 from pipeline.tables.hops import HOPS
+from pipeline.tables.hosts import HOSTS
+from pipeline.tables.links import LINK_ROLLUPS
 from pipeline.tables.observations import OBSERVATIONS
+from pipeline.tables.paths import PATH_ROLLUPS
 from pipeline.tables.telemetry_health import TELEMETRY_HEALTH
 from pipeline.tables.verdicts import VERDICTS
 
@@ -19,6 +22,9 @@ TABLES = {
         VERDICTS,
         TELEMETRY_HEALTH,
         OBSERVATIONS,
+        HOSTS,
+        *LINK_ROLLUPS,
+        *PATH_ROLLUPS,
     )
 }
 """Every table of the store by name."""

@@ -72,7 +72,8 @@ class Table:
     `doc` says what one row is. `order` holds columns and expressions; `time` is the column (ns
     since 1970) by whose day the table is partitioned, or empty for none. `retention_days` counts
     from the time of storing, not of capture, so that an old capture is not dropped on arrival; 0
-    keeps rows forever.
+    keeps rows forever. Whatever is inserted into the table `fed_by` is added here too, its time cut
+    to steps of `step_ns`.
     """
 
     name: str
@@ -84,6 +85,8 @@ class Table:
     columns: tuple[Column, ...]
     aliases: tuple[Alias, ...] = ()
     indexes: tuple[str, ...] = ()
+    fed_by: str = ""
+    step_ns: int = 0
 
     @property
     def schema(self) -> pl.Schema:

@@ -66,6 +66,31 @@ def create_table(table: Table, retention_days: int) -> str:
     return f"CREATE TABLE IF NOT EXISTS {table.name} (\n  {body}\n)\n{tail}"
 
 
+def feed(table: Table) -> str:
+    """The question by which a table is filled from the one that feeds it."""
+    joined = {
+        c.name: f"{c.merge}({c.name}) AS {c.name}" if c.merge else c.name for c in table.columns
+    }
+    key = [c.name for c in table.columns if not c.merge]
+    time = f"{table.fed_by}.{table.time}"
+    joined[table.time] = f"intDiv({time}, {table.step_ns}) * {table.step_ns} AS {table.time}"
+    told = f"SELECT {', '.join(joined.values())} FROM {table.fed_by}"  # noqa: S608 - our own names
+    return f"{told} GROUP BY {', '.join(key)}"
+
+
+def feeding(table: Table, columns: frozenset[str]) -> str:
+    """The statement that makes or completes the view that fills a table; empty: it is complete.
+
+    `columns` are those of the view as the store has it, none when there is none.
+    """
+    view = f"{table.name}_feed"
+    if not columns:
+        return f"CREATE MATERIALIZED VIEW {view} TO {table.name} AS {feed(table)}"
+    if columns >= {column.name for column in table.columns}:
+        return ""
+    return f"ALTER TABLE {view} MODIFY QUERY {feed(table)}"
+
+
 def alterations(
     table: Table, retention_days: int, columns: frozenset[str], create_query: str
 ) -> Iterator[str]:

@@ -25,6 +25,7 @@ FLOWS = Table(
         Column(
             "cc", MAYBE_WORD, "", "Congestion control: hpcc, dctcp, …; null: none seen.", "anyLast"
         ),
+        Column("dscp", MAYBE_U8, "", "Class: DSCP of its first data frame.", "any"),
     ),
     aliases=ADDRESSES,
     # The sort key serves addresses; this finds a flow by its hash.

@@ -32,3 +32,14 @@ MAYBE_U64 = Type(pl.UInt64, "Nullable(UInt64)")
 MAYBE_I64 = Type(pl.Int64, "Nullable(Int64)")
 MAYBE_F64 = Type(pl.Float64, "Nullable(Float64)")
 MAYBE_WORD = Type(pl.String, "LowCardinality(Nullable(String))")
+
+COUNTS = Type(
+    pl.Struct({"bucket": pl.List(pl.UInt8), "samples": pl.List(pl.UInt64)}),
+    "Tuple(Array(UInt8), Array(UInt64))",
+)
+"""Counts by bucket of a histogram, only of buckets that hold something."""
+RANKS = Type(
+    pl.Struct({"register": pl.List(pl.UInt8), "rank": pl.List(pl.UInt8)}),
+    "Tuple(Array(UInt8), Array(UInt8))",
+)
+"""Registers of a distinct count, only those that are touched."""

@@ -1,0 +1,213 @@
+"""Closed intervals as rows of `link_seconds` and `path_seconds`: what spans flows adds up there.
+
+Rows are partial sums by nature: whatever else falls into the same second, from a late row or from
+another worker, is added by the store.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import polars as pl
+from polars.datatypes import DataTypeClass
+
+from pipeline.composed_answer import HOLDING
+from pipeline.endpoint import Endpoint, endpoints
+from pipeline.histogram import METRICS, registers
+from pipeline.reserved import LOCATOR, UNTOLD
+from pipeline.tables import TABLES
+from pipeline.tables.rollup import SECOND_NS, TRAFFIC, UNKNOWN_CLASS
+from pipeline.topology import Topology
+from pipeline.versions import Versions
+
+NETWORK = ("tenant", "vrf", "vni")
+LINK = ["time_ns", "node", "port", "dscp"]
+PATH_ENDS = ["time_ns", "scope", *NETWORK, "src", "dst", "dscp"]
+LEAST, MOST = {"abw": "abw_min_bps"}, {
+    "u": "u_max_n", "utilization": "utilization_max_n", "abw": "abw_max_bps",
+    "delay": "delay_max_ns",
+}  # fmt: skip
+
+
+class Closed(NamedTuple):
+    """What is known of intervals that have ended."""
+
+    flows: pl.DataFrame
+    flow_intervals: pl.DataFrame
+    hop_intervals: pl.DataFrame
+    verdicts: pl.DataFrame
+    link_tally: pl.DataFrame
+    path_tally: pl.DataFrame
+
+
+def summed(closed: Closed, versions: Versions) -> dict[str, pl.DataFrame]:
+    """Rows of the tables of seconds, each by the topology that was in force then."""
+    parts = [dict(versions.split(frame)) for frame in closed[1:]]
+    made = []
+    for topology in dict.fromkeys(topology for part in parts for topology in part):
+        own = [
+            part.get(topology, frame.clear()) for part, frame in zip(parts, closed[1:], strict=True)
+        ]
+        made.append(rollup_rows(Closed(closed.flows, *own), topology))
+    return {table: pl.concat(rows[table] for rows in made) for table in made[0]}
+
+
+def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataFrame]:
+    """Rows of the tables of seconds, in the order of their keys."""
+    known = classed(closed.flows).join(endpoints(closed.flows, topology), on="flow")
+    links = [
+        measured(closed.link_tally.join(known, on="flow"), [*LINK, "source"]),
+        traffic(crossing(closed).join(known, on="flow"), LINK),
+    ]
+    paths = []
+    for scope in Endpoint._fields:
+        ends = known.select(
+            "flow",
+            *NETWORK,
+            "dscp",
+            pl.lit(scope).alias("scope"),
+            pl.col(f"src_{scope}").alias("src"),
+            pl.col(f"dst_{scope}").alias("dst"),
+        )
+        paths.append(measured(closed.path_tally.join(ends, on="flow"), [*PATH_ENDS, "source"]))
+        paths.append(traffic(sent(closed).join(ends, on="flow"), PATH_ENDS))
+    return {
+        "link_seconds": shaped("link_seconds", links),
+        "path_seconds": shaped("path_seconds", paths),
+    }
+
+
+def classed(flows: pl.DataFrame) -> pl.DataFrame:
+    """Class and network of flows."""
+    vni = pl.col("vni") if "vni" in flows.columns else pl.lit(None, pl.UInt32)
+    dscp = pl.col("dscp") if "dscp" in flows.columns else pl.lit(None, pl.UInt8)
+    return flows.select(
+        "flow",
+        "tenant",
+        "vrf",
+        vni.cast(pl.String).fill_null("").alias("vni"),
+        dscp.fill_null(UNKNOWN_CLASS).cast(pl.UInt8).alias("dscp"),
+    )
+
+
+def second() -> pl.Expr:
+    """The second that a time stands in."""
+    return pl.col("time_ns") - pl.col("time_ns") % SECOND_NS
+
+
+def measured(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Tallies of flows as histograms of what they share."""
+    counted = (
+        tally.with_columns(second().alias("time_ns"))
+        .group_by(*key, "metric", "bucket")
+        .agg(pl.col("samples").sum(), pl.col("least").min(), pl.col("most").max())
+        .sort(*key, "metric", "bucket")
+    )
+    columns = []
+    for number, metric in enumerate(METRICS):
+        here = pl.col("metric") == number
+        columns += [pl.col(end).filter(here).alias(f"{metric.name}_{end}")
+                    for end in ("bucket", "samples")]  # fmt: skip
+        columns.append(pl.col("most").filter(here).max().alias(MOST[metric.name]))
+        if metric.name in LEAST:
+            columns.append(pl.col("least").filter(here).min().alias(LEAST[metric.name]))
+    # Every sample tells u, a utilisation, a bandwidth or a delay: the fullest histogram has all.
+    most = pl.max_horizontal(pl.col(f"{metric.name}_samples").list.sum() for metric in METRICS)
+    return (
+        counted.group_by(key, maintain_order=True)
+        .agg(columns)
+        .with_columns(most.alias("samples"))
+        .with_columns(
+            pl.struct(
+                pl.col(f"{metric.name}_bucket").alias("bucket"),
+                pl.col(f"{metric.name}_samples").alias("samples"),
+            ).alias(f"{metric.name}_hist")
+            for metric in METRICS
+        )
+        .drop(f"{metric.name}_{end}" for metric in METRICS for end in ("bucket", "samples"))
+    )
+
+
+def sent(closed: Closed) -> pl.DataFrame:
+    """What each flow sent in each interval, by the point that saw most, and if it was held back.
+
+    Of a flow without data in sight it is what was acknowledged.
+    """
+    seen = closed.flow_intervals.select(
+        "time_ns",
+        "flow",
+        pl.when(pl.col("data_bytes").fill_null(0) > 0)
+        .then("data_bytes")
+        .otherwise(pl.col("acked_bytes").fill_null(0))
+        .alias("data_bytes"),
+        pl.col("data_frames").fill_null(0),
+    )
+    held = closed.verdicts.select(
+        "time_ns", "flow", pl.col("kind").is_in(list(HOLDING)).alias("affected"), "node", "port"
+    ).rename({"node": "held_node", "port": "held_port"})
+    return (
+        seen.group_by("time_ns", "flow")
+        .agg(pl.col("data_bytes", "data_frames").max())
+        .filter(pl.col("data_bytes") > 0)
+        .join(held, on=["time_ns", "flow"], how="left")
+        .with_columns(pl.col("affected").fill_null(value=False))
+    )
+
+
+def crossing(closed: Closed) -> pl.DataFrame:
+    """What each flow sent over each link that its telemetry names."""
+    links = closed.hop_intervals.select("time_ns", "flow", "node", "port").unique()
+    named = links.filter((pl.col("node") != LOCATOR) | (pl.col("port") != UNTOLD))
+    here = (pl.col("node") == pl.col("held_node")) & (pl.col("port") == pl.col("held_port"))
+    return named.join(sent(closed), on=["time_ns", "flow"]).with_columns(
+        (pl.col("affected") & here.fill_null(value=False)).alias("affected")
+    )
+
+
+def traffic(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Bytes and distinct flows of rows that say what a flow sent."""
+    rows = rows.with_columns(second().alias("time_ns")).hstack(registers(rows["flow"]))
+    affected = pl.col("affected")
+    summed = rows.group_by(key).agg(
+        pl.col("data_bytes").sum(),
+        pl.col("data_bytes").filter(affected).sum().alias("affected_bytes"),
+        pl.col("data_frames").sum(),
+    )
+    for name, counted in (("flows", rows), ("affected_flows", rows.filter(affected))):
+        ranks = (
+            counted.group_by(*key, "register")
+            .agg(pl.col("rank").max())
+            .sort(*key, "register")
+            .group_by(key, maintain_order=True)
+            .agg("register", "rank")
+            .select(*key, pl.struct("register", "rank").alias(name))
+        )
+        summed = summed.join(ranks, on=key, how="left")
+    return summed.with_columns(pl.lit(TRAFFIC).alias("source"))
+
+
+def shaped(table: str, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Exactly the columns of a table, with its types, in the order of its key."""
+    columns = TABLES[table].columns
+    rows = pl.concat(parts, how="diagonal_relaxed")
+    empty = [
+        pl.lit(None, column.dtype).alias(column.name)
+        for column in columns
+        if column.name not in rows.columns
+    ]
+    return (
+        rows.with_columns(empty)
+        .select(filled(column.name, column.dtype) for column in columns)
+        .sort(TABLES[table].order)
+    )
+
+
+def filled(name: str, dtype: pl.DataType | DataTypeClass) -> pl.Expr:
+    """A column in its type, where nothing was counted an empty count."""
+    if isinstance(dtype, pl.Struct):
+        fields = [
+            pl.col(name).struct.field(field.name).fill_null([]).cast(field.dtype)
+            for field in dtype.fields
+        ]
+        return pl.struct(fields).alias(name)
+    count = dtype == pl.UInt64
+    return (pl.col(name).fill_null(0) if count else pl.col(name)).cast(dtype)

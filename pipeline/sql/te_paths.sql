@@ -1,0 +1,124 @@
+-- How loaded were the paths of each pair of ends in each second, minute or hour of a window, by class? The fullest first.
+-- `rollup` is path_seconds, path_minutes or path_hours, `scope` what the ends are; dscp -1 means any class, an
+-- empty src or dst any end. Of each metric the best telemetry that tells it speaks, `_source` names it. A quantile is
+-- off by 4.4 % at most, a count of flows by about 6 %.
+WITH
+(told, first, most) -> if(
+    empty(told.1),
+    CAST([NULL, NULL, NULL, NULL, NULL], 'Array(Nullable(Float64))'),
+    arrayMap(
+        b -> if(b = 0, 0, least(exp2(first + (b - 0.5) / 8), toFloat64(ifNull(most, 0)))),
+        arrayReduce('quantilesExactWeighted(0.01, 0.1, 0.5, 0.9, 0.99)', told.1, told.2)
+    )
+) AS quantiles,
+(ranks) -> toUInt64(round(if(
+    length(ranks) < 256 AND 47075 <= 640 * (256 - length(ranks) + arraySum(r -> exp2(-r), ranks)),
+    256 * log(256 / greatest(256 - length(ranks), 1)),
+    47075 / (256 - length(ranks) + arraySum(r -> exp2(-r), ranks))
+))) AS estimate,
+by_family AS (
+    SELECT
+        r.time_ns AS time_ns,
+        tenant, vrf, vni, src, dst, dscp,
+        multiIf(
+            startsWith(r.source, 'csig_echo'), 'csig_echo',
+            startsWith(r.source, 'csig'), 'csig',
+            r.source
+        ) AS family,
+        sum(r.samples) AS samples,
+        sumMap(r.u_hist) AS u_hist,
+        max(r.u_max_n) AS u_max_n,
+        sumMap(r.utilization_hist) AS utilization_hist,
+        max(r.utilization_max_n) AS utilization_max_n,
+        sumMap(r.abw_hist) AS abw_hist,
+        min(r.abw_min_bps) AS abw_min_bps,
+        max(r.abw_max_bps) AS abw_max_bps,
+        sumMap(r.delay_hist) AS delay_hist,
+        max(r.delay_max_ns) AS delay_max_ns,
+        sum(r.data_bytes) AS data_bytes,
+        sum(r.affected_bytes) AS affected_bytes,
+        sum(r.data_frames) AS data_frames,
+        maxMap(r.flows).2 AS flow_ranks,
+        maxMap(r.affected_flows).2 AS affected_ranks
+    FROM {rollup:Identifier} AS r
+    WHERE r.time_ns >= {from_ns:Int64}
+        AND r.time_ns < {to_ns:Int64}
+        AND r.scope = {scope:String}
+        AND ({src:String} = '' OR r.src = {src:String})
+        AND ({dst:String} = '' OR r.dst = {dst:String})
+        AND ({dscp:Int16} < 0 OR r.dscp = {dscp:Int16})
+    GROUP BY time_ns, tenant, vrf, vni, src, dst, dscp, family
+),
+best AS (
+    SELECT
+        time_ns,
+        tenant, vrf, vni, src, dst, dscp,
+        max(f.samples) AS samples,
+        argMinIf(f.family, indexOf(['int', 'aecn', 'csig_echo', 'csig'], f.family), notEmpty(f.u_hist.1)) AS u_source,
+        argMinIf(f.u_hist, indexOf(['int', 'aecn', 'csig_echo', 'csig'], f.family), notEmpty(f.u_hist.1)) AS u_told,
+        argMinIf(f.u_max_n, indexOf(['int', 'aecn', 'csig_echo', 'csig'], f.family), notEmpty(f.u_hist.1)) AS u_most,
+        argMinIf(f.family, indexOf(['int', 'csig_echo', 'csig', 'aecn'], f.family), notEmpty(f.utilization_hist.1)) AS utilization_source,
+        argMinIf(f.utilization_hist, indexOf(['int', 'csig_echo', 'csig', 'aecn'], f.family), notEmpty(f.utilization_hist.1)) AS utilization_told,
+        argMinIf(f.utilization_max_n, indexOf(['int', 'csig_echo', 'csig', 'aecn'], f.family), notEmpty(f.utilization_hist.1)) AS utilization_most,
+        argMinIf(f.family, indexOf(['csig_echo', 'csig', 'int', 'aecn'], f.family), notEmpty(f.abw_hist.1)) AS abw_source,
+        argMinIf(f.abw_hist, indexOf(['csig_echo', 'csig', 'int', 'aecn'], f.family), notEmpty(f.abw_hist.1)) AS abw_told,
+        argMinIf(f.abw_max_bps, indexOf(['csig_echo', 'csig', 'int', 'aecn'], f.family), notEmpty(f.abw_hist.1)) AS abw_most,
+        argMinIf(f.family, indexOf(['int', 'csig_echo', 'csig'], f.family), notEmpty(f.delay_hist.1)) AS delay_source,
+        argMinIf(f.delay_hist, indexOf(['int', 'csig_echo', 'csig'], f.family), notEmpty(f.delay_hist.1)) AS delay_told,
+        argMinIf(f.delay_max_ns, indexOf(['int', 'csig_echo', 'csig'], f.family), notEmpty(f.delay_hist.1)) AS delay_most,
+        argMinIf(f.abw_min_bps, indexOf(['csig_echo', 'csig', 'int', 'aecn'], f.family), notEmpty(f.abw_hist.1)) AS abw_least,
+        sum(f.data_bytes) AS data_bytes,
+        sum(f.affected_bytes) AS affected_bytes,
+        sum(f.data_frames) AS data_frames,
+        argMax(f.flow_ranks, f.family = 'traffic') AS flow_ranks,
+        argMax(f.affected_ranks, f.family = 'traffic') AS affected_ranks
+    FROM by_family AS f
+    GROUP BY time_ns, tenant, vrf, vni, src, dst, dscp
+)
+SELECT
+    b.time_ns AS time_ns,
+    b.tenant AS tenant,
+    b.vrf AS vrf,
+    b.vni AS vni,
+    b.src AS src,
+    b.dst AS dst,
+    b.dscp AS dscp,
+    quantiles(b.u_told, 20, b.u_most) AS u_quantiles,
+    u_quantiles[3] * 1e-9 AS u_p50,
+    u_quantiles[4] * 1e-9 AS u_p90,
+    u_quantiles[5] * 1e-9 AS u_p99,
+    b.u_most * 1e-9 AS u_max,
+    b.u_source AS u_source,
+    quantiles(b.utilization_told, 20, b.utilization_most) AS utilization_quantiles,
+    utilization_quantiles[3] * 1e-9 AS utilization_p50,
+    utilization_quantiles[4] * 1e-9 AS utilization_p90,
+    utilization_quantiles[5] * 1e-9 AS utilization_p99,
+    b.utilization_most * 1e-9 AS utilization_max,
+    b.utilization_source AS utilization_source,
+    quantiles(b.abw_told, 17, b.abw_most) AS abw_quantiles,
+    abw_quantiles[1] AS abw_p01_bps,
+    abw_quantiles[2] AS abw_p10_bps,
+    abw_quantiles[3] AS abw_p50_bps,
+    abw_quantiles[4] AS abw_p90_bps,
+    abw_quantiles[5] AS abw_p99_bps,
+    b.abw_least AS abw_min_bps,
+    b.abw_most AS abw_max_bps,
+    b.abw_source AS abw_source,
+    quantiles(b.delay_told, 3, b.delay_most) AS delay_quantiles,
+    delay_quantiles[3] AS delay_p50_ns,
+    delay_quantiles[4] AS delay_p90_ns,
+    delay_quantiles[5] AS delay_p99_ns,
+    b.delay_most AS delay_max_ns,
+    b.delay_source AS delay_source,
+    1 - utilization_p90 AS headroom_ratio,
+    abw_p10_bps AS headroom_bps,
+    b.data_bytes AS data_bytes,
+    b.affected_bytes AS affected_bytes,
+    estimate(b.flow_ranks) AS flows,
+    estimate(b.affected_ranks) AS affected_flows,
+    b.samples AS samples,
+    b.data_frames AS data_frames,
+    if(b.data_frames = 0, NULL, least(b.samples / b.data_frames, 1)) AS completeness
+FROM best AS b
+ORDER BY u_p90 DESC NULLS LAST, tenant, vrf, vni, src, dst, dscp, time_ns
+LIMIT {rows:UInt32}

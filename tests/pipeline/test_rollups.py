@@ -1,0 +1,168 @@
+"""Rows of links and paths from flows whose loads are known, added up in a store."""
+
+from collections.abc import Iterator
+
+import polars as pl
+import pytest
+
+from pipeline.histogram import METRICS, middle
+from pipeline.interface import Host, Interface
+from pipeline.settings import PipelineSettings
+from pipeline.store import Store
+from pipeline.tables import TABLES
+from pipeline.topology import Topology
+from pipeline.worker import Output, Worker
+from tests.pipeline.conftest import observations
+
+T0 = 1_760_000_000_000_000_000
+MS, US = 1_000_000, 1_000
+B_BPS, T_NS = 10_000_000_000, 20_000
+BUSY = 0.6
+"""Share of the capacity that the hop sends in the frames of `frames`."""
+RESULTS = ("link_seconds", "path_seconds")
+
+
+def frames(flow: int, start_ns: int, count: int, **more: object) -> list[dict[str, object]]:
+    """Data frames of one flow, 10 us apart, each with a stack of one hop."""
+    sent = round(BUSY * B_BPS * 10 * US / 8e9)
+    return [
+        {
+            "time_ns": start_ns + at * 10 * US,
+            "src": f"10.1.{flow}.1",
+            "dst": "10.2.0.1",
+            "sport": 1000 + flow,
+            "seq": at * 1000,
+            "dscp": 0,
+            "hop_count": 1,
+            "h0_node": 7,
+            "h0_port": 3,
+            "h0_qlen_bytes": 0,
+            "h0_tx_bytes": at * sent,
+            "h0_ts_ns": start_ns + at * 10 * US,
+            "h0_b_bps": B_BPS,
+            **more,
+        }
+        for at in range(count)
+    ]
+
+
+def ran(rows: list[dict[str, object]], cuts: int = 1) -> list[Output]:
+    """What a worker makes of observations in so many batches."""
+    worker = Worker(PipelineSettings(base_rtt_us=T_NS / US, interval_ms=10), None, ("a",))
+    told = observations(sorted(rows, key=lambda row: int(str(row["time_ns"]))))
+    size = -(-told.height // cuts)
+    made = [worker.advance(told[at : at + size]) for at in range(0, told.height, size)]
+    return [*made, worker.finish()]
+
+
+def rows_of(made: list[Output], table: str) -> pl.DataFrame:
+    """The rows of one table, partial ones joined as the store joins them."""
+    parts = [output.tables[table] for output in made if table in output.tables]
+    return pl.concat(parts).sort(TABLES[table].order)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store(f"chdb://{tmp_path_factory.mktemp('rollups') / 'db'}") as opened:
+        opened.migrate()
+        yield opened
+
+
+def asked(store: Store, name: str, width: str, **more: object) -> pl.DataFrame:
+    given = {"from_ns": T0 - 3600 * 10**9, "to_ns": T0 + 3600 * 10**9, "dscp": -1, "rows": 1000}
+    ends = {"scope": "prefix", "src": "", "dst": ""} if name == "te_paths" else {}
+    table = f"{'path' if name == 'te_paths' else 'link'}_{width}"
+    return store.query(name, rollup=table, **given, **ends, **more)
+
+
+def test_a_known_load_is_what_the_rows_say() -> None:
+    link = rows_of(ran(frames(1, T0, 50)), "link_seconds")
+    told = link.row(by_predicate=pl.col("source") == "int", named=True)
+    assert (told["node"], told["port"], told["dscp"], told["samples"]) == (7, 3, 0, 50)
+    for metric, value in zip(METRICS, (BUSY * 1e9, BUSY * 1e9, (1 - BUSY) * B_BPS), strict=False):
+        [number] = told[f"{metric.name}_hist"]["bucket"]
+        assert middle(number, metric) == pytest.approx(value, rel=0.045)
+    assert told["delay_max_ns"] == 0
+    counted = link.row(by_predicate=pl.col("source") == "traffic", named=True)
+    assert (counted["data_bytes"], counted["affected_bytes"], counted["data_frames"]) == (
+        50_000,
+        0,
+        50,
+    )
+
+
+def test_classes_are_kept_apart_and_an_end_is_its_prefix() -> None:
+    path = rows_of(ran([*frames(1, T0, 20), *frames(2, T0, 20, dscp=46)]), "path_seconds")
+    traffic = path.filter((pl.col("source") == "traffic") & (pl.col("scope") == "prefix"))
+    assert traffic.select("src", "dst", "dscp", "data_bytes").rows() == [
+        ("10.1.1.0/24", "10.2.0.0/24", 0, 20_000),
+        ("10.1.2.0/24", "10.2.0.0/24", 46, 20_000),
+    ]
+
+
+def test_the_same_rows_however_the_input_is_cut() -> None:
+    rows = [row for flow in range(4) for row in frames(flow, T0 + flow * 7 * US, 60)]
+    whole, cut = ran(rows), ran(rows, cuts=13)
+    for table in RESULTS:
+        keys = [c.name for c in TABLES[table].columns if not c.merge]
+        counts = [f"{metric.name}_hist" for metric in METRICS]
+        added = [
+            rows_of(made, table)
+            .group_by(keys)
+            .agg(
+                pl.col("samples", "data_bytes", "data_frames").sum(),
+                pl.col("u_max_n", "delay_max_ns").max(),
+                *(
+                    pl.col(name).struct.field("samples").list.sum().sum().alias(name)
+                    for name in counts
+                ),
+            )
+            .sort(keys)
+            for made in (whole, cut)
+        ]
+        assert added[0].equals(added[1])
+
+
+def test_minutes_and_hours_follow_late_rows_and_repeats_count_once(store: Store) -> None:
+    """Two halves and a repeat of each give the sums, in every width, and quantiles of all."""
+    calm, full = frames(1, T0, 30), frames(1, T0 + 70 * 10**9, 90)
+    for number, part in enumerate((calm, full)):
+        for _ in range(2):
+            for at, output in enumerate(ran(part)):
+                for table in RESULTS:
+                    if table in output.tables:
+                        store.insert(table, output.tables[table], f"{table}/{number}/{at}")
+    for width, cells in (("seconds", [30_000, 90_000]), ("minutes", [30_000, 90_000]),
+                         ("hours", [120_000])):  # fmt: skip
+        for name in ("te_links", "te_paths"):
+            told = asked(store, name, width).sort("time_ns")
+            assert told["data_bytes"].to_list() == cells, (name, width)
+            assert told["samples"].sum() == 30 + 90
+            assert told["flows"].to_list() == [1] * len(cells)
+            assert told["u_p50"].to_list() == pytest.approx([BUSY] * len(cells), rel=0.045)
+            assert told["headroom_bps"].to_list() == pytest.approx(
+                [(1 - BUSY) * B_BPS] * len(cells), rel=0.045
+            )
+
+
+def test_a_store_of_before_gets_the_tables_and_what_feeds_them(store: Store) -> None:
+    store._writer.command("DROP TABLE link_hours_feed")
+    store._writer.command("DROP TABLE link_hours")
+    store._writer.command("ALTER TABLE flows DROP COLUMN dscp")
+    store.migrate()
+    store.migrate()
+    [output] = [made for made in ran(frames(3, T0, 30)) if "link_seconds" in made.tables]
+    store.insert("link_seconds", output.tables["link_seconds"], "after")
+    assert asked(store, "te_links", "hours")["data_bytes"].sum() == 30_000
+
+
+def test_sites_and_devices_are_the_topologys() -> None:
+    port = Interface("leaf1", "e3", 7, 3, B_BPS, "tor", "host", "h1", "")
+    host = Host("h1", ("10.1.0.0/16",), "leaf1", "e3", B_BPS)
+    topology = Topology("t", 0, T_NS, (port,), (host,))
+    worker = Worker(PipelineSettings(interval_ms=10), topology, ("a",))
+    made = [worker.advance(observations(frames(1, T0, 20))), worker.finish()]
+    path = rows_of(made, "path_seconds").filter(pl.col("source") == "traffic")
+    ends = {row["scope"]: (row["src"], row["dst"]) for row in path.iter_rows(named=True)}
+    assert ends["device"] == ("leaf1", "10.2.0.0/24")
+    assert ends["prefix"] == ("10.1.0.0/16", "10.2.0.0/24")
