@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from collector import CollectorSettings
+from replay import scenario_clos as clos
 from replay import scenario_core as core
 from replay import scenario_hosts as hosts
 from replay.cast import cast
@@ -25,6 +26,7 @@ SCENARIOS: dict[str, Callable[[Sequence[Telemetry], int], World]] = {
         hosts.calm,
         hosts.microbursts,
         core.uplink_hot_spot,
+        core.shared_locators,
         core.core_hot_spot,
         core.ecmp_imbalance,
         core.elephants_and_mice,
@@ -32,6 +34,10 @@ SCENARIOS: dict[str, Callable[[Sequence[Telemetry], int], World]] = {
         core.two_in_a_row,
         core.path_change,
         core.two_places,
+        clos.core_link,
+        clos.between_pods,
+        clos.failed_link,
+        clos.incast_from_afar,
     )
 }
 FIRST_SCORED = 1000

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 BARS = {"int": 0.999, "csig_expanded": 0.995}
 """Share of congested intervals whose hop must be named, by telemetry."""
@@ -64,9 +66,7 @@ def calibration(rows: pl.DataFrame) -> tuple[float | None, float | None]:
 
     The skill is over always saying the base rate; none where everything came out alike.
     """
-    told = (
-        scored(rows).drop_nulls("confidence").select("confidence", pl.col("right").cast(pl.Float64))
-    )
+    told = scored(rows).drop_nulls("confidence").select("confidence", "right")
     if told.is_empty():
         return None, None
     bin_ = (pl.col("confidence") * BINS).floor().clip(0, BINS - 1)
@@ -78,9 +78,13 @@ def calibration(rows: pl.DataFrame) -> tuple[float | None, float | None]:
     )
     worst = bins.item() if bins.height else None
     right, confidence = told["right"].to_numpy(), told["confidence"].to_numpy()
-    base = float(((right - right.mean()) ** 2).mean())
-    brier = float(((right - confidence) ** 2).mean())
-    return worst, None if base == 0.0 else 1 - brier / base
+    base = brier(right, np.full_like(right, right.mean()))
+    return worst, None if base == 0.0 else 1 - brier(right, confidence) / base
+
+
+def brier(right: NDArray[np.float64], told: NDArray[np.float64]) -> float:
+    """Mean squared error of what was told where `right` is the share of cases that come true."""
+    return float((right * (1 - told) ** 2 + (1 - right) * told**2).mean())
 
 
 def figures(rows: pl.DataFrame, telemetry: str) -> list[Figure]:

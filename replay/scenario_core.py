@@ -3,6 +3,8 @@
 See `scenario_hosts` for what they take.
 """
 
+from dataclasses import replace
+
 from replay.scenario import START
 from replay.scenario_hosts import MICE, Kinds, even, flows, spread, wide
 from replay.world import GBPS, Phase, World
@@ -18,6 +20,11 @@ def uplink_hot_spot(kinds: Kinds, duration_ns: int) -> World:
     hot = f"{pairs('leaf1', 'leaf2', range(1, 4))} {pairs('leaf1', 'leaf3', range(4, 6))}"
     cool = flows("beside", kinds, pairs("leaf4", "leaf2", range(4, 6)), Phase(START, MICE, 1))
     return even((*flows("hot", kinds, hot), *cool), duration_ns)
+
+
+def shared_locators(kinds: Kinds, duration_ns: int) -> World:
+    """The same where compact locators name only stage, orientation and capacity of a port."""
+    return replace(uplink_hot_spot(kinds, duration_ns), locators="place")
 
 
 def core_hot_spot(kinds: Kinds, duration_ns: int) -> World:

@@ -28,7 +28,7 @@ from replay.state import (
     SIGNALS,
     State,
 )  # fmt: skip
-from replay.world import TELEMETRY, FlowScript, World
+from replay.world import TELEMETRY, FlowScript, Phase, World
 
 SPREAD_NS = 200_000
 """Flows that the script starts together start within this time of each other."""
@@ -133,17 +133,18 @@ def cast_flows(
             phases[used].at_ns = phase.at_ns
             phases[used].rate_bps = GREEDY if rate is None else rate or STOPPED
             phases[used].path = used
-            lay_path(paths[used], world, (int(flow.src), int(flow.dst)), phase.spine)
+            lay_path(paths[used], world, (int(flow.src), int(flow.dst)), phase)
             used += 1
         flow.phases_end = used
     share_paths(phases, paths)
     return flows, phases, paths
 
 
-def lay_path(path: np.void, world: World, ends: tuple[int, int], spine: int) -> None:
-    """Write the ports of a path in both directions; acknowledgments return by the same spine."""
+def lay_path(path: np.void, world: World, ends: tuple[int, int], phase: Phase) -> None:
+    """Write the ports of a path in both directions; acknowledgments return by the same switches."""
     src, dst = ends
-    forward, back = wiring.route(world, src, dst, spine), wiring.route(world, dst, src, spine)
+    by = phase.spine, phase.core
+    forward, back = wiring.route(world, src, dst, *by), wiring.route(world, dst, src, *by)
     path["hops"] = len(forward)
     path["port"][0, : len(forward)] = forward
     path["port"][1, : len(back)] = back

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-HOPS = 3
-"""Most egress ports on a path of a leaf-spine fabric: leaf, spine, leaf."""
+HOPS = 5
+"""Most egress ports on a path: leaf, spine, core, spine, leaf."""
 TELEMETRIES = 6
 INT, CSIG_COMPACT, CSIG_EXPANDED, AECN, ECN, NONE = range(TELEMETRIES)
 """Telemetry that a flow's data carries; ECN: marks alone, NONE: not even these. INT flows run

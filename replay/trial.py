@@ -22,6 +22,9 @@ KEY = ["time_ns", "src", "sport", "dst", "dport"]
 STATED = 0.99
 """Probability that a set of candidates claims: so many of the likeliest that they come to it."""
 LEAST_OBSERVATIONS = 20
+HEADLINES = ("headline", "int", "csig", "aecn", "ecn")
+"""Signals of candidates, the one that speaks for the headline first."""
+HOP, PORT, SEEN = "{} {}", ("device", "interface"), ("device_seen", "interface_seen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +76,10 @@ def observed(run: Run, trial: Trial) -> pl.DataFrame:
     )
 
 
-def claimed(candidates: str, kinds: tuple[str, ...]) -> list[str]:
+def claimed(candidates: str) -> list[str]:
     """Hops of the set that claims `STATED`: of the first kind of signal that has any."""
     told = json.loads(candidates or "[]")
-    signal = next((kind for kind in kinds if any(one["signal"] == kind for one in told)), "")
+    signal = next((kind for kind in HEADLINES if any(one["signal"] == kind for one in told)), "")
     ranked = sorted(
         (one for one in told if one["signal"] == signal), key=lambda one: -one["probability"]
     )
@@ -88,25 +91,27 @@ def claimed(candidates: str, kinds: tuple[str, ...]) -> list[str]:
     ]
 
 
-HEADLINES = ("headline", "int", "csig", "aecn", "ecn")
-"""Signals of candidates, the one that speaks for the headline first."""
-
-
 def judged(trial: Trial, settings: CollectorSettings) -> pl.DataFrame:
     """One row a flow-interval that the truth knows: truth, verdict, and how they compare.
 
-    `scored`: the taps saw enough of the flow, and the script did not change the traffic inside.
-    `named`: the verdict names the truth's hop; `covered`: its set of candidates has it; `calls`: it
-    calls something congested; `right`: it agrees with the truth (see `score`).
+    - `scored`: the taps saw enough of the flow, and the script did not change the traffic inside;
+    - `calls`: the verdict calls something congested; `kind_right`: its kind is the truth's;
+    - `right`: 1 where it agrees with the truth (see `score`). Of ports that nobody can tell apart
+      (`ceiling`) each is as often the truth when all casts are played, so that one of them that is
+      named counts as much as that;
+    - `covered`: the same of the set of candidates.
     """
     run = simulate(trial.world, settings)
     truth = truth_of(run, trial.interval_ns)
     told = verdicts_of(run, trial, settings)
-    named = truth.flows.select("script", "role", "telemetry")
+    best = ceiling(run, trial.taps)
+    like = dict(zip(best.select(pl.format(HOP, *PORT)).to_series(), best["like"], strict=True))
     rows = (
-        truth.verdicts.join(named, on="script", how="left")
+        truth.verdicts.join(
+            truth.flows.select("script", "role", "telemetry"), on="script", how="left"
+        )
         .join(observed(run, trial), on=["script", "time_ns"], how="left")
-        .join(ceiling(run, trial.taps), on=["device", "interface"], how="left")
+        .join(best, on=["device", "interface"], how="left")
         .join(
             told.select(*KEY, "kind", "device", "interface", "confidence", "candidates"),
             on=KEY,
@@ -115,24 +120,27 @@ def judged(trial: Trial, settings: CollectorSettings) -> pl.DataFrame:
             maintain_order="left",
         )
     )
-    sets = [claimed(text, HEADLINES) for text in rows["candidates"].fill_null("[]")]
-    hop = pl.format("{} {}", "device", "interface")
+    told_sets = rows["candidates"].fill_null("[]")
+    held = [
+        [like.get(hop) for hop in claimed(text)].count(truth_like)
+        for text, truth_like in zip(told_sets, rows["like"], strict=True)
+    ]
+    named = [like.get(hop) for hop in rows.select(pl.format(HOP, *SEEN)).to_series()]
+    return rows.with_columns(
+        pl.Series("held", held, pl.Int64), pl.Series("like_seen", named, pl.String)
+    ).with_columns(*compared())
+
+
+def compared() -> list[pl.Expr]:
+    """Columns of `judged` from truth and verdict side by side."""
     calls = (~pl.col("kind_seen").is_in(CALM)).fill_null(value=False)
-    same = (hop == pl.format("{} {}", "device_seen", "interface_seen")).fill_null(value=False)
-    steady = pl.col("steady") & (pl.col("seen").fill_null(0) >= LEAST_OBSERVATIONS)
-    return (
-        rows.with_columns(pl.Series("set", sets, pl.List(pl.String)))
-        .with_columns(
-            calls.alias("calls"),
-            same.alias("named"),
-            pl.col("set").list.contains(hop).alias("covered"),
-            (pl.col("kind") == pl.col("kind_seen")).fill_null(value=False).alias("kind_right"),
-            steady.alias("scored"),
-        )
-        .with_columns(
-            pl.when("congested")
-            .then(pl.col("calls") & pl.col("named"))
-            .otherwise(~calls)
-            .alias("right")
-        )
-    )
+    same = (pl.col("like") == pl.col("like_seen")).fill_null(value=False)
+    share = pl.col("ceiling")
+    right = pl.when("congested").then((calls & same) * share).otherwise((~calls).cast(pl.Float64))
+    return [
+        calls.alias("calls"),
+        right.alias("right"),
+        (pl.col("held") * share).clip(0.0, 1.0).alias("covered"),
+        (pl.col("kind") == pl.col("kind_seen")).fill_null(value=False).alias("kind_right"),
+        (pl.col("steady") & (pl.col("seen").fill_null(0) >= LEAST_OBSERVATIONS)).alias("scored"),
+    ]

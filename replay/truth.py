@@ -26,12 +26,14 @@ LEAST_OBSERVATIONS = 20
 TCP = 6
 KEY = ("src", "sport", "dst", "dport", "protocol")
 KINDS = (
-    ("host", True, "incast"),
-    ("host", False, "last_hop_elephant"),
-    ("up", None, "uplink"),
-    ("down", None, "downlink"),
+    ("tor", "host", True, "incast"),
+    ("tor", "host", False, "last_hop_elephant"),
+    ("tor", "up", None, "uplink"),
+    ("spine", "down", None, "downlink"),
+    ("spine", "up", None, "core"),
+    ("core", "down", None, "core"),
 )
-"""(orientation of the port, several contributors, kind) in a leaf-spine fabric."""
+"""(stage and orientation of the port, several contributors, kind)."""
 OF = {
     "hpcc": ("U", "W", "Wc", "R", "u_max", "u_hop", "incStage", "lastUpdateSeq"),
     "dctcp": ("alpha", "cwnd", "ssthresh", "WindowEnd", "BytesAcked", "BytesMarked"),
@@ -147,14 +149,15 @@ def least(value: pl.Expr) -> pl.Expr:
 
 
 def kind_of() -> pl.Expr:
-    """Kind of the bottleneck by the port's orientation, or why there is none."""
+    """Kind of the bottleneck by the port's place, or why there is none."""
     found = (
         pl.when(pl.col("rate_bps") != 0)
         .then(pl.lit("sender_limited"))
         .otherwise(pl.lit("not_congested"))
     )
-    for orientation, several, name in KINDS:
-        applies = pl.col("congested") & (pl.col("orientation") == orientation)
+    for stage, orientation, several, name in KINDS:
+        applies = pl.col("congested") & pl.col("stage").eq(stage)
+        applies &= pl.col("orientation").eq(orientation)
         if several is not None:
             applies &= (pl.col("contributors") > 1) == several
         found = pl.when(applies).then(pl.lit(name)).otherwise(found)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,8 @@ from pipeline import Host, Interface, Topology
 from replay.state import SWITCH_NS
 from replay.world import World
 
-SPINE_NODE = 100
-"""Node ids: leaves count from 1, spines from here on."""
-
+SPINE_NODE, CORE_NODE = 100, 200
+"""Node ids: leaves count from 1, spines and cores from here on."""
 
 PREFIX = 0xFD00
 """First 16 bits of the hosts' IPv6 addresses."""
@@ -24,32 +24,70 @@ def leaf_of(world: World, host: int) -> int:
 
 
 def interfaces(world: World) -> tuple[Interface, ...]:
-    """All egress ports: of each leaf the hosts' first, then the spines'; of each spine the leaves'.
+    """All egress ports: of leaves, of spines, of cores; down first, then up.
 
-    Every port has its own CSIG locators: node << 8 | port in expanded tags, its number here in
-    compact ones (from 1: 0 is what senders write).
+    Every port has an expanded CSIG locator of its own, node << 8 | port. Compact ones are its
+    number here (from 1: 0 is what senders write), or that of its place, which many ports share.
     """
-    made = (*leaf_ports(world), *spine_ports(world))
-    return tuple(replace(port, csig_lm_compact=row + 1) for row, port in enumerate(made))
+    made = (*leaf_ports(world), *spine_ports(world), *core_ports(world))
+    numbers = range(1, len(made) + 1)
+    if world.locators == "place":
+        places = [(port.stage, port.orientation, port.capacity_bps) for port in made]
+        number = {place: at for at, place in enumerate(dict.fromkeys(places), start=1)}
+        return tuple(
+            replace(port, csig_lm_compact=number[place])
+            for port, place in zip(made, places, strict=True)
+        )
+    return tuple(replace(port, csig_lm_compact=at) for port, at in zip(made, numbers, strict=True))
 
 
 def leaf_ports(world: World) -> Iterator[Interface]:
-    """Ports of the leaves."""
+    """Ports of the leaves: to hosts, and up to the spines of their pod."""
     for leaf in range(1, world.leaves + 1):
+        pod, place = divmod(leaf - 1, world.leaves_per_pod)
         ends = [(f"leaf{leaf}-h{host}", "") for host in range(1, world.hosts_per_leaf + 1)]
-        ends += [(f"spine{spine}", f"Ethernet{leaf}") for spine in range(1, world.spines + 1)]
+        ends += [
+            (f"spine{pod * world.spines + spine}", f"Ethernet{place + 1}")
+            for spine in range(1, world.spines + 1)
+        ]
         for port, (device, name) in enumerate(ends, start=1):
             way, bps = ("up", world.link_bps) if name else ("host", world.bps_of(device))
             yield egress(f"leaf{leaf}", leaf, port, bps, ("tor", way), (device, name))
 
 
 def spine_ports(world: World) -> Iterator[Interface]:
-    """Ports of the spines."""
-    for spine in range(1, world.spines + 1):
-        for leaf in range(1, world.leaves + 1):
-            peer = (f"leaf{leaf}", f"Ethernet{world.hosts_per_leaf + spine}")
-            node = SPINE_NODE + spine
-            yield egress(f"spine{spine}", node, leaf, world.link_bps, ("spine", "down"), peer)
+    """Ports of the spines, pod by pod: down to the leaves of the pod, up to the cores of the plane.
+
+    The spines of one number in all pods, and the cores that join them, are a plane.
+    """
+    for pod, spine in product(range(world.pods), range(world.spines)):
+        number = pod * world.spines + spine + 1
+        below = pod * world.leaves_per_pod
+        ends = [
+            (f"leaf{below + leaf}", f"Ethernet{world.hosts_per_leaf + spine + 1}", "down")
+            for leaf in range(1, world.leaves_per_pod + 1)
+        ]
+        ends += [
+            (f"core{spine * world.cores + core}", f"Ethernet{pod + 1}", "up")
+            for core in range(1, world.cores + 1)
+        ]
+        for port, (device, name, way) in enumerate(ends, start=1):
+            bps = world.core_bps if way == "up" else world.link_bps
+            node = SPINE_NODE + number
+            yield egress(f"spine{number}", node, port, bps, ("spine", way), (device, name))
+
+
+def core_ports(world: World) -> Iterator[Interface]:
+    """Ports of the cores, plane by plane: down to the pods."""
+    for plane, core in product(range(world.spines), range(world.cores)):
+        number = plane * world.cores + core + 1
+        for pod in range(world.pods):
+            peer = (
+                f"spine{pod * world.spines + plane + 1}",
+                f"Ethernet{world.leaves_per_pod + core + 1}",
+            )
+            node, place = CORE_NODE + number, ("core", "down")
+            yield egress(f"core{number}", node, pod + 1, world.core_bps, place, peer)
 
 
 def egress(
@@ -82,15 +120,26 @@ def host_port(world: World, host: int) -> int:
     return leaf * (world.hosts_per_leaf + world.spines) + host - leaf * world.hosts_per_leaf
 
 
-def route(world: World, src: int, dst: int, spine: int) -> list[int]:
-    """Rows of the egress ports between two hosts by way of a spine (from 1), in order."""
+def route(world: World, src: int, dst: int, spine: int, core: int = 1) -> list[int]:
+    """Rows of the egress ports between two hosts by a spine and a core (from 1), in order."""
     source, target = leaf_of(world, src), leaf_of(world, dst)
     if source == target:
         return [host_port(world, dst)]
-    leaf_ports = world.hosts_per_leaf + world.spines
+    (here, _), (there, below) = (divmod(leaf, world.leaves_per_pod) for leaf in (source, target))
+    leaf_ports, spine_ports = (
+        world.hosts_per_leaf + world.spines,
+        world.leaves_per_pod + world.cores,
+    )
+    first_spine = world.leaves * leaf_ports
+    first_core = first_spine + world.pods * world.spines * spine_ports
     up = source * leaf_ports + world.hosts_per_leaf + spine - 1
-    down = world.leaves * leaf_ports + (spine - 1) * world.leaves + target
-    return [up, down, host_port(world, dst)]
+    down = first_spine + (there * world.spines + spine - 1) * spine_ports + below
+    if here == there:
+        return [up, down, host_port(world, dst)]
+    leaving = first_spine + (here * world.spines + spine - 1) * spine_ports
+    leaving += world.leaves_per_pod + core - 1
+    across = first_core + ((spine - 1) * world.cores + core - 1) * world.pods + there
+    return [up, leaving, across, down, host_port(world, dst)]
 
 
 def address(world: World, host: int, version: int) -> str:

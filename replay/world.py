@@ -1,4 +1,4 @@
-"""A world: a leaf-spine fabric and the script of its flows, before anything has happened in it."""
+"""A world: a leaf-spine or 5-stage Clos and the script of its flows, before anything happened."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,15 +25,16 @@ are not even ECN capable, up to the window that their receivers advertise.
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """From `at_ns` on a flow offers `rate_bps` by way of a spine.
+    """From `at_ns` on a flow offers `rate_bps` by way of a spine, and of a core to another pod.
 
-    None is all that congestion control lets through, 0 is nothing. Spines count from 1; within a
-    rack none is used.
+    None is all that congestion control lets through, 0 is nothing. Spines of a pod and cores of a
+    plane count from 1; within a rack none is used.
     """
 
     at_ns: int
     rate_bps: int | None = None
     spine: int = 1
+    core: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,10 @@ class FlowScript:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A leaf-spine fabric and its flows. Links of a kind are equal unless `nic_bps` names a host.
+    """A fabric and its flows. Links of a kind are equal unless `nic_bps` names a host.
 
+    With one pod it is a leaf-spine. With more, `leaves` are shared out among them, each pod has
+    `spines` of its own, and `cores` join the spines of one number in all pods: a 5-stage Clos.
     `mark_bytes` is K of the step marking (RFC 8257 section 3.1), `base_rtt_ns` the T of HPCC++ and
     of u'; `transitions` are the times at which the script changes the traffic.
     """
@@ -65,12 +68,17 @@ class World:
     seed: int = 1
     leaves: int = 4
     spines: int = 2
+    pods: int = 1
+    cores: int = 0
     hosts_per_leaf: int = 6
     host_bps: int = 10 * GBPS
     link_bps: int = 10 * GBPS
+    core_bps: int = 10 * GBPS
     nic_bps: Mapping[str, int] = field(default_factory=dict)
     rogues: Mapping[str, str] = field(default_factory=dict)
     """Ports ("leaf1:Ethernet7") that break the rules of CSIG, and how: a name of `rogue.ROGUES`."""
+    locators: Literal["port", "place"] = "port"
+    """Compact CSIG tags name a port, or only its stage, orientation and capacity."""
     link_ns: int = 2_500
     base_rtt_ns: int = 30_000
     mark_bytes: int = 40_000
@@ -87,6 +95,11 @@ class World:
         """Times of the phases of all steady flows, ns of virtual time, ascending."""
         steady = (flow for flow in self.flows if flow.steady)
         return tuple(sorted({phase.at_ns for flow in steady for phase in flow.phases}))
+
+    @property
+    def leaves_per_pod(self) -> int:
+        """Leaves of each pod."""
+        return self.leaves // self.pods
 
     def host_names(self) -> tuple[str, ...]:
         """All hosts, leaf by leaf."""

@@ -1,5 +1,7 @@
 """The proving ground: parts are cast by seeds, taps fail as told, figures are what they say."""
 
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -7,15 +9,16 @@ import polars as pl
 import pytest
 
 from collector import CollectorSettings
-from replay import Run, frames_of, scenario, simulate
-from replay.campaign import KINDS, SCENARIOS
+from replay import Run, frames_of, scenario, simulate, truth_of
+from replay.campaign import KINDS, SCENARIOS, SETTINGS
 from replay.cast import cast
 from replay.ceiling import ceiling
 from replay.emit import sightings
 from replay.matrix import small
 from replay.proof import calibration, figures
 from replay.taps import Choice, Taps
-from replay.wiring import leaf_of
+from replay.trial import Trial, judged
+from replay.wiring import interfaces, leaf_of
 from replay.world import MS, Telemetry, World
 
 KEPT = Path(__file__).with_name("matrix.txt")
@@ -31,7 +34,7 @@ def test_a_third_of_the_scenarios_is_about_the_inside_of_the_fabric() -> None:
     for made in SCENARIOS.values():
         world = made(KINDS, 2 * MS)
         speeds |= {world.host_bps, world.link_bps, *world.nic_bps.values()}
-        inside += made.__module__.endswith("core")
+        inside += made.__module__.endswith(("core", "clos"))
     assert len(SCENARIOS) >= 12
     assert 3 * inside >= len(SCENARIOS)
     assert len(speeds) >= 2
@@ -116,10 +119,11 @@ def test_nobody_knows_a_spine_that_nothing_names(
 
 def rows(confidence: float, right: int, wrong: int) -> pl.DataFrame:
     """Scored and congested rows of one telemetry."""
-    return pl.DataFrame({"right": [True] * right + [False] * wrong}).with_columns(
+    return pl.DataFrame({"right": [1.0] * right + [0.0] * wrong}).with_columns(
         pl.lit("aecn").alias("telemetry"),
         pl.lit(confidence).alias("confidence"),
-        *(pl.lit(value=True).alias(name) for name in ("scored", "congested", "covered", "calls")),
+        *(pl.lit(value=True).alias(name) for name in ("scored", "congested", "calls")),
+        pl.lit(1.0).alias("covered"),
         pl.lit(value=False).alias("kind_right"),
         pl.lit(0.5).alias("ceiling"),
     )
@@ -137,6 +141,45 @@ def test_a_skill_of_one_is_knowing() -> None:
     off, skill = calibration(pl.concat([rows(1.0, 200, 0), rows(0.0, 0, 200)]))
     assert (off, skill) == (0.0, 1.0)
     assert calibration(rows(0.9, 0, 0)) == (None, None)
+
+
+def test_naming_one_of_four_that_nobody_can_tell_apart_is_worth_a_quarter() -> None:
+    """Marks alone: which spine is hot, no observer knows; over all casts one in four is right."""
+    made = cast(SCENARIOS["uplink hot spot"](("ecn",), 3 * MS), 3)
+    found = judged(Trial(made), SETTINGS).filter("scored", "congested")
+    assert found["ceiling"].unique().to_list() == [0.25]
+    assert set(found["right"]) <= {0.0, 0.25}
+
+
+def test_a_clos_has_its_bottlenecks_where_its_scripts_say() -> None:
+    for name, kind in (("core link", "core"), ("between pods", "downlink")):
+        made = simulate(cast(SCENARIOS[name](("csig_expanded",), 3 * MS), 4), SETTINGS)
+        truth = truth_of(made, MS)
+        roles = truth.verdicts.join(truth.flows.select("script", "role"), on="script")
+        hot = roles.filter(pl.col("role").is_in(["hot", "far"]), pl.col("scored"))
+        assert set(hot["kind"]) == {kind}
+        assert truth.hops["hop_index"].max() == 4
+        assert hot.filter(pl.col("observations") < 20).is_empty()
+
+
+def test_a_way_through_a_clos_is_one_of_its_topology() -> None:
+    """Every path of a run leads from port to peer, and both directions by the same switches."""
+    made = simulate(cast(SCENARIOS["incast from afar"](KINDS, MS), 7), SETTINGS)
+    ports = made.interfaces
+    by_peer = {(port.device, port.name): port for port in ports}
+    for path in made.paths[made.paths["hops"] > 0]:
+        there, back = ([ports[row] for row in way[: path["hops"]]] for way in path["port"])
+        for port, following in pairwise(there):
+            assert port.peer_device == following.device
+            assert by_peer[port.peer_device, port.peer_interface].peer_device == port.device
+        assert [port.device for port in there] == [port.device for port in reversed(back)]
+
+
+def test_locators_of_places_are_shared() -> None:
+    made = replace(SCENARIOS["core link"](KINDS, MS), locators="place")
+    shared = {(port.stage, port.orientation, port.capacity_bps, port.csig_lm_compact)
+              for port in interfaces(made)}  # fmt: skip
+    assert sorted(lm for *_, lm in shared if lm is not None) == [1, 2, 3, 4, 5]
 
 
 def test_figures_are_held_against_the_ceiling() -> None:
