@@ -105,7 +105,7 @@ def test_int_is_what_the_ports_counted(demo: Run) -> None:
         (kind == INT) & (demo.packets["kind"] == DATA) & (demo.packets["hop"] == 3)
     ]
     assert len(stacks) > 500
-    ports = demo.paths["port"][stacks["path"], 0]
+    ports = demo.paths["port"][stacks["path"], 0, :3]
     for row in np.unique(ports):
         at, hop = np.nonzero(ports == row)
         order = np.argsort(stacks["ts_ns"][at, hop])
@@ -113,7 +113,7 @@ def test_int_is_what_the_ports_counted(demo: Run) -> None:
         assert (np.diff(ts) > 0).all()
         assert (np.diff(tx) * 8 * NS <= np.diff(ts) * float(demo.ports["bps"][row])).all()
         assert (stacks["qlen"][at, hop] >= 0).all()
-    assert (np.diff(stacks["ts_ns"], axis=1) > SWITCH_NS).all()
+    assert (np.diff(stacks["ts_ns"][:, :3], axis=1) > SWITCH_NS).all()
 
 
 def test_csig_names_the_port_only_when_it_replaced_the_signal(demo: Run) -> None:
