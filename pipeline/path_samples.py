@@ -109,7 +109,7 @@ def tags(
     rows: pl.DataFrame, prefix: str, topology: Topology | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Samples of CSIG tags or of their reflections: of links that a locator names, and of paths."""
-    placed = place(values(rows, prefix), topology)
+    placed = place(values(rows, prefix, topology), topology)
     told, capacity, kind = pl.col("value"), pl.col("capacity_bps"), pl.col("t")
     free = pl.when(kind == UTILIZATION).then(told).when(kind == ABW).then(told / capacity)
     sent = pl.when("untouched").then(0.0).otherwise(1.0 - free)
