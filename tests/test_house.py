@@ -3,6 +3,8 @@
 import ast
 import importlib
 import re
+import shutil
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +23,9 @@ TEXTS = sorted(
     if path.suffix in {".py", ".sql", ".js", ".css", ".html"}
 )
 GRAB_BAGS = {"common", "helpers", "lib", "misc", "shared", "tools", "util", "utils"}
+FOLDERS = {*ROOMS, ".ci", "benchmarks", "deploy", "docs", "tests"}
+FILES = {".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
+         "README.md", "constraints.txt", "pyproject.toml"}  # fmt: skip
 MOST_LINES = 300
 MOST_COLUMNS = 16
 """A literal that names more columns of the observation than this is a second list of them."""
@@ -52,6 +57,19 @@ def imports(path: Path) -> Iterator[tuple[str, list[str]]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name(path)}:{node.lineno}: imports are absolute"
             yield node.module or "", [alias.name for alias in node.names]
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a clone")
+def test_the_top_level_is_the_data_flow_and_the_usual_files() -> None:
+    listed = subprocess.run(
+        [shutil.which("git") or "git", "ls-files", "-z"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout.decode()
+    top = {path.partition("/")[::2] for path in listed.rstrip("\0").split("\0")}
+    assert {first for first, rest in top if rest} <= FOLDERS
+    assert {first for first, rest in top if not rest} <= FILES
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=name)
