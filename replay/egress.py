@@ -134,7 +134,7 @@ def write_telemetry(s: State, row: int, packet: Any, now: int) -> None:
         packet.tx_bytes[hop] = port.tx_bytes + packet.size
     elif kind == AECN:
         write_aecn(s, port, packet, dre * 8 * NS / DRE_TAU_NS / port.bps, now)
-    elif kind <= CSIG_EXPANDED:
+    elif kind <= CSIG_EXPANDED or rogue.inserts(s, port, packet, kind):
         write_csig(s, port, packet, kind == CSIG_EXPANDED, now)
 
 
@@ -168,13 +168,13 @@ def write_csig(s: State, port: Any, packet: Any, expanded: bool, now: int) -> No
         value = port.abw_bps / port.bps
     elif t == SIGNALS - 1:
         value = float(now - packet.queued_ns + SWITCH_NS)
+    value = rogue.measured(port, t, value)
     local = int(value / s.rules.quanta[t]) if expanded else bucket(s, t, value)
-    lm = port.lm if expanded else port.lm_compact
     if port.rogue != rogue.HONEST:
-        rogue.write(port, packet, local, lm)
+        rogue.write(s, port, packet, local, expanded)
     elif (local > packet.csig_s) if t == SIGNALS - 1 else (local < packet.csig_s):
         packet.csig_s = local
-        packet.csig_lm = lm
+        packet.csig_lm = port.lm if expanded else port.lm_compact
 
 
 @inner

@@ -16,7 +16,7 @@ from replay.content import FIRST, LAST, Content
 from replay.fabric import Run
 from replay.identity import identities
 from replay.layout import Layouts, Shape, size
-from replay.state import ACK, DATA, INT
+from replay.state import ACK, CSIG_COMPACT, DATA, INT
 from replay.taps import ALL, Taps
 
 SNAP = 256
@@ -115,6 +115,8 @@ def shape_codes(
     """Number of each sighting's (shape, edge), and what the numbers mean."""
     kind = run.packets["kind"][rows].astype(np.int64)
     telemetry = run.flows["kind"][run.packets["flow"][rows]].astype(np.int64)
+    inserted = (run.packets["inserted"][rows] == 1) & (edge == LAST)
+    telemetry = np.where(inserted, CSIG_COMPACT, telemetry)
     hops = run.paths["hops"][run.packets["path"][rows]]
     stacked = (telemetry == INT) & ((kind == ACK) | (kind == DATA) & (edge == LAST))
     code = (kind * 8 + telemetry) * 8 + hops * stacked

@@ -75,12 +75,13 @@ FLOW = _record(
 PACKET = _record(
     ("flow", "i8"), ("path", "i8"), ("next", "i8"), ("echo", "i8"), ("size", "i8"),
     ("kind", "u1"), ("hop", "u1"), ("ce", "u1"), ("ece", "u1"), ("cwr", "u1"), ("csig_t", "u1"),
-    ("csig_lm", "u2"), ("csig_s", "u4"), ("aecn", "u1", (INFOS,)),
+    ("inserted", "u1"), ("csig_lm", "u2"), ("csig_s", "u4"), ("aecn", "u1", (INFOS,)),
     ("seq", "i8"), ("first_ns", "i8"), ("last_ns", "i8"), ("queued_ns", "i8"),
     ("qlen", "i8", (HOPS,)), ("ts_ns", "i8", (HOPS,)), ("tx_bytes", "i8", (HOPS,)),
 )  # fmt: skip
 """One packet: first_ns its first bit at the sender's edge, last_ns its last bit at the receiver's
-(0: under way); seq its first byte, of acknowledgments the next byte expected; echo the data."""
+(0: under way); seq its first byte, of acknowledgments the next byte expected; echo the data;
+inserted: a switch put the tag on."""
 DECISION = _record(
     ("time_ns", "i8"), ("flow", "i8"), ("packet", "i8"), ("branch", "i8"), ("u_hop", "i8"),
     ("incStage", "i8"), ("ack", "i8"), ("snd_nxt", "i8"), ("lastUpdateSeq", "i8"),

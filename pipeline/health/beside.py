@@ -11,7 +11,7 @@ from pipeline.health.place import HOST, Places
 from pipeline.health.tally import first_frame, joined
 from pipeline.sender import CE
 from pipeline.signals import ABW, UTILIZATION
-from pipeline.unit import BITS
+from pipeline.unit import BITS, SECOND
 
 BIN_NS = 250_000
 BACK = 2
@@ -20,7 +20,11 @@ MARGIN = 0.25
 """Share of the capacity by which a promise must be too large."""
 LITTLE = 0.4
 """Share of the capacity that may be left where a stretch decides."""
-FEW_RECORDS, FEW_MARKS = 3, 4
+GAP = 4
+"""Stretches between two records of a port beyond which nothing is concluded."""
+WAIT_NS = (GAP + 1) * BIN_NS
+"""How much later than its end a stretch can be decided."""
+FEW_MARKS = 4
 LOAD_KEY, CLAIM_KEY = ["bin", "port"], ["bin", "port"]
 LOAD = {"bin": pl.Int64, "port": pl.String, "free": pl.Float64, "by": pl.String}
 COUNTER = ("tx_bytes", "ts_ns")
@@ -45,28 +49,20 @@ class Beside:
             self.marks = summed([self.marks, marks_of(pairs, places)], LOAD_KEY)
 
     def close(self, before_ns: int | None) -> pl.DataFrame:
-        """Stretches that ended by a time as rows of a tally; None: all."""
-        bound = (1 << 62) if before_ns is None else before_ns // BIN_NS
+        """Stretches that ended `WAIT_NS` before a time as rows of a tally; None: all."""
+        bound = (1 << 62) if before_ns is None else (before_ns - WAIT_NS) // BIN_NS
         made = self._decided(bound) if self.claims.height else pl.DataFrame()
         for name in ("claims", "counters", "marks"):
-            kept, first = getattr(self, name), bound - (0 if name == "claims" else BACK)
+            kept, first = getattr(self, name), bound - (0 if name == "claims" else BACK + GAP)
             if kept.height:
                 setattr(self, name, kept.filter(pl.col("bin") >= first))
         return made
 
     def _loads(self) -> pl.DataFrame:
-        """Share of each port's capacity that its counters or its marks left: columns of `LOAD`."""
+        """Most of each port's capacity that counters or marks leave: columns of `LOAD`."""
         parts = [pl.DataFrame(schema=LOAD)]
         if self.counters.height:
-            span = pl.col("ts_ns_max") - pl.col("ts_ns_min")
-            sent = (pl.col("tx_bytes_max") - pl.col("tx_bytes_min")) * BITS
-            used = sent / (span * pl.col("bps")) * 1e9
-            whole = (pl.col("n") >= FEW_RECORDS) & (span * 2 > BIN_NS) & (used < 1 + MARGIN)
-            parts.append(
-                self.counters.filter(whole).select(
-                    *LOAD_KEY, (1.0 - used).alias("free"), pl.lit("int").alias("by")
-                )
-            )
+            parts.append(left_by(self.counters))
         if self.marks.height:
             full = (pl.col("ce_n") >= FEW_MARKS) & (pl.col("ce_n") == pl.col("n"))
             parts.append(
@@ -99,6 +95,34 @@ class Beside:
             "source",
             "frame",
         )
+
+
+def left_by(counters: pl.DataFrame) -> pl.DataFrame:
+    """What the counters of ports leave at most in each stretch between two records.
+
+    What was left over a longer time may all have been left in one stretch of it.
+    """
+    earlier = [pl.col(name).shift().over("port") for name in ("bin", "tx_bytes_max", "ts_ns_max")]
+    since, sent, start = earlier
+    span = pl.col("ts_ns_max") - start
+    used = (pl.col("tx_bytes_max") - sent) * (BITS * SECOND) / (span * pl.col("bps"))
+    ways = (
+        counters.sort("port", "bin")
+        .with_columns(since.alias("since"), used.alias("used"), span.alias("span"))
+        .filter(
+            (pl.col("bin") - pl.col("since") <= GAP)
+            & (pl.col("span") > 0)
+            & pl.col("used").is_between(0, 1 + MARGIN)
+        )
+    )
+    longer = (pl.col("span") / BIN_NS).clip(1.0)
+    free = ((1.0 - pl.col("used")).clip(0.0) * longer).clip(0.0, 1.0)
+    return ways.select(
+        pl.int_ranges(pl.col("since") + 1, pl.col("bin") + 1).alias("bin"),
+        "port",
+        free.alias("free"),
+        pl.lit("int").alias("by"),
+    ).explode("bin")
 
 
 def claims_of(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
@@ -178,7 +202,7 @@ def marks_of(pairs: pl.DataFrame, places: Places) -> pl.DataFrame:
 
 
 SUMMED = {"least": "min", "n": "sum", "ce_n": "sum", "bps": "first"} | {
-    f"{name}_{end}": end for name in COUNTER for end in ("min", "max")
+    f"{name}_max": "max" for name in COUNTER
 } | dict.fromkeys(("seen_ns", "source", "frame"), "first")  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pipeline.health.found import Found, first_of
 from pipeline.health.place import path
 from pipeline.health.scene import Scene
 
-FEW_STRETCHES = 4
+FEW_STRETCHES = 3
 MOST_AGREE = 0.75
 """Share of the stretches that decide which must contradict."""
 

@@ -62,20 +62,40 @@ def broken(scene: Scene, change: Change, finding: str) -> Iterator[Found]:
     yield from accused(finding, [(*each, way) for each, way in zip(found, ways, strict=True)])
 
 
-def accused(finding: str, seen: list[tuple[Any, int, frozenset[str]]]) -> Iterator[Found]:
-    """Findings about the devices between two points; one device where it alone explains all."""
-    solid = [each for each in seen if each[0]["n"] >= FEW and each[0]["n"] * SHARE >= each[1]]
-    everywhere = narrowed(way for _, _, way in solid)
+def accused(
+    finding: str, seen: list[tuple[dict[str, Any], int, frozenset[str]]]
+) -> Iterator[Found]:
+    """Findings about the devices between two points; of one alone where it explains all."""
+    solid = [each for each in seen if enough(each[0]["n"], each[1])]
+    one = narrowed(way for _, _, way in seen)
+    one = one if len(one) == 1 else narrowed(way for _, _, way in solid)
+    mine = [each for each in seen if len(one) == 1 and one <= each[2]]
+    if mine:
+        count, both = sum(row["n"] for row, _, _ in mine), sum(both for _, both, _ in mine)
+        told = evidence_of(mine[0][0], one) | {"frames": count, "seen_twice": both}
+        verdict = YES if enough(count, both) else CANNOT_TELL
+        yield Found("device", min(one), finding, verdict, count, told)
     for row, both, way in seen:
-        enough = row["n"] >= FEW and row["n"] * SHARE >= both
-        suspects = everywhere if enough and len(everywhere) == 1 else way
-        kind, subject = about(suspects, row["before"], row["point"])
-        told = {
-            "frames": row["n"], "seen_twice": both, "between": path(row["before"], row["point"]),
-            "devices": way, "variant": row["variant"], "type": row["t"], "lm": row["lm"],
-            "lm_before": row["before_lm"], **first_of(row),
-        }  # fmt: skip
-        yield Found(kind, subject, finding, YES if enough else CANNOT_TELL, row["n"], told)
+        if (row, both, way) in mine:
+            continue
+        kind, subject = about(way, row["before"], row["point"])
+        verdict = YES if enough(row["n"], both) else CANNOT_TELL
+        told = evidence_of(row, way) | {"frames": row["n"], "seen_twice": both}
+        yield Found(kind, subject, finding, verdict, row["n"], told)
+
+
+def enough(count: int, both: int) -> bool:
+    """Whether so many packets of all that both points saw are no mistake."""
+    return count >= FEW and count * SHARE >= both
+
+
+def evidence_of(row: dict[str, Any], devices: frozenset[str]) -> dict[str, Any]:
+    """The tag and the points of a change, and the devices that may have made it."""
+    return {
+        "between": path(row["before"], row["point"]), "devices": devices,
+        "variant": row["variant"], "type": row["t"], "lm": row["lm"],
+        "lm_before": row["before_lm"], **first_of(row),
+    }  # fmt: skip
 
 
 def foreign(scene: Scene) -> Iterator[Found]:

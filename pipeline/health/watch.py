@@ -11,7 +11,7 @@ import polars as pl
 
 from pipeline.health import changes as tag_changes
 from pipeline.health import sights as tag_sights
-from pipeline.health.beside import Beside
+from pipeline.health.beside import WAIT_NS, Beside
 from pipeline.health.comparison import clocks, under_reporting
 from pipeline.health.coverage import coverage
 from pipeline.health.deployment import deployment
@@ -89,6 +89,7 @@ class Health:
         if not self.interval_ns:
             return made
         stretches = self.beside.close(before_ns)
+        before_ns = None if before_ns is None else before_ns - WAIT_NS
         if stretches.height:
             self.against.add(self._summed(stretches))
         tallies = (self.sights, self.changes, self.against, self.begun, self.dialects)

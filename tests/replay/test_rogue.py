@@ -1,0 +1,59 @@
+"""Rogue ports are named within 1,000 frames, and nobody is accused where all keep the rules."""
+
+import polars as pl
+import pytest
+
+from collector import CollectorSettings, Decoder
+from pipeline import PipelineSettings, Worker
+from pipeline.health import TABLE
+from replay import World, frames_of, points, scenario, simulate, topology
+from replay.cast import cast
+from replay.parade import FINDINGS, FRAMES, LEAF, parade, until
+from replay.rogue import ROGUES, code
+from replay.scenario_core import two_in_a_row
+from replay.scenario_hosts import last_hop_elephant, microbursts
+
+MS = 1_000_000
+TAGS = ("csig_compact", "csig_expanded")
+
+
+def found(world: World, settings: CollectorSettings, frames: int | None = None) -> pl.DataFrame:
+    """What is said for sure of devices, by so many frames through the leaf of the parade."""
+    run = simulate(world, settings)
+    rows = Decoder(settings).decode(frames_of(run, settings), points(world), "fabric")
+    if frames is not None:
+        rows = rows.filter(pl.col("time_ns") <= world.start_ns + until(run, frames=frames))
+    worker = Worker(PipelineSettings(), topology(world), ("fabric",))
+    made = [worker.advance(rows), worker.finish()]
+    told = pl.concat([each.tables[TABLE] for each in made if TABLE in each.tables])
+    return told.filter((pl.col("class") == "device") & (pl.col("verdict") == "yes"))
+
+
+@pytest.mark.parametrize(("seed", "name"), [*enumerate(FINDINGS, start=1)])
+def test_a_rogue_is_named_and_nobody_else(
+    seed: int, name: str, settings: CollectorSettings
+) -> None:
+    said = found(parade(name, seed), settings, FRAMES)
+    devices = {each.partition(":")[0] for each in said["subject"]}
+    assert (set(said["finding"]), devices) == ({FINDINGS[name]}, {LEAF})
+
+
+def test_every_class_has_its_finding() -> None:
+    assert {"honest", *FINDINGS} == set(ROGUES)
+    with pytest.raises(ValueError, match="no class nobody; there are honest"):
+        code("nobody")
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        parade("honest", 3),
+        scenario.demo(4, 8 * MS),
+        cast(last_hop_elephant(TAGS, 5 * MS), 5),
+        cast(two_in_a_row(TAGS, 5 * MS), 6),
+        cast(microbursts(("int", *TAGS), 5 * MS), 7),
+    ],
+    ids=["parade", "demo", "elephant", "two in a row", "microbursts"],
+)
+def test_honest_fabrics_are_not_accused(world: World, settings: CollectorSettings) -> None:
+    assert found(world, settings).is_empty()
