@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pipeline.alternatives import MOST_WAYS, Fabric, loads_of, ranked
     from pipeline.cc import (
         csig_load,
         dctcp,
@@ -64,9 +65,11 @@ __all__ = [
     "DECISIONS",
     "FAULTS",
     "KINDS",
+    "MOST_WAYS",
     "TABLES",
     "Csig",
     "Device",
+    "Fabric",
     "Finding",
     "Host",
     "Interface",
@@ -116,16 +119,19 @@ __all__ = [
     "hpcc_probe",
     "hpcc_receiver",
     "in_force",
+    "loads_of",
     "open_or_ask",
     "parse",
     "poseidon",
     "qos",
+    "ranked",
     "swift",
     "to_arrow",
     "verdicts",
 ]
 
 HOMES = {
+    "alternatives": "MOST_WAYS Fabric loads_of ranked",
     "cc": (
         "csig_load dctcp dctcp_receiver dre flow_count hop_load hop_record hpcc hpcc_probe "
         "hpcc_receiver poseidon qos swift"

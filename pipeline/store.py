@@ -60,6 +60,7 @@ class Store:
         self.address = parse_address(dsn)
         self.limits = limits or StoreLimits()
         self.ownership = Ownership.claim(self.address.path) if self.address.path else None
+        self._inserts = 0
         self._writing = threading.Lock()
         self._opening = threading.Lock()
         self._readers: queue.LifoQueue[Connection | None] = queue.LifoQueue()
@@ -96,8 +97,15 @@ class Store:
         for part, part_token in slices(conform(table, frame), token):
             body = to_arrow(part)
             with self._writing:
+                self._inserts += 1
                 self._writer.insert(table, part.columns, body, part_token)
+                self._inserts += 1
         return frame.height
+
+    @property
+    def revision(self) -> int | None:
+        """A number that is another one after every insert; None: others may write there too."""
+        return None if self.address.path is None else self._inserts
 
     def query(self, name: str, **parameters: Any) -> pl.DataFrame:
         """The answer to `pipeline/sql/<name>.sql`, whose parameters the engine itself binds.

@@ -11,7 +11,8 @@ from service import problem
 from service.guard import LOCAL_NAMES, Guard
 from service.metrics import Metrics
 from service.reader import Reader
-from service.routes import console, flows, health, internal, links, signals
+from service.representation import Tags
+from service.routes import alternatives, console, flows, health, internal, links, signals, te
 from service.settings import Settings
 from service.topology_source import Refreshed, TopologySource, store_topology
 from service.version import version
@@ -42,8 +43,9 @@ def create_app(settings: Settings, store: Store, source: TopologySource | None =
     app.state.settings = settings
     app.state.reader = Reader(store, metrics)
     app.state.metrics = metrics
+    app.state.tags = Tags()
     problem.install(app)
-    for room in (health, flows, signals, links, internal, console):
+    for room in (health, flows, signals, links, te, alternatives, internal, console):
         app.include_router(room.router)
     console.mount(app)
     names = (*LOCAL_NAMES, settings.service.host)

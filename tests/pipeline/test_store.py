@@ -210,7 +210,10 @@ def test_every_query_runs_and_says_what_it_asks(store: Store, name: str) -> None
     assert re.match(r"-- \S.*[?.)]\n", text), "the first line is the question"
     wanted = dict(re.findall(r"\{(\w+):(\w+)\}", text))
     given: dict[str, object] = {"from_ns": T0, "to_ns": T0 + STEP, "step_ns": STEP}
-    given |= {"interval_ns": STEP, "rollup": f"{name.removeprefix('te_').rstrip('s')}_seconds"}
+    given |= {
+        "interval_ns": STEP,
+        "rollup": "link_seconds" if name == "te_links" else "path_seconds",
+    }
     assert (
         store.query(name, **{parameter: given.get(parameter, 1) for parameter in wanted})
         is not None

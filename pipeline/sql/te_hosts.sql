@@ -1,0 +1,11 @@
+-- Where does the topology in force at a time say that address prefixes are?
+SELECT
+    prefix,
+    argMax(h.host, h.valid_from_ns) AS host,
+    argMax(h.device, h.valid_from_ns) AS device,
+    argMax(h.interface, h.valid_from_ns) AS interface,
+    argMax(h.site, h.valid_from_ns) AS site
+FROM hosts AS h
+WHERE valid_from_ns <= {at_ns:Int64}
+GROUP BY prefix
+ORDER BY prefix

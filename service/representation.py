@@ -1,0 +1,107 @@
+"""One table as JSON, CSV or an Arrow stream, with a tag by which an unchanged answer is known."""
+
+import io
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import polars as pl
+from fastapi import Request, Response
+
+from pipeline import to_arrow
+
+JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
+FORMATS = {"json": JSON, "csv": CSV, "arrow": ARROW}
+"""Media types by the name that the parameter `format` takes."""
+REMEMBERED = 256
+"""Answers whose tag is remembered."""
+
+
+class Tags:
+    """Tags of answers by request, each with the state of the store that it was told from."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, tuple[int, str]] = {}
+
+    def unchanged(self, request: Request, revision: int | None) -> Response | None:
+        """The 304 for a request whose answer cannot have changed since it was last told."""
+        state, tag = self.known.get(self.key(request), (None, ""))
+        if revision is None or state != revision or not matches(request, tag):
+            return None
+        return Response(status_code=304, headers=headers(tag))
+
+    def remember(self, request: Request, revision: int | None, tag: str) -> None:
+        """Keep the tag of an answer, the longest unused giving way."""
+        if revision is None:
+            return
+        key = self.key(request)
+        self.known.pop(key, None)
+        self.known[key] = (revision, tag)
+        if len(self.known) > REMEMBERED:
+            self.known.pop(next(iter(self.known)))
+
+    @staticmethod
+    def key(request: Request) -> str:
+        """What an answer depends on beside the store."""
+        return f"{request.url.path}?{request.url.query} {media_type(request)}"
+
+
+def media_type(request: Request) -> str:
+    """What is asked for: by `format`, else the first accepted type that there is, else JSON."""
+    if asked := request.query_params.get("format"):
+        return FORMATS.get(asked, JSON)
+    for part in request.headers.get("accept", "").split(","):
+        if (name := part.partition(";")[0].strip().lower()) in FORMATS.values():
+            return name
+    return JSON
+
+
+def matches(request: Request, tag: str) -> bool:
+    """Whether the client has this answer already (If-None-Match, RFC 9110, 13.1.2)."""
+    told = {each.strip().removeprefix("W/") for each in
+            request.headers.get("if-none-match", "").split(",")}  # fmt: skip
+    return tag in told
+
+
+def headers(tag: str) -> dict[str, str]:
+    """Headers by which an answer may be kept and asked for again."""
+    return {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept"}
+
+
+def represented(
+    request: Request, rows: pl.DataFrame, about: Mapping[str, Any], name: str
+) -> Response:
+    """The answer; JSON has `about` beside the rows, the others have it in `Hopsight-` headers."""
+    media = media_type(request)
+    if media == ARROW:
+        body = to_arrow(rows)
+    elif media == CSV:
+        body = rows.write_csv().encode()
+    else:
+        body = in_json(rows, about, name)
+    tag = f'"{blake2b(body + json.dumps(about).encode(), digest_size=12).hexdigest()}"'
+    if matches(request, tag):
+        return Response(status_code=304, headers=headers(tag))
+    told = {} if media == JSON else dict(flat("Hopsight", about))
+    return Response(body, media_type=media, headers=headers(tag) | told)
+
+
+def in_json(rows: pl.DataFrame, about: Mapping[str, Any], name: str) -> bytes:
+    """The rows as an array beside what is about them."""
+    out = io.BytesIO()
+    rows.with_columns(pl.col(pl.Float64).fill_nan(None)).write_json(out)
+    head = json.dumps(about, separators=(",", ":"))
+    return b"".join((head[:-1].encode(), f',"{name}":'.encode(), out.getvalue(), b"}"))
+
+
+def flat(prefix: str, about: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is about an answer as headers."""
+    made: list[tuple[str, str]] = []
+    for name, value in about.items():
+        title = f"{prefix}-{name.replace('_', '-').title()}"
+        if isinstance(value, Mapping):
+            made += flat(title, value)
+        elif value is not None:
+            made.append((title, str(value)))
+    return made

@@ -1,0 +1,118 @@
+"""The ways between two ends, ranked by their links' loads, and the flows seen on each."""
+
+from ipaddress import IPv4Address, IPv6Address, ip_network
+from typing import Annotated, Any
+
+import polars as pl
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+
+from pipeline import MOST_WAYS, Fabric, address_words, loads_of, ranked
+from service.endpoint import parse_address
+from service.problem import Problem
+from service.reader import Reader
+from service.routes.parameter import Name
+from service.routes.span import Span, check
+from service.routes.te import MOST_ALL, WIDTHS, CellParameters, cells
+from service.shape import interval, records
+
+router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
+
+MOST_SIBLINGS = 1000
+PORTS = 1 << 32
+End = dict[str, Any]
+
+
+class AlternativesParameters(CellParameters):
+    """Two ends: each an address, a host, or a device of the topology."""
+
+    src: Name
+    dst: Name
+    limit: int = Field(MOST_WAYS, ge=1, le=MOST_WAYS, description="Most ways of the answer.")
+
+
+@router.get("/alternatives")
+async def alternatives(
+    request: Request, asked: Annotated[AlternativesParameters, Query()]
+) -> dict[str, Any]:
+    """All shortest ways between two ends, the best first, with the flows that take each."""
+    state = request.app.state
+    reader: Reader = state.reader
+    word, width = WIDTHS[asked.interval]
+    span = await cells(reader, asked, f"link_{word}", width)
+    if span is None:
+        raise Problem(404, "the store holds no loads of links", field="from")
+    check(span.from_ns, span.to_ns, state.settings.service.max_window_s)
+    hops = await reader.ask("hops", at_ns=span.to_ns)
+    hosts = await reader.ask("te_hosts", at_ns=span.to_ns)
+    ends = [
+        end_of(name, hosts, hops, field) for field, name in (("src", asked.src), ("dst", asked.dst))
+    ]
+    fabric = Fabric(hops)
+    ways, count = fabric.ways(ends[0]["device"], ends[1]["device"])
+    last = fabric.last(ends[1]["device"], ends[1]["interface"]) if ends[1]["interface"] else []
+    dscp = -1 if asked.class_ is None else asked.class_
+    links = await reader.ask(
+        "te_links", rollup=f"link_{word}", **span.bounds, dscp=dscp, rows=MOST_ALL
+    )
+    judged = ranked([[*way, *last] for way in ways], loads_of(links))
+    siblings = await _siblings(reader, ends, span)
+    return {
+        "interval": interval(span.from_ns, span.to_ns, width),
+        "src": ends[0],
+        "dst": ends[1],
+        "ways": count,
+        "more": count > len(judged[: asked.limit]),
+        "siblings": siblings.height,
+        "alternatives": [
+            way | {"flows": _flows(on_way(siblings, way["links"]))} for way in judged[: asked.limit]
+        ],
+    }
+
+
+def end_of(name: str, hosts: pl.DataFrame, hops: pl.DataFrame, field: str) -> End:
+    """Where an end is: an address by the longest prefix that the topology has, or a name of it."""
+    try:
+        address = parse_address(name)
+    except ValueError:
+        address = None
+    if address is not None:
+        found = [row for row in hosts.iter_rows(named=True) if _within(address, row["prefix"])]
+        if not found:
+            raise Problem(404, f"{field}: no prefix of the topology has {address}", field=field)
+        row = max(found, key=lambda row: ip_network(row["prefix"]).prefixlen)
+        return {"address": str(address), **row}
+    named = hosts.filter(pl.col("host") == name)
+    if named.height:
+        return {"address": None, **named.row(0, named=True)}
+    if name in hops["device"]:
+        return {"address": None, "device": name, "interface": ""}
+    raise Problem(
+        404, f"{field}: {name!r} is no address, host or device of the topology", field=field
+    )
+
+
+def _within(address: IPv4Address | IPv6Address, prefix: str) -> bool:
+    network = ip_network(prefix)
+    return network.version == address.version and address in network
+
+
+async def _siblings(reader: Reader, ends: list[End], span: Span) -> pl.DataFrame:
+    """Flows between two addresses with the hops that they crossed; none between other ends."""
+    if any(end["address"] is None for end in ends):
+        return pl.DataFrame(schema={"flow": pl.UInt64, "hops": pl.List(pl.UInt64)})
+    words: dict[str, int] = {}
+    for name, end in zip(("src", "dst"), ends, strict=True):
+        words[f"{name}_hi"], words[f"{name}_lo"] = address_words(parse_address(end["address"]))
+    return await reader.ask("te_siblings", **words, **span.bounds, rows=MOST_SIBLINGS)
+
+
+def on_way(siblings: pl.DataFrame, links: list[dict[str, Any]]) -> pl.DataFrame:
+    """The flows all of whose hops lie on a way."""
+    crossed = [link["node"] * PORTS + link["port"] for link in links]
+    own = siblings["hops"].list.set_difference(pl.Series([crossed], dtype=pl.List(pl.UInt64)))
+    return siblings.filter((own.list.len() == 0) & (siblings["hops"].list.len() > 0))
+
+
+def _flows(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    return records(rows.drop("hops"))

@@ -1,0 +1,144 @@
+"""Traffic engineering: loads of paths and links across flows, and the ways between two ends."""
+
+import base64
+import binascii
+import json
+from typing import Annotated, Any, Literal
+
+import polars as pl
+import polars.selectors as cs
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from service.endpoint import MAX_NS as MOST_NS
+from service.problem import invalid
+from service.reader import Reader
+from service.representation import represented
+from service.routes.parameter import Name, RangeParameters
+from service.routes.span import Span, check
+from service.shape import interval
+
+router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
+
+WIDTHS = {"1s": ("seconds", 10**9), "1m": ("minutes", 60 * 10**9), "1h": ("hours", 3600 * 10**9)}
+"""Rollups by the interval that is asked for, and their width, ns."""
+MOST_ROWS = 100_000
+MOST_ALL = 1_000_000
+"""Rows that pages are cut from; the store's own limit (`store.query_rows`) may be lower."""
+
+
+class CellParameters(RangeParameters):
+    """Which cells of time and which class; without from and to, the latest cell."""
+
+    interval: Literal["1s", "1m", "1h"] = Field("1s", description="Width of a cell of time.")
+    class_: int | None = Field(
+        None, alias="class", ge=0, le=255, description="DSCP; none: every class has its own rows."
+    )
+
+
+class TeParameters(CellParameters):
+    """Which cells, page and representation."""
+
+    limit: int = Field(10_000, ge=1, le=MOST_ROWS, description="Most rows of the answer.")
+    cursor: Name | None = Field(None, description="Where to go on: `cursor` of the answer before.")
+    format: Literal["json", "csv", "arrow"] | None = Field(
+        None, description="Representation; without it the Accept header decides, else JSON."
+    )
+
+
+class PathsParameters(TeParameters):
+    """What the ends of a path are, and one pair of them."""
+
+    by: Literal["site", "prefix", "device"] = Field("site", description="What an end is.")
+    src: Name = Field("", description="Only paths from this end.")
+    dst: Name = Field("", description="Only paths to this end.")
+
+
+@router.get("/paths")
+async def paths(request: Request, asked: Annotated[PathsParameters, Query()]) -> Response:
+    """Loads of the paths between pairs of ends, across their flows; the fullest first."""
+    ends = {"scope": asked.by, "src": asked.src, "dst": asked.dst}
+    return await _answered(request, asked, "path", ends)
+
+
+@router.get("/links")
+async def links(request: Request, asked: Annotated[TeParameters, Query()]) -> Response:
+    """Loads of links across the flows whose telemetry tells of them; the fullest first."""
+    return await _answered(request, asked, "link", {})
+
+
+async def _answered(
+    request: Request, asked: TeParameters, kind: str, ends: dict[str, Any]
+) -> Response:
+    """The rows of a rollup, page by page, or that nothing has changed."""
+    state = request.app.state
+    reader: Reader = state.reader
+    revision = reader.store.revision
+    same: Response | None = state.tags.unchanged(request, revision)
+    if same is not None:
+        return same
+    word, width = WIDTHS[asked.interval]
+    rollup, start = f"{kind}_{word}", 0
+    if asked.cursor:
+        from_ns, to_ns, start = _position(asked.cursor)
+        span: Span | None = Span(from_ns, to_ns)
+    else:
+        span = await cells(reader, asked, rollup, width)
+    about: dict[str, Any] = {"interval": None}
+    rows = pl.DataFrame()
+    if span is not None:
+        check(span.from_ns, span.to_ns, state.settings.service.max_window_s)
+        given = {"dscp": -1 if asked.class_ is None else asked.class_, "rows": MOST_ALL}
+        found = await reader.ask(f"te_{kind}s", rollup=rollup, **span.bounds, **given, **ends)
+        rows = found.drop(cs.ends_with("_quantiles")).slice(start, asked.limit)
+        rest = found.height - start - rows.height
+        last = _cursor(span, start + rows.height) if rest > 0 else None
+        about = {
+            "interval": interval(span.from_ns, span.to_ns, width),
+            **covered(found, span, width),
+            "total": found.height,
+            "cursor": last,
+        }
+    answer = represented(request, rows, about, f"{kind}s")
+    state.tags.remember(request, revision, answer.headers["etag"])
+    return answer
+
+
+async def cells(reader: Reader, asked: CellParameters, rollup: str, width: int) -> Span | None:
+    """The whole cells that are asked for: without `to` the latest, without `from` one alone."""
+    extent = (await reader.ask("te_extent", rollup=rollup)).row(0, named=True)
+    if not extent["rows"] and (asked.from_ is None or asked.to is None):
+        return None
+    to_ns = extent["last_ns"] + width if asked.to is None else -(-asked.to // width) * width
+    from_ns = to_ns - width if asked.from_ is None else asked.from_ // width * width
+    return Span(from_ns, to_ns)
+
+
+def covered(rows: pl.DataFrame, span: Span, width: int) -> dict[str, Any]:
+    """How much of the time has rows, and which share of the data frames telemetry covers."""
+    there = rows["time_ns"].n_unique() if rows.height else 0
+    told, sent = pl.min_horizontal("samples", "data_frames").sum(), pl.col("data_frames").sum()
+    share = rows.select(pl.when(sent > 0).then(told / sent))
+    return {
+        "cells": (span.to_ns - span.from_ns) // width,
+        "cells_with_rows": there,
+        "completeness": share.item() if rows.height else None,
+    }
+
+
+def _cursor(span: Span, start: int) -> str:
+    """Where the next page begins, with the time that all pages are about."""
+    told = json.dumps([span.from_ns, span.to_ns, start], separators=(",", ":"))
+    return base64.urlsafe_b64encode(told.encode()).decode().rstrip("=")
+
+
+def _position(cursor: str) -> tuple[int, int, int]:
+    """What a cursor says. Raises Problem when it was not made here."""
+    try:
+        told = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        from_ns, to_ns, start = (int(each) for each in told)
+    except (ValueError, TypeError, binascii.Error):
+        raise invalid({"cursor": "is none that an answer gave"}) from None
+    if not 0 <= from_ns < to_ns < MOST_NS or start < 0:
+        raise invalid({"cursor": "is none that an answer gave"})
+    return from_ns, to_ns, start

@@ -1,0 +1,205 @@
+"""What a TE system is told about links and pairs of ends whose loads are known."""
+
+import asyncio
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+
+from pipeline import TABLES, Host, Interface, Store, Topology
+from service.app import create_app
+from service.settings import Settings
+from service.topology_source import store_topology
+
+T0 = 1_760_000_000_000_000_000
+S = 10**9
+GBPS = 10**9
+
+
+def fabric() -> Topology:
+    """Two leaves, two spines, a host on each leaf."""
+    ports = []
+    for leaf in (1, 2):
+        for spine in (1, 2):
+            up = (f"leaf{leaf}", f"up{spine}", leaf, spine, 10 * GBPS, "tor", "up")
+            down = (f"spine{spine}", f"down{leaf}", 10 + spine, leaf, 10 * GBPS, "spine", "down")
+            ports.append(Interface(*up, f"spine{spine}", f"down{leaf}"))
+            ports.append(Interface(*down, f"leaf{leaf}", f"up{spine}"))
+        own = (f"leaf{leaf}", "h", leaf, 9, 10 * GBPS, "tor", "host")
+        ports.append(Interface(*own, f"h{leaf}", ""))
+    hosts = tuple(
+        Host(f"h{leaf}", (f"10.0.{leaf}.0/24",), f"leaf{leaf}", "h", 10 * GBPS, site=f"site{leaf}")
+        for leaf in (1, 2)
+    )
+    return Topology("t", 0, 20_000, tuple(ports), hosts)
+
+
+def rows(table: str, made: list[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(made, schema={n: TABLES[table].schema[n] for n in made[0]})
+
+
+def counts(*buckets: int) -> dict[str, list[int]]:
+    return {"bucket": list(buckets), "samples": [10] * len(buckets)}
+
+
+def link(node: int, port: int, u: int, at: int = 0, dscp: int = 0) -> dict[str, Any]:
+    """A link whose u' is that of a bucket; 80 is about 1."""
+    return {
+        "time_ns": T0 + at * S, "node": node, "port": port, "dscp": dscp, "source": "int",
+        "samples": 10, "u_hist": counts(u), "u_max_n": 10**13, "data_frames": 20,
+    }  # fmt: skip
+
+
+def path(number: int, at: int = 0, dscp: int = 0) -> dict[str, Any]:
+    return {
+        "time_ns": T0 + at * S, "scope": "site", "src": f"s{number}", "dst": "d", "dscp": dscp,
+        "source": "int", "samples": 10, "u_hist": counts(40 + number), "u_max_n": 10**13,
+        "abw_hist": counts(100), "abw_min_bps": 1000, "abw_max_bps": 10**12,
+    }  # fmt: skip
+
+
+class Client:
+    """The application in this process, asked without a socket."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.runner = asyncio.Runner()
+        transport = httpx.ASGITransport(create_app(Settings(), store))
+        self.http = httpx.AsyncClient(transport=transport, base_url="http://localhost")
+
+    def get(self, path: str, **given: Any) -> httpx.Response:
+        """One answer."""
+        return self.runner.run(self.http.get(f"/api/v1/te/{path}", **given))
+
+    def close(self) -> None:
+        self.runner.run(self.http.aclose())
+        self.runner.close()
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    place = tmp_path_factory.mktemp("te") / "db"
+    with Store(f"chdb://{place}") as store:
+        store.migrate()
+        store_topology(store, fabric())
+        # The way by spine 1 is full at its second link, that by spine 2 is calm.
+        loads = [link(1, 1, 60), link(11, 2, 84), link(1, 2, 62), link(12, 2, 61), link(2, 9, 70)]
+        store.insert("link_seconds", rows("link_seconds", loads), "links")
+        pairs = [path(n) for n in range(7)] + [path(3, dscp=46), path(1, at=1)]
+        store.insert("path_seconds", rows("path_seconds", pairs), "paths")
+        told = Client(store)
+        yield told
+        told.close()
+
+
+def test_paths_are_told_worst_first_with_units_and_completeness(client: Client) -> None:
+    told = client.get("paths", params={"from": T0, "to": T0 + S}).json()
+    assert [row["src"] for row in told["paths"]] == ["s6", "s5", "s4", "s3", "s3", "s2", "s1", "s0"]
+    assert told["interval"]["step_ns"] == S
+    assert (told["cells"], told["cells_with_rows"], told["cursor"]) == (1, 1, None)
+    worst = told["paths"][0]
+    assert worst["u_p90"] == pytest.approx(2 ** (20 + 45.5 / 8) * 1e-9)
+    assert worst["abw_p10_bps"] == worst["headroom_bps"] == pytest.approx(2 ** (17 + 99.5 / 8))
+    assert (worst["u_source"], worst["utilization_p50"], worst["delay_p50_ns"]) == (
+        "int",
+        None,
+        None,
+    )
+
+
+def test_the_latest_cell_is_told_and_classes_are_kept_apart(
+    client: Client,
+) -> None:
+    told = client.get("paths").json()
+    assert [row["time_ns"] for row in told["paths"]] == [T0 + S]
+    marked = client.get("paths", params={"from": T0, "class": 46}).json()
+    assert [(row["src"], row["dscp"]) for row in marked["paths"]] == [("s3", 46)]
+    hour = client.get("paths", params={"interval": "1h", "src": "s1"}).json()
+    assert [row["samples"] for row in hour["paths"]] == [20]
+    assert hour["interval"]["step_ns"] == 3600 * S
+
+
+def test_pages_join_to_the_whole(client: Client) -> None:
+    asked: dict[str, Any] = {"from": T0, "limit": 4}
+    whole = client.get("paths", params={"from": T0}).json()["paths"]
+    found: list[Any] = []
+    while True:
+        told = client.get("paths", params=asked).json()
+        found += told["paths"]
+        if told["cursor"] is None:
+            break
+        asked["cursor"] = told["cursor"]
+    assert found == whole
+    refused = client.get("paths", params={"cursor": "nonsense"})
+    assert (refused.status_code, refused.json()["field"]) == (422, "cursor")
+
+
+def test_csv_and_arrow_say_the_same(client: Client) -> None:
+    params = {"from": T0}
+    told = client.get("paths", params=params).json()
+    text = client.get("paths", params=params, headers={"accept": "text/csv"})
+    arrow = client.get("paths", params=params | {"format": "arrow"})
+    lines = list(csv.DictReader(io.StringIO(text.text)))
+    frame = pl.read_ipc_stream(arrow.content)
+    assert [line["src"] for line in lines] == frame["src"].to_list()
+    assert frame["u_p90"].to_list() == [row["u_p90"] for row in told["paths"]]
+    assert text.headers["hopsight-interval-from-ns"] == str(told["interval"]["from_ns"])
+    assert arrow.headers["content-type"] == "application/vnd.apache.arrow.stream"
+
+
+def test_an_unchanged_answer_is_not_sent_again_and_a_changed_one_is(client: Client) -> None:
+    first = client.get("links")
+    tag = {"if-none-match": first.headers["etag"]}
+    again = client.get("links", headers=tag)
+    assert (again.status_code, again.content) == (304, b"")
+    client.store.insert("link_seconds", rows("link_seconds", [link(1, 1, 60)]), "late")
+    changed = client.get("links", headers=tag)
+    assert changed.status_code == 200
+    assert changed.headers["etag"] != tag["if-none-match"]
+    samples = {(r["device"], r["interface"]): r["samples"] for r in changed.json()["links"]}
+    assert (samples["leaf1", "up1"], samples["leaf1", "up2"]) == (20, 10)
+
+
+def test_alternatives_are_ranked_by_their_worst_link(client: Client) -> None:
+    told = client.get("alternatives", params={"src": "10.0.1.5", "dst": "h2"}).json()
+    assert (told["ways"], told["more"]) == (2, False)
+    assert (told["src"]["site"], told["dst"]["device"]) == ("site1", "leaf2")
+    names = [[row["device"] for row in way["links"]] for way in told["alternatives"]]
+    assert names == [["leaf1", "spine2", "leaf2"], ["leaf1", "spine1", "leaf2"]]
+    best, worst = told["alternatives"]
+    assert best["u_p90"] < 1 < worst["u_p90"]
+    assert best["links_measured"] == 3
+
+
+@pytest.mark.parametrize("src", ["192.0.2.1", "nobody"])
+def test_an_end_that_no_topology_has_is_told(client: Client, src: str) -> None:
+    told = client.get("alternatives", params={"src": src, "dst": "leaf2"})
+    assert (told.status_code, told.json()["field"]) == (404, "src")
+
+
+def test_flows_of_two_addresses_are_found_on_the_way_that_they_take(client: Client) -> None:
+    words = {"src_hi": 0, "src_lo": 0xFFFF_0A00_0101, "dst_hi": 0, "dst_lo": 0xFFFF_0A00_0201}
+    flows = [{"flow": n, "sport": n, **words} for n in (1, 2)]
+    client.store.insert("flows", rows("flows", flows), "flows")
+    crossed = [
+        {"time_ns": T0, "interval_ns": S, "flow": n, "node": node, "port": port, "source": "int"}
+        for n, way in ((1, ((1, 1), (11, 2))), (2, ((1, 2), (12, 2))))
+        for node, port in way
+    ]
+    client.store.insert("hop_intervals", rows("hop_intervals", crossed), "hops")
+    ends = {"src": "10.0.1.1", "dst": "10.0.2.1", "from": T0}
+    told = client.get("alternatives", params=ends).json()
+    assert [[flow["sport"] for flow in way["flows"]] for way in told["alternatives"]] == [[2], [1]]
+    assert told["siblings"] == 2
+
+
+def test_a_time_without_rows_is_told_as_such(client: Client) -> None:
+    told = client.get(
+        "paths", params={"interval": "1m", "by": "device"} | {"from": T0, "to": T0 + S}
+    )
+    assert told.json()["paths"] == []
+    assert told.json()["cells_with_rows"] == 0
