@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pipeline.composed_answer import compose_answer
     from pipeline.endpoint import host_rows
     from pipeline.fault_names import FAULTS, fault_names
+    from pipeline.importers import Draft, containerlab, netbox, sonic
     from pipeline.kind import KINDS
     from pipeline.owner import StoreOwned
     from pipeline.question import Question, address_words
@@ -69,6 +70,7 @@ __all__ = [
     "TABLES",
     "Csig",
     "Device",
+    "Draft",
     "Fabric",
     "Finding",
     "Host",
@@ -104,6 +106,7 @@ __all__ = [
     "companion_fields",
     "companion_table",
     "compose_answer",
+    "containerlab",
     "csig_load",
     "dctcp",
     "dctcp_receiver",
@@ -120,11 +123,13 @@ __all__ = [
     "hpcc_receiver",
     "in_force",
     "loads_of",
+    "netbox",
     "open_or_ask",
     "parse",
     "poseidon",
     "qos",
     "ranked",
+    "sonic",
     "swift",
     "to_arrow",
     "verdicts",
@@ -142,6 +147,7 @@ HOMES = {
     "composed_answer": "compose_answer",
     "endpoint": "host_rows",
     "fault_names": "FAULTS fault_names",
+    "importers": "Draft containerlab netbox sonic",
     "kind": "KINDS",
     "owner": "StoreOwned",
     "question": "Question address_words",

@@ -22,7 +22,8 @@ Output = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write here; default: standard output."),
 ]
-Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Descriptions, JSON or YAML.")]
+Description = Annotated[Path, typer.Argument(metavar="FILE", help="Description, YAML or JSON.")]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Descriptions, JSON.")]
 
 
 @topology.command()
@@ -46,3 +47,27 @@ def show(
     from service.commands import topology as command
 
     command.show(file, at=at, json=json)
+
+
+@imports.command()
+def containerlab(file: Description, output: Output = None) -> None:
+    """From a containerlab topology, *.clab.yml or topology-data.json."""
+    from service.commands import topology_import as command
+
+    command.containerlab_file(file, output)
+
+
+@imports.command()
+def sonic(files: Files, output: Output = None) -> None:
+    """From SONiC's config_db.json of one or more devices."""
+    from service.commands import topology_import as command
+
+    command.sonic_files(files, output)
+
+
+@imports.command()
+def netbox(files: Files, output: Output = None) -> None:
+    """From lists of NetBox's API: devices, interfaces, cables, ip-addresses."""
+    from service.commands import topology_import as command
+
+    command.netbox_files(files, output)

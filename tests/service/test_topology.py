@@ -17,6 +17,7 @@ import typer
 from pipeline import Store, Topology, TopologyError, Worker
 from service.app import create_app
 from service.commands import topology as command
+from service.commands import topology_import as imports
 from service.failure import Failure
 from service.run import Job, collector_of, renewing
 from service.settings import Settings, load
@@ -202,3 +203,42 @@ def test_the_collector_decodes_as_the_topology_tells_where_settings_do_not() -> 
     bare = replace(source.versions.topologies[0], csig=None)
     source.versions = type(source.versions)((bare,))
     assert collector_of(own, source) is own.collector
+
+
+LAB = """
+topology:
+  nodes: {leaf1: {kind: srl}, spine1: {kind: srl}}
+  links: [{endpoints: ["leaf1:e1", "spine1:e1"]}]
+"""
+
+
+def test_an_import_writes_the_file_and_says_what_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab, out = tmp_path / "x.clab.yml", tmp_path / "out.yaml"
+    lab.write_text(LAB)
+    imports.containerlab_file(lab, out)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "hopsight: leaf1: capacities of its ports are unknown" in said.err.splitlines()
+    assert [device.name for device in read_versions(out).topologies[0].devices] == [
+        "leaf1", "spine1",
+    ]  # fmt: skip
+    imports.containerlab_file(lab, None)
+    assert capsys.readouterr().out == out.read_text()
+    with pytest.raises(Failure, match="cannot write"):
+        imports.containerlab_file(lab, tmp_path / "no" / "out.yaml")
+
+
+def test_what_cannot_be_imported_is_one_sentence(tmp_path: Path) -> None:
+    wrong = tmp_path / "x.json"
+    wrong.write_text("{")
+    with pytest.raises(Failure, match=r"x\.json: line 1: not JSON"):
+        imports.sonic_files([wrong], None)
+    wrong.write_text("{}")
+    with pytest.raises(Failure, match="no API export of NetBox"):
+        imports.netbox_files([wrong], None)
+    with pytest.raises(Failure, match=r"x\.json: no containerlab topology: it has no nodes"):
+        imports.containerlab_file(wrong, None)
+    with pytest.raises(Failure, match=r"gone\.json: No such file"):
+        imports.netbox_files([tmp_path / "gone.json"], None)

@@ -1,0 +1,196 @@
+"""What NetBox's API gives of devices, interfaces, cables and addresses, as a draft.
+
+A document is an object with the lists `devices`, `interfaces`, and if there are `cables`, `sites`
+and `ip_addresses`; a list may be a page of the API (`results`), a key may be its path
+(`dcim/ip-addresses/`). Versions 2 to 4 name roles, far ends and cables differently; all are read.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pipeline.importers.document import inner, parsed, whole
+from pipeline.importers.draft import Draft, DraftDevice, DraftHost, DraftPort, End, single
+from pipeline.importers.stage import stage_of
+from pipeline.topology_text import TopologyError
+from pipeline.unit import GIGABIT
+
+KILOBIT = 1_000
+RATE = re.compile(r"^(?P<rate>\d+(?:\.\d+)?)(?P<giga>g)?base")
+"""Types of interfaces: 1000base-t, 2.5gbase-t, 100gbase-x-qsfp28."""
+VIRTUAL = frozenset({"virtual", "lag", "bridge"})
+HOST = re.compile(r"server|host|compute|gpu|storage|hypervisor|client|worker")
+"""Roles of end hosts."""
+INTERFACE = "dcim.interface"
+Row = Mapping[str, Any]
+
+
+def netbox(texts: Mapping[str, str]) -> Draft:
+    """The draft of documents by file name. Raises TopologyError where they hold no devices."""
+    tables: dict[str, list[Row]] = {}
+    for file, text in texts.items():
+        for name, rows in tables_of(parsed(file, text)):
+            tables.setdefault(name, []).extend(rows)
+    if not tables.get("devices") or not tables.get("interfaces"):
+        raise TopologyError(
+            "no API export of NetBox: an object with the lists devices and interfaces is wanted"
+        )
+    draft = Draft("an export of NetBox")
+    hosts = {name_of(row) for row in tables["devices"] if is_host(row)}
+    for row in tables["devices"]:
+        if name_of(row) not in hosts:
+            draft.devices[name_of(row)] = device_of(row)
+    ports = {whole(row.get("id")): row for row in tables["interfaces"] if is_wired(row)}
+    for row in ports.values():
+        name, port = end_of(row)
+        if name in draft.devices:
+            draft.devices[name].ports[port] = DraftPort(None, rate_of(row))
+    connect(draft, tables, ports, hosts)
+    drop_idle(draft)
+    return draft
+
+
+def connect(
+    draft: Draft, tables: Mapping[str, list[Row]], ports: Mapping[Any, Row], hosts: set[str]
+) -> None:
+    """Take up where ports lead: to ports of devices, or to hosts with their addresses."""
+    known = dict(by_interface(tables.get("ip_addresses", ())))
+    far_ends = {**dict(cabled(tables.get("cables", ()), ports)), **dict(connected(ports))}
+    for number, row in ports.items():
+        near, far = end_of(row), far_ends.get(number)
+        if near[0] not in draft.devices or far is None:
+            continue
+        if far[0] in hosts:
+            draft.host(far[0], far[1], host_of(near, far, ports, known))
+        else:
+            draft.port(near).peer = far
+
+
+def tables_of(tree: Any) -> Iterator[tuple[str, list[Row]]]:
+    """The lists of a document by the last word of their name."""
+    for key, value in tree.items() if isinstance(tree, Mapping) else ():
+        rows = value.get("results") if isinstance(value, Mapping) else value
+        if isinstance(rows, list):
+            name = str(key).strip("/.").replace(".", "/").rpartition("/")[2].replace("-", "_")
+            yield name.lower(), [row for row in rows if isinstance(row, Mapping)]
+
+
+def told(value: Any) -> str:
+    """A choice or a reference as a word: its value, slug or name."""
+    if isinstance(value, Mapping):
+        value = value.get("value") or value.get("slug") or value.get("name") or ""
+    return str(value or "").lower()
+
+
+def name_of(row: Row) -> str:
+    """A device's name, or NetBox's number of one that has none."""
+    return str(row.get("name") or row.get("display") or f"device-{row.get('id')}").replace(":", "_")
+
+
+def role_of(row: Row) -> str:
+    """A device's role; until version 3 it was called otherwise."""
+    return told(row.get("role")) or told(row.get("device_role"))
+
+
+def is_host(row: Row) -> bool:
+    """Whether a device is an end host, by its role."""
+    return bool(HOST.search(role_of(row))) and not stage_of(role_of(row))
+
+
+def is_wired(row: Row) -> bool:
+    """Whether an interface is a port of the fabric: no virtual one, none for management."""
+    return told(row.get("type")) not in VIRTUAL and not row.get("mgmt_only")
+
+
+def device_of(row: Row) -> DraftDevice:
+    """A device of the fabric."""
+    stage = stage_of(role_of(row))
+    site = row.get("site")
+    return DraftDevice(
+        stage=stage or stage_of(row.get("name")),
+        site=str(
+            (site.get("slug") or site.get("name")) if isinstance(site, Mapping) else site or ""
+        ),
+        guessed=not stage,
+    )
+
+
+def end_of(row: Row) -> End:
+    """Device and interface of a row of interfaces, or of a reference to one."""
+    device = row.get("device")
+    own = name_of(device) if isinstance(device, Mapping) else str(device or "")
+    return own, str(row.get("name") or row.get("display") or "")
+
+
+def rate_of(row: Row) -> int:
+    """What an interface can send, bit/s: its speed, else that of its type; 0: unknown."""
+    speed = whole(row.get("speed"))
+    if speed:
+        return speed * KILOBIT
+    found = RATE.match(told(row.get("type")))
+    if not found:
+        return 0
+    return round(float(found["rate"]) * (GIGABIT if found["giga"] else GIGABIT / 1000))
+
+
+def connected(ports: Mapping[Any, Row]) -> Iterator[tuple[Any, End]]:
+    """Far ends that interfaces tell of: at the end of the path, else of the cable."""
+    for number, row in ports.items():
+        for field in ("connected_endpoints", "connected_endpoint", "link_peers", "cable_peer"):
+            ends = row.get(field)
+            first = ends[0] if isinstance(ends, list) and ends else ends
+            peer = first.get("object", first) if isinstance(first, Mapping) else None
+            if isinstance(peer, Mapping) and peer.get("device") and peer.get("name"):
+                yield number, end_of(peer)
+                break
+
+
+def cabled(cables: Iterable[Row], ports: Mapping[Any, Row]) -> Iterator[tuple[Any, End]]:
+    """Far ends by cable, of interfaces at both ends."""
+    for cable in cables:
+        sides = [interface_at(cable, side) for side in ("a", "b")]
+        for own, far in (sides, sides[::-1]):
+            if own in ports and far in ports:
+                yield own, end_of(ports[far])
+
+
+def interface_at(cable: Row, side: str) -> Any:
+    """The interface at one end of a cable; None where another thing is, or more than one."""
+    ends = cable.get(f"{side}_terminations")
+    if isinstance(ends, list):
+        if len(ends) == 1 and inner(ends[0], "object_type") == INTERFACE:
+            return whole(inner(ends[0], "object_id"))
+        return None
+    is_port = cable.get(f"termination_{side}_type") == INTERFACE
+    return whole(cable.get(f"termination_{side}_id")) if is_port else None
+
+
+def by_interface(rows: Iterable[Row]) -> Iterator[tuple[Any, list[Any]]]:
+    """Addresses by the interface that they are assigned to."""
+    found: dict[Any, list[Any]] = {}
+    for row in rows:
+        kind = row.get("assigned_object_type", INTERFACE)
+        number = whole(row.get("assigned_object_id") or inner(row, "interface", "id"))
+        if kind == INTERFACE and number is not None:
+            found.setdefault(number, []).append(row.get("address"))
+    yield from found.items()
+
+
+def host_of(
+    near: End, far: End, ports: Mapping[Any, Row], known: Mapping[Any, list[Any]]
+) -> DraftHost:
+    """A host at a port, with the addresses of its own interface there."""
+    own = {end_of(row): number for number, row in ports.items()}.get(far)
+    nic = rate_of(ports[own]) if own is not None else 0
+    return DraftHost(near, single(known.get(own, ())), nic)
+
+
+def drop_idle(draft: Draft) -> None:
+    """Leave out ports that lead nowhere: devices have every port that could ever be used."""
+    for name, device in draft.devices.items():
+        used = {port: told for port, told in device.ports.items() if told.peer is not None}
+        if len(used) < len(device.ports):
+            draft.warn(
+                f"{name}: {len(device.ports) - len(used)} ports without a cable are left out"
+            )
+        device.ports = used
