@@ -33,7 +33,7 @@ def activity(
         .sort(*KEY[:2], "ce_frames", "point", maintain_order=True)
         .group_by(KEY, maintain_order=True)
         .agg(
-            pl.col("data_bytes", "data_frames", "point").get(most),
+            pl.col("data_bytes", "data_frames", "slices", "point").get(most),
             pl.col("acked_bytes", "marked_bytes", "acks").get(marks),
             pl.col(STATE).drop_nulls().first(),
             pl.col("ce_frames").max(),

@@ -19,6 +19,9 @@ PATH = "congested_path"
 """The kind that says that the network holds the flow back, but not where."""
 HOLDING = (*dict.fromkeys(kind.name for kind in CONGESTED), PATH)
 """Kinds that say that the network holds the flow back."""
+FIRST = 1
+"""Revision of an interval's first verdict; of late rows alone it is 0, and larger when they came to
+an interval that was judged again."""
 REROUTE = {
     "yes": "another path would help",
     "no": "another path would not help",
@@ -109,6 +112,10 @@ def verdict(rows: Sequence[Row], *, held: bool) -> dict[str, Any]:
         "queue_mean_bytes": weighted(rows, "queue_mean_bytes"),
         "samples": sum(row["samples"] for row in rows),
         "contributors": max(row["contributors"] for row in rows),
+        "victims": max(row.get("victims") or 0 for row in rows),
+        "agreement": weighted(rows, "agreement"),
+        "disagreement": next(filter(None, (row.get("disagreement") for row in rows[::-1])), ""),
+        "parts": parts(rows),
         "confidence": weighted(rows, "confidence"),
         "completeness": weighted(rows, "completeness"),
         "plausibility": sorted({name for row in rows for name in row["plausibility"]}),
@@ -116,6 +123,24 @@ def verdict(rows: Sequence[Row], *, held: bool) -> dict[str, Any]:
         "intervals": len(rows),
     }
     return said | {"sentence": sentence(said)}
+
+
+def parts(rows: Sequence[Row]) -> dict[str, Any]:
+    """What completeness is made of; None where it is not known.
+
+    - `telemetry`: share of the data frames that brought telemetry;
+    - `hops`, `hops_seen`: hops of the path, and how many of them telemetry spoke of at least;
+    - `time`: share of the intervals in which the hop's flows sent;
+    - `revised`: intervals that were judged again because of late rows.
+    """
+    known = [row for row in rows if row.get("hops") and row.get("hops_seen") is not None]
+    return {
+        "telemetry": weighted(rows, "completeness"),
+        "hops": max((row["hops"] for row in known), default=None),
+        "hops_seen": min((row["hops_seen"] for row in known), default=None),
+        "time": weighted(rows, "duty"),
+        "revised": sum((row.get("revision") or 0) > FIRST for row in rows),
+    }
 
 
 def sentence(said: Row) -> str:

@@ -20,6 +20,8 @@ from pipeline.track import Tracked
 
 FLOW_KEY = ["time_ns", "interval_ns", "flow", "point"]
 HOP_KEY = [*FLOW_KEY, "node", "port", "hop_index", "source"]
+SLICES = 32
+"""Parts of an interval of which is kept whether a flow sent in them."""
 STATE = {"hpcc": ("U", "W", "Wc", "R"), "dctcp": ("alpha",)}
 """State that an interval keeps as it was at its end, by algorithm."""
 
@@ -29,6 +31,7 @@ JOINS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "min": lambda values: values.min(),
     "any": lambda values: values.drop_nulls().first(),
     "anyLast": lambda values: values.drop_nulls().last(),
+    "groupBitOr": lambda values: values.bitwise_or(),
 }
 """What the functions that join rows in the store do, as expressions."""
 
@@ -123,6 +126,12 @@ class Intervals:
         start = pl.col("time_ns") - pl.col("time_ns") % self.interval_ns
         return [start.alias("time_ns"), pl.lit(self.interval_ns, pl.Int64).alias("interval_ns")]
 
+    def _slice(self) -> pl.Expr:
+        """The slice of its interval that a row falls into, as a bit."""
+        # In `_sent` time_ns is the interval's start already.
+        place = (pl.col("at_ns") - pl.col("time_ns")) * SLICES // self.interval_ns
+        return (pl.lit(2.0) ** place).cast(pl.UInt32)
+
     def _sent(self, rows: pl.DataFrame) -> pl.DataFrame:
         """What each flow sent, and the path's AECN information."""
         data = pl.col("payload_bytes") > 0
@@ -133,6 +142,7 @@ class Intervals:
             counted(pl.col("payload_bytes").cast(pl.UInt64).sum()).alias("data_bytes"),
             counted(data.sum()).alias("data_frames"),
             counted(marked.sum()).alias("ce_frames"),
+            self._slice().filter(data).bitwise_or().fill_null(0).alias("slices"),
         ]
         if "aecn_u" in rows.columns:
             told = nano(pl.col("aecn_u")).filter(data)
@@ -147,7 +157,10 @@ class Intervals:
         if "aecn_congested_hops" in rows.columns:
             hops = pl.col("aecn_congested_hops").filter(data)
             totals.append(hops.max().alias("aecn_congested_hops_max"))
-        return rows.with_columns(self._bucket()).group_by(FLOW_KEY, maintain_order=True).agg(totals)
+        timed = rows.with_columns(pl.col("time_ns").alias("at_ns"))
+        return (
+            timed.with_columns(self._bucket()).group_by(FLOW_KEY, maintain_order=True).agg(totals)
+        )
 
     def _decided(self, decisions: pl.DataFrame) -> Iterable[pl.DataFrame]:
         """What each flow's sender decided, and the state that it was left in."""

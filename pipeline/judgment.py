@@ -7,6 +7,7 @@ and what the flow did in the interval (`activity`).
 import polars as pl
 
 from pipeline.activity import mark_share
+from pipeline.agreement import DIFFER
 from pipeline.kind import congested_kind
 from pipeline.settings import PipelineSettings
 
@@ -23,11 +24,17 @@ LITTLE_ALPHA = 0.05
 """DCTCP's alpha below which the sender has met no full queue for long: it sets its own pace."""
 IMPLAUSIBLE_U = 10.0
 """Hop load that no port can sustain: ten times what it can send."""
-OFF = {"int": 0.03, "csig": 0.03, "aecn": 0.05, "ecn": 0.2}
+OFF = {"int": 0.03, "csig": 0.03, "aecn": 0.05}
 """By how much a load may be off, by the signal that tells it: at the threshold either way is as
 likely, and `OFF` above it congestion is e times as likely as none."""
+MARKING_OFF = 0.2
+"""The same of the load of a port of which only marks tell."""
 STANDING_OFF = 0.03
 """The same of the share of time that a queue stood."""
+MOST_CARRIED = 1.1
+"""Share of a port's capacity that its flows send, above which a rate or the capacity is wrong."""
+MARKING_U = 1.8
+"""Load at which a port marks some packets and not all, which is what its flows keep it at."""
 MARKED, UNMARKED = 0.97, 0.03
 """How likely congestion is where marks are all that tells, and where there are none."""
 
@@ -57,6 +64,8 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
         pl.when(pl.col("unknown_hop")).then(pl.lit("hop_not_in_topology")),
         pl.when(pl.col("u_max") > IMPLAUSIBLE_U).then(pl.lit("hop_load_above_reason")),
         pl.when(pl.col("u_mean") < 0.0).then(pl.lit("hop_load_below_zero")),
+        pl.when(pl.col("carried") > MOST_CARRIED).then(pl.lit("rate_above_line_rate")),
+        pl.when(pl.col("agreement") < DIFFER).then(pl.lit("telemetry_disagrees")),
     ]
     found = rows.with_columns(
         kind.alias("kind"),
@@ -73,7 +82,8 @@ def is_congested(settings: PipelineSettings) -> pl.Expr:
     """By load, by a queue that stands, or where neither is known by marks."""
     loaded = (pl.col("u_mean") > settings.congested_u).fill_null(value=False)
     stands = (pl.col("standing_share") > STANDING_SHARE).fill_null(value=False)
-    return loaded | stands | (pl.col("signal") == "ecn").fill_null(value=False)
+    marked = (pl.col("signal") == "ecn") & (pl.col("duty") * MARKING_U > settings.congested_u)
+    return loaded | stands | marked.fill_null(value=False)
 
 
 def certainty(settings: PipelineSettings) -> pl.Expr:
@@ -82,7 +92,8 @@ def certainty(settings: PipelineSettings) -> pl.Expr:
     by_load = odds((pl.col("u_mean") - settings.congested_u) / off)
     by_queue = odds((pl.col("standing_share") - STANDING_SHARE) * (1 / STANDING_OFF))
     by_marks = pl.when(mark_share() > 0).then(MARKED).otherwise(UNMARKED)
-    marked = pl.when(pl.col("signal") == "ecn").then(MARKED)
+    by_time = odds((pl.col("duty") * MARKING_U - settings.congested_u) * (1 / MARKING_OFF))
+    marked = pl.when(pl.col("signal") == "ecn").then(MARKED * by_time)
     told = pl.max_horizontal(by_load, pl.when(pl.col("standing_share") > 0).then(by_queue), marked)
     return pl.coalesce(told, by_marks)
 

@@ -8,6 +8,7 @@ equal share of it.
 
 import polars as pl
 
+from pipeline.intervals import SLICES
 from pipeline.locate import HOP, KEY
 from pipeline.reserved import PLACE
 
@@ -17,6 +18,8 @@ LITTLE = 0.1
 """Part of an equal share below which a flow contributes little."""
 NAMED_SHARE = 0.05
 """Share of samples from which a hop that a locator names is taken to be on the way."""
+CHANCE = 2.0
+"""What one frame's chance adds to a share of the interval; that of n frames adds its n-th part."""
 DIRECT = ("int", "csig")
 
 
@@ -45,9 +48,9 @@ def crossing(
             sent.select(KEY).join(sure, on="flow", how="inner").select(*KEY, *HOP),
         ]
     ).unique(maintain_order=True)
-    rows = every.join(sent.select(*KEY, "data_bytes"), on=KEY, how="left").join(
-        held, on=[*KEY, *HOP], how="left"
-    )
+    rows = every.join(
+        sent.select(*KEY, "data_bytes", "data_frames", "slices"), on=KEY, how="left"
+    ).join(held, on=[*KEY, *HOP], how="left")
     here = ["time_ns", *HOP]
     whole = pl.col("data_bytes").sum().over(here)
     part = pl.when(whole > 0).then(pl.col("data_bytes") / whole).otherwise(1 / pl.len().over(here))
@@ -55,10 +58,26 @@ def crossing(
 
 
 def counts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Contributors and victims of each hop, from rows of `crossing`."""
+    """Contributors and victims of each hop, and its `duty`, from rows of `crossing`.
+
+    Duty is the share of the interval in which any of its flows sent, in 32nds; few packets leave
+    some of them empty by chance, which is made up for.
+    """
     contributes = pl.col("contribution") >= LEAST_SHARE
     suffers = pl.col("held") & (pl.col("contribution") * pl.len() < LITTLE)
     return rows.group_by("time_ns", *HOP).agg(
         contributes.sum().cast(pl.UInt32).alias("contributors"),
         suffers.sum().cast(pl.UInt32).alias("victims"),
+        duty().alias("duty"),
+        pl.col("data_bytes").sum().alias("crossing_bytes"),
     )
+
+
+def duty() -> pl.Expr:
+    """See `counts`; 1 where it is not known of a flow."""
+    told = pl.col("slices").fill_null(0)
+    covered = told.bitwise_or().bitwise_count_ones() / SLICES
+    frames = pl.col("data_frames").fill_null(0).sum()
+    by_chance = 1 - (1 - 1 / SLICES) ** frames
+    share = covered / by_chance + CHANCE / frames
+    return pl.when((told > 0).all()).then(share.clip(0.0, 1.0)).otherwise(1.0)

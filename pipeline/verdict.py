@@ -8,6 +8,7 @@ queue was seen there for more than a tenth of the interval.
 import polars as pl
 
 from pipeline.activity import activity
+from pipeline.agreement import agreement, disagreement, in_sight
 from pipeline.candidates import located
 from pipeline.headline import headline, joined
 from pipeline.judgment import judged
@@ -18,9 +19,12 @@ from pipeline.settings import PipelineSettings
 from pipeline.sharing import counts, crossing
 from pipeline.tables import TABLES
 from pipeline.topology import Topology
+from pipeline.unit import BITS, SECOND
 from pipeline.verdict_json import candidate_list, evidence_list
 from pipeline.ways import paths
 
+BURSTY = 0.8
+"""Share of an interval in which the flows of a hop sent, below which they sent in bursts."""
 NAMES = ("device", "interface", "stage", "orientation", "capacity_bps")
 
 
@@ -46,7 +50,9 @@ def verdicts(
     rows = named(sent.join(chosen, on=KEY, how="left", maintain_order="left"), topology)
     sharing = counts(crossing(sent, candidates, chosen, possible))
     rows = rows.join(sharing, on=["time_ns", *HOP], how="left", maintain_order="left")
-    rows = judged(rows.with_columns(pl.col("contributors", "victims").fill_null(0)), settings)
+    rows = rows.join(agreement(candidates), on=["time_ns", *HOP], how="left", maintain_order="left")
+    rows = rows.join(in_sight(candidates, possible), on=KEY, how="left", maintain_order="left")
+    rows = judged(over_time(rows), settings)
     spoken = pl.concat(
         [joint.with_columns(pl.lit("headline").alias("signal")), candidates], how="diagonal_relaxed"
     ).filter(pl.col("node").is_not_null())
@@ -54,6 +60,24 @@ def verdicts(
     keys = flows.drop("first_ns", "last_ns", "cc", "unseen", strict=False)
     rows = rows.join(keys, on="flow", how="left")
     return shaped(rows.with_columns(evidence_list()), topology)
+
+
+def over_time(rows: pl.DataFrame) -> pl.DataFrame:
+    """Headlines whose loads are means over the whole interval.
+
+    Packets of a burst see the load of the burst: where a hop's flows sent in part of the interval
+    only, it was empty in the rest.
+    """
+    bursts = pl.col("duty") < BURSTY
+    bits = pl.col("crossing_bytes") * (BITS * SECOND) / pl.col("interval_ns")
+    carried = pl.when(pl.col("capacity_bps") > 0).then(bits / pl.col("capacity_bps"))
+    part = pl.when(bursts.fill_null(value=False)).then("duty").otherwise(1.0)
+    return rows.with_columns(
+        pl.col("contributors", "victims").fill_null(0),
+        pl.col("u_mean", "queue_mean_bytes", "standing_share") * part,
+        part.alias("duty"),
+        carried.alias("carried"),
+    )
 
 
 def named(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
@@ -92,6 +116,7 @@ def shaped(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
         reroute_helps().alias("reroute_helps"),
         pl.col("candidates").fill_null("[]"),
         pl.col("samples").fill_null(0),
+        disagreement().alias("disagreement"),
         pl.lit(topology.version if topology else "").alias("topology"),
         pl.lit(0, pl.UInt64).alias("revision"),
     )

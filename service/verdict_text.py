@@ -34,7 +34,8 @@ def _parts(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield Text()
     for name, value in _facts(verdict, interval).items():
         yield Padding(Text(f"{name:<14} {value}"), (0, 0, 0, 2), expand=False)
-    for note in (*verdict["plausibility"], *answer["notes"]):
+    said = filter(None, (*verdict["plausibility"], verdict["disagreement"], *answer["notes"]))
+    for note in said:
         yield Padding(Text(f"note: {note}", style="yellow"), (0, 0, 0, 2), expand=False)
     yield _evidence(answer)
     if answer["candidates"]:
@@ -51,12 +52,28 @@ def _facts(verdict: Mapping[str, Any], interval: Mapping[str, Any]) -> dict[str,
         "load u": f"{load(verdict['u_mean'])} mean, {load(verdict['u_max'])} peak",
         "queue": f"{size(verdict['queue_mean_bytes'])} mean",
         "since": began if verdict["since_exact"] or since is None else f"{began} or before",
-        "shared by": f"{verdict['contributors']} flows" if verdict["contributors"] else NONE,
+        "shared by": _sharing(verdict),
         "reroute helps": verdict["reroute_helps"],
         "confidence": share(verdict["confidence"]),
-        "completeness": share(verdict["completeness"]),
+        "completeness": _completeness(verdict),
+        "agreement": share(verdict["agreement"]),
         "window": f"{window} ({share(interval['covered'])} covered)",
     }
+
+
+def _sharing(verdict: Mapping[str, Any]) -> str:
+    """Who shares the hop."""
+    if not verdict["contributors"]:
+        return NONE
+    victims = f", {verdict['victims']} held back by others" if verdict["victims"] else ""
+    return f"{verdict['contributors']} flows{victims}"
+
+
+def _completeness(verdict: Mapping[str, Any]) -> str:
+    """Share of data with telemetry, and hops out of sight."""
+    parts = verdict["parts"]
+    seen = f", {parts['hops_seen']} of {parts['hops']} hops in sight" if parts["hops"] else ""
+    return share(verdict["completeness"]) + seen
 
 
 def _evidence(answer: Mapping[str, Any]) -> RenderableType:

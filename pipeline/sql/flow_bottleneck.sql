@@ -19,6 +19,13 @@ SELECT
     plausibility,
     reroute_helps,
     contributors,
+    victims,
+    agreement,
+    disagreement,
+    duty,
+    hops,
+    hops_seen,
+    revision,
     candidates,
     evidence,
     topology

@@ -20,7 +20,8 @@ class Column:
     """One column: the only place where its name, types, unit and meaning are written.
 
     `merge` names the aggregate function that joins this column of rows with equal sort keys in an
-    AggregatingMergeTree (`sum`, `max`, `min`, `any`, `anyLast`); key columns have none.
+    AggregatingMergeTree (`sum`, `max`, `min`, `any`, `anyLast`, `groupBitOr`); key columns have
+    none.
     """
 
     name: str

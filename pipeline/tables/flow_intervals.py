@@ -1,7 +1,17 @@
 """What each flow did in each interval, and the state that its congestion control was in."""
 
 from pipeline.tables.column import SLICE, Column, Table
-from pipeline.tables.types import I64, MAYBE_F64, MAYBE_I64, MAYBE_U8, MAYBE_U64, TIME, U64, WORD
+from pipeline.tables.types import (
+    I64,
+    MAYBE_F64,
+    MAYBE_I64,
+    MAYBE_U8,
+    MAYBE_U64,
+    TIME,
+    U32,
+    U64,
+    WORD,
+)
 
 FLOW_INTERVALS = Table(
     name="flow_intervals",
@@ -37,6 +47,9 @@ FLOW_INTERVALS = Table(
             "aecn_queue_delay_sum", MAYBE_U64, "option units", "Sum of AECN queue delays.", "sum"
         ),
         Column("aecn_congested_hops_max", MAYBE_U8, "", "Most congested hops reported.", "max"),
+        Column(
+            "slices", U32, "bits", "32nds of the interval with data, lowest first.", "groupBitOr"
+        ),
     ),
     aliases=(SLICE,),
 )

@@ -46,6 +46,14 @@ VERDICTS = Table(
         Column("plausibility", WORDS, "", "What cannot be true of the telemetry, by name."),
         Column("reroute_helps", WORD, "", "yes, no or unknown."),
         Column("contributors", U32, "", "Flows that share the hop in the interval."),
+        Column("victims", U32, "", "Flows held back there that contribute little."),
+        Column(
+            "agreement", MAYBE_F64, "", "How far kinds of telemetry agree on the hop; 1: wholly."
+        ),
+        Column("disagreement", TEXT, "", "What they say where they differ."),
+        Column("duty", MAYBE_F64, "", "Share of the interval in which the hop's flows sent."),
+        Column("hops", MAYBE_U32, "", "Hops of the flow's path, by the topology."),
+        Column("hops_seen", MAYBE_U32, "", "Hops of it that telemetry spoke of."),
         Column("candidates", TEXT, "JSON", "Other hops, ranked, with their loads."),
         Column("evidence", TEXT, "JSON", "Per signal: value, unit, samples, share."),
         Column("topology", WORD, "", "Version of the topology in force."),

@@ -101,7 +101,12 @@ def test_a_path_without_hop_keeps_its_row() -> None:
 def test_contributors_send_and_victims_wait(flows_of: FlowsOf, line: Topology) -> None:
     flows = flows_of([{"sport": port} for port in range(1, 5)])
     sizes = dict(zip(flows["flow"], (1_000_000, 900_000, 20_000, 1), strict=True))
-    sent = frame([{"time_ns": 0, "flow": flow, "data_bytes": size} for flow, size in sizes.items()])
+    sent = frame(
+        [
+            {"time_ns": 0, "flow": flow, "data_bytes": size, "data_frames": 100, "slices": 0xFFFF}
+            for flow, size in sizes.items()
+        ]
+    )
     held = frame([row for f in sizes for row in pointing("aecn", (3, 1.0), flow=f)]).with_columns(
         pl.lit(3, pl.UInt32).alias("port")
     )
@@ -110,5 +115,6 @@ def test_contributors_send_and_victims_wait(flows_of: FlowsOf, line: Topology) -
     assert here["contribution"].sum() == pytest.approx(1.0)
     found = counts(rows).filter(pl.col("node") == LAST[0]).row(0, named=True)
     assert (found["contributors"], found["victims"]) == (3, 2)
+    assert found["duty"] == pytest.approx(0.5, abs=0.01), "they sent in half of the interval"
     elsewhere = counts(rows).filter(pl.col("node") == 1).row(0, named=True)
     assert (elsewhere["contributors"], elsewhere["victims"]) == (3, 0)

@@ -15,6 +15,7 @@ from pipeline.ways import paths
 Rows = Iterable[Mapping[str, Any]]
 RowsOf = Callable[[str, Rows], pl.DataFrame]
 FlowsOf = Callable[[Rows], pl.DataFrame]
+INTERVAL_NS = 1_000_000
 FACES_ON = 77 + 1
 """Locator of every port that faces on, where a class is all that a locator tells."""
 
@@ -22,7 +23,8 @@ FACES_ON = 77 + 1
 def tag(flow: int, source: str, node: int, port: int, u: float, samples: int) -> dict[str, Any]:
     """A row of hop_intervals."""
     return {
-        "time_ns": 0, "interval_ns": 100, "flow": flow, "point": "p", "node": node, "port": port,
+        "time_ns": 0, "interval_ns": INTERVAL_NS, "flow": flow, "point": "p", "node": node,
+        "port": port,
         "hop_index": UNPLACED, "source": source, "samples": samples, "standing": 0,
         "u_sum_n": round(u * samples * 1e9), "u_max_n": round(u * 1e9),
     }  # fmt: skip
@@ -61,8 +63,10 @@ def test_the_verdict_splits_a_shared_locator_by_what_others_saw(
           for kind in ("delay", "utilization")),
         tag(second, "int", 1, 1, 0.2, 90), tag(second, "int", 2, 1, 1.9, 90),
     ]  # fmt: skip
-    sent = [{"time_ns": 0, "interval_ns": 100, "flow": flow, "point": "p", "data_bytes": 9_000,
-             "data_frames": 90} for flow in (first, second)]  # fmt: skip
+    sent = [
+        {"time_ns": 0, "interval_ns": INTERVAL_NS, "flow": flow, "point": "p",
+         "data_bytes": 9_000, "data_frames": 90} for flow in (first, second)
+    ]  # fmt: skip
     rows = verdicts(
         flows.with_columns(pl.lit(value=False).alias("unseen")),
         rows_of("flow_intervals", sent),

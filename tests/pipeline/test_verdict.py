@@ -14,7 +14,7 @@ from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 Rows = Iterable[Mapping[str, Any]]
 Judge = Callable[..., pl.DataFrame]
 SETTINGS = PipelineSettings()
-SENT = {"time_ns": 0, "interval_ns": 100, "point": "p", "frames": 100, "bytes": 100_000,
+SENT = {"time_ns": 0, "interval_ns": 1_000_000, "point": "p", "frames": 100, "bytes": 100_000,
         "data_bytes": 90_000, "data_frames": 90, "ce_frames": 0}  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def judge(
         flows = flows_of(keys)
         number = dict(enumerate(flows["flow"], start=1))
         sent = [SENT | {"flow": 1} | row for row in sent]
-        hops = [{"time_ns": 0, "interval_ns": 100, "flow": 1, "point": "p", "hop_index": 0,
+        hops = [{"time_ns": 0, "interval_ns": 1_000_000, "flow": 1, "point": "p", "hop_index": 0,
                  "source": "int", "samples": 90, "standing": 0} | row for row in hops]  # fmt: skip
         for row in (*sent, *hops):
             row["flow"] = number[row["flow"]]
@@ -195,7 +195,7 @@ def test_what_cannot_be_true_is_said(
 def test_three_signals_name_three_ports_and_there_is_one_headline(
     judge: Judge, line: Topology
 ) -> None:
-    """As in figure 5 of the CSIG draft: least bandwidth, least share of it, most delay."""
+    """Out of rows: least bandwidth, least share of it, most delay; of frames see test_figure_5."""
     signal = {"hop_index": UNPLACED, "samples": 30}
     hops = [
         {"source": "csig_abw", "node": 1, "port": 1, "u": 0.7},

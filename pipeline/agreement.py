@@ -1,0 +1,72 @@
+"""Whether kinds of telemetry that speak of one hop say the same, and how complete they are.
+
+Agreement is the ratio of the least to the largest load that a kind reports of the hop, each with
+`LITTLE_U` added so that two small loads agree; 1 is the same, none where one kind alone speaks.
+"""
+
+import polars as pl
+
+from pipeline.locate import HOP, KEY
+from pipeline.reserved import PLACE
+
+LITTLE_U = 0.25
+DIFFER = 0.6
+"""Agreement below which kinds of telemetry are said to differ."""
+LIKELY = 0.5
+"""Probability from which a kind without locators is taken to speak of a hop."""
+SPEAK = ("int", "csig", "aecn")
+
+
+def agreement(candidates: pl.DataFrame) -> pl.DataFrame:
+    """Agreement of each hop and interval with the loads by kind: time_ns, hop, agreement, kinds."""
+    sure = (pl.col("signal") != "aecn") | (pl.col("probability") > LIKELY)
+    rows = candidates.filter(
+        pl.col("signal").is_in(SPEAK)
+        & sure
+        & (pl.col("node") < PLACE)
+        & (pl.col("samples") > 0)
+        & pl.col("u_mean").is_not_null()
+    )
+    weight = pl.col("samples") * pl.col("share").fill_null(1.0) ** 2
+    loads = (
+        rows.group_by(["time_ns", *HOP, "signal"], maintain_order=True)
+        .agg(((pl.col("u_mean") * weight).sum() / weight.sum()).alias("u"))
+        .sort("time_ns", *HOP, "signal")
+    )
+    told = pl.format("{} {}", pl.col("signal"), pl.col("u").round(2))
+    least, largest = pl.col("u").min() + LITTLE_U, pl.col("u").max() + LITTLE_U
+    return (
+        loads.group_by(["time_ns", *HOP], maintain_order=True)
+        .agg(
+            pl.len().alias("speak"),
+            (least / largest).clip(0.0, 1.0).alias("agreement"),
+            told.str.join(", ").alias("kinds"),
+        )
+        .filter(pl.col("speak") > 1)
+        .drop("speak")
+    )
+
+
+def disagreement() -> pl.Expr:
+    """A sentence where kinds of telemetry differ on the headline's hop, else empty."""
+    said = pl.format("telemetry differs on this hop: load {}", pl.col("kinds"))
+    return pl.when(pl.col("agreement") < DIFFER).then(said).otherwise(pl.lit(""))
+
+
+def in_sight(candidates: pl.DataFrame, possible: pl.DataFrame) -> pl.DataFrame:
+    """Hops of each flow-interval's path that telemetry spoke of: time_ns, flow, hops_seen, hops.
+
+    `hops` is the length of a shortest path; null where the topology knows none.
+    """
+    length = possible.group_by("flow").agg((pl.col("place").max() + 1).alias("hops"))
+    own = candidates.filter(
+        (pl.col("signal") == "int") | ((pl.col("signal") == "csig") & (pl.col("samples") > 0))
+    )
+    seen = own.group_by(KEY).agg(
+        pl.col("node").filter(signal="int").len().alias("stack"),
+        (pl.col("signal") != "int").any().alias("summarised"),
+    )
+    rows = seen.join(length, on="flow", how="left")
+    # A tag at the end of its path speaks of every hop on it, by its largest or least.
+    whole = pl.when(pl.col("summarised")).then(pl.col("hops")).otherwise("stack")
+    return rows.select(*KEY, whole.cast(pl.UInt32).alias("hops_seen"), "hops")
