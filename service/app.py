@@ -12,7 +12,17 @@ from service.guard import LOCAL_NAMES, Guard
 from service.metrics import Metrics
 from service.reader import Reader
 from service.representation import Tags
-from service.routes import alternatives, console, flows, health, internal, links, signals, te
+from service.routes import (
+    alternatives,
+    console,
+    export,
+    flows,
+    health,
+    internal,
+    links,
+    signals,
+    te,
+)
 from service.settings import Settings
 from service.topology_source import Refreshed, TopologySource, store_topology
 from service.version import version
@@ -45,7 +55,7 @@ def create_app(settings: Settings, store: Store, source: TopologySource | None =
     app.state.metrics = metrics
     app.state.tags = Tags()
     problem.install(app)
-    for room in (health, flows, signals, links, te, alternatives, internal, console):
+    for room in (health, flows, signals, links, te, alternatives, export, internal, console):
         app.include_router(room.router)
     console.mount(app)
     names = (*LOCAL_NAMES, settings.service.host)

@@ -132,6 +132,39 @@ def analyze(
 
 
 @app.command()
+def export(
+    anonymised: Annotated[
+        bool, typer.Option("--anonymised", help="Ratios and changed addresses only; must be said.")
+    ] = False,
+    interval: Annotated[
+        str, typer.Option(metavar="1s|1m|1h", help="Width of a cell of time.")
+    ] = "1m",
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="Begin; default: one cell.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="TIME", help="End; default: the latest that is stored.")
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The key; default: HOPSIGHT_EXPORT_KEY."),
+    ] = None,
+    store: Store = None,
+) -> None:
+    """Print loads between prefixes for another autonomous system: ratios, addresses anonymised."""
+    from service.commands import export as command
+
+    command.run(
+        anonymous=anonymised,
+        interval=interval,
+        from_=from_,
+        to=to,
+        key_file=key_file,
+        store=store,
+    )
+
+
+@app.command()
 def where(
     src: Annotated[
         str,

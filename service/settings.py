@@ -24,12 +24,14 @@ from pydantic_settings import (
 from collector import CollectorSettings
 from pipeline import PipelineSettings, StoreLimits
 from service.assigned import value_of
+from service.export_key import KEY_VARIABLE
 from service.loopback import is_loopback
 
 ENVIRONMENT_PREFIX = "HOPSIGHT_"
 FILE_VARIABLE = "HOPSIGHT_SETTINGS"
-NOT_SETTINGS = frozenset({FILE_VARIABLE, "HOPSIGHT_CACHE_DIR"})
-"""Variables with the prefix that are no setting: the file itself, where compiled code is kept."""
+NOT_SETTINGS = frozenset({FILE_VARIABLE, KEY_VARIABLE, "HOPSIGHT_CACHE_DIR"})
+"""Variables with the prefix that are no setting: the file itself, where compiled code is kept, and
+the key of exports, which is never shown."""
 
 DEFAULT_FILE = "hopsight.toml"
 NONE = "none"
@@ -85,6 +87,11 @@ class ServiceSettings(Section):
         7 * 86_400.0, gt=0, description="Longest time window that one request may ask for, seconds."
     )
     max_rows: int = Field(10_000, ge=1, description="Most rows that one answer of the API holds.")
+    export_key_file: Path | None = Field(
+        None,
+        description="File with the key of anonymised exports, readable by its owner only; none:"
+        " HOPSIGHT_EXPORT_KEY, or there are no exports.",
+    )
 
     @field_validator("host")
     @classmethod

@@ -1,0 +1,81 @@
+"""Loads between prefixes as another autonomous system may see them (draft-miao-ccwg-hpcc-03, 9.1).
+
+What leaves: ratios, and prefixes whose addresses Crypto-PAn has changed so that two that share a
+prefix still do. What stays: names, capacities, rates, delays, bytes, how many flows there are.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+import polars as pl
+from yacryptopan import CryptoPAn
+
+from service.endpoint import time_text
+
+RATIOS = (
+    "u_p50", "u_p90", "u_p99", "u_max", "utilization_p50", "utilization_p90", "utilization_p99",
+    "utilization_max", "headroom_ratio", "completeness",
+)  # fmt: skip
+SOURCES = ("u_source", "utilization_source")
+NETWORK = ["tenant", "vrf", "vni"]
+REMEMBERED = 1 << 16
+
+
+class Anonymiser:
+    """Prefixes under one key; the key cannot be had back from it by printing."""
+
+    def __init__(self, key: bytes) -> None:
+        """`key` has 32 octets."""
+        cipher = CryptoPAn(key)
+        self._address = lru_cache(REMEMBERED)(cipher.anonymize)
+
+    def __repr__(self) -> str:
+        return "Anonymiser(key not shown)"
+
+    def prefix(self, text: str) -> str:
+        """A prefix of the same length, in which whatever shared bits before still shares them."""
+        network = ip_network(text)
+        changed = ip_address(self._address(str(network.network_address)))
+        return str(ip_network((changed, network.prefixlen), strict=False))
+
+    def prefixes(self, texts: Iterable[str]) -> dict[str, str]:
+        """Each different prefix with what it becomes."""
+        return {text: self.prefix(text) for text in dict.fromkeys(texts)}
+
+
+def anonymised(rows: pl.DataFrame, anonymiser: Anonymiser) -> pl.DataFrame:
+    """Rows of the question `te_paths` by prefix without all that is not relative.
+
+    `network` tells address spaces apart, by numbers that mean nothing outside; `share` is a pair's
+    share of all bytes of its cell of time.
+    """
+    known = anonymiser.prefixes([*rows["src"].unique(), *rows["dst"].unique()])
+    sent, held = pl.col("data_bytes"), pl.col("affected_bytes")
+    whole = sent.sum().over("time_ns")
+    return rows.select(
+        "time_ns",
+        pl.struct(NETWORK).rank("dense").cast(pl.UInt32).alias("network"),
+        pl.col("src", "dst").replace_strict(known, return_dtype=pl.String),
+        "dscp",
+        *RATIOS,
+        *SOURCES,
+        pl.when(whole > 0).then(sent / whole).alias("share"),
+        pl.when(sent > 0).then(held / sent).alias("affected_share"),
+    ).sort("time_ns", "network", "src", "dst", "dscp")
+
+
+def exported(rows: pl.DataFrame, from_ns: int, to_ns: int, step_ns: int) -> dict[str, Any]:
+    """The document that is handed over."""
+    return {
+        "interval": {
+            "from": time_text(from_ns),
+            "to": time_text(to_ns),
+            "from_ns": from_ns,
+            "to_ns": to_ns,
+            "step_ns": step_ns,
+        },
+        "addresses": "Crypto-PAn",
+        "paths": rows.to_dicts(),
+    }

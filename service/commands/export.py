@@ -1,0 +1,67 @@
+"""`hopsight export --anonymised`: loads between prefixes for another autonomous system, as JSON."""
+
+import json as json_format
+import os
+from pathlib import Path
+
+import polars as pl
+import typer
+
+from pipeline import OwnerClient, Store, StoreError, open_or_ask
+from service.anonymous import Anonymiser, anonymised, exported
+from service.commands.settings import chosen
+from service.endpoint import parse_time
+from service.export_key import ExportKeyError, export_key
+from service.failure import ExitCode, Failure
+from service.routes.te import MOST_ALL, WIDTHS
+
+
+def run(
+    *,
+    anonymous: bool,
+    interval: str,
+    from_: str | None,
+    to: str | None,
+    key_file: Path | None,
+    store: str | None,
+) -> None:
+    """Print the export; nothing else can be exported, so `--anonymised` has to be said."""
+    if not anonymous:
+        raise Failure(ExitCode.USAGE, "--anonymised: only an anonymised export exists; say so")
+    if interval not in WIDTHS:
+        raise Failure(ExitCode.USAGE, f"--interval: accepted are {', '.join(WIDTHS)}")
+    settings = chosen(store={"dsn": store}, service={"export_key_file": key_file})
+    try:
+        key = export_key(os.environ, settings.service.export_key_file)
+        ends = [None if text is None else parse_time(text) for text in (from_, to)]
+        with open_or_ask(settings.store.dsn, settings.store) as opened:
+            found = document(opened, Anonymiser(key), interval, *ends)
+    except ExportKeyError as error:
+        raise Failure(ExitCode.USAGE, str(error)) from None
+    except ValueError as error:
+        raise Failure(ExitCode.USAGE, f"--from, --to: {error}") from None
+    except StoreError as error:
+        raise Failure(ExitCode.STORE, str(error)) from None
+    typer.echo(json_format.dumps(found, allow_nan=False))
+
+
+def document(
+    store: Store | OwnerClient,
+    anonymiser: Anonymiser,
+    interval: str,
+    from_ns: int | None,
+    to_ns: int | None,
+) -> dict[str, object]:
+    """The export of the cells of a time; without one, of the latest."""
+    word, width = WIDTHS[interval]
+    rollup = f"path_{word}"
+    extent = store.query("te_extent", rollup=rollup).row(0, named=True)
+    if not extent["rows"]:
+        raise Failure(ExitCode.WRONG, "the store holds no loads of paths")
+    end = extent["last_ns"] + width if to_ns is None else -(-to_ns // width) * width
+    start = end - width if from_ns is None else from_ns // width * width
+    rows: pl.DataFrame = store.query(
+        "te_paths", rollup=rollup, from_ns=start, to_ns=end, dscp=-1, rows=MOST_ALL,
+        scope="prefix", src="", dst="",
+    )  # fmt: skip
+    return exported(anonymised(rows, anonymiser), start, end, width)

@@ -1,0 +1,39 @@
+"""What another autonomous system may see of the loads between prefixes."""
+
+import os
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+
+from service.anonymous import Anonymiser, anonymised, exported
+from service.export_key import ExportKeyError, export_key
+from service.problem import Problem
+from service.reader import Reader
+from service.routes.span import check
+from service.routes.te import MOST_ALL, WIDTHS, CellParameters, cells
+
+router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
+
+
+@router.get("/export")
+async def export(request: Request, asked: Annotated[CellParameters, Query()]) -> dict[str, Any]:
+    """Loads between prefixes as ratios, their addresses anonymised and their prefixes kept."""
+    state = request.app.state
+    reader: Reader = state.reader
+    try:
+        key = export_key(os.environ, state.settings.service.export_key_file)
+    except ExportKeyError as error:
+        raise Problem(422, str(error), field="key") from None
+    word, width = WIDTHS[asked.interval]
+    rollup = f"path_{word}"
+    span = await cells(reader, asked, rollup, width)
+    if span is None:
+        return {"interval": None, "addresses": "Crypto-PAn", "paths": []}
+    check(span.from_ns, span.to_ns, state.settings.service.max_window_s)
+    dscp = -1 if asked.class_ is None else asked.class_
+    rows = await reader.ask(
+        "te_paths", rollup=rollup, **span.bounds, dscp=dscp, rows=MOST_ALL, scope="prefix", src="",
+        dst="",
+    )  # fmt: skip
+    made = await reader.run("anonymised", anonymised, rows, Anonymiser(key))
+    return exported(made, span.from_ns, span.to_ns, width)
