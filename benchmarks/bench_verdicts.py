@@ -23,6 +23,8 @@ LONG = Plan("every frame, intervals of 20 ms", 40 * MS, 20 * MS, casts=(KINDS,))
 FAULTS = (
     (CLEAR, "1 % of the mirrored frames lost", Taps(loss=0.01)),
     (CLEAR, "clocks of the taps off by up to 10 us", Taps(skew_ns=10_000)),
+    (CLEAR, "mirrors only where leaves send to spines", Taps(where="uplinks")),
+    (CLEAR, "mirrors at one leaf only", Taps(leaves=("leaf2",))),
     (LONG, "one frame in 100 sampled, by each tap for itself", Taps(one_in=100)),
     (LONG, "one packet in 100 sampled, the same at all taps", Taps(one_in=100, choice="packet")),
 )

@@ -20,6 +20,7 @@ SCENARIOS: dict[str, Callable[[Sequence[Telemetry], int], World]] = {
     made.__name__.replace("_", " "): made
     for made in (
         hosts.incast,
+        hosts.swift_incast,
         hosts.last_hop_elephant,
         hosts.slow_receiver,
         hosts.application_limited,
@@ -27,6 +28,8 @@ SCENARIOS: dict[str, Callable[[Sequence[Telemetry], int], World]] = {
         hosts.microbursts,
         core.uplink_hot_spot,
         core.shared_locators,
+        core.two_classes,
+        core.weighted_classes,
         core.core_hot_spot,
         core.ecmp_imbalance,
         core.elephants_and_mice,

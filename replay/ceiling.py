@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from pipeline import Interface
-from replay.content import LAST
+from replay.content import ABOVE, LAST
 from replay.emit import sightings
 from replay.fabric import Run
 from replay.state import ACK, CSIG_COMPACT, CSIG_EXPANDED, DATA, INT
@@ -30,6 +30,8 @@ def named_ports(run: Run, taps: Taps) -> set[int]:
     kind = run.flows["kind"][data["flow"]]
     stacks = run.paths[np.unique(data["path"][kind == INT])]
     found = {int(row) for path in stacks for row in path["port"][0, : path["hops"]]}
+    above = run.packets[seen.rows[(seen.edge == ABOVE) & (packets["kind"] == DATA)]]
+    found |= {int(row) for row in np.unique(run.paths["port"][above["path"], 0, 0])}
     for variant, column in ((CSIG_COMPACT, "lm_compact"), (CSIG_EXPANDED, "lm")):
         told_lm = np.unique(data["csig_lm"][kind == variant])
         lms, row, count = np.unique(run.ports[column], return_index=True, return_counts=True)

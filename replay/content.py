@@ -20,14 +20,14 @@ from replay.state import (
     DATA,
     INFOS,
     INT,
-    NONE,
     SYN,
     SYN_ACK,
 )
 from replay.wiring import ingress_ports
 
-FIRST, LAST = 0, 1
-"""Edges at which a packet is seen: its sender's and its receiver's."""
+FIRST, LAST, ABOVE = range(3)
+"""Edges at which a packet is seen: its sender's and its receiver's, and above its first leaf, at
+the port to a spine, after that port's update."""
 IPV4, IPV6, TCP, HOP_BY_HOP = 0x0800, 0x86DD, 6, 0
 ETHERNET_OCTETS, IPV6_OCTETS, EXTENSION_OCTETS = 14, 40, 16
 TTL = 64
@@ -41,8 +41,10 @@ MOST_HOPS = 8
 MILLISECOND = 1_000_000
 WORD = 0xFFFFFFFF
 MEGABIT = 1_000_000
-NO_ECN = (INT, NONE)
-"""Telemetry of flows that do not negotiate ECN."""
+EXPEDITED = 46
+"""DSCP of urgent data (RFC 3246)."""
+CE_AT = {LAST: "ce", ABOVE: "up_ce"}
+"""Mark of a packet at an edge."""
 
 Values = dict[str, object]
 
@@ -76,14 +78,16 @@ class Content:
         return found
 
     def ethernet(self) -> Values:
-        """Routed: at each edge the other address is the leaf's."""
+        """Routed: at each edge the other address is the leaf's; above there are only leaves'."""
         names, receiver = self.names, 1 - self.sender
         data = self.shape.kind == DATA
         tag = {
             CSIG_COMPACT: self.settings.csig_compact_tpids,
             CSIG_EXPANDED: self.settings.csig_expanded_tpids,
         }.get(self.shape.telemetry)
-        if self.edge == FIRST:
+        if self.edge == ABOVE:
+            addresses = (names.router, receiver), (names.router, self.sender)
+        elif self.edge == FIRST:
             addresses = (names.router, self.sender), (names.mac, self.sender)
         else:
             addresses = (names.mac, receiver), (names.router, receiver)
@@ -105,6 +109,8 @@ class Content:
         if self.edge == FIRST:
             initial = self.run.initial[self.shape.telemetry - 1]
             tag |= {"s": initial[self.packet["csig_t"]], "lm": 0}
+        elif self.edge == ABOVE:
+            tag |= {"s": self.packet["up_s"], "lm": self.packet["up_lm"]}
         return {**tag, "ethertype": self.ip_ethertype()}
 
     csig_expanded = csig_compact
@@ -125,16 +131,19 @@ class Content:
     csig_echo_expanded = csig_echo_compact
 
     def ip(self) -> Values:
-        """DSCP announces INT; data of DCTCP flows is ECN capable, CE is seen at the last edge."""
+        """DSCP announces INT or the urgent class; CE is seen once a port has marked."""
         marked = self.shape.telemetry == INT and self.shape.kind in (DATA, ACK)
-        ecn: object = 0
-        if self.shape.kind == DATA and self.shape.telemetry not in NO_ECN:
-            ecn = np.where((self.packet["ce"] == 1) & (self.edge == LAST), CE, ECT0)
-        return {"dscp": (self.settings.int_dscp or 0) if marked else 0, "ecn": ecn}
+        flow, ecn, dscp = self.run.flows[self.flow], np.zeros(len(self.rows), np.int64), 0
+        if self.shape.kind == DATA:
+            ce = self.packet[CE_AT[self.edge]] if self.edge != FIRST else 0
+            ecn = np.where(flow["ecn"] == 0, 0, np.where(ce, CE, ECT0))
+        urgent = flow["urgent"] * EXPEDITED
+        dscp = (self.settings.int_dscp or 0) if marked else urgent
+        return {"dscp": dscp, "ecn": ecn}
 
     def ttl(self) -> object:
         """Each egress port has counted the packet down once."""
-        return TTL - (self.packet["hop"] if self.edge == LAST else 0)
+        return TTL - (self.packet["hop"] if self.edge == LAST else int(self.edge == ABOVE))
 
     def ipv4(self) -> Values:
         """IPv4 header; the identification counts a flow's packets."""
@@ -180,12 +189,10 @@ class Content:
 
     def aecn_data(self) -> Values:
         """Congestion information: nothing yet at the sender's edge."""
-        seen = self.edge == LAST
+        seen = self.packet["up_aecn" if self.edge == ABOVE else "aecn"] * (self.edge != FIRST)
         infos = [field.name for field in self.layouts.aecn_data.fields]
         order = reversed(range(INFOS)) if self.settings.aecn_numbering == "lsb" else range(INFOS)
-        return {
-            name: self.packet["aecn"][:, at] * seen for name, at in zip(infos, order, strict=True)
-        }
+        return {name: seen[:, at] for name, at in zip(infos, order, strict=True)}
 
     def tcp(self) -> Values:
         """TCP header; sequence numbers count from the initial ones, SYN takes one."""
@@ -205,7 +212,7 @@ class Content:
     def flags(self) -> object:
         """ECN is negotiated by the flows that run DCTCP (RFC 3168 section 6.1.1)."""
         kind = self.shape.kind
-        ecn = self.shape.telemetry not in NO_ECN
+        ecn = self.run.flows["ecn"][self.flow].astype(np.int64)
         if kind == SYN:
             return F_SYN | (F_ECE | F_CWR) * ecn
         if kind == SYN_ACK:

@@ -1,4 +1,4 @@
-"""An egress port: a FIFO queue counted in bytes, ECN marks, and the telemetry written at dequeue.
+"""An egress port: queues by class counted in bytes, ECN marks, telemetry written at dequeue.
 
 The queue holds what waits; the packet in transmission has left it. Counters are exact: the queue's
 integral over time, the time above the marking threshold and the bytes sent, by bin of time.
@@ -13,13 +13,15 @@ from replay.state import (
     AREA,
     BIN_NS,
     BUCKETS,
-    CSIG_COMPACT,
+    CLASSES,
     CSIG_EXPANDED,
     CSIG_WINDOW_NS,
     DATA,
     DELAY_UNIT_NS,
-    ECN,
+    DWRR,
+    INFOS,
     INT,
+    ONE,
     RATIO_SCALE,
     SENT,
     SIGNALS,
@@ -29,8 +31,8 @@ from replay.state import (
 )  # fmt: skip
 
 OCTET_LIMIT = 255
-ECN_CAPABLE = (CSIG_COMPACT, ECN)
-"""Flows from this telemetry to that one run DCTCP, so their data is ECN capable."""
+QUANTA = (1_500, 4_500)
+"""Octets that a class may send in its turn, where turns are weighted."""
 DRE_TAU_NS = 256_000.0
 """Time constant of the discounting rate estimator (CONGA 3.2)."""
 NS = 1_000_000_000
@@ -65,19 +67,18 @@ def enqueue(s: State, item: int, now: int) -> None:
     row = egress(s, packet)
     port = s.ports[row]
     account(s, row, now)
-    if (
-        packet.kind == DATA
-        and ECN_CAPABLE[0] <= s.flows[packet.flow].kind <= ECN_CAPABLE[1]
-        and port.queue_bytes > s.rules.mark_bytes
-    ):
+    flow = s.flows[packet.flow]
+    own = flow.urgent if s.rules.queues != ONE else 0
+    if packet.kind == DATA and flow.ecn == 1 and port.class_bytes[own] > s.rules.mark_bytes:
         packet.ce = 1
     packet.queued_ns = now
     packet.next = -1
-    if port.tail >= 0:
-        s.packets[port.tail].next = item
+    if port.tail[own] >= 0:
+        s.packets[port.tail[own]].next = item
     else:
-        port.head = item
-    port.tail = item
+        port.head[own] = item
+    port.tail[own] = item
+    port.class_bytes[own] += packet.size
     port.queue_bytes += packet.size
     if port.busy == 0:
         transmit(s, row, now)
@@ -87,17 +88,21 @@ def enqueue(s: State, item: int, now: int) -> None:
 def transmit(s: State, row: int, now: int) -> None:
     """Take the packet at the head, write its telemetry, put it on the wire; or rest."""
     port = s.ports[row]
-    item = port.head
-    if item < 0:
+    if port.queue_bytes == 0:
         port.busy = 0
         return
     account(s, row, now)
+    own = served(s, port)
+    item = port.head[own]
     packet = s.packets[item]
-    port.head = packet.next
-    if port.head < 0:
-        port.tail = -1
+    port.head[own] = packet.next
+    if port.head[own] < 0:
+        port.tail[own] = -1
+    port.class_bytes[own] -= packet.size
     port.queue_bytes -= packet.size
-    write_telemetry(s, row, packet, now)
+    write_telemetry(s, row, packet, port.class_bytes[own], now)
+    if packet.hop == 0 and port.edge == 0:
+        seen_above(packet, now)
     port.tx_bytes += packet.size
     s.counters[SENT, now // BIN_NS, row] += packet.size
     port.busy = 1
@@ -111,14 +116,49 @@ def transmit(s: State, row: int, now: int) -> None:
 
 
 @inner
+def served(s: State, port: Any) -> int:
+    """The class whose packet goes next; one of them has any.
+
+    Where turns are weighted, a class that cannot pay for its packet waits for its next turn.
+    """
+    if s.rules.queues != DWRR:
+        return 1 if port.head[1] >= 0 else 0
+    while True:
+        own = port.turn
+        head = port.head[own]
+        if head >= 0 and port.deficit[own] >= s.packets[head].size:
+            port.deficit[own] -= s.packets[head].size
+            return int(own)
+        if head < 0:
+            port.deficit[own] = 0
+        port.turn = (own + 1) % CLASSES
+        port.deficit[port.turn] += QUANTA[port.turn]
+
+
+@inner
+def seen_above(packet: Any, now: int) -> None:
+    """Keep what a tap at the first leaf's port to a spine sees, after this port's update."""
+    packet.up_ns = now
+    packet.up_ce = packet.ce
+    packet.up_inserted = packet.inserted
+    packet.up_s = packet.csig_s
+    packet.up_lm = packet.csig_lm
+    for info in range(INFOS):
+        packet.up_aecn[info] = packet.aecn[info]
+
+
+@inner
 def serialization(size: int, bps: int) -> int:
     """Time on the wire in ns, rounded up so that no counter ever shows more than the line rate."""
     return (size * 8 * NS + bps - 1) // bps
 
 
 @inner
-def write_telemetry(s: State, row: int, packet: Any, now: int) -> None:
-    """What this port adds to a packet that leaves it; every port measures, whatever passes."""
+def write_telemetry(s: State, row: int, packet: Any, queue: int, now: int) -> None:
+    """What this port adds to a packet that leaves it; every port measures, whatever passes.
+
+    `queue` is what still waits in the packet's class.
+    """
     port = s.ports[row]
     roll_window(port, now)
     dre = discount(port, now) + packet.size / 2
@@ -129,11 +169,11 @@ def write_telemetry(s: State, row: int, packet: Any, now: int) -> None:
     if kind == INT:
         hop = packet.hop
         packet.size += s.rules.int_hop_bytes
-        packet.qlen[hop] = port.queue_bytes
+        packet.qlen[hop] = queue
         packet.ts_ns[hop] = now
         packet.tx_bytes[hop] = port.tx_bytes + packet.size
     elif kind == AECN:
-        write_aecn(s, port, packet, dre * 8 * NS / DRE_TAU_NS / port.bps, now)
+        write_aecn(s, port, packet, queue, dre * 8 * NS / DRE_TAU_NS / port.bps, now)
     elif kind <= CSIG_EXPANDED or rogue.inserts(s, port, packet, kind):
         write_csig(s, port, packet, kind == CSIG_EXPANDED, now)
 
@@ -187,15 +227,13 @@ def bucket(s: State, t: int, value: float) -> int:
 
 
 @inner
-def write_aecn(s: State, port: Any, packet: Any, rate: float, now: int) -> None:
+def write_aecn(s: State, port: Any, packet: Any, queue: int, rate: float, now: int) -> None:
     """Combine this router's information: max, max, max, add, add, saturating (AECN 3.2)."""
-    u = 8 * port.queue_bytes * NS / (port.bps * s.rules.base_rtt_ns) + rate
+    u = 8 * queue * NS / (port.bps * s.rules.base_rtt_ns) + rate
     inflight = octet(u / RATIO_SCALE)
     packet.aecn[0] = max(packet.aecn[0], inflight)
     packet.aecn[1] = max(packet.aecn[1], octet(rate / RATIO_SCALE))
-    packet.aecn[2] = max(
-        packet.aecn[2], octet(port.queue_bytes / s.rules.buffer_bytes / RATIO_SCALE)
-    )
+    packet.aecn[2] = max(packet.aecn[2], octet(queue / s.rules.buffer_bytes / RATIO_SCALE))
     packet.aecn[3] = octet(packet.aecn[3] + (now - packet.queued_ns) / DELAY_UNIT_NS)
     packet.aecn[4] = octet(packet.aecn[4] + (1.0 if u > 1 else 0.0))
 

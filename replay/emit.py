@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector import CollectorSettings, Frames
-from replay.content import FIRST, LAST, Content
+from replay import wiring
+from replay.content import ABOVE, FIRST, LAST, Content
 from replay.fabric import Run
 from replay.identity import identities
 from replay.layout import Layouts, Shape, size
 from replay.state import ACK, CSIG_COMPACT, DATA, INT
 from replay.taps import ALL, Taps
+from replay.wiring import points
 
 SNAP = 256
 ETHERNET = 1
@@ -58,8 +60,9 @@ def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP, taps: Tap
         data[at : at + block.size] = block.ravel()
         at += block.size
     place = tap(run, rows, seen.edge)
-    time = np.where(seen.edge == FIRST, packets["first_ns"][rows], packets["last_ns"][rows])
-    time = time + taps.offsets_ns(len(run.world.host_names()))[place]
+    stamps = [packets["first_ns"][rows], packets["last_ns"][rows], packets["up_ns"][rows]]
+    time = np.choose(seen.edge, stamps)
+    time = time + taps.offsets_ns(len(points(run.world)))[place]
     order = np.lexsort((rows, packets["kind"][rows] == DATA, time))
     return Frames(
         data=data,
@@ -80,7 +83,12 @@ def sightings(run: Run, taps: Taps = ALL) -> Sightings:
     received = np.flatnonzero(run.packets["last_ns"] > 0)
     rows = np.concatenate([sent, received])
     edge = np.repeat([FIRST, LAST], [len(sent), len(received)])
-    leaf = tap(run, rows, edge) // run.world.hosts_per_leaf
+    if taps.where != "hosts":
+        risen = np.flatnonzero((run.packets["up_ns"] > 0) & (run.packets["up_ns"] < until))
+        both = taps.where == "both"
+        rows = np.concatenate([rows, risen]) if both else risen
+        edge = np.concatenate([edge, np.full(len(risen), ABOVE)])[-len(rows) :]
+    leaf = tap_leaf(run, rows, edge)
     kept = taps.kept(rows, run.packets["flow"][rows], leaf)
     rows, edge = rows[kept], edge[kept]
     shape, shapes = shape_codes(run, rows, edge)
@@ -102,11 +110,22 @@ def blocks(
 
 
 def tap(run: Run, rows: NDArray[np.int64], edge: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Row of the host at whose port each sighting was made."""
+    """Number in `wiring.points` of the port at which each sighting was made."""
     flow = run.packets["flow"][rows]
-    at_client = (run.packets["kind"][rows] % 2 == 0) == (edge == FIRST)
+    at_client = (run.packets["kind"][rows] % 2 == 0) == (edge != LAST)
     host: NDArray[np.int64] = np.where(at_client, run.flows["src"][flow], run.flows["dst"][flow])
-    return host
+    packet = run.packets[rows]
+    first = run.paths["port"][packet["path"], packet["kind"] % 2, 0]
+    above = np.array(wiring.point_of_port(run.world))[first]
+    return np.where(edge == ABOVE, above, host)
+
+
+def tap_leaf(run: Run, rows: NDArray[np.int64], edge: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Leaf, from 0, whose mirror made each sighting."""
+    leaf = np.array([int(point.partition(":")[0].removeprefix("leaf")) - 1
+                     for point in wiring.points(run.world)])  # fmt: skip
+    found: NDArray[np.int64] = leaf[tap(run, rows, edge)]
+    return found
 
 
 def shape_codes(
@@ -115,14 +134,16 @@ def shape_codes(
     """Number of each sighting's (shape, edge), and what the numbers mean."""
     kind = run.packets["kind"][rows].astype(np.int64)
     telemetry = run.flows["kind"][run.packets["flow"][rows]].astype(np.int64)
-    inserted = (run.packets["inserted"][rows] == 1) & (edge == LAST)
+    packet, nowhere = run.packets[rows], np.zeros(len(rows), np.uint8)
+    inserted = np.choose(edge, [nowhere, packet["inserted"], packet["up_inserted"]]) == 1
     telemetry = np.where(inserted, CSIG_COMPACT, telemetry)
     hops = run.paths["hops"][run.packets["path"][rows]]
-    stacked = (telemetry == INT) & ((kind == ACK) | (kind == DATA) & (edge == LAST))
+    stacked = (telemetry == INT) & ((kind == ACK) | (kind == DATA) & (edge != FIRST))
+    hops = np.where((kind == DATA) & (edge == ABOVE), 1, hops)
     code = (kind * 8 + telemetry) * 8 + hops * stacked
-    found, number = np.unique(code * 2 + edge, return_inverse=True)
+    found, number = np.unique(code * 4 + edge, return_inverse=True)
     return number, [
-        (Shape(int(c) >> 7, int(c) >> 4 & 7, int(c) >> 1 & 7), int(c) & 1) for c in found
+        (Shape(int(c) >> 8, int(c) >> 5 & 7, int(c) >> 2 & 7), int(c) & 3) for c in found
     ]
 
 

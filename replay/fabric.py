@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector import CollectorSettings, inner, kernel
-from pipeline import Interface, dctcp, hpcc
+from pipeline import Interface, dctcp, hpcc, swift
 from replay import egress, event, host, wiring
 from replay.stage import build
 from replay.state import SYN, State
@@ -77,6 +77,7 @@ def begin(s: State) -> None:
             s.hpcc[row], p, s.rules.base_rtt_ns, s.hosts[flow.src].bps, int(p.window_bytes)
         )
         dctcp.reset(s.dctcp[row], s.dctcp_parameters)
+        swift.reset(s.swift[row], s.swift_parameters)
         event.push(s.heap, flow.start_ns, event.ANSWER_READY, host.new_packet(s, row, SYN, 0))
 
 

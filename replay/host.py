@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from collector import inner
-from pipeline import dctcp, hop_record, hpcc
-from replay import event
+from replay import control, event
+from replay.control import NEVER, RECEIVE_WINDOW
 from replay.egress import NS, serialization
 from replay.state import (
     ACK,
     CSIG_EXPANDED,
     DATA,
     HANDSHAKE_ACK,
-    HOPS,
     INT,
     RECEIVER_NS,
     SIGNALS,
@@ -27,9 +26,6 @@ from replay.state import (
     State,
 )  # fmt: skip
 
-NEVER = 1 << 60
-RECEIVE_WINDOW = 65535 << 2
-"""Bytes that receivers advertise: a sender that its application limits does not burst beyond."""
 RANDOM_FACTOR = np.uint64(6364136223846793005)
 RANDOM_STEP = np.uint64(1442695040888963407)
 RANDOM_SHIFT = np.uint64(40)
@@ -143,6 +139,8 @@ def sendable(s: State, row: int, now: int) -> int:
         return following
     if flow.kind == INT:
         ready = flow.pace_ns if in_flight < s.hpcc[row].W else NEVER
+    elif flow.swift == 1:
+        ready = control.swift_ready(s, row, flow, in_flight, now)
     else:
         window = min(s.dctcp[row].cwnd, RECEIVE_WINDOW)
         ready = now if in_flight == 0 or in_flight + s.rules.payload_bytes <= window else NEVER
@@ -224,56 +222,9 @@ def acknowledge(s: State, item: int, now: int) -> None:
     decision.snd_nxt = flow.snd_nxt
     flow.snd_una = max(flow.snd_una, ack.seq)
     if flow.kind == INT:
-        decide_hpcc(s, ack, flow.snd_nxt, decision)
+        control.decide_hpcc(s, ack, flow.snd_nxt, decision)
+    elif flow.swift == 1:
+        control.decide_swift(s, ack, flow, now, decision)
     else:
-        decide_dctcp(s, ack, flow, decision)
+        control.decide_dctcp(s, ack, flow, decision)
     wake(s, flow.src, now)
-
-
-@inner
-def decide_hpcc(s: State, ack: Any, snd_nxt: int, decision: Any) -> None:
-    """HPCC++ from the INT stack that the acknowledgment reflects."""
-    data = s.packets[ack.echo]
-    path = s.paths[data.path]
-    told = np.empty((len(hop_record.KINDS), HOPS, 1), np.int64)
-    for hop in range(path.hops):
-        egress = s.ports[path.port[0, hop]]
-        told[hop_record.TS, hop, 0] = data.ts_ns[hop]
-        told[hop_record.TX, hop, 0] = data.tx_bytes[hop]
-        told[hop_record.QLEN, hop, 0] = data.qlen[hop]
-        told[hop_record.B, hop, 0] = egress.bps
-        told[hop_record.NODE, hop, 0] = egress.node_id
-        told[hop_record.PORT, hop, 0] = egress.port_id
-    state = s.hpcc[ack.flow]
-    hop_record.path_changed(state, path.hops, told, 0)
-    decision.branch = hpcc.new_ack(
-        state, s.hpcc_parameters, s.links, ack.seq, snd_nxt, path.hops, told, 0,
-        hop_record.WIDEST, hop_record.WIDEST, np.empty((HOPS, 1), np.float64),
-    )  # fmt: skip
-    decision.U = state.U
-    decision.W = state.W
-    decision.Wc = state.Wc
-    decision.R = state.R
-    decision.u_max = state.u_max
-    decision.u_hop = state.u_hop
-    decision.incStage = state.incStage
-    decision.lastUpdateSeq = state.lastUpdateSeq
-
-
-@inner
-def decide_dctcp(s: State, ack: Any, flow: Any, decision: Any) -> None:
-    """DCTCP from the ECE flag; a reduction is told to the receiver by CWR on the next segment."""
-    state = s.dctcp[ack.flow]
-    threshold, windows = state.ssthresh, state.windows
-    decision.branch = dctcp.new_ack(
-        state, s.dctcp_parameters, ack.seq, flow.snd_nxt, ack.ece == 1, 0, False
-    )
-    if state.ssthresh != threshold:
-        flow.cwr = 1
-    decision.alpha = state.alpha
-    decision.cwnd = state.cwnd
-    decision.ssthresh = state.ssthresh
-    decision.WindowEnd = state.WindowEnd
-    closed = state.windows != windows
-    decision.BytesAcked = state.closed_acked if closed else state.BytesAcked
-    decision.BytesMarked = state.closed_marked if closed else state.BytesMarked

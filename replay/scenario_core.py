@@ -27,6 +27,28 @@ def shared_locators(kinds: Kinds, duration_ns: int) -> World:
     return replace(uplink_hot_spot(kinds, duration_ns), locators="place")
 
 
+def two_classes(kinds: Kinds, duration_ns: int) -> World:
+    """The same, and half of the flows urgent: their queue is served first as long as it holds any.
+
+    What they leave is what the others have; their application offers 1 Gb/s each.
+    """
+    world = uplink_hot_spot(kinds, duration_ns)
+    urgent = flows(
+        "urgent", kinds, pairs("leaf1", "leaf4", range(1, 6)), Phase(START, 6 * GBPS // 5)
+    )
+    more = tuple(replace(flow, urgent=True) for flow in urgent)
+    return replace(world, flows=(*world.flows, *more), queues="strict")
+
+
+def weighted_classes(kinds: Kinds, duration_ns: int) -> World:
+    """The same with turns of three to one, and nobody held back by an application."""
+    world = two_classes(kinds, duration_ns)
+    free = tuple(
+        replace(flow, phases=(Phase(START),)) if flow.urgent else flow for flow in world.flows
+    )
+    return replace(world, flows=free, queues="dwrr")
+
+
 def core_hot_spot(kinds: Kinds, duration_ns: int) -> World:
     """Six hosts of three leaves send to six of leaf4 by spine1: its port to leaf4 is full."""
     hot = " ".join(

@@ -5,6 +5,7 @@ leaves, hosts and spines are parts: a seed casts them (`cast`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from replay.scenario import START, ends
 from replay.world import GBPS, FlowScript, Phase, Telemetry, World
@@ -59,6 +60,12 @@ def incast(kinds: Kinds, duration_ns: int) -> World:
     )
     pairs = " ".join(f"{sender}>leaf1-h1" for sender in senders.split())
     return wide(spread(flows("incast", kinds, pairs), 4), duration_ns)
+
+
+def swift_incast(kinds: Kinds, duration_ns: int) -> World:
+    """The same with Swift, steered by what is reflected, at the senders of flows with CSIG."""
+    world = incast(kinds, duration_ns)
+    return replace(world, flows=tuple(replace(flow, swift=True) for flow in world.flows))
 
 
 def last_hop_elephant(kinds: Kinds, duration_ns: int) -> World:

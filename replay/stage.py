@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector import CollectorSettings
-from pipeline import dctcp, hop_record, hpcc
+from pipeline import dctcp, hop_record, hpcc, swift
 from replay import wiring
+from replay.control import NEVER
 from replay.event import HEAP
-from replay.host import NEVER
 from replay.layout import Layouts
 from replay.rogue import HONEST, code
 from replay.state import (
@@ -34,6 +34,10 @@ SPREAD_NS = 200_000
 """Flows that the script starts together start within this time of each other."""
 COMPACT_LIMIT, EXPANDED_LIMIT = BUCKETS - 1, (1 << 20) - 1
 """Largest S of a tag (draft-ravi-ippm-csig-00, section 4)."""
+TAGS = ("csig_compact", "csig_expanded")
+"""Telemetry that Swift's senders read."""
+QUEUES = ("one", "strict", "dwrr")
+"""How ports serve classes, in the order of the simulator's codes."""
 STOPPED, GREEDY = -1, 0
 ROOM = 1.1
 """Room for packets beyond what the receivers' links carry: those under way."""
@@ -58,8 +62,10 @@ def build(world: World, settings: CollectorSettings, order: Sequence[int]) -> St
         hpcc=hpcc.state(len(flows)),
         links=hop_record.links(len(flows)),
         dctcp=dctcp.state(len(flows)),
+        swift=swift.state(len(flows)),
         hpcc_parameters=hpcc.record({"T_ns": world.base_rtt_ns, **world.hpcc}),
         dctcp_parameters=dctcp.record({"mss": world.payload_bytes, **world.dctcp}),
+        swift_parameters=swift.record({"packet_bytes": world.payload_bytes, **world.swift}),
         counters=np.zeros((COUNTERS, -(-world.duration_ns // BIN_NS), len(ports)), np.int64),
     )
 
@@ -73,6 +79,7 @@ def rules(world: World, settings: CollectorSettings) -> np.void:
     made["int_hop_bytes"] = layouts.hop.octets
     made["octets"] = [layouts.first_octets(world.payload_bytes, hops) for hops in range(HOPS + 1)]
     made["buckets"] = buckets(settings)
+    made["queues"] = QUEUES.index(world.queues)
     made["quanta"] = [settings.csig_quanta[t] for t in range(SIGNALS)]
     made["initial"] = [[COMPACT_LIMIT, COMPACT_LIMIT, 0], [EXPANDED_LIMIT, EXPANDED_LIMIT, 0]]
     return made
@@ -105,7 +112,7 @@ def cast_ports(world: World) -> NDArray[np.void]:
         port.bps = interface.capacity_bps
         port.abw_bps = interface.capacity_bps
         port.prop_ns = 0 if port.edge else world.link_ns
-        port.head = port.tail = -1
+        port.head[:] = port.tail[:] = -1
     if breaks:
         raise ValueError(f"rogues: the fabric has no port {min(breaks)}")
     return ports
@@ -123,6 +130,9 @@ def cast_flows(
     used = 0
     for flow, script in zip(flows, scripts, strict=True):
         flow.kind = TELEMETRY.index(script.telemetry)
+        flow.swift = script.swift and script.telemetry in TAGS
+        flow.urgent = script.urgent and script.telemetry != "int"
+        flow.ecn = script.telemetry not in ("int", "none") and not flow.swift
         flow.src, flow.dst = names[script.src], names[script.dst]
         flow.start_ns = script.phases[0].at_ns + random.integers(SPREAD_NS)
         flow.random = random.integers(1 << 62)

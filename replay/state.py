@@ -29,6 +29,10 @@ BUCKETS = 32
 """Values of a compact tag's S."""
 KINDS = 5
 """Kinds of packets."""
+CLASSES = 2
+"""Queues of a port; the second is of urgent data."""
+ONE, STRICT, DWRR = range(3)
+"""How a port serves its classes."""
 BIN_NS = 1_000_000
 """Width of the bins of the exact counters."""
 COUNTERS = 3
@@ -50,11 +54,13 @@ def _record(*fields: Any) -> np.dtype[Any]:
 PORT = _record(
     ("node_id", "u4"), ("port_id", "u2"), ("lm", "u2"), ("lm_compact", "u1"),
     ("edge", "u1"), ("busy", "u1"), ("rogue", "u1"), ("bps", "i8"), ("prop_ns", "i8"),
-    ("head", "i8"), ("tail", "i8"), ("queue_bytes", "i8"), ("tx_bytes", "i8"), ("since_ns", "i8"),
+    ("head", "i8", (CLASSES,)), ("tail", "i8", (CLASSES,)), ("class_bytes", "i8", (CLASSES,)),
+    ("deficit", "i8", (CLASSES,)), ("turn", "i8"),
+    ("queue_bytes", "i8"), ("tx_bytes", "i8"), ("since_ns", "i8"),
     ("window", "i8"), ("window_tx", "i8"), ("abw_bps", "i8"), ("dre_bytes", "f8"), ("dre_ns", "i8"),
 )  # fmt: skip
-"""An egress port of a switch: who it is, its queue and counters, its CSIG window and its DRE;
-`rogue` is its place in `rogue.ROGUES`."""
+"""An egress port of a switch: who it is, its queues by class and together, its counters, its CSIG
+window and its DRE; `rogue` is its place in `rogue.ROGUES`."""
 HOST = _record(
     ("bps", "i8"), ("free_ns", "i8"), ("wake_ns", "i8"),
     ("head", "i8"), ("tail", "i8"), ("first", "i8"), ("count", "i8"), ("turn", "i8"),
@@ -66,22 +72,25 @@ PATH = _record(("hops", "i8"), ("port", "i8", (2, HOPS)))
 """Egress ports of a flow's data (0) and of its acknowledgments (1), nearest their sender first."""
 FLOW = _record(
     ("kind", "u1"), ("established", "u1"), ("draining", "u1"), ("cwr", "u1"),
+    ("ecn", "u1"), ("swift", "u1"), ("urgent", "u1"),
     ("src", "i8"), ("dst", "i8"), ("start_ns", "i8"),
     ("phase", "i8"), ("phases", "i8"), ("phases_end", "i8"), ("path", "i8"), ("rotation", "i8"),
     ("snd_una", "i8"), ("snd_nxt", "i8"), ("rcv_nxt", "i8"),
     ("pace_ns", "i8"), ("app_ns", "i8"), ("random", "u8"),
 )  # fmt: skip
-"""A flow's two ends."""
+"""A flow's two ends; `ecn`: its data is ECN capable."""
 PACKET = _record(
     ("flow", "i8"), ("path", "i8"), ("next", "i8"), ("echo", "i8"), ("size", "i8"),
     ("kind", "u1"), ("hop", "u1"), ("ce", "u1"), ("ece", "u1"), ("cwr", "u1"), ("csig_t", "u1"),
     ("inserted", "u1"), ("csig_lm", "u2"), ("csig_s", "u4"), ("aecn", "u1", (INFOS,)),
+    ("up_ce", "u1"), ("up_inserted", "u1"), ("up_lm", "u2"), ("up_s", "u4"), ("up_aecn", "u1", (INFOS,)), ("up_ns", "i8"),
     ("seq", "i8"), ("first_ns", "i8"), ("last_ns", "i8"), ("queued_ns", "i8"),
     ("qlen", "i8", (HOPS,)), ("ts_ns", "i8", (HOPS,)), ("tx_bytes", "i8", (HOPS,)),
 )  # fmt: skip
 """One packet: first_ns its first bit at the sender's edge, last_ns its last bit at the receiver's
 (0: under way); seq its first byte, of acknowledgments the next byte expected; echo the data;
-inserted: a switch put the tag on."""
+inserted: a switch put the tag on. `up_ns` (0: never) is when it left its first leaf for a spine,
+with the other `up` columns."""
 DECISION = _record(
     ("time_ns", "i8"), ("flow", "i8"), ("packet", "i8"), ("branch", "i8"), ("u_hop", "i8"),
     ("incStage", "i8"), ("ack", "i8"), ("snd_nxt", "i8"), ("lastUpdateSeq", "i8"),
@@ -97,7 +106,7 @@ RULES = _record(
     ("mark_bytes", "i8"), ("base_rtt_ns", "i8"), ("buffer_bytes", "i8"), ("payload_bytes", "i8"),
     ("int_hop_bytes", "i8"), ("octets", "i8", (HOPS + 1, KINDS, TELEMETRIES)),
     ("buckets", "f8", (SIGNALS, BUCKETS)), ("quanta", "f8", (SIGNALS,)),
-    ("initial", "i8", (2, SIGNALS)), ("packets", "i8"), ("decisions", "i8"),
+    ("initial", "i8", (2, SIGNALS)), ("packets", "i8"), ("decisions", "i8"), ("queues", "i8"),
 )  # fmt: skip
 """What holds for the whole fabric: K, T, sizes; octets of a frame at its first edge by hops of the
 path, packet kind and telemetry; lower edges of compact CSIG buckets (padded with infinity), quanta
@@ -119,7 +128,9 @@ class State(NamedTuple):
     hpcc: NDArray[Any]
     links: NDArray[np.int64]
     dctcp: NDArray[Any]
+    swift: NDArray[Any]
     hpcc_parameters: Any
     dctcp_parameters: Any
+    swift_parameters: Any
     counters: NDArray[np.int64]
     """Counter by bin of `BIN_NS` by port."""

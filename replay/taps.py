@@ -7,12 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Choice = Literal["each", "packet", "flow"]
+Where = Literal["hosts", "uplinks", "both"]
 
 
 @dataclass(frozen=True, slots=True)
 class Taps:
-    """Mirrors at the ports that face hosts, and their faults; the same for the same seed.
+    """Mirrors at ports of the leaves, and their faults; the same for the same seed.
 
+    - `where`: at the ports that face hosts, at what leaves send to spines (there telemetry has met
+      one hop, and what comes down is not seen), or at both;
     - `leaves`: the leaves that mirror; none: all of them;
     - `one_in`: of so many frames one is mirrored, drawn by each tap for itself (`each`), the same
       packets at all taps (`packet`), or all packets of some flows (`flow`);
@@ -20,6 +23,7 @@ class Taps:
     - `skew_ns`: each tap's clock is off by at most so much, either way.
     """
 
+    where: Where = "hosts"
     leaves: tuple[str, ...] = ()
     one_in: int = 1
     choice: Choice = "each"

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from pipeline import dctcp, hpcc
+from pipeline import dctcp, hpcc, swift
 from replay import wiring
 from replay.fabric import Run
 from replay.identity import CLIENT, SERVER, identities
@@ -39,6 +40,8 @@ OF = {
     "dctcp": ("alpha", "cwnd", "ssthresh", "WindowEnd", "BytesAcked", "BytesMarked"),
 }
 """What each algorithm holds."""
+BRANCHES = {"hpcc": hpcc.Branch, "dctcp": dctcp.Branch, "swift": swift.Branch}
+"""How each algorithm may decide."""
 
 
 class Truth(NamedTuple):
@@ -170,12 +173,20 @@ def changing(run: Run, interval_ns: int) -> pl.Expr:
     return pl.col("at").is_in(sorted(inside))
 
 
+def algorithm_of(run: Run) -> NDArray[np.int64]:
+    """Place in `BRANCHES` of the algorithm that made each decision."""
+    flow = run.flows[run.decisions["flow"]]
+    return np.where(flow["kind"] == INT, 0, np.where(flow["swift"] == 1, 2, 1))
+
+
 def branch_names(run: Run) -> pl.Series:
     """Names of the branches that decided, each by its own algorithm's list."""
-    hpcc_flow = run.flows["kind"][run.decisions["flow"]] == INT
-    code = np.where(hpcc_flow, run.decisions["branch"], -run.decisions["branch"])
-    named = {branch.value: branch.name.lower() for branch in hpcc.Branch}
-    named |= {-branch.value: branch.name.lower() for branch in dctcp.Branch}
+    code = run.decisions["branch"] * len(BRANCHES) + algorithm_of(run)
+    named = {
+        branch.value * len(BRANCHES) + at: branch.name.lower()
+        for at, branches in enumerate(BRANCHES.values())
+        for branch in branches
+    }
     return pl.Series(code).replace_strict(named, return_dtype=pl.String)
 
 
@@ -190,7 +201,7 @@ def decision_frame(run: Run, names: pl.DataFrame) -> pl.DataFrame:
         {
             "script": np.array(run.scripts, np.int64)[flow],
             "time_ns": run.world.start_ns + made["time_ns"],
-            "algorithm": np.where(run.flows["kind"][flow] == INT, "hpcc", "dctcp"),
+            "algorithm": np.array([*BRANCHES])[algorithm_of(run)],
             "branch": branch_names(run),
             **{name: made[name] for name in held},
             **{name: ((made[name] + first) & 0xFFFFFFFF).astype(np.uint32) for name in sequence},

@@ -172,8 +172,19 @@ def topology(world: World) -> Topology:
 
 
 def points(world: World) -> list[str]:
-    """Observation points by row of the host behind them: every port that faces a host."""
-    return [f"{host.device}:{host.interface}" for host in topology(world).hosts]
+    """Observation points: every port that faces a host, by the host's row, then the leaves' others.
+
+    What hosts send and receive is seen at the first, what leaves send to spines at the others.
+    """
+    facing = [f"{host.device}:{host.interface}" for host in topology(world).hosts]
+    up = [port for port in leaf_ports(world) if port.orientation == "up"]
+    return [*facing, *(f"{port.device}:{port.name}" for port in up)]
+
+
+def point_of_port(world: World) -> list[int]:
+    """Number in `points` of the tap at each egress port; -1: there is none."""
+    number = {name: at for at, name in enumerate(points(world))}
+    return [number.get(f"{port.device}:{port.name}", -1) for port in interfaces(world)]
 
 
 def ingress_ports(interfaces: tuple[Interface, ...], paths: NDArray[np.void]) -> NDArray[np.int64]:

@@ -51,6 +51,10 @@ class FlowScript:
     phases: tuple[Phase, ...]
     steady: bool = True
     """False: its phases are bursts, which is how it is, not changes that the script makes."""
+    swift: bool = False
+    """Its sender runs Swift by what CSIG reflects, not DCTCP, and is not ECN capable."""
+    urgent: bool = False
+    """Its data is of the class that `World.queues` serves first or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,9 @@ class World:
     nic_bps: Mapping[str, int] = field(default_factory=dict)
     rogues: Mapping[str, str] = field(default_factory=dict)
     """Ports ("leaf1:Ethernet7") that break the rules of CSIG, and how: a name of `rogue.ROGUES`."""
+    queues: Literal["one", "strict", "dwrr"] = "one"
+    """Of two classes, told apart by DSCP: in one queue; the urgent first; the urgent three of four
+    octets. INT flows, whose DSCP announces INT, are not urgent."""
     locators: Literal["port", "place"] = "port"
     """Compact CSIG tags name a port, or only its stage, orientation and capacity."""
     link_ns: int = 2_500
@@ -88,7 +95,10 @@ class World:
     """Receive time of virtual time 0, ns since 1970: the edge of every interval up to 1000 s."""
     hpcc: Mapping[str, float | int | str] = field(default_factory=lambda: {"N": 4})
     dctcp: Mapping[str, float | int | str] = field(default_factory=lambda: {"dialect": "linux"})
-    """Parameters of the senders; T_ns, B_nic_bps and mss follow from the world."""
+    swift: Mapping[str, float | int | str] = field(
+        default_factory=lambda: {"delay_source": "least", "fs_range_ns": 0, "ramp": "abw_or_ai"}
+    )
+    """Parameters of the senders; T_ns, B_nic_bps, mss and packet_bytes follow from the world."""
 
     @property
     def transitions(self) -> tuple[int, ...]:

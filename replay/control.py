@@ -1,0 +1,99 @@
+"""Congestion control of the fabric's senders: what each makes of one acknowledgment.
+
+The recurrences are the pipeline's (`hpcc.new_ack`, `dctcp.new_ack`, `swift.new_ack`).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from collector import inner
+from pipeline import dctcp, hop_record, hpcc, swift
+from replay.state import CSIG_EXPANDED, HOPS, RECEIVER_NS, SIGNALS, State
+
+NEVER = 1 << 60
+RECEIVE_WINDOW = 65535 << 2
+"""Bytes that receivers advertise: a sender that its application limits does not burst beyond."""
+
+
+@inner
+def swift_ready(s: State, row: int, flow: Any, in_flight: int, now: int) -> int:
+    """When Swift lets the next segment go: within its window, or paced where that is below one."""
+    state = s.swift[row]
+    if state.cwnd < 1:
+        return int(flow.pace_ns) if in_flight == 0 else NEVER
+    window = min(state.cwnd * s.rules.payload_bytes, float(RECEIVE_WINDOW))
+    return now if in_flight + s.rules.payload_bytes <= window else NEVER
+
+
+@inner
+def decide_hpcc(s: State, ack: Any, snd_nxt: int, decision: Any) -> None:
+    """HPCC++ from the INT stack that the acknowledgment reflects."""
+    data = s.packets[ack.echo]
+    path = s.paths[data.path]
+    told = np.empty((len(hop_record.KINDS), HOPS, 1), np.int64)
+    for hop in range(path.hops):
+        egress = s.ports[path.port[0, hop]]
+        told[hop_record.TS, hop, 0] = data.ts_ns[hop]
+        told[hop_record.TX, hop, 0] = data.tx_bytes[hop]
+        told[hop_record.QLEN, hop, 0] = data.qlen[hop]
+        told[hop_record.B, hop, 0] = egress.bps
+        told[hop_record.NODE, hop, 0] = egress.node_id
+        told[hop_record.PORT, hop, 0] = egress.port_id
+    state = s.hpcc[ack.flow]
+    hop_record.path_changed(state, path.hops, told, 0)
+    decision.branch = hpcc.new_ack(
+        state, s.hpcc_parameters, s.links, ack.seq, snd_nxt, path.hops, told, 0,
+        hop_record.WIDEST, hop_record.WIDEST, np.empty((HOPS, 1), np.float64),
+    )  # fmt: skip
+    decision.U = state.U
+    decision.W = state.W
+    decision.Wc = state.Wc
+    decision.R = state.R
+    decision.u_max = state.u_max
+    decision.u_hop = state.u_hop
+    decision.incStage = state.incStage
+    decision.lastUpdateSeq = state.lastUpdateSeq
+
+
+@inner
+def decide_dctcp(s: State, ack: Any, flow: Any, decision: Any) -> None:
+    """DCTCP from the ECE flag; a reduction is told to the receiver by CWR on the next segment."""
+    state = s.dctcp[ack.flow]
+    threshold, windows = state.ssthresh, state.windows
+    decision.branch = dctcp.new_ack(
+        state, s.dctcp_parameters, ack.seq, flow.snd_nxt, ack.ece == 1, 0, False
+    )
+    if state.ssthresh != threshold:
+        flow.cwr = 1
+    decision.alpha = state.alpha
+    decision.cwnd = state.cwnd
+    decision.ssthresh = state.ssthresh
+    decision.WindowEnd = state.WindowEnd
+    closed = state.windows != windows
+    decision.BytesAcked = state.closed_acked if closed else state.BytesAcked
+    decision.BytesMarked = state.closed_marked if closed else state.BytesMarked
+
+
+@inner
+def decide_swift(s: State, ack: Any, flow: Any, now: int, decision: Any) -> None:
+    """Swift from the round trip and the CSIG tag that the acknowledgment reflects."""
+    data = s.packets[ack.echo]
+    state = s.swift[ack.flow]
+    value = reflected(s, flow, data)
+    pd_ns = value if data.csig_t == SIGNALS - 1 else np.nan
+    abw_bps = value if data.csig_t == 0 else np.nan
+    decision.branch = swift.new_ack(
+        state, s.swift_parameters, now, now - data.first_ns, RECEIVER_NS,
+        s.paths[data.path].hops, 1, pd_ns, abw_bps,
+    )  # fmt: skip
+    flow.pace_ns = now + max(state.pacing_delay_ns, 0.0)
+    decision.cwnd = state.cwnd
+
+
+@inner
+def reflected(s: State, flow: Any, data: Any) -> float:
+    """Value of a tag: the lower end of its bucket, or its quanta."""
+    if flow.kind == CSIG_EXPANDED:
+        return float(data.csig_s * s.rules.quanta[data.csig_t])
+    return float(s.rules.buckets[data.csig_t, data.csig_s])
