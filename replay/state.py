@@ -83,7 +83,8 @@ PACKET = _record(
     ("flow", "i8"), ("path", "i8"), ("next", "i8"), ("echo", "i8"), ("size", "i8"),
     ("kind", "u1"), ("hop", "u1"), ("ce", "u1"), ("ece", "u1"), ("cwr", "u1"), ("csig_t", "u1"),
     ("inserted", "u1"), ("csig_lm", "u2"), ("csig_s", "u4"), ("aecn", "u1", (INFOS,)),
-    ("up_ce", "u1"), ("up_inserted", "u1"), ("up_lm", "u2"), ("up_s", "u4"), ("up_aecn", "u1", (INFOS,)), ("up_ns", "i8"),
+    ("up_ce", "u1"), ("up_inserted", "u1"), ("up_lm", "u2"), ("up_s", "u4"),
+    ("up_aecn", "u1", (INFOS,)), ("up_ns", "i8"),
     ("seq", "i8"), ("first_ns", "i8"), ("last_ns", "i8"), ("queued_ns", "i8"),
     ("qlen", "i8", (HOPS,)), ("ts_ns", "i8", (HOPS,)), ("tx_bytes", "i8", (HOPS,)),
 )  # fmt: skip
