@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from pipeline.cc.parameter import Value
+from pipeline.hop_samples import MOST_QUEUE
 from pipeline.placed import READERS, with_ports
 from pipeline.settings import PipelineSettings
 from pipeline.topology import Topology
@@ -13,6 +14,8 @@ from pipeline.versions import Versions
 
 ASSUMED_RTT_NS = 10_000
 """HPCC++ T when neither topology nor settings know it."""
+OWNERS = ("tenant", "vrf", "vni")
+"""Columns that say whose addresses a row has."""
 
 
 class Paths:
@@ -67,32 +70,61 @@ class Paths:
                 rows = with_nic(rows, topology, end)
         if not topology:
             return rows
-        rows = with_capacities(rows, topology)
+        rows = with_units(with_capacities(rows, topology), topology)
         return with_ports(rows, topology) if self.reads_ports else rows
 
 
 def with_site_rtt(rows: pl.DataFrame, topology: Topology) -> pl.DataFrame:
     """The rows with the round trip between the sites of their ends, where the pair has its own."""
-    words = rows.select("src_hi", "src_lo", "dst_hi", "dst_lo").unique()
+    words = rows.select("src_hi", "src_lo", "dst_hi", "dst_lo", *owners(rows, topology)).unique()
     found = []
-    for source_hi, source_lo, *destination in words.iter_rows():
-        ends = topology.host(source_hi, source_lo), topology.host(*destination)
+    for src_hi, src_lo, dst_hi, dst_lo, *key in words.iter_rows():
+        tenant = topology.tenant(*key)
+        ends = topology.host(src_hi, src_lo, tenant), topology.host(dst_hi, dst_lo, tenant)
         sites = [topology.site_of(host) if host else "" for host in ends]
         found.append(topology.base_rtt(*sites) or None)
     known = words.with_columns(pl.Series("base_rtt_ns", found, pl.Int64))
     return rows.drop("base_rtt_ns", strict=False).join(
-        known, on=words.columns, how="left", maintain_order="left"
+        known, on=words.columns, how="left", maintain_order="left", nulls_equal=True
     )
+
+
+def owners(rows: pl.DataFrame, topology: Topology) -> list[str]:
+    """Columns that tell whose addresses rows have, where the topology has tenants."""
+    told = OWNERS if topology.tenants and set(OWNERS) <= set(rows.columns) else ()
+    return list(told)
+
+
+def with_units(rows: pl.DataFrame, topology: Topology) -> pl.DataFrame:
+    """The rows with queues in bytes, of devices whose unit of occupancy is another one."""
+    told = [(each.node_id, each.queue_unit_bytes) for each in topology.devices
+            if each.queue_unit_bytes is not None]  # fmt: skip
+    if not told:
+        return rows
+    nodes, units = (list(each) for each in zip(*told, strict=True))
+    queues = []
+    for name in [name for name in rows.columns if name.endswith("_qlen_bytes")]:
+        node = pl.col(name.replace("_qlen_bytes", "_node"))
+        if node.meta.output_name() in rows.columns:
+            unit = node.replace_strict(nodes, units, default=1, return_dtype=pl.UInt64)
+            queue = (pl.col(name).cast(pl.UInt64) * unit).clip(upper_bound=MOST_QUEUE)
+            queues.append(queue.cast(rows.schema[name]).alias(name))
+    return rows.with_columns(queues)
 
 
 def with_nic(rows: pl.DataFrame, topology: Topology, end: str) -> pl.DataFrame:
     """The rows with the line rate of the host at one end (src or dst), null where unknown."""
-    words = rows.select(f"{end}_hi", f"{end}_lo").unique()
-    found = [topology.host(*pair) for pair in words.iter_rows()]
+    words = rows.select(f"{end}_hi", f"{end}_lo", *owners(rows, topology)).unique()
+    found = [
+        topology.host(high, low, topology.tenant(*key)) for high, low, *key in words.iter_rows()
+    ]
     rates = pl.Series(
         f"{end}_nic_bps", [host.nic_bps if host else None for host in found], pl.Int64
     )
-    return rows.join(words.with_columns(rates), on=words.columns, how="left", maintain_order="left")
+    return rows.join(
+        words.with_columns(rates), on=words.columns, how="left", maintain_order="left",
+        nulls_equal=True,
+    )  # fmt: skip
 
 
 def with_capacities(rows: pl.DataFrame, topology: Topology) -> pl.DataFrame:

@@ -7,7 +7,6 @@ time.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from ipaddress import IPv6Address, ip_network
 from typing import Any
 
 import polars as pl
@@ -15,7 +14,7 @@ import polars as pl
 from pipeline.csig_profile import VARIANTS, Csig
 from pipeline.interface import Device, Host, Interface, Point, SiteRtt, Tenant
 from pipeline.locator_table import locator_table
-from pipeline.question import HALF, address_words
+from pipeline.prefix_table import PrefixTable
 from pipeline.topology_file import dump, parse
 from pipeline.topology_text import TopologyError
 
@@ -113,14 +112,18 @@ class Topology:
         return pl.DataFrame(known, schema=kinds, orient="row")
 
     @cached_property
-    def host_by_address(self) -> dict[tuple[str, int, int], Host]:
-        """Hosts by tenant and words of a single address; wider prefixes are looked through."""
-        networks = ((ip_network(p), host) for host in self.hosts for p in host.prefixes)
-        return {
-            (host.tenant, *address_words(network.network_address)): host
-            for network, host in networks
-            if network.num_addresses == 1
-        }
+    def prefixes(self) -> PrefixTable:
+        """Hosts by their prefixes."""
+        return PrefixTable(self.hosts)
+
+    @cached_property
+    def neighbours(self) -> dict[str, list[str]]:
+        """Devices with a link towards each device."""
+        found: dict[str, dict[str, None]] = {}
+        for port in self.interfaces:
+            if port.peer_interface:
+                found.setdefault(port.peer_device, {})[port.device] = None
+        return {device: list(near) for device, near in found.items()}
 
     @cached_property
     def links(self) -> dict[str, list[Interface]]:
@@ -133,9 +136,10 @@ class Topology:
     def host(self, high: int, low: int, tenant: str = "") -> Host | None:
         """The host of an address in two words; the longest prefix wins.
 
-        The addresses of a tenant are looked for first, then those of the fabric itself.
+        The addresses of a tenant are looked for first, then those of the fabric itself. Without a
+        tenant, an address that one tenant alone has is that one's.
         """
-        return _host(self, high, low, tenant) or (_host(self, high, low, "") if tenant else None)
+        return _host(self, high, low, tenant)
 
     def tenant(self, name: str = "", vrf: str = "", vni: int | None = None) -> str:
         """The tenant of a flow, by what its key tells; empty: none is known."""
@@ -198,19 +202,11 @@ def in_force(topologies: Iterable[Topology], time_ns: int) -> Topology | None:
 
 @lru_cache(REMEMBERED)
 def _host(topology: Topology, high: int, low: int, tenant: str) -> Host | None:
-    """See Topology.host; of one tenant alone."""
-    if (tenant, high, low) in topology.host_by_address:
-        return topology.host_by_address[tenant, high, low]
-    address = IPv6Address(high << HALF | low)
-    plain = address.ipv4_mapped or address
-    matches = [
-        (network.prefixlen, host)
-        for host in topology.hosts
-        if host.tenant == tenant
-        for network in map(ip_network, host.prefixes)
-        if plain in network
-    ]
-    return max(matches, key=lambda match: match[0])[1] if matches else None
+    """See Topology.host."""
+    known = topology.prefixes
+    if tenant and (own := known.find(high, low, tenant)):
+        return own
+    return known.find(high, low, "") or (None if tenant else known.only(high, low))
 
 
 @lru_cache(REMEMBERED)
@@ -225,15 +221,12 @@ def _tenant(topology: Topology, name: str, vrf: str, vni: int | None) -> str:
 @lru_cache(REMEMBERED)
 def distances(topology: Topology, target: str) -> dict[str, int]:
     """Links from each device to `target`, of devices that it can be reached from."""
-    distance, border = {target: 0}, {target}
-    while border:
-        step = max(distance.values()) + 1
-        border = {
-            i.device
-            for i in topology.interfaces
-            if i.peer_interface and i.peer_device in border and i.device not in distance
-        }
-        distance |= dict.fromkeys(border, step)
+    distance, border = {target: 0}, [target]
+    for device in border:
+        for near in topology.neighbours.get(device, ()):
+            if near not in distance:
+                distance[near] = distance[device] + 1
+                border.append(near)
     return distance
 
 

@@ -15,6 +15,9 @@ from pipeline.topology_text import TopologyError, Tree, line_of, load
 from pipeline.topology_value import read, rows, section, sections, written
 from pipeline.unit import MICROSECOND
 
+DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+"""YAML's safe writer, the compiled one where there is one."""
+
 
 @dataclass(frozen=True)
 class Parsed:
@@ -182,7 +185,7 @@ def rtts_of(tree: Tree) -> Iterator[SiteRtt]:
 
 def dump(made: Any) -> str:
     """The text that `parse` reads, of a Topology."""
-    text: str = yaml.safe_dump(tree_of(made), sort_keys=False, allow_unicode=True)
+    text: str = yaml.dump(tree_of(made), Dumper=DUMPER, sort_keys=False, allow_unicode=True)
     return text
 
 

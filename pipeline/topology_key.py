@@ -79,7 +79,8 @@ DEVICE = (
     Key("site", "text", "Site: a building, a region, whatever paths are told apart by.",
         default=""),
     Key("marks_ecn", "flag", "Whether its queues mark packets with CE."),
-    Key("queue_unit_bytes", "whole", "Unit of queue occupancy in its INT metadata.", 1, 1 << 24),
+    Key("queue_unit_bytes", "whole", "Bytes per unit of queue occupancy in its INT metadata, on "
+        "top of the setting `collector.int_occupancy_bytes`.", 1, 1 << 24),
     Key("t_us", "number", "The device's own T, by which Advanced ECN's inflight ratio is taken.",
         0.001, 1e9, field="t_ns", scale=MICROSECOND),
     Key("base_delay_ns", "whole", "Delay through the device without a queue, of ports that tell "

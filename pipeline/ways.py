@@ -1,9 +1,11 @@
 """The hops that a flow may cross, by the topology: all of them, or path by path."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import polars as pl
 
+from pipeline.endpoint import tenants
 from pipeline.topology import Hop, Host, Topology, distances
 
 ENDS = ("src_hi", "src_lo", "dst_hi", "dst_lo")
@@ -22,8 +24,7 @@ def ways(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     if topology is None:
         return pl.DataFrame(schema=WAYS)
     rows = []
-    for flow, *words in flows.select("flow", *ENDS).iter_rows():
-        source, destination = topology.host(*words[:2]), topology.host(*words[2:])
+    for flow, source, destination in ends_of(flows, topology):
         if source and destination:
             length = topology.way_length(source, destination)
             rows += [(flow, *hop, length) for hop in sorted(topology.hops(source, destination))]
@@ -38,8 +39,7 @@ def paths(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     if topology is None:
         return pl.DataFrame(schema=PATHS)
     rows = []
-    for flow, *words in flows.select("flow", *ENDS).iter_rows():
-        source, destination = topology.host(*words[:2]), topology.host(*words[2:])
+    for flow, source, destination in ends_of(flows, topology):
         if source and destination:
             rows += [
                 (flow, path, place, *hop)
@@ -47,6 +47,18 @@ def paths(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
                 for place, hop in enumerate(hops)
             ]
     return pl.DataFrame(rows, schema=PATHS, orient="row")
+
+
+def ends_of(
+    flows: pl.DataFrame, topology: Topology
+) -> Iterator[tuple[int, Host | None, Host | None]]:
+    """Each flow with the hosts at its ends, by its tenant where the flow's key tells one."""
+    keyed = {"tenant", "vrf", "vni"} <= set(flows.columns)
+    whose = tenants(flows, topology) if keyed else [""] * flows.height
+    told = flows.select("flow", *ENDS).iter_rows()
+    for (flow, *words), tenant in zip(told, whose, strict=True):
+        src_hi, src_lo, dst_hi, dst_lo = words
+        yield flow, topology.host(src_hi, src_lo, tenant), topology.host(dst_hi, dst_lo, tenant)
 
 
 @lru_cache(1 << 16)

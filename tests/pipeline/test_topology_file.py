@@ -120,6 +120,8 @@ def test_addresses_of_tenants_may_overlap() -> None:
     assert (name(""), name("blue")) == ("web1", "red")
     words = address_words(ip_address("fd00:1::9"))
     assert name("blue") == "web1", "the fabric's own addresses are everyone's"
+    words = address_words(ip_address("10.0.2.7"))
+    assert name("") == "db", "only one tenant has it"
     assert made.tenant(vni=5010) == made.tenant(vrf="blue") == made.tenant("blue") == "blue"
     assert made.tenant(vni=5011) == made.tenant() == ""
 

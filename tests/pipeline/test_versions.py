@@ -11,6 +11,7 @@ from pipeline import PipelineSettings, Topology, Versions, Worker
 from pipeline.path import Paths
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.unknown_ids import MOST_IDS, UnknownIds
+from pipeline.ways import ways
 from tests.pipeline.test_topology_file import EXAMPLE
 from tests.pipeline.test_worker import MS, SETTINGS, cut, played
 
@@ -148,6 +149,36 @@ def test_a_pair_of_sites_has_its_round_trip_in_its_version() -> None:
     assert paths.along(rows)["base_rtt_ns"].to_list() == [7000, 900_000, 12_000]
     told = Paths(PipelineSettings(base_rtt_us=3), versions)
     assert set(told.along(rows)["base_rtt_ns"]) == {3000}
+
+
+def test_queues_are_read_in_the_unit_of_their_device() -> None:
+    known = replace(Topology.from_yaml(EXAMPLE), valid_from_ns=0)
+    kinds = {"time_ns": pl.Int64, "h0_node": pl.UInt32, "h0_port": pl.UInt32,
+             "h0_qlen_bytes": pl.UInt64, "h1_qlen_bytes": pl.UInt64}  # fmt: skip
+    told = [(1, 101, 1, 3, 3), (2, 1, 1, 3, 3), (3, 101, 1, None, None), (4, None, None, 3, 3),
+            (5, 101, 1, 1 << 39, 3)]  # fmt: skip
+    rows = pl.DataFrame(told, schema=kinds, orient="row").with_columns(
+        pl.lit(0, pl.UInt64).alias(name) for name in words(0)
+    )
+    made = Paths(PipelineSettings(), Versions.of(known)).along(rows)
+    assert made["h0_qlen_bytes"].to_list() == [240, 3, None, 3, 1 << 40]
+    assert made["h1_qlen_bytes"].to_list() == [3, 3, None, 3, 3], "that hop names no node"
+
+
+def test_overlapping_addresses_are_told_apart_by_the_tenant_of_their_flow() -> None:
+    text = EXAMPLE.replace("points:", "  blue1: {prefixes: [10.0.1.1/32], attached: "
+                           '"leaf2:Ethernet1", tenant: blue, nic_gbps: 10}\npoints:')  # fmt: skip
+    known = replace(Topology.from_yaml(text), valid_from_ns=0)
+    kinds = {"time_ns": pl.Int64, "tenant": pl.String, "vrf": pl.String, "vni": pl.UInt32}
+    rows = pl.DataFrame([(1, "", "", None), (2, "", "", 5010), (3, "", "blue", None)],
+                        schema=kinds, orient="row")  # fmt: skip
+    ends = [pl.lit(value[0], pl.UInt64).alias(name) for name, value in words(1).items()]
+    made = Paths(PipelineSettings(), Versions.of(known)).along(rows.with_columns(ends))
+    assert made["src_nic_bps"].to_list() == [25 * 10**9, 10**10, 10**10]
+    to_db = pl.lit(0xFFFF_0A00_0201, pl.UInt64).alias("dst_lo")
+    flows = rows.with_columns(*ends, flow=pl.col("time_ns").cast(pl.UInt64)).with_columns(to_db)
+    crossed = ways(flows, known).group_by("flow", maintain_order=True).agg("node")
+    assert crossed["node"].to_list() == [[1, 2, 101], [2], [2]], "blue1 and db hang on one device"
 
 
 def test_ids_are_counted_one_by_one_up_to_a_bound() -> None:
