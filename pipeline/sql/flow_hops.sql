@@ -7,6 +7,7 @@ WITH names AS (
         argMax(h.interface, h.valid_from_ns) AS interface
     FROM hops AS h
     WHERE valid_from_ns <= {to_ns:Int64}
+        AND valid_from_ns >= (SELECT max(valid_from_ns) FROM hops WHERE valid_from_ns <= {from_ns:Int64})
     GROUP BY node, port
 ),
 seen AS (

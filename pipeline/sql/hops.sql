@@ -12,5 +12,6 @@ SELECT
     argMax(h.peer_interface, h.valid_from_ns) AS peer_interface
 FROM hops AS h
 WHERE valid_from_ns <= {at_ns:Int64}
+    AND valid_from_ns >= (SELECT max(valid_from_ns) FROM hops WHERE valid_from_ns <= {at_ns:Int64})
 GROUP BY node, port
 ORDER BY device, interface

@@ -7,5 +7,6 @@ SELECT
     argMax(h.site, h.valid_from_ns) AS site
 FROM hosts AS h
 WHERE valid_from_ns <= {at_ns:Int64}
+    AND valid_from_ns >= (SELECT max(valid_from_ns) FROM hops WHERE valid_from_ns <= {at_ns:Int64})
 GROUP BY prefix
 ORDER BY prefix

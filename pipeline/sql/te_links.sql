@@ -82,6 +82,7 @@ names AS (
         argMax(h.capacity_bps, h.valid_from_ns) AS capacity_bps
     FROM hops AS h
     WHERE valid_from_ns <= {to_ns:Int64}
+        AND valid_from_ns >= (SELECT max(valid_from_ns) FROM hops WHERE valid_from_ns <= {from_ns:Int64})
     GROUP BY node, port
 )
 SELECT

@@ -364,3 +364,37 @@ def test_limits_name_what_is_accepted() -> None:
         StoreLimits(retention_days={"flow": 1})
     with pytest.raises(ValidationError, match="accepted: 0 or more"):
         StoreLimits(retention_days={"flows": -1})
+
+
+SINCE = 10**12
+"""After the versions that other tests bring, before their loads."""
+
+
+def test_names_are_those_of_the_versions_in_force_in_the_window(store: Store) -> None:
+    """Port 2 is taken away, port 3 is new and port 1 gets another name at `SINCE` + 1,000."""
+    versions = {SINCE: {1: "old1", 2: "old2"}, SINCE + 1_000: {1: "new1", 3: "new3"}}
+    for since_ns, names in versions.items():
+        hops = pl.DataFrame(
+            {"node": 77, "port": list(names), "valid_from_ns": since_ns, "topology": str(since_ns),
+             "device": "leaf", "interface": list(names.values())}
+        )  # fmt: skip
+        store.insert("hops", hops, f"versions {since_ns}")
+
+    def named(at_ns: int) -> list[str]:
+        found = store.query("hops", at_ns=at_ns).filter(pl.col("node") == 77)
+        return found.sort("port")["interface"].to_list()
+
+    assert named(SINCE + 999) == ["old1", "old2"]
+    assert named(SINCE + 1_000) == ["new1", "new3"]
+    loads = pl.DataFrame(
+        {"time_ns": SINCE + 500, "interval_ns": 10, "flow": 1, "point": "p", "node": 77,
+         "port": [1, 2], "hop_index": 0, "source": "int", "samples": 1, "u_sum_n": 10**9,
+         "u_max_n": 10**12, "standing": 0}
+    )  # fmt: skip
+    store.insert("hop_intervals", loads, "loads of versions")
+    for window, wanted in (((500, 600), ["old1", "old2"]), ((500, 2_000), ["new1", "old2"])):
+        hot = store.query(
+            "hot_links", from_ns=SINCE + window[0], to_ns=SINCE + window[1], rows=5, step_ns=100
+        )
+        here = hot.filter(pl.col("node") == 77).sort("port")
+        assert here["interface"].to_list() == wanted, "a port that was taken away keeps its name"
