@@ -60,6 +60,7 @@ def evidence(rows: Sequence[Row]) -> list[dict[str, Any]]:
                     "samples": sum(entry["samples"] for entry in here),
                     "share": len(here) / len(entries),
                     "points": sorted({e["point"] for e in here if e.get("point")}),
+                    "frames": [],
                 }
             )
     return told

@@ -65,6 +65,9 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
         pl.when(pl.col("u_max") > IMPLAUSIBLE_U).then(pl.lit("hop_load_above_reason")),
         pl.when(pl.col("u_mean") < 0.0).then(pl.lit("hop_load_below_zero")),
         pl.when(pl.col("carried") > MOST_CARRIED).then(pl.lit("rate_above_line_rate")),
+        pl.when((pl.col("signal") == "csig") & (pl.col("delta_t_ns") > pl.col("interval_ns"))).then(
+            pl.lit("interval_finer_than_csig")
+        ),
         pl.when(pl.col("agreement") < DIFFER).then(pl.lit("telemetry_disagrees")),
     ]
     found = rows.with_columns(

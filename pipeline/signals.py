@@ -181,6 +181,15 @@ def on_the_way(signal: pl.DataFrame, topology: Topology) -> pl.DataFrame:
     )
 
 
+def reverse_flow(conversation: int, direction: int) -> int:
+    """The reverse of one flow, from its conversation and direction."""
+    one = pl.DataFrame(
+        {"conversation": [conversation], "direction": [direction]},
+        schema={"conversation": pl.UInt64, "direction": pl.UInt8},
+    )
+    return int(reverse(one)[0])
+
+
 def reverse(rows: pl.DataFrame) -> pl.Series:
     """The reverse flow of each row: the one whose data an ACK acknowledges."""
     flow = np.empty(rows.height, np.uint64)

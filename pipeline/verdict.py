@@ -52,7 +52,7 @@ def verdicts(
     rows = rows.join(sharing, on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(agreement(candidates), on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(in_sight(candidates, possible), on=KEY, how="left", maintain_order="left")
-    rows = judged(over_time(rows), settings)
+    rows = judged(with_delta_t(over_time(rows), topology), settings)
     spoken = pl.concat(
         [joint.with_columns(pl.lit("headline").alias("signal")), candidates], how="diagonal_relaxed"
     ).filter(pl.col("node").is_not_null())
@@ -78,6 +78,18 @@ def over_time(rows: pl.DataFrame) -> pl.DataFrame:
         part.alias("duty"),
         carried.alias("carried"),
     )
+
+
+def with_delta_t(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+    """Headlines with delta_t_ns, over which their device measures its slowest CSIG signal."""
+    told = [
+        (device.name, max((s.delta_t_ns or 0 for s in device.csig.signals), default=0))
+        for device in (topology.devices if topology else ())
+        if device.csig
+    ]
+    kinds = {"device": pl.String, "delta_t_ns": pl.Int64}
+    known = pl.DataFrame(told, schema=kinds, orient="row")
+    return rows.join(known, on="device", how="left", maintain_order="left")
 
 
 def named(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:

@@ -7,6 +7,7 @@ import polars as pl
 
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.question import Question, address_words, end_text, time_text
+from pipeline.signals import reverse_flow
 
 LOOK_BACK_NS = 3_600_000_000_000
 """How far before the window the beginning of a bottleneck is looked for."""
@@ -45,6 +46,7 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     if rows.is_empty():
         return _silent(flow, question, (from_ns, to_ns), notes)
     made = compose_answer(flow, rows, from_ns, to_ns, notes)
+    _with_frames(store, made, flow)
     return _since(store, made, flow["flow"], rows["time_ns"][0])
 
 
@@ -64,6 +66,30 @@ def _flows(store: Asked, question: Question) -> pl.DataFrame:
 def _ends(question: Question) -> dict[str, int]:
     src, dst = address_words(question.src), address_words(question.dst)
     return {"src_hi": src[0], "src_lo": src[1], "dst_hi": dst[0], "dst_lo": dst[1]}
+
+
+def _with_frames(store: Asked, made: dict[str, Any], flow: Mapping[str, Any]) -> None:
+    """Give each piece of evidence the frames that carried its signal, so that they can be opened.
+
+    Raw rows are kept for a short time; without them there are none.
+    """
+    interval = made["interval"]
+    if flow["conversation"] is None or flow["direction"] is None:
+        return
+    found = store.query(
+        "flow_frames",
+        flow=flow["flow"],
+        reverse=reverse_flow(flow["conversation"], flow["direction"]),
+        from_ns=interval["from_ns"],
+        to_ns=interval["to_ns"],
+    ).to_dicts()
+    for piece in made["evidence"]:
+        kind = str(piece["signal"]).partition("_")[0]
+        piece["frames"] = [
+            {name: value for name, value in row.items() if name != "signal"}
+            for row in found
+            if row["signal"] == kind
+        ]
 
 
 def _since(store: Asked, made: dict[str, Any], flow: int, begun_ns: int) -> dict[str, Any]:

@@ -13,6 +13,9 @@ from service.text import NONE, Heading, duration, flow, load, number, share, siz
 CALM = frozenset({"not_congested", "sender_limited", "unknown"})
 """Kinds of verdict that name no congested hop."""
 
+SHOWN_FRAMES = 2
+"""Sources that are named of each piece of evidence; the API has all."""
+
 
 def kind_text(kind: str) -> Text:
     """A kind in words; congestion is set off by weight, not by colour alone."""
@@ -61,6 +64,11 @@ def _facts(verdict: Mapping[str, Any], interval: Mapping[str, Any]) -> dict[str,
     }
 
 
+def _frames(run: Mapping[str, Any]) -> str:
+    """Where a signal can be looked up: `tap.pcap 12-90`."""
+    return f"{run['source']} {run['first']}-{run['last']}"
+
+
 def _sharing(verdict: Mapping[str, Any]) -> str:
     """Who shares the hop."""
     if not verdict["contributors"]:
@@ -85,6 +93,7 @@ def _evidence(answer: Mapping[str, Any]) -> RenderableType:
         Heading("samples", numeric=True),
         Heading("share", numeric=True),
         Heading("seen at"),
+        Heading("frames"),
     )
     rows = (
         (
@@ -95,6 +104,7 @@ def _evidence(answer: Mapping[str, Any]) -> RenderableType:
             row["samples"],
             share(row["share"]),
             ", ".join(row["points"]),
+            ", ".join(map(_frames, row["frames"][:SHOWN_FRAMES])),
         )
         for row in answer["evidence"]
     )

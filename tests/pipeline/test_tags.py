@@ -1,12 +1,14 @@
 """Locators that several ports share, and hops that tie with the one that is named."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
 from pipeline import PipelineSettings, Topology, verdicts
+from pipeline.csig_profile import SIGNALS, Csig, CsigSignal
 from pipeline.hop_samples import UNPLACED
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.tags import bounds, heard, shared
@@ -77,3 +79,29 @@ def test_the_verdict_splits_a_shared_locator_by_what_others_saw(
     own = rows.filter(flow=first).row(0, named=True)
     assert own["device"] == "spine1"
     assert own["confidence"] > 0.7
+
+
+@pytest.mark.parametrize(("delta_t_ns", "doubts"), [
+    (INTERVAL_NS, []), (INTERVAL_NS + 1, ["interval_finer_than_csig"]),
+])  # fmt: skip
+def test_an_interval_shorter_than_a_signal_is_measured_over_is_said_to_be(
+    flows_of: FlowsOf, rows_of: RowsOf, chain_of: Callable[..., Topology], delta_t_ns: int,
+    doubts: list[str],
+) -> None:  # fmt: skip
+    signals = tuple(CsigSignal(name, delta_t_ns=delta_t_ns) for name in SIGNALS)
+    made = chain_of("leaf1", "spine1", "leaf2")
+    told = replace(
+        made, devices=tuple(replace(d, csig=Csig(signals=signals)) for d in made.devices)
+    )
+    flows = flows_of([{}])
+    flow = flows["flow"][0]
+    sent = {"time_ns": 0, "interval_ns": INTERVAL_NS, "flow": flow, "point": "p",
+            "data_bytes": 9_000, "data_frames": 90}  # fmt: skip
+    (row,) = verdicts(
+        flows.with_columns(pl.lit(value=False).alias("unseen")),
+        rows_of("flow_intervals", [sent]),
+        rows_of("hop_intervals", [tag(flow, "csig_utilization", 2, 1, 0.9, 90)]),
+        told,
+        PipelineSettings(),
+    ).to_dicts()
+    assert row["plausibility"] == doubts
