@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import typer
+from finding_page import findings
 from markdown_text import code, shortened, table, title
 from topology_page import topology
 from wire_page import wire_pages
@@ -259,6 +260,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "parameters": parameters,
     "topology": topology,
     "store": store,
+    "findings": findings,
     "metrics": metrics,
     "command": command,
     "api": api,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pipeline.composed_answer import compose_answer
     from pipeline.endpoint import host_rows
     from pipeline.fault_names import FAULTS, fault_names
+    from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
     from pipeline.kind import KINDS
     from pipeline.owner import StoreOwned
@@ -65,6 +66,7 @@ __all__ = [
     "COMPANIONS",
     "DECISIONS",
     "FAULTS",
+    "FINDINGS",
     "KINDS",
     "MOST_WAYS",
     "TABLES",
@@ -114,6 +116,7 @@ __all__ = [
     "dre",
     "fault_names",
     "findings",
+    "findings_of",
     "flow_count",
     "hop_load",
     "hop_record",
@@ -122,6 +125,7 @@ __all__ = [
     "hpcc_probe",
     "hpcc_receiver",
     "in_force",
+    "last_known",
     "loads_of",
     "netbox",
     "open_or_ask",
@@ -133,6 +137,7 @@ __all__ = [
     "swift",
     "to_arrow",
     "verdicts",
+    "worth_a_look",
 ]
 
 HOMES = {
@@ -148,6 +153,7 @@ HOMES = {
     "endpoint": "host_rows",
     "fault_names": "FAULTS fault_names",
     "importers": "Draft containerlab netbox sonic",
+    "health": "FINDINGS findings_of last_known worth_a_look",
     "kind": "KINDS",
     "owner": "StoreOwned",
     "question": "Question address_words",

@@ -8,6 +8,8 @@ import polars as pl
 
 from collector import Accounting
 from pipeline.composed_answer import compose_answer
+from pipeline.health import TABLE as HEALTH
+from pipeline.health import findings_of, last_known
 from pipeline.intervals import merged
 from pipeline.question import HALF
 from pipeline.tables import TABLES
@@ -34,9 +36,12 @@ class Summary:
         self.sent: list[pl.DataFrame] = []
         self.windows: list[pl.DataFrame] = []
         self.states: list[pl.DataFrame] = []
+        self.health: list[pl.DataFrame] = []
 
     def take(self, output: Output, _token: str) -> None:
         """Keep what the answer needs of one output."""
+        if HEALTH in output.tables:
+            self.health.append(output.tables[HEALTH])
         if "verdicts" in output.tables:
             self.verdicts.append(output.tables["verdicts"])
             self.flows.append(output.tables["flows"])
@@ -54,6 +59,7 @@ class Summary:
         return {
             "accounting": {**counted, "reasons": accounting.reasons},
             "flows": list(self._flows()),
+            "telemetry_health": findings_of(last_known(self.health)),
         }
 
     def _flows(self) -> Iterator[dict[str, Any]]:

@@ -22,6 +22,7 @@ from service.routes import (
     links,
     signals,
     te,
+    telemetry,
 )
 from service.settings import Settings
 from service.topology_source import Refreshed, TopologySource, store_topology
@@ -55,7 +56,8 @@ def create_app(settings: Settings, store: Store, source: TopologySource | None =
     app.state.metrics = metrics
     app.state.tags = Tags()
     problem.install(app)
-    for room in (health, flows, signals, links, te, alternatives, export, internal, console):
+    rooms = (health, flows, signals, links, te, alternatives, export, telemetry, internal, console)
+    for room in rooms:
         app.include_router(room.router)
     console.mount(app)
     names = (*LOCAL_NAMES, settings.service.host)

@@ -16,6 +16,7 @@ from service.argument import Assignments, Captures, Json, Store, Topology
 from service.decoding import decode
 from service.ending import ended
 from service.failure import EXIT_CODES, ExitCode
+from service.health_words import health
 from service.plugin import wireshark
 from service.topology_words import topology as topology_words
 
@@ -39,6 +40,7 @@ app = typer.Typer(
 app.add_typer(wireshark)
 app.add_typer(topology_words)
 app.command()(decode)
+app.command()(health)
 
 Protocol = Annotated[str, typer.Option("--proto", help="tcp, udp, … or a number.")]
 Host = Annotated[str | None, typer.Option(help="Address to listen on; only loopback for now.")]

@@ -1,7 +1,8 @@
 """Health of the telemetry: where it is missing, who breaks its rules, what clocks are off."""
 
+from pipeline.health.answer import findings_of, last_known, worth_a_look
 from pipeline.health.finding import FINDINGS, Finding
 from pipeline.health.found import TABLE
 from pipeline.health.watch import Health
 
-__all__ = ["FINDINGS", "TABLE", "Finding", "Health"]
+__all__ = ["FINDINGS", "TABLE", "Finding", "Health", "findings_of", "last_known", "worth_a_look"]

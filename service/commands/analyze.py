@@ -10,10 +10,11 @@ from typing import Any
 import typer
 
 from collector import SlowAccounting
-from pipeline import Output, StoreError, Summary, Worker, open_or_ask
+from pipeline import Output, StoreError, Summary, Worker, open_or_ask, worth_a_look
 from service.accounting_text import accounting_line
 from service.endpoint import parse_duration
 from service.failure import ExitCode, Failure
+from service.health_text import findings_table
 from service.run import (
     Job,
     Sink,
@@ -122,13 +123,16 @@ def both(summary: Summary, kept: Sink) -> Sink:
 
 
 def show(report: Mapping[str, Any]) -> None:
-    """The report as a table, then the accounting as a line."""
+    """The flows as a table, what is wrong with their telemetry, then the accounting as a line."""
     screen = console()
     flows = report["flows"]
     if flows:
         screen.print(table(HEADINGS, ([*_row(each)] for each in flows)))
     else:
         screen.print("no flow in these frames sends data")
+    found = [*worth_a_look(report["telemetry_health"])]
+    if found:
+        screen.print(findings_table(found))
     screen.print(accounting_line(report["accounting"]))
     if lacking := report["topology"]["unknown_ids"]:
         told = [f"{name} ({samples:,} samples)" for name, samples in lacking.items()]

@@ -20,7 +20,8 @@ from pipeline import OwnerClient, open_or_ask
 ROOT = Path(__file__).resolve().parent.parent.parent
 START_S = 120
 """Compiled code may have to be made first."""
-READ_WHEN_EMPTY = ("/api/v1/bottlenecks", "/api/v1/links", "/api/v1/flows", "/readyz")
+READ_WHEN_EMPTY = ("/api/v1/bottlenecks", "/api/v1/links", "/api/v1/flows", "/readyz",
+                   "/api/v1/health/telemetry")  # fmt: skip
 
 
 @dataclass

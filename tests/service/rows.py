@@ -82,7 +82,25 @@ def frames() -> dict[str, pl.DataFrame]:
             [_hop_interval(hop, *cell) for cell in cells for hop in range(3)]
         ),
         "flow_intervals": pl.DataFrame([_flow_interval(*cell) for cell in cells]),
+        "telemetry_health": pl.DataFrame([*map(_finding, range(INTERVALS))]),
         "verdicts": pl.DataFrame([_verdict(*cell) for cell in cells]),
+    }
+
+
+def _finding(interval: int) -> dict[str, object]:
+    """leaf2 changes locators, which is sure from the second interval on."""
+    return {
+        "time_ns": START_NS + interval * INTERVAL_NS,
+        "interval_ns": INTERVAL_NS,
+        "kind": "device",
+        "subject": "leaf2",
+        "finding": "locator_without_signal",
+        "class": "device",
+        "verdict": "yes" if interval else "cannot_tell",
+        "count": 5 * (interval + 1),
+        "evidence": '{"first": {"frame": 7, "source": "a.pcap", "time_ns": 1}, "frames": 5}',
+        "tells": "",
+        "revision": 1,
     }
 
 

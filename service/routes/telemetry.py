@@ -1,0 +1,51 @@
+"""Health of the telemetry: what is missing, who breaks its rules, whose clock is off."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+
+from pipeline import findings_of
+from service.reader import Reader
+from service.routes.parameter import RangeParameters
+from service.routes.span import chosen
+from service.shape import interval
+
+router = APIRouter(prefix="/api/v1", tags=["telemetry"])
+
+
+class HealthParameters(RangeParameters):
+    """A time range, and which findings are wanted."""
+
+    class_: Literal["coverage", "device", "deployment", "clock"] | None = Field(
+        None, alias="class", description="Only findings of this class."
+    )
+    verdict: Literal["yes", "cannot_tell"] | None = Field(
+        None, description="Only findings with this verdict."
+    )
+    limit: int = Field(500, ge=1, le=10_000, description="Most findings of the answer.")
+
+
+@router.get("/health/telemetry")
+async def telemetry_health(
+    request: Request, asked: Annotated[HealthParameters, Query()]
+) -> dict[str, Any]:
+    """What was found out about the telemetry, each finding with its evidence, as known last.
+
+    What is sure comes first; where nothing is, `tells` says what tap or telemetry would tell.
+    """
+    reader: Reader = request.app.state.reader
+    span = await chosen(reader, asked, request.app.state.settings.service.max_window_s)
+    if span is None:
+        return {"interval": None, "findings": [], "more": False}
+    rows = await reader.ask(
+        "health_findings",
+        **span.bounds,
+        **{"class": asked.class_ or "", "verdict": asked.verdict or ""},
+        rows=asked.limit + 1,
+    )
+    return {
+        "interval": interval(span.from_ns, span.to_ns),
+        "findings": findings_of(rows.head(asked.limit)),
+        "more": rows.height > asked.limit,
+    }

@@ -1,0 +1,74 @@
+"""What is wrong with the telemetry, asked of the API, the command and `analyze`."""
+
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from collector import CollectorSettings, write_pcapng
+from pipeline import FINDINGS
+from replay import frames_of, points, simulate, topology
+from replay.parade import LEAF, parade
+
+ROUTE = "/api/v1/health/telemetry"
+MS = 1_000_000
+
+
+def test_a_finding_is_told_as_known_last(served: Any, world: ModuleType) -> None:
+    answer = served.get(ROUTE).json()
+    [found] = answer["findings"]
+    assert (found["finding"], found["verdict"]) == ("locator_without_signal", "yes")
+    assert found["subject"] == {"kind": "device", "name": "leaf2"}
+    assert found["count"] == 5 * world.INTERVALS
+    assert found["evidence"]["first"]["frame"] == 7
+    assert found["from_ns"] == world.START_NS
+    known = {each.name: each for each in FINDINGS}[found["finding"]]
+    assert (found["meaning"], found["rule"], found["tells"]) == (
+        known.meaning, known.rule, known.tells,
+    )  # fmt: skip
+
+
+def test_findings_are_chosen_by_time_class_and_verdict(served: Any, world: ModuleType) -> None:
+    first = {"from": world.START_NS, "to": world.START_NS + world.INTERVAL_NS}
+    assert [row["verdict"] for row in served.get(ROUTE, **first).json()["findings"]] == [
+        "cannot_tell"
+    ]
+    assert served.get(ROUTE, verdict="yes", **first).json()["findings"] == []
+    assert served.get(ROUTE, **{"class": "clock"}).json()["findings"] == []
+    assert served.get(ROUTE, **{"class": "nothing"}).status_code == 422
+    assert served.when_empty[ROUTE] == {"interval": None, "findings": [], "more": False}
+
+
+def test_the_command_says_the_same_as_the_api(served: Any, hopsight: Any) -> None:
+    told = hopsight.run("health", "--store", served.dsn, "--json")
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["findings"] == served.get(ROUTE).json()["findings"]
+    shown = hopsight.run("health", "--store", served.dsn).stdout
+    assert "locator without signal" in shown
+    assert "device leaf2" in shown
+    refused = hopsight.run("health", "--store", served.dsn, "--window", "long")
+    assert (refused.returncode, "--window" in refused.stderr) == (2, True)
+
+
+@pytest.fixture(scope="module")
+def misled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A capture of a fabric with a leaf that puts tags on, and its topology."""
+    told = CollectorSettings(int_dscp=23)
+    world = parade("tag_insertion", duration_ns=2 * MS)
+    folder = tmp_path_factory.mktemp("misled")
+    write_pcapng(folder / "misled.pcapng", points(world), [frames_of(simulate(world, told), told)])
+    (folder / "fabric.yaml").write_text(topology(world).to_yaml())
+    return folder / "misled.pcapng", folder / "fabric.yaml"
+
+
+def test_analyze_tells_of_devices_that_mislead(hopsight: Any, misled: tuple[Path, Path]) -> None:
+    capture, fabric = misled
+    given = ("analyze", str(capture), "--topology", str(fabric))
+    report = json.loads(hopsight.run(*given, "--json").stdout)
+    accused = [row for row in report["telemetry_health"] if row["class"] == "device"]
+    assert [(row["finding"], row["subject"]["name"]) for row in accused] == [("tag_inserted", LEAF)]
+    first = accused[0]["evidence"]["first"]
+    assert first["source"] == "misled.pcapng"
+    assert "tag inserted" in hopsight.run(*given).stdout
