@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import polars as pl
 
+from pipeline.cc.hpcc import Fault
+from pipeline.feedback import counted_feedback
 from pipeline.first_sight import at_first_sight
 from pipeline.hop_samples import samples_of_signals, samples_of_stacks
 from pipeline.load_unit import nano
@@ -18,6 +20,7 @@ from pipeline.tallies import Tallies
 from pipeline.topology import Topology
 from pipeline.track import Tracked
 
+COUNTER_BACKWARDS = Fault.COUNTER_BACKWARDS.value
 FLOW_KEY = ["time_ns", "interval_ns", "flow", "point"]
 HOP_KEY = [*FLOW_KEY, "node", "port", "hop_index", "source"]
 SLICES = 32
@@ -93,7 +96,9 @@ class Intervals:
         decided = self._decided(at_first_sight(tracked.decisions, rows))
         loads, rows = at_first_sight(tracked.hop_loads, rows), at_first_sight(rows, rows)
         self.flow_rows = merged(
-            [self.flow_rows, self._sent(rows), *decided], "flow_intervals", FLOW_KEY
+            [self.flow_rows, self._sent(rows), *decided, *self._reflected(rows, loads)],
+            "flow_intervals",
+            FLOW_KEY,
         )
         self.tallies.add(loads, rows, topology, known_rtt_ns)
         terms = csig_terms(rows, topology, base_rtt_ns)
@@ -160,6 +165,22 @@ class Intervals:
         timed = rows.with_columns(pl.col("time_ns").alias("at_ns"))
         return (
             timed.with_columns(self._bucket()).group_by(FLOW_KEY, maintain_order=True).agg(totals)
+        )
+
+    def _reflected(self, rows: pl.DataFrame, loads: pl.DataFrame) -> Iterable[pl.DataFrame]:
+        """What came back to each flow's sender, and how much of it cannot be right."""
+        told = counted_feedback(rows)
+        names = [name for name in told.columns if name.startswith("feedback")]
+        yield (
+            told.with_columns(self._bucket())
+            .group_by(FLOW_KEY, maintain_order=True)
+            .agg(pl.col(names).sum())
+        )
+        back = loads.filter(pl.col("faults") & COUNTER_BACKWARDS != 0)
+        yield (
+            back.with_columns(self._bucket())
+            .group_by(FLOW_KEY, maintain_order=True)
+            .agg(counted(pl.len()).alias("feedback_backwards"))
         )
 
     def _decided(self, decisions: pl.DataFrame) -> Iterable[pl.DataFrame]:

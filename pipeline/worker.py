@@ -11,6 +11,7 @@ import polars as pl
 
 from pipeline.cc.parameter import Value
 from pipeline.copies import Copies
+from pipeline.feedback import Feedback
 from pipeline.first_sight import FirstSight
 from pipeline.health import TABLE as HEALTH
 from pipeline.health import Health
@@ -82,6 +83,7 @@ class Worker:
         )
         self.copies = Copies(settings.copies_us)
         self.first_sight = FirstSight(settings.copies_us)
+        self.feedback = Feedback()
         self.unknown_ids = UnknownIds()
         self.health = Health(settings)
         self.closed_ns = NEVER
@@ -131,7 +133,7 @@ class Worker:
         rows = self.copies.without(rows)
         if rows.is_empty():
             return Output({})
-        rows = self.first_sight.told(rows)
+        rows = self.feedback.told(self.first_sight.told(rows))
         tracked = self.tracker.advance(self.hints.told(self.paths.along(rows)))
         for topology, part, made in self._by_version(rows, tracked):
             base_rtt_ns = self.paths.base_rtt_ns(topology)

@@ -46,6 +46,12 @@ FLOW_INTERVALS = Table(
         Column(
             "aecn_queue_delay_sum", MAYBE_U64, "option units", "Sum of AECN queue delays.", "sum"
         ),
+        Column("feedback", U64, "", "Reflections of telemetry on this flow's data.", "sum"),
+        Column("feedback_told_apart", U64, "", "Those that can be told from a repeat.", "sum"),
+        Column("feedback_replayed", U64, "", "Those that were seen before.", "sum"),
+        Column(
+            "feedback_backwards", U64, "", "Stacks in which a hop's counter ran backwards.", "sum"
+        ),
         Column("aecn_congested_hops_max", MAYBE_U8, "", "Most congested hops reported.", "max"),
         Column(
             "slices", U32, "bits", "32nds of the interval with data, lowest first.", "groupBitOr"

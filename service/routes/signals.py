@@ -6,6 +6,7 @@ import polars as pl
 from fastapi import APIRouter, Query, Request
 
 from pipeline import address_words, hpcc
+from service.integrity import integrity
 from service.problem import Problem
 from service.reader import Reader
 from service.routes.parameter import FlowParameters
@@ -91,6 +92,7 @@ def _shaped(
         "interval": interval(span.from_ns, span.to_ns, min(steps, default=None)),
         "times_ns": times,
         "eta": ETA,
+        "integrity": integrity(own),
         "signals": series(records(own), times, SIGNALS),
         "hops": [
             _hop(rows, times)

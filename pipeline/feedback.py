@@ -1,0 +1,104 @@
+"""Integrity of feedback: what reflects telemetry to a sender must be new, and run forwards.
+
+A reflection that one point sees again later than any mirror's copy, equal in all that tells packets
+apart, is replayed: by its IP identification, by the time that the first hop of its stack wrote, by
+RoCE's sequence numbers. Where nothing tells packets apart a repeat cannot be told from a duplicate
+ACK, and nothing is said. Checksums are checked where frames are decoded (`integrity`).
+"""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from collector import arrow, borrowing
+from pipeline.copies import PLACES, mixed, words_of
+from pipeline.point_number import PointNumbers
+from pipeline.signals import reverse
+
+TOLD = ("ip_id", "h0_ts_ns", "h0_tx_bytes", "roce_psn", "roce_msn", "csig_echo_s", "csig_echo_lm")
+"""What a reflection says beside the words of any frame (`copies`)."""
+APART = ("ip_id", "h0_ts_ns", "roce_psn", "roce_msn")
+"""Columns of which one at least tells two packets apart."""
+REFLECTED = ("csig_echo_variant", "tcp_int_echo_value")
+REPLAYED = "replayed"
+
+
+class Feedback:
+    """Finds reflections that were seen before. Up to `PLACES` are remembered."""
+
+    def __init__(self) -> None:
+        self.marks = np.zeros(PLACES, np.uint64)
+        self.points = PointNumbers()
+
+    def told(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with `replayed`: null on what is no feedback or cannot be told apart."""
+        here = reflects(rows)
+        if not here.any():
+            return rows
+        told = rows.filter(here)
+        words = np.concatenate([words_of(told), further(told)])
+        point = arrow.fixed(self.points.of(told["point"]))
+        again = np.zeros(told.height, np.bool_)
+        find(words, point, self.marks, again)
+        apart = told.select(
+            pl.any_horizontal(
+                pl.col(name).fill_null(0) != 0 for name in APART if name in told.columns
+            )
+        ).to_series()
+        found = pl.select(pl.when(apart).then(pl.Series(again))).to_series()
+        whole = np.full(rows.height, -1, np.int8)
+        whole[here.to_numpy()] = found.cast(pl.Int8).fill_null(-1).to_numpy()
+        marked = pl.Series(REPLAYED, whole)
+        return rows.with_columns(marked.set(marked < 0, None).cast(pl.Boolean))
+
+
+def reflects(rows: pl.DataFrame) -> pl.Series:
+    """Whether each row reflects telemetry."""
+    told = [pl.col(name).is_not_null() for name in REFLECTED if name in rows.columns]
+    if "int_reflected" in rows.columns:
+        told.append(pl.col("int_reflected").fill_null(value=False))
+    if not told:
+        return pl.repeat(value=False, n=rows.height, dtype=pl.Boolean, eager=True)
+    return rows.select(pl.any_horizontal(told)).to_series()
+
+
+def further(rows: pl.DataFrame) -> NDArray[np.uint64]:
+    """(word, row) of `TOLD`; what is absent is 0."""
+    words = np.zeros((len(TOLD), rows.height), np.uint64)
+    for place, name in enumerate(TOLD):
+        if name in rows.columns:
+            words[place] = rows[name].fill_null(0).cast(pl.UInt64).to_numpy()
+    return words
+
+
+def counted_feedback(rows: pl.DataFrame) -> pl.DataFrame:
+    """Reflections of each row's reverse flow: time_ns, flow, point, feedback, feedback_replayed."""
+    told = rows.filter(reflects(rows))
+    again = pl.col(REPLAYED) if REPLAYED in rows.columns else pl.lit(None, pl.Boolean)
+    return told.select(
+        "time_ns",
+        reverse(told).alias("flow"),
+        "point",
+        pl.lit(1, pl.UInt64).alias("feedback"),
+        again.is_not_null().cast(pl.UInt64).alias("feedback_told_apart"),
+        again.fill_null(value=False).cast(pl.UInt64).alias("feedback_replayed"),
+    )
+
+
+@borrowing
+def find(
+    words: NDArray[np.uint64],
+    point: NDArray[np.int32],
+    marks: NDArray[np.uint64],
+    again: NDArray[np.bool_],
+) -> None:
+    """Write whether each row was seen before at its point."""
+    for row in range(point.size):
+        mark = np.uint64(point[row]) + np.uint64(1)
+        for word in range(words.shape[0]):
+            mark = mixed(mark, words[word, row])
+        place = mark & np.uint64(marks.size - 1)
+        if marks[place] == mark:
+            again[row] = True
+        else:
+            marks[place] = mark
