@@ -1,0 +1,157 @@
+"""Coverage and deployment: where tags get lost, and how DCTCP lives beside others."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline import Topology
+from tests.pipeline.health_rows import (
+    DELAY,
+    END,
+    GAP_NS,
+    START,
+    TRANSIT_NS,
+    crossing,
+    said,
+    sight,
+    tag,
+    watched,
+)
+
+Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
+Chain = Callable[..., Topology]
+SENT, WORSE = tag(31, 0), tag(4, 1)
+PATH = "one:host > two:host"
+ECT, CE = 2, 3
+SYN = 2
+
+
+def test_a_tag_that_is_lost_between_two_taps_was_stripped(
+    observed: Observed, chain_of: Chain
+) -> None:
+    rows = observed([row for n in range(50) for row in crossing(n, SENT, {})])
+    found = said(watched(rows, chain_of("one", "two")))
+    assert found == {("stripped", PATH, "yes"), ("untagged_on_arrival", PATH, "cannot_tell")}
+
+
+def test_an_untagged_arrival_alone_does_not_tell(observed: Observed, chain_of: Chain) -> None:
+    """Other paths have tags; on this one nothing is known of the sender's port."""
+    rows = [sight(n, END, 62) for n in range(50)]
+    back = {"src": "10.2.0.1", "dst": "10.1.0.1", "sport": 2000, "dport": 1000}
+    rows += [{**sight(n, START, 62, **WORSE), **back, "frame": 900 + n} for n in range(50)]
+    found = said(watched(observed(rows), chain_of("one", "two")))
+    assert found == {("untagged_on_arrival", PATH, "cannot_tell")}
+
+
+def test_data_that_enters_without_a_tag_was_never_tagged(
+    observed: Observed, chain_of: Chain
+) -> None:
+    rows = [row for n in range(50) for row in crossing(n, {}, {})]
+    back = {"src": "10.2.0.1", "dst": "10.1.0.1", "sport": 2000, "dport": 1000}
+    rows += [{**sight(n, START, 62, **WORSE), **back, "frame": 900 + n} for n in range(50)]
+    found = said(watched(observed(rows), chain_of("one", "two")))
+    assert found == {("never_tagged", PATH, "yes")}
+
+
+@pytest.mark.parametrize(
+    ("arrives", "expected"), [(False, {("vanishing", PATH, "yes")}), (True, set())]
+)
+def test_tagged_frames_that_vanish(
+    observed: Observed, chain_of: Chain, arrives: bool, expected: set[Any]
+) -> None:
+    """Two flows to one host: that without tags passes."""
+    rows = []
+    for n in range(300):
+        rows += crossing(n, {}, {}, sport=7)
+        lost = sight(n + 1000, START, 64, **SENT)
+        rows.append({**lost, "time_ns": n * GAP_NS + 1})
+        if arrives:
+            there = sight(n + 1000, END, 62, **SENT)
+            rows.append({**there, "time_ns": n * GAP_NS + 1 + TRANSIT_NS})
+    assert said(watched(observed(rows), chain_of("one", "two"))) == expected
+
+
+def test_tags_that_leave_the_domain(observed: Observed, chain_of: Chain) -> None:
+    chain = chain_of("one", "two")
+    outside = [
+        replace(port, orientation="up", peer_device="carrier", peer_interface="x")
+        if (port.device, port.name) == ("two", "host")
+        else port
+        for port in chain.interfaces
+    ]
+    known = replace(chain, interfaces=tuple(outside), hosts=chain.hosts[:1])
+    rows = [sight(n, END, 62, **WORSE, dst="192.0.2.7") for n in range(50)]
+    assert ("leaking", END, "yes") in said(watched(observed(rows), known))
+
+
+def test_a_type_of_which_a_device_is_never_named(observed: Observed, chain_of: Chain) -> None:
+    """max(PD) always names the other device, so one's part in it is not told."""
+    rows = []
+    for n in range(500):
+        seen = tag(4, 1) if n % 2 else tag(9, 7, DELAY)
+        rows.append(sight(n, END, 62, **seen))
+    found = said(watched(observed(rows), chain_of("one", "two")))
+    assert ("unsupported_signal", "one", "cannot_tell") in found
+
+
+def test_values_that_no_bucket_has(observed: Observed, chain_of: Chain) -> None:
+    odd = {**tag(20, 1), "csig_low": None, "csig_high": None}
+    rows = [sight(n, END, 62, **(odd if n % 2 else WORSE)) for n in range(50)]
+    found = said(watched(observed(rows), chain_of("one", "two")))
+    assert found == {("other_buckets", "one", "yes")}
+
+
+def test_ecn_capable_and_other_tcp_in_one_queue(observed: Observed, chain_of: Chain) -> None:
+    def rows(dscp: int) -> Iterable[Mapping[str, Any]]:
+        for n in range(100):
+            yield sight(n, END, 62, ecn=ECT, dscp=0)
+            yield {**sight(n, END, 62, ecn=0, dscp=dscp, sport=7), "frame": 5000 + n}
+
+    chain = chain_of("one", "two")
+    found = said(watched(observed(rows(0)), chain))
+    assert found == {("dctcp_beside_classic", END, "yes")}
+    assert said(watched(observed(rows(10)), chain)) == set()
+
+
+@pytest.mark.parametrize(
+    ("ecn", "expected"), [(ECT, {("ect_without_marks", END, "yes")}), (CE, set())]
+)
+def test_a_long_queue_that_marks_nothing(
+    observed: Observed, chain_of: Chain, ecn: int, expected: set[Any]
+) -> None:
+    """90 us in a port where the base round trip is 10 us."""
+    long = {**tag(9, 7, DELAY), "csig_low": 90_000.0, "csig_high": 100_000.0}
+    rows = [sight(n, END, 62, **long, ecn=ecn if n % 2 else ECT) for n in range(100)]
+    assert said(watched(observed(rows), chain_of("one", "two"))) == expected
+
+
+def test_handshakes_that_a_marking_queue_drops(observed: Observed, chain_of: Chain) -> None:
+    rows: list[Mapping[str, Any]] = [sight(n, END, 62, ecn=CE) for n in range(50)]
+    for flow in range(4):
+        for again in range(2):
+            begun = sight(flow, START, 64, ecn=0, flags=SYN, payload_bytes=0, sport=100 + flow)
+            at, number = (flow + 200 * again) * GAP_NS, flow + 10 * again
+            own = {"time_ns": at, "ip_id": 9000 + number, "frame": 700 + number}
+            rows.append({**begun, **own})
+    found = said(watched(observed(rows), chain_of("one", "two")))
+    assert found == {("control_dropped", END, "yes")}
+
+
+@pytest.mark.parametrize(("names", "finding"), [(True, "under_reporting"), (False, "pass_through")])
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_port_that_marks_everything_cannot_be_free(
+    observed: Observed, chain_of: Chain, names: bool, finding: str, marked: bool
+) -> None:
+    """The tap on the link has the last device alone behind it; 3 ms of packets."""
+    rows = []
+    for n in range(600):
+        own = tag(15, 7) if names else SENT
+        at = n * 5_000
+        link = {**sight(n, "one:on", 63, **SENT, ecn=ECT), "time_ns": at, "frame": 9000 + n}
+        ecn = CE if marked else ECT
+        rows += [link, {**sight(n, END, 62, **own, ecn=ecn), "time_ns": at + 2_000}]
+    found = said(watched(observed(rows), chain_of("one", "two")))
+    assert (finding, "two", "yes") in found if marked else not found
