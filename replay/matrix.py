@@ -17,6 +17,7 @@ COLUMNS = (
     ("covered", "in set", 7),
     ("kind", "kind", 7),
     ("false_calls", "false", 7),
+    ("missed", "missed", 7),
 )
 """(column of a summary, heading, width)."""
 COUNTS = {"intervals", "congested"}

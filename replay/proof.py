@@ -40,7 +40,7 @@ def scored(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def summary(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Shares by group: top1, ceiling, covered of congested rows, kind, false calls, coverage."""
+    """Shares by group: top1, ceiling, covered, missed of congested rows, kind, false calls."""
     hot, calm = pl.col("congested"), ~pl.col("congested")
     kept = rows.filter(pl.col("telemetry") != "none")
     reach = kept.group_by(by).agg(pl.col("scored").mean().alias("coverage"))
@@ -50,11 +50,12 @@ def summary(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         .agg(
             pl.len().alias("intervals"),
             hot.sum().alias("congested"),
-            pl.col("right").filter(hot).mean().alias("top1"),
+            pl.col("named").filter(hot).mean().alias("top1"),
             pl.col("ceiling").filter(hot).mean().alias("ceiling"),
             pl.col("covered").filter(hot).mean().alias("covered"),
             pl.col("kind_right").mean().alias("kind"),
             pl.col("calls").filter(calm).mean().alias("false_calls"),
+            (~pl.col("calls")).filter(hot).mean().alias("missed"),
         )
         .join(reach, on=by, how="left")
         .sort(by)

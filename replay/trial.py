@@ -96,10 +96,10 @@ def judged(trial: Trial, settings: CollectorSettings) -> pl.DataFrame:
 
     - `scored`: the taps saw enough of the flow, and the script did not change the traffic inside;
     - `calls`: the verdict calls something congested; `kind_right`: its kind is the truth's;
-    - `right`: 1 where it agrees with the truth (see `score`). Of ports that nobody can tell apart
-      (`ceiling`) each is as often the truth when all casts are played, so that one of them that is
-      named counts as much as that;
-    - `covered`: the same of the set of candidates.
+    - `named`: 1 where its hop is the truth's. Of ports that nobody can tell apart (`ceiling`) each
+      is as often the truth when all casts are played, so that one of them counts as much as that;
+    - `covered`: the same of the set of candidates;
+    - `right`: where it agrees with the truth (see `score`): `named` and `calls` where congested.
     """
     run = simulate(trial.world, settings)
     truth = truth_of(run, trial.interval_ns)
@@ -140,6 +140,7 @@ def compared() -> list[pl.Expr]:
     return [
         calls.alias("calls"),
         right.alias("right"),
+        (same * share).alias("named"),
         (pl.col("held") * share).clip(0.0, 1.0).alias("covered"),
         (pl.col("kind") == pl.col("kind_seen")).fill_null(value=False).alias("kind_right"),
         (pl.col("steady") & (pl.col("seen").fill_null(0) >= LEAST_OBSERVATIONS)).alias("scored"),

@@ -124,6 +124,7 @@ def rows(confidence: float, right: int, wrong: int) -> pl.DataFrame:
         pl.lit(confidence).alias("confidence"),
         *(pl.lit(value=True).alias(name) for name in ("scored", "congested", "calls")),
         pl.lit(1.0).alias("covered"),
+        pl.Series("named", [1.0] * right + [0.0] * wrong, pl.Float64),
         pl.lit(value=False).alias("kind_right"),
         pl.lit(0.5).alias("ceiling"),
     )
