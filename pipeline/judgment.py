@@ -24,11 +24,15 @@ LITTLE_ALPHA = 0.05
 """DCTCP's alpha below which the sender has met no full queue for long: it sets its own pace."""
 IMPLAUSIBLE_U = 10.0
 """Hop load that no port can sustain: ten times what it can send."""
-OFF = {"int": 0.03, "csig": 0.03, "aecn": 0.05}
+OFF = {"int": 0.005, "csig": 0.02, "aecn": 0.05}
 """By how much a load may be off, by the signal that tells it: at the threshold either way is as
 likely, and `OFF` above it congestion is e times as likely as none."""
-MARKING_OFF = 0.2
+BURST = 0.4
+"""How likely a hop is congested whose flows sent in bursts that filled it."""
+MARKING_OFF = 0.8
 """The same of the load of a port of which only marks tell."""
+BELOW = {"int": 0.008}
+"""By how much a signal tells less than the mean: INT's u' takes the smaller of two queues."""
 STANDING_OFF = 0.03
 """The same of the share of time that a queue stood."""
 MOST_CARRIED = 1.1
@@ -46,8 +50,9 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
     packet = pl.col("data_bytes") / pl.col("data_frames").clip(1)
     sparing = pl.col("inflight_bytes") + packet < SENDER_LIMITED * pl.col("W")
     sparing &= (pl.col("u_mean") < PACED_U).fill_null(value=True)
-    unmarked = pl.col("u_mean").is_null() & (pl.col("alpha") < LITTLE_ALPHA)
-    limited = sparing.fill_null(value=False) | idle.fill_null(value=False) | unmarked
+    unmarked = (pl.col("alpha") < LITTLE_ALPHA) & (pl.col("marked_bytes").fill_null(0) == 0)
+    limited = sparing.fill_null(value=False) | idle.fill_null(value=False)
+    limited |= unmarked.fill_null(value=False)
     kind = (
         pl.when(congested & pl.col("node").is_not_null())
         .then(congested_kind())
@@ -92,12 +97,23 @@ def is_congested(settings: PipelineSettings) -> pl.Expr:
 def certainty(settings: PipelineSettings) -> pl.Expr:
     """Probability that the hop is congested."""
     off = pl.col("signal").replace_strict(OFF, default=0.05, return_dtype=pl.Float64)
-    by_load = odds((pl.col("u_mean") - settings.congested_u) / off)
+    below = pl.col("signal").replace_strict(BELOW, default=0.0, return_dtype=pl.Float64)
+    by_load = odds((pl.col("u_mean") + below - settings.congested_u) / off)
     by_queue = odds((pl.col("standing_share") - STANDING_SHARE) * (1 / STANDING_OFF))
     by_marks = pl.when(mark_share() > 0).then(MARKED).otherwise(UNMARKED)
+    bursts = pl.col("duty") < 1.0
     by_time = odds((pl.col("duty") * MARKING_U - settings.congested_u) * (1 / MARKING_OFF))
-    marked = pl.when(pl.col("signal") == "ecn").then(MARKED * by_time)
-    told = pl.max_horizontal(by_load, pl.when(pl.col("standing_share") > 0).then(by_queue), marked)
+    marks = pl.when(bursts).then(MARKED * by_time).otherwise(MARKED)
+    marked = pl.when(pl.col("signal") == "ecn").then(marks)
+    # Of a burst nothing else says how long the queue stood that it met.
+    burst = bursts & pl.col("standing_share").is_null()
+    burst &= pl.col("u_mean") > settings.congested_u * pl.col("duty")
+    told = pl.max_horizontal(
+        by_load,
+        pl.when(pl.col("standing_share") > 0).then(by_queue),
+        marked,
+        pl.when(burst).then(BURST),
+    )
     return pl.coalesce(told, by_marks)
 
 

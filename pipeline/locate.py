@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline.load_unit import NANO
+from pipeline.reserved import PLACE
 
 KEY = ["time_ns", "flow"]
 HOP = ["node", "port"]
@@ -51,11 +52,21 @@ def best(rows: pl.DataFrame, view: Sequence[str], merit: Sequence[pl.Expr]) -> p
 
 
 def inband(hops: pl.DataFrame) -> pl.DataFrame:
-    """Hops of INT stacks, from the point that saw most of the path (then most samples)."""
+    """Hops of INT stacks, from the point that saw most of the path (then most samples).
+
+    A hop has one load: that of all flows that measured it in the interval, by their samples.
+    """
     rows = hops.filter(pl.col("source") == "int")
     mine = best(rows, ["point"], [pl.struct(HOP).n_unique(), pl.col("samples").sum()])
     found = mine.group_by([*KEY, *HOP], maintain_order=True).agg(load())
-    return found.with_columns(pl.lit("int").alias("signal"), probability(SHARPNESS))
+    # A hop that only its place names is another one on each path.
+    alone = pl.when(pl.col("node") >= PLACE).then("flow")
+    here = ["time_ns", *HOP, alone]
+    weight = pl.col("samples") / pl.col("samples").sum().over(here)
+    pooled = [(pl.col(name) * weight).sum().over(here) for name in ("u_mean", "standing_share")]
+    return found.with_columns(pooled).with_columns(
+        pl.lit("int").alias("signal"), probability(SHARPNESS)
+    )
 
 
 def loads(located: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import pytest
 from pipeline import Topology
 from pipeline.hop_samples import UNPLACED
 from pipeline.locate import inband, loads
-from pipeline.reserved import LOCATOR, UNTOLD
+from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.tags import QUEUEING, SECOND_BEST, by_signal, congestion_signals, heard
 from pipeline.ways import ways
 
@@ -41,6 +41,14 @@ def test_int_is_heard_where_most_of_the_path_was_seen(rows_of: RowsOf) -> None:
     assert found.select("port", "u_mean", "samples").rows() == [(1, 0.75, 10), (2, 1.5, 10)]
     assert found["probability"].to_list() == pytest.approx([0.0, 1.0], abs=1e-9)
     assert found["probability"].sum() == pytest.approx(1.0)
+
+
+def test_a_hop_has_one_load_for_all_flows_that_measured_it(rows_of: RowsOf) -> None:
+    rows = [hop(1.0, 30), hop(2.0, 10, flow=2), hop(1.0, 30, node=PLACE),
+            hop(2.0, 10, flow=2, node=PLACE)]  # fmt: skip
+    found = inband(rows_of("hop_intervals", rows))
+    assert found.filter(node=1)["u_mean"].to_list() == pytest.approx([1.25, 1.25])
+    assert found.filter(node=PLACE)["u_mean"].to_list() == pytest.approx([1.0, 2.0])
 
 
 def test_equal_loads_are_equally_likely_hops(rows_of: RowsOf) -> None:
