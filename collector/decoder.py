@@ -6,6 +6,8 @@ import numpy as np
 import polars as pl
 
 from collector.frame import Frames
+from collector.integrity import integrity
+from collector.observation import SCHEMA
 from collector.observe import observe
 from collector.plain_walk import PlainWalk
 from collector.settings import CollectorSettings
@@ -62,4 +64,11 @@ class Decoder:
     ) -> pl.DataFrame:
         endings = np.bincount(walked.status)
         self.accounting.add({STATUS[code][0]: int(n) for code, n in enumerate(endings)})
-        return observe(walked, frames, points, source, self.settings, self.walk.arena)
+        seen = observe(walked, frames, points, source, self.settings, self.walk.arena)
+        if not self.settings.verify_checksums:
+            return seen
+        found = integrity(frames, walked.row, self.settings)
+        if found.null_count() == len(found):
+            return seen
+        checked = seen.with_columns(found)
+        return checked.select(name for name in SCHEMA if name in checked.columns)

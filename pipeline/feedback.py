@@ -21,6 +21,8 @@ APART = ("ip_id", "h0_ts_ns", "roce_psn", "roce_msn")
 """Columns of which one at least tells two packets apart."""
 REFLECTED = ("csig_echo_variant", "tcp_int_echo_value")
 REPLAYED = "replayed"
+CHECKED = {"valid": 1, "invalid": 2}
+"""What the column `integrity` of an observation says."""
 
 
 class Feedback:
@@ -75,11 +77,16 @@ def counted_feedback(rows: pl.DataFrame) -> pl.DataFrame:
     """Reflections of each row's reverse flow: time_ns, flow, point, feedback, feedback_replayed."""
     told = rows.filter(reflects(rows))
     again = pl.col(REPLAYED) if REPLAYED in rows.columns else pl.lit(None, pl.Boolean)
+    checks = pl.col("integrity") if "integrity" in rows.columns else pl.lit(None, pl.UInt8)
     return told.select(
         "time_ns",
         reverse(told).alias("flow"),
         "point",
         pl.lit(1, pl.UInt64).alias("feedback"),
+        *(
+            (checks == number).fill_null(value=False).cast(pl.UInt64).alias(f"feedback_{name}")
+            for name, number in CHECKED.items()
+        ),
         again.is_not_null().cast(pl.UInt64).alias("feedback_told_apart"),
         again.fill_null(value=False).cast(pl.UInt64).alias("feedback_replayed"),
     )

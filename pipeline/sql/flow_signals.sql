@@ -20,6 +20,8 @@ SELECT
     inflight_bytes,
     feedback,
     feedback_told_apart,
+    feedback_valid,
+    feedback_invalid,
     feedback_replayed,
     feedback_backwards,
     aecn_samples,

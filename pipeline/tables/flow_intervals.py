@@ -48,6 +48,8 @@ FLOW_INTERVALS = Table(
         ),
         Column("feedback", U64, "", "Reflections of telemetry on this flow's data.", "sum"),
         Column("feedback_told_apart", U64, "", "Those that can be told from a repeat.", "sum"),
+        Column("feedback_valid", U64, "", "Those whose checksums are right.", "sum"),
+        Column("feedback_invalid", U64, "", "Those whose checksums are wrong.", "sum"),
         Column("feedback_replayed", U64, "", "Those that were seen before.", "sum"),
         Column(
             "feedback_backwards", U64, "", "Stacks in which a hop's counter ran backwards.", "sum"

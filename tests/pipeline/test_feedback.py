@@ -68,3 +68,10 @@ def test_feedback_belongs_to_the_flow_whose_data_it_tells_of() -> None:
     ends = made["flows"].select("flow", "sport", "dport")
     rows = made["flow_intervals"].filter(pl.col("feedback") > 0).join(ends, on="flow")
     assert rows.select("sport", "dport").unique().rows() == [(1000, 2000)]
+
+
+def test_checksums_of_feedback_are_counted_by_what_they_say() -> None:
+    checked = zip(reflections(), [1, 2, None] * 7, strict=False)
+    rows = [{**row, "integrity": said} for row, said in checked]
+    told = counted(rows)
+    assert (told["feedback_valid"], told["feedback_invalid"]) == (7, 7)
