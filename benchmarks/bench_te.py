@@ -9,7 +9,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 import httpx
 import numpy as np
@@ -86,17 +86,19 @@ async def asked(store: Store) -> None:
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         for width in ("1s", "1m"):
             for form in ("json", "arrow", "csv"):
-                spent, size = [], 0
+                spent, worked, size = [], [], 0
                 for turn in range(TURNS):
                     given = {"interval": width, "limit": 100_000, "format": form} | {
                         "from": T0 + turn, "to": T0 + S - turn,
                     }  # fmt: skip
-                    begun = perf_counter()
+                    begun, work = perf_counter(), process_time()
                     answer = await client.get("/api/v1/te/paths", params=given)
                     spent.append((perf_counter() - begun) * 1e3)
+                    worked.append((process_time() - work) * 1e3)
                     size = len(answer.content)
                     answer.raise_for_status()
                 what = f"{SITES**2:,} pairs at {width} as {form}, {size / 1e6:.1f} MB"
+                what += f" ({median(worked):.0f} ms of processors)"
                 told(what, median(spent), PULL_MS)
         await polled(client)
 
