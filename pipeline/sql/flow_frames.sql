@@ -1,5 +1,6 @@
--- Which frames of a window carried each signal of one flow, by source and observation point? A reflection travels
--- with the reverse flow. `first` and `last` are numbers of frames in their source, by time.
+-- Which frames of a window carried each signal of one flow, by source and observation point?
+-- A reflection travels with the reverse flow. `first` and `last` are numbers of frames in their
+-- source, by time.
 SELECT
     signal,
     source,

@@ -38,7 +38,7 @@ def report(batches: Iterable[pl.DataFrame], worker: Worker | None = None) -> lis
         summary.take(worker.advance(rows), "")
     summary.take(worker.finish(), "")
     told = json.loads(json.dumps(summary.report(Accounting()), allow_nan=False, default=str))
-    assert set(told) == {"accounting", "flows"}
+    assert set(told) == {"accounting", "flows", "telemetry_health"}
     return list(told["flows"])
 
 
