@@ -117,9 +117,14 @@ def test_acknowledgments_are_counted_once_for_both_algorithms() -> None:
         "alpha": [None, 0.1, None, 0.2],
     }, schema_overrides={"flow": pl.UInt64})  # fmt: skip
     rows = pl.DataFrame({"time_ns": [1], "flow": [1], "point": ["p"], "length": [60],
-                         "payload_bytes": [0]}, schema_overrides={"flow": pl.UInt64})  # fmt: skip
+                         "payload_bytes": [0], "conversation": [7], "direction": [0]},
+                        schema_overrides={"flow": pl.UInt64, "conversation": pl.UInt64},
+    )  # fmt: skip
     made = Intervals(STEP_NS, RTT_NS, 1.0)
-    made.add(rows, Tracked(decisions, pl.DataFrame()), None)
+    loads = decisions.select(
+        "time_ns", "flow", "point", "source", "frame", faults=pl.lit(0)
+    ).clear()
+    made.add(rows, Tracked(decisions, loads), None)
     row = made.close(None)[0].row(0, named=True)
     assert (row["acks"], row["acked_bytes"], row["marked_bytes"]) == (3, 60, 20)
     assert (row["decisions"], row["inflight_bytes"]) == (4, 3)

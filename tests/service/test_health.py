@@ -16,8 +16,13 @@ ROUTE = "/api/v1/health/telemetry"
 MS = 1_000_000
 
 
+def whole(world: ModuleType) -> dict[str, int]:
+    """The time of the stored world; others may have stored captures of later times."""
+    return {"from": world.START_NS, "to": world.START_NS + world.INTERVALS * world.INTERVAL_NS}
+
+
 def test_a_finding_is_told_as_known_last(served: Any, world: ModuleType) -> None:
-    answer = served.get(ROUTE).json()
+    answer = served.get(ROUTE, **whole(world)).json()
     [found] = answer["findings"]
     assert (found["finding"], found["verdict"]) == ("locator_without_signal", "yes")
     assert found["subject"] == {"kind": "device", "name": "leaf2"}
@@ -41,11 +46,15 @@ def test_findings_are_chosen_by_time_class_and_verdict(served: Any, world: Modul
     assert served.when_empty[ROUTE] == {"interval": None, "findings": [], "more": False}
 
 
-def test_the_command_says_the_same_as_the_api(served: Any, hopsight: Any) -> None:
-    told = hopsight.run("health", "--store", served.dsn, "--json")
+def test_the_command_says_the_same_as_the_api(
+    served: Any, hopsight: Any, world: ModuleType
+) -> None:
+    at = ("--at", str(whole(world)["to"]))
+    told = hopsight.run("health", "--store", served.dsn, *at, "--json")
     assert told.returncode == 0, told.stderr
-    assert json.loads(told.stdout)["findings"] == served.get(ROUTE).json()["findings"]
-    shown = hopsight.run("health", "--store", served.dsn).stdout
+    answer = served.get(ROUTE, **whole(world)).json()
+    assert json.loads(told.stdout)["findings"] == answer["findings"]
+    shown = hopsight.run("health", "--store", served.dsn, *at).stdout
     assert "locator without signal" in shown
     assert "device leaf2" in shown
     refused = hopsight.run("health", "--store", served.dsn, "--window", "long")
