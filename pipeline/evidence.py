@@ -16,7 +16,7 @@ STATE = "state"
 
 
 def candidates(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Every hop that a signal points at, per signal the likeliest first.
+    """Every hop that a signal points at, per signal the likeliest first; the headline's before all.
 
     `probability` is the mean over the intervals in which the signal speaks.
     """
@@ -36,7 +36,10 @@ def candidates(rows: Sequence[Row]) -> list[dict[str, Any]]:
         }
         for (signal, _), entries in sorted(hops.items(), key=lambda item: item[0])
     ]
-    return sorted(pointed, key=lambda one: (one["signal"], -one["probability"]))
+    return sorted(
+        pointed,
+        key=lambda one: (one["signal"] != "headline", one["signal"], -one["probability"]),
+    )
 
 
 def evidence(rows: Sequence[Row]) -> list[dict[str, Any]]:

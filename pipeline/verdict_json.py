@@ -20,7 +20,9 @@ def candidate_list(candidates: pl.DataFrame) -> pl.DataFrame:
     signal = [*KEY, "signal"]
     rank = {name: place for place, name in enumerate(SIGNALS)}
     ranked = candidates.with_columns(
-        pl.col("signal").replace_strict(rank, default=None, return_dtype=pl.UInt8).alias("rank")
+        pl.col("signal").replace_strict(rank, default=None, return_dtype=pl.UInt8).alias("rank"),
+        # Those of a locator that several ports share are divided among these.
+        pl.col("samples").round().cast(pl.UInt64),
     ).sort(
         *KEY,
         "rank",

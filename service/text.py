@@ -17,6 +17,8 @@ PIPED_WIDTH = 240
 """Columns of a table that no terminal limits."""
 
 NONE = "–"
+NEARLY_ALL = 0.995
+"""A share from which on whole percents would say that it is all."""
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 DURATIONS = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
@@ -84,8 +86,10 @@ def number(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share as whole percent."""
-    return NONE if value is None else f"{100 * value:.0f} %"
+    """A share as whole percent; what is nearly all is not said to be all."""
+    if value is None:
+        return NONE
+    return "> 99 %" if NEARLY_ALL <= value < 1 else f"{100 * value:.0f} %"
 
 
 def _scaled(value: float, units: Iterable[tuple[str, float]], digits: int = 3) -> str:

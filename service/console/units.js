@@ -5,7 +5,10 @@ const NS = 1e9;
 /** Load of a hop, two decimals. */
 export const load = (u) => (u === null || u === undefined ? "–" : u.toFixed(2));
 
-export const percent = (share) => (share === null || share === undefined ? "–" : `${Math.round(share * 100)} %`);
+export function percent(share) {
+  if (share === null || share === undefined) return "–";
+  return share >= 0.995 && share < 1 ? "> 99 %" : `${Math.round(share * 100)} %`;
+}
 
 /** Bytes with a binary prefix. */
 export function bytes(value) {
