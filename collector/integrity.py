@@ -29,6 +29,7 @@ VERSION_4 = 4
 FRAGMENT = 0x3FFF
 """More fragments, or an offset."""
 MOST_TAGS = 8
+ALL_ONES = 0xFFFF
 
 
 def checked(frames: Frames, settings: CollectorSettings) -> NDArray[np.uint8]:
@@ -64,8 +65,8 @@ def summed(data: NDArray[np.uint8], at: int, end: int) -> int:
 def right(total: int) -> bool:
     """Whether a sum that holds its own checksum comes out as all ones."""
     while total >= 1 << 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return total == 0xFFFF  # noqa: PLR2004 - all ones
+        total = (total & ALL_ONES) + (total >> 16)
+    return total == ALL_ONES
 
 
 @borrowing

@@ -10,6 +10,7 @@ from typing import Any
 SIGNALS = ("abw", "utilization", "delay", "queue")
 """Signals by type: min(ABW), min(ABW/C), max(PD) and, of the UEC/SAI layout, max(queue depth)."""
 VARIANTS = {"compact": 1, "expanded": 2}
+VARIANT_NAMES = {number: name for name, number in VARIANTS.items()}
 """Variants of a tag by the value of the column `csig_variant`; each has locators of its own."""
 CODED = ("stage", "orientation", "capacity")
 """Parts of a locator whose values are classes that the deployment numbers."""

@@ -20,28 +20,35 @@ MOST_QUEUE = 1 << 40
 
 def samples_of_stacks(loads: pl.DataFrame, standing_ns: float) -> Iterator[pl.DataFrame]:
     """Hop loads of INT stacks (`Tracked.hop_loads`), hop by hop."""
-    hops = sum(name[0] == "u" and name[1:].isdecimal() for name in loads.columns)
-    for hop in range(hops):
+    for hop in range(hop_count(loads)):
         rows = loads.filter(pl.col(f"u{hop}").is_finite())
         queue, capacity = (value(rows, f"h{hop}_{end}") for end in ("qlen_bytes", "b_bps"))
-        node, port = (value(rows, f"h{hop}_{end}") for end in ("node", "port"))
         drained_ns = queue * (BITS * SECOND) / capacity
         yield rows.select(
             "time_ns",
             "flow",
             "point",
-            node.fill_null(PLACE).cast(pl.UInt32).alias("node"),
-            pl.when(node.is_null())
-            .then(pl.lit(hop))
-            .otherwise(port.fill_null(UNTOLD))
-            .cast(pl.UInt32)
-            .alias("port"),
+            *(place_of(rows, hop, end).alias(end) for end in ("node", "port")),
             pl.lit(hop, pl.UInt8).alias("hop_index"),
             pl.lit("int").alias("source"),
             nano(pl.col(f"u{hop}")).alias("u_n"),
             whole(queue).alias("queue_bytes"),
             (drained_ns > standing_ns).fill_null(value=False).alias("standing"),
         )
+
+
+def hop_count(loads: pl.DataFrame) -> int:
+    """Hops that the longest stack has."""
+    return sum(name[0] == "u" and name[1:].isdecimal() for name in loads.columns)
+
+
+def place_of(loads: pl.DataFrame, hop: int, end: str) -> pl.Expr:
+    """Node or port of a hop; what is not told has an id of its own (`reserved`)."""
+    node, port = value(loads, f"h{hop}_node"), value(loads, f"h{hop}_port")
+    told = node.fill_null(PLACE)
+    if end == "port":
+        told = pl.when(node.is_null()).then(pl.lit(hop)).otherwise(port.fill_null(UNTOLD))
+    return told.cast(pl.UInt32)
 
 
 def value(rows: pl.DataFrame, name: str) -> pl.Expr:

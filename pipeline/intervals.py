@@ -14,7 +14,7 @@ from pipeline.first_sight import at_first_sight
 from pipeline.hop_samples import samples_of_signals, samples_of_stacks
 from pipeline.load_unit import nano
 from pipeline.sender import CE
-from pipeline.signals import csig_terms
+from pipeline.signals import csig_terms, placed_tags
 from pipeline.tables import TABLES
 from pipeline.tallies import Tallies
 from pipeline.topology import Topology
@@ -100,8 +100,9 @@ class Intervals:
             "flow_intervals",
             FLOW_KEY,
         )
-        self.tallies.add(loads, rows, topology, known_rtt_ns)
-        terms = csig_terms(rows, topology, base_rtt_ns)
+        tags = placed_tags(rows, topology)
+        self.tallies.add(loads, rows, tags, known_rtt_ns)
+        terms = csig_terms(tags, topology, base_rtt_ns)
         samples = [
             *samples_of_stacks(loads, standing_ns),
             samples_of_signals(terms, standing_ns),

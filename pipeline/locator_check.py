@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from itertools import combinations, islice
 from typing import Literal
 
-from pipeline.csig_profile import VARIANTS, Csig
+from pipeline.csig_profile import VARIANT_NAMES, Csig
 from pipeline.interface import Interface
 from pipeline.link_check import place_of
 from pipeline.topology import Topology, distances
 
 Told = tuple[Literal["inconsistent", "unknown"], str, str]
-NAMES = {number: name for name, number in VARIANTS.items()}
 BITS = {"compact": 7, "expanded": 16}
 LOCATOR = ["variant", "t", "lm", "node", "port"]
 MOST_PAIRS = 20_000
@@ -60,12 +59,13 @@ def shared_locators(topology: Topology) -> Iterator[Told]:
         for port in members:
             if lm in written(topology, variant, port) and (variant, place_of(port)) not in met:
                 met.add((variant, place_of(port)))
-                said = f"{NAMES[variant]} locator {lm} is what senders write"
+                said = f"{VARIANT_NAMES[variant]} locator {lm} is what senders write"
                 yield "inconsistent", place_of(port), said
         for a, b in islice(combinations(members, 2), max(left, 0)):
             left -= 1
             if crosses(topology, a, b) or crosses(topology, b, a):
-                said = f"{NAMES[variant]} locator {lm} is {a.device}:{a.name}'s too, on one way"
+                what = f"{VARIANT_NAMES[variant]} locator {lm}"
+                said = f"{what} is {a.device}:{a.name}'s too, on one way"
                 yield "inconsistent", place_of(b), said
     if left <= 0:
         said = f"more than {MOST_PAIRS} pairs of ports share locators: the rest was not looked at"
@@ -76,7 +76,7 @@ def written(topology: Topology, variant: int, port: Interface) -> set[int | None
     """Locators that senders write, by a port's device: no hop can be told by them."""
     profile = topology.device_by_name[port.device].csig
     signals = profile.signals if profile else ()
-    return {getattr(signal, NAMES[variant]).default_lm for signal in signals}
+    return {getattr(signal, VARIANT_NAMES[variant]).default_lm for signal in signals}
 
 
 def crosses(topology: Topology, first: Interface, last: Interface) -> bool:

@@ -16,11 +16,10 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from pipeline.hop_samples import MOST_QUEUE, value
+from pipeline.hop_samples import MOST_QUEUE, hop_count, place_of, value
 from pipeline.load_unit import nano
-from pipeline.reserved import LOCATOR, PLACE, UNTOLD
-from pipeline.signals import ABW, DELAY, ENDS, SOURCES, UTILIZATION, place, values
-from pipeline.topology import Topology
+from pipeline.reserved import LOCATOR, UNTOLD
+from pipeline.signals import ABW, DELAY, ENDS, SOURCES, UTILIZATION
 from pipeline.unit import BITS, SECOND
 
 KEY = ("time_ns", "flow", "source")
@@ -52,7 +51,7 @@ def stacks(loads: pl.DataFrame, base_rtt_ns: int) -> tuple[list[pl.DataFrame], p
     Without a T (`base_rtt_ns` 0) the term of a queue is not known, so that u' tells a utilisation
     only where the queue is empty.
     """
-    hops = sum(name[0] == "u" and name[1:].isdecimal() for name in loads.columns)
+    hops = hop_count(loads)
     if not hops or loads.is_empty():
         return [], None
     told = [dict(zip(WORST, of_hop(loads, hop, base_rtt_ns), strict=True)) for hop in range(hops)]
@@ -80,15 +79,6 @@ def stacks(loads: pl.DataFrame, base_rtt_ns: int) -> tuple[list[pl.DataFrame], p
     return links, path
 
 
-def place_of(loads: pl.DataFrame, hop: int, end: str) -> pl.Expr:
-    """Node or port of a hop; what is not told has an id of its own (`reserved`)."""
-    node, port = value(loads, f"h{hop}_node"), value(loads, f"h{hop}_port")
-    told = node.fill_null(PLACE)
-    if end == "port":
-        told = pl.when(node.is_null()).then(pl.lit(hop)).otherwise(port.fill_null(UNTOLD))
-    return told.cast(pl.UInt32)
-
-
 def of_hop(loads: pl.DataFrame, hop: int, base_rtt_ns: int) -> Iterator[pl.Expr]:
     """u, utilization, abw and delay of one hop of stacks."""
     u = pl.col(f"u{hop}")
@@ -105,11 +95,8 @@ def of_hop(loads: pl.DataFrame, hop: int, base_rtt_ns: int) -> Iterator[pl.Expr]
     yield whole(pl.coalesce(value(loads, f"h{hop}_latency_ns"), drained_ns), MOST_NS)
 
 
-def tags(
-    rows: pl.DataFrame, prefix: str, topology: Topology | None
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Samples of CSIG tags or of their reflections: of links that a locator names, and of paths."""
-    placed = place(values(rows, prefix, topology), topology)
+def tags(placed: pl.DataFrame, prefix: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Samples of one part of `signals.placed_tags`: of links that a locator names, and of paths."""
     told, capacity, kind = pl.col("value"), pl.col("capacity_bps"), pl.col("t")
     free = pl.when(kind == UTILIZATION).then(told).when(kind == ABW).then(told / capacity)
     sent = pl.when("untouched").then(0.0).otherwise(1.0 - free)

@@ -4,6 +4,8 @@ u' = queue/(B*T) + rate/B: min(ABW/C) gives the rate term of the fullest port, m
 term of the slowest one. This mapping is hopsight's, not the draft's.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
@@ -29,25 +31,34 @@ TERMS = {"time_ns": pl.Int64, "flow": pl.UInt64, "point": pl.String, "source": p
          "queue_bytes": pl.Float64}  # fmt: skip
 
 
-def csig_terms(rows: pl.DataFrame, topology: Topology | None, base_rtt_ns: int) -> pl.DataFrame:
-    """Terms of hop load, with the columns of `TERMS`.
+def placed_tags(rows: pl.DataFrame, topology: Topology | None) -> dict[str, pl.DataFrame]:
+    """The signals of tags and of reflections (`ENDS`), with the hops that their locators name.
 
-    Tags on data belong to their flow, reflections on ACKs to the reverse one. A term whose unit
-    needs the capacity of a port that no topology names is left out.
+    Tags on data belong to their flow, reflections on ACKs to the reverse one.
     """
-    parts = [
-        terms_of(rows, prefix, topology, base_rtt_ns)
+    return {
+        prefix: place(values(rows, prefix, topology), topology)
         for prefix in ENDS
         if f"{prefix}_variant" in rows.columns
-    ]
+    }
+
+
+def csig_terms(
+    tags: Mapping[str, pl.DataFrame], topology: Topology | None, base_rtt_ns: int
+) -> pl.DataFrame:
+    """Terms of hop load of `placed_tags`, with the columns of `TERMS`.
+
+    A term whose unit needs the capacity of a port that no topology names is left out.
+    """
+    parts = [terms_of(placed, prefix, topology, base_rtt_ns) for prefix, placed in tags.items()]
     return pl.concat([pl.DataFrame(schema=TERMS), *parts])
 
 
 def terms_of(
-    rows: pl.DataFrame, prefix: str, topology: Topology | None, base_rtt_ns: int
+    placed: pl.DataFrame, prefix: str, topology: Topology | None, base_rtt_ns: int
 ) -> pl.DataFrame:
     """Terms of the tags or of the reflections."""
-    placed = with_base(place(values(rows, prefix, topology), topology), topology)
+    placed = with_base(placed, topology)
     value, capacity = pl.col("value"), pl.col("capacity_bps")
     delay = pl.when(pl.col("t") == DELAY).then((value - pl.col("base_ns")).clip(0.0))
     term = (

@@ -26,6 +26,8 @@ from pipeline.store_error import StoreBusy, StoreError
 from pipeline.store_limits import StoreLimits
 from pipeline.tables import TABLES
 
+PART = re.compile(r"^-- part: (\w+)\n", re.MULTILINE)
+"""Where a question says what it shares with others."""
 ROWS_PER_INSERT = 100_000
 """Rows sent at a time. Larger frames are cut, always at the same rows, so that a retry matches."""
 
@@ -163,11 +165,19 @@ class Store:
 
 @cache
 def question(name: str) -> str:
-    """Text of `pipeline/sql/<name>.sql`. Raises StoreError for a name that is no file there."""
-    place = resources.files("pipeline") / "sql" / f"{name}.sql"
+    """Text of `pipeline/sql/<name>.sql`. Raises StoreError for a name that is no file there.
+
+    Where it says `-- part: NAME` stands what several questions share, `pipeline/sql/part/NAME.sql`.
+    """
+    folder = resources.files("pipeline") / "sql"
+    place = folder / f"{name}.sql"
     if not name.isidentifier() or not place.is_file():
         raise StoreError(f"there is no query {name!r}")
-    return place.read_text(encoding="utf-8")
+    parts = folder / "part"
+    return PART.sub(
+        lambda part: (parts / f"{part[1]}.sql").read_text(encoding="utf-8"),
+        place.read_text(encoding="utf-8"),
+    )
 
 
 def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:

@@ -4,7 +4,7 @@ One row of a tally is one bucket of one metric: how many samples, the least and 
 Counts, least and most add up in any order, so any split of the input gives the same rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 
 import polars as pl
@@ -12,8 +12,6 @@ from polars.datatypes import DataTypeClass
 
 from pipeline.histogram import METRICS, bucket
 from pipeline.path_samples import KEY, SOURCE, options, stacks, tags
-from pipeline.signals import ENDS
-from pipeline.topology import Topology
 
 PATH_KEY = list(KEY)
 LINK_KEY = [*KEY, "node", "port"]
@@ -37,20 +35,21 @@ class Tallies:
         self,
         loads: pl.DataFrame,
         rows: pl.DataFrame,
-        topology: Topology | None,
+        placed: Mapping[str, pl.DataFrame],
         base_rtt_ns: int = 0,
     ) -> None:
         """Count the hop loads and the observations of a batch, at the times of their rows.
+
+        `placed` are the CSIG tags of these observations (`signals.placed_tags`).
 
         `base_rtt_ns` is T where it is known and the same of all paths, else 0.
         """
         links, path = stacks(loads, base_rtt_ns)
         paths = [path, options(rows)]
-        for prefix in ENDS:
-            if f"{prefix}_variant" in rows.columns:
-                named, whole = tags(rows, prefix, topology)
-                links.append(named)
-                paths.append(whole)
+        for prefix, signals in placed.items():
+            named, whole = tags(signals, prefix)
+            links.append(named)
+            paths.append(whole)
         self.links = joined([self.links, self._counted(links, LINK_KEY)], LINK_KEY)
         told = [each for each in paths if each is not None]
         self.paths = joined([self.paths, self._counted(told, PATH_KEY)], PATH_KEY)

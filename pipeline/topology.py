@@ -84,11 +84,6 @@ class Topology:
         return {device.name: device for device in self.devices}
 
     @cached_property
-    def device_by_node(self) -> dict[int, Device]:
-        """Each device by the id that telemetry has for it."""
-        return {device.node_id: device for device in self.devices}
-
-    @cached_property
     def point_by_name(self) -> dict[str, Point]:
         """Each observation point by its name in the column `point`."""
         return {point.name: point for point in self.points}

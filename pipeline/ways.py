@@ -50,13 +50,16 @@ def paths(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
 
 
 def ends_of(
-    flows: pl.DataFrame, topology: Topology
+    flows: pl.DataFrame, topology: Topology | None
 ) -> Iterator[tuple[int, Host | None, Host | None]]:
     """Each flow with the hosts at its ends, by its tenant where the flow's key tells one."""
     keyed = {"tenant", "vrf", "vni"} <= set(flows.columns)
     whose = tenants(flows, topology) if keyed else [""] * flows.height
     told = flows.select("flow", *ENDS).iter_rows()
     for (flow, *words), tenant in zip(told, whose, strict=True):
+        if topology is None:
+            yield flow, None, None
+            continue
         src_hi, src_lo, dst_hi, dst_lo = words
         yield flow, topology.host(src_hi, src_lo, tenant), topology.host(dst_hi, dst_lo, tenant)
 

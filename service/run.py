@@ -74,8 +74,9 @@ def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
         slow = job.slow_path
         decoder = SlowPath(job.collector, slow) if slow else Decoder(job.collector)
         sources = tuple(capture.source for capture in captures)
-        held = job.topology if isinstance(job.topology, TopologySource) else None
-        known = held.versions if held else Versions.of(plain_topology(job))
+        given = job.topology
+        held = given if isinstance(given, TopologySource) else None
+        known = given.versions if isinstance(given, TopologySource) else given
         try:
             worker = Worker(job.pipeline, known, sources, job.parameters)
         except ValueError as error:
@@ -113,11 +114,6 @@ async def _run(
         if isinstance(error, CaptureError):
             raise Failure(ExitCode.INPUT, str(error)) from None
         raise error from None
-
-
-def plain_topology(job: Job) -> Topology | None:
-    """The topology of a job that no file holds."""
-    return None if isinstance(job.topology, TopologySource) else job.topology
 
 
 def renewing(job: Job, held: TopologySource, worker: Worker, sink: Sink) -> Sink:

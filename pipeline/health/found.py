@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.csig_profile import VARIANT_NAMES
 from pipeline.health.finding import BY_NAME, CANNOT_TELL, YES
 from pipeline.health.place import Places, path
 from pipeline.tables import TABLES
@@ -56,10 +57,7 @@ def port_or_locator(places: Places, tag: tuple[int, int, int]) -> tuple[str, str
     if len(ports) == 1:
         return "interface", next(iter(ports))
     device = places.device_of(tag)
-    return ("device", device) if device else ("locator", f"{VARIANTS[tag[0]]} {tag[2]}")
-
-
-VARIANTS = {1: "compact", 2: "expanded"}
+    return ("device", device) if device else ("locator", f"{VARIANT_NAMES[tag[0]]} {tag[2]}")
 
 
 def sure(count: int) -> str:

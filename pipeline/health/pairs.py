@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from collector import arrow, borrowing
 from pipeline.cc.parameter import state_dtype
-from pipeline.copies import DATA, NUMBERED, PLACES, mixed, words_of
+from pipeline.copies import DATA, NUMBERED, OF_ROCE, PLACES, WORDS, mixed, words_of
 from pipeline.point_number import PointNumbers
 from pipeline.unit import MICROSECOND
 
@@ -24,7 +24,11 @@ SIGHT = state_dtype(
 """A packet as it was seen last."""
 BEFORE = ("frame", "time_ns", *SEEN, "point", "source")
 """Columns of the sight before, which a pair has with `b_` before their names."""
-NEEDED = ("time_ns", "point", "source", "frame", "flow", "payload_bytes", *SEEN)
+NEEDED = frozenset(
+    ("time_ns", "point", "source", "frame", "flow", "payload_bytes", *SEEN, *WORDS,
+     *OF_ROCE.values())
+)  # fmt: skip
+"""Columns that pairs are found by and told with."""
 
 
 class Pairs:
@@ -60,8 +64,8 @@ class Pairs:
 
     def _wait(self, rows: pl.DataFrame) -> None:
         """Keep the rows that another point may still see."""
-        since = rows["time_ns"].max() - self.within_ns  # type: ignore[operator] # times are whole numbers
-        own = [name for name in rows.columns if name in NEEDED or name in WORDS_USED]
+        since = arrow.values(rows["time_ns"]).max() - self.within_ns
+        own = [name for name in rows.columns if name in NEEDED]
         kept = [*self.waiting, rows.select(own)]
         kept = [part.filter(pl.col("time_ns") >= since) for part in kept]
         self.waiting = [part for part in kept if part.height]
@@ -81,13 +85,6 @@ class Pairs:
         told |= {f"b_{name}": before[name][found] for name in BEFORE}
         own = rows.filter(pl.Series(found)).select("flow", "payload_bytes")
         return pl.DataFrame(told).with_columns(own)
-
-
-WORDS_USED = frozenset(
-    ("ip_id", "seq", "ack", "flags", "ts_val", "hpcc_kind", "roce_psn", "roce_msn", "roce_opcode",
-     "roce_syndrome")
-)  # fmt: skip
-"""Columns that tell packets apart."""
 
 
 @borrowing

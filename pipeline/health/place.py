@@ -13,12 +13,12 @@ import polars as pl
 from pipeline.interface import Interface
 from pipeline.question import HALF
 from pipeline.topology import Topology
+from pipeline.ways import ENDS, ends_of
 
 Tag = tuple[int, int, int]
 """Variant, signal type and locator."""
 MOST_HOPS = 8
 """Routers of the longest way that is looked for."""
-ENDS = ("src_hi", "src_lo", "dst_hi", "dst_lo")
 PATH = " > "
 """Stands between the two ends of a path."""
 HOST = "host"
@@ -95,17 +95,13 @@ class Places:
     def attached(self, flows: pl.DataFrame) -> pl.DataFrame:
         """Ports of both ends of flows: flow, src, dst (DEVICE:INTERFACE or null), sender."""
         rows = []
-        for flow, tenant, *words in flows.select("flow", "tenant", *ENDS).iter_rows():
-            ends = [self._port(words[at], words[at + 1], tenant or "") for at in (0, 2)]
-            sender = IPv6Address(words[0] << HALF | words[1])
-            rows.append((flow, *ends, str(sender.ipv4_mapped or sender)))
+        words = flows.select(ENDS[:2]).iter_rows()
+        for (flow, *ends), (high, low) in zip(ends_of(flows, self.topology), words, strict=True):
+            ports = [f"{host.device}:{host.interface}" if host else None for host in ends]
+            sender = IPv6Address(high << HALF | low)
+            rows.append((flow, *ports, str(sender.ipv4_mapped or sender)))
         kinds = {"flow": pl.UInt64, "src": pl.String, "dst": pl.String, "sender": pl.String}
         return pl.DataFrame(rows, schema=kinds, orient="row")
-
-    def _port(self, high: int, low: int, tenant: str) -> str | None:
-        """The port that a host hangs on."""
-        host = self.topology.host(high, low, tenant) if self.topology else None
-        return f"{host.device}:{host.interface}" if host else None
 
     def after(self, point: str) -> frozenset[str]:
         """The device that a packet comes to next behind a point, or each that it may be."""

@@ -1,6 +1,6 @@
 -- How loaded was each hop over time? The hops with the largest load in the window, one row a hop and step.
 -- Measured loads (INT) where a hop has them, else the rate and the delay term that CSIG locators give,
--- added up. Unnamed where the topology lacks the hop. `step_ns` is the width of a cell; the pair
+-- added up. Unnamed where the topology lacks the here. `step_ns` is the width of a cell; the pair
 -- 4294967295, 4294967295 is "no hop replaced the tag", other large ids are those of pipeline/reserved.py.
 WITH hot AS (
     SELECT node, port
@@ -11,18 +11,7 @@ WITH hot AS (
     LIMIT {rows:UInt32}
 ),
 names AS (
-    SELECT
-        node,
-        port,
-        argMax(h.device, h.valid_from_ns) AS device,
-        argMax(h.interface, h.valid_from_ns) AS interface,
-        argMax(h.stage, h.valid_from_ns) AS stage,
-        argMax(h.orientation, h.valid_from_ns) AS orientation,
-        argMax(h.capacity_bps, h.valid_from_ns) AS capacity_bps
-    FROM hops AS h
-    WHERE valid_from_ns <= {to_ns:Int64}
-        AND valid_from_ns >= (SELECT max(valid_from_ns) FROM hops WHERE valid_from_ns <= {from_ns:Int64})
-    GROUP BY node, port
+-- part: hop_names
 ),
 cells AS (
     SELECT
@@ -56,30 +45,19 @@ cells AS (
     GROUP BY time_ns, node, port
 )
 SELECT
-    c.time_ns AS time_ns,
-    c.node AS node,
-    c.port AS port,
-    multiIf(
-        n.device != '', n.device,
-        c.node = 4294967295, 'locator',
-        c.node = 4294967294, 'hop',
-        concat('node ', toString(c.node))
-    ) AS device,
-    multiIf(
-        n.device != '', n.interface,
-        c.node >= 4294967294, toString(c.port),
-        c.port = 4294967295, 'port not told',
-        concat('port ', toString(c.port))
-    ) AS interface,
+    here.time_ns AS time_ns,
+    here.node AS node,
+    here.port AS port,
+-- part: hop_named
     n.stage AS stage,
     n.orientation AS orientation,
     nullIf(n.capacity_bps, 0) AS capacity_bps,
-    c.u_mean AS u_mean,
-    c.u_max AS u_max,
-    c.queue_mean_bytes AS queue_mean_bytes,
-    c.queue_max_bytes AS queue_max_bytes,
-    c.samples AS samples,
-    c.flows AS flows
-FROM cells AS c
-LEFT JOIN names AS n ON c.node = n.node AND c.port = n.port
+    here.u_mean AS u_mean,
+    here.u_max AS u_max,
+    here.queue_mean_bytes AS queue_mean_bytes,
+    here.queue_max_bytes AS queue_max_bytes,
+    here.samples AS samples,
+    here.flows AS flows
+FROM cells AS here
+LEFT JOIN names AS n ON here.node = n.node AND here.port = n.port
 ORDER BY node, port, time_ns

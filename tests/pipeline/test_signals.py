@@ -8,7 +8,7 @@ import pytest
 
 from pipeline import Topology
 from pipeline.reserved import LOCATOR, UNTOLD
-from pipeline.signals import TERMS, csig_terms
+from pipeline.signals import TERMS, csig_terms, placed_tags
 
 Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
 RTT_NS = 10_000
@@ -27,11 +27,15 @@ def echo(row: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     return told | ends | {"payload_bytes": 0} | more
 
 
+def terms_of(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+    return csig_terms(placed_tags(rows, topology), topology, RTT_NS)
+
+
 def test_each_signal_is_a_term_of_its_kind(
     observed: Observed, chain_of: Callable[..., Topology]
 ) -> None:
     rows = observed([tag(0, 2.5e9, 257), tag(1, 0.25, 259), tag(2, 5_000.0, 513)])
-    terms = csig_terms(rows, chain_of("leaf1", "spine1", "leaf2"), RTT_NS)
+    terms = terms_of(rows, chain_of("leaf1", "spine1", "leaf2"))
     assert terms.schema == pl.Schema(TERMS)
     assert terms["source"].to_list() == ["csig_abw", "csig_utilization", "csig_delay"]
     assert terms["u"].to_list() == [0.75, 0.75, 0.5]
@@ -42,7 +46,7 @@ def test_each_signal_is_a_term_of_its_kind(
 
 def test_a_bucket_counts_by_its_middle_and_an_open_one_by_its_low_end(observed: Observed) -> None:
     rows = observed([tag(1, 0.2, 257, high=0.4), tag(1, 0.2, 257, high=None)])
-    assert csig_terms(rows, None, RTT_NS)["u"].to_list() == pytest.approx([0.7, 0.8])
+    assert terms_of(rows, None)["u"].to_list() == pytest.approx([0.7, 0.8])
 
 
 def test_tag_and_reflection_belong_to_one_flow(
@@ -50,7 +54,7 @@ def test_tag_and_reflection_belong_to_one_flow(
 ) -> None:
     data = tag(1, 0.25, 513)
     rows = observed([data, echo(data)])
-    terms = csig_terms(rows, chain_of("leaf1", "spine1", "leaf2"), RTT_NS)
+    terms = terms_of(rows, chain_of("leaf1", "spine1", "leaf2"))
     assert terms["flow"].to_list() == [rows["flow"][0]] * 2
     assert terms["source"].to_list() == ["csig_utilization", "csig_echo_utilization"]
 
@@ -60,7 +64,7 @@ def test_compact_and_expanded_locators_are_two_spaces(
 ) -> None:
     made = chain_of("leaf1", "spine1", "leaf2")
     rows = observed([tag(1, 0.5, 5, variant=1), tag(1, 0.5, 513, variant=2)])
-    terms = csig_terms(rows, made, RTT_NS)
+    terms = terms_of(rows, made)
     assert terms.select("node", "port").rows() == [(2, 1), (2, 1)]
 
 
@@ -68,7 +72,7 @@ def test_an_unknown_locator_is_kept_raw(
     observed: Observed, chain_of: Callable[..., Topology]
 ) -> None:
     rows = observed([tag(1, 0.5, 4_000), tag(2, 100.0, 4_000), tag(0, 1e9, 4_000)])
-    terms = csig_terms(rows, chain_of("leaf1", "leaf2"), RTT_NS)
+    terms = terms_of(rows, chain_of("leaf1", "leaf2"))
     assert terms.select("node", "port").unique().rows() == [(LOCATOR, 4_000)]
     assert terms["source"].to_list() == ["csig_utilization", "csig_delay"], "ABW needs a capacity"
 
@@ -79,7 +83,7 @@ def test_a_value_that_no_hop_replaced_loads_no_hop(
 ) -> None:
     rows = observed([tag(kind, 3.0, 1, variant=variant, s=s)])
     for topology in (None, chain_of("leaf1", "leaf2")):
-        terms = csig_terms(rows, topology, RTT_NS)
+        terms = terms_of(rows, topology)
         assert terms.select("node", "port", "u").rows() == [(LOCATOR, UNTOLD, 0.0)]
 
 
@@ -89,19 +93,19 @@ def test_a_locator_that_ports_share_names_the_one_on_the_way(
     # One locator for all ports that face on, one for all that face back, one for both hosts'.
     made = chain_of("leaf1", "spine1", "leaf2", lm=100)
     compact = [tag(1, 0.5, 100 + port, variant=1) for port in (1, 2, 3)]
-    there = csig_terms(observed(compact), made, RTT_NS)
+    there = terms_of(observed(compact), made)
     # h1 to h2 crosses two ports that face on, which stay untold, and one host's port.
     assert there.select("node", "port").rows() == [(LOCATOR, 101), (LOCATOR, 102), (3, 3)]
-    back = csig_terms(observed([echo(row) for row in compact]), made, RTT_NS)
+    back = terms_of(observed([echo(row) for row in compact]), made)
     assert back.select("node", "port").rows() == there.select("node", "port").rows()
     strangers = [{**row, "src": "192.0.2.1"} for row in compact]
-    nowhere = csig_terms(observed(strangers), made, RTT_NS)
+    nowhere = terms_of(observed(strangers), made)
     assert set(nowhere["node"]) == {LOCATOR}
 
 
 def test_rows_without_csig_give_no_terms(observed: Observed) -> None:
     for rows in (observed([{}]), observed([{}, tag(7, 1.0, 1)]), observed([tag(1, 0.5, 1)])[:0]):
-        terms = csig_terms(rows, None, RTT_NS)
+        terms = terms_of(rows, None)
         assert terms.is_empty()
         assert terms.schema == pl.Schema(TERMS)
 
@@ -109,5 +113,5 @@ def test_rows_without_csig_give_no_terms(observed: Observed) -> None:
 def test_columns_that_are_null_everywhere_may_be_left_out(observed: Observed) -> None:
     rows = observed([tag(1, 0.5, 9, high=None)])
     assert "csig_high" not in rows.columns
-    assert csig_terms(rows, None, RTT_NS)["u"].to_list() == [0.5]
-    assert csig_terms(observed([tag(1, 0.5, 9)]).drop("csig_low"), None, RTT_NS).is_empty()
+    assert terms_of(rows, None)["u"].to_list() == [0.5]
+    assert terms_of(observed([tag(1, 0.5, 9)]).drop("csig_low"), None).is_empty()

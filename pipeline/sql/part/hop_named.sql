@@ -1,0 +1,13 @@
+-- A hop's names, or its ids where no topology names it (pipeline/reserved.py).
+    multiIf(
+        n.device != '', n.device,
+        here.node = 4294967295, 'locator',
+        here.node = 4294967294, 'hop',
+        concat('node ', toString(here.node))
+    ) AS device,
+    multiIf(
+        n.device != '', n.interface,
+        here.node >= 4294967294, toString(here.port),
+        here.port = 4294967295, 'port not told',
+        concat('port ', toString(here.port))
+    ) AS interface,
