@@ -20,6 +20,7 @@ from collector.prefetch import prefetch
 from collector.reading import Reading
 from collector.scalar import Scalar
 from collector.settings import CollectorSettings
+from collector.settings.bus import PASSWORD_VARIABLE, BusSettings
 from collector.shark import SharkError, dissected
 from collector.slow_path import SlowAccounting, SlowPath
 from collector.status import STATUS
@@ -30,6 +31,7 @@ __all__ = [
     "HOPS",
     "LAYERS",
     "OBSERVATION",
+    "PASSWORD_VARIABLE",
     "SCHEMA",
     "SCHEMA_VERSION",
     "STATUS",
@@ -38,6 +40,7 @@ __all__ = [
     "Batch",
     "Bus",
     "BusError",
+    "BusSettings",
     "Capture",
     "CaptureError",
     "CollectorSettings",

@@ -4,16 +4,18 @@ from urllib.parse import urlsplit
 
 from collector.bus import Bus, BusError, MemoryBus
 from collector.bus_option import option
+from collector.settings.bus import BusSettings
 
 POLICIES = ("block",)
 """What a full bus may do with the next batch; shedding by flow is not built yet."""
 
 
-def open_bus(url: str) -> Bus:
+def open_bus(url: str, settings: BusSettings | None = None) -> Bus:
     """The bus at `url`; nothing is connected before the first batch is published or awaited.
 
     - `memory://` in this process; `?capacity=16&policy=block`;
-    - `kafka://host:port/topic` through a broker, see collector.kafka for its options.
+    - `kafka://host:port/topic` through a broker, see collector.kafka_topic for its options;
+      `settings` say how the broker is reached.
 
     Raises BusError when the address or one of its options is not understood.
     """
@@ -29,5 +31,5 @@ def open_bus(url: str) -> Bus:
     if address.scheme == "kafka":
         from collector.kafka import KafkaBus
 
-        return KafkaBus(url)
+        return KafkaBus(url, settings)
     raise BusError(f"{url}: a bus is memory:// or kafka://host:port/topic")

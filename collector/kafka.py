@@ -1,209 +1,191 @@
-"""The bus through a Kafka broker: a thin seat, deepened by later work.
+"""The bus through a Kafka broker.
 
-A message is one Arrow IPC stream (lz4 inside) of at most 900 kB, because stock brokers refuse more
-than 1 MB. It lies in the partition `conversation % partitions`, so that data and its ACKs meet on
-one reader. The versions of the observation table and of the conversation hash are part of the
-topic's name: readers of another layout or another placement never meet these messages.
-
-Not there yet: consumer groups and committed positions (a reader begins at the start of every
-partition), fencing of a second writer with the same epoch, dead letters (what cannot be read is
-counted and left), TLS and SASL.
+A message lies in the partition `conversation % partitions`, so that data and its ACKs meet on one
+reader. Nothing rests on the broker removing duplicates: a reader tells repeats by what they cover
+(`repeats`), and what cannot be read becomes a dead letter.
 """
 
 import asyncio
-import io
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
-from urllib.parse import urlsplit
 
-import polars as pl
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+from aiokafka import TopicPartition
+from aiokafka.errors import KafkaError
+from tenacity import (
+    AsyncRetrying,
+    retry_if_exception_type,
+    stop_after_delay,
+    wait_random_exponential,
+)
 
 from collector.bus import Batch, BusError
-from collector.bus_option import option
-from collector.flow_key import PLACEMENT_VERSION
-from collector.observation import SCHEMA_VERSION
+from collector.dead_letters import DeadLetters
+from collector.kafka_message import Placement, UnreadableError, headers, messages, read
+from collector.kafka_topic import KafkaTopic
+from collector.repeats import Repeats
+from collector.settings.bus import BusSettings
 
-MESSAGE_BYTES = 900_000
-OPTIONS = ("partitions", "replication", "idempotence")
 POLL_MS = 200
+LONGEST_PAUSE_S = 5.0
+Message = tuple[int, bytes, list[tuple[str, bytes]]]
+"""Partition, value and headers."""
 
 
 class KafkaBus:
-    """The bus at `kafka://host:port/topic`.
+    """The bus at `kafka://host:port/topic`; see `kafka_topic` for its options.
 
-    Its options are:
-
-    - `partitions=8`, `replication=1`: used only when the topic does not exist and is made;
-    - `idempotence=on`: the broker drops what a retry repeats; `off` for brokers that cannot.
+    What a writer holds is bounded: while the messages of one batch are on their way the next one is
+    cut and waits. A broker that does not answer is tried again with growing pauses of random length
+    until `retry_s` have passed.
     """
 
-    def __init__(self, url: str) -> None:
-        address = urlsplit(url)
-        if not address.hostname or not address.path.strip("/"):
-            raise BusError(f"{url}: an address is kafka://host:port/topic")
-        self.broker = address.netloc
-        self.topic = f"{address.path.strip('/')}.v{SCHEMA_VERSION}.p{PLACEMENT_VERSION}"
+    def __init__(self, url: str, settings: BusSettings | None = None) -> None:
+        """Raises BusError for an address or a setting that cannot be used."""
+        self.topic = KafkaTopic(url, settings)
+        self.dead_letters = DeadLetters(self.topic)
         self.skipped: Counter[str] = Counter()
-        """Messages that were not delivered, by reason: unknown_schema, unreadable, repeated."""
-        self._partitions = option(url, "partitions", 8, OPTIONS)
-        self._replication = option(url, "replication", 1, OPTIONS)
-        self._idempotence = option(url, "idempotence", True, OPTIONS)
+        """Messages that were not delivered, by reason: `repeated`, or that of a dead letter."""
+        self.sent: Counter[str] = Counter()
+        """What was written: messages, octets, rows, and messages that were sent again."""
+        self._placement = Placement()
         self._producer: Any = None
+        self._partitions = 0
+        self._sending: asyncio.Task[None] | None = None
         self._closed = False
 
     async def publish(self, batch: Batch) -> None:
-        """See Bus; returns when the broker has acknowledged every message."""
+        """See Bus; returns when the broker has acknowledged the batch before this one."""
         if self._closed:
             raise BusError("the bus is closed, nothing more can be published")
-        try:
-            producer = await self._connected()
-            partitions = len(await producer.partitions_for(self.topic))
-            for partition, piece in placed(batch, partitions):
-                sent = [
-                    await producer.send(
-                        self.topic, message, partition=partition, headers=headers(part)
-                    )
-                    for part, message in messages(piece)
-                ]
-                await asyncio.gather(*sent)
-        except KafkaError as error:
-            raise BusError(f"{self.broker}: {error}") from error
+        if self._producer is None:
+            await self._again(self._connect)
+        made = await asyncio.to_thread(self._messages, batch)
+        await self._acknowledged()
+        self._sending = asyncio.create_task(self._send(made))
+        self.sent["rows"] += batch.frame.height
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         """See Bus; every reader is given all messages that the topic holds."""
-        seen: dict[tuple[int, str, int], int] = {}
-        await self._made()
-        consumer = AIOKafkaConsumer(
-            bootstrap_servers=self.broker, auto_offset_reset="earliest", enable_auto_commit=False
-        )
+        seen: dict[int, Repeats] = {}
+        await self.topic.make()
+        consumer = await self.topic.consumer()
         try:
-            await consumer.start()
-            places = [TopicPartition(self.topic, part) for part in await self._numbers(consumer)]
+            await consumer.topics()
+            numbers = sorted(consumer.partitions_for_topic(self.topic.name) or ())
+            places = [TopicPartition(self.topic.name, number) for number in numbers]
             consumer.assign(places)
             while True:
                 records = await consumer.getmany(timeout_ms=POLL_MS)
                 for record in (record for run in records.values() for record in run):
-                    batch = self._read(record, seen)
-                    if batch is not None:
-                        yield batch
+                    fresh = await self._read(record, seen.setdefault(record.partition, Repeats()))
+                    if fresh is not None:
+                        yield fresh
                 if self._closed and not records and await drained(consumer, places):
                     return
         except KafkaError as error:
-            raise BusError(f"{self.broker}: {error}") from error
+            raise self.topic.failed(error) from error
         finally:
             await consumer.stop()
+            await self.dead_letters.close()
 
     async def close(self) -> None:
-        """See Bus; what was published is flushed first."""
+        """See Bus; returns when the broker has acknowledged what was published."""
         self._closed = True
-        if self._producer is not None:
-            await self._producer.stop()
-            self._producer = None
-
-    async def _connected(self) -> Any:
-        if self._producer is None:
-            await self._made()
-            producer = AIOKafkaProducer(
-                bootstrap_servers=self.broker, acks="all", enable_idempotence=self._idempotence
-            )
-            try:
-                await producer.start()
-            except KafkaError:
-                await producer.stop()
-                raise
-            self._producer = producer
-        return self._producer
-
-    async def _made(self) -> None:
-        """Makes the topic unless it is there."""
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.broker)
         try:
-            await admin.start()
-            wanted = NewTopic(self.topic, self._partitions, self._replication)
-            answer = await admin.create_topics([wanted])
-            for _, code, *_ in answer.topic_errors:
-                if code and for_code(code) is not TopicAlreadyExistsError:
-                    raise for_code(code)(self.topic)
-        except KafkaError as error:
-            raise BusError(f"{self.broker}: {error}") from error
+            await self._acknowledged()
         finally:
-            await admin.close()
+            if self._producer is not None:
+                await self._producer.stop()
+                self._producer = None
 
-    async def _numbers(self, consumer: Any) -> list[int]:
-        await consumer.topics()
-        return sorted(consumer.partitions_for_topic(self.topic) or ())
+    def _messages(self, batch: Batch) -> list[Message]:
+        """A batch as messages."""
+        return [
+            (partition, value, headers(part, value))
+            for partition, piece in self._placement.placed(batch, self._partitions)
+            for part, value in messages(piece, self.topic.compression)
+        ]
 
-    def _read(self, record: Any, seen: dict[tuple[int, str, int], int]) -> Batch | None:
-        """The batch of a message, or None when it is counted under a reason to skip it."""
-        given = {key: value.decode(errors="replace") for key, value in record.headers}
-        if given.get("schema") != str(SCHEMA_VERSION):
-            self.skipped["unknown_schema"] += 1
-            return None
+    async def _connect(self) -> None:
+        """Make the topic, and a writer."""
+        await self.topic.make()
+        producer = await self.topic.producer()
         try:
-            epoch, first, last = (int(given[key]) for key in ("epoch", "first", "last"))
-            frame = pl.read_ipc_stream(io.BytesIO(record.value))
-        except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError, OSError):
-            self.skipped["unreadable"] += 1
+            self._partitions = len(await producer.partitions_for(self.topic.name))
+        except KafkaError as error:
+            await producer.stop()
+            raise self.topic.failed(error) from error
+        self._producer = producer
+
+    async def _acknowledged(self) -> None:
+        """Wait for what is on its way; raises BusError when it cannot be delivered."""
+        if self._sending is not None:
+            sending, self._sending = self._sending, None
+            try:
+                await asyncio.shield(sending)
+            except asyncio.CancelledError:
+                self._sending = sending  # `close` waits for it
+                raise
+
+    async def _send(self, made: list[Message]) -> None:
+        """Send messages until each is acknowledged; those of a partition in their order."""
+        left = made
+
+        async def once() -> None:
+            nonlocal left
+            futures = [await self._started(message) for message in left]
+            told = await asyncio.gather(*futures, return_exceptions=True)
+            failed = [each for each in told if isinstance(each, BaseException)]
+            left = [
+                message for message, each in zip(left, told, strict=True)
+                if isinstance(each, BaseException)
+            ]  # fmt: skip
+            self.sent["again"] += len(left)
+            for each in failed:
+                if not isinstance(each, KafkaError):
+                    raise each
+                raise self.topic.failed(each)
+
+        await self._again(once)
+        self.sent["messages"] += len(made)
+        self.sent["octets"] += sum(len(value) for _, value, _ in made)
+
+    async def _started(self, message: Message) -> Any:
+        """What will tell that one message arrived; a failure to begin is told there too."""
+        partition, value, given = message
+        try:
+            return await self._producer.send(
+                self.topic.name, value, partition=partition, headers=given
+            )
+        except KafkaError as error:
+            failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            failed.set_exception(error)
+            return failed
+
+    async def _again(self, work: Any) -> None:
+        """Do some work, again after a BusError until `retry_s` have passed."""
+        async for attempt in AsyncRetrying(
+            retry=retry_if_exception_type(BusError),
+            stop=stop_after_delay(self.topic.settings.retry_s),
+            wait=wait_random_exponential(multiplier=0.1, max=LONGEST_PAUSE_S),
+            reraise=True,
+        ):
+            with attempt:
+                await work()
+
+    async def _read(self, record: Any, seen: Repeats) -> Batch | None:
+        """The batch of a message, or None when it is counted under a reason to skip it."""
+        try:
+            batch = read(record.value, record.headers)
+        except UnreadableError as error:
+            await self.dead_letters.write(record, error)
+            self.skipped[error.reason] += 1
             return None
-        stream = (record.partition, given["source"], epoch)
-        ended = given.get("ended") == str(True)
-        if last <= seen.get(stream, -1) and not ended:
+        fresh = seen.fresh(batch)
+        if fresh is None:
             self.skipped["repeated"] += 1
-            return None
-        seen[stream] = last
-        return Batch(frame, given["source"], epoch, first, last, ended)
-
-
-def headers(batch: Batch) -> list[tuple[str, bytes]]:
-    """What a message says of itself beside its rows."""
-    facts = {
-        "schema": SCHEMA_VERSION,
-        "source": batch.source,
-        "epoch": batch.epoch,
-        "first": batch.first,
-        "last": batch.last,
-        "ended": batch.ended,
-    }
-    return [(name, str(value).encode()) for name, value in facts.items()]
-
-
-def placed(batch: Batch, partitions: int) -> Iterator[tuple[int, Batch]]:
-    """The rows of `batch` by partition, each in the order of its frames.
-
-    That a source has ended is said in every partition.
-    """
-    if batch.ended:
-        yield from ((partition, batch) for partition in range(partitions))
-        return
-    place = (pl.col("conversation") % partitions).alias("partition")
-    groups = batch.frame.group_by(place, maintain_order=True)
-    for (partition,), rows in groups:
-        yield int(str(partition)), piece(batch, rows)
-
-
-def messages(batch: Batch) -> Iterator[tuple[Batch, bytes]]:
-    """`batch` in as many messages as its size needs; raises BusError when one row is too large."""
-    buffer = io.BytesIO()
-    batch.frame.write_ipc_stream(buffer, compression="lz4")
-    message = buffer.getvalue()
-    if len(message) <= MESSAGE_BYTES:
-        yield batch, message
-        return
-    half = batch.frame.height // 2
-    if half == 0:
-        raise BusError(f"{batch.source}: frame {batch.first} exceeds {MESSAGE_BYTES} octets")
-    yield from messages(piece(batch, batch.frame.head(half)))
-    yield from messages(piece(batch, batch.frame.tail(-half)))
-
-
-def piece(batch: Batch, rows: pl.DataFrame) -> Batch:
-    """Some rows of `batch`, in their order, with the range of frames that they cover."""
-    frames = rows["frame"]
-    return Batch(rows, batch.source, batch.epoch, int(frames[0]), int(frames[-1]))
+        return fresh
 
 
 async def drained(consumer: Any, places: list[TopicPartition]) -> bool:

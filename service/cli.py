@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from service.argument import Assignments, Captures, Json, Store, Topology
+from service.bus_words import collect
 from service.decoding import decode
 from service.ending import ended
 from service.failure import EXIT_CODES, ExitCode
@@ -41,6 +42,7 @@ app.add_typer(wireshark)
 app.add_typer(topology_words)
 app.command()(decode)
 app.command()(health)
+app.command()(collect)
 
 Protocol = Annotated[str, typer.Option("--proto", help="tcp, udp, … or a number.")]
 Host = Annotated[str | None, typer.Option(help="Address to listen on; only loopback for now.")]

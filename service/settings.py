@@ -21,7 +21,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from collector import CollectorSettings
+from collector import PASSWORD_VARIABLE, BusSettings, CollectorSettings
 from pipeline import PipelineSettings, StoreLimits
 from service.assigned import value_of
 from service.export_key import KEY_VARIABLE
@@ -29,9 +29,9 @@ from service.loopback import is_loopback
 
 ENVIRONMENT_PREFIX = "HOPSIGHT_"
 FILE_VARIABLE = "HOPSIGHT_SETTINGS"
-NOT_SETTINGS = frozenset({FILE_VARIABLE, KEY_VARIABLE, "HOPSIGHT_CACHE_DIR"})
-"""Variables with the prefix that are no setting: the file itself, where compiled code is kept, and
-the key of exports, which is never shown."""
+NOT_SETTINGS = frozenset({FILE_VARIABLE, KEY_VARIABLE, PASSWORD_VARIABLE, "HOPSIGHT_CACHE_DIR"})
+"""Variables with the prefix that are no setting: the file itself, where compiled code is kept, the
+key of exports and the password of the bus, which are never shown."""
 
 DEFAULT_FILE = "hopsight.toml"
 NONE = "none"
@@ -132,10 +132,11 @@ class Settings(BaseSettings):
 
     collector: CollectorSettings = Field(default_factory=CollectorSettings)
     pipeline: PipelineSettings = Field(default_factory=PipelineSettings)
+    bus: BusSettings = Field(default_factory=BusSettings)
     store: StoreSettings = Field(default_factory=StoreSettings)
     service: ServiceSettings = Field(default_factory=ServiceSettings)
 
-    @field_validator("collector", "pipeline", mode="before")
+    @field_validator("collector", "pipeline", "bus", mode="before")
     @classmethod
     def taken_away(cls, section: Any, info: ValidationInfo) -> Any:
         """The word none takes away the value of a setting that need not have one."""

@@ -145,12 +145,13 @@ def progress(output: Output) -> AbstractContextManager[Told]:
     return nullcontext(lambda _: None)
 
 
-def account(decoder: Decoder, *, stopped: bool) -> None:
+def account(
+    decoder: Decoder, *, stopped: bool, why: str = "; stopped at the limit of rows (--limit)"
+) -> None:
     """How the frames ended, on standard error."""
     numbers = decoder.accounting
     counted = {"seen": numbers.seen, "decoded": numbers.decoded, "reasons": numbers.reasons}
-    more = "; stopped at the limit of rows (--limit)" if stopped else ""
-    typer.echo(f"{accounting_line(counted)}{more}", err=True)
+    typer.echo(f"{accounting_line(counted)}{why if stopped else ''}", err=True)
 
 
 def listed(columns: str | None) -> tuple[str, ...]:

@@ -1,19 +1,26 @@
 """The bus hands over what was published, in order within a conversation, and stays bounded."""
 
 import asyncio
+import io
 import itertools
 import re
-from collections.abc import Coroutine
+from collections import Counter
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from aiokafka import AIOKafkaProducer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from collector.bus import Batch, Bus, BusError, MemoryBus
 from collector.bus_address import open_bus
-from collector.kafka import MESSAGE_BYTES, KafkaBus, headers, messages, placed
+from collector.kafka import KafkaBus
+from collector.kafka_message import MESSAGE_BYTES, Placement, headers, messages
+from collector.settings.bus import BusSettings
+
+Url = Callable[..., str]
 
 
 def batch(first: int, rows: int, conversations: int = 7, columns: int = 0) -> Batch:
@@ -25,6 +32,9 @@ def batch(first: int, rows: int, conversations: int = 7, columns: int = 0) -> Ba
             "conversation": noise.integers(0, 2**64, conversations, np.uint64)[
                 noise.integers(0, conversations, rows)
             ],
+            "time_ns": np.arange(first, first + rows, dtype=np.int64),
+            "flow": noise.integers(0, 9, rows, np.uint64),
+            "source": ["demo.pcapng"] * rows,
             "point": ["leaf1:Ethernet4"] * rows,
             **{f"h{i}_ts_ns": noise.integers(0, 2**64, rows, np.uint64) for i in range(columns)},
         }
@@ -104,6 +114,11 @@ def test_memory_bus_wakes_a_blocked_writer_when_it_is_closed() -> None:
         ("memory://?size=3", "memory://?size=3: no option 'size', there are capacity, policy"),
         ("kafka://here:9092", "kafka://here:9092: an address is kafka://host:port/topic"),
         ("kafka://h/t?idempotence=2", "kafka://h/t?idempotence=2: idempotence must be on or off"),
+        (
+            "kafka://h/t?compression=gz",
+            "kafka://h/t?compression=gz: compression must be lz4 or zstd, not 'gz'",
+        ),
+        ("kafka://me:secret@h/t", "a bus address holds no password; see the settings bus.sasl…"),
     ],
 )
 def test_an_address_that_is_not_understood_is_refused_in_one_sentence(
@@ -135,6 +150,7 @@ def test_a_row_that_fits_no_message_is_refused() -> None:
 def test_placement_follows_the_conversation_alone() -> None:
     one, other = batch(1, 500), batch(1, 500)
     backwards = Batch(other.frame.reverse(), "other.pcap", 3, 1, 500)
+    placed = Placement().placed
     for partition, piece in placed(one, 8):
         assert (piece.frame["conversation"] % 8).unique().to_list() == [partition]
         assert piece.frame["frame"].is_sorted()
@@ -143,26 +159,48 @@ def test_placement_follows_the_conversation_alone() -> None:
     }
 
 
-def kafka(broker: str, topic: str) -> KafkaBus:
-    """The broker of the tests refuses InitProducerId, which idempotence needs."""
-    bus = open_bus(f"kafka://{broker}/{topic}?partitions=4&idempotence=off")
+def test_messages_of_a_partition_cover_its_frames_without_a_hole() -> None:
+    placement, reached = Placement(), dict.fromkeys(range(4), 0)
+    for whole in (batch(1, 20_000, columns=20), batch(20_001, 3), batch(20_004, 5000)):
+        for partition, piece in placement.placed(whole, 4):
+            for part, _ in messages(piece):
+                assert part.first == reached[partition] + 1
+                assert part.last == part.frame["frame"][-1]
+                reached[partition] = part.last
+
+
+def test_the_rows_of_a_frame_stay_in_one_message() -> None:
+    whole = batch(1, 20_000, columns=20)
+    doubled = pl.concat([whole.frame, whole.frame]).sort("frame", maintain_order=True)
+    parts = [part for part, _ in messages(Batch(doubled, whole.source, 0, 1, 20_000))]
+    assert len(parts) > 5
+    assert pl.concat([part.frame for part in parts]).equals(doubled)
+    for before, after in itertools.pairwise(parts):
+        assert before.frame["frame"][-1] < after.frame["frame"][0]
+
+
+def kafka(url: str) -> KafkaBus:
+    bus = open_bus(url)
     assert isinstance(bus, KafkaBus)
     return bus
 
 
-def test_kafka_bus_delivers_every_row_once_in_the_order_of_its_conversation(broker: str) -> None:
+def test_kafka_bus_delivers_every_row_once_in_the_order_of_its_conversation(bus_url: Url) -> None:
     sent = [batch(1, 50_000, columns=12), batch(50_001, 10), batch(50_011, 1)]
 
     async def test() -> None:
-        bus = kafka(broker, "delivery")
-        assert bus.topic == "delivery.v1.p2"
+        bus = kafka(bus_url("delivery"))
+        assert re.fullmatch(r"delivery-\w+\.v1\.p2", bus.topic.name)
         received = await through(bus, sent)
         assert joined(received).equals(joined(sent))
         assert not bus.skipped
         last: dict[int, int] = {}
         for each in received:
             assert (each.source, each.epoch) == ("demo.pcapng", 0)
-            assert (each.first, each.last) == (each.frame["frame"][0], each.frame["frame"][-1])
+            assert (each.first <= each.frame["frame"][0], each.last) == (
+                True,
+                each.frame["frame"][-1],
+            )
             for conversation, frame in each.frame.select("conversation", "frame").rows():
                 assert last.get(conversation, 0) < frame
                 last[conversation] = frame
@@ -170,30 +208,99 @@ def test_kafka_bus_delivers_every_row_once_in_the_order_of_its_conversation(brok
     run(test())
 
 
-def test_kafka_bus_drops_repeats_and_counts_what_it_cannot_read(broker: str) -> None:
+def test_kafka_bus_drops_repeats_wherever_another_writer_cut_them(bus_url: Url) -> None:
+    whole, url = batch(1, 24).frame, bus_url("repeats")
+
+    def part(first: int, last: int) -> Batch:
+        return Batch(whole.slice(first - 1, last - first + 1), "demo.pcapng", 0, first, last)
+
     async def test() -> None:
-        bus = kafka(broker, "repeats")
-        for each in (batch(1, 10), batch(1, 10), batch(11, 10)):
-            await bus.publish(each)
+        for writer in ([part(1, 10)], [part(1, 10), part(11, 20)], [part(1, 15), part(16, 24)]):
+            bus = kafka(url)
+            for each in writer:
+                await bus.publish(each)
+            await bus.close()
+        received = [each async for each in bus]
+        assert joined(received).equals(whole)
+        assert bus.skipped["repeated"] > 0
+        assert not bus.dead_letters.counts
+
+    run(test())
+
+
+def test_what_cannot_be_read_becomes_a_dead_letter_with_its_reason(
+    bus_url: Url, broker: str
+) -> None:
+    async def test() -> None:
+        bus = kafka(bus_url("letters"))
+        await bus.publish(batch(1, 10))
         producer = AIOKafkaProducer(bootstrap_servers=broker)
         await producer.start()
-        known = headers(batch(21, 1))
-        foreign = [("schema", b"999"), *known[1:]]
-        for value, given in ((b"", []), (b"", foreign), (b"not arrow", known), (None, known)):
-            await producer.send_and_wait(bus.topic, value, key=b"", headers=given)
+        one = batch(11, 1)
+        [(part, value)] = messages(one)
+        whole = headers(part, value)
+        foreign = [("schema", b"999"), *whole[1:]]
+        text = headers(part, b"no arrow")
+        other = headers(Batch(part.frame, part.source, 0, 900, 901), value)
+        short = io.BytesIO()
+        part.frame.drop("flow").write_ipc_stream(short)
+        lacking = headers(part, short.getvalue())
+        cut = [each for each in whole if each[0] != "epoch"]
+        sent = [
+            ("unknown_schema", b"", []), ("unknown_schema", value, foreign),
+            ("damaged", value[:-9], whole), ("damaged", None, whole), ("bad_header", value, cut),
+            ("not_arrow", b"no arrow", text), ("bad_range", value, other),
+            ("bad_columns", short.getvalue(), lacking),
+        ]  # fmt: skip
+        for _, octets, given in sent:
+            await producer.send_and_wait(bus.topic.name, octets, key=b"k", headers=given)
         await producer.stop()
         await bus.close()
         received = [each async for each in bus]
-        assert joined(received)["frame"].to_list() == list(range(1, 21))
-        pieces = len(list(placed(batch(1, 10), 4)))
-        assert bus.skipped == {"repeated": pieces, "unknown_schema": 2, "unreadable": 2}
+        assert joined(received)["frame"].to_list() == list(range(1, 11))
+        reasons = Counter(reason for reason, _, _ in sent)
+        assert bus.skipped == bus.dead_letters.counts == reasons
+        dead = await bus.topic.consumer(bus.topic.dead_letters)
+        found = await dead.getmany(timeout_ms=5000, max_records=99)
+        await dead.stop()
+        letters = [(record.value, dict(record.headers)) for run in found.values() for record in run]
+        assert Counter(told["dead_reason"].decode() for _, told in letters) == reasons
+        for _, told in letters:
+            assert told["dead_topic"] == bus.topic.name.encode()
+            assert told["dead_sentence"]
+        kept = {(told["dead_reason"], octets) for octets, told in letters}
+        assert (b"damaged", value[:-9]) in kept
+
+    run(test())
+
+
+def test_a_writer_with_idempotence_on_is_taken_by_a_broker_that_has_it() -> None:
+    cluster = Producer({"test.mock.num.brokers": 1, "log_level": 0})
+    [server] = cluster.list_topics(timeout=20).brokers.values()
+    cluster.list_topics("idempotent.v1.p2", timeout=20)  # makes it
+
+    async def test() -> None:
+        bus = open_bus(f"kafka://{server.host}:{server.port}/idempotent")
+        assert isinstance(bus, KafkaBus)
+        cluster.list_topics(bus.topic.dead_letters, timeout=20)
+        for each in (batch(1, 5000, columns=12), batch(5001, 10)):
+            await bus.publish(each)
+        assert bus._producer._txn_manager.producer_id >= 0
+        await bus.close()
+        reader = Consumer({"bootstrap.servers": bus.topic.broker, "group.id": "any"})
+        ends = [
+            reader.get_watermark_offsets(TopicPartition(bus.topic.name, number), timeout=20)[1]
+            for number in range(bus._partitions)
+        ]
+        reader.close()
+        assert sum(ends) == bus.sent["messages"] > 0
 
     run(test())
 
 
 def test_kafka_bus_says_in_one_sentence_that_no_broker_answers() -> None:
     async def test() -> None:
-        bus = open_bus("kafka://127.0.0.1:1/topic")
+        bus = open_bus("kafka://127.0.0.1:1/topic", BusSettings(retry_s=0))
         with pytest.raises(BusError, match=r"^127\.0\.0\.1:1: [^\n]*$"):
             await bus.publish(batch(1, 1))
         with pytest.raises(BusError, match=r"^127\.0\.0\.1:1: [^\n]*$"):

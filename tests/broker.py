@@ -1,21 +1,29 @@
-"""A real broker for the tests of the bus."""
+"""A real broker for the tests of the bus: one on loopback, or the one that the environment names.
+
+`HOPSIGHT_TEST_KAFKA=host:port` points the same tests at any cluster.
+"""
 
 import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-PATIENCE_S = 20
+PATIENCE_S = 60
+CLUSTER = "HOPSIGHT_TEST_KAFKA"
 
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """`host:port` of a Kafka-compatible broker on loopback that keeps everything in memory."""
+    if named := os.environ.get(CLUSTER):
+        yield named
+        return
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
@@ -33,6 +41,21 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(PATIENCE_S)
+
+
+@pytest.fixture(scope="session")
+def bus_url(broker: str) -> Callable[..., str]:
+    """The address of a topic that no other test has.
+
+    The broker of the tests refuses InitProducerId, which idempotence needs.
+    """
+    idempotence = "on" if os.environ.get(CLUSTER) else "off"
+
+    def made(name: str, partitions: int = 4, at: str = broker) -> str:
+        options = f"partitions={partitions}&idempotence={idempotence}"
+        return f"kafka://{at}/{name}-{uuid.uuid4().hex[:8]}?{options}"
+
+    return made
 
 
 def await_listener(process: "subprocess.Popen[bytes]", address: str, log: Path) -> None:

@@ -1,0 +1,48 @@
+"""Messages that cannot be read: kept in a topic of their own with the reason, and counted."""
+
+from collections import Counter
+from typing import Any
+
+from aiokafka.errors import KafkaError
+
+from collector.kafka_message import UnreadableError
+from collector.kafka_topic import KafkaTopic
+
+
+class DeadLetters:
+    """Writes dead letters; connected with the first one.
+
+    A letter has the message's value, key and headers as they came, and headers that say why, from
+    which topic, partition and offset. A reader that goes over a partition again writes them again.
+    """
+
+    def __init__(self, topic: KafkaTopic) -> None:
+        self.topic = topic
+        self.counts: Counter[str] = Counter()
+        """Letters by reason."""
+        self._producer: Any = None
+
+    async def write(self, record: Any, error: UnreadableError) -> None:
+        """Returns when the broker has the letter. Raises BusError."""
+        told = {
+            "dead_reason": error.reason, "dead_sentence": str(error), "dead_topic": record.topic,
+            "dead_partition": record.partition, "dead_offset": record.offset,
+        }  # fmt: skip
+        added = [(name, str(value).encode()) for name, value in told.items()]
+        try:
+            if self._producer is None:
+                await self.topic.make()
+                self._producer = await self.topic.producer()
+            await self._producer.send_and_wait(
+                self.topic.dead_letters, record.value, key=record.key,
+                headers=[*record.headers, *added],
+            )  # fmt: skip
+        except KafkaError as failed:
+            raise self.topic.failed(failed) from failed
+        self.counts[error.reason] += 1
+
+    async def close(self) -> None:
+        """Disconnect."""
+        if self._producer is not None:
+            await self._producer.stop()
+            self._producer = None

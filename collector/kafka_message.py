@@ -1,0 +1,147 @@
+"""Batches as messages of a broker, and back.
+
+A message is one Arrow IPC stream of at most 900 kB, because stock brokers refuse more than 1 MB.
+Its headers say which rows it has: the version of the observation table, source, epoch, and the
+first and the last frame that it covers in its partition, and a digest of the value: a reader of
+Arrow takes many a damaged stream for a whole one. A message begins where the one before it in the
+same partition ended, so that a reader sees what is missing.
+"""
+
+import io
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Literal
+
+import polars as pl
+
+from collector.bus import Batch, BusError
+from collector.observation import SCHEMA, SCHEMA_VERSION
+
+MESSAGE_BYTES = 900_000
+"""Largest message."""
+HEADERS = ("schema", "source", "epoch", "first", "last", "ended", "digest")
+NEEDED = ("time_ns", "source", "frame", "conversation", "flow")
+"""Columns without which rows are no observations."""
+Compression = Literal["lz4", "zstd"]
+
+
+class UnreadableError(ValueError):
+    """A message that is no batch of this version; `reason` is one of `REASONS`."""
+
+    def __init__(self, reason: str, sentence: str) -> None:
+        """The sentence says what is wrong with it."""
+        super().__init__(sentence)
+        self.reason = reason
+
+
+REASONS = {
+    "unknown_schema": "the message has another version of the observation table, or names none",
+    "bad_header": "a header is missing or is no number",
+    "damaged": "the value is not the one that the digest was made of",
+    "not_arrow": "the value is no Arrow IPC stream",
+    "bad_columns": "the rows lack a column or have one of another type",
+    "bad_range": "the rows are not of the frames that the headers name",
+}
+"""Why messages become dead letters."""
+
+
+def digest(value: bytes) -> str:
+    """What damage is told by."""
+    return blake2b(value, digest_size=8).hexdigest()
+
+
+def headers(batch: Batch, value: bytes) -> list[tuple[str, bytes]]:
+    """What a message says of itself beside its rows."""
+    told = (
+        SCHEMA_VERSION, batch.source, batch.epoch, batch.first, batch.last, batch.ended,
+        digest(value),
+    )  # fmt: skip
+    return [(name, str(value).encode()) for name, value in zip(HEADERS, told, strict=True)]
+
+
+class Placement:
+    """Cuts batches by partition: a writer's memory of where each partition's messages ended."""
+
+    def __init__(self) -> None:
+        self.reached: dict[tuple[str, int, int], int] = {}
+
+    def placed(self, batch: Batch, partitions: int) -> Iterator[tuple[int, Batch]]:
+        """The rows of `batch` by partition, each in the order of its frames.
+
+        That a source has ended is said in every partition.
+        """
+        if batch.ended:
+            yield from ((partition, batch) for partition in range(partitions))
+            return
+        place = (pl.col("conversation") % partitions).alias("partition")
+        for (number,), rows in batch.frame.group_by(place, maintain_order=True):
+            partition = int(str(number))
+            stream = (batch.source, batch.epoch, partition)
+            first = self.reached.get(stream, 0) + 1
+            last = self.reached[stream] = int(rows["frame"][-1])
+            yield partition, Batch(rows, batch.source, batch.epoch, min(first, last), last)
+
+
+def messages(batch: Batch, compression: Compression = "lz4") -> Iterator[tuple[Batch, bytes]]:
+    """`batch` in as many messages as its size needs; raises BusError when one frame is too large.
+
+    A frame's rows stay together.
+    """
+    buffer = io.BytesIO()
+    batch.frame.write_ipc_stream(buffer, compression=compression)
+    message = buffer.getvalue()
+    if len(message) <= MESSAGE_BYTES:
+        yield batch, message
+        return
+    frames = batch.frame["frame"]
+    at = int(frames.search_sorted(frames[len(frames) // 2], "left"))
+    at = at or int(frames.search_sorted(frames[0], "right"))
+    if at == len(frames):
+        raise BusError(f"{batch.source}: frame {frames[0]} exceeds {MESSAGE_BYTES} octets")
+    between = int(frames[at - 1])
+    source, epoch = batch.source, batch.epoch
+    before = Batch(batch.frame.head(at), source, epoch, batch.first, between)
+    after = Batch(batch.frame.tail(-at), source, epoch, between + 1, batch.last)
+    yield from messages(before, compression)
+    yield from messages(after, compression)
+
+
+def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]]) -> Batch:
+    """The batch of a message; UnreadableError says why there is none."""
+    told = {name: (text or b"").decode(errors="replace") for name, text in given}
+    if told.get("schema") != str(SCHEMA_VERSION):
+        raise UnreadableError(
+            "unknown_schema", f"schema {told.get('schema')!r}, and not {SCHEMA_VERSION}"
+        )
+    try:
+        source = told["source"]
+        epoch, first, last = (int(told[name]) for name in ("epoch", "first", "last"))
+    except (KeyError, ValueError) as error:
+        raise UnreadableError("bad_header", f"{error}") from None
+    octets = value or b""
+    if told.get("digest") != digest(octets):
+        raise UnreadableError("damaged", f"{len(octets)} octets that have another digest")
+    try:
+        frame = pl.read_ipc_stream(io.BytesIO(octets))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        raise UnreadableError("not_arrow", str(error).partition("\n")[0]) from None
+    batch = Batch(frame, source, epoch, first, last, told.get("ended") == str(True))
+    check(batch)
+    return batch
+
+
+def check(batch: Batch) -> None:
+    """Refuse rows that are no observations, or not those that the headers name."""
+    frame = batch.frame
+    for name, dtype in frame.schema.items():
+        if name in SCHEMA and dtype not in {SCHEMA[name], pl.Null}:
+            raise UnreadableError("bad_columns", f"{name} is {dtype}, and not {SCHEMA[name]}")
+    if batch.ended:
+        return
+    if lacking := [name for name in NEEDED if name not in frame.columns]:
+        raise UnreadableError("bad_columns", f"there is no column {', '.join(lacking)}")
+    if frame.is_empty() or not (
+        batch.first <= int(frame["frame"].min() or 0)  # type: ignore[arg-type] # frames are numbers
+        and int(frame["frame"].max() or 0) <= batch.last  # type: ignore[arg-type] # frames are numbers
+    ):
+        raise UnreadableError("bad_range", f"the rows are not of {batch.first} to {batch.last}")

@@ -1,0 +1,60 @@
+"""Settings of the bus between processes: how a broker is reached, and what may wait."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+PASSWORD_VARIABLE = "HOPSIGHT_BUS_PASSWORD"  # noqa: S105 - the variable's name, no password
+
+
+class BusSettings(BaseModel):
+    """How a Kafka broker is reached.
+
+    Passwords are in no setting: they come from a file or from HOPSIGHT_BUS_PASSWORD.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    url: str | None = Field(
+        None,
+        description="Bus of `collect` and `pipeline`: kafka://host:port/topic, several brokers"
+        " host:port,host:port; options partitions, replication, idempotence, compression.",
+    )
+    tls: bool = Field(False, description="Speak TLS with the broker, and check its certificate.")
+    tls_ca_file: str | None = Field(
+        None, description="Certificates that the broker's is checked by; none: the system's."
+    )
+    tls_cert_file: str | None = Field(
+        None, description="Certificate that the broker knows this process by; none: no certificate."
+    )
+    tls_key_file: str | None = Field(
+        None, description="Private key of tls_cert_file; none: it is in the same file."
+    )
+    sasl: Literal["none", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+        "none", description="How this process logs in: none, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512."
+    )
+    sasl_user: str = Field("", description="Name that it logs in by.")
+    sasl_password_file: str | None = Field(
+        None,
+        description="File with the password, readable by its owner only; none:"
+        " HOPSIGHT_BUS_PASSWORD.",
+    )
+    retry_s: float = Field(
+        300.0,
+        ge=0,
+        description="How long a broker that does not answer is tried again, with growing pauses,"
+        " before the collector ends, seconds.",
+    )
+
+    @model_validator(mode="after")
+    def whole(self) -> "BusSettings":
+        """Refuse halves: a key without a certificate, a login without a name or in clear text."""
+        if self.tls_key_file and not self.tls_cert_file:
+            raise ValueError("tls_key_file needs tls_cert_file")
+        if (self.tls_cert_file or self.tls_ca_file) and not self.tls:
+            raise ValueError("tls_ca_file and tls_cert_file need tls = true")
+        if self.sasl != "none" and not self.sasl_user:
+            raise ValueError(f"sasl = {self.sasl!r} needs sasl_user")
+        if self.sasl == "PLAIN" and not self.tls:
+            raise ValueError("sasl = 'PLAIN' would send the password readable: it needs tls = true")
+        return self

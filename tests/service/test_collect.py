@@ -1,0 +1,93 @@
+"""`hopsight collect` publishes what `hopsight decode` prints, and begun anew nothing new."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from collector import Batch, Frames, open_bus, write_pcapng
+from service import cli
+from service.failure import ExitCode
+
+
+def written(path: Path, count: int) -> Path:
+    """A capture of `count` TCP segments of eight flows."""
+    header = bytes(12) + b"\x08\x00" + bytes([0x45, 2, 0, 60, 0, 0, 0, 0, 64, 6, 0, 0, 10, 7, 0, 1])
+    tail = bytes([10, 7, 0, 2, 0x13, 0x89]) + bytes(8) + bytes([0x50, 0x10]) + bytes(26)
+    packets = [header + tail[:4] + (4000 + at % 8).to_bytes(2, "big") + tail[4:]
+               for at in range(count)]  # fmt: skip
+    lengths = np.full(count, len(packets[0]), np.int32)
+    frames = Frames(
+        data=np.frombuffer(b"".join(packets), np.uint8),
+        offset=(np.cumsum(lengths) - lengths).astype(np.int64),
+        captured=lengths,
+        length=lengths,
+        time_ns=10**18 + np.arange(count, dtype=np.int64) * 1000,
+        link=np.ones(count, np.uint16),
+        interface=np.zeros(count, np.uint16),
+        first=1,
+    )
+    write_pcapng(path, ["leaf9:Ethernet1"], [frames])
+    return path
+
+
+def on_the_bus(url: str) -> tuple[list[Batch], Any]:
+    """All batches that a reader of a bus is given, and what it skipped."""
+
+    async def read() -> tuple[list[Batch], Any]:
+        bus: Any = open_bus(url)
+        await bus.close()
+        return [batch async for batch in bus], bus.skipped
+
+    return asyncio.run(asyncio.wait_for(read(), 60))
+
+
+def ended(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(list(arguments))
+    return int(str(stop.value.code))
+
+
+def test_what_is_collected_twice_is_read_once(
+    bus_url: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capture, rows = written(tmp_path / "small.pcapng", 400), tmp_path / "rows.parquet"
+    url = f"{bus_url('collected')}&compression=zstd"
+    assert ended("decode", str(capture), "--parquet", str(rows)) == ExitCode.OK
+    cut = ("", "--set", "collector.frames_per_batch=37")
+    for more in ((), cut[1:]):
+        assert ended("collect", str(capture), "--bus", url, *more) == ExitCode.OK
+    batches, skipped = on_the_bus(url)
+    read = pl.concat([batch.frame for batch in batches if not batch.ended], how="diagonal")
+    expected = pl.read_parquet(rows)
+    read = read.sort("frame").select(name for name in expected.columns if name in read.columns)
+    assert read.equals(expected.select(read.columns))
+    assert {batch.source for batch in batches} == {"small.pcapng"}
+    assert sum(batch.ended for batch in batches) == 4
+    assert skipped["repeated"] > 4
+
+
+@pytest.mark.parametrize(
+    ("bus", "sentence"),
+    [
+        ((), "--bus must be kafka://host:port/topic"),
+        (("--bus", "memory://"), "--bus must be kafka://host:port/topic"),
+        (("--bus", "kafka://here:9092"), "an address is kafka://host:port/topic"),
+    ],
+)
+def test_a_bus_that_no_other_process_can_read_is_refused(
+    bus: tuple[str, ...],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capture = written(tmp_path / "small.pcapng", 4)
+    assert ended("collect", str(capture), *bus) == ExitCode.USAGE
+    assert sentence in capsys.readouterr().err
