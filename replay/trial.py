@@ -22,6 +22,8 @@ KEY = ["time_ns", "src", "sport", "dst", "dport"]
 STATED = 0.99
 """Probability that a set of candidates claims: so many of the likeliest that they come to it."""
 LEAST_OBSERVATIONS = 20
+AT_ONCE_US = 60e6
+"""Disorder that is longer than any run: all rows are worked on at once, which is fastest."""
 HEADLINES = ("headline", "int", "csig", "aecn", "ecn")
 """Signals of candidates, the one that speaks for the headline first."""
 HOP, PORT, SEEN = "{} {}", ("device", "interface"), ("device_seen", "interface_seen")
@@ -43,11 +45,12 @@ def verdicts_of(run: Run, trial: Trial, settings: CollectorSettings) -> pl.DataF
         frames_of(run, settings, taps=trial.taps), points(world), "fabric"
     )
     worker = Worker(
-        PipelineSettings(interval_ms=trial.interval_ns / MS),
+        PipelineSettings(interval_ms=trial.interval_ns / MS, disorder_us=AT_ONCE_US, health_ms=0),
         topology(world),
         parameters={"hpcc": dict(world.hpcc), "dctcp": dict(world.dctcp)},
     )
-    made = [worker.advance(rows), worker.finish()]
+    worker.advance(rows)
+    made = [worker.finish()]
     told = [output.tables["verdicts"] for output in made if "verdicts" in output.tables]
     if not told:
         return pl.DataFrame()
@@ -91,8 +94,10 @@ def claimed(candidates: str) -> list[str]:
     ]
 
 
-def judged(trial: Trial, settings: CollectorSettings) -> pl.DataFrame:
+def judged(trial: Trial, settings: CollectorSettings, run: Run | None = None) -> pl.DataFrame:
     """One row a flow-interval that the truth knows: truth, verdict, and how they compare.
+
+    `run` is the world's, where it has been played already.
 
     - `scored`: the taps saw enough of the flow, and the script did not change the traffic inside;
     - `calls`: the verdict calls something congested; `kind_right`: its kind is the truth's;
@@ -101,7 +106,7 @@ def judged(trial: Trial, settings: CollectorSettings) -> pl.DataFrame:
     - `covered`: the same of the set of candidates;
     - `right`: where it agrees with the truth (see `score`): `named` and `calls` where congested.
     """
-    run = simulate(trial.world, settings)
+    run = run or simulate(trial.world, settings)
     truth = truth_of(run, trial.interval_ns)
     told = verdicts_of(run, trial, settings)
     best = ceiling(run, trial.taps)

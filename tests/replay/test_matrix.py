@@ -10,11 +10,20 @@ import pytest
 
 from collector import CollectorSettings
 from replay import Run, frames_of, scenario, simulate, truth_of
-from replay.campaign import KINDS, SCENARIOS, SETTINGS
+from replay.campaign import (
+    FIRST_SCORED,
+    KINDS,
+    SCENARIOS,
+    SCORED_ONLY,
+    SETTINGS,
+    Plan,
+    plays,
+)
 from replay.cast import cast
 from replay.ceiling import ceiling
 from replay.emit import sightings
 from replay.matrix import small
+from replay.pace import slower
 from replay.proof import calibration, figures
 from replay.taps import Choice, Taps
 from replay.trial import Trial, judged
@@ -36,8 +45,46 @@ def test_a_third_of_the_scenarios_is_about_the_inside_of_the_fabric() -> None:
         speeds |= {world.host_bps, world.link_bps, *world.nic_bps.values()}
         inside += made.__module__.endswith(("core", "clos"))
     assert len(SCENARIOS) >= 12
+    assert not SCORED_ONLY.keys() & SCENARIOS.keys()
     assert 3 * inside >= len(SCENARIOS)
     assert len(speeds) >= 2
+
+
+def test_scored_scenarios_are_played_as_they_say() -> None:
+    """With a seed of development, by the truth alone: verdicts on them are for `make bench`."""
+    full = {}
+    for name, made in SCORED_ONLY.items():
+        truth = truth_of(simulate(cast(made(KINDS, 4 * MS), FIRST_SCORED - 1), SETTINGS), MS)
+        hot = truth.verdicts.filter("congested", "scored")
+        full[name] = set(hot["kind"].value_counts().filter(pl.col("count") > 2)["kind"])
+    assert full == {
+        "two ways up": {"uplink"},
+        "bursts on the way up": {"uplink"},
+        "late elephant": {"downlink"},
+        "faster fabric": {"uplink", "incast"},
+        "inside a rack": {"incast"},
+        "up in a pod": {"uplink"},
+    }
+
+
+def test_a_world_is_played_once_for_all_plans() -> None:
+    clear, lossy = Plan("clear"), Plan("lossy", taps=Taps(loss=0.5), casts=(KINDS,))
+    made = plays([(clear, ["incast", "calm"], [1, 2]), (lossy, ["calm"], [2])])
+    assert len(made) == 2 * 2 * len(clear.casts)
+    (both,) = [each for each in made if len(each.plans) > 1]
+    assert (both.scenario, both.seed, both.kinds) == ("calm", 2, KINDS)
+
+
+def test_a_slower_world_has_its_bottlenecks_where_it_had_them() -> None:
+    """100 ms of 1 Gb/s hold as many packets of 4,000 bytes as 2.5 ms of 10 Gb/s hold of 1,000."""
+    world = cast(SCENARIOS["two in a row"](KINDS, 100 * MS), 3)
+    kinds = []
+    for played, interval_ns in ((world, MS), (slower(world, 10), 50 * MS)):
+        cut = replace(played, duration_ns=2 * interval_ns)
+        found = truth_of(simulate(cut, SETTINGS), interval_ns)
+        roles = found.verdicts.join(found.flows.select("script", "role"), on="script")
+        kinds.append(dict(roles.sort("time_ns").select("role", "kind").iter_rows()))
+    assert kinds[0] == kinds[1] == {"up": "uplink", "both": "incast", "last": "incast"}
 
 
 def test_a_seed_casts_the_same_play_elsewhere() -> None:
