@@ -19,7 +19,8 @@ def activity(
     Counts are those of the point that saw most. Marks are those of the point that saw most
     acknowledged, path sums those of the point furthest downstream, where they are largest. State is
     that of the point that is most likely before the queues: the one that saw the fewest CE marks.
-    `spoken` is the number of frames that could tell of congestion.
+    `spoken` is the number of frames that could tell of congestion, `points` that of the points that
+    saw data.
     """
     nobody = pl.Series("flow", [], pl.UInt64)
     unseen = flows.filter("unseen")["flow"] if "unseen" in flows.columns else nobody
@@ -33,7 +34,8 @@ def activity(
         .sort(*KEY[:2], "ce_frames", "point", maintain_order=True)
         .group_by(KEY, maintain_order=True)
         .agg(
-            pl.col("data_bytes", "data_frames", "slices", "point").get(most),
+            pl.col("bytes", "data_bytes", "data_frames", "slices", "point").get(most),
+            (pl.col("data_bytes") > 0).sum().alias("points"),
             pl.col("acked_bytes", "marked_bytes", "acks").get(marks),
             pl.col(STATE).drop_nulls().first(),
             pl.col("ce_frames").max(),

@@ -4,6 +4,7 @@ import polars as pl
 
 from pipeline.activity import mark_share
 from pipeline.comparison import KNOWN, LOAD, MARKS, TOLD, compared
+from pipeline.feeding import fed
 from pipeline.locate import HOP, KEY, inband, loads
 from pipeline.reserved import PLACE
 from pipeline.sharing import NAMED_SHARE
@@ -24,6 +25,8 @@ SAMPLE_SPREAD = 1.0
 CARRIED_SPREAD, POSSIBLE_SPREAD, POSSIBLE_MARK_SPREAD = 0.1, 0.3, 1.2
 """The same of what a full port surely carries; of a port that the flows that were seen could not
 fill, since others may not have been seen; and of that port's marks."""
+WHOLE_SPREAD, WHOLE_MARK_SPREAD = 0.05, 0.3
+"""The same where taps are at all ends, so that others would have been seen."""
 MOST = 1000.0
 """More than any load."""
 CALM, FULL_LOAD = 0.95, 1.25
@@ -53,11 +56,13 @@ def located(
     hop_loads = loads(direct)
     silent = sent.join(direct.select(KEY).unique(), on=KEY, how="anti", maintain_order="left")
     told = path_loads(sent, silent, tags)
-    ways = narrowed(told, named, possible)
+    all_ways = narrowed(sent, direct, possible)
+    ways = fed(told, all_ways, topology, LOAD.zero)
     carried = utilisation(sent, possible, topology)
     by_load = compared(told, known_loads(hop_loads, carried), ways, LOAD)
     marked = path_marks(sent, silent)
-    by_marks = compared(marked, known_marks(hop_loads, carried), possible, MARKS)
+    marked_ways = fed(marked, all_ways, topology, MARKS.zero)
+    by_marks = compared(marked, known_marks(hop_loads, carried), marked_ways, MARKS)
     found = [
         inband(hops),
         tied(named, by_load, ways),
@@ -94,12 +99,12 @@ def path_loads(sent: pl.DataFrame, silent: pl.DataFrame, tags: pl.DataFrame) -> 
     return pl.concat([empty, own, tagged], how="diagonal_relaxed").sort(KEY, maintain_order=True)
 
 
-def narrowed(told: pl.DataFrame, named: pl.DataFrame, possible: pl.DataFrame) -> pl.DataFrame:
+def narrowed(sent: pl.DataFrame, named: pl.DataFrame, possible: pl.DataFrame) -> pl.DataFrame:
     """The possible paths of each flow-interval: those with most of the hops that it named."""
-    mine = named.filter(pl.col("share") >= NAMED_SHARE).select(*KEY, *HOP, pl.lit(1).alias("named"))
+    sure = (pl.col("signal") == "int") | (pl.col("share") >= NAMED_SHARE)
+    mine = named.filter(sure).select(*KEY, *HOP, pl.lit(1).alias("named"))
     rows = (
-        told.select(KEY)
-        .unique(maintain_order=True)
+        sent.select(KEY)
         .join(possible, on="flow", how="inner", maintain_order="left_right")
         .join(mine, on=[*KEY, *HOP], how="left", maintain_order="left")
         .with_columns(pl.col("named").sum().over(*KEY, "path").alias("count"))
@@ -170,13 +175,14 @@ def known_loads(hop_loads: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
         "time_ns", *HOP, pl.col("load").alias("low"), pl.col("load").alias("high"),
         width.alias("spread"),
     )  # fmt: skip
-    full, free = pl.col("least") >= FULL, pl.col("most") < FAR_FROM_FULL
+    full, free, whole = pl.col("least") >= FULL, pl.col("most") < FAR_FROM_FULL, pl.col("whole")
     return pl.concat(
         [
             pl.DataFrame(schema=KNOWN),
             seen,
             bound(carried.filter(full), pl.col("least").clip(0.0, 1.0), MOST, CARRIED_SPREAD),
-            bound(carried.filter(free), pl.lit(0.0), 1.0, POSSIBLE_SPREAD),
+            bound(carried.filter(free & ~whole), pl.lit(0.0), 1.0, POSSIBLE_SPREAD),
+            bound(carried.filter(free & whole), pl.lit(0.0), 1.0, WHOLE_SPREAD),
         ]
     )
 
@@ -185,14 +191,15 @@ def known_marks(hop_loads: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
     """What loads say of marks: none below `CALM`, some above `FULL_LOAD`, some of a full port."""
     rows = named_only(hop_loads)
     none, some = pl.lit(0.0), pl.lit(SOME_MARKS)
-    full, free = pl.col("least") >= FULL, pl.col("most") < FAR_FROM_FULL
+    full, free, whole = pl.col("least") >= FULL, pl.col("most") < FAR_FROM_FULL, pl.col("whole")
     return pl.concat(
         [
             pl.DataFrame(schema=KNOWN),
             bound(rows.filter(pl.col("load") < CALM), none, 0.0, MARK_SPREAD),
             bound(rows.filter(pl.col("load") > FULL_LOAD), some, 1.0, MARK_SPREAD),
             bound(carried.filter(full), some, 1.0, MARK_SPREAD),
-            bound(carried.filter(free), none, 0.0, POSSIBLE_MARK_SPREAD),
+            bound(carried.filter(free & ~whole), none, 0.0, POSSIBLE_MARK_SPREAD),
+            bound(carried.filter(free & whole), none, 0.0, WHOLE_MARK_SPREAD),
         ]
     )
 

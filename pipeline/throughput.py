@@ -10,10 +10,11 @@ from pipeline.locate import HOP
 from pipeline.topology import Topology
 from pipeline.unit import BITS, SECOND
 
-HEADERS = 1.03
-"""Bytes on the wire for a byte of payload, at least."""
 FULL, FAR_FROM_FULL = 0.9, 0.8
 """Utilisation from which a port is full, and below which it is far from it."""
+
+BOTH_ENDS = 2
+"""Points that see a flow where both of its ends are mirrored."""
 
 
 def utilisation(
@@ -21,11 +22,13 @@ def utilisation(
 ) -> pl.DataFrame:
     """Bounds of each hop's utilisation by flows that were seen: time_ns, node, port, least, most.
 
-    `possible` holds the possible paths of the flows (`ways.paths`).
+    `possible` holds the possible paths of the flows (`ways.paths`). `whole` is true where all data
+    of the interval was seen at two points, so that taps are likely at all ends.
     """
     kinds = {"time_ns": pl.Int64, "node": pl.UInt32, "port": pl.UInt32}
     if topology is None or possible.is_empty():
-        return pl.DataFrame(schema={**kinds, "least": pl.Float64, "most": pl.Float64})
+        bounds = {"least": pl.Float64, "most": pl.Float64, "whole": pl.Boolean}
+        return pl.DataFrame(schema={**kinds, **bounds})
     all_paths = possible.group_by("flow").agg(pl.col("path").n_unique().alias("paths"))
     crossed = (
         possible.group_by("flow", *HOP, maintain_order=True)
@@ -33,11 +36,12 @@ def utilisation(
         .join(all_paths, on="flow", how="left", maintain_order="left")
         .select("flow", *HOP, (pl.col("through") == pl.col("paths")).alias("sure"))
     )
-    bps = pl.col("data_bytes") * (BITS * SECOND * HEADERS) / pl.col("interval_ns")
+    bps = sent_bytes() * (BITS * SECOND) / pl.col("interval_ns")
     share = pl.col("bps") / pl.col("capacity_bps")
+    whole = (pl.col("points") >= BOTH_ENDS).all().over("time_ns")
     return (
         sent.filter(pl.col("data_bytes") > 0)
-        .select("time_ns", "flow", bps.alias("bps"))
+        .select("time_ns", "flow", bps.alias("bps"), whole.alias("whole"))
         .join(crossed, on="flow", how="inner", maintain_order="left_right")
         .join(
             topology.frame.select(*HOP, "capacity_bps"),
@@ -47,5 +51,18 @@ def utilisation(
         )
         .filter(pl.col("capacity_bps") > 0)
         .group_by("time_ns", *HOP, maintain_order=True)
-        .agg(share.filter("sure").sum().alias("least"), share.sum().alias("most"))
+        .agg(
+            share.filter("sure").sum().alias("least"),
+            share.sum().alias("most"),
+            pl.col("whole").all(),
+        )
     )
+
+
+def sent_bytes() -> pl.Expr:
+    """What a flow sent: its frames as they were seen, or what was acknowledged, with their headers.
+
+    Acknowledgments tell of data that nobody mirrored too, where frames are sampled or lost.
+    """
+    headers = pl.col("bytes") / pl.col("data_bytes")
+    return pl.max_horizontal("bytes", pl.col("acked_bytes") * headers)

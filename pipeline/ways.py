@@ -11,7 +11,7 @@ from pipeline.topology import Hop, Host, Topology, distances
 ENDS = ("src_hi", "src_lo", "dst_hi", "dst_lo")
 WAYS = {"flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32, "way_length": pl.UInt32}
 PATHS = {"flow": pl.UInt64, "path": pl.UInt32, "place": pl.UInt8, "node": pl.UInt32,
-         "port": pl.UInt32}  # fmt: skip
+         "port": pl.UInt32, "via_node": pl.UInt32, "via_port": pl.UInt32}  # fmt: skip
 MOST_PATHS = 64
 """Paths between two devices that are told apart; of more the first in order of ids."""
 
@@ -32,21 +32,30 @@ def ways(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
 
 
 def paths(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
-    """Hops of each possible path of each flow: flow, path (from 0), place, node, port.
+    """Hops of each possible path of each flow: flow, path (from 0), place, node, port, and via.
 
-    A path is one of the shortest; place 0 is nearest the sender. Flows as in `ways`.
+    A path is one of the shortest; place 0 is nearest the sender. `via_node`, `via_port` name the
+    port by whose link the flow comes in: that of the hop before, at place 0 the sender's own port.
+    Flows as in `ways`.
     """
     if topology is None:
         return pl.DataFrame(schema=PATHS)
     rows = []
     for flow, source, destination in ends_of(flows, topology):
         if source and destination:
+            own = port_of(topology, source) or (None, None)
             rows += [
-                (flow, path, place, *hop)
+                (flow, path, place, *hop, *via)
                 for path, hops in enumerate(between(topology, source, destination))
-                for place, hop in enumerate(hops)
+                for place, (hop, via) in enumerate(zip(hops, (own, *hops), strict=False))
             ]
     return pl.DataFrame(rows, schema=PATHS, orient="row")
+
+
+def port_of(topology: Topology, host: Host) -> Hop | None:
+    """The port that a host hangs on."""
+    own = topology.links.get(host.device, ())
+    return next((i.hop for i in own if i.name == host.interface), None)
 
 
 def ends_of(
@@ -67,8 +76,8 @@ def ends_of(
 @lru_cache(1 << 16)
 def between(topology: Topology, source: Host, destination: Host) -> tuple[tuple[Hop, ...], ...]:
     """The shortest paths between two hosts as their egress ports in order, at most MOST_PATHS."""
-    own = topology.links.get(destination.device, ())
-    last = tuple(i.hop for i in own if i.name == destination.interface)[:1]
+    hop = port_of(topology, destination)
+    last = () if hop is None else (hop,)
     return tuple(path + last for path in _device_paths(topology, source.device, destination.device))
 
 

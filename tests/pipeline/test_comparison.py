@@ -10,7 +10,7 @@ from pipeline import Topology
 from pipeline.comparison import KNOWN, LOAD, TOLD, compared
 from pipeline.headline import headline, joined
 from pipeline.sharing import counts, crossing
-from pipeline.throughput import HEADERS, utilisation
+from pipeline.throughput import utilisation
 from pipeline.ways import paths
 
 Rows = Iterable[Mapping[str, Any]]
@@ -57,12 +57,20 @@ def test_a_full_port_is_known_by_what_crosses_it(flows_of: FlowsOf, line: Topolo
     flows = flows_of([{}])
     sent = flows.select(
         "flow", pl.lit(0, pl.Int64).alias("time_ns"), pl.lit(1_000_000).alias("interval_ns"),
-        pl.lit(1_000_000).alias("data_bytes"),
+        pl.lit(1_000_000).alias("data_bytes"), pl.lit(1_050_000).alias("bytes"),
+        pl.lit(None, pl.Int64).alias("acked_bytes"), pl.lit(1).alias("points"),
     )  # fmt: skip
     found = utilisation(sent, paths(flows, line), line)
     assert found.select("node", "port").rows() == [(1, 1), (2, 1), LAST]
-    assert found["least"].to_list() == pytest.approx([0.8 * HEADERS] * 3)
+    assert found["least"].to_list() == pytest.approx([0.84] * 3)
     assert found["least"].equals(found["most"].rename("least"))
+    assert not found["whole"].any()
+    sampled = sent.with_columns(
+        pl.col("data_bytes", "bytes") / 100, acked_bytes=1_000_000, points=2
+    )
+    again = utilisation(sampled, paths(flows, line), line)
+    assert again["least"].to_list() == pytest.approx([0.84] * 3)
+    assert again["whole"].all()
 
 
 def pointing(signal: str, *hops: tuple[int, float], flow: int = 1) -> list[dict[str, Any]]:

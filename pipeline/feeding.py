@@ -1,0 +1,100 @@
+"""Which hops of a path can be its fullest, by what feeds them.
+
+A queue grows at a port into which more comes than it can send. Where all that may be held back at a
+port comes by one link that is no faster than the port, the port at the other end of that link is at
+least as full, or nothing is: such a hop is never the fullest of its path. So one flow alone cannot
+fill a last hop that is as fast as its way there, and flows that share two hops in a row queue at
+the first.
+"""
+
+import numpy as np
+import polars as pl
+
+from pipeline.locate import HOP, KEY
+from pipeline.topology import Topology
+
+VIA = ["via_node", "via_port"]
+HERE = ["time_ns", *HOP]
+OFF = 2.0
+"""Spreads by which what a flow was told may be off."""
+AS_FAST = 0.99
+"""Part of a link's rate from which a port is as fast."""
+SEVERAL = 0
+"""In place of a link: the flow may come by several."""
+KEPT = 3
+"""Links of which is kept what comes by them: the one that is asked about, that of the flow that is
+asked about, and another."""
+
+
+def fed(
+    told: pl.DataFrame, all_ways: pl.DataFrame, topology: Topology | None, zero: float
+) -> pl.DataFrame:
+    """The rows of `all_ways` that belong to flow-intervals that were `told` something.
+
+    Left out are hops that others feed no more than they can send, and paths of which none is left,
+    unless all are. `all_ways` holds time_ns and the columns of `ways.paths` for every flow that was
+    seen; `told` has low, high and spread as in `comparison`, on a scale that begins at `zero`.
+    """
+    least = (pl.col("low").clip(0) + zero).log() - OFF * pl.col("spread")
+    most = (pl.col("high").clip(0) + zero).log() + OFF * pl.col("spread")
+    own = told.group_by(KEY).agg(least.max().alias("least"), most.min().alias("most"))
+    link = pl.col("via_node").cast(pl.UInt64) * (1 << 32) + pl.col("via_port")
+    ways = all_ways.with_columns(link.fill_null(SEVERAL).alias("link")).join(
+        own, on=KEY, how="left", maintain_order="left"
+    )
+    mine = ways.filter(pl.col("least").is_not_null())
+    if topology is None or mine.is_empty():
+        return mine.select(all_ways.columns)
+    rates = topology.frame.select(*HOP, pl.col("capacity_bps").alias("bps"))
+    behind = rates.select(pl.all().name.prefix("via_"))
+    rows = (
+        mine.join(feeders(ways), on=HERE, how="left", maintain_order="left")
+        .join(rates, on=HOP, how="left", maintain_order="left")
+        .join(behind, on=VIA, how="left", maintain_order="left")
+    )
+    as_fast = pl.col("bps") >= AS_FAST * pl.col("via_bps")
+    never = (as_fast & (others() < pl.col("least"))).fill_null(value=False)
+    some = (~never).any().over(KEY)
+    return rows.filter(~never | ~some).select(all_ways.columns)
+
+
+def feeders(ways: pl.DataFrame) -> pl.DataFrame:
+    """By what links flows come to each hop, and the most that these flows may have met there.
+
+    time_ns, hop, and for each of the `KEPT` links with most: `link`, `first` (the most), `whose`
+    (the flow of it), `second` (the most of another flow).
+    """
+    by_flow = ways.group_by(*HERE, "flow").agg(
+        pl.when(pl.col("link").n_unique() == 1).then(pl.col("link").first())
+        .otherwise(SEVERAL).alias("link"),
+        pl.col("most").fill_null(np.inf).first(),
+    )  # fmt: skip
+    by_link = (
+        by_flow.sort("most", "flow", descending=[True, False])
+        .group_by(*HERE, "link", maintain_order=True)
+        .agg(
+            pl.col("most").first().alias("first"),
+            pl.col("flow").first().alias("whose"),
+            pl.col("most").get(1, null_on_oob=True).alias("second"),
+        )
+        .sort("first", "link", descending=[True, False])
+    )
+    names = ("link", "first", "whose", "second")
+    return by_link.group_by(HERE, maintain_order=True).agg(
+        pl.col(name).get(place, null_on_oob=True).alias(f"{name}{place}")
+        for place in range(KEPT)
+        for name in names
+    )
+
+
+def others() -> pl.Expr:
+    """The most that other flows may have met that come to the hop by another link."""
+    told = [
+        pl.when(pl.col(f"link{place}") != pl.col("link")).then(
+            pl.when(pl.col(f"whose{place}") == pl.col("flow"))
+            .then(f"second{place}")
+            .otherwise(f"first{place}")
+        )
+        for place in range(KEPT)
+    ]
+    return pl.max_horizontal(told).fill_null(-np.inf)

@@ -1,0 +1,67 @@
+"""Hops that cannot be the fullest of a path, by what feeds them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline import Topology
+from pipeline.comparison import MARKS, TOLD
+from pipeline.feeding import fed
+from pipeline.ways import paths
+
+FlowsOf = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
+UP, DOWN, LAST = (1, 1), (2, 1), (3, 3)
+"""Egress ports from leaf1's host to leaf2's, in order."""
+FIRST = pl.col("place") == 0
+
+
+@pytest.fixture
+def ways(flows_of: FlowsOf, line: Topology) -> pl.DataFrame:
+    """The path of flow 1 from the host, and of flow 2, which enters leaf1 by another port."""
+    one = paths(flows_of([{}]), line).with_columns(pl.lit(1, pl.UInt64).alias("flow"))
+    other = pl.when(~FIRST).then(pl.col("via_node", "via_port"))
+    two = one.with_columns(other, pl.lit(2, pl.UInt64).alias("flow"))
+    return pl.concat([one, two]).with_columns(pl.lit(0, pl.Int64).alias("time_ns"))
+
+
+@pytest.fixture
+def line(chain_of: Callable[..., Topology]) -> Topology:
+    return chain_of("leaf1", "spine1", "leaf2")
+
+
+def left(
+    ways: pl.DataFrame, line: Topology | None, shares: Mapping[int, float]
+) -> dict[int, list[Any]]:
+    """Hops that are left to flows that tell of shares of marks."""
+    rows = [(0, flow, share, share, 0.1, None, True) for flow, share in shares.items()]
+    kept = fed(pl.DataFrame(rows, schema=TOLD, orient="row"), ways, line, MARKS.zero)
+    assert kept.columns == ways.columns
+    return {flow: kept.filter(flow=flow).select("node", "port").rows() for flow in shares}
+
+
+def test_a_path_begins_at_the_port_of_its_sender(ways: pl.DataFrame) -> None:
+    vias = ways.filter(flow=1).select("via_node", "via_port").rows()
+    assert vias == [(1, 3), UP, DOWN]
+
+
+def test_flows_that_share_hops_in_a_row_queue_at_the_first(
+    ways: pl.DataFrame, line: Topology
+) -> None:
+    assert left(ways, line, {1: 0.3, 2: 0.3}) == {1: [UP], 2: [UP]}
+
+
+def test_who_saw_little_fills_nothing(ways: pl.DataFrame, line: Topology) -> None:
+    """Then nothing but flow 1 fills flow 1's hops: its own link would be as full, none is left."""
+    assert left(ways, line, {1: 0.3, 2: 0.0})[1] == [UP, DOWN, LAST]
+
+
+def test_a_flow_that_tells_nothing_may_fill_what_it_crosses(
+    ways: pl.DataFrame, line: Topology
+) -> None:
+    assert left(ways, line, {1: 0.3}) == {1: [UP]}
+
+
+def test_without_a_topology_every_hop_stays(ways: pl.DataFrame) -> None:
+    assert left(ways, None, {1: 0.3, 2: 0.3})[2] == [UP, DOWN, LAST]
