@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipeline.alternatives import MOST_WAYS, Fabric, loads_of, ranked
+    from pipeline.alternatives import MOST_WAYS, Fabric, by_class, loads_of, ranked
     from pipeline.cc import (
         csig_load,
         dctcp,
@@ -105,6 +105,7 @@ __all__ = [
     "address_text",
     "address_words",
     "answer",
+    "by_class",
     "companion_fields",
     "companion_table",
     "compose_answer",
@@ -141,7 +142,7 @@ __all__ = [
 ]
 
 HOMES = {
-    "alternatives": "MOST_WAYS Fabric loads_of ranked",
+    "alternatives": "MOST_WAYS Fabric by_class loads_of ranked",
     "cc": (
         "csig_load dctcp dctcp_receiver dre flow_count hop_load hop_record hpcc hpcc_probe "
         "hpcc_receiver poseidon qos swift"

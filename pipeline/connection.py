@@ -69,9 +69,14 @@ class Connection:
             answer = self._client.query(statement, parameters=parameters)
             return [tuple(row) for row in answer.result_rows]
 
-    def insert(self, table: str, columns: Sequence[str], body: bytes, token: str) -> None:
-        """Insert an Arrow IPC stream once: a token that the table remembers changes nothing."""
-        settings = {"insert_deduplication_token": token}
+    def insert(
+        self, table: str, columns: Sequence[str], body: bytes, token: str, **more: int
+    ) -> None:
+        """Insert an Arrow IPC stream once: a token that the table remembers changes nothing.
+
+        `more` are settings of the engine for this insert.
+        """
+        settings = {"insert_deduplication_token": token, **more}
         with self._told(f"insert into {table}"):
             self._client.raw_insert(table, columns, body, settings=settings, fmt="ArrowStream")
 

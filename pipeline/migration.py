@@ -41,7 +41,8 @@ def migrate(connection: Connection) -> None:
         if table.fed_by:
             where = {"database": database, "table": f"{table.name}_feed"}
             known = frozenset(str(name) for name, _ in connection.rows(COLUMNS, **where))
-            if statement := feeding(table, known):
+            created = "".join(str(made) for (made,) in connection.rows(CREATED, **where))
+            if statement := feeding(table, known, created):
                 connection.command(statement)
     if found < SCHEMA_VERSION:
         connection.command(RECORD, version=SCHEMA_VERSION)

@@ -47,6 +47,10 @@ READER_SETTINGS: dict[str, Any] = {
     "log_queries": 0,
 }
 
+FEEDING_SETTINGS: dict[str, Any] = {"optimize_on_insert": 0}
+"""Of tables that feed others: their rows differ in their keys, to join them takes time alone."""
+FEEDING = frozenset(table.fed_by for table in TABLES.values() if table.fed_by)
+
 _PARAMETER = re.compile(r"\{(\w+):[^{}]+\}")
 
 
@@ -96,11 +100,12 @@ class Store:
         lacks become null, or zero where the table knows no null. Raises StoreError for a column
         that the table lacks.
         """
+        more = FEEDING_SETTINGS if table in FEEDING else {}
         for part, part_token in slices(conform(table, frame), token):
             body = to_arrow(part)
             with self._writing:
                 self._inserts += 1
-                self._writer.insert(table, part.columns, body, part_token)
+                self._writer.insert(table, part.columns, body, part_token, **more)
                 self._inserts += 1
         return frame.height
 

@@ -80,11 +80,24 @@ def represented(
         body = rows.write_csv().encode()
     else:
         body = in_json(rows, about, name)
-    tag = f'"{blake2b(body + json.dumps(about).encode(), digest_size=12).hexdigest()}"'
+    told = {} if media == JSON else dict(flat("Hopsight", about))
+    return tagged(request, body, json.dumps(about).encode(), media, told)
+
+
+def documented(request: Request, tree: Mapping[str, Any]) -> Response:
+    """An answer that is no table: JSON, known again by its tag like any other."""
+    body = json.dumps(tree, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+    return tagged(request, body, b"", JSON, {})
+
+
+def tagged(
+    request: Request, body: bytes, about: bytes, media: str, told: Mapping[str, str]
+) -> Response:
+    """The answer with the tag of its content, or the 304 of one that the client has."""
+    tag = f'"{blake2b(body + about, digest_size=12).hexdigest()}"'
     if matches(request, tag):
         return Response(status_code=304, headers=headers(tag))
-    told = {} if media == JSON else dict(flat("Hopsight", about))
-    return Response(body, media_type=media, headers=headers(tag) | told)
+    return Response(body, media_type=media, headers={**headers(tag), **told})
 
 
 def in_json(rows: pl.DataFrame, about: Mapping[str, Any], name: str) -> bytes:

@@ -4,16 +4,17 @@ from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import Annotated, Any
 
 import polars as pl
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from pipeline import MOST_WAYS, Fabric, address_words, loads_of, ranked
+from pipeline import MOST_WAYS, Fabric, address_words, by_class, loads_of, ranked
 from service.endpoint import parse_address
 from service.problem import Problem
 from service.reader import Reader
+from service.representation import documented
 from service.routes.parameter import Name
 from service.routes.span import Span, check
-from service.routes.te import MOST_ALL, WIDTHS, CellParameters, cells
+from service.routes.te import MOST_ALL, WIDTHS, CellParameters, cells, covered
 from service.shape import interval, records
 
 router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
@@ -34,8 +35,24 @@ class AlternativesParameters(CellParameters):
 @router.get("/alternatives")
 async def alternatives(
     request: Request, asked: Annotated[AlternativesParameters, Query()]
-) -> dict[str, Any]:
-    """All shortest ways between two ends, the best first, with the flows that take each."""
+) -> Response:
+    """All shortest ways between two ends, the best first, with the flows that take each.
+
+    Without a class a link's load is that of its worst one, and `classes` rank the same ways by each
+    class alone.
+    """
+    state = request.app.state
+    revision = state.reader.store.revision
+    same: Response | None = state.tags.unchanged(request, revision)
+    if same is not None:
+        return same
+    answer = documented(request, await _answered(request, asked))
+    state.tags.remember(request, revision, answer.headers["etag"])
+    return answer
+
+
+async def _answered(request: Request, asked: AlternativesParameters) -> dict[str, Any]:
+    """The answer, out of the topology and the rollups of links."""
     state = request.app.state
     reader: Reader = state.reader
     word, width = WIDTHS[asked.interval]
@@ -48,26 +65,36 @@ async def alternatives(
     ends = [
         end_of(name, hosts, hops, field) for field, name in (("src", asked.src), ("dst", asked.dst))
     ]
-    fabric = Fabric(hops)
-    ways, count = fabric.ways(ends[0]["device"], ends[1]["device"])
-    last = fabric.last(ends[1]["device"], ends[1]["interface"]) if ends[1]["interface"] else []
     dscp = -1 if asked.class_ is None else asked.class_
     links = await reader.ask(
         "te_links", rollup=f"link_{word}", **span.bounds, dscp=dscp, rows=MOST_ALL
     )
-    judged = ranked([[*way, *last] for way in ways], loads_of(links))
+    fabric, loads = Fabric(hops), loads_of(links)
+    last = fabric.last(ends[1]["device"], ends[1]["interface"]) if ends[1]["interface"] else []
+    ways, count = fabric.ways(ends[0]["device"], ends[1]["device"], loads, last)
+    told = ranked(ways, loads)[: asked.limit]
     siblings = await _siblings(reader, ends, span)
     return {
         "interval": interval(span.from_ns, span.to_ns, width),
         "src": ends[0],
         "dst": ends[1],
+        "class": asked.class_,
+        **covered(_of(links, told), span, width),
         "ways": count,
-        "more": count > len(judged[: asked.limit]),
+        "more": count > len(told),
         "siblings": siblings.height,
-        "alternatives": [
-            way | {"flows": _flows(on_way(siblings, way["links"]))} for way in judged[: asked.limit]
-        ],
+        "alternatives": [way | {"flows": _flows(on_way(siblings, way["links"]))} for way in told],
+        "classes": by_class(told, links),
     }
+
+
+def _of(links: pl.DataFrame, ways: list[dict[str, Any]]) -> pl.DataFrame:
+    """The rows of the links that ways go over."""
+    crossed = [(link["node"], link["port"]) for way in ways for link in way["links"]]
+    known = pl.DataFrame(
+        crossed, schema={name: links.schema[name] for name in ("node", "port")}, orient="row"
+    )
+    return links.join(known.unique(), on=["node", "port"], how="semi")
 
 
 def end_of(name: str, hosts: pl.DataFrame, hops: pl.DataFrame, field: str) -> End:

@@ -156,6 +156,18 @@ def test_a_store_of_before_gets_the_tables_and_what_feeds_them(store: Store) -> 
     assert asked(store, "te_links", "hours")["data_bytes"].sum() == 30_000
 
 
+def test_views_of_old_that_grouped_their_rows_pass_them_on(store: Store) -> None:
+    view, columns = "link_minutes_feed", "node, port, dscp, source, time_ns"
+    grouped = f"SELECT {columns}, sum(samples) AS samples FROM link_seconds GROUP BY {columns}"  # noqa: S608 - our own names
+    store._writer.command(f"DROP TABLE {view}")
+    store._writer.command(f"CREATE MATERIALIZED VIEW {view} TO link_minutes AS {grouped}")
+    store.migrate()
+    told = "SELECT as_select FROM system.tables WHERE name = {view:String}"
+    [(text,)] = store._writer.rows(told, view=view)
+    assert "GROUP BY" not in text
+    assert "u_hist" in text
+
+
 def test_sites_and_devices_are_the_topologys() -> None:
     port = Interface("leaf1", "e3", 7, 3, B_BPS, "tor", "host", "h1", "")
     host = Host("h1", ("10.1.0.0/16",), "leaf1", "e3", B_BPS)

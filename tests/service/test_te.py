@@ -4,13 +4,14 @@ import asyncio
 import csv
 import io
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import httpx
 import polars as pl
 import pytest
 
-from pipeline import TABLES, Host, Interface, Store, Topology
+from pipeline import MOST_WAYS, TABLES, Fabric, Host, Interface, Store, Topology, ranked
 from service.app import create_app
 from service.settings import Settings
 from service.topology_source import store_topology
@@ -173,6 +174,65 @@ def test_alternatives_are_ranked_by_their_worst_link(client: Client) -> None:
     best, worst = told["alternatives"]
     assert best["u_p90"] < 1 < worst["u_p90"]
     assert best["links_measured"] == 3
+    # 10 samples of 20 frames on every link of both ways.
+    assert best["completeness"] == worst["completeness"] == told["completeness"] == 0.5
+    assert (told["cells"], told["cells_with_rows"], told["class"]) == (1, 1, None)
+
+
+def test_alternatives_are_ranked_by_each_class_too(client: Client) -> None:
+    """One class fills the way that another finds empty: each has its own best."""
+    loads = [link(1, 2, 90, at=-5, dscp=46), link(1, 1, 50, at=-5, dscp=46), link(1, 1, 88, at=-5)]
+    client.store.insert("link_seconds", rows("link_seconds", loads), "by class")
+    asked = {"src": "leaf1", "dst": "leaf2", "from": T0 - 5 * S, "to": T0 - 4 * S}
+    told = client.get("alternatives", params=asked).json()
+    ways = {way["rank"]: way["links"][0]["interface"] for way in told["alternatives"]}
+    best = {each["dscp"]: ways[each["alternatives"][0]["way"]] for each in told["classes"]}
+    assert best[46] == "up1"
+    assert told["classes"][0]["alternatives"][-1]["u_p90"] is None  # class 0 saw one way alone
+    own = client.get("alternatives", params={**asked, "class": 46}).json()
+    assert own["alternatives"][0]["links"][0]["interface"] == "up1"
+    assert own["class"] == 46
+
+
+def test_unchanged_alternatives_are_not_sent_again(client: Client) -> None:
+    asked = {"src": "leaf1", "dst": "leaf2", "from": T0 - 9 * S, "to": T0 - 8 * S}
+    client.store.insert("link_seconds", rows("link_seconds", [link(1, 1, 60, at=-9)]), "first")
+    tag = {"if-none-match": client.get("alternatives", params=asked).headers["etag"]}
+    for _ in range(2):
+        assert client.get("alternatives", params=asked, headers=tag).status_code == 304
+    client.store.insert("link_seconds", rows("link_seconds", [link(1, 1, 99, at=-9)]), "changed")
+    changed = client.get("alternatives", params=asked, headers=tag)
+    assert changed.status_code == 200
+    assert changed.headers["etag"] != tag["if-none-match"]
+
+
+def test_the_best_of_more_ways_than_are_told_is_among_those_told() -> None:
+    """512 ways by three tiers of eight: the calm one is neither the first nor among the first."""
+    tiers = [["a"], *([f"{tier}{n}" for n in range(8)] for tier in "bcd"), ["e"]]
+    hops = pl.DataFrame(
+        [
+            {"node": number * 100 + at, "port": to, "device": device, "interface": f"p{to:02}",
+             "peer_device": peer, "peer_interface": "in", "capacity_bps": 10 * GBPS}
+            for number, (here, there) in enumerate(pairwise(tiers))
+            for at, device in enumerate(here)
+            for to, peer in enumerate(there)
+        ]
+    )  # fmt: skip
+    calm = {("a", "b6"), ("b6", "c5"), ("c5", "d7")}
+    loads = {
+        (row["node"], row["port"]): {
+            "u_p90": 0.1 if (row["device"], row["peer_device"]) in calm else 1 + row["port"] / 100,
+            "abw_p10_bps": None, "delay_p99_ns": None, "completeness": None,
+        }
+        for row in hops.iter_rows(named=True) if row["peer_device"] != "e"
+    }  # fmt: skip
+    ways, count = Fabric(hops).ways("a", "e", loads)
+    assert (count, len(ways)) == (512, MOST_WAYS)
+    best = [row["peer_device"] for row in ranked(ways, loads)[0]["links"]]
+    assert best == ["b6", "c5", "d7", "e"]
+    told = [way["u_p90"] for way in ranked(ways, loads)]
+    assert told == sorted(told)
+    assert told[-1] < 1.07
 
 
 @pytest.mark.parametrize("src", ["192.0.2.1", "nobody"])

@@ -22,7 +22,7 @@
     if(empty(here.delay_told), NULL, here.delay_told[5]) AS delay_p99_ns,
     here.delay_most AS delay_max_ns,
     here.delay_source AS delay_source,
-    1 - utilization_p90 AS headroom_ratio,
+    if(utilization_p90 > 1, 0, 1 - utilization_p90) AS headroom_ratio,
     abw_p10_bps AS headroom_bps,
     here.data_bytes AS data_bytes,
     here.affected_bytes AS affected_bytes,
