@@ -10,20 +10,31 @@ Pure arrays: factors are flow-intervals, hops are ports in an interval; all inte
 of which knows of another.
 """
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from pipeline.messages import (
+    LEAST,
+    Floats,
+    Ints,
+    Rows,
+    accumulate,
+    answer,
+    conclude,
+    exclude,
+    gather,
+    leave_out,
+)
 
 ROUNDS = 8
 """Exchanges of messages; the graphs are shallow and settle in about five."""
 KEPT = 0.5
 """Share of a message that stays as it was, so that loops of flows do not swing."""
-LEAST = 1e-12
-"""Probability that stands for none."""
+AT_ONCE = 1024
+"""Rows that are gone through at a time: what stays near."""
 SURPRISE = 0.02
 """Share of observations that nothing explains: bursts, skew between taps, a path not thought of."""
 
@@ -43,23 +54,10 @@ class Graph(NamedTuple):
     edge_hop: Ints
 
 
-class Passed(NamedTuple):
-    """What the hops say to their flows, and what follows for each row."""
-
-    cavity: Floats
-    """Distribution of each edge's hop without what the edge's own factor said."""
-    others: Floats
-    """Of each row: probability that all other hops of its path are at or below each level."""
-    expected: Floats
-    """Of each row: likelihood of the factor's observation by the level of the row's hop."""
-    path: Floats
-    """Likelihood of each path, weighted by its share among the paths of its factor."""
-
-
 def graph(factor: Ints, path: Ints, hop: Ints) -> Graph:
     """A graph from sorted rows: factor numbers, path numbers inside them, hop numbers."""
-    begins = np.flatnonzero(np.diff(factor, prepend=-1) | np.diff(path, prepend=-1))
-    number = np.cumsum(np.isin(np.arange(len(factor)), begins)) - 1
+    new = (np.diff(factor, prepend=-1) != 0) | (np.diff(path, prepend=-1) != 0)
+    begins, number = np.flatnonzero(new), np.cumsum(new) - 1
     hops = int(hop.max(initial=-1)) + 1
     pairs, edge = np.unique(factor * hops + hop, return_inverse=True)
     return Graph(number, factor[begins], edge, pairs // hops, pairs % hops)
@@ -81,65 +79,82 @@ def fullest(g: Graph, likelihood: Floats, prior: Floats, most: Ints) -> Floats:
     `likelihood` is [factors, levels] of the path's load, `prior` [hops, levels] of each hop's;
     `most` is the level of each factor above which no second hop of its path can be.
     """
-    said = np.zeros((len(g.edge_hop), prior.shape[1]))
+    rows, habit = rows_of(g, likelihood, most), np.log(prior)
+    told = [*runs(g, rows)]
+    said, here = np.zeros((len(g.edge_hop), prior.shape[1])), np.zeros(len(g.edge))
     for _ in range(ROUNDS):
-        told = answered(g, likelihood, passed(g, likelihood, prior, most, said))
-        said = KEPT * said + (1 - KEPT) * told
-    last = passed(g, likelihood, prior, most, said)
-    phi, mine = likelihood[g.factor[g.path]], last.cavity[g.edge]
-    below = np.concatenate([np.zeros((len(mine), 1)), last.others[:, :-1]], axis=1)
-    below = np.minimum(below, last.others)
-    # Two hops at one level are as likely to be the fullest.
-    here = (phi * mine * (below + last.others) / 2).sum(axis=1) * share(g)[g.path]
+        node = heard(g, habit, said)
+        for run in told:
+            own = said[run.start : run.behind]
+            cavity, others = without(g, rows, node, own, run)
+            answers = np.empty_like(own)
+            answer(rows, cavity, others, run.first, run.end, run.start, answers)
+            own *= KEPT
+            own += (1 - KEPT) * np.log(answers, out=answers)
+    node = heard(g, habit, said)
+    for run in told:
+        cavity, others = without(g, rows, node, said[run.start : run.behind], run)
+        conclude(rows, cavity, others, run.first, run.end, run.start, here)
     of_edge = np.bincount(g.edge, here, len(g.edge_hop))
     total = np.bincount(g.edge_factor, of_edge, len(likelihood))
     return np.asarray(of_edge / np.maximum(total, LEAST)[g.edge_factor])
 
 
-def share(g: Graph) -> Floats:
-    """Share of each path among those of its factor."""
-    return np.asarray(1 / np.bincount(g.factor)[g.factor])
+class Run(NamedTuple):
+    """Paths and edges of factors that are gone through at a time."""
+
+    first: int
+    end: int
+    start: int
+    behind: int
 
 
-def passed(g: Graph, likelihood: Floats, prior: Floats, most: Ints, said: Floats) -> Passed:
-    """What hops that heard `said` (logarithms, by edge) answer, and what that makes of paths."""
-    node = np.log(prior) + summed(said, g.edge_hop, len(prior))
-    cavity = normal(node[g.edge_hop] - said)
-    at_most = np.log(np.maximum(np.cumsum(cavity, axis=1), LEAST))[g.edge]
-    first = np.flatnonzero(np.diff(g.path, prepend=-1))
-    whole = np.add.reduceat(at_most, first, axis=0) if len(first) else at_most
-    others = np.exp(whole[g.path] - at_most)
-    phi = likelihood[g.factor[g.path]]
-    exceeded = phi * np.diff(others, axis=1, prepend=0.0)
-    above = exceeded[:, ::-1].cumsum(axis=1)[:, ::-1] - exceeded
-    top = most[g.factor[g.path]][:, None]
-    alone = np.take_along_axis(others, top, axis=1)
-    others = np.where(np.arange(others.shape[1]) > top, alone, others)
-    expected = phi * others + above
-    of_path = (cavity[g.edge[first]] * expected[first]).sum(axis=1) * share(g)
-    return Passed(cavity, others, expected, of_path)
+def rows_of(g: Graph, likelihood: Floats, most: Ints) -> Rows:
+    """The graph as the passes read it."""
+    begins = np.flatnonzero(np.diff(g.path, prepend=-1))
+    ends = np.searchsorted(g.edge_factor, np.arange(len(likelihood)), side="right")
+    return Rows(
+        g.edge.astype(np.int64),
+        np.append(begins, len(g.path)).astype(np.int64),
+        np.asarray(1 / np.bincount(g.factor)[g.factor]),
+        g.factor.astype(np.int64),
+        np.ascontiguousarray(likelihood),
+        most.astype(np.int64),
+        ends.astype(np.int64),
+    )
 
 
-def answered(g: Graph, likelihood: Floats, heard: Passed) -> Floats:
-    """What factors say to each of their hops: likelihood by level, as logarithms."""
-    weight = share(g)[g.path][:, None]
-    through = summed(heard.expected * weight, g.edge, len(g.edge_hop))
-    along = np.bincount(g.edge, heard.path[g.path], len(g.edge_hop))
-    total = np.bincount(g.factor, heard.path, len(likelihood))[g.edge_factor]
-    # Paths that leave the hop out say nothing about its level.
-    by_level = through + np.maximum(total - along, 0.0)[:, None]
-    by_level /= by_level.max(axis=1, keepdims=True)
-    return np.asarray(np.log(np.maximum(by_level, LEAST)))
+def runs(g: Graph, rows: Rows) -> Iterator[Run]:
+    """Factors by about `AT_ONCE` rows."""
+    if not len(g.factor):
+        return
+    new = np.flatnonzero(np.diff(g.factor, prepend=-1))
+    wanted = np.arange(AT_ONCE, len(g.edge), AT_ONCE)
+    cuts = np.unique(np.searchsorted(rows.begins[new], wanted))
+    bounds = [0, *new[cuts[cuts < len(new)]].tolist(), len(g.factor)]
+    for first, end in pairwise(bounds):
+        if end > first:
+            start = int(np.searchsorted(g.edge_factor, g.factor[first]))
+            yield Run(first, end, start, int(rows.ends[g.factor[end - 1]]))
 
 
-def summed(values: Floats, group: Ints, groups: int) -> Floats:
-    """Sums of rows by group."""
-    made = np.zeros((groups, values.shape[1]))
-    np.add.at(made, group, values)
-    return made
+def heard(g: Graph, habit: Floats, said: Floats) -> Floats:
+    """What each hop has heard, as logarithms: habit, and what its flows said."""
+    node = np.zeros_like(habit)
+    gather(said, g.edge_hop, node)
+    return np.asarray(habit + node)
 
 
-def normal(logarithms: Floats) -> Floats:
-    """Rows of logarithms as probabilities."""
-    raised = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+def without(g: Graph, rows: Rows, node: Floats, said: Floats, run: Run) -> tuple[Floats, Floats]:
+    """The distribution of the hop of each of a run's edges, without what the edge itself `said`.
+
+    And of each row the probability that all other hops of its path are at or below each level.
+    """
+    cavity, at_most = np.empty_like(said), np.empty_like(said)
+    leave_out(node, said, g.edge_hop[run.start : run.behind], cavity)
+    np.exp(cavity, out=cavity)
+    accumulate(cavity, at_most)
+    np.log(at_most, out=at_most)
+    others = np.empty((int(rows.begins[run.end] - rows.begins[run.first]), said.shape[1]))
+    exclude(rows, at_most, run.first, run.end, run.start, others)
+    return cavity, np.asarray(np.exp(others, out=others))

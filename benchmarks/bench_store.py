@@ -1,0 +1,152 @@
+"""A capture file into the store, in one process: raw rows, intervals, verdicts, rollups, findings.
+
+The captures are those of a busy mirror (`mirror.py`): thousands of flows of a fabric whose topology
+is known, CSIG on TCP with ACKs that reflect it, and INT-MD of five hops. Everything is stored by
+the embedded engine, as `hopsight analyze --store` does it, and counted by a question to it
+afterwards. Beside it, in turns: the same file decoded alone; decoded, and the rows alone inserted;
+decoded and analyzed without a store. Medians of three, on the clock and in processor seconds; since
+a clock also shows what else a machine does, the rate that two cores would reach is told beside it.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mirror
+import traffic
+from stopwatch import Spent, in_turns, spent
+
+from collector import CollectorSettings, Decoder, open_capture
+from pipeline import TABLES, Output, PipelineSettings, Store, Topology
+from replay.wiring import topology
+from service.run import Job, run_job, store_sink
+
+RUNS = 3
+FRAMES = {"CSIG + TCP": 2_097_150, "INT-MD, 5 hops": 1_048_575}
+BARS = {"CSIG + TCP": 1.0, "INT-MD, 5 hops": 0.35}
+"""Million frames a second that are promised."""
+ROOM: dict[str, dict[str, int]] = {
+    "observations": {"CSIG + TCP": 25, "INT-MD, 5 hops": 60},
+    "flow_intervals": dict.fromkeys(FRAMES, 16),
+    "link_seconds": dict.fromkeys(FRAMES, 200),
+}
+"""Most bytes of a row on the disk that are promised."""
+KINDS = {
+    "CSIG + TCP": (mirror.csig, mirror.CSIG_WORLD),
+    "INT-MD, 5 hops": (mirror.stacks, mirror.INT_WORLD),
+}
+PARTS = """
+SELECT sum(bytes_on_disk), sum(rows) FROM system.parts
+WHERE active AND database = currentDatabase() AND table = {table:String}
+"""
+Kept = tuple[int, float]
+"""Rows of a table, and bytes of one on the disk."""
+CORES = 2
+"""Cores of the machine that the bars are of."""
+SETTINGS = CollectorSettings(int_dscp=traffic.INT_DSCP)
+
+
+def decode(path: Path, each: Callable[[Any], object] = len) -> None:
+    """Decode a file, and hand over its batches."""
+    decoder = Decoder(SETTINGS)
+    with open_capture(path) as capture:
+        for frames in capture.chunks(SETTINGS.frames_per_batch):
+            each(decoder.decode(frames, capture.points, "bench"))
+
+
+def analyze(path: Path, topology: Topology, keep: Callable[[Output, str], None]) -> None:
+    """Decode a file and put it through the worker."""
+    run_job(Job([path], SETTINGS, PipelineSettings(), topology), lambda _: keep, "")
+
+
+def into_store(work: Callable[[Store], None], told: dict[str, Kept] | None = None) -> Spent:
+    """Time of some work on a new store; rows and bytes of a row by table are `told` afterwards."""
+    with tempfile.TemporaryDirectory() as folder, Store(f"chdb://{folder}/store") as store:
+        store.migrate()
+        took = spent(lambda: work(store))
+        if told is not None:
+            told.update(sizes(store))
+        return took
+
+
+def sizes(store: Store) -> dict[str, Kept]:
+    """Rows of each table as a question counts them, and bytes on disk of a row, merged."""
+    found = {}
+    for table in TABLES:
+        [(rows,)] = store._writer.rows(f"SELECT count() FROM {table}")  # noqa: S608, SLF001 - no verb counts
+        store._writer.command(f"OPTIMIZE TABLE {table} FINAL")  # noqa: SLF001 - nor merges
+        [(octets, kept)] = store._writer.rows(PARTS, table=table)  # noqa: SLF001 - nor tells sizes
+        found[table] = int(rows), float(octets) / max(int(kept), 1)
+    return found
+
+
+def measured(path: Path, topology: Topology) -> tuple[dict[str, Spent], dict[str, Kept]]:
+    """Medians of the whole and of what it is set beside, and what the store has in the end."""
+    last: dict[str, Kept] = {}
+    names = [*TABLES["observations"].schema]
+
+    def raw(store: Store) -> None:
+        numbers = iter(range(1 << 20))
+        decode(path, lambda rows: store.insert(
+            "observations", rows.select(name for name in names if name in rows.columns),
+            f"bench/{next(numbers)}",
+        ))  # fmt: skip
+
+    def everything(store: Store) -> None:
+        analyze(path, topology, store_sink(store))
+
+    works = {
+        "decoded": lambda: spent(lambda: decode(path)),
+        "decoded, rows inserted": lambda: into_store(raw),
+        "decoded, analyzed": lambda: spent(lambda: analyze(path, topology, lambda *_: None)),
+        "all of it": lambda: into_store(everything),
+    }
+    into_store(everything, last)  # compiles and fills caches too
+    return in_turns(works, RUNS), last
+
+
+def show(name: str, frames: int, took: dict[str, Spent], stored: dict[str, Kept]) -> None:
+    """Print what was found of one capture."""
+    print(f"{name}, {frames:,} frames of {mirror.FLOWS:,} flows:")
+    for work, each in took.items():
+        rate, cost = frames / each.wall / 1e6, each.cpu / frames * 1e6
+        print(f"  {work:24}{rate:8.2f} M frames/s{cost:8.2f} us of a processor a frame")
+    rows, _ = stored["observations"]
+    if rows != frames:
+        raise SystemExit(f"{rows:,} rows were stored of {frames:,} frames")
+    whole, bar = took["all of it"], BARS[name]
+    rate, free = frames / whole.wall / 1e6, CORES * frames / whole.cpu / 1e6
+    print(
+        f"  {rows:,} rows counted in the store; at least {bar} M frames/s: {met(rate >= bar)}"
+        f" ({rate:.2f}; {CORES} free cores: {free:.2f})"
+    )
+    for table, most in ROOM.items():
+        rows, octets = stored[table]
+        print(
+            f"  {table}: {rows:,} rows, {octets:.1f} bytes a row on disk,"
+            f" at most {most[name]}: {met(octets <= most[name])}"
+        )
+
+
+def met(holds: bool) -> str:
+    """Whether a bar is met, in words."""
+    return "met" if holds else "NOT MET"
+
+
+def main() -> None:
+    """Write the captures, measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", type=float, default=1.0, help="part of the frames (1)")
+    part = parser.parse_args().part
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (write, world) in KINDS.items():
+            path = Path(folder) / "mirror.pcap"
+            frames = int(FRAMES[name] * part) // mirror.TURN * mirror.TURN
+            write(path, frames)
+            show(name, frames, *measured(path, topology(world)))
+
+
+if __name__ == "__main__":
+    main()
