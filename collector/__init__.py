@@ -6,6 +6,7 @@ from collector.bus import Batch, Bus, BusError, MemoryBus
 from collector.bus_address import open_bus
 from collector.capture import Capture, open_capture, tell_apart
 from collector.carriers import headers
+from collector.datagrams import open_datagrams
 from collector.decoder import Accounting, Decoder
 from collector.feed import feed
 from collector.flow_key import directed
@@ -13,16 +14,19 @@ from collector.follow import Follow
 from collector.frame import Frames
 from collector.kernel import borrowing, inlined, inner, is_compiled, kernel, merged, step
 from collector.layer import LAYERS
+from collector.live import open_interface
 from collector.lua import dissectors
 from collector.observation import HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
 from collector.pcapng import write_pcapng
 from collector.prefetch import prefetch
 from collector.reading import Reading
+from collector.rotation import Rotation
 from collector.scalar import Scalar
 from collector.settings import CollectorSettings
 from collector.settings.bus import PASSWORD_VARIABLE, BusSettings
 from collector.shark import SharkError, dissected
 from collector.slow_path import SlowAccounting, SlowPath
+from collector.source import Source
 from collector.status import STATUS
 from collector.window import CaptureError
 from collector.wire.table import Header
@@ -51,10 +55,12 @@ __all__ = [
     "Header",
     "MemoryBus",
     "Reading",
+    "Rotation",
     "Scalar",
     "SharkError",
     "SlowAccounting",
     "SlowPath",
+    "Source",
     "arrow",
     "borrowing",
     "complete",
@@ -70,6 +76,8 @@ __all__ = [
     "merged",
     "open_bus",
     "open_capture",
+    "open_datagrams",
+    "open_interface",
     "prefetch",
     "step",
     "tell_apart",

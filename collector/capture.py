@@ -26,6 +26,7 @@ FILE_REASONS: Final = {
 }
 """Reasons why frames of a file are seen but not delivered, each with a sentence."""
 
+UNNAMED: Final = "unknown"
 STDIN: Final = "-"
 HEAD_BYTES: Final = 24
 """Bytes that tell what a file is: a pcap header."""
@@ -47,6 +48,9 @@ class Reader(Protocol):
 class Capture:
     """An open capture file: its frames are read once, from the first to the last."""
 
+    live = False
+    """Whether nobody can say if and when the next frame comes: it holds up no other source."""
+
     def __init__(
         self,
         path: str | Path,
@@ -57,8 +61,12 @@ class Capture:
     ) -> None:
         """Hold what `open_capture` found; no reader yet where a file is followed from its birth."""
         self.source = "stdin" if str(path) == STDIN else Path(path).name
+        self.epoch = 0
+        """A file has one life: its frame numbers never begin anew."""
         self.reasons: dict[str, int] = {}
         self.delivered = 0
+        self.unnamed = UNNAMED
+        """Name of the observation points that the file leaves without one."""
         self._path = path
         self._file = file
         self._window = window
@@ -69,12 +77,22 @@ class Capture:
     @property
     def points(self) -> list[str]:
         """Names of the observation points that `Frames.interface` numbers; grows while reading."""
-        return self._reader.points if self._reader else []
+        known = self._reader.points if self._reader else []
+        return [self.unnamed if name == UNNAMED else name for name in known]
 
     @property
     def poll_s(self) -> float:
         """Seconds to wait before a run without frames is followed by another."""
         return self._follow.poll_s
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was closed."""
+        return self._file.closed
+
+    def stop(self) -> None:
+        """End a file that is followed; what is there then is still read."""
+        self._follow.stop.set()
 
     @property
     def seen(self) -> int:

@@ -1,4 +1,4 @@
-"""Captures onto the bus: decoded run by run, the one that has come least far in time goes next."""
+"""Sources onto the bus: decoded run by run, the one that has come least far in time goes next."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 import polars as pl
 
 from collector.bus import Batch, Bus
-from collector.capture import Capture
 from collector.decoder import Decoder
 from collector.frame import Frames
 from collector.observation import SCHEMA
+from collector.rotation import UNREADABLE, Rotation
+from collector.source import Source
+from collector.window import CaptureError
 
-EPOCH = 0
-"""A capture file has one life: its frame numbers never begin anew."""
 NO_ROWS = pl.DataFrame(schema=SCHEMA).select("time_ns", "source")
 """Rows of the batch that ends a source."""
 
 
 @dataclass
 class Reading:
-    """A capture that is being read: its next chunk, and the frames read so far."""
+    """A source that is being read: its next chunk, and the frames read so far."""
 
-    capture: Capture
+    source: Source
     chunks: Iterator[Frames]
     reached_ns: int = -(1 << 62)
     frames: int = 0
@@ -31,37 +31,58 @@ class Reading:
 
 
 async def feed(
-    captures: Sequence[Capture],
+    sources: Sequence[Source],
     decoder: Decoder,
     bus: Bus,
     progress: Callable[[int], None] = lambda _: None,
+    rotations: Sequence[Rotation] = (),
 ) -> None:
-    """Publish the observations of all captures, then close the bus.
+    """Publish the observations of all sources, then close the bus.
 
     After each source a batch says that it has ended. `progress` is told the frames of each run.
-    Frames that a file counts but cannot deliver enter the decoder's accounting by their reason.
+    Frames that a source counts but cannot deliver enter the decoder's accounting by their reason.
     What has come into a followed file is published at each look, and one without news does not hold
-    up the others.
+    up the others. Files that arrive in `rotations` join, and are closed when they have ended.
     """
     size = decoder.settings.frames_per_batch
-    readings = [Reading(capture, capture.chunks(size, wait=False)) for capture in captures]
+    readings = [Reading(each, each.chunks(size, wait=False)) for each in sources]
+    arrived: list[Source] = []
     try:
-        while readings:
+        while readings or not all(each.ended for each in rotations):
+            new = [one for one in (each.next_file() for each in rotations) if one is not None]
+            arrived += new
+            readings += [Reading(each, each.chunks(size, wait=False)) for each in new]
+            if not readings:
+                await asyncio.sleep(min(each.poll_s for each in rotations if not each.ended))
+                continue
             reading = await due(readings)
-            batch = await asyncio.to_thread(advance, reading, decoder, progress)
+            try:
+                batch = await asyncio.to_thread(advance, reading, decoder, progress)
+            except CaptureError:
+                if reading.source not in arrived:
+                    raise
+                reading.source.reasons[UNREADABLE] = 1
+                batch = ending(reading)
             if batch is None:
-                reading.again_at = asyncio.get_running_loop().time() + reading.capture.poll_s
+                reading.again_at = asyncio.get_running_loop().time() + reading.source.poll_s
                 continue
             await bus.publish(batch)
             if batch.ended:
-                decoder.accounting.add(reading.capture.reasons)
+                decoder.accounting.add(reading.source.reasons)
                 readings.remove(reading)
+                if reading.source in arrived:
+                    arrived.remove(reading.source)
+                    reading.source.close()
     finally:
+        for capture in arrived:
+            capture.close()
+        for rotation in rotations:
+            decoder.accounting.add(rotation.reasons)
         await bus.close()
 
 
 async def due(readings: Sequence[Reading]) -> Reading:
-    """The capture that has come least far in time, of those that may have news; waits for one."""
+    """The source that has come least far in time, of those that may have news; waits for one."""
     clock = asyncio.get_running_loop().time
     soonest = min(reading.again_at for reading in readings)
     await asyncio.sleep(max(soonest - clock(), 0))
@@ -71,15 +92,21 @@ async def due(readings: Sequence[Reading]) -> Reading:
 
 
 def advance(reading: Reading, decoder: Decoder, progress: Callable[[int], None]) -> Batch | None:
-    """The next batch of a capture; `ended` after its last, None when nothing has come yet."""
-    source = reading.capture.source
+    """The next batch of a source; `ended` after its last, None when nothing has come yet."""
+    source, epoch = reading.source.source, reading.source.epoch
     frames = next(reading.chunks, None)
     if frames is None:
-        return Batch(NO_ROWS, source, EPOCH, reading.frames, reading.frames, ended=True)
+        return ending(reading)
     if not len(frames):
         return None
-    rows = decoder.decode(frames, reading.capture.points, source)
+    rows = decoder.decode(frames, reading.source.points, source)
     reading.frames = frames.first + len(frames) - 1
     reading.reached_ns = max(reading.reached_ns, int(frames.time_ns.max()))
     progress(len(frames))
-    return Batch(rows, source, EPOCH, frames.first, reading.frames)
+    return Batch(rows, source, epoch, frames.first, reading.frames)
+
+
+def ending(reading: Reading) -> Batch:
+    """The batch that says that a source has ended."""
+    source, last = reading.source, reading.frames
+    return Batch(NO_ROWS, source.source, source.epoch, last, last, ended=True)

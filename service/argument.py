@@ -11,6 +11,14 @@ Captures = Annotated[
         metavar="CAPTURE...", help="pcap or pcapng, plain, .gz, .zst or .lz4; - is stdin"
     ),
 ]
+Inputs = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[CAPTURE...]",
+        help="pcap or pcapng, plain, .gz, .zst or .lz4; - is stdin; a directory stands for its"
+        " files",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
 Store = Annotated[
     str | None,
@@ -34,4 +42,31 @@ Topology = Annotated[
 Point = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Observation point of captures that name none."),
+]
+Interfaces = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--interface", "-i", metavar="IF", help="Capture this interface by dumpcap; repeatable."
+    ),
+]
+Expression = Annotated[
+    str | None,
+    typer.Option(
+        "--filter", metavar="EXPRESSION", help="Of interfaces: frames that pcap-filter(7) keeps."
+    ),
+]
+IntReports = Annotated[
+    list[str] | None,
+    typer.Option(metavar="HOST:PORT", help="Listen for INT telemetry reports; repeatable."),
+]
+Sflow = Annotated[
+    list[str] | None, typer.Option(metavar="HOST:PORT", help="Listen for sFlow; repeatable.")
+]
+Following = Annotated[
+    bool,
+    typer.Option("--follow", help="Read files as they grow, directories as files arrive in them."),
+]
+Host = Annotated[str | None, typer.Option(help="Address to listen on; only loopback for now.")]
+Port = Annotated[
+    int | None, typer.Option(help="TCP port to listen on; 0 takes a free one.", min=0, max=65_535)
 ]

@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from service.argument import Captures, Point
+from service.argument import (
+    Expression,
+    Following,
+    Inputs,
+    Interfaces,
+    IntReports,
+    Point,
+    Sflow,
+)
 
 Bus = Annotated[
     str | None,
@@ -15,25 +23,28 @@ Bus = Annotated[
 
 
 def collect(
-    captures: Captures,
+    captures: Inputs = None,
+    interface: Interfaces = None,
+    expression: Expression = None,
+    int_reports: IntReports = None,
+    sflow: Sflow = None,
+    follow: Following = False,
     bus: Bus = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Go on as the capture grows, until SIGTERM or Ctrl-C.")
-    ] = False,
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="collector.NAME=VALUE", help="Set a setting; repeatable."),
     ] = None,
     point: Point = None,
 ) -> None:
-    """Publish the observations of captures on a bus, for pipelines in other processes."""
+    """Publish observations on a bus, for pipelines in other processes. Ctrl-C ends a feed."""
     from service.commands import collect as command
+    from service.sources import Feeds
 
     command.run(
         command.Request(
-            captures=captures,
+            captures=captures or [],
+            feeds=Feeds(interface or (), expression, int_reports or (), sflow or (), follow),
             bus=bus,
-            follow=follow,
             assignments=assignments or [],
             point=point,
         )

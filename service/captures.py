@@ -18,7 +18,7 @@ def name_points(captures: Sequence[Capture], point: str | None) -> None:
     told = None if point in {capture.source for capture in captures} else point
     for capture in captures:
         name = told or (capture.source if len(captures) > 1 else UNKNOWN)
-        capture.points[:] = [name if known == UNKNOWN else known for known in capture.points]
+        capture.unnamed = name
 
 
 def open_all(paths: Sequence[Path], follow: Follow | None = None) -> list[Capture]:

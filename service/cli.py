@@ -12,7 +12,8 @@ from typing import Annotated
 
 import typer
 
-from service.argument import Assignments, Captures, Json, Store, Topology
+from service.analyze_words import analyze
+from service.argument import Assignments, Captures, Host, Json, Port, Store, Topology
 from service.bus_words import collect
 from service.decoding import decode
 from service.ending import ended
@@ -20,6 +21,7 @@ from service.failure import EXIT_CODES, ExitCode
 from service.health_words import health
 from service.plugin import wireshark
 from service.topology_words import topology as topology_words
+from service.up_words import up
 
 EPILOG = (
     "Exit codes: "
@@ -41,14 +43,12 @@ app = typer.Typer(
 app.add_typer(wireshark)
 app.add_typer(topology_words)
 app.command()(decode)
+app.command()(analyze)
+app.command()(up)
 app.command()(health)
 app.command()(collect)
 
 Protocol = Annotated[str, typer.Option("--proto", help="tcp, udp, … or a number.")]
-Host = Annotated[str | None, typer.Option(help="Address to listen on; only loopback for now.")]
-Port = Annotated[
-    int | None, typer.Option(help="TCP port to listen on; 0 takes a free one.", min=0, max=65_535)
-]
 
 
 def _version(wanted: bool) -> None:
@@ -89,50 +89,6 @@ def demo(
     from service.commands import demo as command
 
     command.run(once=once, seed=seed, directory=directory, port=port)
-
-
-@app.command()
-def analyze(
-    captures: Captures,
-    json: Json = False,
-    store: Store = None,
-    topology: Topology = None,
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            help="How the senders run DCTCP: auto, rfc8257, linux, linux_before, ns3, classic."
-        ),
-    ] = None,
-    base_rtt: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Base RTT T of HPCC++, such as 12us.")
-    ] = None,
-    assignments: Assignments = None,
-    point: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Observation point of captures that name none."),
-    ] = None,
-    slow_path: Annotated[
-        bool, typer.Option("--slow-path", help="Ask tshark about frames that are not known.")
-    ] = False,
-    slow_path_frames: Annotated[
-        int, typer.Option(help="Most frames that tshark is asked about.", min=1)
-    ] = 10_000,
-) -> None:
-    """Say for each flow of captures where it is bottlenecked; no service is needed."""
-    from service.commands import analyze as command
-
-    request = command.Request(
-        captures=captures,
-        json=json,
-        store=store,
-        topology=topology,
-        dialect=dialect,
-        base_rtt=base_rtt,
-        assignments=assignments or [],
-        point=point,
-        slow_path=slow_path_frames if slow_path else 0,
-    )
-    command.run(request)
 
 
 @app.command()

@@ -1,6 +1,8 @@
 """Captures through collector, bus and pipeline: what `analyze`, `replay` and `demo` share."""
 
 import asyncio
+import signal
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +10,6 @@ from typing import Any
 
 from collector import (
     Accounting,
-    Capture,
     CaptureError,
     CollectorSettings,
     Decoder,
@@ -35,11 +36,11 @@ from pipeline import (
     parse,
 )
 from service.assigned import value_of
-from service.captures import name_points, open_all
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.progress import frames_bar
 from service.settings import Settings
+from service.sources import Feeds, Sources, open_sources
 from service.topology_source import TopologySource, fingerprint
 
 BATCHES = 4
@@ -47,6 +48,7 @@ BATCHES = 4
 TABLES = {"hpcc": hpcc.TABLE, "dctcp": dctcp.TABLE}
 """Parameters of the algorithms that packets show; companions bring their own."""
 SECTIONS = ("collector", "pipeline")
+ENDING = (signal.SIGINT, signal.SIGTERM)
 Sink = Callable[[Output, str], None]
 
 
@@ -64,34 +66,33 @@ class Job:
     """Frames that tshark may be asked about, when the tables do not know them."""
     renewed: Callable[[Versions], None] | None = None
     """Hears of another topology that was taken while the job ran."""
+    feeds: Feeds = field(default_factory=Feeds)
+    opened: Callable[[Sources], None] = lambda _: None
+    """Is given the sources, so that another thread can end them. Without it a signal does."""
 
 
 def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
     """Run a job to its end; `sink` is made for the worker. Raises Failure for unreadable input."""
-    captures = open_all(job.captures)
-    try:
-        name_points(captures, job.point)
+    told_ports = job.feeds.known_to(job.collector)
+    with open_sources(job.captures, job.feeds, job.point) as sources:
+        job.opened(sources)
         slow = job.slow_path
-        decoder = SlowPath(job.collector, slow) if slow else Decoder(job.collector)
-        sources = tuple(capture.source for capture in captures)
+        decoder = SlowPath(told_ports, slow) if slow else Decoder(told_ports)
         given = job.topology
         held = given if isinstance(given, TopologySource) else None
         known = given.versions if isinstance(given, TopologySource) else given
         try:
-            worker = Worker(job.pipeline, known, sources, job.parameters)
+            worker = Worker(job.pipeline, known, sources.announced, job.parameters)
         except ValueError as error:
             raise Failure(ExitCode.USAGE, f"--set: {error}") from None
         with frames_bar(label) as told:
             taken = sink(worker) if held is None else renewing(job, held, worker, sink(worker))
-            asyncio.run(_run(captures, decoder, worker, taken, told))
+            asyncio.run(_run(sources, decoder, worker, taken, told))
         return decoder.accounting
-    finally:
-        for capture in captures:
-            capture.close()
 
 
 async def _run(
-    captures: Sequence[Capture],
+    sources: Sources,
     decoder: Decoder,
     worker: Worker,
     sink: Sink,
@@ -99,9 +100,12 @@ async def _run(
 ) -> None:
     """Feed and drain one bus; when one side fails the other is stopped."""
     bus = open_bus(f"memory://?capacity={BATCHES}")
+    if sources.endless and threading.current_thread() is threading.main_thread():
+        for number in ENDING:
+            asyncio.get_running_loop().add_signal_handler(number, end, sources)
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(feed(captures, decoder, bus, progress))
+            group.create_task(feed(sources.sources, decoder, bus, progress, sources.rotations))
             group.create_task(drain(bus, worker, sink))
     except BaseExceptionGroup as errors:
         # `except*` would put what it raises into a group of its own on some versions of Python.
@@ -114,6 +118,13 @@ async def _run(
         if isinstance(error, CaptureError):
             raise Failure(ExitCode.INPUT, str(error)) from None
         raise error from None
+
+
+def end(sources: Sources) -> None:
+    """Bring the sources to their end; a second signal ends the process at once."""
+    for number in ENDING:
+        asyncio.get_running_loop().remove_signal_handler(number)
+    sources.stop()
 
 
 def renewing(job: Job, held: TopologySource, worker: Worker, sink: Sink) -> Sink:

@@ -23,6 +23,7 @@ from service.run import (
     settings_of,
     store_sink,
 )
+from service.sources import Feeds
 from service.text import NONE, Heading, console, flow, load, number, share, table
 from service.topology_source import read_topology, store_topology
 from service.verdict_text import kind_text
@@ -59,10 +60,12 @@ class Request:
     assignments: Sequence[str] = field(default_factory=list)
     point: str | None = None
     slow_path: int = 0
+    feeds: Feeds = field(default_factory=Feeds)
 
 
 def run(request: Request) -> None:
     """Analyze and print; with a store, keep what was found as well."""
+    request.feeds.beside(request.captures)
     flags: dict[str, Any] = {}
     if request.dialect is not None:
         flags["dctcp_dialect"] = request.dialect
@@ -83,6 +86,7 @@ def run(request: Request) -> None:
         parameters,
         request.point,
         request.slow_path,
+        feeds=request.feeds,
     )
     summary, workers = Summary(), []
 

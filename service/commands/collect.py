@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collector import Bus, BusError, Capture, CaptureError, Decoder, Follow, feed, open_bus
-from service.captures import name_points, open_all
+from collector import Bus, BusError, CaptureError, Decoder, feed, open_bus
 from service.commands.decode import account, assigned
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.progress import frames_bar
 from service.settings import Settings
+from service.sources import Feeds, Sources, open_sources
 
 
 @dataclass(frozen=True)
@@ -22,32 +22,30 @@ class Request:
 
     captures: Sequence[Path]
     bus: str | None = None
-    follow: bool = False
+    feeds: Feeds = field(default_factory=Feeds)
     assignments: Sequence[str] = field(default_factory=list)
     point: str | None = None
 
 
 def run(request: Request) -> None:
-    """Publish all captures; how the frames ended goes to standard error.
+    """Publish all that the sources bring; how the frames ended goes to standard error.
 
     Begun anew after a failure it publishes from the start, and readers drop what they have.
     """
+    request.feeds.beside(request.captures)
     settings = chosen(collector=assigned(request.assignments), bus={"url": request.bus})
     bus = opened(settings)
-    follow = Follow() if request.follow else None
-    captures = open_all(request.captures, follow)
-    decoder = Decoder(settings.collector)
+    decoder = Decoder(request.feeds.known_to(settings.collector))
     try:
-        name_points(captures, request.point)
-        with frames_bar("collecting") as told:
-            whole = asyncio.run(_run(captures, decoder, bus, told, follow))
+        with (
+            open_sources(request.captures, request.feeds, request.point) as sources,
+            frames_bar("collecting") as told,
+        ):
+            whole = asyncio.run(_run(sources, decoder, bus, told))
     except BusError as error:
         raise Failure(ExitCode.UNAVAILABLE, str(error)) from None
     except CaptureError as error:
         raise Failure(ExitCode.INPUT, str(error)) from None
-    finally:
-        for capture in captures:
-            capture.close()
     account(decoder, stopped=not whole, why="; stopped by a signal; what was read is on the bus")
 
 
@@ -65,21 +63,22 @@ def opened(settings: Settings) -> Bus:
 
 
 async def _run(
-    captures: Sequence[Capture],
+    sources: Sources,
     decoder: Decoder,
     bus: Bus,
     told: Callable[[int], None],
-    follow: Follow | None,
 ) -> bool:
-    """Feed the bus until the captures end or a signal comes; whether they ended."""
-    feeding: asyncio.Task[Any] = asyncio.create_task(feed(captures, decoder, bus, told))
+    """Feed the bus until the sources end or a signal comes; whether they ended."""
+    feeding: asyncio.Task[Any] = asyncio.create_task(
+        feed(sources.sources, decoder, bus, told, sources.rotations)
+    )
     stopped = False
 
     def stop() -> None:
         nonlocal stopped
         stopped = True
-        if follow is not None:
-            follow.stop.set()
+        if sources.endless:
+            sources.stop()
         else:
             feeding.cancel()
 

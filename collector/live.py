@@ -1,0 +1,148 @@
+"""Live: frames of a network interface, captured by dumpcap, which alone needs the right to do so.
+
+dumpcap (of Wireshark) writes pcapng into a pipe. Its buffer in the kernel bridges the time in which
+nobody reads; what finds no room there is dropped and counted, and dumpcap tells the counts when it
+ends.
+"""
+
+import contextlib
+import fcntl
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from io import FileIO
+from typing import Final
+
+from collector.capture import Capture
+from collector.follow import Follow, PipeWindow
+from collector.window import CaptureError
+
+LIVE_REASONS: Final = {
+    "kernel_dropped": "no room in the kernel's capture buffer: nobody read fast enough",
+    "dumpcap_dropped": "dumpcap itself dropped frames",
+    "interface_dropped": "the interface or its driver dropped frames before any capture saw them",
+}
+"""Reasons why frames of an interface are seen but not delivered, each with a sentence."""
+
+ANY: Final = "any"
+"""All interfaces at once."""
+PIPE_BYTES: Final = 1 << 20
+"""Bytes that the pipe holds: as many as the system lets anyone have."""
+STARTED: Final = "File: "
+"""What dumpcap says when it captures."""
+START_S: Final = 10.0
+"""Seconds that dumpcap may take to begin, and to end."""
+COUNTS: Final = re.compile(
+    r"received/dropped on interface '.*': (\d+)/\d+"
+    r" \(pcap:(\d+)/dumpcap:(\d+)/flushed:(\d+)/ps_ifdrop:(\d+)\)"
+)
+"""The counters that dumpcap ends with."""
+
+
+class Live(Capture):
+    """An interface that is captured. It ends when it is told to, or when dumpcap does."""
+
+    live = True
+
+    def __init__(self, interface: str, process: subprocess.Popen[bytes], follow: Follow) -> None:
+        """Read what a dumpcap that has started writes."""
+        assert process.stdout is not None
+        file = FileIO(process.stdout.fileno(), closefd=False)
+        super().__init__(interface, file, PipeWindow(b"", file, follow), None, follow)
+        self.source = interface
+        self.epoch = time.time_ns()
+        self._process = process
+
+    def stop(self) -> None:
+        """Tell dumpcap to end: it writes what it has, then its counters."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGINT)
+
+    def _end(self, stop: int) -> None:
+        """Take dumpcap's counters. Raises CaptureError when it failed."""
+        said = self._said()
+        if self._reader is not None:
+            super()._end(stop)
+        if found := COUNTS.search(said):
+            _, kernel, own, flushed, lost = map(int, found.groups())
+            drops = zip(LIVE_REASONS, (kernel, own + flushed, lost), strict=True)
+            self.reasons |= {reason: count for reason, count in drops if count}
+        elif self._process.returncode:
+            raise CaptureError(f"{self.source}: {_complaint(said)}")
+
+    def _said(self) -> str:
+        """What dumpcap wrote to its standard error, once it has ended."""
+        try:
+            return self._process.communicate(timeout=START_S)[1].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.communicate()[1].decode(errors="replace")
+
+    def close(self) -> None:
+        """End dumpcap, if it has not ended. Frames that were delivered stay readable."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.communicate()
+        super().close()
+
+
+def open_interface(
+    interface: str,
+    follow: Follow,
+    *,
+    expression: str | None = None,
+    snap_bytes: int = 0,
+    buffer_mib: int = 64,
+) -> Live:
+    """Capture an interface from now on.
+
+    `expression` is a capture filter in the words of pcap-filter(7); of each frame `snap_bytes` are
+    kept (0: all); the kernel's buffer takes `buffer_mib`. Raises CaptureError, one sentence that
+    begins with the interface.
+    """
+    names = [name for _, name in socket.if_nameindex()]
+    if interface not in {*names, ANY}:
+        raise CaptureError(f"{interface}: there is no such interface; there are {', '.join(names)}")
+    program = shutil.which("dumpcap")
+    if program is None:
+        raise CaptureError(f"{interface}: dumpcap is not installed; it comes with Wireshark")
+    command = [program, "-n", "-q", "-i", interface, "-w", "-", "-B", str(buffer_mib)]
+    command += ["-s", str(snap_bytes)] if snap_bytes else []
+    command += ["-f", expression] if expression else []
+    # A session of its own: Ctrl-C at the terminal reaches us alone, and we end it in order.
+    process = subprocess.Popen(  # noqa: S603 - a list of arguments, the first found on PATH
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, start_new_session=True
+    )
+    assert process.stdout is not None
+    with contextlib.suppress(OSError):  # less room is still room
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    if complaint := _wait(process):
+        process.kill()
+        process.communicate()
+        raise CaptureError(f"{interface}: {complaint}")
+    return Live(interface, process, follow)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> str:
+    """Wait until dumpcap captures; else why it does not."""
+    assert process.stderr is not None
+    until, said = time.monotonic() + START_S, b""
+    while STARTED.encode() not in said:
+        left = until - time.monotonic()
+        if left <= 0 or not select.select([process.stderr], [], [], left)[0]:
+            return "dumpcap has not begun to capture"
+        piece = process.stderr.read(4096)
+        if not piece:
+            return _complaint(said.decode(errors="replace"))
+        said += piece
+    return ""
+
+
+def _complaint(said: str) -> str:
+    """The first sentence of dumpcap's own words."""
+    words = said.partition("dumpcap: ")[2].strip().splitlines()
+    return f"dumpcap: {words[0]}" if words else "dumpcap ended without a reason"

@@ -1,0 +1,83 @@
+"""Rotation: a directory in which a capture begins a new file now and then.
+
+Files are taken in the order of their names, numbers in them counted as numbers. The newest is
+followed while it grows; when a newer one is there, the one before it has ended.
+"""
+
+import re
+import threading
+from pathlib import Path
+from typing import Final
+
+from collector.capture import Capture, open_capture
+from collector.follow import Follow
+from collector.window import CaptureError
+
+UNREADABLE: Final = "file_unreadable"
+ROTATION_REASONS: Final = {
+    UNREADABLE: "a file of a rotating directory that cannot be read, or was gone too soon"
+}
+"""Reason why frames of a directory are not delivered, with a sentence. It counts files."""
+POLL_S: Final = 0.2
+
+
+class Rotation:
+    """A directory whose files are read one after the other.
+
+    `endless`: files that arrive later are read too, until it is told to stop.
+    """
+
+    def __init__(self, directory: Path, *, endless: bool = True) -> None:
+        """Look at nothing yet. Raises CaptureError when it is no directory."""
+        if not directory.is_dir():
+            raise CaptureError(f"{directory}: no directory")
+        self.directory = directory
+        self.reasons: dict[str, int] = {}
+        self.poll_s = POLL_S
+        self._endless = endless
+        self._passed: tuple[object, ...] = ()
+        self._open: Capture | None = None
+        self._stopped = threading.Event()
+
+    @property
+    def ended(self) -> bool:
+        """Whether no file will be opened any more."""
+        over = self._stopped.is_set() or not (self._endless or self._waiting())
+        return over and (self._open is None or self._open.closed)
+
+    def next_file(self) -> Capture | None:
+        """The next file, opened, once the one before it has ended and was closed.
+
+        The one before it ends with what is in it as soon as there is another.
+        """
+        if self._open is not None and not self._open.closed:
+            if not self._endless or self._waiting():
+                self._open.stop()
+            return None
+        for path in () if self._stopped.is_set() else self._waiting():
+            self._passed = order(path)
+            try:
+                self._open = open_capture(path, Follow(poll_s=POLL_S))
+            except CaptureError:
+                self.reasons[UNREADABLE] = self.reasons.get(UNREADABLE, 0) + 1
+                continue
+            self._open.unnamed = self.directory.name
+            return self._open
+        return None
+
+    def _waiting(self) -> list[Path]:
+        """Files that were not opened yet, in order."""
+        there = (path for path in self.directory.iterdir() if not path.name.startswith("."))
+        return sorted((p for p in there if order(p) > self._passed and p.is_file()), key=order)
+
+    def stop(self) -> None:
+        """Open no further file; the newest one ends with what is in it."""
+        self._stopped.set()
+        if self._open is not None:
+            self._open.stop()
+
+
+def order(path: Path) -> tuple[object, ...]:
+    """The name as a key to sort by: text, and numbers as numbers, in turn."""
+    parts = re.split(r"(\d+)", path.name)
+    return tuple(int(part) if part.isdecimal() else part for part in parts)

@@ -1,0 +1,38 @@
+"""A source: frames as they come, from a file, an interface or a socket."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from collector.frame import Frames
+
+
+class Source(Protocol):
+    """What `feed` reads. A source ends of itself, or soon after it is told to stop."""
+
+    source: str
+    """Name of the source, by which rows and batches are told apart."""
+    epoch: int
+    """Which life of the source this is, in each of which its frames are numbered anew."""
+    reasons: dict[str, int]
+    """Frames that were seen but not delivered, by reason; grows while reading."""
+
+    @property
+    def points(self) -> list[str]:
+        """Names of the observation points that `Frames.interface` numbers."""
+
+    @property
+    def poll_s(self) -> float:
+        """Seconds to wait before a run without frames is followed by another."""
+
+    @property
+    def live(self) -> bool:
+        """Whether nobody can say if and when its next frame comes: it holds up no other source."""
+
+    def chunks(self, frames_per_chunk: int, *, wait: bool) -> Iterator[Frames]:
+        """Runs of frames; with `wait` false a run without frames where there is nothing yet."""
+
+    def stop(self) -> None:
+        """End soon; what has come is still given. May be called from any thread."""
+
+    def close(self) -> None:
+        """Give back what the system lent."""

@@ -1,0 +1,131 @@
+"""Frames that a real sender puts on an interface are read, or counted where they were dropped."""
+
+import asyncio
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from octets import ethernet, frames_of, ipv4, tcp
+
+from collector import (
+    Capture,
+    CaptureError,
+    CollectorSettings,
+    Decoder,
+    Follow,
+    MemoryBus,
+    feed,
+    open_capture,
+    open_interface,
+    write_pcapng,
+)
+
+ETHERNET = 1
+POLL_S = 0.02
+ENDS = ("hopsight-a", "hopsight-b")
+
+
+@pytest.fixture(scope="module")
+def wire(tool: Callable[..., str]) -> Iterator[tuple[str, str]]:
+    """Two ends of a link of our own; loopback where none can be made; else nothing to test."""
+    tool("dumpcap")
+    made = subprocess.run(
+        ["ip", "link", "add", ENDS[0], "type", "veth", "peer", "name", ENDS[1]], check=False
+    )
+    if made.returncode == 0:
+        try:
+            for end in ENDS:
+                subprocess.run(["ip", "link", "set", end, "up"], check=True)
+            yield ENDS
+        finally:
+            subprocess.run(["ip", "link", "del", ENDS[0]], check=True)
+        return
+    try:
+        open_interface("lo", Follow(POLL_S)).close()
+    except CaptureError as error:
+        pytest.skip(f"nobody may capture here: {error}")
+    yield "lo", "lo"
+
+
+@pytest.fixture(scope="module")
+def sent(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[bytes]]:
+    """A capture of packets that are all different."""
+    packets = [ethernet(ipv4(tcp(payload=b"live %06d" % number))) for number in range(2000)]
+    path = tmp_path_factory.mktemp("live") / "sent.pcapng"
+    write_pcapng(path, ["tap"], [frames_of(packets)])
+    return path, packets
+
+
+def read(live: Capture, then: Callable[[], None], wanted: int) -> list[bytes]:
+    """Frames from the moment on at which `then` is done, until so many were ours or a while."""
+    found: list[bytes] = []
+    then()
+    for tries, frames in enumerate(live.chunks(500, wait=False)):
+        found += [
+            octets
+            for at, size in zip(frames.offset, frames.captured, strict=True)
+            if b"live " in (octets := frames.data[at : at + size].tobytes())
+        ]
+        if len(found) >= wanted or tries > 500:
+            live.stop()
+    return found
+
+
+def test_frames_of_a_real_sender_arrive_in_order(
+    wire: tuple[str, str], sent: tuple[Path, list[bytes]], tool: Callable[..., str]
+) -> None:
+    out, into = wire
+    path, packets = sent
+    replay = [tool("tcpreplay"), "--quiet", "--pps=20000", "-i", out, str(path)]
+    with open_interface(into, Follow(POLL_S), expression="tcp") as live:
+        found = read(
+            live, lambda: subprocess.run(replay, check=True, capture_output=True), len(packets)
+        )
+        assert live.points == [into]
+        assert live.source == into
+        dropped = sum(live.reasons.values())
+    # On loopback a frame is seen as it goes out and as it comes in; dumpcap shows it once.
+    assert len(found) + dropped == len(packets)
+    assert found == packets if not dropped else set(found) <= set(packets)
+
+
+def test_an_idle_interface_holds_up_no_other_source(
+    wire: tuple[str, str], sent: tuple[Path, list[bytes]]
+) -> None:
+    decoder = Decoder(CollectorSettings())
+    with (
+        open_interface(wire[1], Follow(POLL_S), expression="port 9") as idle,
+        open_capture(sent[0]) as busy,
+    ):
+
+        async def run() -> list[tuple[str, bool]]:
+            bus = MemoryBus()
+            feeding = asyncio.create_task(feed([idle, busy], decoder, bus))
+            got = []
+            async for batch in bus:
+                got.append((batch.source, batch.ended))
+                if batch.source == busy.source and batch.ended:
+                    idle.stop()
+            await feeding
+            return got
+
+        got = asyncio.run(run())
+    assert got[-1] == (wire[1], True)
+    assert (busy.source, True) in got[:-1]
+    assert decoder.accounting.seen == len(sent[1])
+
+
+def test_what_cannot_be_captured_is_said(wire: tuple[str, str]) -> None:
+    with pytest.raises(CaptureError, match="nosuch: there is no such interface; there are"):
+        open_interface("nosuch", Follow())
+    with pytest.raises(CaptureError, match="there is no such interface"):
+        open_interface("-", Follow())
+    with pytest.raises(CaptureError, match=f'{wire[1]}: dumpcap: Invalid capture filter "tcp and"'):
+        open_interface(wire[1], Follow(), expression="tcp and")
+
+
+def test_without_dumpcap_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(CaptureError, match="lo: dumpcap is not installed; it comes with Wireshark"):
+        open_interface("lo", Follow())
