@@ -13,11 +13,17 @@ from types import ModuleType
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
+from collector import Frames, write_pcapng
 from pipeline import OwnerClient, open_or_ask
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+PAYLOAD = 1000
+START_NS = 1_770_000_000_000_000_000
+MS = 1_000_000
+SOURCE, TARGET = bytes([10, 7, 0, 1]), bytes([10, 7, 0, 2])
 START_S = 120
 """Compiled code may have to be made first."""
 READ_WHEN_EMPTY = ("/api/v1/bottlenecks", "/api/v1/links", "/api/v1/flows", "/readyz",
@@ -142,3 +148,41 @@ def served(
         yield service
     finally:
         service.stop()
+
+
+def segment(src: bytes, dst: bytes, ports: tuple[int, int], seq: int, ack: int, size: int) -> bytes:
+    """An Ethernet frame with one TCP segment."""
+    tcp = b"".join(
+        (
+            ports[0].to_bytes(2, "big"), ports[1].to_bytes(2, "big"),
+            seq.to_bytes(4, "big"), ack.to_bytes(4, "big"),
+            bytes([0x50, 0x10, 0xFF, 0xFF, 0, 0, 0, 0]), bytes(size),
+        )
+    )  # fmt: skip
+    ip = bytes([0x45, 2]) + (20 + len(tcp)).to_bytes(2, "big") + bytes([0, 0, 0, 0, 64, 6, 0, 0])
+    return bytes(12) + b"\x08\x00" + ip + src + dst + tcp
+
+
+@pytest.fixture(scope="session")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A flow of 50 segments, each acknowledged."""
+    packets: list[bytes] = []
+    for number in range(50):
+        sent = number * PAYLOAD
+        packets.append(segment(SOURCE, TARGET, (40000, 5001), sent, 1, PAYLOAD))
+        packets.append(segment(TARGET, SOURCE, (5001, 40000), 1, sent + PAYLOAD, 0))
+    lengths = np.array([len(packet) for packet in packets], np.int32)
+    count = len(packets)
+    frames = Frames(
+        data=np.frombuffer(b"".join(packets), np.uint8),
+        offset=(np.cumsum(lengths) - lengths).astype(np.int64),
+        captured=lengths,
+        length=lengths,
+        time_ns=START_NS + np.arange(count, dtype=np.int64) * MS,
+        link=np.ones(count, np.uint16),
+        interface=np.zeros(count, np.uint16),
+        first=1,
+    )
+    path = tmp_path_factory.mktemp("capture") / "small.pcapng"
+    write_pcapng(path, ["leaf9:Ethernet1"], [frames])
+    return path

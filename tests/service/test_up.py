@@ -1,0 +1,101 @@
+"""Everything in one process: what arrives is served while it goes on, and the end loses nothing."""
+
+import re
+import socket
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from collector import open_capture, write_pcapng
+
+WAIT_S = 300
+SECOND = 1_000_000_000
+
+
+def listening(process: subprocess.Popen[str]) -> str:
+    """The address that the service tells."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+            return found[0]
+    pytest.fail("the service ended before it answered")
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    """What it said after an end as by Ctrl-C."""
+    process.send_signal(2)
+    said, _ = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 0, said
+    return said
+
+
+def flows(url: str) -> list[dict[str, object]]:
+    """Flows that the API knows."""
+    found = httpx.get(f"{url}/api/v1/flows", timeout=30).json()["flows"]
+    assert isinstance(found, list)
+    return found
+
+
+def test_a_file_that_arrives_is_served_while_the_next_is_waited_for(
+    hopsight: Any, capture: Path, tmp_path: Path
+) -> None:
+    with open_capture(capture) as opened:
+        runs = list(opened.chunks())
+        points = opened.points
+    ring = tmp_path / "ring"
+    ring.mkdir()
+    process = hopsight.start(
+        "up", str(ring), "--follow", "--store", f"chdb://{tmp_path}/store", "--port", "0"
+    )
+    try:
+        url = listening(process)
+        assert flows(url) == []
+        for number, name in enumerate(("ring_1", "ring_2")):
+            # A second later each, so that the interval of the one before has ended.
+            later = [replace(run, time_ns=run.time_ns + number * SECOND) for run in runs]
+            write_pcapng(ring / f".{name}", points, later)
+            (ring / f".{name}").rename(ring / name)
+        until = time.monotonic() + WAIT_S
+        while not flows(url) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert flows(url)
+        assert "200 seen = 200 decoded" in ended(process)
+    finally:
+        process.kill()
+
+
+def test_telemetry_reports_are_listened_for_on_the_port_that_is_named(
+    hopsight: Any, tmp_path: Path
+) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    feed = f"127.0.0.1:{port}"
+    process = hopsight.start(
+        "up", "--int-reports", feed, "--store", f"chdb://{tmp_path}/store", "--port", "0"
+    )
+    try:
+        listening(process)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            for _ in range(7):
+                sender.sendto(b"\x20no report", ("127.0.0.1", port))
+        said = ended(process)
+        assert "7 seen" in said
+        assert "report" in said
+    finally:
+        process.kill()
+
+
+def test_there_must_be_something_to_read(hopsight: Any) -> None:
+    told = hopsight.run("up", "--port", "0")
+    assert told.returncode == 2
+    assert "nothing to read: name a capture, --interface or another feed" in told.stderr
+    for feed in ("127.0.0.1", "127.0.0.1:0", "127.0.0.1:x", ":5"):
+        told = hopsight.run("analyze", "--sflow", feed)
+        assert told.returncode == 2
+        assert f"{feed!r} is not of the form HOST:PORT" in told.stderr
