@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
     from pipeline.kind import KINDS
+    from pipeline.lengths import length_bounds
     from pipeline.owner import StoreOwned
     from pipeline.question import Question, address_words
     from pipeline.remote import OwnerClient, open_or_ask
@@ -127,6 +128,7 @@ __all__ = [
     "hpcc_receiver",
     "in_force",
     "last_known",
+    "length_bounds",
     "loads_of",
     "netbox",
     "open_or_ask",
@@ -156,6 +158,7 @@ HOMES = {
     "importers": "Draft containerlab netbox sonic",
     "health": "FINDINGS findings_of last_known worth_a_look",
     "kind": "KINDS",
+    "lengths": "length_bounds",
     "owner": "StoreOwned",
     "question": "Question address_words",
     "remote": "OwnerClient open_or_ask",

@@ -14,14 +14,13 @@ from pipeline.evidence import candidates, evidence, grouped
 from pipeline.history import since, stretches
 from pipeline.hop import Row, described, hop_of, ids, load, weighted
 from pipeline.kind import CONGESTED, KINDS
+from pipeline.lengths import fitting
+from pipeline.revisions import FIRST
 
 PATH = "congested_path"
 """The kind that says that the network holds the flow back, but not where."""
 HOLDING = (*dict.fromkeys(kind.name for kind in CONGESTED), PATH)
 """Kinds that say that the network holds the flow back."""
-FIRST = 1
-"""Revision of an interval's first verdict; of late rows alone it is 0, and larger when they came to
-an interval that was judged again."""
 REROUTE = {
     "yes": "another path would help",
     "no": "another path would not help",
@@ -40,11 +39,12 @@ def compose_answer(
 ) -> dict[str, Any]:
     """The answer as plain data, from at least one row of query `flow_bottleneck`.
 
-    `flow` is a row of query `flow_of_key`; the window is `from_ns` to `to_ns` since 1970. When the
-    store holds intervals of several lengths, the shortest are used.
+    `flow` is a row of query `flow_of_key`; the window is `from_ns` to `to_ns` since 1970. Of rows
+    of several lengths of intervals those count that suit the window (`lengths.fitting`).
     """
-    shortest = rows["interval_ns"].min()
-    told = sorted(rows.filter(interval_ns=shortest).to_dicts(), key=lambda row: row["time_ns"])
+    lengths = sorted(rows["interval_ns"].unique())
+    length = fitting(lengths, to_ns - from_ns)
+    told = sorted(rows.filter(interval_ns=length).to_dicts(), key=lambda row: row["time_ns"])
     for row in told:
         row["congested"] = row["kind"] in HOLDING
     held = any(row["congested"] for row in told)
@@ -58,8 +58,9 @@ def compose_answer(
         "interval": {
             "from_ns": from_ns,
             "to_ns": to_ns,
-            "step_ns": shortest,
+            "step_ns": length,
             "covered": covered(told, from_ns, to_ns),
+            "lengths_ns": list(told[0].get("lengths") or lengths),
         },
         "verdict": verdict(mine, held=held)
         | {"since_ns": since_ns, "since_exact": exact}
@@ -131,7 +132,8 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
     - `telemetry`: share of the data frames that brought telemetry;
     - `hops`, `hops_seen`: hops of the path, and how many of them telemetry spoke of at least;
     - `time`: share of the intervals in which the hop's flows sent;
-    - `revised`: intervals that were judged again because of late rows.
+    - `revised`: intervals whose verdicts late rows have changed, `revised_ns`: how far time had
+      come when that happened last.
     """
     known = [row for row in rows if row.get("hops") and row.get("hops_seen") is not None]
     return {
@@ -140,6 +142,9 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
         "hops_seen": min((row["hops_seen"] for row in known), default=None),
         "time": weighted(rows, "duty"),
         "revised": sum((row.get("revision") or 0) > FIRST for row in rows),
+        "revised_ns": max(
+            (row["revised_ns"] for row in rows if row.get("revised_ns") is not None), default=None
+        ),
     }
 
 

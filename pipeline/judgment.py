@@ -8,6 +8,7 @@ import polars as pl
 
 from pipeline.activity import mark_share
 from pipeline.agreement import DIFFER
+from pipeline.doubt import FINER
 from pipeline.kind import congested_kind
 from pipeline.settings import PipelineSettings
 
@@ -71,7 +72,7 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
         pl.when(pl.col("u_mean") < 0.0).then(pl.lit("hop_load_below_zero")),
         pl.when(pl.col("carried") > MOST_CARRIED).then(pl.lit("rate_above_line_rate")),
         pl.when((pl.col("signal") == "csig") & (pl.col("delta_t_ns") > pl.col("interval_ns"))).then(
-            pl.lit("interval_finer_than_csig")
+            pl.lit(FINER)
         ),
         pl.when(pl.col("agreement") < DIFFER).then(pl.lit("telemetry_disagrees")),
     ]

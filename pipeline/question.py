@@ -19,7 +19,8 @@ class Question:
 
     `protocol`, `tenant`, `vrf` and `vni` narrow the answer where several flows share the ends; None
     means any. The window is the `window_ns` before `at_ns` (ns since 1970); without `at_ns` it ends
-    with the last frame of the flow that is stored.
+    with the last frame of the flow that is stored. `interval_ns` is the length of the intervals
+    that answer; None: the longest that suits the window (`lengths`).
     """
 
     src: IPv4Address | IPv6Address
@@ -32,6 +33,7 @@ class Question:
     tenant: str | None = None
     vrf: str | None = None
     vni: int | None = None
+    interval_ns: int | None = None
 
     @property
     def flow_text(self) -> str:
@@ -49,6 +51,14 @@ def end_text(address: object, port: int) -> str:
     """`10.0.0.1:5001` or `[2001:db8::1]:5001`."""
     text = str(address)
     return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"
+
+
+def duration_text(ns: int) -> str:
+    """A length of time as settings have it: `100 ms`, `1 s`."""
+    for unit, length in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
+        if ns >= length:
+            return f"{ns / length:g} {unit}"
+    return f"{ns} ns"
 
 
 def time_text(time_ns: int) -> str:

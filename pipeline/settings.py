@@ -1,14 +1,17 @@
 """Settings of the pipeline: how time is cut, what counts as congested, how senders are read."""
 
 from ipaddress import ip_network
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, field_validator
 
 from pipeline.companion_names import COMPANIONS
+from pipeline.lengths import DAY_MS, lengths_ns
+from pipeline.unit import MILLISECOND
 
-DAY_MS = 86_400_000.0
 MOST_US = 1e9
+MOST_LATE_MS = 60_000.0
+"""Flows that were silent for longer are forgotten."""
 
 
 def _prefix(text: str) -> str:
@@ -19,7 +22,18 @@ def _prefix(text: str) -> str:
         raise ValueError(f"no address prefix: {error}") from None
 
 
+def _lengths(told: Any) -> float | tuple[float, ...]:
+    """One length or several, as they are told."""
+    several = isinstance(told, list | tuple)
+    named = list(told) if several else [told]
+    if any(isinstance(each, bool) or not isinstance(each, int | float) for each in named):
+        raise ValueError("should be a number of ms, or a list such as [100, 1000]")
+    lengths_ns(named)
+    return tuple(map(float, named)) if several else float(told)
+
+
 Prefix = Annotated[str, AfterValidator(_prefix)]
+Lengths = Annotated[float | tuple[float, ...], PlainValidator(_lengths)]
 Dialect = Literal["rfc8257", "linux", "linux_before", "ns3", "classic"]
 
 
@@ -28,8 +42,18 @@ class PipelineSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    interval_ms: float = Field(
-        100.0, ge=0.001, le=DAY_MS, description="Length of a verdict's interval, ms."
+    interval_ms: Lengths = Field(
+        (100.0, 1000.0),
+        description="Lengths of verdicts' intervals, ms: one or several, each a whole multiple of "
+        "the next shorter one. Verdicts are made at all of them at once; sums are kept of the "
+        "shortest.",
+    )
+    lateness_ms: float = Field(
+        1000.0,
+        ge=0,
+        le=MOST_LATE_MS,
+        description="Time for which an interval that has ended is judged anew when late frames "
+        "change it, ms; 0: late frames are counted and judged by themselves.",
     )
     disorder_us: float = Field(
         1000.0,
@@ -111,6 +135,16 @@ class PipelineSettings(BaseModel):
         None, description="Prefixes of hosts that may send CSIG tags; none: all may."
     )
     topology: str | None = Field(None, description="Topology file (YAML); none: ids are shown raw.")
+
+    @property
+    def lengths_ns(self) -> tuple[int, ...]:
+        """Lengths of intervals in ns, the shortest first."""
+        return lengths_ns(self.interval_ms)
+
+    @property
+    def lateness_ns(self) -> int:
+        """How long intervals may be judged anew, ns."""
+        return round(self.lateness_ms * MILLISECOND)
 
     @field_validator("companions")
     @classmethod

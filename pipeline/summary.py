@@ -68,7 +68,9 @@ class Summary:
             return
         # Of a verdict and one that late rows alone gave the first holds.
         judged = pl.concat(self.verdicts).sort("revision", descending=True, maintain_order=True)
-        verdicts = parts(judged.unique(["flow", "time_ns"], keep="first", maintain_order=True))
+        verdicts = parts(
+            judged.unique(["flow", "time_ns", "interval_ns"], keep="first", maintain_order=True)
+        )
         sent = rows_by(totalled(self.sent), "flow")
         states = rows_by(best_known(latest(pl.concat(self.states))), "flow", "algorithm")
         windows = parts(pl.concat(self.windows), "point")

@@ -107,6 +107,23 @@ class Topology:
         return pl.DataFrame(known, schema=kinds, orient="row")
 
     @cached_property
+    def delta_ts(self) -> pl.DataFrame:
+        """Times over which devices measure CSIG signals: device, signal_type, delta_t_ns."""
+        told = [
+            (device.name, signal.name, signal.delta_t_ns)
+            for device in self.devices
+            for signal in (device.csig.signals if device.csig else ())
+            if signal.delta_t_ns
+        ]
+        kinds = {"device": pl.String, "signal_type": pl.String, "delta_t_ns": pl.Int64}
+        return pl.DataFrame(told, schema=kinds, orient="row")
+
+    @cached_property
+    def measured_ns(self) -> int:
+        """The longest of `delta_ts`; 0: none is known."""
+        return max(self.delta_ts["delta_t_ns"].to_list(), default=0)
+
+    @cached_property
     def prefixes(self) -> PrefixTable:
         """Hosts by their prefixes."""
         return PrefixTable(self.hosts)

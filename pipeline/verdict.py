@@ -52,7 +52,7 @@ def verdicts(
     rows = rows.join(sharing, on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(agreement(candidates), on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(in_sight(candidates, possible), on=KEY, how="left", maintain_order="left")
-    rows = judged(with_delta_t(over_time(rows), topology), settings)
+    rows = judged(with_delta_t(over_time(rows), candidates, topology), settings)
     spoken = pl.concat(
         [joint.with_columns(pl.lit("headline").alias("signal")), candidates], how="diagonal_relaxed"
     ).filter(pl.col("node").is_not_null())
@@ -80,16 +80,23 @@ def over_time(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def with_delta_t(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
-    """Headlines with delta_t_ns, over which their device measures its slowest CSIG signal."""
-    told = [
-        (device.name, max((s.delta_t_ns or 0 for s in device.csig.signals), default=0))
-        for device in (topology.devices if topology else ())
-        if device.csig
-    ]
-    kinds = {"device": pl.String, "delta_t_ns": pl.Int64}
-    known = pl.DataFrame(told, schema=kinds, orient="row")
-    return rows.join(known, on="device", how="left", maintain_order="left")
+def with_delta_t(
+    rows: pl.DataFrame, candidates: pl.DataFrame, topology: Topology | None
+) -> pl.DataFrame:
+    """Headlines with delta_t_ns, over which their device measures the slowest signal heard."""
+    if topology is None or topology.delta_ts.is_empty():
+        return rows.with_columns(pl.lit(None, pl.Int64).alias("delta_t_ns"))
+    heard = candidates.filter(pl.col("signal").str.starts_with("csig_")).select(
+        *KEY, *HOP, pl.col("signal").str.strip_prefix("csig_").alias("signal_type")
+    )
+    names = topology.frame.select(*HOP, "device")
+    slowest = (
+        heard.join(names, on=HOP)
+        .join(topology.delta_ts, on=["device", "signal_type"])
+        .group_by(*KEY, *HOP)
+        .agg(pl.col("delta_t_ns").max())
+    )
+    return rows.join(slowest, on=[*KEY, *HOP], how="left", maintain_order="left")
 
 
 def named(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
@@ -131,6 +138,7 @@ def shaped(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
         disagreement().alias("disagreement"),
         pl.lit(topology.version if topology else "").alias("topology"),
         pl.lit(0, pl.UInt64).alias("revision"),
+        pl.lit(None, pl.Int64).alias("revised_ns"),
     )
     return rows.select(pl.col(name).cast(dtype) for name, dtype in schema.items()).sort(
         "time_ns", "flow"

@@ -39,6 +39,11 @@ class Versions:
         """The version that begins last."""
         return self.topologies[-1] if self.topologies else None
 
+    @property
+    def measured_ns(self) -> int:
+        """The longest time over which any device measures a CSIG signal; 0: none is known."""
+        return max((topology.measured_ns for topology in self.topologies), default=0)
+
     def at(self, time_ns: int) -> Topology | None:
         """The version in force at a time."""
         return self._one(int(self._places(np.array([time_ns]))[0]))

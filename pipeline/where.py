@@ -6,7 +6,8 @@ from typing import Any, Protocol
 import polars as pl
 
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
-from pipeline.question import Question, address_words, end_text, time_text
+from pipeline.lengths import length_bounds
+from pipeline.question import Question, address_words, duration_text, end_text, time_text
 from pipeline.signals import reverse_flow
 
 LOOK_BACK_NS = 3_600_000_000_000
@@ -42,9 +43,12 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     from_ns = to_ns - question.window_ns
     if from_ns < flow["first_ns"] < to_ns:
         from_ns = flow["first_ns"]
-    rows = store.query("flow_bottleneck", flow=flow["flow"], from_ns=from_ns, to_ns=to_ns)
+    window = {"flow": flow["flow"], "from_ns": from_ns, "to_ns": to_ns}
+    suits = length_bounds(to_ns - from_ns, question.interval_ns)
+    rows = store.query("flow_bottleneck", **window, **suits)
     if rows.is_empty():
-        return _silent(flow, question, (from_ns, to_ns), notes)
+        lengths = store.query("flow_lengths", **window)["interval_ns"].to_list()
+        return _silent(flow, question, (from_ns, to_ns), notes, lengths)
     made = compose_answer(flow, rows, from_ns, to_ns, notes)
     _with_frames(store, made, flow)
     return _since(store, made, flow["flow"], rows["time_ns"][0])
@@ -123,16 +127,28 @@ def _unknown(store: Asked, question: Question) -> dict[str, Any]:
 
 
 def _silent(
-    flow: Mapping[str, Any], question: Question, window: tuple[int, int], notes: list[str]
+    flow: Mapping[str, Any],
+    question: Question,
+    window: tuple[int, int],
+    notes: list[str],
+    lengths: list[int],
 ) -> dict[str, Any]:
-    """The flow is known, but there is no verdict in the window."""
+    """The flow is known, but there is no verdict in the window, or none of the asked length."""
     from_text, to_text = map(time_text, window)
     first, last = time_text(flow["first_ns"]), time_text(flow["last_ns"])
     message = (
         f"no verdict for {question.flow_text} from {from_text} to {to_text};"
         f" the flow was seen from {first} to {last}"
     )
-    interval = {"from_ns": window[0], "to_ns": window[1], "step_ns": None, "covered": 0.0}
+    if lengths and question.interval_ns is not None:
+        there = ", ".join(map(duration_text, lengths))
+        message = (
+            f"no verdict for {question.flow_text} on intervals of"
+            f" {duration_text(question.interval_ns)} from {from_text} to {to_text};"
+            f" there are such of {there}"
+        )
+    interval = {"from_ns": window[0], "to_ns": window[1], "step_ns": None, "covered": 0.0,
+                "lengths_ns": lengths}  # fmt: skip
     return _nothing(message) | {"flow": flow_of(flow), "interval": interval, "notes": notes}
 
 

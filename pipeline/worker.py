@@ -18,10 +18,13 @@ from pipeline.health import Health
 from pipeline.hints import Hints
 from pipeline.intervals import Intervals
 from pipeline.known_flows import KnownFlows
-from pipeline.order import NEVER, Order
+from pipeline.ladder import Ladder
+from pipeline.order import Order
 from pipeline.path import Paths
+from pipeline.revisions import TABLE as REVISIONS
 from pipeline.rollup_rows import Closed, summed
 from pipeline.settings import PipelineSettings
+from pipeline.sums import Sums
 from pipeline.tables import TABLES
 from pipeline.topology import Topology
 from pipeline.track import Tracked, Tracker
@@ -31,8 +34,6 @@ from pipeline.verdict import verdicts
 from pipeline.versions import Versions
 
 UNKNOWN_POINT = "unknown"
-LATE, FINAL = 0, 1
-"""Revisions of a verdict: one made of late rows alone yields to that of the whole interval."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,12 @@ class Worker:
             probe_dscp=settings.probe_dscp,
         )  # fmt: skip
         self.intervals = Intervals(
-            round(settings.interval_ms * MILLISECOND),
+            settings.lengths_ns[0],
             self.paths.base_rtt_ns(None),
             settings.standing_queue,
         )
+        self.ladder = Ladder(settings.lengths_ns, settings.lateness_ns)
+        self.ladder.reach(self.versions.measured_ns)
         self.known = KnownFlows()
         self.order = Order(
             sources,
@@ -86,7 +89,6 @@ class Worker:
         self.feedback = Feedback()
         self.unknown_ids = UnknownIds()
         self.health = Health(settings)
-        self.closed_ns = NEVER
         self.several = len(sources) > 1
 
     @property
@@ -96,18 +98,22 @@ class Worker:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What moved so far, by name; `late` and `copies` count rows.
+        """What moved so far, by name; `late`, `too_late` and `copies` count rows.
 
-        `unknown_hops` counts samples whose ids the topology lacks; by id they are in `unknown_ids`.
+        `revised` counts verdicts that late rows have changed, `too_late` rows of intervals that are
+        not kept any more, `unknown_hops` samples whose ids the topology lacks; by id they are in
+        `unknown_ids`.
         """
         return {
-            **self.tracker.counters, "late": self.order.late, "copies": self.copies.count,
+            **self.tracker.counters, "late": self.order.late, "too_late": self.ladder.too_late,
+            "revised": self.ladder.revised, "copies": self.copies.count,
             "unknown_hops": self.unknown_ids.total,
         }  # fmt: skip
 
     def renew(self, topology: Versions | Topology | None) -> None:
         """Take another topology for all rows and intervals that are not yet worked on."""
         self.versions = self.paths.versions = Versions.of(topology)
+        self.ladder.reach(self.versions.measured_ns)
 
     def advance(self, rows: pl.DataFrame) -> Output:
         """Take a batch of one source, in the order of that source."""
@@ -140,7 +146,8 @@ class Worker:
             one_rtt_ns = self.paths.one_rtt_ns(topology)
             self.intervals.add(part, made, topology, base_rtt_ns, one_rtt_ns)
             self.health.add(part, made.decisions, topology, base_rtt_ns)
-        self.known.add(rows, tracked.decisions, self.intervals.flows)
+        told = pl.concat([self.intervals.flows, *self.ladder.flows])
+        self.known.add(rows, tracked.decisions, told)
         # A packet that another point sees later still belongs to the interval of its first sight.
         waits_ns = self.first_sight.within_ns if self.first_sight.several else 0
         tables = self._close(None if everything else self.order.released_ns - waits_ns)
@@ -161,17 +168,16 @@ class Worker:
             own = decisions.get(topology, tracked.decisions.clear())
             yield topology, part, Tracked(own, loads.get(topology, tracked.hop_loads.clear()))
 
-    def _judged(
-        self, seen: pl.DataFrame, flow_intervals: pl.DataFrame, hop_intervals: pl.DataFrame
-    ) -> pl.DataFrame:
-        """Verdicts on intervals, each by the topology in force then."""
-        hops = dict(self.versions.split(hop_intervals))
-        flows = dict(self.versions.split(flow_intervals))
+    def _judged(self, sums: Sums) -> pl.DataFrame:
+        """Verdicts on intervals of one length, each by the topology in force then."""
+        if not sums.height:
+            return TABLES["verdicts"].schema.to_frame()
+        seen = self.known.of(pl.concat([rows["flow"] for rows in sums]))
+        flows, hops = (dict(self.versions.split(rows)) for rows in sums)
         made = []
         for topology in {**flows, **hops}:
-            own = flows.get(topology, flow_intervals.clear())
-            crossed = hops.get(topology, hop_intervals.clear())
-            self.unknown_ids.count(crossed, topology)
+            own = flows.get(topology, sums.flows.clear())
+            crossed = hops.get(topology, sums.hops.clear())
             made.append(verdicts(seen, own, crossed, topology, self.settings))
         return pl.concat(made).sort("time_ns", "flow")
 
@@ -179,23 +185,26 @@ class Worker:
         """Judge the intervals that ended by a time; None: all."""
         health = self.health.close(before_ns, self.known.rows, self.versions)
         found = {HEALTH: health} if health.height else {}
-        flow_intervals, hop_intervals = self.intervals.close(before_ns)
+        sums = Sums(*self.intervals.close(before_ns))
         tallies = self.intervals.tallies.close(before_ns)
-        if flow_intervals.is_empty():
+        judged = self.ladder.close(sums, before_ns, self._judged)
+        if not sums.height and judged.verdicts.is_empty():
             return found
-        seen = self.known.of(pl.concat([flow_intervals["flow"], hop_intervals["flow"]]))
+        for topology, rows in self.versions.split(sums.hops):
+            self.unknown_ids.count(rows, topology)
+        seen = self.known.of(pl.concat([rows["flow"] for rows in sums]))
         everyone = self.known.of(pl.concat([seen["flow"], tallies[1]["flow"]]))
-        judged = self._judged(seen, flow_intervals, hop_intervals)
-        late = pl.col("time_ns") <= self.closed_ns - self.intervals.interval_ns
-        revision = pl.when(late).then(LATE).otherwise(FINAL).cast(pl.UInt64)
-        self.closed_ns = max(self.closed_ns, self.closed_ns if before_ns is None else before_ns)
+        ended = judged.ended
+        changes = {REVISIONS: judged.changes} if judged.changes.height else {}
         return {
             **found,
+            **changes,
             "flows": seen.drop("unseen"),
-            "flow_intervals": flow_intervals,
-            "hop_intervals": hop_intervals,
-            "verdicts": judged.with_columns(revision.alias("revision")),
+            "flow_intervals": sums.flows,
+            "hop_intervals": sums.hops,
+            "verdicts": judged.verdicts,
             **summed(
-                Closed(everyone, flow_intervals, hop_intervals, judged, *tallies), self.versions
+                Closed(everyone, ended.grown, ended.whole.hops, judged.told, *tallies),
+                self.versions,
             ),
         }

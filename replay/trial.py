@@ -54,7 +54,7 @@ def verdicts_of(run: Run, trial: Trial, settings: CollectorSettings) -> pl.DataF
     told = [output.tables["verdicts"] for output in made if "verdicts" in output.tables]
     if not told:
         return pl.DataFrame()
-    found = pl.concat(told).sort("revision").unique(["time_ns", "flow"], keep="last")
+    found = pl.concat(told).sort("revision").unique(["time_ns", "interval_ns", "flow"], keep="last")
     ends = found.unique("flow").select("flow", "src_hi", "src_lo", "dst_hi", "dst_lo")
     names = [
         {"flow": row["flow"], "src": address_text(row, "src"), "dst": address_text(row, "dst")}

@@ -70,3 +70,16 @@ Host = Annotated[str | None, typer.Option(help="Address to listen on; only loopb
 Port = Annotated[
     int | None, typer.Option(help="TCP port to listen on; 0 takes a free one.", min=0, max=65_535)
 ]
+At = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="End of the window; default: when the flow was last seen."),
+]
+Window = Annotated[str, typer.Option(metavar="DURATION", help="How far back from TIME to look.")]
+Interval = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DURATION",
+        help="Length of the intervals that answer, such as 1ms, 100ms or 1s; default: the longest"
+        " that suits the window.",
+    ),
+]

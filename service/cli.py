@@ -13,7 +13,18 @@ from typing import Annotated
 import typer
 
 from service.analyze_words import analyze
-from service.argument import Assignments, Captures, Host, Json, Port, Store, Topology
+from service.argument import (
+    Assignments,
+    At,
+    Captures,
+    Host,
+    Interval,
+    Json,
+    Port,
+    Store,
+    Topology,
+    Window,
+)
 from service.bus_words import collect
 from service.decoding import decode
 from service.ending import ended
@@ -132,22 +143,19 @@ def where(
     ],
     dst: Annotated[str, typer.Argument(metavar="DST:PORT", help="Receiver.")],
     proto: Protocol = "tcp",
-    at: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="End of the window; default: when the flow was last seen."
-        ),
-    ] = None,
-    window: Annotated[
-        str, typer.Option(metavar="DURATION", help="How far back from TIME to look.")
-    ] = "10s",
+    at: At = None,
+    window: Window = "10s",
+    interval: Interval = None,
     store: Store = None,
     json: Json = False,
 ) -> None:
     """Say where one flow is bottlenecked, since when, and on what evidence."""
     from service.commands import where as command
 
-    command.run(src=src, dst=dst, proto=proto, at=at, window=window, store=store, json=json)
+    command.run(
+        src=src, dst=dst, proto=proto, at=at, window=window, interval=interval, store=store,
+        json=json,
+    )  # fmt: skip
 
 
 @app.command()

@@ -61,7 +61,25 @@ def _facts(verdict: Mapping[str, Any], interval: Mapping[str, Any]) -> dict[str,
         "completeness": _completeness(verdict),
         "agreement": share(verdict["agreement"]),
         "window": f"{window} ({share(interval['covered'])} covered)",
+        "interval": _lengths(interval),
+        **_revised(verdict),
     }
+
+
+def _lengths(interval: Mapping[str, Any]) -> str:
+    """The length of the intervals that answer, and which others `--interval` may ask for."""
+    others = [duration(each) for each in interval["lengths_ns"] if each != interval["step_ns"]]
+    also = f" (there are verdicts of {' and '.join(others)} too)" if others else ""
+    return duration(interval["step_ns"]) + also
+
+
+def _revised(verdict: Mapping[str, Any]) -> dict[str, str]:
+    """How many verdicts late frames have changed, and when."""
+    parts = verdict["parts"]
+    if not parts["revised"]:
+        return {}
+    when = "" if parts["revised_ns"] is None else f", last at {time_text(parts['revised_ns'])}"
+    return {"revised": f"{parts['revised']} of {verdict['intervals']} by late frames{when}"}
 
 
 def _frames(run: Mapping[str, Any]) -> str:

@@ -1,4 +1,18 @@
 -- Where was one flow bottlenecked in the intervals that touch a window? The newest revision of each.
+-- Of several lengths of intervals the longest from `least_ns` to `most_ns` answers, or else, with `least_ns` 0, the
+-- shortest.
+WITH asked AS (
+    SELECT
+-- part: fitting
+        AS length,
+        arraySort(groupUniqArray(interval_ns)) AS lengths
+    FROM verdicts
+    PREWHERE flow = {flow:UInt64}
+        AND slice BETWEEN intDiv({from_ns:Int64}, 60000000000) - 1 AND intDiv({to_ns:Int64}, 60000000000)
+    WHERE time_ns > {from_ns:Int64} - 60000000000
+        AND time_ns + interval_ns > {from_ns:Int64}
+        AND time_ns <= {to_ns:Int64}
+)
 SELECT
     time_ns,
     interval_ns,
@@ -26,15 +40,18 @@ SELECT
     hops,
     hops_seen,
     revision,
+    revised_ns,
     candidates,
     evidence,
-    topology
+    topology,
+    (SELECT lengths FROM asked) AS lengths
 FROM verdicts
 PREWHERE flow = {flow:UInt64}
     AND slice BETWEEN intDiv({from_ns:Int64}, 60000000000) - 1 AND intDiv({to_ns:Int64}, 60000000000)
 WHERE time_ns > {from_ns:Int64} - 60000000000
     AND time_ns + interval_ns > {from_ns:Int64}
     AND time_ns <= {to_ns:Int64}
+    AND interval_ns = (SELECT length FROM asked)
 ORDER BY time_ns, interval_ns, revision DESC
 LIMIT 1 BY time_ns, interval_ns
 SETTINGS max_threads = 1

@@ -1,11 +1,13 @@
 -- How loaded was each hop of one flow in each interval of a window, by telemetry and observation point?
+-- Intervals shorter than `step_ns` are added up to that length.
 WITH names AS (
 -- part: hop_names
 ),
 seen AS (
     SELECT
-        time_ns,
-        interval_ns,
+        intDiv(h.time_ns, greatest(h.interval_ns, {step_ns:Int64})) * greatest(h.interval_ns, {step_ns:Int64})
+            AS time_ns,
+        greatest(h.interval_ns, {step_ns:Int64}) AS interval_ns,
         point,
         source,
         hop_index,
@@ -17,9 +19,9 @@ seen AS (
         sum(h.queue_sum_bytes) / nullIf(samples, 0) AS queue_mean_bytes,
         max(h.queue_max_bytes) AS queue_max_bytes
     FROM hop_intervals AS h
-    WHERE time_ns > {from_ns:Int64} - 60000000000
-        AND time_ns + interval_ns > {from_ns:Int64}
-        AND time_ns <= {to_ns:Int64}
+    WHERE h.time_ns > {from_ns:Int64} - 60000000000
+        AND h.time_ns + h.interval_ns > {from_ns:Int64}
+        AND h.time_ns <= {to_ns:Int64}
         AND flow = {flow:UInt64}
         AND (node, port) != (4294967295, 4294967295)
     GROUP BY time_ns, interval_ns, point, source, hop_index, node, port

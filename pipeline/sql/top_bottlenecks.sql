@@ -1,9 +1,11 @@
 -- Which flows were bottlenecked in a window, and where most? The worst first, one hop a flow.
 -- `share` is the share of the flow's intervals in which this hop held it back; the worst are those
--- with the largest mean load times that share.
+-- with the largest mean load times that share. Of several lengths of a flow's intervals the longest from `least_ns`
+-- to `most_ns` counts, or else, with `least_ns` 0, the shortest.
 WITH per_hop AS (
     SELECT
         flow,
+        interval_ns,
         v.kind NOT IN ('not_congested', 'sender_limited', 'unknown') AS congested,
         node,
         port,
@@ -31,11 +33,24 @@ WITH per_hop AS (
         AND v.time_ns > {from_ns:Int64} - 60000000000
         AND v.time_ns + v.interval_ns > {from_ns:Int64}
         AND v.time_ns <= {to_ns:Int64}
-    GROUP BY flow, congested, node, port
+    GROUP BY flow, interval_ns, congested, node, port
+),
+fitting AS (
+    SELECT
+        flow,
+-- part: fitting
+        AS length
+    FROM per_hop
+    GROUP BY flow
 ),
 worst AS (
     SELECT *
-    FROM (SELECT *, intervals / sum(intervals) OVER (PARTITION BY flow) AS share FROM per_hop)
+    FROM (
+        SELECT p.*, p.intervals / sum(p.intervals) OVER (PARTITION BY p.flow) AS share
+        FROM per_hop AS p
+        INNER JOIN fitting AS f ON p.flow = f.flow
+        WHERE p.interval_ns = f.length
+    )
     WHERE congested
     ORDER BY load DESC NULLS LAST, samples DESC, node, port
     LIMIT 1 BY flow

@@ -10,7 +10,7 @@ from pipeline.tables.links import LINK_ROLLUPS
 from pipeline.tables.observations import OBSERVATIONS
 from pipeline.tables.paths import PATH_ROLLUPS
 from pipeline.tables.telemetry_health import TELEMETRY_HEALTH
-from pipeline.tables.verdicts import VERDICTS
+from pipeline.tables.verdicts import VERDICT_REVISIONS, VERDICTS
 
 TABLES = {
     table.name: table
@@ -20,6 +20,7 @@ TABLES = {
         HOP_INTERVALS,
         FLOW_INTERVALS,
         VERDICTS,
+        VERDICT_REVISIONS,
         TELEMETRY_HEALTH,
         OBSERVATIONS,
         HOSTS,

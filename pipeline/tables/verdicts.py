@@ -15,6 +15,11 @@ from pipeline.tables.types import (
     WORDS,
 )
 
+REVISED = frozenset({"time_ns", "interval_ns", "flow", "kind", "node", "port", "device",
+                     "interface", "u_mean", "samples", "confidence", "completeness", "revision",
+                     "revised_ns"})  # fmt: skip
+"""Columns that are kept of every revision of a verdict."""
+
 VERDICTS = Table(
     name="verdicts",
     doc="The verdict on one flow in one interval; of several revisions the newest holds.",
@@ -58,6 +63,22 @@ VERDICTS = Table(
         Column("evidence", TEXT, "JSON", "Per signal: value, unit, samples, share."),
         Column("topology", WORD, "", "Version of the topology in force."),
         Column("revision", U64, "", "Grows when late input changes a verdict."),
+        Column(
+            "revised_ns",
+            MAYBE_I64,
+            "ns",
+            "How far time had come when late input changed it; null: as it was first.",
+        ),
     ),
     aliases=(SLICE, *ADDRESSES),
+)
+VERDICT_REVISIONS = Table(
+    name="verdict_revisions",
+    doc="What a verdict that late input changed said at first and after each change.",
+    engine="ReplacingMergeTree",
+    order=(SLICE.expression, "flow", "time_ns", "interval_ns", "revision"),
+    time="time_ns",
+    retention_days=90,
+    columns=tuple(column for column in VERDICTS.columns if column.name in REVISED),
+    aliases=(SLICE,),
 )

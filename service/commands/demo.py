@@ -110,7 +110,7 @@ def make(directory: Path, settings: Settings, seed: int) -> tuple[World, Truth, 
     with progress_console().status("writing what its mirrors saw"):
         frames = frames_of(ran, settings.collector)
         write_pcapng(str(directory / CAPTURE), points(world), [frames])
-        truth = truth_of(ran, round(settings.pipeline.interval_ms * MILLION))
+        truth = truth_of(ran, settings.pipeline.lengths_ns[0])
         truth.verdicts.write_parquet(directory / "truth.parquet")
         fabric = topology(world)
         (directory / TOPOLOGY).write_text(fabric.to_yaml(), encoding="utf-8")

@@ -17,7 +17,15 @@ T = TypeVar("T")
 
 
 def run(
-    *, src: str, dst: str, proto: str, at: str | None, window: str, store: str | None, json: bool
+    *,
+    src: str,
+    dst: str,
+    proto: str,
+    at: str | None,
+    window: str,
+    interval: str | None,
+    store: str | None,
+    json: bool,
 ) -> None:
     """Print the verdict; status 1 when there is none."""
     source, target = _read("SRC:PORT", parse_endpoint, src), _read("DST:PORT", parse_endpoint, dst)
@@ -29,6 +37,7 @@ def run(
         protocol=_read("--proto", parse_protocol, proto),
         at_ns=None if at is None else _read("--at", parse_time, at),
         window_ns=_read("--window", parse_duration, window),
+        interval_ns=None if interval is None else _read("--interval", parse_duration, interval),
     )
     found = _ask(store, question)
     if json:

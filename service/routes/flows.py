@@ -6,10 +6,10 @@ import polars as pl
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
-from pipeline import Question, address_words, answer
+from pipeline import Question, address_words, answer, length_bounds
 from service.problem import Problem, invalid
 from service.reader import Reader
-from service.routes.parameter import FlowParameters, Name, Parameters, RangeParameters
+from service.routes.parameter import FlowParameters, Interval, Name, Parameters, RangeParameters
 from service.routes.span import check_window, chosen
 from service.search import SearchEnd, parse_search
 from service.shape import flow_of, hop_of, interval, records, rest_of
@@ -20,6 +20,7 @@ router = APIRouter(prefix="/api/v1", tags=["flows"])
 class BottlenecksParameters(RangeParameters):
     """A time range and how many flows."""
 
+    interval: Interval = None
     limit: int = Field(500, ge=1, le=10_000, description="Most flows of the answer.")
 
 
@@ -40,7 +41,8 @@ async def bottlenecks(
     if span is None:
         return {"interval": None, "stored": None, "flows_seen": 0, "bottlenecks": []}
     extent = await state.reader.ask("extent")
-    found = await state.reader.ask("top_bottlenecks", **span.touched, rows=asked.limit + 1)
+    suits = length_bounds(span.to_ns - span.from_ns, asked.interval)
+    found = await state.reader.ask("top_bottlenecks", **span.touched, **suits, rows=asked.limit + 1)
     shown = found.head(asked.limit).drop("load", "congested")
     return {
         "interval": interval(span.from_ns, span.to_ns),
@@ -105,6 +107,7 @@ def _question(asked: FlowParameters) -> Question:
         tenant=asked.tenant,
         vrf=asked.vrf,
         vni=asked.vni,
+        interval_ns=asked.interval,
     )
 
 

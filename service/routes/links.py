@@ -6,6 +6,7 @@ import polars as pl
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
+from pipeline import length_bounds
 from service.problem import Problem
 from service.reader import Reader
 from service.routes.parameter import Name, RangeParameters
@@ -68,7 +69,8 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
     place = {"node": hop["node"], "port": hop["port"]}
     found = await reader.ask("link_flows", **span.bounds, **place, rows=asked.limit)
     most = request.app.state.settings.service.max_rows
-    held = await reader.ask("top_bottlenecks", **span.touched, rows=most)
+    suits = length_bounds(span.to_ns - span.from_ns, None)
+    held = await reader.ask("top_bottlenecks", **span.touched, **suits, rows=most)
     return {
         "interval": interval(span.from_ns, span.to_ns),
         "link": hop,

@@ -81,6 +81,16 @@ class Parameters(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
+Interval = Annotated[
+    int | None,
+    _parsed(endpoint.parse_duration),
+    _text(
+        "100ms",
+        "length of the intervals that answer; without it the longest that suits the window",
+    ),
+]
+
+
 class FlowParameters(Parameters):
     """One directional flow and the time to look at."""
 
@@ -94,6 +104,7 @@ class FlowParameters(Parameters):
     tenant: Name | None = None
     vrf: Name | None = None
     vni: Vni | None = None
+    interval: Interval = None
 
     @model_validator(mode="before")
     @classmethod

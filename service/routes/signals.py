@@ -41,8 +41,9 @@ async def signals(request: Request, asked: Annotated[FlowParameters, Query()]) -
     check_window(asked.window, state.settings.service.max_window_s)
     from_ns, first_ns = to_ns - asked.window, int(flow["first_ns"])
     span = Span(first_ns if from_ns < first_ns < to_ns else from_ns, to_ns)
-    own = await state.reader.ask("flow_signals", flow=flow["flow"], **span.touched)
-    hops = await state.reader.ask("flow_hops", flow=flow["flow"], **span.touched)
+    asked_for = {"flow": flow["flow"], **span.touched, "step_ns": asked.interval or 0}
+    own = await state.reader.ask("flow_signals", **asked_for)
+    hops = await state.reader.ask("flow_hops", **asked_for)
     return _shaped(flow, span, own, hops)
 
 

@@ -192,14 +192,16 @@ def test_the_answer_says_how_much_of_the_window_it_covers() -> None:
     made = composed(row(0), row(1), row(5), from_ns=T0 + STEP // 2, to_ns=T0 + 10 * STEP)
     assert made["interval"] == {
         "from_ns": T0 + STEP // 2, "to_ns": T0 + 10 * STEP, "step_ns": STEP,
-        "covered": pytest.approx(2.5 / 9.5),
+        "covered": pytest.approx(2.5 / 9.5), "lengths_ns": [STEP],
     }  # fmt: skip
 
 
-def test_of_several_interval_lengths_the_shortest_counts() -> None:
-    made = composed(row(0, "up", "uplink", interval_ns=10 * STEP, samples=10**6), row(0), row(1))
-    assert made["verdict"]["kind"] == "incast"
-    assert made["interval"]["step_ns"] == STEP
+def test_of_several_lengths_of_intervals_the_longest_that_suits_the_window_counts() -> None:
+    rows = [row(0, "up", "uplink", interval_ns=10 * STEP, samples=10**6), row(0), row(1)]
+    short, long = composed(*rows), composed(*rows, to_ns=T0 + 100 * STEP)
+    assert (short["verdict"]["kind"], long["verdict"]["kind"]) == ("incast", "uplink")
+    assert (short["interval"]["step_ns"], long["interval"]["step_ns"]) == (STEP, 10 * STEP)
+    assert short["interval"]["lengths_ns"] == [STEP, 10 * STEP]
 
 
 def test_what_cannot_be_true_is_said() -> None:

@@ -255,7 +255,7 @@ def test_readers_cannot_write(store: Store) -> None:
 
 def test_limits_of_rows_and_time_are_told(store: Store) -> None:
     store.insert("hop_intervals", hop_rows(4, 50), "limits")
-    asked = {"flow": 4, "from_ns": T0, "to_ns": T0 + 100 * STEP}
+    asked = {"flow": 4, "from_ns": T0, "to_ns": T0 + 100 * STEP, "step_ns": 0}
     tight = Connection(
         store.address, StoreLimits(query_rows=10), {"max_result_rows": 10}, "hopsight"
     )
@@ -288,7 +288,7 @@ def test_reading_goes_on_while_rows_are_written(store: Store) -> None:
     try:
         until, answered = time.monotonic() + 1.0, 0
         while time.monotonic() < until:
-            store.query("flow_hops", flow=5, from_ns=T0, to_ns=T0 + 10 * STEP)
+            store.query("flow_hops", flow=5, from_ns=T0, to_ns=T0 + 10 * STEP, step_ns=0)
             answered += 1
     finally:
         done.set()
@@ -309,7 +309,8 @@ def test_the_newest_revision_of_a_verdict_holds(store: Store) -> None:
     )
     store.insert("verdicts", frame[:1], "r/2")
     store.insert("verdicts", frame[1:], "r/1")
-    found = store.query("flow_bottleneck", flow=77, from_ns=T0, to_ns=T0 + STEP)
+    window = {"flow": 77, "from_ns": T0, "to_ns": T0 + STEP, "least_ns": 0, "most_ns": 1}
+    found = store.query("flow_bottleneck", **window)
     assert found["kind"].to_list() == ["incast"]
 
 

@@ -148,17 +148,24 @@ def test_row_by_row_is_the_same_as_all_at_once() -> None:
     assert_same(worked(Worker(SETTINGS, None, ("a",)), [rows]), single)
 
 
-def test_late_rows_are_counted_and_their_verdict_yields(observed: Observed) -> None:
-    worker = Worker(PipelineSettings(interval_ms=1.0, disorder_us=0.0), None, ("a",))
+def test_rows_later_than_the_window_of_lateness_are_counted_and_their_verdict_yields(
+    observed: Observed,
+) -> None:
+    short = PipelineSettings(interval_ms=1.0, disorder_us=0.0, lateness_ms=2.0)
+    worker = Worker(short, None, ("a",))
     worker.advance(observed([{"time_ns": at * MS // 4} for at in range(13)]))
     made = worker.advance(
-        observed([{"time_ns": 10, "frame": 20}, {"time_ns": 4 * MS, "frame": 21}])
-    )
+        observed([
+            {"time_ns": 10, "frame": 20}, {"time_ns": 2 * MS, "frame": 21},
+            {"time_ns": 5 * MS, "frame": 22},
+        ])
+    )  # fmt: skip
     finished = worker.finish()
-    assert worker.counters["late"] == 1
+    counted = worker.counters
+    assert (counted["late"], counted["too_late"], counted["revised"]) == (2, 1, 0)
     both = [row for out in (made, finished) for row in out.tables["verdicts"].iter_rows(named=True)]
     assert [(row["time_ns"] // MS, row["revision"]) for row in both] == [
-        (0, 0), (2, 1), (3, 1), (4, 1),
+        (0, 0), (3, 1), (5, 1),
     ]  # fmt: skip
 
 

@@ -1,0 +1,135 @@
+"""Intervals of one length: open sums, and closed ones that late rows may still change.
+
+An interval that has ended is judged once. Its sums are kept for the window of lateness: late rows
+are added to them and the whole interval is judged anew. What comes later still is judged by itself.
+"""
+
+from typing import NamedTuple
+
+import polars as pl
+
+from pipeline.sums import Sums, beside, joined
+
+SENT = ("data_bytes", "data_frames", "acked_bytes")
+MOST_KEPT = 4_000_000
+"""Rows of closed intervals that are kept; of more the oldest go, and their window with them."""
+
+
+class Ended(NamedTuple):
+    """Sums of intervals that have ended: `late` ones add to `kept`, which was judged before.
+
+    `alone` are late rows whose intervals are not kept any more.
+    """
+
+    fresh: Sums
+    late: Sums
+    kept: Sums
+    alone: Sums
+
+    @property
+    def whole(self) -> Sums:
+        """All that is to be judged, interval by interval; states that came in time hold."""
+        return beside([self.fresh, joined([self.late, self.kept]), self.alone])
+
+    @property
+    def grown(self) -> pl.DataFrame:
+        """What flows sent that was not told before, one row a flow and interval with `SENT`."""
+        now, before = (
+            each.flows.group_by("time_ns", "interval_ns", "flow", maintain_order=True).agg(
+                pl.col(SENT).fill_null(0).max()
+            )
+            for each in (joined([self.late, self.kept]), self.kept)
+        )
+        both = now.join(before, on=["time_ns", "flow"], how="left", suffix="_before")
+        more = both.select(
+            "time_ns", "interval_ns", "flow",
+            *(pl.col(name) - pl.col(f"{name}_before").fill_null(0) for name in SENT),
+        )  # fmt: skip
+        others = [each.flows for each in (self.fresh, self.alone)]
+        return pl.concat([*others, more], how="diagonal_relaxed")
+
+    @property
+    def news(self) -> tuple[Sums, Sums]:
+        """What is new: late parts of intervals that were judged before, then the others."""
+        return beside([self.late, self.alone]), self.fresh
+
+
+class Rung:
+    """See the module."""
+
+    def __init__(self, interval_ns: int, lateness_ns: int) -> None:
+        self.interval_ns = interval_ns
+        self.lateness_ns = lateness_ns
+        self.open = Sums.none()
+        self.closed_ns: int | None = None
+        self.floor_ns: int | None = None
+        self.flows = pl.Series("flow", [], pl.UInt64)
+        self._kept: list[Sums] = []
+
+    def close(self, late: Sums, fresh: Sums, before_ns: int | None) -> Ended:
+        """Add sums of this or of a shorter length; take out what ended by `before_ns` (None: all).
+
+        `late` are parts of shorter intervals that were judged before.
+        """
+        sums = self._added(late, fresh)
+        if before_ns is None:
+            ended, self.open = sums, Sums.none()
+        else:
+            over = pl.col("time_ns") <= before_ns - self.interval_ns
+            ended, self.open = sums.where(over), sums.where(~over)
+        made = self._sorted_out(ended)
+        if before_ns is not None:
+            self.closed_ns = max(before_ns, self.closed_ns or before_ns)
+        self._keep(made)
+        if sums.height:
+            known = [self.open, *self._kept]
+            names = [rows["flow"] for each in known for rows in (each.flows, each.hops)]
+            self.flows = pl.concat([self.flows.clear(), *names]).unique()
+        return made
+
+    def _added(self, late: Sums, fresh: Sums) -> Sums:
+        """Sums of intervals of this length, what was open and what comes in."""
+        if fresh.height and not late.height and fresh.interval_ns == self.interval_ns:
+            return fresh
+        return joined([late.longer(self.interval_ns), self.open, fresh.longer(self.interval_ns)])
+
+    def _sorted_out(self, ended: Sums) -> Ended:
+        """What has ended, by whether its interval was closed before and is still kept."""
+        nothing = Sums.none()
+        if self.closed_ns is None or not ended.height:
+            return Ended(ended, nothing, nothing, nothing)
+        was_closed = pl.col("time_ns") <= self.closed_ns - self.interval_ns
+        past = ended.where(was_closed)
+        if not past.height:
+            return Ended(ended, nothing, nothing, nothing)
+        floor_ns = self.closed_ns if self.floor_ns is None else self.floor_ns
+        is_kept = pl.col("time_ns") > floor_ns - self.interval_ns
+        late = past.where(is_kept)
+        kept = self._taken_out(late.times) if late.height else nothing
+        return Ended(ended.where(~was_closed), late, kept, past.where(~is_kept))
+
+    def _taken_out(self, times: pl.Series) -> Sums:
+        """The sums of intervals that begin at some times, which are kept no more."""
+        known = beside(self._kept)
+        here = pl.col("time_ns").is_in(times.implode())
+        rest = known.where(~here)
+        self._kept = [rest] if rest.height else []
+        return known.where(here)
+
+    def _keep(self, ended: Ended) -> None:
+        """Keep what may still change, and forget what may not."""
+        if not self.lateness_ns or self.closed_ns is None:
+            return
+        self._kept += [each for each in (joined([ended.late, ended.kept]), ended.fresh)
+                       if each.height]  # fmt: skip
+        floor_ns = self.closed_ns - self.lateness_ns
+        rows = sum(each.height for each in self._kept)
+        while self._kept and (self._ends(self._kept[0]) <= floor_ns or rows > MOST_KEPT):
+            gone = self._kept.pop(0)
+            rows -= gone.height
+            floor_ns = max(floor_ns, self._ends(gone))
+        self.floor_ns = max(floor_ns, self.floor_ns or floor_ns)
+
+    def _ends(self, sums: Sums) -> int:
+        """When the last of some intervals ends."""
+        return int(sums.times[-1]) + self.interval_ns
