@@ -3,7 +3,7 @@
 from collector import arrow
 from collector.arena import Arena
 from collector.bus import Batch, Bus, BusError, MemoryBus
-from collector.bus_address import open_bus
+from collector.bus_address import open_bus, open_group
 from collector.capture import Capture, open_capture, tell_apart
 from collector.carriers import headers
 from collector.datagrams import open_datagrams
@@ -20,6 +20,7 @@ from collector.observation import HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Col
 from collector.pcapng import write_pcapng
 from collector.prefetch import prefetch
 from collector.reading import Reading
+from collector.repeats import Repeats
 from collector.rotation import Rotation
 from collector.scalar import Scalar
 from collector.settings import CollectorSettings
@@ -55,6 +56,7 @@ __all__ = [
     "Header",
     "MemoryBus",
     "Reading",
+    "Repeats",
     "Rotation",
     "Scalar",
     "SharkError",
@@ -77,6 +79,7 @@ __all__ = [
     "open_bus",
     "open_capture",
     "open_datagrams",
+    "open_group",
     "open_interface",
     "prefetch",
     "step",

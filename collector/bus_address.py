@@ -1,10 +1,14 @@
 """Which bus an address names."""
 
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from collector.bus import Bus, BusError, MemoryBus
 from collector.bus_option import option
 from collector.settings.bus import BusSettings
+
+if TYPE_CHECKING:
+    from collector.kafka_group import GroupReader, Moved
 
 POLICIES = ("block",)
 """What a full bus may do with the next batch; shedding by flow is not built yet."""
@@ -33,3 +37,15 @@ def open_bus(url: str, settings: BusSettings | None = None) -> Bus:
 
         return KafkaBus(url, settings)
     raise BusError(f"{url}: a bus is memory:// or kafka://host:port/topic")
+
+
+def open_group(url: str, settings: BusSettings, taken: "Moved", left: "Moved") -> "GroupReader":
+    """A member of the group of workers that share the topic at `url`, not started yet.
+
+    Raises BusError when the address is not understood or names no broker.
+    """
+    if urlsplit(url).scheme != "kafka":
+        raise BusError(f"{url}: a group reads kafka://host:port/topic")
+    from collector.kafka_group import GroupReader
+
+    return GroupReader(url, settings, taken, left)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pipeline.composed_answer import compose_answer
     from pipeline.endpoint import host_rows
     from pipeline.fault_names import FAULTS, fault_names
+    from pipeline.group import Group
     from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
     from pipeline.kind import KINDS
@@ -76,6 +77,7 @@ __all__ = [
     "Draft",
     "Fabric",
     "Finding",
+    "Group",
     "Host",
     "Interface",
     "Output",
@@ -156,6 +158,7 @@ HOMES = {
     "endpoint": "host_rows",
     "fault_names": "FAULTS fault_names",
     "importers": "Draft containerlab netbox sonic",
+    "group": "Group",
     "health": "FINDINGS findings_of last_known worth_a_look",
     "kind": "KINDS",
     "lengths": "length_bounds",

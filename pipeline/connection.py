@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from pipeline.fence import Fence
 from pipeline.store_address import StoreAddress
-from pipeline.store_error import StoreError, StoreLimit
+from pipeline.store_error import Fenced, StoreAway, StoreError, StoreLimit
 from pipeline.store_limits import StoreLimits
 
 EMBEDDED_CACHES = ("mark_cache_size", "primary_index_cache_size", "index_mark_cache_size")
@@ -19,6 +20,12 @@ LIMIT_SENTENCES = {
     396: "gives more than {0.query_rows} rows",
 }
 """Engine error codes that mean a limit was reached, and what is said then."""
+
+AWAY = frozenset({202, 209, 210, 242, 243, 252, 319, 425, 999})
+"""Engine error codes that pass: too busy, the network, read-only, a full disk, too many parts, a
+coordinator that is away."""
+FENCED = 395
+"""Engine error code of `throwIf`."""
 
 _OTHER_STORE = re.compile(r"already initialized with path '([^']*)'")
 """How the engine says that it can have one path open at a time."""
@@ -63,6 +70,12 @@ class Connection:
         with self._told("changing its schema"):
             self._client.command(statement, parameters=parameters)
 
+    def change(self, name: str, statement: str, token: str, **parameters: int | str) -> None:
+        """Run a statement that changes rows; with a token that is remembered it changes nothing."""
+        settings = {"insert_deduplication_token": token} if token else {}
+        with self._told(name):
+            self._client.command(statement, parameters=parameters, settings=settings)
+
     def rows(self, statement: str, **parameters: str) -> list[tuple[Any, ...]]:
         """Rows of a small question about the schema."""
         with self._told("reading its schema"):
@@ -70,15 +83,27 @@ class Connection:
             return [tuple(row) for row in answer.result_rows]
 
     def insert(
-        self, table: str, columns: Sequence[str], body: bytes, token: str, **more: int
+        self,
+        table: str,
+        columns: Sequence[str],
+        body: bytes,
+        token: str,
+        fence: Fence | None = None,
+        **more: int,
     ) -> None:
         """Insert an Arrow IPC stream once: a token that the table remembers changes nothing.
 
-        `more` are settings of the engine for this insert.
+        `more` are settings of the engine for this insert. A server refuses rows behind a `fence`
+        that another worker has moved on; an embedded store has one owner, who needs none. Raises
+        Fenced.
         """
         settings = {"insert_deduplication_token": token, **more}
+        target: str = table
+        named: Sequence[str] | None = columns
+        if fence is not None and self.address.path is None:
+            target, named = fence.guarded(table, columns), None
         with self._told(f"insert into {table}"):
-            self._client.raw_insert(table, columns, body, settings=settings, fmt="ArrowStream")
+            self._client.raw_insert(target, named, body, settings=settings, fmt="ArrowStream")
 
     def arrow(self, name: str, text: str, parameters: Mapping[str, Any]) -> bytes:
         """The answer to the query `text`, called `name`, as an Arrow IPC stream."""
@@ -98,6 +123,8 @@ class Connection:
             yield
         except Error as error:
             code = getattr(error, "code", None)
+            if code == FENCED:
+                raise Fenced(f"{what}: another worker has taken the place over") from error
             if code in LIMIT_SENTENCES:
                 sentence = LIMIT_SENTENCES[code].format(self.limits)
                 raise StoreLimit(f"{what} {sentence}; ask for a shorter window") from error
@@ -106,6 +133,7 @@ class Connection:
                 raise StoreError(
                     f"another embedded store, {other[1]}, is open in this process; close it first"
                 ) from error
-            raise StoreError(f"the store {self.address.name}: {what} failed: {reason}") from error
+            kind = StoreAway if code is None or code in AWAY else StoreError
+            raise kind(f"the store {self.address.name}: {what} failed: {reason}") from error
         except OSError as error:
-            raise StoreError(f"the store {self.address.name}: {what} failed: {error}") from error
+            raise StoreAway(f"the store {self.address.name}: {what} failed: {error}") from error

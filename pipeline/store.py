@@ -19,6 +19,7 @@ from typing import Any, Self
 import polars as pl
 
 from pipeline.connection import Connection
+from pipeline.fence import Fence
 from pipeline.migration import migrate
 from pipeline.owner import Ownership
 from pipeline.store_address import parse_address
@@ -92,22 +93,31 @@ class Store:
         with self._writing:
             migrate(self._writer)
 
-    def insert(self, table: str, frame: pl.DataFrame, token: str) -> int:
+    def insert(
+        self, table: str, frame: pl.DataFrame, token: str, fence: Fence | None = None
+    ) -> int:
         """Insert a frame's rows once, however often this is repeated; gives the rows sent.
 
         `token` names the rows: the same token with other rows drops those silently, so it must be
         a pure function of where the rows come from (source, first, last). Columns that the frame
         lacks become null, or zero where the table knows no null. Raises StoreError for a column
-        that the table lacks.
+        that the table lacks, Fenced behind a `fence` that another worker has moved on.
         """
         more = FEEDING_SETTINGS if table in FEEDING else {}
         for part, part_token in slices(conform(table, frame), token):
             body = to_arrow(part)
             with self._writing:
                 self._inserts += 1
-                self._writer.insert(table, part.columns, body, part_token, **more)
+                self._writer.insert(table, part.columns, body, part_token, fence, **more)
                 self._inserts += 1
         return frame.height
+
+    def change(self, name: str, token: str = "", **parameters: int | str) -> None:
+        """Run the statement of `pipeline/sql/change/<name>.sql`, once for each token."""
+        place = resources.files("pipeline") / "sql" / "change" / f"{name}.sql"
+        text = place.read_text(encoding="utf-8")
+        with self._writing:
+            self._writer.change(name, text, token, **parameters)
 
     @property
     def revision(self) -> int | None:

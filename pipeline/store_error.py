@@ -11,3 +11,11 @@ class StoreBusy(StoreError):  # noqa: N818 - a state of the store that passes, n
 
 class StoreLimit(StoreError):  # noqa: N818 - a limit that was reached, not a fault
     """A query passed a limit of time, rows or memory; ask for less."""
+
+
+class StoreAway(StoreError):  # noqa: N818 - a state of the store that passes, not a fault
+    """The store does not answer, or takes nothing for now; the same may be sent again later."""
+
+
+class Fenced(StoreError):  # noqa: N818 - what a worker is told that was away for too long
+    """Another worker has taken the place over; nothing of this one takes effect any more."""

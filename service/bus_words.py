@@ -1,10 +1,11 @@
-"""What can be typed behind `hopsight collect`; what it does is in `service/commands/`."""
+"""What can be typed behind `collect` and `pipeline`; what they do is in `service/commands/`."""
 
 from typing import Annotated
 
 import typer
 
 from service.argument import (
+    Assignments,
     Expression,
     Following,
     Inputs,
@@ -12,6 +13,8 @@ from service.argument import (
     IntReports,
     Point,
     Sflow,
+    Store,
+    Topology,
 )
 
 Bus = Annotated[
@@ -48,4 +51,18 @@ def collect(
             assignments=assignments or [],
             point=point,
         )
+    )
+
+
+def pipeline(
+    bus: Bus = None,
+    store: Store = None,
+    topology: Topology = None,
+    assignments: Assignments = None,
+) -> None:
+    """Be one worker of the group that turns a bus into rows of a store, until SIGTERM."""
+    from service.commands import pipeline as command
+
+    command.run(
+        command.Request(bus=bus, store=store, topology=topology, assignments=assignments or [])
     )

@@ -25,7 +25,7 @@ from service.argument import (
     Topology,
     Window,
 )
-from service.bus_words import collect
+from service.bus_words import collect, pipeline
 from service.decoding import decode
 from service.ending import ended
 from service.failure import EXIT_CODES, ExitCode
@@ -58,6 +58,7 @@ app.command()(analyze)
 app.command()(up)
 app.command()(health)
 app.command()(collect)
+app.command()(pipeline)
 
 Protocol = Annotated[str, typer.Option("--proto", help="tcp, udp, … or a number.")]
 

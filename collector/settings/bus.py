@@ -46,6 +46,30 @@ class BusSettings(BaseModel):
         " before the collector ends, seconds.",
     )
 
+    group: str = Field(
+        "hopsight",
+        pattern=r"^[A-Za-z0-9._-]{1,100}$",
+        description="Name of the group of workers that share a topic.",
+    )
+    session_s: float = Field(
+        6.0,
+        ge=0.5,
+        le=300,
+        description="Silence after which a worker's partitions are given to others, seconds.",
+    )
+    cut_ms: float = Field(
+        500.0,
+        ge=0,
+        le=60_000,
+        description="Least time between two inserts of a partition that is not behind, ms.",
+    )
+    snapshot_s: float = Field(
+        20.0,
+        ge=0,
+        description="Time between two snapshots of a partition's state, seconds; what came since is"
+        " worked on again by whoever takes the partition over.",
+    )
+
     @model_validator(mode="after")
     def whole(self) -> "BusSettings":
         """Refuse halves: a key without a certificate, a login without a name or in clear text."""

@@ -3,6 +3,7 @@
 from pipeline.tables.column import Alias, Column, Table
 from pipeline.tables.flow_intervals import FLOW_INTERVALS
 from pipeline.tables.flows import FLOWS
+from pipeline.tables.group import GROUP_LOG, GROUP_SNAPSHOTS
 from pipeline.tables.hop_intervals import HOP_INTERVALS
 from pipeline.tables.hops import HOPS
 from pipeline.tables.hosts import HOSTS
@@ -26,6 +27,8 @@ TABLES = {
         HOSTS,
         *LINK_ROLLUPS,
         *PATH_ROLLUPS,
+        GROUP_LOG,
+        GROUP_SNAPSHOTS,
     )
 }
 """Every table of the store by name."""

@@ -24,6 +24,8 @@ I64 = Type(pl.Int64, "Int64")
 WORD = Type(pl.String, "LowCardinality(String)")
 """A text of which there are few different ones."""
 TEXT = Type(pl.String, "String")
+OCTETS = Type(pl.Binary, "String", "NONE")
+"""Octets that are compressed already."""
 WORDS = Type(pl.List(pl.String), "Array(LowCardinality(String))")
 
 MAYBE_U8 = Type(pl.UInt8, "Nullable(UInt8)")

@@ -1,0 +1,144 @@
+"""A reader that shares a topic with others: partitions come and go, each with its own position.
+
+Positions are told by whoever owns the state behind them (`seek`); what is committed to the broker
+is only for those who watch the lag.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
+
+from aiokafka import ConsumerRebalanceListener, TopicPartition
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+from aiokafka.errors import (
+    CommitFailedError,
+    IllegalStateError,
+    KafkaError,
+    OffsetOutOfRangeError,
+)
+
+from collector.bus import Batch, BusError
+from collector.dead_letters import DeadLetters
+from collector.kafka_message import UnreadableError, read
+from collector.kafka_topic import KafkaTopic
+from collector.settings.bus import BusSettings
+
+MOST_POLL_MS = 3_600_000
+"""How long the work on messages may take: the heartbeat, not the work, tells who is alive."""
+FETCH_BYTES = 4 << 20
+"""Octets of a partition that are asked for at a time, and so of one cut."""
+Moved = Callable[[Sequence[int]], Awaitable[None]]
+
+
+class Record(NamedTuple):
+    """A message as it came."""
+
+    offset: int
+    message: Any
+
+
+class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka has no types
+    """One member of the group that reads `url`; `taken` and `left` hear which partitions it has."""
+
+    def __init__(self, url: str, settings: BusSettings, taken: Moved, left: Moved) -> None:
+        """Raises BusError for an address or a setting that cannot be used."""
+        self.topic = KafkaTopic(url, settings)
+        self.dead_letters = DeadLetters(self.topic)
+        self.settings = settings
+        self.assigned: frozenset[int] = frozenset()
+        self._taken, self._left = taken, left
+        self._consumer: Any = None
+
+    def place(self, partition: int) -> str:
+        """What a partition is called in the store."""
+        return f"{self.topic.name}/{partition}"
+
+    async def start(self) -> None:
+        """Join the group. Raises BusError."""
+        await self.topic.make()
+        session_ms = round(self.settings.session_s * 1000)
+        self._consumer = await self.topic.consumer(
+            group_id=f"{self.settings.group}.{self.topic.name}",
+            session_timeout_ms=session_ms,
+            heartbeat_interval_ms=max(session_ms // 6, 100),
+            rebalance_timeout_ms=session_ms,
+            max_poll_interval_ms=MOST_POLL_MS,
+            max_partition_fetch_bytes=FETCH_BYTES,
+            partition_assignment_strategy=(StickyPartitionAssignor,),
+        )
+        self._consumer.subscribe([self.topic.name], listener=self)
+
+    async def on_partitions_revoked(self, revoked: Any) -> None:
+        """The group is being arranged anew."""
+        self.assigned = frozenset()
+        await self._left([place.partition for place in revoked])
+
+    async def on_partitions_assigned(self, assigned: Any) -> None:
+        """What this member has from now on."""
+        self.assigned = frozenset(place.partition for place in assigned)
+        self._consumer.pause(*assigned)
+        await self._taken(sorted(self.assigned))
+
+    async def seek(self, partition: int, offset: int | None) -> int:
+        """Go on at an offset, or where the partition begins; BusError when it is not there."""
+        place = TopicPartition(self.topic.name, partition)
+        try:
+            begin = (await self._consumer.beginning_offsets([place]))[place]
+            end = (await self._consumer.end_offsets([place]))[place]
+            at = begin if offset is None else offset
+            if not begin <= at <= end:
+                raise BusError(
+                    f"{self.place(partition)}: the next message is {at}, and the broker has those"
+                    f" from {begin} to {end}; they were deleted, or the topic was made anew"
+                )
+            self._consumer.seek(place, at)
+            self._consumer.resume(place)
+        except (KafkaError, IllegalStateError) as error:
+            raise self.topic.failed(error) from error
+        return at
+
+    async def records(self, partition: int, wait_s: float, most: int) -> list[Record]:
+        """The next messages of a partition, maybe none. Raises BusError."""
+        place = TopicPartition(self.topic.name, partition)
+        try:
+            found = await self._consumer.getmany(
+                place, timeout_ms=round(wait_s * 1000), max_records=most
+            )
+        except OffsetOutOfRangeError as error:
+            raise BusError(f"{self.place(partition)}: the messages were deleted: {error}") from None
+        except (KafkaError, IllegalStateError) as error:
+            raise self.topic.failed(error) from error
+        return [Record(each.offset, each) for each in found.get(place, ())]
+
+    async def batches(self, records: Sequence[Record]) -> list[Batch]:
+        """The batches of messages; those that cannot be read have become dead letters."""
+        made, dead = await asyncio.to_thread(parted, records)
+        for record, error in dead:
+            await self.dead_letters.write(record.message, error)
+        return made
+
+    async def commit(self, partition: int, offset: int) -> None:
+        """Tell the broker how far a partition's state is kept; nothing rests on it."""
+        place = TopicPartition(self.topic.name, partition)
+        try:
+            await self._consumer.commit({place: offset})
+        except (CommitFailedError, IllegalStateError, KafkaError):
+            return
+
+    async def close(self) -> None:
+        """Leave the group."""
+        if self._consumer is not None:
+            await self._consumer.stop()
+        await self.dead_letters.close()
+
+
+def parted(records: Sequence[Record]) -> tuple[list[Batch], list[tuple[Record, UnreadableError]]]:
+    """What can be read of messages, and what cannot."""
+    made: list[Batch] = []
+    dead: list[tuple[Record, UnreadableError]] = []
+    for record in records:
+        try:
+            made.append(read(record.message.value, record.message.headers))
+        except UnreadableError as error:
+            dead.append((record, error))
+    return made, dead

@@ -1,0 +1,248 @@
+"""A worker of a group: the partitions that it has, each served by a task of its own.
+
+A partition with much to do does not hold up the others: they take turns at the processor, and each
+has its own reader, state and inserts.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_when_event_set,
+    wait_random_exponential,
+)
+
+from collector import BusError, BusSettings, open_group
+from pipeline.group_part import Part
+from pipeline.store import Store
+from pipeline.store_error import Fenced, StoreAway, StoreError
+from pipeline.versions import Versions
+from pipeline.worker import Worker
+
+MOST_MESSAGES = 500
+"""Messages of one cut."""
+WAIT_S = 0.2
+"""How long new messages are waited for at a time."""
+SMALL = 1 << 20
+"""Octets of a cut up to which a partition is not behind, and may wait for more."""
+MOST_THREADS = 64
+"""Partitions that may wait for the store at once; they take turns at the processor anyway."""
+LONGEST_PAUSE_S = 2.0
+logger = logging.getLogger("hopsight.pipeline")
+
+
+class Group:
+    """Serves partitions until `stop` is set; what was begun is finished and state is kept then.
+
+    `worker` makes a worker with empty state. Raises StoreError or BusError when going on makes no
+    sense: the store refuses rows, or messages are gone.
+    """
+
+    def __init__(
+        self, url: str, settings: BusSettings, store: Store, worker: Callable[[], Worker]
+    ) -> None:
+        """Connect nothing yet. Raises BusError for an address that is not understood."""
+        self.settings = settings
+        self.store = store
+        self.worker = worker
+        self.reader = open_group(url, settings, self._taken, self._left)
+        self.stop = asyncio.Event()
+        self.counts: Counter[str] = Counter()
+        self.parts: dict[int, Part] = {}
+        self._leave: dict[int, threading.Event] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._failed: asyncio.Future[None] | None = None
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What moved so far, by name."""
+        whole = Counter(self.counts)
+        for part in self.parts.values():
+            whole.update(part.counts)
+        dead = {f"dead_{name}": n for name, n in self.reader.dead_letters.counts.items()}
+        return {**dict(sorted(whole.items())), **dead}
+
+    async def run(self) -> None:
+        """Be a member of the group until `stop` is set."""
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(MOST_THREADS))
+        self._failed = loop.create_future()
+        await self._joined()
+        stopped = asyncio.create_task(self.stop.wait())
+        try:
+            either: set[asyncio.Future[Any]] = {stopped, self._failed}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
+            self.stop.set()
+            await self._left(list(self._tasks))
+            if not self._failed.done():
+                await self._keep()
+            await self.reader.close()
+        if self._failed.done():
+            self._failed.result()
+
+    def renew(self, versions: Versions) -> None:
+        """Take another topology for what is not worked on yet."""
+        for part in self.parts.values():
+            part.kept.worker.renew(versions)
+
+    async def _joined(self) -> None:
+        """Join the group, as soon as the broker lets us."""
+        until = time.monotonic() + self.settings.retry_s
+        while True:
+            try:
+                await self.reader.start()
+            except BusError:
+                if time.monotonic() > until:
+                    raise
+                await asyncio.sleep(WAIT_S)
+            else:
+                return
+
+    async def _taken(self, partitions: Sequence[int]) -> None:
+        """Serve these partitions from now on."""
+        for gone in set(self.parts) - set(partitions):
+            self._drop(gone)
+        for partition in partitions:
+            self._leave[partition] = threading.Event()
+            self._tasks[partition] = asyncio.create_task(self._serve(partition))
+
+    async def _left(self, partitions: Sequence[int]) -> None:
+        """Serve these no more; the step that was begun is finished."""
+        for partition in partitions:
+            if partition in self._leave:
+                self._leave[partition].set()
+        tasks = [task for each in partitions if (task := self._tasks.pop(each, None))]
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _drop(self, partition: int) -> None:
+        """Forget the state of a partition that others have now."""
+        if part := self.parts.pop(partition, None):
+            self.counts.update(part.counts)
+
+    async def _serve(self, partition: int) -> None:
+        """One partition until it is left; after a fence or a lost broker again from its log."""
+        leave = self._leave[partition]
+        while not leave.is_set():
+            try:
+                await self._follow(partition, leave)
+            except Fenced as error:
+                logger.warning("%s", error)
+                self.counts["fenced"] += 1
+                self._drop(partition)
+                await self._pause(leave, self.settings.session_s)
+            except BusError as error:
+                logger.warning("%s", error)
+                self.counts["bus_away"] += 1
+                await self._pause(leave, WAIT_S)
+            except (StoreAway, asyncio.CancelledError):
+                self._drop(partition)
+                return
+            except Exception as error:  # noqa: BLE001 - whatever it is ends the process, and is told
+                if self._failed and not self._failed.done():
+                    self._failed.set_exception(error)
+                return
+
+    async def _follow(self, partition: int, leave: threading.Event) -> None:
+        """Cut after cut of one partition, from where its log says."""
+        part = await self._owned(partition, leave)
+        part.position = await self.reader.seek(partition, part.position)
+        kept_at = time.monotonic()
+        while not leave.is_set():
+            began = time.monotonic()
+            octets = await self._step(partition, part)
+            if time.monotonic() - kept_at >= self.settings.snapshot_s and not part.promised:
+                await asyncio.to_thread(part.snapshot)
+                await self.reader.commit(partition, int(part.position or 0))
+                kept_at = time.monotonic()
+            if 0 < octets < SMALL and not part.promised:
+                rest = began + self.settings.cut_ms / 1000 - time.monotonic()
+                await self._pause(leave, rest)
+
+    async def _owned(self, partition: int, leave: threading.Event) -> Part:
+        """The state of a partition: still in our hands, or taken over."""
+        part = self.parts.get(partition)
+        if part is not None:
+            part.again = again(leave, self.counts)
+            if not part.promised and await asyncio.to_thread(part.is_mine):
+                return part
+            self._drop(partition)
+        began = time.monotonic()
+        place = self.reader.place(partition)
+        part = Part(self.store, place, self.worker, again(leave, self.counts))
+        await asyncio.to_thread(part.claim)
+        self.parts[partition] = part
+        took = time.monotonic() - began
+        logger.info("%s: taken over at %s in %.2f s", place, part.position, took)
+        return part
+
+    async def _step(self, partition: int, part: Part) -> int:
+        """The next cut, or the one that was decided; the octets of its messages."""
+        records = await self.reader.records(partition, WAIT_S, MOST_MESSAGES)
+        if part.promised:
+            first, last = part.promised[0].first, part.promised[0].last
+            while not records or records[-1].offset < last:
+                records += await self.reader.records(partition, WAIT_S, MOST_MESSAGES)
+                if self._leave[partition].is_set():
+                    return 0
+            if records[-1].offset > last:
+                await self.reader.seek(partition, last + 1)
+                records = [record for record in records if record.offset <= last]
+        elif not records:
+            return 0
+        else:
+            first, last = int(part.position or 0), records[-1].offset
+        await asyncio.to_thread(part.cut, first, last)
+        batches = await self.reader.batches(records)
+        await asyncio.to_thread(part.work, first, last, batches)
+        self.counts["messages"] += len(records)
+        return sum(len(record.message.value or b"") for record in records)
+
+    async def _keep(self) -> None:
+        """Keep the state of all partitions, for whoever has them next."""
+        for partition, part in self.parts.items():
+            try:
+                await asyncio.to_thread(part.snapshot)
+                await self.reader.commit(partition, int(part.position or 0))
+            except StoreError as error:
+                logger.warning("%s: its state was not kept at the end: %s", part.place, error)
+
+    async def _pause(self, leave: threading.Event, seconds: float) -> None:
+        """Wait, but not longer than the partition is ours."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not leave.is_set():  # noqa: ASYNC110 - threads wait for the same event
+            await asyncio.sleep(min(left, WAIT_S))
+
+
+def again(leave: threading.Event, counts: Counter[str]) -> Callable[[Callable[[], Any]], Any]:
+    """Does something in a thread until it succeeds, with growing pauses of random length.
+
+    Only what passes by itself is tried again, and only while the partition is ours.
+    """
+
+    def told(state: RetryCallState) -> None:
+        counts["store_away"] += 1
+        if state.attempt_number == 1 and state.outcome:
+            logger.warning("tried again: %s", state.outcome.exception())
+
+    def run(work: Callable[[], Any]) -> Any:
+        retrying = Retrying(
+            retry=retry_if_exception_type(StoreAway),
+            stop=stop_when_event_set(leave),
+            wait=wait_random_exponential(multiplier=0.05, max=LONGEST_PAUSE_S),
+            before_sleep=told,
+            reraise=True,
+        )
+        return retrying(work)
+
+    return run

@@ -1,0 +1,95 @@
+"""The log of a place: what its worker does next is decided here first, and only by one worker.
+
+Steps are numbered. Of two workers that take the same number one gets it, and the other one learns
+that it was fenced: a worker that was stopped and goes on cannot decide anything any more. What was
+decided before is a fact that the next worker repeats with the same tokens.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.fence import Fence
+from pipeline.store import Store
+from pipeline.store_error import Fenced
+
+CLAIM, CUT, SNAPSHOT = "claim", "cut", "snapshot"
+MOST_CLAIMS = 100
+"""Times that a claim is tried again when another worker took the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the log; `first` and `last` are offsets."""
+
+    number: int
+    kind: str
+    epoch: int
+    worker: str
+    first: int = -1
+    last: int = -1
+    chain: int = 0
+
+
+class GroupLog:
+    """The log of one place, as one worker writes it. Raises what the store raises."""
+
+    def __init__(self, store: Store, place: str) -> None:
+        self.store = store
+        self.place = place
+        self.worker = secrets.token_hex(8)
+        self.number = 0
+        self.epoch = 0
+
+    @property
+    def fence(self) -> Fence:
+        """Behind which this worker inserts."""
+        return Fence(self.place, self.epoch)
+
+    def read(self) -> Sequence[Step]:
+        """The log from its last snapshot on."""
+        rows = self.store.query("group_log", place=self.place)
+        return [Step(**row) for row in rows.iter_rows(named=True)]
+
+    def claim(self) -> Sequence[Step]:
+        """Take the place over: nobody else decides anything after what this returns."""
+        for _ in range(MOST_CLAIMS):
+            steps = self.read()
+            last = steps[-1] if steps else Step(0, CLAIM, 0, "")
+            self.number, self.epoch = last.number, last.epoch + 1
+            try:
+                self.append(CLAIM)
+            except Fenced:
+                continue
+            return steps
+        raise Fenced(f"{self.place}: other workers claim it again and again")
+
+    def append(self, kind: str, first: int = -1, last: int = -1, chain: int = 0) -> Step:
+        """Take the next step. Raises Fenced when another worker took its number.
+
+        May be repeated after an error that leaves open whether it was taken.
+        """
+        number = self.number + 1
+        step = Step(number, kind, self.epoch, f"{self.worker}-{number}", first, last, chain)
+        self.store.change(
+            "group_append",
+            f"{self.place}/{number}",
+            place=self.place,
+            number=number,
+            kind=kind,
+            epoch=step.epoch,
+            worker=step.worker,
+            first=first,
+            last=last,
+            chain=chain,
+        )
+        found = self.store.query("group_step", place=self.place, number=number)
+        if found.is_empty() or found["worker"][0] != step.worker:
+            raise Fenced(f"{self.place}: another worker has taken it over")
+        self.number = number
+        return step
+
+    def forget(self, number: int) -> None:
+        """Drop what was before a full snapshot."""
+        for name in ("group_forget_log", "group_forget_snapshots"):
+            self.store.change(name, place=self.place, number=number)

@@ -1,0 +1,172 @@
+"""A place: one partition of a topic and the state of its flows, on whichever worker it is.
+
+What is done to a run of messages is decided first (`group_log`): which offsets are one cut. Its
+rows are a function of the state before and of these messages, and go out with a token that names
+table, place and offsets; so whoever repeats the cut sends the same rows, and the store keeps them
+once.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from collector import Batch, Repeats
+from pipeline import group_state
+from pipeline.group_log import CUT, SNAPSHOT, GroupLog, Step
+from pipeline.group_state import Kept
+from pipeline.sink import take
+from pipeline.state_codec import StateReader, StateWriter
+from pipeline.store import Store
+from pipeline.worker import Output, Worker
+
+FULL_EVERY = 32
+"""Snapshots until the next full one, which lets those before it be forgotten."""
+Again = Callable[[Callable[[], Any]], Any]
+"""Does something until it succeeds; what passes by itself is tried again."""
+
+
+class Part:
+    """A place in the hands of this worker; `claim` first, then cut after cut from `position` on.
+
+    Every method may raise Fenced, after which the place is another worker's and this object is of
+    no use any more.
+    """
+
+    def __init__(
+        self, store: Store, place: str, worker: Callable[[], Worker], again: Again
+    ) -> None:
+        """Make nothing yet; `worker` makes one with empty state."""
+        self.place = place
+        self.store = store
+        self.log = GroupLog(store, place)
+        self.again = again
+        self.kept = Kept(worker(), Repeats())
+        self.kept.worker.several = True  # a point without a name is its source's alone
+        self.writer = StateWriter(group_state.SKIPPED)
+        self.counts: Counter[str] = Counter()
+        self.position: int | None = None
+        """Offset of the next message; None: where the topic begins."""
+        self.promised: list[Step] = []
+        """Cuts that are decided and not repeated yet."""
+        self.cuts_since = 0
+        """Cuts since the last snapshot."""
+        self._chain = 0
+        self._taken = 0
+
+    def claim(self) -> None:
+        """Take the place over: state of the last snapshot, then the cuts decided since."""
+        steps: Sequence[Step] = self.again(self.log.claim)
+        known = [step for step in steps if step.kind == SNAPSHOT]
+        if known:
+            self._chain, self.position = known[0].chain, known[0].last + 1
+            reader = StateReader(self.kept.worker.versions)
+            chain = self.again(lambda: [*group_state.read(self.store, self.place, self._chain)])
+            for octets in chain:
+                group_state.restore(self.kept, reader, octets)
+            self.writer.digests = reader.digests
+            self._taken = len(chain)
+        self.promised = [step for step in steps if step.kind == CUT]
+        self.counts["claims"] += 1
+
+    def is_mine(self) -> bool:
+        """Whether nobody has decided anything since this worker did."""
+        steps = self.again(self.log.read)
+        return bool(steps) and (steps[-1].number, steps[-1].epoch) == (
+            self.log.number,
+            self.log.epoch,
+        )
+
+    def cut(self, first: int, last: int) -> None:
+        """Decide that the messages from `first` to `last` are worked on as one, unless it is."""
+        if self.promised:
+            step = self.promised.pop(0)
+            if (step.first, step.last) != (first, last):
+                raise ValueError(f"{self.place}: {first}-{last} is not the cut that was decided")
+            self.counts["repeated_cuts"] += 1
+            return
+        self.again(lambda: self.log.append(CUT, first, last))
+        self.counts["cuts"] += 1
+
+    def work(self, first: int, last: int, batches: Iterable[Batch]) -> int:
+        """Turn the messages of a cut into rows, and store them; the rows that came in."""
+        fresh = [each for batch in batches if (each := self._fresh(batch)) is not None]
+        made = [self._taken_in(batch) for batch in runs(fresh)]
+        for name, rows in merged(made).items():
+            self._insert(name, rows, f"{self.place}/{first}-{last}")
+        self.position = last + 1
+        self.cuts_since += 1
+        taken = sum(batch.frame.height for batch in fresh)
+        self.counts["rows"] += taken
+        return taken
+
+    def snapshot(self) -> None:
+        """Keep the state, whole or what has changed."""
+        if self.position is None or not self.cuts_since:
+            return
+        full = not self._chain or self._taken >= FULL_EVERY
+        number = self.log.number + 1
+        octets = group_state.octets_of(self.kept, self.writer, full=full)
+        self.again(lambda: group_state.write(self.store, self.log.fence, number, octets))
+        chain = number if full else self._chain
+        self.again(lambda: self.log.append(SNAPSHOT, last=int(self.position or 0) - 1, chain=chain))
+        self._taken = 1 if full else self._taken + 1
+        self._chain, self.cuts_since = chain, 0
+        self.counts["snapshots"] += 1
+        self.counts["snapshot_octets"] += len(octets)
+        if full:
+            self.again(lambda: self.log.forget(number))
+
+    def _insert(self, table: str, rows: pl.DataFrame, token: str) -> None:
+        """Store the rows of a cut, behind this worker's fence."""
+        fence = self.log.fence
+        self.again(lambda: self.store.insert(table, rows, token, fence))
+
+    def _fresh(self, batch: Batch) -> Batch | None:
+        """A batch without what was seen before."""
+        fresh = self.kept.repeats.fresh(batch)
+        self.counts["repeated"] += fresh is None
+        return fresh
+
+    def _taken_in(self, batch: Batch) -> Output:
+        """One batch through the worker; when the last source has ended nothing is waited for."""
+        worker = self.kept.worker
+        made = take(worker, batch)
+        if batch.ended and not worker.order.reached:
+            return Output(merged([made, worker.finish()]))
+        return made
+
+
+def runs(batches: Sequence[Batch]) -> Iterator[Batch]:
+    """Batches of one source that follow each other as one."""
+    held: list[Batch] = []
+    for batch in batches:
+        if held and (batch.ended or batch.source != held[0].source):
+            yield joined(held)
+            held = []
+        if batch.ended:
+            yield batch
+        else:
+            held.append(batch)
+    if held:
+        yield joined(held)
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Batches of one source, their rows one after the other."""
+    if len(batches) == 1:
+        return batches[0]
+    one, last = batches[0], batches[-1]
+    rows = pl.concat([batch.frame for batch in batches], how="diagonal_relaxed")
+    return Batch(rows, one.source, last.epoch, one.first, last.last)
+
+
+def merged(outputs: Sequence[Output]) -> dict[str, pl.DataFrame]:
+    """The rows of several outputs by table, in their order."""
+    found: dict[str, list[pl.DataFrame]] = {}
+    for output in outputs:
+        for name, rows in output.tables.items():
+            if rows.height:
+                found.setdefault(name, []).append(rows)
+    return {name: pl.concat(rows, how="diagonal_relaxed") for name, rows in found.items()}

@@ -1,0 +1,113 @@
+"""`hopsight pipeline`: one worker of the group that turns a bus into rows of a store."""
+
+import asyncio
+import json
+import logging
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import typer
+
+from collector import BusError
+from pipeline import Group, Store, StoreError, StoreOwned, Value, Worker
+from service.failure import ExitCode, Failure
+from service.run import settings_of
+from service.settings import Settings
+from service.topology_source import TopologySource, read_topology, store_topology
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of `pipeline`."""
+
+    bus: str | None = None
+    store: str | None = None
+    topology: Path | None = None
+    assignments: Sequence[str] = field(default_factory=list)
+
+
+def run(request: Request) -> None:
+    """Work until SIGTERM or Ctrl-C; then finish what was begun and keep the state."""
+    settings, parameters = settings_of(
+        request.assignments, bus={"url": request.bus}, store={"dsn": request.store}
+    )
+    if settings.bus.url is None:
+        raise Failure(
+            ExitCode.USAGE, "--bus must be kafka://host:port/topic, or the setting bus.url name one"
+        )
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+    logging.getLogger("aiokafka").setLevel(logging.ERROR)
+    topology = read_topology(request.topology, settings.pipeline.topology)
+    worker_of(settings, topology, parameters)  # refuses parameters before anything is connected
+    with opened(settings) as store:
+        try:
+            if topology is not None:
+                store_topology(store, topology.versions)
+            counters = asyncio.run(_run(settings, store, topology, parameters))
+        except StoreError as error:
+            raise Failure(ExitCode.STORE, str(error)) from None
+        except BusError as error:
+            raise Failure(ExitCode.UNAVAILABLE, str(error)) from None
+    typer.echo(json.dumps(counters))
+
+
+def worker_of(
+    settings: Settings,
+    topology: TopologySource | None,
+    parameters: Mapping[str, Mapping[str, Value]],
+) -> Worker:
+    """A worker with empty state."""
+    try:
+        known = topology.versions if topology else None
+        return Worker(settings.pipeline, known, (), parameters)
+    except ValueError as error:
+        raise Failure(ExitCode.USAGE, f"--set: {error}") from None
+
+
+def opened(settings: Settings) -> Store:
+    """The store, with its tables. An embedded one takes one worker and says so to a second."""
+    try:
+        store = Store(settings.store.dsn, settings.store)
+    except StoreOwned as error:
+        raise Failure(
+            ExitCode.STORE,
+            f"{error}; an embedded store takes one pipeline, several need a server: --store"
+            " http://host:8123/hopsight",
+        ) from None
+    except StoreError as error:
+        raise Failure(ExitCode.STORE, str(error)) from None
+    try:
+        store.migrate()
+    except StoreError as error:
+        store.close()
+        raise Failure(ExitCode.STORE, str(error)) from None
+    return store
+
+
+async def _run(
+    settings: Settings,
+    store: Store,
+    topology: TopologySource | None,
+    parameters: Mapping[str, Mapping[str, Value]],
+) -> dict[str, int]:
+    """Be a member of the group until a signal comes; what moved."""
+    group = Group(
+        str(settings.bus.url),
+        settings.bus,
+        store,
+        lambda: worker_of(settings, topology, parameters),
+    )
+
+    def reload() -> None:
+        if topology is not None and topology.refresh():
+            store_topology(store, topology.versions)
+            group.renew(topology.versions)
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, group.stop.set)
+    loop.add_signal_handler(signal.SIGHUP, reload)
+    await group.run()
+    return group.counters

@@ -1,0 +1,256 @@
+"""A place goes from one worker to the next: rows as if nobody had died, and nothing of a zombie."""
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from collector import Batch
+from pipeline import PipelineSettings, SnapshotError, Store, Worker
+from pipeline.fence import Fence
+from pipeline.group_log import CUT, GroupLog
+from pipeline.group_part import Part
+from pipeline.state_codec import FORMAT, MAGIC, StateReader, StateWriter
+from pipeline.store_error import Fenced
+from pipeline.tables import TABLES
+from pipeline.versions import Versions
+
+Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
+MS = 1_000_000
+ROWS = 240
+CUTS = 6
+SOURCES = ("a", "b")
+PLACE = "observations.v1.p2/3"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store(f"chdb://{tmp_path_factory.mktemp('group') / 'store'}") as opened:
+        opened.migrate()
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def batches(observed: Observed) -> list[list[Batch]]:
+    """What a partition holds: cuts of batches of two sources, some of them repeated."""
+    made: dict[str, pl.DataFrame] = {}
+    for at, source in enumerate(SOURCES):
+        made[source] = observed(
+            {
+                "time_ns": 10**18 + number * MS + at, "source": source, "sport": 1000 + number % 5,
+                "frame": number + 1, "seq": number * 1000, "point": "unknown",
+                "ecn": 3 if number % 3 else 2, "payload_bytes": 1000 if number % 4 else 0,
+            }
+            for number in range(ROWS)
+        )  # fmt: skip
+    size = ROWS // CUTS
+    cuts = []
+    for cut in range(CUTS):
+        first = cut * size
+        part = [
+            Batch(rows.slice(first, size), source, 0, first + 1, first + size)
+            for source, rows in made.items()
+        ]
+        cuts.append([*part, part[0]])
+    return [*cuts, [Batch(rows.clear(), name, 0, ROWS, ROWS, ended=True)
+                    for name, rows in made.items()]]  # fmt: skip
+
+
+def part_of(store: Store, place: str = PLACE) -> Part:
+    made = Part(store, place, lambda: Worker(PipelineSettings()), lambda work: work())
+    made.claim()
+    return made
+
+
+def go(part: Part, batches: list[list[Batch]], begin: int, end: int) -> None:
+    """The cuts from `begin` to `end`, ten offsets each."""
+    for cut in range(begin, end):
+        part.cut(cut * 10, cut * 10 + 9)
+        part.work(cut * 10, cut * 10 + 9, batches[cut])
+
+
+def stored(store: Store) -> dict[str, pl.DataFrame]:
+    """All rows of all tables but those of groups."""
+    found = {}
+    for name, table in TABLES.items():
+        if not name.startswith("group_"):
+            columns = ", ".join(f"toString({column.name})" for column in table.columns)
+            final = "FINAL" if "Replacing" in table.engine or "Aggreg" in table.engine else ""
+            rows = store._writer.rows(f"SELECT {columns} FROM {name} {final}")  # noqa: S608 - our own names
+            found[name] = pl.DataFrame(sorted(rows, key=str), orient="row", strict=False)
+    return found
+
+
+def cleared(store: Store) -> None:
+    for name in TABLES:
+        store._writer.command(f"TRUNCATE TABLE {name}")
+
+
+def test_state_goes_on_in_another_worker_to_the_bit(batches: list[list[Batch]]) -> None:
+    whole, next_one = Worker(PipelineSettings()), Worker(PipelineSettings())
+    writer, skipped = StateWriter(frozenset({".tracker"})), frozenset({".tracker"})
+    reader = StateReader(Versions())
+    for number, cut in enumerate(batches[:4]):
+        for batch in cut[:2]:
+            whole.advance(batch.frame)
+        octets = writer.write(whole, full=number == 0)
+        table = whole.tracker.snapshot(full=number == 0)
+        reader.read(next_one, octets)
+        next_one.tracker.restore(table)
+    for cut in batches[4:6]:
+        for batch in cut[:2]:
+            one, other = whole.advance(batch.frame), next_one.advance(batch.frame)
+            assert one.tables.keys() == other.tables.keys()
+            assert all(rows.equals(other.tables[name]) for name, rows in one.tables.items())
+    one, other = whole.finish(), next_one.finish()
+    assert one.tables.keys() == other.tables.keys() >= {"verdicts", "flow_intervals"}
+    assert all(rows.equals(other.tables[name]) for name, rows in one.tables.items())
+    both = [StateWriter(skipped).write(each, full=True) for each in (whole, next_one)]
+    assert both[0] == both[1]
+
+
+def test_a_later_snapshot_leaves_out_what_is_as_it_was(batches: list[list[Batch]]) -> None:
+    worker, writer = Worker(PipelineSettings()), StateWriter(frozenset({".tracker"}))
+    worker.advance(batches[0][0].frame)
+    whole, same = writer.write(worker, full=True), writer.write(worker, full=False)
+    assert len(same) < len(whole) / 100
+    with pytest.raises(SnapshotError, match="the snapshot before this one lacks"):
+        StateReader(Versions()).read(Worker(PipelineSettings()), same)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda octets: b"x" + octets, "the octets are no state"),
+        (lambda octets: octets.replace(b'"format": 1', b'"format": 9'), "has the format 9"),
+        (lambda octets: octets.replace(b".worker:Worker", b".worker:Output"), "the state of all"),
+        (lambda octets: octets.replace(b'"closed_ns"', b'"opened_ns"'), "does not know"),
+    ],
+)
+def test_octets_that_do_not_fit_are_refused(
+    change: Callable[[bytes], bytes], sentence: str
+) -> None:
+    octets = StateWriter(frozenset({".tracker"})).write(Worker(PipelineSettings()), full=True)
+    assert octets.startswith(MAGIC)
+    assert FORMAT == 1
+    with pytest.raises(SnapshotError, match=sentence):
+        StateReader(Versions()).read(Worker(PipelineSettings()), change(octets))
+
+
+def test_a_class_that_is_none_of_ours_is_never_made() -> None:
+    octets = StateWriter().write(Held(Count(1)), full=True)
+    evil = octets.replace(b"pipeline.test:Count", b"subprocess:Popen  ")
+    with pytest.raises(SnapshotError, match="none of this program"):
+        StateReader(Versions()).read(Held(Count(2)), evil)
+
+
+class Count:
+    """Of this program as far as its module says."""
+
+    __module__ = "pipeline.test"
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Held:
+    __module__ = "pipeline.test"
+
+    def __init__(self, one: Count) -> None:
+        self.held = [one]
+
+
+def test_of_two_workers_that_take_one_step_one_gets_it(store: Store) -> None:
+    one, other = GroupLog(store, "log.v1.p2/0"), GroupLog(store, "log.v1.p2/0")
+    assert not one.claim()
+    one.append(CUT, 0, 4)
+    steps = other.claim()
+    assert [(step.kind, step.epoch, step.first, step.last) for step in steps] == [
+        ("claim", 1, -1, -1), ("cut", 1, 0, 4),
+    ]  # fmt: skip
+    with pytest.raises(Fenced, match="another worker has taken it over"):
+        one.append(CUT, 5, 9)
+    assert other.append(CUT, 5, 7).number == 4
+    assert [step.last for step in other.read()] == [-1, 4, -1, 7]
+
+
+def test_a_step_may_be_repeated_when_its_answer_was_lost(store: Store) -> None:
+    log = GroupLog(store, "log.v1.p2/1")
+    log.claim()
+    log.append(CUT, 0, 4)
+    log.number -= 1  # as if the answer had not come
+    assert log.append(CUT, 0, 4).number == 2
+    assert len(log.read()) == 2
+
+
+def test_a_place_has_no_quotes() -> None:
+    with pytest.raises(ValueError, match="no topic/partition"):
+        Fence("x' OR 1/0", 1)
+
+
+def test_whoever_has_a_place_rows_and_state_are_the_same(
+    store: Store, batches: list[list[Batch]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cleared(store)
+    alone = part_of(store)
+    go(alone, batches, 0, len(batches))
+    expected = stored(store)
+    assert expected["verdicts"].height > 5
+    assert expected["observations"].height == 2 * ROWS
+    assert alone.counts["repeated"] == CUTS
+
+    cleared(store)
+    monkeypatch.setattr("pipeline.group_part.FULL_EVERY", 2)
+    first = part_of(store)
+    go(first, batches, 0, 2)
+    first.snapshot()
+    go(first, batches, 2, 3)
+    first.cut(30, 39)  # decided, and then it dies before a row is stored
+    second = part_of(store)
+    assert (second.position, [step.last for step in second.promised]) == (20, [29, 39])
+    go(second, batches, 2, 4)
+    assert second.counts["repeated_cuts"] == 2
+    for zombie in (lambda: first.cut(40, 44), first.snapshot):
+        with pytest.raises(Fenced):
+            zombie()
+    second.snapshot()
+    go(second, batches, 4, 5)
+    second.snapshot()
+    third = part_of(store)
+    assert not third.promised
+    go(third, batches, 5, len(batches))
+    found = stored(store)
+    assert found.keys() == expected.keys()
+    for name, rows in expected.items():
+        assert found[name].equals(rows), name
+    states = [StateWriter(frozenset({".worker.tracker"})).write(part.kept, full=True)
+              for part in (alone, third)]  # fmt: skip
+    assert states[0] == states[1]
+    trackers = [part.kept.worker.tracker.snapshot(full=True) for part in (alone, third)]
+    assert trackers[0].equals(trackers[1])
+
+
+def test_steps_before_a_full_snapshot_are_forgotten(
+    store: Store, batches: list[list[Batch]]
+) -> None:
+    place = "forgotten.v1.p2/0"
+    part = part_of(store, place)
+    go(part, batches, 0, 2)
+    part.snapshot()
+    go(part, batches, 2, 3)
+    kept = store._writer.rows(f"SELECT kind FROM group_log WHERE place = '{place}' ORDER BY number")  # noqa: S608 - our own name
+    assert [kind for (kind,) in kept] == ["snapshot", "cut"]
+    assert part_of(store, place).position == 20
+
+
+def test_arrays_of_objects_have_no_form() -> None:
+    held = Held(Count(1))
+    held.held = [np.array([object()])]  # type: ignore[list-item] # what must be refused
+    with pytest.raises(ValueError, match="pickle"):
+        StateWriter().write(held, full=True)
+    held.held = [io.BytesIO()]  # type: ignore[list-item] # what must be refused
+    with pytest.raises(SnapshotError, match=r"no form for \.held\[0\], a BytesIO"):
+        StateWriter().write(held, full=True)
