@@ -160,6 +160,7 @@ def test_a_full_row_and_an_empty_row_come_back(store: Store, table: str) -> None
     """Every column of every table takes a value of its type and, where it may, a null."""
     schema = TABLES[table].schema
     value = {"String": "x", "Float64": 0.5, "Boolean": True, "List(String)": ["a", "b"]}
+    value["Binary"] = b"x"
     full = pl.DataFrame({n: [value.get(str(d), _sevens(d))] for n, d in schema.items()}, schema)
     empty = pl.DataFrame({n: [None] for n in schema}, schema=schema)
     store.insert(table, full, f"{table}/full")
@@ -176,6 +177,8 @@ def _sevens(dtype: object) -> object:
 
 def plain(value: object) -> object:
     """Tuples and structs as lists."""
+    if isinstance(value, bytes):
+        return value.decode()
     if isinstance(value, dict):
         value = tuple(value.values())
     return [plain(each) for each in value] if isinstance(value, tuple | list) else value
