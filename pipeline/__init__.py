@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     )
     from pipeline.topology_check import Finding, findings
     from pipeline.track import DECISIONS, Tracked, Tracker
+    from pipeline.unknown_ids import UnknownIds
     from pipeline.verdict import verdicts
     from pipeline.versions import Versions
     from pipeline.where import answer
@@ -102,6 +103,7 @@ __all__ = [
     "TopologyError",
     "Tracked",
     "Tracker",
+    "UnknownIds",
     "Value",
     "Versions",
     "Worker",
@@ -177,6 +179,7 @@ HOMES = {
     "topology_check": "Finding findings",
     "track": "DECISIONS Tracked Tracker",
     "verdict": "verdicts",
+    "unknown_ids": "UnknownIds",
     "versions": "Versions",
     "where": "answer",
     "worker": "Output Worker",

@@ -74,6 +74,9 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
         pl.when((pl.col("signal") == "csig") & (pl.col("delta_t_ns") > pl.col("interval_ns"))).then(
             pl.lit(FINER)
         ),
+        pl.when((pl.col("signal") == "aecn") & (pl.col("t_ns") > pl.col("interval_ns"))).then(
+            pl.lit("interval_finer_than_aecn")
+        ),
         pl.when(pl.col("agreement") < DIFFER).then(pl.lit("telemetry_disagrees")),
     ]
     found = rows.with_columns(

@@ -5,7 +5,7 @@ time.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -29,7 +29,7 @@ REMEMBERED = 1 << 16
 """Look-ups of each kind that are remembered."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Topology:
     """Devices, links and hosts in force from `valid_from_ns` on.
 
@@ -57,8 +57,17 @@ class Topology:
         object.__setattr__(self, "devices", tuple(told.values()))
 
     def __hash__(self) -> int:
-        """Two topologies are one when version and time are."""
-        return hash((self.version, self.valid_from_ns, len(self.interfaces)))
+        """Hash of all that is told; what is remembered of a topology is asked for often."""
+        return self.digest
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same is told: by digest, since a large fabric takes long to compare."""
+        return self is other or (isinstance(other, Topology) and self.digest == other.digest)
+
+    @cached_property
+    def digest(self) -> int:
+        """Stands for everything that the topology tells, in this process."""
+        return hash(tuple(getattr(self, field.name) for field in fields(self)))
 
     @cached_property
     def frame(self) -> pl.DataFrame:

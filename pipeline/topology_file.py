@@ -86,7 +86,8 @@ def fields(tree: Tree) -> dict[str, Any]:
         for name, own, place in sections(tree, "tenants", "topology")
     )
     devices, interfaces = devices_of(tree, csig)
-    hosts = tuple(hosts_of(tree, interfaces, {tenant.name for tenant in tenants}))
+    owners = {tenant.name for tenant in tenants}
+    hosts = tuple(hosts_of(tree, interfaces, owners, ends_in(tree)))
     points = tuple(
         Point(name, **read(POINT, own, place))
         for name, own, place in sections(tree, "points", "topology")
@@ -108,18 +109,17 @@ def devices_of(
 ) -> tuple[tuple[Device, ...], tuple[Interface, ...]]:  # fmt: skip
     """The devices and interfaces of a file; no two interfaces may have one id."""
     shared = section(tree, "csig", "topology")
+    ends = ends_in(tree)
     devices: list[Device] = []
     ports: list[Interface] = []
     named: dict[tuple[int, int], str] = {}
     for name, own, place in sections(tree, "devices", "topology"):
-        if ":" in name:
-            raise TopologyError("a name has no colon; peers are DEVICE:INTERFACE", place)
         mine = section(own, "csig", place)
         part = csig_of(over(mine, shared), f"{place}.csig") if mine else csig
         device = Device(name, **read(DEVICE, own, place), csig=part)
         devices.append(device)
         for port, told, at in sections(own, "interfaces", place):
-            made = interface_of(device, port, told, at)
+            made = interface_of(device, port, told, at, ends)
             if made.hop in named:
                 raise TopologyError(f"{named[made.hop]} has the same node and port", f"{at}.port")
             named[made.hop] = at
@@ -127,10 +127,41 @@ def devices_of(
     return tuple(devices), tuple(ports)
 
 
-def interface_of(device: Device, name: str, tree: Tree, place: str) -> Interface:
-    """One interface of the file."""
+def ends_in(tree: Tree) -> Mapping[str, Tree]:
+    """Devices, with their interfaces, and hosts whose names have a colon: no end is cut there."""
+    made: dict[str, Tree] = {}
+    for key in ("hosts", "devices"):
+        named = section(tree, key, "topology")
+        for name in named:
+            if ":" in str(name):
+                inner = section(named, name, key) if key == "devices" else {}
+                made[str(name)] = section(inner, "interfaces", f"{key}.{name}")
+    return made
+
+
+def split_end(text: str, ends: Mapping[str, Tree]) -> tuple[str, str]:
+    """Device and interface of DEVICE:INTERFACE; without a colon the whole is the device.
+
+    Of devices with colons in their names the longest counts, one that has the interface first.
+    """
+    found = [name for name in ends if text.startswith(f"{name}:") or text == name]
+    if not found:
+        device, _, interface = text.partition(":")
+        return device, interface
+    told = {name: text[len(name) + 1 :] for name in found}
+    device = max(found, key=lambda name: (told[name] in map(str, ends[name]), len(name)))
+    plain, _, rest = text.partition(":")
+    if told[device] and told[device] not in map(str, ends[device]) and plain not in told:
+        return plain, rest
+    return device, told[device]
+
+
+def interface_of(
+    device: Device, name: str, tree: Tree, place: str, ends: Mapping[str, Tree]
+) -> Interface:
+    """One interface of the file; `ends` as `ends_in` has them."""
     told = read(INTERFACE, tree, place)
-    peer, _, peer_interface = told.pop("peer").partition(":")
+    peer, peer_interface = split_end(told.pop("peer"), ends)
     return Interface(
         device=device.name,
         name=name,
@@ -143,14 +174,14 @@ def interface_of(device: Device, name: str, tree: Tree, place: str) -> Interface
 
 
 def hosts_of(
-    tree: Tree, interfaces: Sequence[Interface], tenants: set[str]
-) -> Iterator[Host]:  # fmt: skip
+    tree: Tree, interfaces: Sequence[Interface], tenants: set[str], ends: Mapping[str, Tree]
+) -> Iterator[Host]:
     """The hosts of the file; each hangs on a port that exists and has its prefixes alone."""
     ports = {(i.device, i.name) for i in interfaces}
     owners: dict[tuple[str, str], str] = {}
     for name, own, place in sections(tree, "hosts", "topology"):
         told = read(HOST, own, place)
-        device, _, interface = told.pop("attached").partition(":")
+        device, interface = split_end(told.pop("attached"), ends)
         if (device, interface) not in ports:
             reason = "must be DEVICE:INTERFACE of the devices above"
             raise TopologyError(reason, f"{place}.attached")

@@ -21,17 +21,20 @@ def read(keys: Sequence[Key], tree: Tree, place: str) -> dict[str, Any]:
     Raises TopologyError for a key that is missing, wrong or that no row of the table has.
     """
     found: dict[str, Any] = {}
+    met = 0
     for key in keys:
-        value, own = tree.get(key.name), f"{place}.{key.name}"
+        value = tree.get(key.name)
         if value is not None:
-            known = READERS[key.kind](value, key, own)
+            known = READERS[key.kind](value, key, f"{place}.{key.name}")
         elif key.required:
-            raise TopologyError(MISSING[key.kind], own)
+            raise TopologyError(MISSING[key.kind], f"{place}.{key.name}")
         else:
             known = key.default
+        met += key.name in tree
         if key.kind not in NESTED and (value is not None or key.target not in found):
             found[key.target] = known
-    refuse_unknown(keys, tree, place)
+    if met < len(tree):
+        refuse_unknown(keys, tree, place)
     return found
 
 
@@ -107,6 +110,8 @@ def real(value: Any, key: Key, place: str) -> float:
         raise TopologyError(MISSING["number"], place)
     if not key.least <= value <= key.most:
         raise TopologyError(f"must be from {key.least:g} to {key.most:g}", place)
+    if isinstance(value, int):
+        return float(value * key.scale)
     return float(Decimal(repr(value)) * key.scale)
 
 

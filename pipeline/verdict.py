@@ -52,7 +52,8 @@ def verdicts(
     rows = rows.join(sharing, on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(agreement(candidates), on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(in_sight(candidates, possible), on=KEY, how="left", maintain_order="left")
-    rows = judged(with_delta_t(over_time(rows), candidates, topology), settings)
+    rows = with_own_t(with_delta_t(over_time(rows), candidates, topology), topology)
+    rows = judged(rows, settings)
     spoken = pl.concat(
         [joint.with_columns(pl.lit("headline").alias("signal")), candidates], how="diagonal_relaxed"
     ).filter(pl.col("node").is_not_null())
@@ -97,6 +98,13 @@ def with_delta_t(
         .agg(pl.col("delta_t_ns").max())
     )
     return rows.join(slowest, on=[*KEY, *HOP], how="left", maintain_order="left")
+
+
+def with_own_t(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+    """Headlines with t_ns, over which their device measures Advanced ECN's inflight ratio."""
+    told = [(device.name, device.t_ns) for device in (topology.devices if topology else ())]
+    known = pl.DataFrame(told, schema={"device": pl.String, "t_ns": pl.Int64}, orient="row")
+    return rows.join(known, on="device", how="left", maintain_order="left")
 
 
 def named(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:

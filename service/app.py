@@ -1,12 +1,14 @@
 """The HTTP application: routes, guards, metrics and the console around one open store."""
 
+import logging
 import time
+from collections.abc import Callable
 from functools import partial
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipeline import Store
+from pipeline import Store, StoreError, Versions
 from service import problem
 from service.guard import LOCAL_NAMES, Guard
 from service.metrics import Metrics
@@ -25,9 +27,10 @@ from service.routes import (
     telemetry,
 )
 from service.settings import Settings
-from service.topology_source import Refreshed, TopologySource, store_topology
+from service.topology_source import Refreshed, TopologySource, renew, store_topology
 from service.version import version
 
+logger = logging.getLogger("hopsight.service")
 DESCRIPTION = (
     "Where flows are bottlenecked. Times are ns since 1970, rates bit/s, sizes bytes; `flow` is the"
     " decimal text of a 64-bit hash. Errors are RFC 9457 problem documents that name the field."
@@ -55,6 +58,8 @@ def create_app(settings: Settings, store: Store, source: TopologySource | None =
     app.state.reader = Reader(store, metrics)
     app.state.metrics = metrics
     app.state.tags = Tags()
+    app.state.source = source
+    app.state.reload = lambda: logger.info("there is no topology to read again")
     problem.install(app)
     rooms = (health, flows, signals, links, te, alternatives, export, telemetry, internal, console)
     for room in rooms:
@@ -70,9 +75,19 @@ def create_app(settings: Settings, store: Store, source: TopologySource | None =
     )
     if source is not None:
         source.told = partial(metrics.outcome, "hopsight_topology_reads_total")
-        app.add_middleware(Refreshed, source=source, renewed=partial(store_topology, store))
+        keep = partial(store_topology, store)
+        app.add_middleware(Refreshed, source=source, renewed=keep)
+        app.state.reload = partial(again, source, keep)
     app.add_middleware(Measured, metrics=metrics)
     return app
+
+
+def again(source: TopologySource, keep: Callable[[Versions], None]) -> None:
+    """Read the topology again because somebody asks for it, by a signal."""
+    try:
+        renew(source, keep, again=True)
+    except StoreError as error:
+        logger.warning("the names of the topology were not stored: %s", error)
 
 
 class Measured:

@@ -63,6 +63,12 @@ METRICS = (
         "Rows that other processes inserted through the owner of an embedded store.",
     ),
     Metric(
+        "hopsight_unknown_hop_samples_total",
+        "counter",
+        (),
+        "Samples in those rows of hops whose ids the topology lacks; they are kept, and shown raw.",
+    ),
+    Metric(
         "hopsight_topology_reads_total",
         "counter",
         ("outcome",),

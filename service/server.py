@@ -82,9 +82,15 @@ async def _serve_all(
 
 
 def serve(
-    app: ASGIApp, listener: socket.socket, unix: socket.socket | None, started: Callable[[], None]
+    app: ASGIApp,
+    listener: socket.socket,
+    unix: socket.socket | None,
+    started: Callable[[], None],
+    reload: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; `started` is called once when every socket answers.
+
+    SIGHUP calls `reload`, in a thread; answers go on meanwhile.
 
     Requests over the Unix socket are marked as such (`guard.UnixSocket`) by this server.
     """
@@ -92,11 +98,13 @@ def serve(
     servers: list[tuple[_Quiet, list[socket.socket]]] = [(_server(app), [listener])]
     if unix is not None:
         servers.append((_server(UnixSocket(app)), [unix]))
-    asyncio.run(_with_signals(servers, started))
+    asyncio.run(_with_signals(servers, started, reload))
 
 
 async def _with_signals(
-    servers: list[tuple[_Quiet, list[socket.socket]]], started: Callable[[], None]
+    servers: list[tuple[_Quiet, list[socket.socket]]],
+    started: Callable[[], None],
+    reload: Callable[[], None],
 ) -> None:
     loop = asyncio.get_running_loop()
 
@@ -106,4 +114,5 @@ async def _with_signals(
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
+    loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, reload))
     await _serve_all(servers, started)

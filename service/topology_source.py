@@ -85,27 +85,24 @@ class TopologySource:
         self._stamp = self._now()
         self.versions = read_versions(path)
 
-    def refresh(self) -> bool:
-        """Whether another topology was taken."""
-        if self._now() == self._stamp:
+    def refresh(self, *, again: bool = False) -> bool:
+        """Whether another topology was taken; `again` reads also files that have not changed."""
+        if self._now() == self._stamp and not again:
             return False
         with self._turn:
             stamp = self._now()
-            if stamp == self._stamp:
+            if stamp == self._stamp and not again:
                 return False
             self._stamp = stamp
             try:
                 self.versions = read_versions(self.path)
             except TopologyError as error:
-                logger.warning(
-                    "topology %s has changed and is refused: %s; the one before holds",
-                    self.path,
-                    error,
-                )
+                said = "topology %s was read again and is refused: %s; the one before holds"
+                logger.warning(said, self.path, error)
                 self.told(REFUSED)
                 return False
             names = ", ".join(topology.version for topology in self.versions.topologies)
-            logger.info("topology %s has changed and is taken: %s", self.path, names)
+            logger.info("topology %s was read again and is taken: %s", self.path, names)
             self.told(TAKEN)
             return True
 
@@ -159,5 +156,12 @@ class Refreshed:
         await self.app(scope, receive, send)
 
     def _look(self) -> None:
-        if self.source.refresh():
-            self.renewed(self.source.versions)
+        renew(self.source, self.renewed)
+
+
+def renew(
+    source: TopologySource, renewed: Callable[[Versions], None], *, again: bool = False
+) -> None:
+    """Look for another topology and pass it on; `again` as `TopologySource.refresh` has it."""
+    if source.refresh(again=again):
+        renewed(source.versions)

@@ -53,14 +53,11 @@ class Places:
     @cached_property
     def neighbours(self) -> dict[str, frozenset[str]]:
         """Devices at the other end of the ports of each device."""
-        return {
-            device: frozenset(
-                port.peer_device
-                for port in self.ports.values()
-                if port.device == device and port.peer_device in self.devices
-            )
-            for device in self.devices
-        }
+        found: dict[str, set[str]] = {device: set() for device in self.devices}
+        for port in self.ports.values():
+            if port.peer_device in self.devices:
+                found[port.device].add(port.peer_device)
+        return {device: frozenset(near) for device, near in found.items()}
 
     @cached_property
     def locators(self) -> dict[Tag, frozenset[str]]:

@@ -2,7 +2,8 @@
 
 A document is an object with the lists `devices`, `interfaces`, and if there are `cables`, `sites`
 and `ip_addresses`; a list may be a page of the API (`results`), a key may be its path
-(`dcim/ip-addresses/`). Versions 2 to 4 name roles, far ends and cables differently; all are read.
+(`dcim/ip-addresses/`). Versions 2 to 4 name roles, far ends and cables differently; all are read. A
+document may also be what `manage.py dumpdata` writes (`netbox_dump`).
 """
 
 import re
@@ -11,6 +12,7 @@ from typing import Any
 
 from pipeline.importers.document import inner, parsed, whole
 from pipeline.importers.draft import Draft, DraftDevice, DraftHost, DraftPort, End, single
+from pipeline.importers.netbox_dump import dumped, is_dump
 from pipeline.importers.stage import stage_of
 from pipeline.topology_text import TopologyError
 from pipeline.unit import GIGABIT
@@ -27,15 +29,22 @@ Row = Mapping[str, Any]
 
 def netbox(texts: Mapping[str, str]) -> Draft:
     """The draft of documents by file name. Raises TopologyError where they hold no devices."""
+    trees = [parsed(file, text) for file, text in texts.items()]
+    dump = [row for tree in trees if is_dump(tree) for row in tree]
     tables: dict[str, list[Row]] = {}
-    for file, text in texts.items():
-        for name, rows in tables_of(parsed(file, text)):
-            tables.setdefault(name, []).extend(rows)
+    for name, rows in (*(each for tree in trees for each in tables_of(tree)), *dumped(dump)):
+        tables.setdefault(name, []).extend(rows)
     if not tables.get("devices") or not tables.get("interfaces"):
         raise TopologyError(
-            "no API export of NetBox: an object with the lists devices and interfaces is wanted"
+            "no API export of NetBox, and no dump of its dumpdata: an object with the lists devices"
+            " and interfaces is wanted, or a list of rows with model, pk and fields"
         )
     draft = Draft("an export of NetBox")
+    if any(row.get("assigned_object_type") == "" for row in tables.get("ip_addresses", ())):
+        draft.warn(
+            "addresses name what they are assigned to by the number of a content type: dump"
+            " contenttypes too, or with --natural-foreign"
+        )
     hosts = {name_of(row) for row in tables["devices"] if is_host(row)}
     for row in tables["devices"]:
         if name_of(row) not in hosts:
@@ -55,13 +64,16 @@ def connect(
 ) -> None:
     """Take up where ports lead: to ports of devices, or to hosts with their addresses."""
     known = dict(by_interface(tables.get("ip_addresses", ())))
+    numbers = {end_of(row): number for number, row in ports.items()}
     far_ends = {**dict(cabled(tables.get("cables", ()), ports)), **dict(connected(ports))}
     for number, row in ports.items():
         near, far = end_of(row), far_ends.get(number)
         if near[0] not in draft.devices or far is None:
             continue
         if far[0] in hosts:
-            draft.host(far[0], far[1], host_of(near, far, ports, known))
+            own = numbers.get(far)
+            nic = rate_of(ports[own]) if own is not None else 0
+            draft.host(far[0], far[1], DraftHost(near, single(known.get(own, ())), nic))
         else:
             draft.port(near).peer = far
 
@@ -174,15 +186,6 @@ def by_interface(rows: Iterable[Row]) -> Iterator[tuple[Any, list[Any]]]:
         if kind == INTERFACE and number is not None:
             found.setdefault(number, []).append(row.get("address"))
     yield from found.items()
-
-
-def host_of(
-    near: End, far: End, ports: Mapping[Any, Row], known: Mapping[Any, list[Any]]
-) -> DraftHost:
-    """A host at a port, with the addresses of its own interface there."""
-    own = {end_of(row): number for number, row in ports.items()}.get(far)
-    nic = rate_of(ports[own]) if own is not None else 0
-    return DraftHost(near, single(known.get(own, ())), nic)
 
 
 def drop_idle(draft: Draft) -> None:

@@ -69,4 +69,5 @@ def serve_store(
             ownership.announce(url, str(unix.getsockname()))
         started(url)
 
-    serve(create_app(settings, store, source), listener, unix, ready)
+    app = create_app(settings, store, source)
+    serve(app, listener, unix, ready, app.state.reload)

@@ -8,9 +8,10 @@ import anyio.to_thread
 import polars as pl
 from fastapi import APIRouter, Depends, Request, Response
 
-from pipeline import TABLES, StoreBusy, StoreError, to_arrow
+from pipeline import TABLES, StoreBusy, StoreError, UnknownIds, Versions, to_arrow
 from service.guard import over_unix_socket
 from service.problem import Problem
+from service.topology_source import TopologySource
 
 ARROW = "application/vnd.apache.arrow.stream"
 
@@ -34,17 +35,26 @@ async def insert(request: Request, table: str, token: str) -> dict[str, int]:
     body = await request.body()
     state = request.app.state
 
-    def work() -> int:
+    def work() -> tuple[int, int]:
         try:
             frame = pl.read_ipc_stream(io.BytesIO(body))
         except (pl.exceptions.PolarsError, OSError) as error:
             raise Problem(422, "the body is no Arrow IPC stream", field="body") from error
         rows: int = state.reader.store.insert(table, frame, token)
-        return rows
+        return rows, unknown(frame, state.source) if table == "hop_intervals" else 0
 
-    inserted = await _in_thread(work)
+    inserted, lacking = await _in_thread(work)
     state.metrics.count("hopsight_inserted_rows_total", inserted, table=table)
+    state.metrics.count("hopsight_unknown_hop_samples_total", lacking)
     return {"rows": inserted}
+
+
+def unknown(rows: pl.DataFrame, source: TopologySource | None) -> int:
+    """Samples of hops whose ids the topology in force then lacks."""
+    ids = UnknownIds()
+    for topology, part in (source.versions if source else Versions()).split(rows):
+        ids.count(part, topology)
+    return ids.total
 
 
 @router.get("/query/{name}")

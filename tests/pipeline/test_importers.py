@@ -301,6 +301,54 @@ def test_types_of_interfaces_tell_their_rate() -> None:
         assert draft.devices["lf1"].ports["Ethernet1/1"].capacity_bps == rate
 
 
+def dump(version: int, kinds: str) -> list[dict[str, Any]]:
+    """The same fabric as `dumpdata dcim ipam` writes it; `kinds` is how content types are named."""
+    kind = ["dcim", "interface"] if kinds == "natural" else 23
+    role = "device_role" if version < 4 else "role"
+    made: list[tuple[str, int, dict[str, Any]]] = [
+        ("dcim.site", 5, {"name": "West", "slug": "west"}),
+        *(("dcim.devicerole", at, {"name": name, "slug": name})
+          for at, name in ((1, "leaf"), (2, "spine"), (3, "server"))),
+        *(("dcim.device", at, {"name": name, "site": 5, role: at})
+          for at, name in ((1, "lf1"), (2, "sp1"), (3, "db1"))),
+    ]  # fmt: skip
+    wires = (("11", 1, "Ethernet1/1", "100gbase-x-qsfp28", 70, "A"),
+             ("21", 2, "Ethernet1/1", "100gbase-x-qsfp28", 70, "B"),
+             ("12", 1, "Ethernet1/2", "25gbase-x-sfp28", 71, "A"),
+             ("31", 3, "eth0", "25gbase-x-sfp28", 71, "B"), ("13", 1, "Ethernet1/3",
+              "25gbase-x-sfp28", None, ""))  # fmt: skip
+    for number, device, name, form, cable, side in wires:
+        told = {"device": device, "name": name, "type": form, "speed": None, "cable": cable}
+        made.append(("dcim.interface", int(number), told | ({} if version < 4 else {
+            "cable_end": side})))  # fmt: skip
+    to = {"interface": 31} if version < 3 else {
+        "assigned_object_type": kind, "assigned_object_id": 31}  # fmt: skip
+    made.append(("ipam.ipaddress", 1, {"address": "10.0.0.5/24", **to}))
+    if kinds == "table":
+        made.append(("contenttypes.contenttype", 23, {"app_label": "dcim", "model": "interface"}))
+    return [{"model": model, "pk": pk, "fields": fields} for model, pk, fields in made]
+
+
+@pytest.mark.parametrize(
+    ("version", "kinds"), [(4, "natural"), (4, "table"), (3, "natural"), (2, "none"), (4, "none")]
+)
+def test_a_dump_of_the_database(version: int, kinds: str) -> None:
+    rows = dump(version, kinds)
+    draft = netbox({"a.json": json.dumps(rows[:6]), "b.json": json.dumps(rows[6:])})
+    read = made(draft)
+    assert [(one.name, one.stage, one.site) for one in read.devices] == [
+        ("lf1", "tor", "west"), ("sp1", "spine", "west"),
+    ]  # fmt: skip
+    assert wiring(read) == {
+        "lf1:Ethernet1/1": "up sp1 Ethernet1/1", "lf1:Ethernet1/2": "host db1",
+        "sp1:Ethernet1/1": "down lf1 Ethernet1/1",
+    }  # fmt: skip
+    [host] = read.hosts
+    unknown = (version, kinds) == (4, "none")
+    assert host.prefixes == (() if unknown else ("10.0.0.5/32",))
+    assert any("content type" in said for said in draft.warnings) is unknown
+
+
 def test_an_export_without_devices_is_refused() -> None:
     with pytest.raises(TopologyError, match="no API export of NetBox"):
         netbox({"x.json": json.dumps({"devices": [LEAF1]})})
@@ -327,6 +375,7 @@ DOCUMENTS: dict[str, tuple[Any, Callable[[str], Draft]]] = {
          "interfaces": [PATHS[0], DOWN, FACING, NIC], "cables": [*CABLES, *OLD_CABLES]},
         lambda text: netbox({"x.json": text}),
     ),
+    "dump": (dump(4, "table"), lambda text: netbox({"x.json": text})),
 }  # fmt: skip
 
 

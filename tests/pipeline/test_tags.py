@@ -105,3 +105,29 @@ def test_an_interval_shorter_than_a_signal_is_measured_over_is_said_to_be(
         PipelineSettings(),
     ).to_dicts()
     assert row["plausibility"] == doubts
+
+
+@pytest.mark.parametrize(("t_ns", "doubts"), [
+    (None, []), (INTERVAL_NS, []), (INTERVAL_NS + 1, ["interval_finer_than_aecn"]),
+])  # fmt: skip
+def test_an_interval_shorter_than_a_routers_own_t_is_said_to_be(
+    flows_of: FlowsOf, rows_of: RowsOf, chain_of: Callable[..., Topology], t_ns: int | None,
+    doubts: list[str],
+) -> None:  # fmt: skip
+    made = chain_of("leaf1", "leaf2")
+    told = replace(made, devices=tuple(replace(d, t_ns=t_ns) for d in made.devices))
+    flows = flows_of([{}])
+    flow = flows["flow"][0]
+    u_n = round(1.5e9)
+    sent = {"time_ns": 0, "interval_ns": INTERVAL_NS, "flow": flow, "point": "p",
+            "data_bytes": 9_000, "data_frames": 90, "aecn_samples": 90, "aecn_u_sum_n": 90 * u_n,
+            "aecn_u_max_n": u_n}  # fmt: skip
+    (row,) = verdicts(
+        flows.with_columns(pl.lit(value=False).alias("unseen")),
+        rows_of("flow_intervals", [sent]),
+        rows_of("hop_intervals", []),
+        told,
+        PipelineSettings(),
+    ).to_dicts()
+    assert row["device"] in {"leaf1", "leaf2"}
+    assert row["plausibility"] == doubts

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collector import CollectorSettings
-from pipeline import Csig, Device, Point, Topology, TopologyError, address_words
+from pipeline import Csig, Device, Point, Topology, TopologyError, address_words, findings
 from pipeline.csig_profile import CsigSignal, Locator
 
 EXAMPLE = (
@@ -205,3 +205,34 @@ def test_a_file_that_refers_to_itself_and_one_that_is_nested_endlessly_are_refus
     wide = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))
     with pytest.raises(TopologyError):
         Topology.from_yaml("a0: &a0 [1]\n" + wide)
+
+
+COLONS = """
+devices:
+  "dc1:leaf":
+    node: 1
+    interfaces:
+      "xe-0/0/0:1": {port: 1, peer: "dc1:spine:1/1:2"}
+      h: {port: 2, peer: "web:1"}
+  "dc1:spine":
+    node: 2
+    interfaces:
+      "1/1:2": {port: 1, peer: "dc1:leaf:xe-0/0/0:1"}
+      up: {port: 2, peer: "core:1:1"}
+  core: {node: 3, interfaces: {"1:1": {port: 1, peer: "dc1:spine:up"}}}
+hosts:
+  "web:1": {attached: "dc1:leaf:h"}
+"""
+
+
+def test_names_may_have_colons_on_both_sides_of_the_one_that_parts_them() -> None:
+    known = Topology.from_yaml(COLONS)
+    peers = {(i.device, i.name): (i.peer_device, i.peer_interface) for i in known.interfaces}
+    assert peers["dc1:leaf", "xe-0/0/0:1"] == ("dc1:spine", "1/1:2")
+    assert peers["dc1:spine", "1/1:2"] == ("dc1:leaf", "xe-0/0/0:1")
+    assert peers["dc1:spine", "up"] == ("core", "1:1")
+    assert peers["core", "1:1"] == ("dc1:spine", "up")
+    assert [(host.device, host.interface) for host in known.hosts] == [("dc1:leaf", "h")]
+    assert Topology.from_yaml(known.to_yaml()).interfaces == known.interfaces
+    wrong = [found for found in findings(COLONS) if found.level == "inconsistent"]
+    assert wrong == []

@@ -19,6 +19,7 @@ from service.app import create_app
 from service.commands import topology as command
 from service.commands import topology_import as imports
 from service.failure import Failure
+from service.routes.internal import unknown
 from service.run import Job, collector_of, renewing
 from service.settings import Settings, load
 from service.topology_source import TopologySource, read_topology, read_versions
@@ -173,6 +174,30 @@ def test_a_service_takes_a_changed_topology_before_it_answers(write: Write) -> N
     assert 'hopsight_topology_reads_total{outcome="taken"} 1.0' in counted
     assert 'hopsight_topology_reads_total{outcome="refused"} 1.0' in counted
     assert len(store.rows) == 2, "what was refused is not stored"
+
+
+def test_a_service_reads_again_when_it_is_asked_to(write: Write) -> None:
+    """As SIGHUP does: also where neither time nor size of the file have changed."""
+    store, source = Kept(), TopologySource(write(version("a")))
+    app = create_app(Settings(), cast("Store", store), source)
+    assert not source.refresh()
+    app.state.reload()
+    assert [table for table, _ in store.rows] == ["hops"]
+    assert 'hopsight_topology_reads_total{outcome="taken"} 1.0' in app.state.metrics.text().decode()
+    create_app(Settings(), cast("Store", store)).state.reload()
+    assert len(store.rows) == 1
+
+
+def test_ids_that_the_topology_lacks_are_counted_as_rows_come_in(write: Write) -> None:
+    source = TopologySource(write(EXAMPLE.read_text()))
+    since = source.versions.topologies[0].valid_from_ns
+    rows = pl.DataFrame(
+        {"time_ns": [since, since, since, since - 10], "interval_ns": 5, "flow": 1,
+         "node": [1, 1, 77, 77], "port": [1, 9, 1, 1], "samples": [3, 5, 7, 11]},
+        schema_overrides={"node": pl.UInt32, "port": pl.UInt32},
+    )  # fmt: skip
+    assert unknown(rows, source) == 5 + 7, "before the first version nothing can be lacking"
+    assert unknown(rows, None) == 0
 
 
 def test_a_worker_that_runs_takes_a_changed_topology(write: Write) -> None:
