@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pipeline.importers import Draft, containerlab, netbox, sonic
     from pipeline.kind import KINDS
     from pipeline.lengths import length_bounds
-    from pipeline.owner import StoreOwned
+    from pipeline.owner import StoreOwned, read_owner
     from pipeline.question import Question, address_words
     from pipeline.remote import OwnerClient, open_or_ask
     from pipeline.settings import PipelineSettings
@@ -140,6 +140,7 @@ __all__ = [
     "poseidon",
     "qos",
     "ranked",
+    "read_owner",
     "sonic",
     "swift",
     "to_arrow",
@@ -164,7 +165,7 @@ HOMES = {
     "health": "FINDINGS findings_of last_known worth_a_look",
     "kind": "KINDS",
     "lengths": "length_bounds",
-    "owner": "StoreOwned",
+    "owner": "StoreOwned read_owner",
     "question": "Question address_words",
     "remote": "OwnerClient open_or_ask",
     "settings": "PipelineSettings",

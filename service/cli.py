@@ -27,10 +27,12 @@ from service.argument import (
 )
 from service.bus_words import collect, pipeline
 from service.decoding import decode
+from service.doctor_words import doctor
 from service.ending import ended
 from service.failure import EXIT_CODES, ExitCode
 from service.health_words import health
 from service.plugin import wireshark
+from service.top_words import top, watch
 from service.topology_words import topology as topology_words
 from service.up_words import up
 
@@ -56,6 +58,9 @@ app.add_typer(topology_words)
 app.command()(decode)
 app.command()(analyze)
 app.command()(up)
+app.command()(doctor)
+app.command()(top)
+app.command()(watch)
 app.command()(health)
 app.command()(collect)
 app.command()(pipeline)

@@ -1,0 +1,177 @@
+"""`hopsight top` and `hopsight watch`: which hops hold flows back now, and which flows."""
+
+import json as json_format
+import time
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import polars as pl
+import typer
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from pipeline import StoreError, length_bounds, open_or_ask
+from service.commands.settings import chosen
+from service.endpoint import parse_duration, parse_time, time_text
+from service.failure import ExitCode, Failure
+from service.shape import flow_of, hop_of, interval, records, rest_of
+from service.text import Heading, console, flow, load, share, table
+from service.verdict_text import kind_text
+
+MOST_FLOWS = 10_000
+"""Flows of which the hops are summed up."""
+HOPS = (
+    Heading("hop"),
+    Heading("place"),
+    Heading("kind"),
+    Heading("u", numeric=True),
+    Heading("flows held back", numeric=True),
+    Heading("reroute helps"),
+)
+FLOWS = (
+    Heading("flow"),
+    Heading("bottleneck"),
+    Heading("kind"),
+    Heading("u", numeric=True),
+    Heading("share of time", numeric=True),
+    Heading("confidence", numeric=True),
+)
+
+
+class Asked(Protocol):
+    """Whatever answers queries by name: a store of this process, or its owner elsewhere."""
+
+    def query(self, name: str, **parameters: Any) -> pl.DataFrame:
+        """The answer to `pipeline/sql/<name>.sql`."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of `top` and `watch`."""
+
+    at: str | None = None
+    window: str = "10s"
+    rows: int = 10
+    store: str | None = None
+    json: bool = False
+    every_s: float | None = None
+    """Seconds between two looks; none: one look."""
+
+
+def run(request: Request) -> None:
+    """Print once, or again and again until Ctrl-C."""
+    try:
+        at_ns = None if request.at is None else parse_time(request.at)
+        window_ns = parse_duration(request.window)
+    except ValueError as error:
+        raise Failure(ExitCode.USAGE, f"--at or --window: {error}") from None
+    settings = chosen(store={"dsn": request.store})
+    try:
+        if request.every_s is None:
+            with open_or_ask(settings.store.dsn, settings.store) as store:
+                _print(request, look(store, at_ns, window_ns))
+            return
+        screen = console()
+        drawn = Live(console=screen, auto_refresh=False) if screen.is_terminal else nullcontext()
+        with drawn as live:
+            while True:
+                # Opened anew each time: an owner that ended is no reason to end.
+                with open_or_ask(settings.store.dsn, settings.store) as store:
+                    found = shown(look(store, at_ns, window_ns), request.rows)
+                if live is None:
+                    screen.print(found)
+                else:
+                    live.update(found, refresh=True)
+                time.sleep(request.every_s)
+    except StoreError as error:
+        raise Failure(ExitCode.STORE, str(error)) from None
+    except KeyboardInterrupt:
+        if request.every_s is None:
+            raise
+
+
+def _print(request: Request, found: Mapping[str, Any]) -> None:
+    """One look, for a machine or a person; status 1 where the store is empty."""
+    if request.json:
+        typer.echo(json_format.dumps(found, allow_nan=False))
+    elif found["interval"] is not None:
+        console().print(shown(found, request.rows))
+    if found["interval"] is None:
+        raise Failure(ExitCode.WRONG, "the store holds nothing yet")
+
+
+def look(store: Asked, at_ns: int | None, window_ns: int) -> dict[str, Any]:
+    """What is held back in the window that ends at a time; none: with the latest that is stored.
+
+    Keys: interval (none: the store is empty), hops (the one with most load first), flows.
+    """
+    extent = store.query("extent").row(0, named=True)
+    if at_ns is None and not extent["verdicts"]:
+        return {"interval": None, "hops": [], "flows": []}
+    to_ns = int(extent["to_ns"]) if at_ns is None else at_ns
+    from_ns = to_ns - window_ns
+    span = {"from_ns": from_ns, "to_ns": to_ns - 1, **length_bounds(window_ns, None)}
+    found = store.query("top_bottlenecks", **span, rows=MOST_FLOWS)
+    rows = records(found.drop("load", "congested"))
+    return {
+        "interval": interval(from_ns, to_ns),
+        "hops": hops(found),
+        "flows": [{"flow": flow_of(row), "hop": hop_of(row), **rest_of(row)} for row in rows],
+    }
+
+
+def hops(found: pl.DataFrame) -> list[dict[str, Any]]:
+    """The hops of the flows that are held back, each once with how many it holds."""
+    place = ("node", "port", "device", "interface", "stage", "orientation", "capacity_bps")
+    summed = (
+        found.group_by("node", "port", maintain_order=True)
+        .agg(
+            pl.col(place[2:]).first(),
+            pl.col("kind", "reroute_helps").sort_by("samples", descending=True).first(),
+            pl.col("u_mean").max(),
+            pl.len().alias("flows"),
+        )
+        .sort("flows", "u_mean", descending=True, nulls_last=True, maintain_order=True)
+    )
+    return [{"hop": hop_of(row), **rest_of(row)} for row in records(summed)]
+
+
+def shown(found: Mapping[str, Any], most: int) -> RenderableType:
+    """The look as a person reads it."""
+    if found["interval"] is None:
+        return Text("the store holds nothing yet")
+    span = found["interval"]
+    title = f"{time_text(span['from_ns'])} to {time_text(span['to_ns'])}"
+    if not found["flows"]:
+        return Text(f"no flow was held back by the network, {title}")
+    hops, flows = found["hops"], found["flows"]
+    parts: list[RenderableType] = [
+        table(HOPS, map(_hop_row, hops[:most]), title=f"hops that hold flows back, {title}"),
+        table(FLOWS, map(_flow_row, flows[:most]), title="flows held back, the worst first"),
+    ]
+    left = len(hops) - most, len(flows) - most
+    if max(left) > 0:
+        told = f"{max(left[0], 0)} more hops and {max(left[1], 0):,} more flows; -n shows more"
+        parts.append(Text(told, style="dim"))
+    return Group(*parts)
+
+
+def _name(hop: Mapping[str, Any] | None) -> str | None:
+    return None if hop is None else f"{hop['device']} {hop['interface']}"
+
+
+def _hop_row(each: Mapping[str, Any]) -> tuple[Any, ...]:
+    hop = each["hop"]
+    place = " ".join(filter(None, (hop["stage"], hop["orientation"]))) if hop else None
+    return (_name(hop), place, kind_text(each["kind"]), load(each["u_mean"]),
+            f"{each['flows']:,}", each["reroute_helps"])  # fmt: skip
+
+
+def _flow_row(each: Mapping[str, Any]) -> tuple[Any, ...]:
+    key = each["flow"]
+    name = flow(key["src"], key["sport"], key["dst"], key["dport"], key["protocol"])
+    return (name, _name(each["hop"]), kind_text(each["kind"]), load(each["u_mean"]),
+            share(each["share"]), share(each["confidence"]))  # fmt: skip

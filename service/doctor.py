@@ -1,0 +1,219 @@
+"""What `hopsight doctor` looks at: every stage in the order in which data passes it.
+
+A check tells what it expected, what it saw, and what to do when the two differ. A stage that is not
+configured is passed over; one that stands on a broken one is not looked at.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import httpx
+import polars as pl
+
+from collector import Decoder, Frames, is_compiled
+from pipeline import StoreError, findings, findings_of, open_or_ask, read_owner, worth_a_look
+from service.endpoint import time_text
+from service.settings import Settings, SettingsError, load
+from service.text import duration
+from service.topology_source import files_of
+
+State = Literal["ok", "warning", "broken", "not asked"]
+FRAME = bytes.fromhex(
+    "02000000000202000000000108004500002800010000400666cd0a0000010a000002"
+    "03e80050000000010000000050100200000000000000"
+)
+"""Ethernet, IPv4 and TCP, as any mirror would bring it."""
+PROGRAMS = (
+    ("dumpcap", "live capture (`--interface`)"),
+    ("tshark", "`dissect` and `--slow-path`"),
+)
+LEAST_FREE = 2 << 30
+"""Octets of the disk below which a store is in danger."""
+GIB = 1 << 30
+ANSWER_S = 5.0
+FINDINGS_NS = 600_000_000_000
+MOST_FINDINGS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One stage: what was expected of it, what was seen, and what to do."""
+
+    stage: str
+    state: State
+    expected: str
+    seen: str
+    advice: str = ""
+
+
+def checks() -> Iterator[Check]:
+    """Every check in order; the first broken one is most likely the cause of those behind it."""
+    try:
+        settings = load()
+    except SettingsError as error:
+        yield Check("settings", "broken", "settings that can be read", str(error),
+                    "mend that setting; `hopsight settings --dump` lists all")  # fmt: skip
+        return
+    yield Check("settings", "ok", "settings that can be read", "read")
+    yield from map(program, PROGRAMS)
+    yield decoder(settings)
+    yield topology(settings)
+    yield bus(settings)
+    yield from stored(settings)
+
+
+def program(wanted: tuple[str, str]) -> Check:
+    """Whether a program of others is there, and what would do without it."""
+    name, use = wanted
+    path = shutil.which(name)
+    if path is None:
+        return Check(name, "warning", f"on PATH, for {use}", "not found",
+                     "install Wireshark's command line tools")  # fmt: skip
+    if not os.access(path, os.X_OK):
+        return Check(name, "warning", f"on PATH, for {use}", f"{path} may not be run",
+                     "give this user the right, for dumpcap by the group wireshark")  # fmt: skip
+    return Check(name, "ok", f"on PATH, for {use}", path)
+
+
+def decoder(settings: Settings) -> Check:
+    """Whether a plain frame is decoded, and whether the compiled code is kept."""
+    try:
+        made = Decoder(settings.collector)
+        decode = made.decode if is_compiled() else made.decode_plainly
+        decode(one_frame(), ["doctor"], "doctor")
+    except ValueError as error:
+        return Check("decoder", "broken", "a TCP frame is decoded", str(error),
+                     "mend the setting under [collector] that it names")  # fmt: skip
+    if made.accounting.decoded != 1:
+        return Check("decoder", "broken", "a TCP frame is decoded", str(made.accounting.reasons),
+                     "look at the settings under [collector]")  # fmt: skip
+    if not is_compiled():
+        return Check("decoder", "warning", "compiled code in the cache", "decoded, without it",
+                     "the next command compiles; if that recurs, name a HOPSIGHT_CACHE_DIR"
+                     " that can be written")  # fmt: skip
+    return Check("decoder", "ok", "a TCP frame is decoded", "decoded by compiled code")
+
+
+def one_frame() -> Frames:
+    """`FRAME` as a source gives it."""
+    capture = pl.Series([len(FRAME)], dtype=pl.Int32).to_numpy()
+    zero = pl.Series([0], dtype=pl.Int64).to_numpy()
+    octets = pl.Series(list(FRAME), dtype=pl.UInt8).to_numpy()
+    one, none = (pl.Series([n], dtype=pl.UInt16).to_numpy() for n in (1, 0))
+    return Frames(octets, zero, capture, capture, zero, one, none, 1)
+
+
+def topology(settings: Settings) -> Check:
+    """Whether the topology can be read and is consistent."""
+    path, expected = settings.pipeline.topology, "a topology without mistakes"
+    if not path:
+        return Check("topology", "not asked", expected, "none is set",
+                     "hops are raw ids until pipeline.topology names a file")  # fmt: skip
+    try:
+        files = list(files_of(Path(path)))
+        found = [one for file in files for one in findings(file.read_text(encoding="utf-8"))]
+    except (OSError, UnicodeDecodeError) as error:
+        return Check("topology", "broken", expected, f"{path}: {error}", "name another file")
+    wrong = [one for one in found if one.level == "inconsistent"]
+    if wrong:
+        return Check("topology", "broken", expected, f"{path}: {len(wrong)} mistakes",
+                     f"`hopsight topology check {path}` lists them by line")  # fmt: skip
+    return Check("topology", "ok", expected, f"{path}: {len(found)} things unknown")
+
+
+def bus(settings: Settings) -> Check:
+    """Whether the brokers of the bus can be reached."""
+    url, expected = settings.bus.url, "a broker that takes connections"
+    if not url:
+        return Check("bus", "not asked", expected, "none is set: all in one process")
+    import socket
+
+    silent = []
+    for place in urlsplit(url).netloc.split(","):
+        host, _, port = place.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER_S).close()
+        except (OSError, ValueError) as error:
+            silent.append(f"{place}: {error}")
+    if silent:
+        return Check("bus", "broken", expected, "; ".join(silent),
+                     "start the broker, or mend bus.url")  # fmt: skip
+    return Check("bus", "ok", expected, f"{url} takes connections")
+
+
+def stored(settings: Settings) -> Iterator[Check]:
+    """The store, its disk, who serves it, and what it holds."""
+    dsn, expected = settings.store.dsn, "a store that answers"
+    path = Path(urlsplit(dsn).path) if dsn.startswith("chdb:") else None
+    if path is not None and not path.exists():
+        yield Check("store", "not asked", expected, f"{path} is not there yet",
+                    "`hopsight analyze CAPTURE --store DSN` or `hopsight up` makes it")  # fmt: skip
+        return
+    try:
+        if path is not None:
+            yield disk(path)
+            yield service(path)
+        with open_or_ask(dsn, settings.store) as store:
+            yield Check("store", "ok", expected, f"{shown(dsn)} answers")
+            yield from data(store)
+    except StoreError as error:
+        yield Check("store", "broken", expected, str(error), "see the sentence beside this")
+
+
+def shown(dsn: str) -> str:
+    """An address without its password."""
+    parts = urlsplit(dsn)
+    return dsn if parts.password is None else dsn.replace(f":{parts.password}@", ":…@")
+
+
+def disk(path: Path) -> Check:
+    """Whether the store's disk has room."""
+    free = shutil.disk_usage(path).free
+    expected, seen = f"at least {LEAST_FREE / GIB:g} GiB free", f"{free / GIB:.1f} GiB free"
+    if free < LEAST_FREE:
+        return Check("disk", "warning", expected, seen, "make room, or keep rows for less long")
+    return Check("disk", "ok", expected, seen)
+
+
+def service(path: Path) -> Check:
+    """Whether a process serves the store, and answers."""
+    owner, expected = read_owner(path), "a service that answers"
+    if owner is None or owner.url is None:
+        return Check("service", "not asked", expected, "nobody serves this store",
+                     "`hopsight serve` does")  # fmt: skip
+    try:
+        status = httpx.get(f"{owner.url}/readyz", timeout=ANSWER_S).status_code
+    except httpx.HTTPError as error:
+        return Check("service", "broken", expected, f"{owner.url}: {error}",
+                     f"end process {owner.pid} and start it again")  # fmt: skip
+    state: State = "ok" if status == httpx.codes.OK else "broken"
+    return Check("service", state, expected, f"{owner.url} answers {status}")
+
+
+def data(store: Any) -> Iterator[Check]:
+    """How new the verdicts are, and what is wrong with the telemetry they are made of."""
+    extent = store.query("extent").row(0, named=True)
+    expected = "verdicts on flows"
+    if not extent["verdicts"]:
+        yield Check("data", "warning", expected, "the store is empty",
+                    "look at the sources: do frames arrive, are they decoded?")  # fmt: skip
+        return
+    to_ns = int(extent["to_ns"])
+    lasted = duration(to_ns - int(extent["from_ns"]))
+    yield Check("data", "ok", expected,
+                f"{extent['verdicts']:,} on {extent['flows']:,} flows over {lasted},"
+                f" the newest {time_text(to_ns)}")  # fmt: skip
+    given = {"from_ns": to_ns - FINDINGS_NS, "to_ns": to_ns, "class": "", "verdict": ""}
+    rows = store.query("health_findings", **given, rows=MOST_FINDINGS)
+    wrong = [*worth_a_look(findings_of(rows))]
+    if wrong:
+        names = ", ".join(sorted({one["finding"].replace("_", " ") for one in wrong})[:3])
+        yield Check("telemetry", "warning", "nothing wrong with it", f"{len(wrong)}: {names}",
+                    "`hopsight health` tells each with its evidence")  # fmt: skip
+    else:
+        yield Check("telemetry", "ok", "nothing wrong with it", "nothing as far as was seen")

@@ -1,0 +1,10 @@
+"""What can be typed behind `hopsight doctor`; what it does is in `service/commands/doctor.py`."""
+
+from service.argument import Json
+
+
+def doctor(json: Json = False) -> None:
+    """Look at every stage in order: what was expected, what was seen, what to do."""
+    from service.commands import doctor as command
+
+    command.run(json=json)

@@ -1,0 +1,41 @@
+"""What can be typed behind `hopsight top` and `watch`; the work is in `service/commands/top.py`."""
+
+from typing import Annotated
+
+import typer
+
+from service.argument import Json, Store
+
+At = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="End of the window; default: the latest that is stored."),
+]
+Window = Annotated[str, typer.Option(metavar="DURATION", help="Length of the window.")]
+Rows = Annotated[int, typer.Option("-n", "--rows", help="Most hops and flows shown.", min=1)]
+
+
+def top(
+    at: At = None,
+    window: Window = "10s",
+    rows: Rows = 10,
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """Say which hops hold flows back, and which flows, the worst first."""
+    from service.commands import top as command
+
+    command.run(command.Request(at, window, rows, store, json=json))
+
+
+def watch(
+    every: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Seconds between two looks.", min=0.2)
+    ] = 2.0,
+    window: Window = "10s",
+    rows: Rows = 10,
+    store: Store = None,
+) -> None:
+    """Show which hops hold flows back, again and again, until Ctrl-C."""
+    from service.commands import top as command
+
+    command.run(command.Request(None, window, rows, store, every_s=every))

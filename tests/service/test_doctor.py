@@ -1,0 +1,54 @@
+"""`doctor` names the stage that is broken, and what to do; it is content with what is well."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+
+def states(told: Any) -> dict[str, str]:
+    """State of each stage."""
+    return {check["stage"]: check["state"] for check in json.loads(told.stdout)}
+
+
+def test_a_service_that_is_well_is_found_to_be(hopsight: Any, served: Any, tmp_path: Path) -> None:
+    settings = tmp_path / "hopsight.toml"
+    settings.write_text(f'[store]\ndsn = "{served.dsn}"\n')
+    told = hopsight.run("--settings", str(settings), "doctor", "--json")
+    assert told.returncode == 0, told.stderr
+    found = states(told)
+    for stage in ("settings", "disk", "service", "store", "data"):
+        assert found[stage] == "ok", told.stdout
+    assert found["decoder"] in {"ok", "warning"}
+    assert (found["topology"], found["bus"]) == ("not asked", "not asked")
+    shown = hopsight.run("--settings", str(settings), "doctor").stdout
+    assert served.url in shown
+
+
+def test_each_broken_stage_is_named_with_what_to_do(hopsight: Any, tmp_path: Path) -> None:
+    topology = tmp_path / "fabric.yaml"
+    topology.write_text("devices: 7\n")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]  # bound, and nobody listens
+        settings = tmp_path / "hopsight.toml"
+        settings.write_text(
+            f'[pipeline]\ntopology = "{topology}"\n'
+            f'[bus]\nurl = "kafka://127.0.0.1:{port}/observations"\n'
+            f'[store]\ndsn = "chdb://{tmp_path}/none"\n'
+        )
+        told = hopsight.run("--settings", str(settings), "doctor", "--json")
+    assert told.returncode == 1
+    assert "broken: topology, bus; begin with the first" in told.stderr
+    found = states(told)
+    assert found["store"] == "not asked"
+    advice = {check["stage"]: check["advice"] for check in json.loads(told.stdout)}
+    assert advice["topology"] == f"`hopsight topology check {topology}` lists them by line"
+
+
+def test_settings_that_cannot_be_read_are_the_first_stage(hopsight: Any, tmp_path: Path) -> None:
+    settings = tmp_path / "hopsight.toml"
+    settings.write_text("[store]\nnosuch = 1\n")
+    told = hopsight.run("--settings", str(settings), "doctor", "--json")
+    assert told.returncode == 1
+    assert states(told) == {"settings": "broken"}

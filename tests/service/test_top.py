@@ -1,0 +1,51 @@
+"""`top` and `watch` name the hops that hold flows back, from the store or from its owner."""
+
+import json
+import signal
+from typing import Any
+
+
+def test_top_names_the_hop_that_holds_most_flows_first(hopsight: Any, served: Any) -> None:
+    told = hopsight.run("top", "--store", served.dsn, "--window", "1m", "--json")
+    assert (told.returncode, told.stderr) == (0, "")
+    answer = json.loads(told.stdout)
+    same = served.get("/api/v1/bottlenecks").json()["bottlenecks"]
+    assert [row["flow"]["flow"] for row in answer["flows"]] == [row["flow"]["flow"] for row in same]
+    hops = answer["hops"]
+    assert [hop["flows"] for hop in hops] == sorted((h["flows"] for h in hops), reverse=True)
+    assert sum(hop["flows"] for hop in hops) == len(answer["flows"]) > 0
+    shown = hopsight.run("top", "--store", served.dsn, "--window", "1m").stdout
+    first = hops[0]["hop"]
+    assert f"{first['device']} {first['interface']}" in shown
+    assert "hops that hold flows back" in shown
+
+
+def test_top_shows_as_many_as_are_asked_for(hopsight: Any, served: Any) -> None:
+    shown = hopsight.run("top", "--store", served.dsn, "--window", "1m", "-n", "1").stdout
+    assert "more flows; -n shows more" in shown
+
+
+def test_top_says_when_nothing_was_held_back_and_when_nothing_is_stored(
+    hopsight: Any, served: Any, tmp_path: Any
+) -> None:
+    calm = hopsight.run("top", "--store", served.dsn, "--at", "2001-01-01T00:00:00Z")
+    assert calm.returncode == 0
+    assert "no flow was held back by the network" in calm.stdout
+    wrong = hopsight.run("top", "--store", served.dsn, "--window", "long")
+    assert wrong.returncode == 2
+    assert "--at or --window" in wrong.stderr
+    missing = hopsight.run("top", "--store", f"chdb://{tmp_path}/none")
+    assert missing.returncode == 4
+
+
+def test_watch_goes_on_until_ctrl_c(hopsight: Any, served: Any) -> None:
+    process = hopsight.start("watch", "--store", served.dsn, "--window", "1m", "--every", "0.2")
+    assert process.stdout is not None
+    seen = 0
+    for line in process.stdout:
+        seen += "hops that hold flows back" in line
+        if seen > 1:
+            break
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert (seen, process.returncode) == (2, 0)
