@@ -18,13 +18,27 @@ from multiprocessing import get_context
 
 import polars as pl
 
-from replay.campaign import FIRST_SCORED, KINDS, SCENARIOS, SCORED_ONLY, Plan, Play, play, plays
+from replay.campaign import (
+    FIRST_SCORED,
+    KINDS,
+    SCENARIOS,
+    SCORED_ONLY,
+    STACKS,
+    Plan,
+    Play,
+    play,
+    plays,
+)
 from replay.matrix import falls, lines, small
 from replay.taps import ALL, Taps
 from replay.world import MS
 
 SEEDS = (FIRST_SCORED + 1, FIRST_SCORED + 2)
 CLEAR = Plan("every frame of every host's port, intervals of 1 ms")
+CARRIED = Plan(CLEAR.name, casts=(STACKS,))
+ALONE = Plan(CLEAR.name, casts=(("ioam",), ("int_reports",)))
+"""Other carriers of the INT kind: all beside each other, and with the first seed two that tell no
+counters alone."""
 LONG = Plan("every frame, intervals of 10 ms", 30 * MS, 10 * MS, casts=(KINDS,))
 SECONDS = 2_000 * MS
 SLOW = (
@@ -58,6 +72,8 @@ def asked_for(
 ) -> Iterator[tuple[Plan, list[str], list[int]]]:
     """Plans with their scenarios and seeds."""
     yield CLEAR, names, seeds
+    yield CARRIED, names, seeds
+    yield ALONE, names, seeds[:1]
     if clear:
         return
     for plan in SLOW:
@@ -107,13 +123,15 @@ def main() -> None:
     wanted = [*asked_for(asked.only, [*asked.seeds], clear=asked.clear)]
     rows = played(plays(wanted), asked.processes)
     for plan in (CLEAR,) if asked.clear else (CLEAR, *SLOW):
+        shown = (*KINDS, *STACKS) if plan is CLEAR else KINDS
         (seeds,) = {tuple(seeds) for each, _, seeds in wanted if each is plan}
         print(f"{plan.name}; seeds {', '.join(map(str, seeds))}\n")
-        print("\n".join(lines(rows.filter(plan=plan.name), KINDS)), "\n", flush=True)
+        print("\n".join(lines(rows.filter(plan=plan.name), shown)), "\n", flush=True)
     for plan, name, taps in () if asked.clear else FAULTS:
         after = rows.filter(plan=faulty(plan, name, taps).name)
         before = rows.filter(pl.col("mixed"), plan=plan.name, seed=asked.seeds[0]).filter(
-            pl.col("scenario").is_in(after["scenario"].unique().implode())
+            pl.col("telemetry").is_in(KINDS),
+            pl.col("scenario").is_in(after["scenario"].unique().implode()),
         )
         print(f"{name}; {plan.name} before")
         print("\n".join(falls(before, after, KINDS)), "\n", flush=True)

@@ -102,6 +102,7 @@ class Rows(NamedTuple):
 LOAD = state_dtype(("i4", "nhop", "faults"), ("i1", "reflected", "width"))
 """What is known of one row with telemetry beside its stack; the faults are given back. `width` says
 which of the widths of `Rules` its counters have."""
+IFA_WIDTH = 2
 
 DECISION_FIELDS = {
     "i8": ("row", "inflight_bytes", "acked_bytes", "marked_bytes", "BytesAcked", "BytesMarked"),
@@ -178,6 +179,8 @@ def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena, trail: NDArr
         loads["reflected"] = told["int_reflected"].fill_null(value=False).to_numpy()
     if "hpcc_kind" in told.columns:
         loads["width"] = told["hpcc_kind"].is_not_null().to_numpy()
+    if "ifa_version" in told.columns:
+        loads["width"][told["ifa_version"].is_not_null().to_numpy()] = IFA_WIDTH
     return Batch(
         stacks,
         sacks_of(frame),

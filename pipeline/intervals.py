@@ -17,6 +17,7 @@ from pipeline.sender import CE
 from pipeline.signals import csig_terms, placed_tags
 from pipeline.tables import TABLES
 from pipeline.tallies import Tallies
+from pipeline.told_samples import samples_of_told
 from pipeline.topology import Topology
 from pipeline.track import Tracked
 
@@ -105,6 +106,7 @@ class Intervals:
         terms = csig_terms(tags, topology, base_rtt_ns)
         samples = [
             *samples_of_stacks(loads, standing_ns),
+            *samples_of_told(loads, topology, base_rtt_ns, standing_ns),
             samples_of_signals(terms, standing_ns),
         ]
         self.hop_rows = merged(

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline.load_unit import NANO
+from pipeline.reporter import REPORTER
 from pipeline.reserved import PLACE
+from pipeline.told_samples import BOUND
 
 KEY = ["time_ns", "flow"]
 HOP = ["node", "port"]
@@ -54,18 +56,26 @@ def best(rows: pl.DataFrame, view: Sequence[str], merit: Sequence[pl.Expr]) -> p
 def inband(hops: pl.DataFrame) -> pl.DataFrame:
     """Hops of INT stacks, from the point that saw most of the path (then most samples).
 
-    A hop has one load: that of all flows that measured it in the interval, by their samples.
+    What switches report is seen from one point, whichever they are. A hop has one load: that of all
+    flows that measured it in the interval, by their samples; bounds count where nothing else does.
     """
-    rows = hops.filter(pl.col("source") == "int")
-    mine = best(rows, ["point"], [pl.struct(HOP).n_unique(), pl.col("samples").sum()])
-    found = mine.group_by([*KEY, *HOP], maintain_order=True).agg(load())
+    reported = pl.col("point").cast(pl.String).str.starts_with(REPORTER)
+    view = pl.when(reported).then(pl.lit(REPORTER)).otherwise(pl.col("point").cast(pl.String))
+    rows = hops.filter(pl.col("source").is_in(("int", BOUND))).with_columns(view.alias("view"))
+    mine = best(rows, ["view"], [pl.struct(HOP).n_unique(), pl.col("samples").sum()])
+    found = mine.group_by([*KEY, *HOP], maintain_order=True).agg(
+        *load(), (pl.col("source") == BOUND).all().alias("bound")
+    )
     # A hop that only its place names is another one on each path.
     alone = pl.when(pl.col("node") >= PLACE).then("flow")
     here = ["time_ns", *HOP, alone]
-    weight = pl.col("samples") / pl.col("samples").sum().over(here)
+    counts = pl.col("samples") * (~pl.col("bound") | pl.col("bound").all().over(here))
+    weight = counts / counts.sum().over(here)
     pooled = [(pl.col(name) * weight).sum().over(here) for name in ("u_mean", "standing_share")]
-    return found.with_columns(pooled).with_columns(
-        pl.lit("int").alias("signal"), probability(SHARPNESS)
+    return (
+        found.with_columns(pooled)
+        .drop("bound")
+        .with_columns(pl.lit("int").alias("signal"), probability(SHARPNESS))
     )
 
 

@@ -166,7 +166,8 @@ class Memory(NamedTuple):
 class Rules(NamedTuple):
     """Parameters: one HPCC++ record, DCTCP records by dialect number, masks of counters by width.
 
-    The first width is that of telemetry whose format says nothing, the second the HPCC simulator's.
+    The first width is that of telemetry whose format says nothing, the second the HPCC simulator's,
+    the third that of IFA.
     """
 
     hpcc: NDArray[Any]

@@ -47,6 +47,8 @@ __all__ = ["DECISIONS", "Tracked", "Tracker"]
 FIRST_PLACES = 64
 SIMULATOR_TS_NS, SIMULATOR_TX_BYTES = 1 << 24, 128 << 20
 """What counters of the HPCC simulator's INT count modulo."""
+TX_BYTES = 0, SIMULATOR_TX_BYTES, 1 << 32
+"""What byte counters count modulo where no parameter says so, by width; the last are IFA's."""
 
 
 class Tracked(NamedTuple):
@@ -87,8 +89,8 @@ class Tracker:
             np.array([hpcc_record], hpcc_record.dtype),
             np.array(rows, asked.dtype),
             int(asked.dialect),
-            np.array([mask(ts_modulus_ns), mask(SIMULATOR_TS_NS)]),
-            np.array([mask(tx_modulus_bytes), mask(tx_modulus_bytes or SIMULATOR_TX_BYTES)]),
+            np.array([mask(ts_modulus_ns), mask(SIMULATOR_TS_NS), mask(ts_modulus_ns)]),
+            np.array([mask(tx_modulus_bytes or each) for each in TX_BYTES]),
             idle_ns >> TICK,
         )
         self.memory = blank(flows)

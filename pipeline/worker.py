@@ -21,6 +21,7 @@ from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
 from pipeline.order import Order
 from pipeline.path import Paths
+from pipeline.reporter import seen_by_reporters
 from pipeline.revisions import TABLE as REVISIONS
 from pipeline.rollup_rows import Closed, summed
 from pipeline.settings import PipelineSettings
@@ -121,6 +122,7 @@ class Worker:
             # Unknown points of two captures are two places, unless they were given one name.
             point = pl.when(pl.col("point") == UNKNOWN_POINT).then("source").otherwise("point")
             rows = rows.with_columns(point.alias("point"))
+        rows = seen_by_reporters(rows)
         self.order.add(rows)
         return self._work(self.order.release())
 

@@ -19,6 +19,8 @@ from replay.world import MS, Telemetry, World
 
 KINDS: tuple[Telemetry, ...] = ("int", "csig_expanded", "csig_compact", "aecn", "ecn")
 """Telemetry that is judged."""
+STACKS: tuple[Telemetry, ...] = ("ifa", "ioam", "int_sink", "int_reports")
+"""Telemetry of the INT kind by other carriers, judged apart."""
 Scenario = Callable[[Sequence[Telemetry], int], World]
 
 
@@ -64,7 +66,9 @@ SCORED_ONLY = by_name(
 FIRST_SCORED = 2000
 """Seeds from here on are kept for scoring; those below are for development."""
 DSCP = 23
-SETTINGS = CollectorSettings(int_dscp=DSCP)
+SETTINGS = CollectorSettings(
+    int_dscp=DSCP, report_utilization_full=1_000_000, ifa_cell_bytes=80, ioam_fraction="nanoseconds"
+)
 ALONE = tuple((kind,) for kind in KINDS)
 """Each kind of telemetry in a fabric of its own."""
 

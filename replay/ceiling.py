@@ -13,10 +13,20 @@ import numpy as np
 import polars as pl
 
 from pipeline import Interface
-from replay.content import ABOVE, LAST
 from replay.emit import sightings
 from replay.fabric import Run
-from replay.state import ACK, CSIG_COMPACT, CSIG_EXPANDED, DATA, INT
+from replay.state import (
+    ABOVE,
+    ACK,
+    CSIG_COMPACT,
+    CSIG_EXPANDED,
+    DATA,
+    IFA,
+    INT,
+    IOAM,
+    LAST,
+    REPORTED,
+)
 from replay.taps import Taps
 from replay.world import World
 
@@ -25,10 +35,12 @@ def named_ports(run: Run, taps: Taps) -> set[int]:
     """Rows of the ports that INT stacks or CSIG locators named at some tap."""
     seen = sightings(run, taps)
     packets = run.packets[seen.rows]
-    told = ((packets["kind"] == DATA) & (seen.edge == LAST)) | (packets["kind"] == ACK)
+    told = (packets["kind"] == DATA) & ((seen.edge == LAST) | (seen.edge >= REPORTED))
+    told |= packets["kind"] == ACK
     data = run.packets[np.where(packets["kind"] == ACK, packets["echo"], seen.rows)[told]]
     kind = run.flows["kind"][data["flow"]]
-    stacks = run.paths[np.unique(data["path"][kind == INT])]
+    stacked = np.isin(kind, (INT, IFA, IOAM)) | (seen.edge[told] >= REPORTED)
+    stacks = run.paths[np.unique(data["path"][stacked])]
     found = {int(row) for path in stacks for row in path["port"][0, : path["hops"]]}
     above = run.packets[seen.rows[(seen.edge == ABOVE) & (packets["kind"] == DATA)]]
     found |= {int(row) for row in np.unique(run.paths["port"][above["path"], 0, 0])}

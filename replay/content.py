@@ -3,6 +3,7 @@
 The methods of `Content` are named for the wire tables that they fill.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,36 +12,32 @@ from numpy.typing import NDArray
 from collector import CollectorSettings
 from replay.fabric import Run
 from replay.identity import CLIENT, SERVER, Identities
-from replay.layout import BITMAP, DOMAIN, DOMAIN_BITMAP, Layouts, Shape, size
+from replay.layout import OVER_IPV6, Layouts, Shape, size
+from replay.stack_content import StackContent
 from replay.state import (
+    ABOVE,
     ACK,
-    AECN,
     CSIG_COMPACT,
     CSIG_EXPANDED,
     DATA,
+    FIRST,
     INFOS,
-    INT,
+    LAST,
+    REPORTED,
     SYN,
     SYN_ACK,
 )
-from replay.wiring import ingress_ports
 
-FIRST, LAST, ABOVE = range(3)
-"""Edges at which a packet is seen: its sender's and its receiver's, and above its first leaf, at
-the port to a spine, after that port's update."""
 IPV4, IPV6, TCP, HOP_BY_HOP = 0x0800, 0x86DD, 6, 0
-ETHERNET_OCTETS, IPV6_OCTETS, EXTENSION_OCTETS = 14, 40, 16
+IFA_PROTOCOL = 253
+ETHERNET_OCTETS, IPV6_OCTETS = 14, 40
 TTL = 64
 ECT0, CE = 2, 3
 F_SYN, F_ACK, F_ECE, F_CWR = 2, 16, 64, 128
-MD = 1
-MD_OCTETS = 12
 WINDOW, WINDOW_SHIFT = 65535, 2
 TIMESTAMP_OCTETS = 12
-MOST_HOPS = 8
 MILLISECOND = 1_000_000
 WORD = 0xFFFFFFFF
-MEGABIT = 1_000_000
 EXPEDITED = 46
 """DSCP of urgent data (RFC 3246)."""
 CE_AT = {LAST: "ce", ABOVE: "up_ce"}
@@ -49,7 +46,7 @@ CE_AT = {LAST: "ce", ABOVE: "up_ce"}
 Values = dict[str, object]
 
 
-class Content:
+class Content(StackContent):
     """Packets of one shape, seen at one edge."""
 
     def __init__(
@@ -65,7 +62,10 @@ class Content:
         self.told = run.packets[self.packet["echo"]] if shape.kind == ACK else self.packet
         """Packets whose telemetry these carry: themselves, or the data that they answer."""
         self.octets = layouts.octets(shape, run.world.payload_bytes)
-        self.hop = -1
+        """Octets of the frame."""
+        self.inner = layouts.octets(replace(shape, report=False), run.world.payload_bytes)
+        """Octets of the packet in its own Ethernet frame."""
+        self.hop = shape.hops
 
     def of(self, array: NDArray[Any], end: int) -> NDArray[Any]:
         """Column of the identities for one end of each packet's flow."""
@@ -85,7 +85,7 @@ class Content:
             CSIG_COMPACT: self.settings.csig_compact_tpids,
             CSIG_EXPANDED: self.settings.csig_expanded_tpids,
         }.get(self.shape.telemetry)
-        if self.edge == ABOVE:
+        if self.edge == ABOVE or REPORTED <= self.edge < REPORTED + self.shape.hops - 1:
             addresses = (names.router, receiver), (names.router, self.sender)
         elif self.edge == FIRST:
             addresses = (names.router, self.sender), (names.mac, self.sender)
@@ -101,7 +101,7 @@ class Content:
 
     def ip_ethertype(self) -> int:
         """Ethertype of the IP version."""
-        return IPV6 if self.shape.telemetry == AECN else IPV4
+        return IPV6 if self.shape.telemetry in OVER_IPV6 else IPV4
 
     def csig_compact(self) -> Values:
         """The tag of data: at the sender's edge as the sender wrote it."""
@@ -132,24 +132,37 @@ class Content:
 
     def ip(self) -> Values:
         """DSCP announces INT or the urgent class; CE is seen once a port has marked."""
-        marked = self.shape.telemetry == INT and self.shape.kind in (DATA, ACK)
+        marked = self.layouts.announced(self.shape)
         flow, ecn, dscp = self.run.flows[self.flow], np.zeros(len(self.rows), np.int64), 0
         if self.shape.kind == DATA:
-            ce = self.packet[CE_AT[self.edge]] if self.edge != FIRST else 0
+            ce = self.marked()
             ecn = np.where(flow["ecn"] == 0, 0, np.where(ce, CE, ECT0))
         urgent = flow["urgent"] * EXPEDITED
         dscp = (self.settings.int_dscp or 0) if marked else urgent
         return {"dscp": dscp, "ecn": ecn}
 
+    def marked(self) -> NDArray[Any] | int:
+        """Whether a port on the way to this edge has marked each packet."""
+        if self.edge >= REPORTED:
+            there: NDArray[Any] = self.packet["ce"] & (
+                self.packet["ce_hop"] <= self.edge - REPORTED
+            )
+            return there
+        marks: NDArray[Any] | int = self.packet[CE_AT[self.edge]] if self.edge != FIRST else 0
+        return marks
+
     def ttl(self) -> object:
         """Each egress port has counted the packet down once."""
+        if self.edge >= REPORTED:
+            return TTL - 1 - (self.edge - REPORTED)
         return TTL - (self.packet["hop"] if self.edge == LAST else int(self.edge == ABOVE))
 
     def ipv4(self) -> Values:
         """IPv4 header; the identification counts a flow's packets."""
         return {
-            **self.ip(), "version": 4, "ihl": 5, "total_length": self.octets - self.below_ip(),
-            "id": self.rows & 0xFFFF, "flags": 2, "ttl": self.ttl(), "protocol": TCP,
+            **self.ip(), "version": 4, "ihl": 5, "total_length": self.inner - self.below_ip(),
+            "id": self.rows & 0xFFFF, "flags": 2, "ttl": self.ttl(),
+            "protocol": IFA_PROTOCOL if self.layouts.inserted(self.shape) else TCP,
             "source": self.of(self.names.ipv4, self.sender),
             "destination": self.of(self.names.ipv4, 1 - self.sender),
         }  # fmt: skip
@@ -172,12 +185,15 @@ class Content:
         return {
             **self.ip(), **addresses, "version": 6, "flow_label": self.flow + 1,
             "next_header": follows, "hop_limit": self.ttl(),
-            "payload_length": self.octets - self.below_ip() - IPV6_OCTETS,
+            "payload_length": self.inner - self.below_ip() - IPV6_OCTETS,
         }  # fmt: skip
 
     def hop_by_hop(self) -> Values:
-        """Extension header that holds the AECN option."""
-        return {"next_header": TCP, "length": EXTENSION_OCTETS // 8 - 1}
+        """Extension header that holds the option of AECN or IOAM."""
+        pieces = self.layouts.pieces(self.shape)
+        begin = pieces.index(self.layouts.tables["hop_by_hop"])
+        end = pieces.index(self.layouts.tables["tcp"])
+        return {"next_header": TCP, "length": sum(map(size, pieces[begin:end])) // 8 - 1}
 
     def aecn(self) -> Values:
         """The option's fixed part."""
@@ -235,31 +251,4 @@ class Content:
         return {
             "kind": 8, "length": 10, "value": value & WORD,
             "echo": np.where(self.heard_ns < 0, 0, echo & WORD),
-        }  # fmt: skip
-
-    def int_shim(self) -> Values:
-        """Shim of the stack."""
-        self.hop = self.shape.hops
-        stack = MD_OCTETS + self.shape.hops * self.layouts.hop.octets
-        return {"type": MD, "npt": 0, "length": stack // 4, "next": 0}
-
-    def int_md(self) -> Values:
-        """MD header."""
-        return {
-            "version": 2, "hop_ml": self.layouts.hop.octets // 4,
-            "remaining": MOST_HOPS - self.shape.hops, "bitmap": BITMAP,
-            "domain": DOMAIN, "domain_bitmap": DOMAIN_BITMAP,
-        }  # fmt: skip
-
-    def int_hop(self) -> Values:
-        """The next record of the stack, newest first."""
-        self.hop -= 1
-        hop, told, run = self.hop, self.told, self.run
-        port = run.ports[run.paths["port"][told["path"], 0, hop]]
-        return {
-            "node": port["node_id"],
-            "ingress": ingress_ports(run.interfaces, run.paths)[told["path"], hop],
-            "egress": port["port_id"], "queue": 0, "occupancy": told["qlen"][:, hop],
-            "egress_ts": run.world.start_ns + told["ts_ns"][:, hop],
-            "tx_bytes": told["tx_bytes"][:, hop], "b_mbps": port["bps"] // MEGABIT,
         }  # fmt: skip

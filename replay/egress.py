@@ -20,11 +20,12 @@ from replay.state import (
     DELAY_UNIT_NS,
     DWRR,
     INFOS,
-    INT,
     ONE,
     RATIO_SCALE,
     SENT,
     SIGNALS,
+    SINK,
+    STACKED,
     STANDING,
     SWITCH_NS,
     State,
@@ -36,6 +37,7 @@ QUANTA = (1_500, 4_500)
 DRE_TAU_NS = 256_000.0
 """Time constant of the discounting rate estimator (CONGA 3.2)."""
 NS = 1_000_000_000
+MILLIONTHS = 1_000_000
 
 
 @inner
@@ -70,6 +72,8 @@ def enqueue(s: State, item: int, now: int) -> None:
     flow = s.flows[packet.flow]
     own = flow.urgent if s.rules.queues != ONE else 0
     if packet.kind == DATA and flow.ecn == 1 and port.class_bytes[own] > s.rules.mark_bytes:
+        if packet.ce == 0:
+            packet.ce_hop = packet.hop
         packet.ce = 1
     packet.queued_ns = now
     packet.next = -1
@@ -166,16 +170,29 @@ def write_telemetry(s: State, row: int, packet: Any, queue: int, now: int) -> No
     if packet.kind != DATA:
         return
     kind = s.flows[packet.flow].kind
-    if kind == INT:
-        hop = packet.hop
-        packet.size += s.rules.int_hop_bytes
-        packet.qlen[hop] = queue
-        packet.ts_ns[hop] = now
-        packet.tx_bytes[hop] = port.tx_bytes + packet.size
+    if kind in STACKED:
+        write_stack(s, port, packet, kind, queue, now)
+        used = dre * 8 * NS / DRE_TAU_NS / port.bps
+        packet.used_ppm[packet.hop] = min(int(used * MILLIONTHS + 0.5), MILLIONTHS)
     elif kind == AECN:
         write_aecn(s, port, packet, queue, dre * 8 * NS / DRE_TAU_NS / port.bps, now)
     elif kind <= CSIG_EXPANDED or rogue.inserts(s, port, packet, kind):
         write_csig(s, port, packet, kind == CSIG_EXPANDED, now)
+
+
+@inner
+def write_stack(s: State, port: Any, packet: Any, kind: int, queue: int, now: int) -> None:
+    """A hop's record; a sink takes all of them off, and what it sends is counted without them."""
+    hop = packet.hop
+    packet.size += s.rules.hop_octets[kind]
+    if kind == SINK:
+        packet.size += s.rules.sink_octets if hop == 0 else 0
+        if port.edge == 1:
+            packet.size -= s.rules.sink_octets + (hop + 1) * s.rules.hop_octets[kind]
+    packet.qlen[hop] = queue
+    packet.ts_ns[hop] = now
+    packet.tx_bytes[hop] = port.tx_bytes + packet.size
+    packet.wait_ns[hop] = now - packet.queued_ns + SWITCH_NS
 
 
 @inner

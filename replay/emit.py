@@ -13,17 +13,35 @@ from numpy.typing import NDArray
 
 from collector import CollectorSettings, Frames
 from replay import wiring
-from replay.content import ABOVE, FIRST, LAST, Content
+from replay.content import Content
 from replay.fabric import Run
 from replay.identity import identities
 from replay.layout import Layouts, Shape, size
-from replay.state import ACK, CSIG_COMPACT, DATA, INT
+from replay.state import (
+    ABOVE,
+    ACK,
+    CSIG_COMPACT,
+    DATA,
+    EDGES,
+    FIRST,
+    HOPS,
+    IFA,
+    INT,
+    IOAM,
+    LAST,
+    POSTCARDS,
+    REPORTED,
+    SINK,
+    TELEMETRIES,
+)
 from replay.taps import ALL, Taps
 from replay.wiring import points
 
 SNAP = 256
 ETHERNET = 1
 TCP_PROTOCOL = 6
+REPORT_NS = 5_000
+"""From a packet's departure to the report of it at the collector."""
 IPV4_CHECKSUM, TCP_CHECKSUM = 10, 16
 """Octet of the checksum in its header."""
 ROWS = 32768
@@ -45,14 +63,17 @@ def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP, taps: Tap
     """Sightings of a run in order of time; at equal times acknowledgments come before data.
 
     `Frames.interface` indexes into `wiring.points(run.world)`. ValueError when the settings leave
-    int_dscp open.
+    open what the frames need.
     """
-    if settings.int_dscp is None:
-        raise ValueError("int_dscp must name a value: it announces INT over TCP")
+    check(run, settings)
     seen, layouts = sightings(run, taps), Layouts(settings)
     rows, packets = seen.rows, run.packets
     octets = np.array([layouts.octets(shape, run.world.payload_bytes) for shape, _ in seen.shapes])
-    captured = np.minimum(octets, snap)[seen.shape]
+    snaps = [
+        length if shape.report else snap
+        for length, (shape, _) in zip(octets, seen.shapes, strict=True)
+    ]
+    captured = np.minimum(octets, snaps)[seen.shape]
     offset = np.cumsum(captured) - captured
     data = np.empty(int(captured.sum()), np.uint8)
     at = 0
@@ -60,9 +81,7 @@ def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP, taps: Tap
         data[at : at + block.size] = block.ravel()
         at += block.size
     place = tap(run, rows, seen.edge)
-    stamps = [packets["first_ns"][rows], packets["last_ns"][rows], packets["up_ns"][rows]]
-    time = np.choose(seen.edge, stamps)
-    time = time + taps.offsets_ns(len(points(run.world)))[place]
+    time = seen_ns(run, rows, seen.edge) + taps.offsets_ns(len(points(run.world)))[place]
     order = np.lexsort((rows, packets["kind"][rows] == DATA, time))
     return Frames(
         data=data,
@@ -76,8 +95,44 @@ def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP, taps: Tap
     )
 
 
+def check(run: Run, settings: CollectorSettings) -> None:
+    """ValueError names the setting without which the flows' telemetry has no place on the wire."""
+    if settings.int_dscp is None:
+        raise ValueError("int_dscp must name a value: it announces INT over TCP")
+    carried = {flow.telemetry for flow in run.world.flows}
+    needs = {"report_udp_ports": wiring.REPORTING, "ioam_option_types": ("ioam",)}
+    for name, kinds in needs.items():
+        if carried.intersection(kinds) and not getattr(settings, name):
+            raise ValueError(f"{name} must name a value: {min(carried & {*kinds})} is sent there")
+
+
+def seen_ns(run: Run, rows: NDArray[np.int64], edge: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Virtual time of each sighting."""
+    packet = run.packets[rows]
+    reported = packet["ts_ns"][np.arange(len(rows)), np.maximum(edge - REPORTED, 0)] + REPORT_NS
+    stamps = [packet["first_ns"], packet["last_ns"], packet["up_ns"], reported]
+    at: NDArray[np.int64] = np.choose(np.minimum(edge, REPORTED), stamps)
+    return at
+
+
+def reports(run: Run) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Packets of which switches reported, and the edges: a sink's last hop, or every hop."""
+    kind = run.flows["kind"][run.packets["flow"]]
+    made = np.flatnonzero(np.isin(kind, (SINK, POSTCARDS)) & (run.packets["kind"] == DATA))
+    hops = run.paths["hops"][run.packets["path"][made]]
+    rows, edge = [], []
+    for hop in range(int(hops.max(initial=0))):
+        here = (hop < hops) & ((kind[made] == POSTCARDS) | (hop == hops - 1))
+        # A hop that was passed has a time of departure.
+        here &= (run.packets["ts_ns"][made, hop] > 0) & (run.packets["hop"][made] > hop)
+        rows.append(made[here])
+        edge.append(np.full(len(rows[-1]), REPORTED + hop))
+    nothing = np.zeros(0, np.int64)
+    return np.concatenate([nothing, *rows]), np.concatenate([nothing, *edge])
+
+
 def sightings(run: Run, taps: Taps = ALL) -> Sightings:
-    """What the taps saw within the run's time, as far as it reaches the collector."""
+    """What the taps saw within the run's time, and switches reported, as far as it arrives."""
     until = run.world.duration_ns
     sent = np.flatnonzero((run.packets["first_ns"] >= 0) & (run.packets["first_ns"] < until))
     received = np.flatnonzero(run.packets["last_ns"] > 0)
@@ -88,6 +143,8 @@ def sightings(run: Run, taps: Taps = ALL) -> Sightings:
         both = taps.where == "both"
         rows = np.concatenate([rows, risen]) if both else risen
         edge = np.concatenate([edge, np.full(len(risen), ABOVE)])[-len(rows) :]
+    told, by = reports(run)
+    rows, edge = np.concatenate([rows, told]), np.concatenate([edge, by])
     leaf = tap_leaf(run, rows, edge)
     kept = taps.kept(rows, run.packets["flow"][rows], leaf)
     rows, edge = rows[kept], edge[kept]
@@ -106,7 +163,7 @@ def blocks(
         for start in range(first, end, ROWS):
             part = seen.rows[start : min(start + ROWS, end)]
             content = Content(run, names, settings, layouts, shape, edge, part, heard[part])
-            yield pack(content, min(content.octets, snap))
+            yield pack(content, content.octets if shape.report else min(content.octets, snap))
 
 
 def tap(run: Run, rows: NDArray[np.int64], edge: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -117,13 +174,14 @@ def tap(run: Run, rows: NDArray[np.int64], edge: NDArray[np.int64]) -> NDArray[n
     packet = run.packets[rows]
     first = run.paths["port"][packet["path"], packet["kind"] % 2, 0]
     above = np.array(wiring.point_of_port(run.world))[first]
-    return np.where(edge == ABOVE, above, host)
+    there = np.where(edge == ABOVE, above, host)
+    return np.where(edge >= REPORTED, len(points(run.world)) - 1, there)
 
 
 def tap_leaf(run: Run, rows: NDArray[np.int64], edge: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Leaf, from 0, whose mirror made each sighting."""
-    leaf = np.array([int(point.partition(":")[0].removeprefix("leaf")) - 1
-                     for point in wiring.points(run.world)])  # fmt: skip
+    """Leaf, from 0, whose mirror made each sighting; of reports -1."""
+    names = [point.partition(":")[0] for point in wiring.points(run.world)]
+    leaf = np.array([int(name[4:]) - 1 if name != wiring.REPORTS else -1 for name in names])
     found: NDArray[np.int64] = leaf[tap(run, rows, edge)]
     return found
 
@@ -135,16 +193,25 @@ def shape_codes(
     kind = run.packets["kind"][rows].astype(np.int64)
     telemetry = run.flows["kind"][run.packets["flow"][rows]].astype(np.int64)
     packet, nowhere = run.packets[rows], np.zeros(len(rows), np.uint8)
-    inserted = np.choose(edge, [nowhere, packet["inserted"], packet["up_inserted"]]) == 1
+    put_on = [nowhere, packet["inserted"], packet["up_inserted"], nowhere]
+    inserted = np.choose(np.minimum(edge, REPORTED), put_on) == 1
     telemetry = np.where(inserted, CSIG_COMPACT, telemetry)
     hops = run.paths["hops"][run.packets["path"][rows]]
-    stacked = (telemetry == INT) & ((kind == ACK) | (kind == DATA) & (edge != FIRST))
-    hops = np.where((kind == DATA) & (edge == ABOVE), 1, hops)
-    code = (kind * 8 + telemetry) * 8 + hops * stacked
-    found, number = np.unique(code * 4 + edge, return_inverse=True)
-    return number, [
-        (Shape(int(c) >> 8, int(c) >> 5 & 7, int(c) >> 2 & 7), int(c) & 3) for c in found
-    ]
+    data, reported = kind == DATA, edge >= REPORTED
+    stacked = (telemetry == INT) & (kind == ACK) | reported
+    stacked |= np.isin(telemetry, (INT, IFA, IOAM)) & data & (edge != FIRST)
+    stacked |= (telemetry == SINK) & data & (edge == ABOVE)
+    hops = np.where(data & (edge == ABOVE), 1, hops) * stacked
+    code = ((kind * TELEMETRIES + telemetry) * (HOPS + 1) + hops) * EDGES + edge
+    found, number = np.unique(code, return_inverse=True)
+    return number, [shape_of(int(each)) for each in found]
+
+
+def shape_of(code: int) -> tuple[Shape, int]:
+    """What a number of `shape_codes` means."""
+    rest, edge = divmod(code, EDGES)
+    rest, hops = divmod(rest, HOPS + 1)
+    return Shape(*divmod(rest, TELEMETRIES), hops, edge >= REPORTED), edge
 
 
 def heard_ns(run: Run) -> NDArray[np.int64]:
@@ -176,23 +243,27 @@ def pack(content: Content, width: int) -> NDArray[np.uint8]:
             places[piece.name] = at
             frames[:, at:end] = piece.pack(rows, content.values(piece.name))
         at = end
-    fill_checksums(frames, places, headers, content.octets)
+    fill_checksums(frames, places, headers, places["ethernet"] + content.inner)
     return frames[:, :width]
 
 
 def fill_checksums(
     frames: NDArray[np.uint8], places: dict[str, int], headers: int, octets: int
 ) -> None:
-    """IPv4 and TCP checksums (RFC 9293 section 3.1); payloads are zeros and add nothing."""
-    tcp = places["tcp"]
-    if "ipv4" in places:
-        ip = places["ipv4"]
-        addresses = frames[:, ip + 12 : ip + 20]
+    """IPv4 and TCP checksums (RFC 9293 section 3.1); payloads are zeros and add nothing.
+
+    `octets` is where the packet ends. IFA's stack is none of TCP's.
+    """
+    tcp, end = places["tcp"], places.get("ifa_metadata", headers)
+    octets -= headers - end
+    for ip in (places[name] for name in ("outer_ipv4", "ipv4") if name in places):
         put(frames, ip + IPV4_CHECKSUM, total(frames[:, ip : ip + 20]))
+    if "ipv4" in places:
+        addresses = frames[:, places["ipv4"] + 12 : places["ipv4"] + 20]
     else:
         addresses = frames[:, places["ipv6"] + 8 : places["ipv6"] + 40]
     pseudo = total(addresses) + np.uint64(TCP_PROTOCOL) + np.uint64(octets - tcp)
-    put(frames, tcp + TCP_CHECKSUM, pseudo + total(frames[:, tcp:headers]))
+    put(frames, tcp + TCP_CHECKSUM, pseudo + total(frames[:, tcp:end]))
 
 
 def total(octets: NDArray[np.uint8]) -> NDArray[np.uint64]:

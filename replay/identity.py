@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from replay import wiring
 from replay.fabric import Run
-from replay.state import AECN, INT
+from replay.layout import OVER_IPV6
+from replay.state import INT
 
 HPCC_PORT, DCTCP_PORT = 5201, 5202
 EPHEMERAL = 49152
@@ -60,5 +61,5 @@ def identities(run: Run) -> Identities:
         ipv6_low=number.astype(word),
         mac=(LOCAL_MAC | host + 1).astype(word),
         router=(LOCAL_MAC | ROUTER + leaf + 1).astype(word),
-        version=np.where(flows["kind"] == AECN, 6, 4),
+        version=np.where(np.isin(flows["kind"], OVER_IPV6), 6, 4),
     )

@@ -6,7 +6,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-BARS = {"int": 0.999, "csig_expanded": 0.995}
+BARS = {
+    **dict.fromkeys(("int", "ifa", "ioam", "int_sink", "int_reports"), 0.999),
+    "csig_expanded": 0.995,
+}
 """Share of congested intervals whose hop must be named, by telemetry."""
 OF_CEILING = {"csig_compact": 0.97, "aecn": 0.97, "ecn": 0.97}
 """The same as a share of what the best possible observer names."""

@@ -26,6 +26,7 @@ from replay.state import (
     PORT,
     RULES,
     SIGNALS,
+    TELEMETRIES,
     State,
 )  # fmt: skip
 from replay.world import TELEMETRY, FlowScript, Phase, World
@@ -76,7 +77,8 @@ def rules(world: World, settings: CollectorSettings) -> np.void:
     made: np.void = np.zeros(1, RULES)[0]
     for name in ("mark_bytes", "base_rtt_ns", "buffer_bytes", "payload_bytes"):
         made[name] = getattr(world, name)
-    made["int_hop_bytes"] = layouts.hop.octets
+    made["hop_octets"] = [layouts.hop_octets(telemetry) for telemetry in range(TELEMETRIES)]
+    made["sink_octets"] = layouts.sink_octets
     made["octets"] = [layouts.first_octets(world.payload_bytes, hops) for hops in range(HOPS + 1)]
     made["buckets"] = buckets(settings)
     made["queues"] = QUEUES.index(world.queues)

@@ -11,10 +11,18 @@ from numpy.typing import NDArray
 
 HOPS = 5
 """Most egress ports on a path: leaf, spine, core, spine, leaf."""
-TELEMETRIES = 6
-INT, CSIG_COMPACT, CSIG_EXPANDED, AECN, ECN, NONE = range(TELEMETRIES)
-"""Telemetry that a flow's data carries; ECN: marks alone, NONE: not even these. INT flows run
-HPCC++, the others DCTCP."""
+TELEMETRIES = 10
+INT, CSIG_COMPACT, CSIG_EXPANDED, AECN, ECN, NONE, IFA, IOAM, SINK, POSTCARDS = range(TELEMETRIES)
+"""Telemetry that a flow's data carries; ECN: marks alone, NONE: not even these; SINK: INT between
+the leaves, of which the last one reports; POSTCARDS: nothing, but every switch reports. INT flows
+run HPCC++, the others DCTCP."""
+STACKED = (INT, IFA, IOAM, SINK, POSTCARDS)
+"""Telemetry to which every hop adds what it sees."""
+FIRST, LAST, ABOVE, REPORTED = range(4)
+"""Edges at which a packet is seen: its sender's and its receiver's, and above its first leaf, at
+the port to a spine, after that port's update; from `REPORTED` on, by a report of the first switch,
+of the second, and so on."""
+EDGES = REPORTED + HOPS
 DATA, ACK, SYN, SYN_ACK, HANDSHAKE_ACK = range(5)
 """Kinds of packets."""
 SIGNALS = 3
@@ -84,14 +92,15 @@ PACKET = _record(
     ("kind", "u1"), ("hop", "u1"), ("ce", "u1"), ("ece", "u1"), ("cwr", "u1"), ("csig_t", "u1"),
     ("inserted", "u1"), ("csig_lm", "u2"), ("csig_s", "u4"), ("aecn", "u1", (INFOS,)),
     ("up_ce", "u1"), ("up_inserted", "u1"), ("up_lm", "u2"), ("up_s", "u4"),
-    ("up_aecn", "u1", (INFOS,)), ("up_ns", "i8"),
+    ("up_aecn", "u1", (INFOS,)), ("ce_hop", "u1"), ("up_ns", "i8"),
     ("seq", "i8"), ("first_ns", "i8"), ("last_ns", "i8"), ("queued_ns", "i8"),
     ("qlen", "i8", (HOPS,)), ("ts_ns", "i8", (HOPS,)), ("tx_bytes", "i8", (HOPS,)),
+    ("wait_ns", "i4", (HOPS,)), ("used_ppm", "u4", (HOPS,)),
 )  # fmt: skip
 """One packet: first_ns its first bit at the sender's edge, last_ns its last bit at the receiver's
 (0: under way); seq its first byte, of acknowledgments the next byte expected; echo the data;
 inserted: a switch put the tag on. `up_ns` (0: never) is when it left its first leaf for a spine,
-with the other `up` columns."""
+with the other `up` columns; `ce_hop` is where it was marked, `used_ppm` each hop's DRE."""
 DECISION = _record(
     ("time_ns", "i8"), ("flow", "i8"), ("packet", "i8"), ("branch", "i8"), ("u_hop", "i8"),
     ("incStage", "i8"), ("ack", "i8"), ("snd_nxt", "i8"), ("lastUpdateSeq", "i8"),
@@ -105,13 +114,16 @@ are those of the window that it ended, else of the open one."""
 
 RULES = _record(
     ("mark_bytes", "i8"), ("base_rtt_ns", "i8"), ("buffer_bytes", "i8"), ("payload_bytes", "i8"),
-    ("int_hop_bytes", "i8"), ("octets", "i8", (HOPS + 1, KINDS, TELEMETRIES)),
+    ("hop_octets", "i8", (TELEMETRIES,)), ("sink_octets", "i8"),
+    ("octets", "i8", (HOPS + 1, KINDS, TELEMETRIES)),
     ("buckets", "f8", (SIGNALS, BUCKETS)), ("quanta", "f8", (SIGNALS,)),
     ("initial", "i8", (2, SIGNALS)), ("packets", "i8"), ("decisions", "i8"), ("queues", "i8"),
 )  # fmt: skip
-"""What holds for the whole fabric: K, T, sizes; octets of a frame at its first edge by hops of the
-path, packet kind and telemetry; lower edges of compact CSIG buckets (padded with infinity), quanta
-of expanded signals, S as senders write it by variant; numbers of packets and decisions so far."""
+"""What holds for the whole fabric: K, T, sizes; octets that a hop adds, and those that the first
+leaf adds and the last one takes away where it is a sink; octets of a frame at its first edge by
+hops of the path, packet kind and telemetry; lower edges of compact CSIG buckets (padded with
+infinity), quanta of expanded signals, S as senders write it by variant; numbers of packets and
+decisions so far."""
 
 
 class State(NamedTuple):

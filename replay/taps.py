@@ -34,11 +34,15 @@ class Taps:
     def kept(
         self, rows: NDArray[np.int64], flow: NDArray[np.int64], leaf: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Which sightings reach the collector: of packets (`rows`) of flows, by taps of leaves."""
+        """Which sightings reach the collector: of packets (`rows`) of flows, by taps of leaves.
+
+        Reports (`leaf` -1) come from all switches, and get lost like mirrored frames.
+        """
         random = np.random.default_rng((self.seed, 1))
         keep = np.ones(len(rows), np.bool_)
         if self.leaves:
-            keep &= np.isin(leaf, [int(name.removeprefix("leaf")) - 1 for name in self.leaves])
+            mirroring = [int(name.removeprefix("leaf")) - 1 for name in self.leaves]
+            keep &= np.isin(leaf, mirroring) | (leaf < 0)
         if self.one_in > 1:
             unit = {"each": np.arange(len(rows)), "packet": rows, "flow": flow}[self.choice]
             draws = random.integers(self.one_in, size=int(unit.max(initial=0)) + 1)

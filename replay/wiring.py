@@ -14,6 +14,13 @@ from replay.world import World
 SPINE_NODE, CORE_NODE = 100, 200
 """Node ids: leaves count from 1, spines and cores from here on."""
 
+COLLECTOR = 10 << 24 | 255 << 16
+"""Address of the collector of reports; switches have those behind it, by their node ids."""
+COLLECTOR_MAC = 0x02 << 40 | 255 << 16
+REPORTS = "collector"
+"""Where reports are captured."""
+REPORTING = ("int_sink", "int_reports")
+"""Telemetry of which switches send reports."""
 PREFIX = 0xFD00
 """First 16 bits of the hosts' IPv6 addresses."""
 
@@ -174,11 +181,13 @@ def topology(world: World) -> Topology:
 def points(world: World) -> list[str]:
     """Observation points: every port that faces a host, by the host's row, then the leaves' others.
 
-    What hosts send and receive is seen at the first, what leaves send to spines at the others.
+    What hosts send and receive is seen at the first, what leaves send to spines at the others; the
+    last one, where switches report, is the collector.
     """
     facing = [f"{host.device}:{host.interface}" for host in topology(world).hosts]
     up = [port for port in leaf_ports(world) if port.orientation == "up"]
-    return [*facing, *(f"{port.device}:{port.name}" for port in up)]
+    reported = any(flow.telemetry in REPORTING for flow in world.flows)
+    return [*facing, *(f"{port.device}:{port.name}" for port in up), *[REPORTS] * reported]
 
 
 def point_of_port(world: World) -> list[int]:

@@ -7,7 +7,10 @@ from typing import Literal
 GBPS = 1_000_000_000
 MS = 1_000_000
 
-Telemetry = Literal["int", "csig_compact", "csig_expanded", "aecn", "ecn", "none"]
+Telemetry = Literal[
+    "int", "csig_compact", "csig_expanded", "aecn", "ecn", "none",
+    "ifa", "ioam", "int_sink", "int_reports",
+]  # fmt: skip
 TELEMETRY: tuple[Telemetry, ...] = (
     "int",
     "csig_compact",
@@ -15,11 +18,17 @@ TELEMETRY: tuple[Telemetry, ...] = (
     "aecn",
     "ecn",
     "none",
+    "ifa",
+    "ioam",
+    "int_sink",
+    "int_reports",
 )
 """What a flow's data carries, in the order of the simulator's codes.
 
 `int` flows run HPCC++, the others DCTCP: `ecn` flows with marks alone, `none` flows, whose packets
-are not even ECN capable, up to the window that their receivers advertise.
+are not even ECN capable, up to the window that their receivers advertise. `ifa` and `ioam` flows
+carry stacks that their receivers see; of `int_sink` flows the first leaf inserts INT, and the last
+one strips it and reports it; of `int_reports` flows every switch reports each packet of data.
 """
 
 

@@ -19,7 +19,7 @@ HOP_INTERVALS = Table(
         Column("node", U32, "", "Device of the hop by its telemetry id."),
         Column("port", U32, "", "Egress port of the hop by its telemetry id."),
         Column("hop_index", U8, "", "Place on the path; 0 is nearest the sender."),
-        Column("source", WORD, "", "Telemetry: int, csig or aecn."),
+        Column("source", WORD, "", "Telemetry: int, int_bound (a part of a load), csig or aecn."),
         Column("samples", U64, "", "Samples of hop load.", "sum"),
         Column("u_sum_n", I64, "1e-9", "Sum of hop load u' over the samples.", "sum"),
         Column("u_max_n", I64, "1e-9", "Largest hop load u'.", "max"),

@@ -1,0 +1,76 @@
+"""Samples of hop load out of what hops tell without counters: queues, utilisation, latencies.
+
+Postcards of INT, IOAM traces and INT stacks without transmitted bytes. By semantics: a queue and a
+utilisation are a load (`int`); one of them, or a latency less the port's own, is a lower bound of
+it (`int_bound`). The queue is that of the sample alone: means over intervals need no filter.
+"""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from pipeline.hop_samples import hop_count, place_of, value, whole
+from pipeline.load_unit import nano
+from pipeline.topology import Topology
+from pipeline.unit import BITS, SECOND
+
+LOAD, BOUND = "int", "int_bound"
+BASE = {"node": pl.UInt32, "port": pl.UInt32, "base_ns": pl.Float64}
+
+
+def samples_of_told(
+    loads: pl.DataFrame, topology: Topology | None, base_rtt_ns: int, standing_ns: float
+) -> Iterator[pl.DataFrame]:
+    """Samples of the hops of `Tracked.hop_loads` that tell no counter, in the shape of stacks'."""
+    bases = base_delays(topology)
+    for hop in range(hop_count(loads)):
+        named, counted = f"h{hop}_node", f"h{hop}_tx_bytes"
+        if named not in loads.columns:
+            continue
+        silent = pl.col(named).is_not_null()
+        if counted in loads.columns:
+            if loads[counted].count() >= loads[named].count():
+                continue
+            silent &= pl.col(counted).is_null()
+        yield of_hop(loads.filter(silent), hop, bases, base_rtt_ns, standing_ns)
+
+
+def base_delays(topology: Topology | None) -> pl.DataFrame:
+    """What a packet takes through each port without a queue: node, port, base_ns."""
+    if topology is None:
+        return pl.DataFrame(schema=BASE)
+    known = [
+        (port.node_id, port.port_id, float(port.base_delay_ns))
+        for port in topology.interfaces
+        if port.base_delay_ns is not None
+    ]
+    return pl.DataFrame(known, schema=BASE, orient="row")
+
+
+def of_hop(
+    rows: pl.DataFrame, hop: int, bases: pl.DataFrame, base_rtt_ns: int, standing_ns: float
+) -> pl.DataFrame:
+    """Samples of one hop; those of which nothing is known are left out."""
+    queue, capacity, used, latency = (
+        value(rows, f"h{hop}_{name}")
+        for name in ("qlen_bytes", "b_bps", "utilization", "latency_ns")
+    )
+    placed = rows.with_columns(
+        place_of(rows, hop, end).alias(end) for end in ("node", "port")
+    ).join(bases, on=["node", "port"], how="left", maintain_order="left")
+    drained = queue * (BITS * SECOND) / pl.when(capacity > 0).then(capacity)
+    waited = pl.coalesce(drained, (latency - pl.col("base_ns").fill_null(0.0)).clip(0.0))
+    held = waited / pl.lit(pl.Series([float(base_rtt_ns)])).first()
+    whole_load = held + used
+    return placed.select(
+        "time_ns",
+        "flow",
+        "point",
+        "node",
+        "port",
+        pl.lit(hop, pl.UInt8).alias("hop_index"),
+        pl.when(whole_load.is_null()).then(pl.lit(BOUND)).otherwise(pl.lit(LOAD)).alias("source"),
+        nano(pl.coalesce(whole_load, held, used)).alias("u_n"),
+        whole(queue).alias("queue_bytes"),
+        (waited > standing_ns).fill_null(value=False).alias("standing"),
+    ).drop_nulls("u_n")
