@@ -4,8 +4,10 @@ What leaves: ratios, and prefixes whose addresses Crypto-PAn has changed so that
 prefix still do. What stays: names, capacities, rates, delays, bytes, how many flows there are.
 """
 
+import json
 from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import blake2b
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -19,6 +21,9 @@ RATIOS = (
     "utilization_max", "headroom_ratio", "completeness",
 )  # fmt: skip
 SOURCES = ("u_source", "utilization_source")
+SHARES = ("share", "affected_share")
+DIGITS = 3
+"""Significant digits of a ratio: loads are known to 4 % anyway."""
 NETWORK = ["tenant", "vrf", "vni"]
 REMEMBERED = 1 << 16
 
@@ -30,6 +35,7 @@ class Anonymiser:
         """`key` has 32 octets."""
         cipher = CryptoPAn(key)
         self._address = lru_cache(REMEMBERED)(cipher.anonymize)
+        self._digest = blake2b(digest_size=4, key=key, person=b"network")
 
     def __repr__(self) -> str:
         return "Anonymiser(key not shown)"
@@ -39,6 +45,12 @@ class Anonymiser:
         network = ip_network(text)
         changed = ip_address(self._address(str(network.network_address)))
         return str(ip_network((changed, network.prefixlen), strict=False))
+
+    def network(self, *names: str | None) -> int:
+        """A number for an address space that tells neither its name nor its place among others."""
+        digest = self._digest.copy()
+        digest.update(json.dumps(names).encode())
+        return int.from_bytes(digest.digest(), "big")
 
     def prefixes(self, texts: Iterable[str]) -> dict[str, str]:
         """Each different prefix with what it becomes."""
@@ -51,19 +63,28 @@ def anonymised(rows: pl.DataFrame, anonymiser: Anonymiser) -> pl.DataFrame:
     `network` tells address spaces apart, by numbers that mean nothing outside; `share` is a pair's
     share of all bytes of its cell of time.
     """
+    spaces = rows.select(NETWORK).unique(maintain_order=True)
+    numbers = [anonymiser.network(*names) for names in spaces.iter_rows()]
+    rows = rows.join(
+        spaces.with_columns(pl.Series("network", numbers, pl.UInt32)), on=NETWORK, nulls_equal=True
+    )
     known = anonymiser.prefixes([*rows["src"].unique(), *rows["dst"].unique()])
     sent, held = pl.col("data_bytes"), pl.col("affected_bytes")
     whole = sent.sum().over("time_ns")
-    return rows.select(
-        "time_ns",
-        pl.struct(NETWORK).rank("dense").cast(pl.UInt32).alias("network"),
-        pl.col("src", "dst").replace_strict(known, return_dtype=pl.String),
-        "dscp",
-        *RATIOS,
-        *SOURCES,
-        pl.when(whole > 0).then(sent / whole).alias("share"),
-        pl.when(sent > 0).then(held / sent).alias("affected_share"),
-    ).sort("time_ns", "network", "src", "dst", "dscp")
+    return (
+        rows.select(
+            "time_ns",
+            "network",
+            pl.col("src", "dst").replace_strict(known, return_dtype=pl.String),
+            "dscp",
+            *RATIOS,
+            *SOURCES,
+            pl.when(whole > 0).then(sent / whole).alias("share"),
+            pl.when(sent > 0).then(held / sent).alias("affected_share"),
+        )
+        .with_columns(pl.col(*RATIOS, *SHARES).round_sig_figs(DIGITS))
+        .sort("time_ns", "network", "src", "dst", "dscp")
+    )
 
 
 def exported(rows: pl.DataFrame, from_ns: int, to_ns: int, step_ns: int) -> dict[str, Any]:

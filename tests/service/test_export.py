@@ -131,7 +131,45 @@ def test_every_string_and_number_is_a_ratio_or_anonymised(store: Store) -> None:
         elif isinstance(value, str) and name not in {"name", "from", "to"}:
             assert value in {"Crypto-PAn", "int", ""}, (name, value)
     assert found["paths"][0]["share"] == pytest.approx(0.5)
-    assert found["paths"][0]["affected_share"] == pytest.approx(87_654_321 / 987_654_321)
+    assert found["paths"][0]["affected_share"] == pytest.approx(87_654_321 / 987_654_321, rel=1e-2)
+
+
+def rows_of(**told: Any) -> pl.DataFrame:
+    """Rows as the question gives them, of which a test sets some columns."""
+    names = ("u_p50", "u_p90", "u_p99", "u_max", "utilization_p50", "utilization_p90",
+             "utilization_p99", "utilization_max", "headroom_ratio", "completeness")  # fmt: skip
+    plain: dict[str, Any] = dict.fromkeys(names, 0.5) | {
+        "time_ns": T0, "tenant": "", "vrf": "", "vni": "", "src": "10.1.0.0/16",
+        "dst": "10.2.7.0/24", "dscp": 0, "u_source": "int", "utilization_source": "int",
+        "data_bytes": 1, "affected_bytes": 0,
+    }  # fmt: skip
+    return pl.DataFrame(plain | told)
+
+
+@given(st.integers(2, 10**7), st.data())
+def test_counts_cannot_be_had_back_from_their_quotients(sent: int, data: st.DataObject) -> None:
+    """The continued fraction of a quotient of counts ends at the counts: it must have no digits."""
+    held = data.draw(st.integers(1, sent))
+    ratios = {"completeness": held / sent, "u_max": 1 + held / sent}
+    rows = rows_of(data_bytes=[sent, 10**7 - 9], affected_bytes=[held, 1], **ratios)
+    told = anonymised(rows, Anonymiser(PUBLISHED_KEY))
+    for name in ("share", "affected_share", "completeness", "u_max"):
+        for value in told[name]:
+            assert value == float(f"{value:.3g}"), name
+
+
+def test_numbers_of_address_spaces_tell_no_order_and_stay_the_same() -> None:
+    known = Anonymiser(PUBLISHED_KEY)
+    tenants = [f"tenant-{letter}" for letter in "abcdefghij"]
+    told = anonymised(rows_of(tenant=tenants, src=[f"10.{n}.0.0/16" for n in range(10)]), known)
+    numbers = dict(zip(told["src"], told["network"], strict=True))
+    in_order = [numbers[known.prefix(f"10.{n}.0.0/16")] for n in range(10)]
+    assert in_order != sorted(in_order)
+    assert len(set(in_order)) == 10
+    alone = anonymised(rows_of(tenant=["tenant-c"], src=["10.2.0.0/16"]), known)
+    assert alone["network"].to_list() == [in_order[2]]
+    other = anonymised(rows_of(tenant=["tenant-c"]), Anonymiser(PUBLISHED_KEY[::-1]))
+    assert other["network"].to_list() != [in_order[2]]
 
 
 def test_the_key_comes_from_the_environment_or_a_private_file_and_is_never_told(
