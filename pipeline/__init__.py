@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pipeline.composed_answer import compose_answer
     from pipeline.endpoint import host_rows
     from pipeline.fault_names import FAULTS, fault_names
+    from pipeline.feedback_integrity import integrity
     from pipeline.group import Group
     from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
@@ -131,6 +132,7 @@ __all__ = [
     "hpcc_probe",
     "hpcc_receiver",
     "in_force",
+    "integrity",
     "last_known",
     "length_bounds",
     "loads_of",
@@ -162,6 +164,7 @@ HOMES = {
     "fault_names": "FAULTS fault_names",
     "importers": "Draft containerlab netbox sonic",
     "group": "Group",
+    "feedback_integrity": "integrity",
     "health": "FINDINGS findings_of last_known worth_a_look",
     "kind": "KINDS",
     "lengths": "length_bounds",

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
+from pipeline.feedback_integrity import doubt, integrity
 from pipeline.lengths import length_bounds
 from pipeline.question import Question, address_words, duration_text, end_text, time_text
 from pipeline.signals import reverse_flow
@@ -26,8 +27,8 @@ class Asked(Protocol):
 def answer(store: Asked, question: Question) -> dict[str, Any]:
     """The answer to `question` as plain data; `verdict` is None where there is none to give.
 
-    Keys: flow, interval, verdict, candidates, evidence, history, topology, notes; without a verdict
-    also `message`, one sentence, and `flows`, what was seen between the two addresses.
+    Keys: flow, interval, verdict, candidates, evidence, history, integrity, topology, notes; without
+    a verdict also `message`, one sentence, and `flows`, what was seen between the two addresses.
     """
     found = _flows(store, question)
     if found.is_empty():
@@ -51,6 +52,9 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
         return _silent(flow, question, (from_ns, to_ns), notes, lengths)
     made = compose_answer(flow, rows, from_ns, to_ns, notes)
     _with_frames(store, made, flow)
+    made["integrity"] = integrity(store.query("flow_integrity", **window))
+    if said := doubt(made["integrity"]):
+        made["notes"].append(said)
     return _since(store, made, flow["flow"], rows["time_ns"][0])
 
 
@@ -157,7 +161,7 @@ def _nothing(message: str) -> dict[str, Any]:
     empty: dict[str, Any] = {"candidates": [], "evidence": [], "history": [], "flows": []}
     return {
         "flow": None, "interval": None, "verdict": None, **empty,
-        "topology": "", "notes": [], "message": message,
+        "integrity": None, "topology": "", "notes": [], "message": message,
     }  # fmt: skip
 
 

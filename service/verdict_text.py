@@ -35,7 +35,8 @@ def _parts(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
     )
     yield Text(verdict["sentence"])
     yield Text()
-    for name, value in _facts(verdict, interval).items():
+    facts = _facts(verdict, interval) | {"feedback": _feedback(answer["integrity"])}
+    for name, value in facts.items():
         yield Padding(Text(f"{name:<14} {value}"), (0, 0, 0, 2), expand=False)
     said = filter(None, (*verdict["plausibility"], verdict["disagreement"], *answer["notes"]))
     for note in said:
@@ -80,6 +81,13 @@ def _revised(verdict: Mapping[str, Any]) -> dict[str, str]:
         return {}
     when = "" if parts["revised_ns"] is None else f", last at {time_text(parts['revised_ns'])}"
     return {"revised": f"{parts['revised']} of {verdict['intervals']} by late frames{when}"}
+
+
+def _feedback(integrity: Mapping[str, Any]) -> str:
+    """What is known of the integrity of the reflections to the sender."""
+    if not integrity["feedback"]:
+        return "none seen"
+    return f"{integrity['value']}, {integrity['feedback']} reflections"
 
 
 def _frames(run: Mapping[str, Any]) -> str:

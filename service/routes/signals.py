@@ -5,8 +5,7 @@ from typing import Annotated, Any
 import polars as pl
 from fastapi import APIRouter, Query, Request
 
-from pipeline import address_words, hpcc
-from service.integrity import integrity
+from pipeline import address_words, hpcc, integrity
 from service.problem import Problem
 from service.reader import Reader
 from service.routes.parameter import FlowParameters
@@ -44,7 +43,8 @@ async def signals(request: Request, asked: Annotated[FlowParameters, Query()]) -
     asked_for = {"flow": flow["flow"], **span.touched, "step_ns": asked.interval or 0}
     own = await state.reader.ask("flow_signals", **asked_for)
     hops = await state.reader.ask("flow_hops", **asked_for)
-    return _shaped(flow, span, own, hops)
+    told = await state.reader.ask("flow_integrity", flow=flow["flow"], **span.touched)
+    return _shaped(flow, span, own, hops) | {"integrity": integrity(told)}
 
 
 async def found_flow(reader: Reader, asked: FlowParameters) -> dict[str, Any]:
@@ -93,7 +93,6 @@ def _shaped(
         "interval": interval(span.from_ns, span.to_ns, min(steps, default=None)),
         "times_ns": times,
         "eta": ETA,
-        "integrity": integrity(own),
         "signals": series(records(own), times, SIGNALS),
         "hops": [
             _hop(rows, times)

@@ -284,6 +284,27 @@ def test_without_a_time_the_window_ends_with_the_flow_and_says_so(store: Store) 
     assert made["verdict"]["hop"]["name"] == "leaf2 Ethernet8"
 
 
+def test_feedback_that_cannot_be_trusted_is_said_beside_the_verdict(store: Store) -> None:
+    """Two points see the same reflections: the one that saw most counts."""
+    calm = answer(store, asked(at_ns=T0 + 50 * STEP, window_ns=20 * STEP))
+    assert calm["integrity"]["value"] == "unchecked"
+    assert calm["integrity"]["feedback"] == 0
+    counts = {"feedback": 10, "feedback_told_apart": 10, "feedback_valid": 7,
+              "feedback_replayed": 0}  # fmt: skip
+    seen = [{"flow": 1, "time_ns": T0 + i * STEP, "interval_ns": STEP, "point": point, **counts,
+             "feedback_invalid": int(i == 510 and point == "a")}
+            for i in (505, 510) for point in ("a", "b")]  # fmt: skip
+    schema = TABLES["flow_intervals"].schema
+    store.insert("flow_intervals", pl.DataFrame(seen, {n: schema[n] for n in seen[0]}), "feedback")
+    told = answer(store, asked(at_ns=T0 + 515 * STEP, window_ns=20 * STEP))
+    assert told["integrity"]["value"] == "invalid"
+    assert (told["integrity"]["feedback"], told["integrity"]["feedback_invalid"]) == (20, 1)
+    said = "feedback to the sender is invalid: of 20 1 with a wrong checksum"
+    assert told["notes"] == ["2 flows have these ends; this is the one seen last", said]
+    right = answer(store, asked(at_ns=T0 + 507 * STEP, window_ns=5 * STEP))
+    assert right["integrity"]["value"] == "valid"
+
+
 def test_since_reaches_back_before_the_window(store: Store) -> None:
     said = answer(store, asked())["verdict"]
     assert (said["since_ns"], said["since_exact"]) == (T0 + 300 * STEP, True)

@@ -1,4 +1,8 @@
-"""What an answer says of the integrity of a flow's feedback."""
+"""What an answer says of the integrity of a flow's feedback.
+
+Feedback is what reflects telemetry to the sender: what congestion control made of it is right only
+as far as that is.
+"""
 
 from typing import Any
 
@@ -8,6 +12,12 @@ COUNTS = (
     "feedback", "feedback_told_apart", "feedback_valid", "feedback_invalid", "feedback_replayed",
     "feedback_backwards",
 )  # fmt: skip
+FAULTS = {
+    "feedback_invalid": "with a wrong checksum",
+    "feedback_replayed": "seen again",
+    "feedback_backwards": "with counters that ran backwards",
+}
+DOUBTED = ("invalid", "replayed")
 
 
 def integrity(rows: pl.DataFrame) -> dict[str, Any]:
@@ -23,3 +33,11 @@ def integrity(rows: pl.DataFrame) -> dict[str, Any]:
     elif told["feedback_invalid"] or told["feedback_backwards"]:
         said = "invalid"
     return {"value": said, **told}
+
+
+def doubt(told: dict[str, Any]) -> str | None:
+    """A sentence about feedback that cannot be trusted; None where nothing speaks against it."""
+    if told["value"] not in DOUBTED:
+        return None
+    found = [f"{told[name]} {said}" for name, said in FAULTS.items() if told[name]]
+    return f"feedback to the sender is {told['value']}: of {told['feedback']} {', '.join(found)}"

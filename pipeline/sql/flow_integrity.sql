@@ -1,0 +1,27 @@
+-- What is known of the integrity of a flow's feedback in a window?
+-- Of each count the point that saw most speaks: several see the same reflections.
+SELECT
+    max(p.feedback) AS feedback,
+    max(p.feedback_told_apart) AS feedback_told_apart,
+    max(p.feedback_valid) AS feedback_valid,
+    max(p.feedback_invalid) AS feedback_invalid,
+    max(p.feedback_replayed) AS feedback_replayed,
+    max(p.feedback_backwards) AS feedback_backwards
+FROM (
+    SELECT
+        point,
+        sum(i.feedback) AS feedback,
+        sum(i.feedback_told_apart) AS feedback_told_apart,
+        sum(i.feedback_valid) AS feedback_valid,
+        sum(i.feedback_invalid) AS feedback_invalid,
+        sum(i.feedback_replayed) AS feedback_replayed,
+        sum(i.feedback_backwards) AS feedback_backwards
+    FROM flow_intervals AS i FINAL
+    WHERE flow = {flow:UInt64}
+        AND slice BETWEEN intDiv({from_ns:Int64}, 60000000000) - 1 AND intDiv({to_ns:Int64}, 60000000000)
+        AND i.time_ns > {from_ns:Int64} - 60000000000
+        AND i.time_ns + i.interval_ns > {from_ns:Int64}
+        AND i.time_ns <= {to_ns:Int64}
+    GROUP BY interval_ns, point
+) AS p
+SETTINGS max_threads = 1
