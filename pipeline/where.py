@@ -27,8 +27,8 @@ class Asked(Protocol):
 def answer(store: Asked, question: Question) -> dict[str, Any]:
     """The answer to `question` as plain data; `verdict` is None where there is none to give.
 
-    Keys: flow, interval, verdict, candidates, evidence, history, integrity, topology, notes; without
-    a verdict also `message`, one sentence, and `flows`, what was seen between the two addresses.
+    Keys: flow, interval, verdict, candidates, evidence, history, integrity, topology, notes;
+    without a verdict also `message`, one sentence, and `flows`, what was seen between both ends.
     """
     found = _flows(store, question)
     if found.is_empty():
