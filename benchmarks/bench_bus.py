@@ -5,7 +5,7 @@ import polars as pl
 from stopwatch import rate
 
 from collector.bus import Batch
-from collector.kafka import messages, placed
+from collector.kafka_message import Placement, messages
 
 ROWS, HOPS, PARTITIONS = 50_000, 5, 8
 
@@ -25,7 +25,9 @@ batch = Batch(frame, "bench", 0, 1, ROWS)
 def encode() -> int:
     """Size of all messages of the batch."""
     return sum(
-        len(message) for _, piece in placed(batch, PARTITIONS) for _, message in messages(piece)
+        len(message)
+        for _, piece in Placement().placed(batch, PARTITIONS)
+        for _, message in messages(piece)
     )
 
 

@@ -85,7 +85,7 @@ def feeding(table: Table, columns: frozenset[str], create_query: str = "") -> st
     """
     view = f"{table.name}_feed"
     if not columns:
-        return f"CREATE MATERIALIZED VIEW {view} TO {table.name} AS {feed(table)}"
+        return f"CREATE MATERIALIZED VIEW IF NOT EXISTS {view} TO {table.name} AS {feed(table)}"
     if columns >= {column.name for column in table.columns} and "GROUP BY" not in create_query:
         return ""
     return f"ALTER TABLE {view} MODIFY QUERY {feed(table)}"
@@ -101,7 +101,7 @@ def alterations(
     alter = f"ALTER TABLE {table.name}"
     for name, definition in column_definitions(table).items():
         if name not in columns:
-            yield f"{alter} ADD COLUMN {definition}"
+            yield f"{alter} ADD COLUMN IF NOT EXISTS {definition}"
     for name, value in table_settings(table).items():
         if not re.search(rf"\b{name} = {value}\b", create_query):
             yield f"{alter} MODIFY SETTING {name} = {value}"

@@ -37,7 +37,7 @@ def run(request: Request) -> None:
         raise Failure(
             ExitCode.USAGE, "--bus must be kafka://host:port/topic, or the setting bus.url name one"
         )
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+    logging.basicConfig(level=logging.INFO, format="%(created).3f %(name)s: %(message)s")
     logging.getLogger("aiokafka").setLevel(logging.ERROR)
     topology = read_topology(request.topology, settings.pipeline.topology)
     worker_of(settings, topology, parameters)  # refuses parameters before anything is connected
