@@ -5,6 +5,8 @@ import polars as pl
 from pipeline.load_unit import NANO
 
 KEY = ["time_ns", "flow", "interval_ns"]
+MOST_SEEN = ("frames", "sampled_from", "unseen_bytes")
+"""What completeness is told by, of the point that saw most."""
 STATE = ("U", "W", "Wc", "R", "alpha", "inflight_bytes")
 
 
@@ -42,6 +44,8 @@ def activity(
             pl.col("aecn_samples").get(furthest).fill_null(0),
             (pl.col("aecn_u_sum_n").max() * NANO).alias("aecn_u_sum"),
             pl.col("aecn_congested_hops_max").max().alias("congested_hops"),
+            *(pl.col(name).get(most) for name in MOST_SEEN if name in flow_intervals.columns),
+            pl.col("feedback_backwards").max().fill_null(0).alias("backwards"),
         )
     )
     spoken = pl.when(pl.col("data_frames") > 0).then("data_frames").otherwise("acks")

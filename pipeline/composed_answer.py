@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.doubt import DOUBTS
 from pipeline.evidence import candidates, evidence, grouped
 from pipeline.history import since, stretches
 from pipeline.hop import Row, described, hop_of, ids, load, weighted
@@ -119,7 +120,8 @@ def verdict(rows: Sequence[Row], *, held: bool) -> dict[str, Any]:
         "parts": parts(rows),
         "confidence": weighted(rows, "confidence"),
         "completeness": weighted(rows, "completeness"),
-        "plausibility": sorted({name for row in rows for name in row["plausibility"]}),
+        "plausibility": (doubted := sorted({name for row in rows for name in row["plausibility"]})),
+        "doubts": [DOUBTS[name].sentence if name in DOUBTS else name for name in doubted],
         "reroute_helps": kinds[kind][-1]["reroute_helps"],
         "intervals": len(rows),
     }
@@ -131,15 +133,25 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
 
     - `telemetry`: share of the data frames that brought telemetry;
     - `hops`, `hops_seen`: hops of the path, and how many of them telemetry spoke of at least;
+      `hops_out_of_sight`: the rest;
+    - `sampling`: share of the frames that sources passed on; `gaps`: share of the data that was
+      sent and not captured;
     - `time`: share of the intervals in which the hop's flows sent;
     - `revised`: intervals whose verdicts late rows have changed, `revised_ns`: how far time had
       come when that happened last.
     """
     known = [row for row in rows if row.get("hops") and row.get("hops_seen") is not None]
+    hops = max((row["hops"] for row in known), default=None)
+    seen = min((row["hops_seen"] for row in known), default=None)
+    # Verdicts of older stores have no parts: their completeness was this one.
+    telemetry = weighted(rows, "telemetry")
     return {
-        "telemetry": weighted(rows, "completeness"),
-        "hops": max((row["hops"] for row in known), default=None),
-        "hops_seen": min((row["hops_seen"] for row in known), default=None),
+        "telemetry": weighted(rows, "completeness") if telemetry is None else telemetry,
+        "sampling": weighted(rows, "sampling"),
+        "gaps": weighted(rows, "gaps"),
+        "hops": hops,
+        "hops_seen": seen,
+        "hops_out_of_sight": None if hops is None or seen is None else max(hops - seen, 0),
         "time": weighted(rows, "duty"),
         "revised": sum((row.get("revision") or 0) > FIRST for row in rows),
         "revised_ns": max(

@@ -1,4 +1,96 @@
-"""What cannot be true of the telemetry behind a verdict, by name and in words."""
+"""What cannot be true of the telemetry behind a verdict: flags by name, when, and in words."""
 
-FINER = "interval_finer_than_csig"
-"""What tells of the hop is measured over a longer time than the interval."""
+from dataclasses import dataclass
+
+import polars as pl
+
+from pipeline.agreement import DIFFER
+from pipeline.locate import HOP, KEY
+from pipeline.reserved import LOCATOR, PLACE, UNTOLD
+from pipeline.signals import SOURCES
+from pipeline.topology import Topology
+
+FINER, FINER_AECN = "interval_finer_than_csig", "interval_finer_than_aecn"
+TOO_FINE = (FINER, FINER_AECN)
+"""Flags of verdicts that are finer than what fed them."""
+IMPLAUSIBLE_U = 10.0
+"""Hop load that no port can sustain: ten times what it can send."""
+MOST_CARRIED = 1.1
+"""Share of a port's capacity that its flows send, above which a rate or the capacity is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """One flag, and how it is said."""
+
+    name: str
+    sentence: str
+
+
+DOUBTS = {
+    doubt.name: doubt
+    for doubt in (
+        Doubt("hop_not_in_topology", "the topology lacks the hop that is named"),
+        Doubt(
+            "locator_not_in_topology",
+            "telemetry names other hops or locators that the topology lacks",
+        ),
+        Doubt("hop_load_above_reason", "a load was told that no port can sustain"),
+        Doubt("hop_load_below_zero", "a load below zero was told"),
+        Doubt(
+            "rate_above_line_rate", "the hop's flows send more than the port can: a rate or the"
+            " capacity is wrong",
+        ),
+        Doubt("counter_backwards", "a hop's counters ran backwards"),
+        Doubt(
+            FINER,
+            "the interval is shorter than the time over which the device measures the signal",
+        ),
+        Doubt(
+            FINER_AECN,
+            "the interval is shorter than the time over which the device takes its AECN ratio",
+        ),
+        Doubt("telemetry_disagrees", "kinds of telemetry contradict each other on this hop"),
+    )
+}  # fmt: skip
+"""Flags by their names in the column `plausibility`."""
+
+
+def doubts() -> pl.Expr:
+    """The flags of headlines, with what the flow did and `lacking` (`with_lacking`)."""
+    slow = (pl.col("signal") == "csig") & (pl.col("delta_t_ns") > pl.col("interval_ns"))
+    flags = {
+        "hop_not_in_topology": pl.col("unknown_hop"),
+        "locator_not_in_topology": pl.col("lacking") & ~pl.col("unknown_hop"),
+        "hop_load_above_reason": pl.col("u_max") > IMPLAUSIBLE_U,
+        "hop_load_below_zero": pl.col("u_mean") < 0.0,
+        "rate_above_line_rate": pl.col("carried") > MOST_CARRIED,
+        "counter_backwards": pl.col("backwards") > 0,
+        FINER: slow,
+        FINER_AECN: (pl.col("signal") == "aecn") & (pl.col("t_ns") > pl.col("interval_ns")),
+        "telemetry_disagrees": pl.col("agreement") < DIFFER,
+    }
+    said = [pl.when(when).then(pl.lit(name)) for name, when in flags.items()]
+    return pl.concat_list(said).list.drop_nulls().alias("plausibility")
+
+
+def with_lacking(
+    rows: pl.DataFrame, hop_intervals: pl.DataFrame, topology: Topology | None
+) -> pl.DataFrame:
+    """Headlines with `lacking`, whether the flow's telemetry names what the topology lacks."""
+    if topology is None:
+        return rows.with_columns(pl.lit(value=False).alias("lacking"))
+    raw, told = pl.col("node") == LOCATOR, pl.col("port") != UNTOLD
+    named = hop_intervals.filter((pl.col("node") < PLACE) & told)
+    hops = named.join(topology.frame, on=HOP, how="anti")
+    kinds = {name: number for number, name in SOURCES.items()}
+    t = pl.col("source").str.split("_").list.last().replace_strict(kinds, default=None)
+    locators = hop_intervals.filter(raw & told).select(
+        *KEY, t.cast(pl.Int64).alias("t"), pl.col("port").cast(pl.Int64).alias("lm")
+    )
+    known = topology.locators.select(pl.col("t", "lm").cast(pl.Int64)).unique()
+    found = [hops.select(KEY), locators.join(known, on=["t", "lm"], how="anti").select(KEY)]
+    lacking = pl.concat(found).unique().with_columns(pl.lit(value=True).alias("lacking"))
+    return rows.join(lacking, on=KEY, how="left", maintain_order="left").with_columns(
+        pl.col("lacking").fill_null(value=False)
+    )

@@ -24,6 +24,9 @@ from pipeline.track import Tracked
 COUNTER_BACKWARDS = Fault.COUNTER_BACKWARDS.value
 FLOW_KEY = ["time_ns", "interval_ns", "flow", "point"]
 HOP_KEY = [*FLOW_KEY, "node", "port", "hop_index", "source"]
+OPEN = {"seq_first": "any", "seq_end": "anyLast"}
+"""What is joined of open intervals besides the columns of their table, and how."""
+TCP, SEQUENCE, HALF_SEQUENCE = 6, 1 << 32, 1 << 31
 SLICES = 32
 """Parts of an interval of which is kept whether a flow sent in them."""
 STATE = {"hpcc": ("U", "W", "Wc", "R"), "dctcp": ("alpha",)}
@@ -63,13 +66,21 @@ class Intervals:
     """Open intervals of all flows and hops; an interval is closed once, when time has passed it.
 
     A queue of more than `standing_queue` (in units of the base round trip at line rate) stands.
+    Where frames do not say of how many they are a sample it is `sampling`; None: not known.
     """
 
-    def __init__(self, interval_ns: int, base_rtt_ns: int, standing_queue: float) -> None:
+    def __init__(
+        self,
+        interval_ns: int,
+        base_rtt_ns: int,
+        standing_queue: float,
+        sampling: float | None = None,
+    ) -> None:
         self.tallies = Tallies(interval_ns)
         self.interval_ns = interval_ns
         self.base_rtt_ns = base_rtt_ns
         self.standing_queue = standing_queue
+        self.sampling = sampling
         self.flow_rows = TABLES["flow_intervals"].schema.to_frame()
         self.hop_rows = TABLES["hop_intervals"].schema.to_frame()
 
@@ -100,6 +111,7 @@ class Intervals:
             [self.flow_rows, self._sent(rows), *decided, *self._reflected(rows, loads)],
             "flow_intervals",
             FLOW_KEY,
+            OPEN,
         )
         tags = placed_tags(rows, topology)
         self.tallies.add(loads, rows, tags, known_rtt_ns)
@@ -122,7 +134,7 @@ class Intervals:
         if before_ns is not None:
             ended = pl.col("time_ns") <= before_ns - self.interval_ns
         closed = (
-            self.flow_rows.filter(ended).sort(FLOW_KEY),
+            with_gaps(self.flow_rows.filter(ended)).sort(FLOW_KEY),
             self.hop_rows.filter(ended).sort(HOP_KEY),
         )
         self.flow_rows = self.flow_rows.filter(~ended)
@@ -152,6 +164,22 @@ class Intervals:
             counted(marked.sum()).alias("ce_frames"),
             self._slice().filter(data).bitwise_or().fill_null(0).alias("slices"),
         ]
+        # Of a flow's own frames ACKs tell SND.NXT too.
+        if "seq" in rows.columns:
+            number, is_tcp = pl.col("seq").cast(pl.Int64), pl.col("protocol") == TCP
+            totals += [
+                pl.when(is_tcp.first()).then(number.first()).alias("seq_first"),
+                pl.when(is_tcp.first())
+                .then((number + pl.col("payload_bytes")).last())
+                .alias("seq_end"),
+            ]
+        if "sampling_rate" in rows.columns:
+            told = pl.col("sampling_rate").cast(pl.Float64)
+            rate = pl.coalesce(told, pl.lit(self.sampling, pl.Float64))
+            totals.append(whole_frames(rate.sum(), rate.count()).alias("sampled_from"))
+        elif self.sampling is not None:
+            of = pl.lit(self.sampling) * pl.len()
+            totals.append(whole_frames(of, pl.len()).alias("sampled_from"))
         if "aecn_u" in rows.columns:
             told = nano(pl.col("aecn_u")).filter(data)
             totals += [
@@ -229,3 +257,21 @@ class Intervals:
 def counted(value: pl.Expr) -> pl.Expr:
     """A count as its column has it."""
     return value.cast(pl.UInt64)
+
+
+def whole_frames(frames: pl.Expr, told: pl.Expr) -> pl.Expr:
+    """A number of frames as its column has it, null where nothing is told of any."""
+    return pl.when(told > 0).then(frames.round().cast(pl.UInt64))
+
+
+def with_gaps(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with unseen_bytes, what sequence numbers cover and frames did not bring.
+
+    What was sent again counts against it: it is 0 or less where nothing is missing.
+    """
+    if "seq_first" not in rows.columns:
+        return rows
+    covered = (pl.col("seq_end") - pl.col("seq_first")) % SEQUENCE
+    unseen = covered - pl.col("data_bytes").cast(pl.Int64)
+    known = pl.when(covered < HALF_SEQUENCE).then(unseen)
+    return rows.with_columns(known.alias("unseen_bytes")).drop(OPEN)

@@ -7,8 +7,8 @@ and what the flow did in the interval (`activity`).
 import polars as pl
 
 from pipeline.activity import mark_share
-from pipeline.agreement import DIFFER
-from pipeline.doubt import FINER
+from pipeline.completeness import completeness, parts
+from pipeline.doubt import doubts
 from pipeline.kind import congested_kind
 from pipeline.settings import PipelineSettings
 
@@ -23,8 +23,6 @@ PACED_U = 0.9
 """Load of the fullest hop from which HPCC++ holds its senders back: a little below eta."""
 LITTLE_ALPHA = 0.05
 """DCTCP's alpha below which the sender has met no full queue for long: it sets its own pace."""
-IMPLAUSIBLE_U = 10.0
-"""Hop load that no port can sustain: ten times what it can send."""
 OFF = {"int": 0.005, "csig": 0.02, "aecn": 0.05}
 """By how much a load may be off, by the signal that tells it: at the threshold either way is as
 likely, and `OFF` above it congestion is e times as likely as none."""
@@ -36,8 +34,6 @@ BELOW = {"int": 0.008}
 """By how much a signal tells less than the mean: INT's u' takes the smaller of two queues."""
 STANDING_OFF = 0.03
 """The same of the share of time that a queue stood."""
-MOST_CARRIED = 1.1
-"""Share of a port's capacity that its flows send, above which a rate or the capacity is wrong."""
 MARKING_U = 1.8
 """Load at which a port marks some packets and not all, which is what its flows keep it at."""
 MARKED, UNMARKED = 0.97, 0.03
@@ -65,25 +61,7 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
         .then(pl.lit("not_congested"))
         .otherwise(pl.lit("unknown"))
     )
-    covered = (pl.col("samples") / pl.col("data_frames")).clip(0.0, 1.0)
-    doubts = [
-        pl.when(pl.col("unknown_hop")).then(pl.lit("hop_not_in_topology")),
-        pl.when(pl.col("u_max") > IMPLAUSIBLE_U).then(pl.lit("hop_load_above_reason")),
-        pl.when(pl.col("u_mean") < 0.0).then(pl.lit("hop_load_below_zero")),
-        pl.when(pl.col("carried") > MOST_CARRIED).then(pl.lit("rate_above_line_rate")),
-        pl.when((pl.col("signal") == "csig") & (pl.col("delta_t_ns") > pl.col("interval_ns"))).then(
-            pl.lit(FINER)
-        ),
-        pl.when((pl.col("signal") == "aecn") & (pl.col("t_ns") > pl.col("interval_ns"))).then(
-            pl.lit("interval_finer_than_aecn")
-        ),
-        pl.when(pl.col("agreement") < DIFFER).then(pl.lit("telemetry_disagrees")),
-    ]
-    found = rows.with_columns(
-        kind.alias("kind"),
-        pl.when(pl.col("data_frames") > 0).then(covered).alias("completeness"),
-        pl.concat_list(doubts).list.drop_nulls().alias("plausibility"),
-    )
+    found = rows.with_columns(kind.alias("kind"), *parts()).with_columns(completeness(), doubts())
     sure = certainty(settings)
     said = pl.when(congested).then(pl.col("probability") * sure).otherwise(1 - sure)
     known = pl.col("kind") != "unknown"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from pipeline.doubt import FINER
+from pipeline.doubt import TOO_FINE
 from pipeline.revisions import Numbered, Revisions
 from pipeline.rung import Ended, Rung
 from pipeline.sums import Sums
@@ -68,7 +68,7 @@ class Ladder:
             ended = rung.close(late, fresh, before_ns)
             told = judge(ended.whole)
             first = first or (ended, told)
-            finer = pl.col("plausibility").list.contains(FINER)
+            finer = pl.col("plausibility").list.set_intersection(list(TOO_FINE)).list.len() > 0
             coarse = told if rung is self.rungs[-1] else told.filter(~finer)
             again, alone = ended.late.times, ended.alone.times
             made.append(revisions.numbered(coarse, again, alone, before_ns))

@@ -104,7 +104,7 @@ class Rung:
             return Ended(ended, nothing, nothing, nothing)
         floor_ns = self.closed_ns if self.floor_ns is None else self.floor_ns
         is_kept = pl.col("time_ns") > floor_ns - self.interval_ns
-        late = past.where(is_kept)
+        late = filling(past.where(is_kept))
         kept = self._taken_out(late.times) if late.height else nothing
         return Ended(ended.where(~was_closed), late, kept, past.where(~is_kept))
 
@@ -133,3 +133,12 @@ class Rung:
     def _ends(self, sums: Sums) -> int:
         """When the last of some intervals ends."""
         return int(sums.times[-1]) + self.interval_ns
+
+
+def filling(late: Sums) -> Sums:
+    """Late rows fill gaps: what they bring is not unseen any more.
+
+    Frames before the first or after the last one that came in time fill none: of these it is off.
+    """
+    brought = -pl.col("data_bytes").cast(pl.Int64)
+    return Sums(late.flows.with_columns(brought.alias("unseen_bytes")), late.hops)

@@ -89,6 +89,13 @@ class PipelineSettings(BaseModel):
     congested_u: float = Field(
         1.0, gt=0, description="Mean hop load u' above which a hop counts as congested."
     )
+    sampling: float | None = Field(
+        None,
+        ge=1,
+        le=1e9,
+        description="Of how many frames mirrors pass one on, where frames do not say so; none: not"
+        " known.",
+    )
     standing_queue: float = Field(
         1.0,
         gt=0,

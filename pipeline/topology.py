@@ -129,8 +129,9 @@ class Topology:
 
     @cached_property
     def measured_ns(self) -> int:
-        """The longest of `delta_ts`; 0: none is known."""
-        return max(self.delta_ts["delta_t_ns"].to_list(), default=0)
+        """The longest of `delta_ts` and of the devices' own T; 0: none is known."""
+        own = [device.t_ns or 0 for device in self.devices]
+        return max([*self.delta_ts["delta_t_ns"].to_list(), *own], default=0)
 
     @cached_property
     def prefixes(self) -> PrefixTable:

@@ -10,6 +10,8 @@ import polars as pl
 from pipeline.activity import activity
 from pipeline.agreement import agreement, disagreement, in_sight
 from pipeline.candidates import located
+from pipeline.completeness import told_frames
+from pipeline.doubt import with_lacking
 from pipeline.headline import headline, joined
 from pipeline.judgment import judged
 from pipeline.kind import reroute_helps
@@ -52,7 +54,9 @@ def verdicts(
     rows = rows.join(sharing, on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(agreement(candidates), on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(in_sight(candidates, possible), on=KEY, how="left", maintain_order="left")
-    rows = with_own_t(with_delta_t(over_time(rows), candidates, topology), topology)
+    rows = rows.join(told_frames(hop_intervals), on=KEY, how="left", maintain_order="left")
+    rows = with_lacking(over_time(rows), hop_intervals, topology)
+    rows = with_own_t(with_delta_t(rows, candidates, topology), topology)
     rows = judged(rows, settings)
     spoken = pl.concat(
         [joint.with_columns(pl.lit("headline").alias("signal")), candidates], how="diagonal_relaxed"

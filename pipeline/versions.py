@@ -41,7 +41,7 @@ class Versions:
 
     @property
     def measured_ns(self) -> int:
-        """The longest time over which any device measures a CSIG signal; 0: none is known."""
+        """The longest time over which any device measures a signal; 0: none is known."""
         return max((topology.measured_ns for topology in self.topologies), default=0)
 
     def at(self, time_ns: int) -> Topology | None:

@@ -76,6 +76,7 @@ class Worker:
             settings.lengths_ns[0],
             self.paths.base_rtt_ns(None),
             settings.standing_queue,
+            settings.sampling,
         )
         self.ladder = Ladder(settings.lengths_ns, settings.lateness_ns)
         self.ladder.reach(self.versions.measured_ns)

@@ -13,6 +13,8 @@ from service.text import NONE, Heading, duration, flow, load, number, share, siz
 CALM = frozenset({"not_congested", "sender_limited", "unknown"})
 """Kinds of verdict that name no congested hop."""
 
+LITTLE = 0.001
+"""Share of missing data from which it is said."""
 SHOWN_FRAMES = 2
 """Sources that are named of each piece of evidence; the API has all."""
 
@@ -38,7 +40,7 @@ def _parts(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
     facts = _facts(verdict, interval) | {"feedback": _feedback(answer["integrity"])}
     for name, value in facts.items():
         yield Padding(Text(f"{name:<14} {value}"), (0, 0, 0, 2), expand=False)
-    said = filter(None, (*verdict["plausibility"], verdict["disagreement"], *answer["notes"]))
+    said = filter(None, (*verdict["doubts"], verdict["disagreement"], *answer["notes"]))
     for note in said:
         yield Padding(Text(f"note: {note}", style="yellow"), (0, 0, 0, 2), expand=False)
     yield _evidence(answer)
@@ -104,10 +106,17 @@ def _sharing(verdict: Mapping[str, Any]) -> str:
 
 
 def _completeness(verdict: Mapping[str, Any]) -> str:
-    """Share of data with telemetry, and hops out of sight."""
+    """The overall figure and those of its parts that say something."""
     parts = verdict["parts"]
-    seen = f", {parts['hops_seen']} of {parts['hops']} hops in sight" if parts["hops"] else ""
-    return share(verdict["completeness"]) + seen
+    missing = parts["gaps"] or 0.0
+    told = {
+        f"{share(parts['telemetry'])} of frames with telemetry": parts["telemetry"]
+        not in (None, 1),
+        f"{parts['hops_seen']} of {parts['hops']} hops in sight": parts["hops"],
+        f"{share(parts['sampling'])} sampled": parts["sampling"] not in (None, 1),
+        f"{share(missing)} of the data not captured": missing >= LITTLE,
+    }
+    return ", ".join([share(verdict["completeness"]), *(text for text, say in told.items() if say)])
 
 
 def _evidence(answer: Mapping[str, Any]) -> RenderableType:

@@ -55,6 +55,14 @@ FLOW_INTERVALS = Table(
             "feedback_backwards", U64, "", "Stacks in which a hop's counter ran backwards.", "sum"
         ),
         Column("aecn_congested_hops_max", MAYBE_U8, "", "Most congested hops reported.", "max"),
+        Column("sampled_from", MAYBE_U64, "", "Frames that the seen ones are a sample of.", "sum"),
+        Column(
+            "unseen_bytes",
+            MAYBE_I64,
+            "bytes",
+            "What sequence numbers cover beyond the payload that was seen; below 0: sent again.",
+            "sum",
+        ),
         Column(
             "slices", U32, "bits", "32nds of the interval with data, lowest first.", "groupBitOr"
         ),

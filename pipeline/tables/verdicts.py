@@ -45,9 +45,10 @@ VERDICTS = Table(
         Column("queue_mean_bytes", MAYBE_F64, "bytes", "Mean queue at the hop."),
         Column("samples", U64, "", "Samples behind the verdict."),
         Column("confidence", MAYBE_F64, "", "Probability that the hop is right."),
-        Column(
-            "completeness", MAYBE_F64, "", "Share of the interval's data that telemetry covers."
-        ),
+        Column("completeness", MAYBE_F64, "", "Share of what happened that telemetry speaks of."),
+        Column("telemetry", MAYBE_F64, "", "Share of the data frames that brought telemetry."),
+        Column("sampling", MAYBE_F64, "", "Share of the frames that sources passed on, if told."),
+        Column("gaps", MAYBE_F64, "", "Share of the data that was sent and not captured, if told."),
         Column("plausibility", WORDS, "", "What cannot be true of the telemetry, by name."),
         Column("reroute_helps", WORD, "", "yes, no or unknown."),
         Column("contributors", U32, "", "Flows that share the hop in the interval."),

@@ -52,7 +52,7 @@ function verdict(answer, asked) {
       h("span", { class: "tools" }, h("a", { href: address("/flows/bottleneck", asked) }, "API"))),
     h("div", { class: "body" },
       h("p", { class: "sentence" }, best.sentence),
-      [...(best.plausibility || []).map((name) => `The telemetry cannot be quite right: ${kind(name)}.`), ].map((text) => h("p", { class: "note" }, text)),
+      [...(best.doubts || []).map((words) => `The telemetry cannot be quite right: ${words}.`), ].map((text) => h("p", { class: "note" }, text)),
       answer.notes.map((text) => h("p", { class: "aside" }, text)),
       h("dl", { class: "facts" }, facts.map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value ?? "–"))))));
 }

@@ -1,0 +1,47 @@
+"""How much of what happened the telemetry behind a verdict speaks of: each part a number.
+
+- `telemetry`: share of the data frames that brought telemetry of any kind;
+- `sampling`: share of the frames that a source passed on, where it says so or settings do
+  (`pipeline.sampling`); null: not told;
+- `gaps`: share of the data that was sent and not captured, by sequence numbers; null: not told;
+- `hops`, `hops_seen`: hops of the path, and those of which telemetry spoke.
+
+`completeness` is their product. What is sampled leaves gaps as well: of what these two say was
+captured the smaller share counts.
+"""
+
+import polars as pl
+
+from pipeline.locate import KEY
+
+
+def told_frames(hop_intervals: pl.DataFrame) -> pl.DataFrame:
+    """Frames with a stack or a tag, as the point that saw most of them: time_ns, flow, told."""
+    is_stack = pl.col("source") == "int"
+    echo = pl.col("source").str.starts_with("csig_echo").alias("echo")
+    # Each hop of a stack is a sample of the same frames; a tag is a sample of one of its signals.
+    stacks = hop_intervals.filter(is_stack).group_by(*KEY, "point", "hop_index")
+    tags = hop_intervals.filter(~is_stack).group_by(*KEY, "point", echo)
+    told = [each.agg(pl.col("samples").sum()).select(*KEY, "samples") for each in (stacks, tags)]
+    return pl.concat(told).group_by(KEY).agg(pl.col("samples").max().alias("told"))
+
+
+def parts() -> list[pl.Expr]:
+    """The parts of headlines with their samples, `told`, and what the flow did (`activity`)."""
+    told = pl.max_horizontal("samples", "told", "aecn_samples").fill_null(0)
+    telemetry = (told / pl.col("data_frames")).clip(0.0, 1.0)
+    unseen = pl.col("unseen_bytes").clip(0)
+    return [
+        pl.when(pl.col("data_frames") > 0).then(telemetry).alias("telemetry"),
+        (pl.col("frames") / pl.col("sampled_from")).clip(0.0, 1.0).alias("sampling"),
+        pl.when(pl.col("data_bytes") > 0)
+        .then(unseen / (unseen + pl.col("data_bytes")))
+        .alias("gaps"),
+    ]
+
+
+def completeness() -> pl.Expr:
+    """One figure out of the parts; null where telemetry's share is not known."""
+    captured = pl.min_horizontal("sampling", 1.0 - pl.col("gaps")).fill_null(1.0)
+    in_sight = (pl.col("hops_seen") / pl.col("hops")).clip(0.0, 1.0).fill_null(1.0)
+    return (pl.col("telemetry") * captured * in_sight).alias("completeness")
