@@ -107,7 +107,7 @@ class Health:
 
     def _places(self, topology: Topology | None) -> Places:
         """Places of a topology; those asked for last are remembered."""
-        if topology is not self.places.topology:
+        if topology != self.places.topology:
             self.places = Places(topology)
         return self.places
 
@@ -117,8 +117,8 @@ class Health:
         A change begins the totals anew.
         """
         first, last = (versions.at(time) for time in (start, start + self.interval_ns - 1))
-        steady = first is None or first is last
-        if last is not self.judged_by or not steady:
+        steady = first is None or first == last
+        if last != self.judged_by or not steady:
             self._forget()
             self.judged_by = last
         return self._places(last if steady else None)

@@ -10,7 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from pipeline import PipelineSettings, Topology
+from collector import Repeats
+from pipeline import PipelineSettings, Topology, Versions, Worker
+from pipeline.group_state import SKIPPED, Kept, octets_of, restore
+from pipeline.health import TABLE
+from pipeline.state_codec import StateReader, StateWriter
 from tests.pipeline.health_rows import (
     ABW,
     COMPACT,
@@ -192,3 +196,31 @@ def test_nothing_is_watched_when_the_interval_is_none(observed: Observed, chain_
 def test_variants_are_compact_or_expanded() -> None:
     assert COMPACT == 1
     assert ABW == 0
+
+
+def test_what_was_found_out_goes_on_after_a_restart_and_a_topology_read_again(
+    observed: Observed, chain_of: Chain
+) -> None:
+    """Six offences a part are no proof; of two parts together they are."""
+    settings = PipelineSettings(health_ms=1.0)
+    made = [
+        row
+        for n in range(200)
+        for row in crossing(n, WORSE, tag(4, LAST) if n % 16 == 0 else WORSE)
+    ]
+    rows = observed(made).sort("time_ns", "frame")
+    first, rest = rows[:200], rows[200:]
+    topology, same = chain_of("one", "two"), chain_of("one", "two")
+    assert topology is not same
+    before = Worker(settings, topology, tuple(rows["source"].unique()))
+    before.advance(first)
+    kept = octets_of(Kept(before, Repeats()), StateWriter(SKIPPED), full=True)
+    after = Worker(settings, topology, tuple(rows["source"].unique()))
+    restore(Kept(after, Repeats()), StateReader(Versions.of(topology)), kept)
+    after.renew(same)
+    fresh = Worker(settings, topology, tuple(rows["source"].unique()))
+    for worker, accused in ((after, True), (fresh, False)):
+        outputs = [worker.advance(rest), worker.finish()]
+        found = pl.concat(each.tables[TABLE] for each in outputs if TABLE in each.tables)
+        names = {name for name, _, verdict in said(found) if verdict == "yes"}
+        assert ("locator_without_signal" in names) is accused
