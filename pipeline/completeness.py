@@ -14,6 +14,9 @@ import polars as pl
 
 from pipeline.locate import KEY
 
+ENDS = 2
+"""Sequence numbers that SYN and FIN take."""
+
 
 def told_frames(hop_intervals: pl.DataFrame) -> pl.DataFrame:
     """Frames with a stack or a tag, as the point that saw most of them: time_ns, flow, told."""
@@ -30,7 +33,7 @@ def parts() -> list[pl.Expr]:
     """The parts of headlines with their samples, `told`, and what the flow did (`activity`)."""
     told = pl.max_horizontal("samples", "told", "aecn_samples").fill_null(0)
     telemetry = (told / pl.col("data_frames")).clip(0.0, 1.0)
-    unseen = pl.col("unseen_bytes").clip(0)
+    unseen = (pl.col("unseen_bytes") - ENDS).clip(0)
     return [
         pl.when(pl.col("data_frames") > 0).then(telemetry).alias("telemetry"),
         (pl.col("frames") / pl.col("sampled_from")).clip(0.0, 1.0).alias("sampling"),
