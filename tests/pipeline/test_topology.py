@@ -95,7 +95,6 @@ def test_a_file_is_read_in_the_units_of_columns() -> None:
 
 ERRORS = {
     "devices.leaf1.node": ("node: 1", "node: one"),
-    "devices.leaf:1: a name": ("leaf1:\n", '"leaf:1":\n'),
     "devices.leaf1.node: must be from 0": ("node: 1", "node: -1"),
     f"to {MOST_ID}": ("node: 1", "node: 4294967295"),
     "devices.leaf1.interfaces.Ethernet1.port: must be a whole number": ("port: 1,", "port: 1.5,"),
