@@ -9,6 +9,7 @@ from collector import CollectorSettings
 from replay import scenario_clos as clos
 from replay import scenario_core as core
 from replay import scenario_hosts as hosts
+from replay import scenario_loss as loss
 from replay import scenario_scored as scored
 from replay.cast import cast
 from replay.fabric import simulate
@@ -52,6 +53,8 @@ SCENARIOS = by_name(
     clos.between_pods,
     clos.failed_link,
     clos.incast_from_afar,
+    loss.shallow_buffers,
+    loss.broken_link,
 )
 """Scenarios to develop with; they are scored too, with other seeds."""
 SCORED_ONLY = by_name(

@@ -72,4 +72,5 @@ def cast(world: World, seed: int) -> World:
         flows=tuple(map(made.flow, world.flows)),
         nic_bps={made.host(host): bps for host, bps in world.nic_bps.items()},
         rogues={made.port(name): kind for name, kind in world.rogues.items()},
+        failures={made.port(name): at for name, at in world.failures.items()},
     )

@@ -13,7 +13,7 @@ from collector import CollectorSettings
 from replay.fabric import Run
 from replay.identity import CLIENT, SERVER, Identities
 from replay.layout import OVER_IPV6, Layouts, Shape, size
-from replay.stack_content import StackContent
+from replay.stack_content import EXPEDITED, StackContent
 from replay.state import (
     ABOVE,
     ACK,
@@ -38,8 +38,6 @@ WINDOW, WINDOW_SHIFT = 65535, 2
 TIMESTAMP_OCTETS = 12
 MILLISECOND = 1_000_000
 WORD = 0xFFFFFFFF
-EXPEDITED = 46
-"""DSCP of urgent data (RFC 3246)."""
 CE_AT = {LAST: "ce", ABOVE: "up_ce"}
 """Mark of a packet at an edge."""
 
@@ -137,8 +135,7 @@ class Content(StackContent):
         if self.shape.kind == DATA:
             ce = self.marked()
             ecn = np.where(flow["ecn"] == 0, 0, np.where(ce, CE, ECT0))
-        urgent = flow["urgent"] * EXPEDITED
-        dscp = (self.settings.int_dscp or 0) if marked else urgent
+        dscp = (self.settings.int_dscp or 0) if marked else flow["urgent"] * EXPEDITED
         return {"dscp": dscp, "ecn": ecn}
 
     def marked(self) -> NDArray[Any] | int:

@@ -9,11 +9,48 @@ import numpy as np
 
 from collector import inner
 from pipeline import dctcp, hop_record, hpcc, swift
-from replay.state import CSIG_EXPANDED, HOPS, RECEIVER_NS, SIGNALS, State
+from replay.state import ACK, CSIG_EXPANDED, HOPS, INT, RECEIVER_NS, SIGNALS, State
 
 NEVER = 1 << 60
+TIMEOUT_NS = 1_000_000
+"""Without progress for so long a sender goes back: a short RTO, as in data centers."""
+DUPLICATES = 3
 RECEIVE_WINDOW = 65535 << 2
 """Bytes that receivers advertise: a sender that its application limits does not burst beyond."""
+
+
+@inner
+def hear(s: State, ack: Any, flow: Any, now: int) -> None:
+    """Count duplicate ACKs; the third says that data was lost (RFC 5681 section 3.2)."""
+    if ack.seq > flow.snd_una:
+        flow.heard_ns = now
+        flow.duplicates = 0
+    elif ack.kind == ACK and flow.snd_nxt > flow.snd_una:
+        flow.duplicates += 1
+        if flow.duplicates == DUPLICATES and flow.snd_una >= flow.recover:
+            go_back(s, ack.flow, flow, now, False)
+
+
+@inner
+def go_back(s: State, row: int, flow: Any, now: int, timeout: bool) -> None:
+    """Send everything again from the first byte that is not acknowledged, by a smaller window.
+
+    Receivers keep nothing out of order. DCTCP halves its window once a round trip, and starts anew
+    with one segment after a timeout (RFC 5681 sections 3.1, 3.2); Swift has a rule of its own;
+    HPCC++ only sends again.
+    """
+    flow.recover = flow.snd_nxt
+    flow.snd_nxt = flow.snd_una
+    flow.heard_ns = now
+    flow.duplicates = 0
+    if flow.kind == INT:
+        return
+    if flow.swift == 1:
+        swift.lost(s.swift[row], s.swift_parameters, now, timeout)
+        return
+    state = s.dctcp[row]
+    state.ssthresh = max(state.cwnd / 2, 2.0 * s.rules.payload_bytes)
+    state.cwnd = float(s.rules.payload_bytes) if timeout else state.ssthresh
 
 
 @inner

@@ -18,6 +18,7 @@ from replay.state import (
     CSIG_WINDOW_NS,
     DATA,
     DELAY_UNIT_NS,
+    DROPPED,
     DWRR,
     INFOS,
     ONE,
@@ -69,6 +70,9 @@ def enqueue(s: State, item: int, now: int) -> None:
     row = egress(s, packet)
     port = s.ports[row]
     account(s, row, now)
+    if now >= port.down_ns or port.queue_bytes + packet.size > s.rules.room_bytes:
+        s.counters[DROPPED, now // BIN_NS, row] += 1
+        return
     flow = s.flows[packet.flow]
     own = flow.urgent if s.rules.queues != ONE else 0
     if packet.kind == DATA and flow.ecn == 1 and port.class_bytes[own] > s.rules.mark_bytes:
@@ -112,6 +116,9 @@ def transmit(s: State, row: int, now: int) -> None:
     port.busy = 1
     done = now + serialization(packet.size, port.bps)
     event.push(s.heap, done, event.PORT_READY, row)
+    if now >= port.down_ns:
+        s.counters[DROPPED, now // BIN_NS, row] += 1
+        return
     packet.hop += 1
     if port.edge == 1:
         event.push(s.heap, done + port.prop_ns, event.HOST_ARRIVE, item)

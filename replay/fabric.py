@@ -1,6 +1,7 @@
 """The fabric simulator: packets, queues and closed-loop senders; exact, the same for a seed.
 
-Links and queues are FIFO, buffers are never exceeded, so nothing is lost or overtaken. A tap at a
+Links and queues are FIFO, so nothing is overtaken; nothing is lost unless the world says that ports
+drop what their buffers do not hold, or that links fail. A tap at a
 host's port stamps the first bit of what the host sends and the last bit of what it receives, and
 the cable to the host has no length: what a tap at the sender has seen is what the sender knows.
 """

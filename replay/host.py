@@ -129,6 +129,18 @@ def sendable(s: State, row: int, now: int) -> int:
         return NEVER
     following = next_phase(s, flow, now)
     in_flight = flow.snd_nxt - flow.snd_una
+    if s.rules.lossy == 1 and in_flight > 0:
+        expires = flow.heard_ns + control.TIMEOUT_NS
+        if now < expires:
+            return int(min(expires, ready_at(s, row, flow, in_flight, now, following)))
+        control.go_back(s, row, flow, now, True)
+        in_flight = 0
+    return ready_at(s, row, flow, in_flight, now, following)
+
+
+@inner
+def ready_at(s: State, row: int, flow: Any, in_flight: int, now: int, following: int) -> int:
+    """When a flow may send, as phases and congestion control say."""
     if flow.draining == 1:
         if in_flight > 0:
             return NEVER
@@ -167,6 +179,8 @@ def next_segment(s: State, row: int, now: int) -> int:
     flow = s.flows[row]
     item = new_packet(s, row, DATA, flow.snd_nxt)
     packet = s.packets[item]
+    if flow.snd_nxt == flow.snd_una:
+        flow.heard_ns = now
     flow.snd_nxt += s.rules.payload_bytes
     packet.cwr = flow.cwr
     flow.cwr = 0
@@ -200,8 +214,10 @@ def arrive(s: State, item: int, now: int) -> None:
         reply = new_packet(s, packet.flow, SYN_ACK, 0)
         event.push(s.heap, now + RECEIVER_NS, event.ANSWER_READY, reply)
     elif packet.kind == DATA:
-        assert packet.seq == flow.rcv_nxt  # FIFO queues and drained path changes keep the order
-        flow.rcv_nxt += s.rules.payload_bytes
+        # FIFO queues and drained path changes keep the order; what a loss leaves out is sent again.
+        assert s.rules.lossy == 1 or packet.seq == flow.rcv_nxt
+        if packet.seq == flow.rcv_nxt:
+            flow.rcv_nxt += s.rules.payload_bytes
         reply = new_packet(s, packet.flow, ACK, flow.rcv_nxt)
         s.packets[reply].echo = item
         s.packets[reply].ece = packet.ce
@@ -220,7 +236,10 @@ def acknowledge(s: State, item: int, now: int) -> None:
     decision.packet = item
     decision.ack = ack.seq
     decision.snd_nxt = flow.snd_nxt
+    if s.rules.lossy == 1:
+        control.hear(s, ack, flow, now)
     flow.snd_una = max(flow.snd_una, ack.seq)
+    flow.snd_nxt = max(flow.snd_nxt, flow.snd_una)
     if flow.kind == INT:
         control.decide_hpcc(s, ack, flow.snd_nxt, decision)
     elif flow.swift == 1:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from replay.fabric import Run
-from replay.state import AREA, BIN_NS, COUNTERS, DATA, SENT, STANDING
+from replay.state import AREA, BIN_NS, COUNTERS, DATA, DROPPED, SENT, STANDING
 
 NS = 1_000_000_000
 LEAST_SHARE = 0.005
@@ -31,6 +31,7 @@ def port_frame(run: Run, interval_ns: int) -> pl.DataFrame:
         "abw_bps": b - rate,
         "abw_share": 1 - rate / b,
         "delay_mean_ns": 8 * queue * NS / b,
+        "dropped": summed[DROPPED],
     }
     at, row = np.indices(shape)
     return pl.DataFrame(

@@ -36,7 +36,7 @@ def two_classes(kinds: Kinds, duration_ns: int) -> World:
     urgent = flows(
         "urgent", kinds, pairs("leaf1", "leaf4", range(1, 6)), Phase(START, 6 * GBPS // 5)
     )
-    more = tuple(replace(flow, urgent=True) for flow in urgent)
+    more = tuple(replace(flow, urgent=flow.telemetry != "int") for flow in urgent)
     return replace(world, flows=(*world.flows, *more), queues="strict")
 
 

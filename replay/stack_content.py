@@ -21,11 +21,15 @@ from replay.layout import (
     Layouts,
     Shape,
 )
-from replay.state import HOPS, REPORTED
+from replay.state import DATA, HOPS, REPORTED
 from replay.wiring import COLLECTOR, COLLECTOR_MAC, ingress_ports
 
 Values = dict[str, object]
 MD, MD_OCTETS, MOST_HOPS = 1, 12, 8
+EXPEDITED = 46
+"""DSCP of urgent data (RFC 3246)."""
+AFTER_DSCP = 2
+"""Bits behind the original DSCP in a shim."""
 MEGABIT, BILLION = 1_000_000, 1_000_000_000
 WORD = 0xFFFFFFFF
 TRACE_OCTETS = 12
@@ -78,9 +82,11 @@ class StackContent:
         return at
 
     def int_shim(self) -> Values:
-        """Shim of the stack."""
+        """Shim of the stack, with the DSCP that the packet's class had."""
         stack = MD_OCTETS + self.shape.hops * self.layouts.hop.octets
-        return {"type": MD, "npt": 0, "length": stack // 4, "next": 0}
+        urgent = self.run.flows["urgent"][self.packet["flow"]].astype(np.int64)
+        dscp = urgent * EXPEDITED * (self.shape.kind == DATA)
+        return {"type": MD, "npt": 0, "length": stack // 4, "next": dscp << AFTER_DSCP}
 
     def int_md(self) -> Values:
         """MD header."""

@@ -49,6 +49,8 @@ def build(world: World, settings: CollectorSettings, order: Sequence[int]) -> St
     flows, phases, paths = cast_flows(world, [world.flows[row] for row in order])
     ports = cast_ports(world)
     links = {flow.dst: world.bps_of(flow.dst) for flow in world.flows}
+    if world.lossy:  # what is sent again is not what receivers' links carry
+        links |= {flow.src: world.bps_of(flow.src) for flow in world.flows}
     frames = int(sum(links.values()) * world.duration_ns / 8e9 / world.payload_bytes * ROOM) + 1000
     return State(
         heap=np.zeros(1, HEAP)[0],
@@ -77,10 +79,14 @@ def rules(world: World, settings: CollectorSettings) -> np.void:
     made: np.void = np.zeros(1, RULES)[0]
     for name in ("mark_bytes", "base_rtt_ns", "buffer_bytes", "payload_bytes"):
         made[name] = getattr(world, name)
+    made["room_bytes"] = world.buffer_bytes
     made["hop_octets"] = [layouts.hop_octets(telemetry) for telemetry in range(TELEMETRIES)]
     made["sink_octets"] = layouts.sink_octets
     made["octets"] = [layouts.first_octets(world.payload_bytes, hops) for hops in range(HOPS + 1)]
     made["buckets"] = buckets(settings)
+    made["lossy"] = world.lossy
+    if not world.tail_drop:
+        made["room_bytes"] = NEVER
     made["queues"] = QUEUES.index(world.queues)
     made["quanta"] = [settings.csig_quanta[t] for t in range(SIGNALS)]
     made["initial"] = [[COMPACT_LIMIT, COMPACT_LIMIT, 0], [EXPANDED_LIMIT, EXPANDED_LIMIT, 0]]
@@ -99,8 +105,9 @@ def buckets(settings: CollectorSettings) -> NDArray[np.float64]:
 def cast_ports(world: World) -> NDArray[np.void]:
     """Egress ports, idle since time 0; links to hosts have no length (see fabric).
 
-    ValueError when `World.rogues` names a port or a class that there is not.
+    ValueError when `World.rogues` or `World.failures` names a port or a class that there is not.
     """
+    failing = failing_ports(world)
     breaks = {port: code(kind) for port, kind in world.rogues.items()}
     interfaces = wiring.interfaces(world)
     ports = np.zeros(len(interfaces), PORT)
@@ -115,9 +122,20 @@ def cast_ports(world: World) -> NDArray[np.void]:
         port.abw_bps = interface.capacity_bps
         port.prop_ns = 0 if port.edge else world.link_ns
         port.head[:] = port.tail[:] = -1
+        port.down_ns = failing.pop(f"{interface.device}:{interface.name}", NEVER)
+    if failing:
+        raise ValueError(f"failures: the fabric has no port {min(failing)}")
     if breaks:
         raise ValueError(f"rogues: the fabric has no port {min(breaks)}")
     return ports
+
+
+def failing_ports(world: World) -> dict[str, int]:
+    """When each port fails: those of `World.failures`, and those at the other ends of links."""
+    peers = {f"{port.device}:{port.name}": f"{port.peer_device}:{port.peer_interface}"
+             for port in wiring.interfaces(world) if port.peer_interface}  # fmt: skip
+    behind = {peers[name]: at for name, at in world.failures.items() if name in peers}
+    return {**behind, **world.failures}
 
 
 def cast_flows(
@@ -133,7 +151,7 @@ def cast_flows(
     for flow, script in zip(flows, scripts, strict=True):
         flow.kind = TELEMETRY.index(script.telemetry)
         flow.swift = script.swift and script.telemetry in TAGS
-        flow.urgent = script.urgent and script.telemetry != "int"
+        flow.urgent = script.urgent
         flow.ecn = script.telemetry not in ("int", "none") and not flow.swift
         flow.src, flow.dst = names[script.src], names[script.dst]
         flow.start_ns = script.phases[0].at_ns + random.integers(SPREAD_NS)

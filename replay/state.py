@@ -43,9 +43,9 @@ ONE, STRICT, DWRR = range(3)
 """How a port serves its classes."""
 BIN_NS = 1_000_000
 """Width of the bins of the exact counters."""
-COUNTERS = 3
-AREA, STANDING, SENT = range(COUNTERS)
-"""Exact counters: queue integral in bytes*ns, ns with a queue above K, bytes sent."""
+COUNTERS = 4
+AREA, STANDING, SENT, DROPPED = range(COUNTERS)
+"""Exact counters: queue integral in bytes*ns, ns with a queue above K, bytes sent, packets lost."""
 CSIG_WINDOW_NS = 256_000
 """Window over which a port measures its available bandwidth (CSIG 5.3.2)."""
 SWITCH_NS = 500
@@ -66,9 +66,10 @@ PORT = _record(
     ("deficit", "i8", (CLASSES,)), ("turn", "i8"),
     ("queue_bytes", "i8"), ("tx_bytes", "i8"), ("since_ns", "i8"),
     ("window", "i8"), ("window_tx", "i8"), ("abw_bps", "i8"), ("dre_bytes", "f8"), ("dre_ns", "i8"),
+    ("down_ns", "i8"),
 )  # fmt: skip
 """An egress port of a switch: who it is, its queues by class and together, its counters, its CSIG
-window and its DRE; `rogue` is its place in `rogue.ROGUES`."""
+window and its DRE; `rogue` is its place in `rogue.ROGUES`; from `down_ns` on it loses all."""
 HOST = _record(
     ("bps", "i8"), ("free_ns", "i8"), ("wake_ns", "i8"),
     ("head", "i8"), ("tail", "i8"), ("first", "i8"), ("count", "i8"), ("turn", "i8"),
@@ -85,8 +86,10 @@ FLOW = _record(
     ("phase", "i8"), ("phases", "i8"), ("phases_end", "i8"), ("path", "i8"), ("rotation", "i8"),
     ("snd_una", "i8"), ("snd_nxt", "i8"), ("rcv_nxt", "i8"),
     ("pace_ns", "i8"), ("app_ns", "i8"), ("random", "u8"),
+    ("duplicates", "i8"), ("recover", "i8"), ("heard_ns", "i8"),
 )  # fmt: skip
-"""A flow's two ends; `ecn`: its data is ECN capable."""
+"""A flow's two ends; `ecn`: its data is ECN capable. Of what it lost: duplicate ACKs in a row, the
+end of what was in flight when it went back, when its sender last heard of progress."""
 PACKET = _record(
     ("flow", "i8"), ("path", "i8"), ("next", "i8"), ("echo", "i8"), ("size", "i8"),
     ("kind", "u1"), ("hop", "u1"), ("ce", "u1"), ("ece", "u1"), ("cwr", "u1"), ("csig_t", "u1"),
@@ -118,12 +121,13 @@ RULES = _record(
     ("octets", "i8", (HOPS + 1, KINDS, TELEMETRIES)),
     ("buckets", "f8", (SIGNALS, BUCKETS)), ("quanta", "f8", (SIGNALS,)),
     ("initial", "i8", (2, SIGNALS)), ("packets", "i8"), ("decisions", "i8"), ("queues", "i8"),
+    ("lossy", "i8"), ("room_bytes", "i8"),
 )  # fmt: skip
 """What holds for the whole fabric: K, T, sizes; octets that a hop adds, and those that the first
 leaf adds and the last one takes away where it is a sink; octets of a frame at its first edge by
 hops of the path, packet kind and telemetry; lower edges of compact CSIG buckets (padded with
 infinity), quanta of expanded signals, S as senders write it by variant; numbers of packets and
-decisions so far."""
+decisions so far; `lossy`: whether ports drop what their buffer does not hold, or fail."""
 
 
 class State(NamedTuple):

@@ -49,7 +49,7 @@ class Truth(NamedTuple):
 
     - `flows`: the key columns, role, telemetry, hosts, initial sequence numbers, the NIC's rate;
     - `hops`: one row a flow, interval and hop: u_mean, queue_mean_bytes, standing_share, abw_bps,
-      abw_share, delay_mean_ns, contributors, and the port's names;
+      abw_share, delay_mean_ns, dropped (packets), contributors, and the port's names;
     - `verdicts`: one row a flow and interval: the headline hop with its columns, congested, kind,
       observations, steady (the script changes nothing inside), scored, the runner-up's load, and
       the hop of each CSIG signal;

@@ -92,7 +92,12 @@ class World:
     """Ports ("leaf1:Ethernet7") that break the rules of CSIG, and how: a name of `rogue.ROGUES`."""
     queues: Literal["one", "strict", "dwrr"] = "one"
     """Of two classes, told apart by DSCP: in one queue; the urgent first; the urgent three of four
-    octets. INT flows, whose DSCP announces INT, are not urgent."""
+    octets. The DSCP of INT flows announces INT, and their shims tell their class."""
+    tail_drop: bool = False
+    """Ports drop what `buffer_bytes` does not hold; else no buffer is ever full."""
+    failures: Mapping[str, int] = field(default_factory=dict)
+    """Ports ("leaf1:Ethernet7") of links that fail, and when, ns: from then on both ends lose all
+    that is sent there, until flows are routed elsewhere by their phases."""
     locators: Literal["port", "place"] = "port"
     """Compact CSIG tags name a port, or only its stage, orientation and capacity."""
     link_ns: int = 2_500
@@ -114,6 +119,11 @@ class World:
         """Times of the phases of all steady flows, ns of virtual time, ascending."""
         steady = (flow for flow in self.flows if flow.steady)
         return tuple(sorted({phase.at_ns for flow in steady for phase in flow.phases}))
+
+    @property
+    def lossy(self) -> bool:
+        """Whether packets may be lost."""
+        return self.tail_drop or bool(self.failures)
 
     @property
     def leaves_per_pod(self) -> int:

@@ -106,3 +106,16 @@ def test_a_tap_above_a_leaf_has_seen_one_hop(settings: CollectorSettings) -> Non
     whole = frames_of(run, settings, taps=Taps(where="both"))
     assert len(whole) == len(frames) + len(frames_of(run, settings))
     assert (np.diff(whole.time_ns) >= 0).all()
+
+
+def test_urgent_int_tells_its_class_in_its_shim(settings: CollectorSettings) -> None:
+    flows = tuple(
+        FlowScript("hot", "int", f"leaf1-h{host}", f"leaf2-h{host}", (Phase(0),), urgent=host == 1)
+        for host in (1, 2)
+    )
+    run = simulate(World(flows, MS, queues="strict"), settings)
+    rows = Decoder(settings).decode(frames_of(run, settings), points(run.world), "fabric")
+    data = rows.filter(pl.col("hop_count") > 0, pl.col("payload_bytes") > 0)
+    urgent = run.flows["urgent"].tolist()
+    assert sorted(urgent) == [0, 1]
+    assert set(data["dscp"]) == {0, 46}

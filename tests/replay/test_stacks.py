@@ -47,7 +47,8 @@ def arrived(run: Run, kind: int) -> NDArray[Any]:
     """Data of one kind that reached its receiver, or left its last hop where that reports."""
     of_kind = (run.packets["kind"] == DATA) & (run.flows["kind"][run.packets["flow"]] == kind)
     last = run.packets["ts_ns"][:, 2] > 0 if kind == SINK else run.packets["last_ns"] > 0
-    return run.packets[of_kind & last]
+    found: NDArray[Any] = run.packets[of_kind & last]
+    return found
 
 
 @pytest.mark.parametrize("kind", [IFA, IOAM, SINK])
