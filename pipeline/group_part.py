@@ -49,7 +49,7 @@ class Part:
         self.position: int | None = None
         """Offset of the next message; None: where the topic begins."""
         self.promised: list[Step] = []
-        """Cuts that are decided and not repeated yet."""
+        """Cuts that are decided and not stored yet."""
         self.cuts_since = 0
         """Cuts since the last snapshot."""
         self._chain = 0
@@ -81,12 +81,12 @@ class Part:
     def cut(self, first: int, last: int) -> None:
         """Decide that the messages from `first` to `last` are worked on as one, unless it is."""
         if self.promised:
-            step = self.promised.pop(0)
+            step = self.promised[0]
             if (step.first, step.last) != (first, last):
                 raise ValueError(f"{self.place}: {first}-{last} is not the cut that was decided")
             self.counts["repeated_cuts"] += 1
             return
-        self.again(lambda: self.log.append(CUT, first, last))
+        self.promised.append(self.again(lambda: self.log.append(CUT, first, last)))
         self.counts["cuts"] += 1
 
     def work(self, first: int, last: int, batches: Iterable[Batch]) -> int:
@@ -95,6 +95,7 @@ class Part:
         made = [self._taken_in(batch) for batch in runs(fresh)]
         for name, rows in merged(made).items():
             self._insert(name, rows, f"{self.place}/{first}-{last}")
+        self.promised.pop(0)
         self.position = last + 1
         self.cuts_since += 1
         taken = sum(batch.frame.height for batch in fresh)
