@@ -27,6 +27,8 @@ MOST_POLL_MS = 3_600_000
 """How long the work on messages may take: the heartbeat, not the work, tells who is alive."""
 FETCH_BYTES = 4 << 20
 """Octets of a partition that are asked for at a time, and so of one cut."""
+SEEK_S = 10.0
+"""How long the ends of a partition are asked for at a time."""
 Moved = Callable[[Sequence[int]], Awaitable[None]]
 
 
@@ -83,8 +85,9 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
         """Go on at an offset, or where the partition begins; BusError when it is not there."""
         place = TopicPartition(self.topic.name, partition)
         try:
-            begin = (await self._consumer.beginning_offsets([place]))[place]
-            end = (await self._consumer.end_offsets([place]))[place]
+            async with asyncio.timeout(SEEK_S):
+                begin = (await self._consumer.beginning_offsets([place]))[place]
+                end = (await self._consumer.end_offsets([place]))[place]
             at = begin if offset is None else offset
             if not begin <= at <= end:
                 raise BusError(
@@ -93,7 +96,7 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
                 )
             self._consumer.seek(place, at)
             self._consumer.resume(place)
-        except (KafkaError, IllegalStateError) as error:
+        except (KafkaError, IllegalStateError, TimeoutError) as error:
             raise self.topic.failed(error) from error
         return at
 

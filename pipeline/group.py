@@ -110,7 +110,9 @@ class Group:
                 return
 
     async def _taken(self, partitions: Sequence[int]) -> None:
-        """Serve these partitions from now on."""
+        """Serve these partitions from now on, unless this worker is about to leave."""
+        if self.stop.is_set():
+            return
         for gone in set(self.parts) - set(partitions):
             self._drop(gone)
         for partition in partitions:
