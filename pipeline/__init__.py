@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pipeline.companion_names import COMPANIONS
     from pipeline.companions import companion_fields, companion_table
     from pipeline.composed_answer import compose_answer
+    from pipeline.decider import Decider
     from pipeline.endpoint import host_rows
     from pipeline.fault_names import FAULTS, fault_names
     from pipeline.feedback_integrity import integrity
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from pipeline.owner import StoreOwned, read_owner
     from pipeline.question import Question, address_words
     from pipeline.remote import OwnerClient, open_or_ask
+    from pipeline.rerun import Reran, Rerun
+    from pipeline.retained import retained
     from pipeline.settings import PipelineSettings
     from pipeline.sink import Sink, drain
     from pipeline.snapshot_error import SnapshotError
@@ -75,6 +78,7 @@ __all__ = [
     "MOST_WAYS",
     "TABLES",
     "Csig",
+    "Decider",
     "Device",
     "Draft",
     "Fabric",
@@ -89,6 +93,8 @@ __all__ = [
     "Point",
     "Question",
     "Record",
+    "Reran",
+    "Rerun",
     "Sink",
     "SiteRtt",
     "SnapshotError",
@@ -143,6 +149,7 @@ __all__ = [
     "qos",
     "ranked",
     "read_owner",
+    "retained",
     "sonic",
     "swift",
     "to_arrow",
@@ -160,6 +167,7 @@ HOMES = {
     "companion_names": "COMPANIONS",
     "companions": "companion_fields companion_table",
     "composed_answer": "compose_answer",
+    "decider": "Decider",
     "endpoint": "host_rows",
     "fault_names": "FAULTS fault_names",
     "importers": "Draft containerlab netbox sonic",
@@ -171,6 +179,8 @@ HOMES = {
     "owner": "StoreOwned read_owner",
     "question": "Question address_words",
     "remote": "OwnerClient open_or_ask",
+    "rerun": "Reran Rerun",
+    "retained": "retained",
     "settings": "PipelineSettings",
     "sink": "Sink drain",
     "snapshot_error": "SnapshotError",

@@ -106,7 +106,7 @@ IFA_WIDTH = 2
 
 DECISION_FIELDS = {
     "i8": ("row", "inflight_bytes", "acked_bytes", "marked_bytes", "BytesAcked", "BytesMarked"),
-    "f8": ("U", "W", "Wc", "R", "u_max", "alpha", "M", "cwnd", "ssthresh"),
+    "f8": ("before", "U", "W", "Wc", "R", "u_max", "alpha", "M", "cwnd", "ssthresh"),
     "u4": ("ack", "lastUpdateSeq", "WindowEnd"),
     "i4": ("incStage", "hop_count", "faults"),
     "i1": (
@@ -114,7 +114,9 @@ DECISION_FIELDS = {
     ),
 }  # fmt: skip
 DECISION = state_dtype(*((kind, *names) for kind, names in DECISION_FIELDS.items()))
-"""One decision, `row` the row of the batch that drove it; fields of a type lie together."""
+"""One decision, `row` the row of the batch that drove it; fields of a type lie together.
+
+`before` is U, or of DCTCP alpha, before the decision."""
 
 
 BLOCK = 256

@@ -21,7 +21,7 @@ from pipeline.sender import (
     unwrap,
     waits,
 )
-from pipeline.tell import decision, tell_classic, tell_dctcp
+from pipeline.tell import decision, tell_before, tell_classic, tell_dctcp
 
 
 @inlined
@@ -110,6 +110,7 @@ def answer(
     """DCTCP of sender d hears an ACK, and what it decides is told."""
     dialect, basis = dialect_of(slot, d, rules.dialect)
     s = state_of(slot, d, ack - acked, memory, rules)
+    tell_before(batch, s.alpha)
     run_dctcp(slot, d, s, ack, acked, ece, repeats, sacked, batch, memory, rules.dctcp[dialect])
     if acked == 0 and not slot.marks[d] & Mark.SENT.value:
         return

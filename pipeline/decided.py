@@ -4,9 +4,10 @@
 are those of the ACK; flow is the data's flow, whose sender decided. Sequence numbers (ack,
 lastUpdateSeq, WindowEnd) are modulo 2**32, as on the wire; branch is the name of a `hpcc.Branch` or
 `dctcp.Branch`. Where a window ended, BytesAcked and BytesMarked are those of the window that ended,
-else of the open one. quality (and why it is not exact) speaks of W, Wc, R or of alpha; U is as good
-as its telemetry (faults). cwnd and ssthresh are always estimates: what the application wrote is not
-on the wire. Columns of the other algorithm are null.
+else of the open one. U_before and alpha_before are U and alpha as the ACK found them. quality (and
+why it is not exact) speaks of W, Wc, R or of alpha; U is as good as its telemetry (faults). cwnd
+and ssthresh are always estimates: what the application wrote is not on the wire. Columns of the
+other algorithm are null.
 
 `hop_loads` has one row for each row with telemetry: time_ns, source, point, frame, conversation,
 flow (the data's), reflected (read from an ACK: the data's whole path, half a round trip late),
@@ -25,10 +26,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from collector import arrow, directed
-from pipeline.batch import DECISION_FIELDS, Batch
+from pipeline.batch import DECISION_FIELDS, Batch, Rows
 from pipeline.cc import dctcp, hpcc
 from pipeline.decision_block import Decisions
-from pipeline.memory import Algorithm, Basis, Quality, Why
+from pipeline.memory import Algorithm, Basis, Count, Quality, Why
 from pipeline.queue_pairs import DATA_FLOW
 
 HOP_COLUMN = re.compile(r"h\d+_\w+")
@@ -46,13 +47,13 @@ DIALECT = pl.Enum(["none", *dctcp.DIALECTS])
 _I32, _I64, _F64 = pl.Int32(), pl.Int64(), pl.Float64()
 _U32, _U64 = pl.UInt32(), pl.UInt64()
 OF_HPCC: dict[str, pl.DataType] = {
-    **dict.fromkeys(("U", "W", "Wc", "R"), _F64),
+    **dict.fromkeys(("U_before", "U", "W", "Wc", "R"), _F64),
     "incStage": _I32, "lastUpdateSeq": _U32, "u_max": _F64, "u_hop": pl.Int8(),
     "hop_count": _I32, "faults": _I32,
 }  # fmt: skip
 OF_DCTCP: dict[str, pl.DataType] = {
-    "alpha": _F64, "M": _F64, "BytesAcked": _I64, "BytesMarked": _I64, "WindowEnd": _U32,
-    "cwnd": _F64, "ssthresh": _F64, "dialect": DIALECT, "basis": names(Basis),
+    "alpha_before": _F64, "alpha": _F64, "M": _F64, "BytesAcked": _I64, "BytesMarked": _I64,
+    "WindowEnd": _U32, "cwnd": _F64, "ssthresh": _F64, "dialect": DIALECT, "basis": names(Basis),
 }  # fmt: skip
 DECISIONS = pl.Schema(
     {
@@ -75,6 +76,7 @@ def decisions_of(frame: pl.DataFrame, out: Decisions, count: int) -> pl.DataFram
     columns["flow"] = flow_of(columns["conversation"], made.pop("direction"))
     if DATA_FLOW in frame.columns:
         columns["flow"] = either(frame[DATA_FLOW][rows], columns["flow"])
+    made["U_before"] = made["alpha_before"] = made.pop("before")
     algorithm = made["algorithm"]
     here = {
         **dict.fromkeys(OF_HPCC, algorithm == Algorithm.HPCC),
@@ -93,6 +95,15 @@ def decisions_of(frame: pl.DataFrame, out: Decisions, count: int) -> pl.DataFram
     return pl.DataFrame([columns[name] for name in DECISIONS]).with_columns(
         cs.float().fill_nan(None)
     )
+
+
+def reflected_by(rows: Rows, out: Decisions, batch: Batch) -> NDArray[np.int32]:
+    """For each decision of a batch the row with telemetry that its ACK reflects, or -1."""
+    drove = out.i8[DECISION_FIELDS["i8"].index("row"), : int(batch.counts[Count.DECISIONS])]
+    there = rows.telemetry[drove]
+    if not batch.loads.size:
+        return there
+    return np.where(batch.loads["reflected"][there] != 0, there, np.int32(-1))
 
 
 def made_of(out: Decisions, count: int) -> dict[str, NDArray[Any]]:

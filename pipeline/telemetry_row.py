@@ -9,6 +9,7 @@ from pipeline.cc.parameter import Record
 from pipeline.memory import WAITING, Count, Mark, Memory, Rules
 from pipeline.pool import make_room, place
 from pipeline.sender import begin_path, far_from_sender
+from pipeline.tell import tell_before
 
 
 @inlined
@@ -125,6 +126,7 @@ def run_hpcc(
     seq = ack - p.ack_psn if packets else ack
     s = memory.hpcc[place(slot.hpcc, d, memory.used, 0)]
     path_record(slot, d, s, Mark.HPCC.value, p, row)
+    tell_before(batch, s.U)
     if at >= 0 and batch.loads[at].reflected != 0:
         slot.marks[d] |= Mark.REFLECTED.value
         slot.marks[d] &= ~Mark.PENDING.value

@@ -16,6 +16,12 @@ ENDS = (dctcp.Branch.WINDOW_END.value, dctcp.Branch.WINDOW_END_REDUCE.value)
 
 
 @inlined
+def tell_before(batch: Batch, value: float) -> None:
+    """U or alpha as an ACK finds it, into the decision that is made next."""
+    batch.block[batch.made[0]].before = value
+
+
+@inlined
 def decision(
     slot: Record, d: int, at: int, ack: int, acked: int, ece: bool, batch: Batch
 ) -> Record:
@@ -65,6 +71,7 @@ def tell_dctcp(made: Record, s: Record) -> None:
 @inlined
 def tell_classic(made: Record) -> None:
     """A sender that runs classic ECN has neither alpha nor windows of DCTCP."""
+    made.before = np.nan
     made.alpha = np.nan
     made.M = np.nan
     made.quality = Quality.UNKNOWN.value

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from collector import Arena
 from pipeline.batch import BLOCK, ROW, Batch, Rows, acknowledgments, batch_of, rows_of
@@ -28,7 +29,7 @@ from pipeline.cc.parameter import Value
 from pipeline.cc.scoreboard import BOARD
 from pipeline.companion import Course
 from pipeline.companions import companion
-from pipeline.decided import DECISIONS, decisions_of, hop_loads_of
+from pipeline.decided import DECISIONS, decisions_of, hop_loads_of, reflected_by
 from pipeline.decision_block import MARGIN, room, wider
 from pipeline.flow import SLOTS, TICK, table
 from pipeline.follow import follow
@@ -52,11 +53,15 @@ TX_BYTES = 0, SIMULATOR_TX_BYTES, 1 << 32
 
 
 class Tracked(NamedTuple):
-    """What a batch gave; the columns are described in `decided`, those of companions there."""
+    """What a batch gave; the columns are described in `decided`, those of companions there.
+
+    `heard` has for each decision the number of the row of `hop_loads` that its ACK reflects, or -1.
+    """
 
     decisions: pl.DataFrame
     hop_loads: pl.DataFrame
     companions: Mapping[str, pl.DataFrame] = MappingProxyType({})
+    heard: NDArray[np.int32] | None = None
 
 
 class Tracker:
@@ -136,7 +141,8 @@ class Tracker:
                 out = wider(out, int(batch.made[1]), self.arena)
         self.counts += batch.counts
         made = decisions_of(frame, out, int(batch.counts[Count.DECISIONS]))
-        return Tracked(made, hop_loads_of(told, batch), self._accompany(frame, told, rows, batch))
+        beside = self._accompany(frame, told, rows, batch)
+        return Tracked(made, hop_loads_of(told, batch), beside, reflected_by(rows, out, batch))
 
     def snapshot(self, *, full: bool = False) -> pa.Table:
         """The state of the flows that were touched since the last snapshot, or of all (`snapshot`).

@@ -30,7 +30,7 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     Keys: flow, interval, verdict, candidates, evidence, history, integrity, topology, notes;
     without a verdict also `message`, one sentence, and `flows`, what was seen between both ends.
     """
-    found = _flows(store, question)
+    found = flows_of(store, question)
     if found.is_empty():
         return _unknown(store, question)
     flow = found.row(0, named=True)
@@ -58,7 +58,7 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     return _since(store, made, flow["flow"], rows["time_ns"][0])
 
 
-def _flows(store: Asked, question: Question) -> pl.DataFrame:
+def flows_of(store: Asked, question: Question) -> pl.DataFrame:
     """The flows that the question may mean, the one seen last first."""
     found = store.query(
         "flow_of_key",

@@ -11,16 +11,15 @@ import polars as pl
 
 from pipeline.cc.parameter import Value
 from pipeline.copies import Copies
+from pipeline.decider import Decider
 from pipeline.feedback import Feedback
 from pipeline.first_sight import FirstSight
 from pipeline.health import TABLE as HEALTH
 from pipeline.health import Health
-from pipeline.hints import Hints
 from pipeline.intervals import Intervals
 from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
 from pipeline.order import Order
-from pipeline.path import Paths
 from pipeline.reporter import seen_by_reporters
 from pipeline.revisions import TABLE as REVISIONS
 from pipeline.rollup_rows import Closed, summed
@@ -28,7 +27,7 @@ from pipeline.settings import PipelineSettings
 from pipeline.sums import Sums
 from pipeline.tables import TABLES
 from pipeline.topology import Topology
-from pipeline.track import Tracked, Tracker
+from pipeline.track import Tracked
 from pipeline.unit import MICROSECOND, MILLISECOND
 from pipeline.unknown_ids import UnknownIds
 from pipeline.verdict import verdicts
@@ -63,15 +62,8 @@ class Worker:
     ) -> None:
         self.settings = settings
         self.versions = Versions.of(topology)
-        told = {name: dict(values) for name, values in (parameters or {}).items()}
-        self.paths = Paths(settings, self.versions, told.get("hpcc"))
-        self.hints = Hints(settings)
-        dctcp = {"dialect": settings.dctcp_dialect, **told.get("dctcp", {})}
-        companions = {name: told.get(name, {}) for name in settings.companions}
-        self.tracker = Tracker(
-            told.get("hpcc", {}), dctcp, flows=settings.flows, companions=companions,
-            probe_dscp=settings.probe_dscp,
-        )  # fmt: skip
+        decider = Decider(settings, self.versions, parameters)
+        self.paths, self.hints, self.tracker = decider.paths, decider.hints, decider.tracker
         self.intervals = Intervals(
             settings.lengths_ns[0],
             self.paths.base_rtt_ns(None),

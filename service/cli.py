@@ -14,15 +14,12 @@ import typer
 
 from service.analyze_words import analyze
 from service.argument import (
-    Assignments,
     At,
-    Captures,
     Host,
     Interval,
     Json,
     Port,
     Store,
-    Topology,
     Window,
 )
 from service.bus_words import collect, pipeline
@@ -32,6 +29,7 @@ from service.ending import ended
 from service.failure import EXIT_CODES, ExitCode
 from service.health_words import health
 from service.plugin import wireshark
+from service.replay_words import archive, replay
 from service.top_words import top, watch
 from service.topology_words import topology as topology_words
 from service.up_words import up
@@ -64,6 +62,8 @@ app.command()(watch)
 app.command()(health)
 app.command()(collect)
 app.command()(pipeline)
+app.command()(replay)
+app.command()(archive)
 
 Protocol = Annotated[str, typer.Option("--proto", help="tcp, udp, … or a number.")]
 
@@ -162,53 +162,6 @@ def where(
         src=src, dst=dst, proto=proto, at=at, window=window, interval=interval, store=store,
         json=json,
     )  # fmt: skip
-
-
-@app.command()
-def replay(
-    captures: Captures,
-    flow: Annotated[
-        str | None,
-        typer.Option(
-            metavar='"SRC:PORT DST:PORT"', help="Only this flow, in the data's direction."
-        ),
-    ] = None,
-    algorithm: Annotated[
-        str | None,
-        typer.Option(
-            help="hpcc, dctcp or the name of a companion, which is run then; default: what the"
-            " frames carry, and companions in force."
-        ),
-    ] = None,
-    assignments: Assignments = None,
-    topology: Topology = None,
-    json: Json = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Add the reason of each branch in words.")
-    ] = False,
-    point: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Observation point, also of captures that name none; default: for each flow"
-            " the one that knows best.",
-        ),
-    ] = None,
-) -> None:
-    """Print what congestion control decided at each ACK, and the branch that made it."""
-    from service.commands import replay as command
-
-    request = command.Request(
-        captures=captures,
-        flow=flow,
-        algorithm=algorithm,
-        assignments=assignments or [],
-        topology=topology,
-        json=json,
-        explain=explain,
-        point=point,
-    )
-    command.run(request)
 
 
 @app.command()

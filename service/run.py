@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,15 +98,22 @@ async def _run(
     sink: Sink,
     progress: Callable[[int], None],
 ) -> None:
-    """Feed and drain one bus; when one side fails the other is stopped."""
+    """Feed and drain one bus."""
     bus = open_bus(f"memory://?capacity={BATCHES}")
     if sources.endless and threading.current_thread() is threading.main_thread():
         for number in ENDING:
             asyncio.get_running_loop().add_signal_handler(number, end, sources)
+    await beside(
+        feed(sources.sources, decoder, bus, progress, sources.rotations), drain(bus, worker, sink)
+    )
+
+
+async def beside(*works: Coroutine[Any, Any, None]) -> None:
+    """Run works beside each other; when one fails the others are stopped."""
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(feed(sources.sources, decoder, bus, progress, sources.rotations))
-            group.create_task(drain(bus, worker, sink))
+            for work in works:
+                group.create_task(work)
     except BaseExceptionGroup as errors:
         # `except*` would put what it raises into a group of its own on some versions of Python.
         known, other = errors.split((CaptureError, SharkError, Failure, BrokenPipeError))

@@ -156,6 +156,7 @@ def follow(
             if given.asked[at] >= 0:
                 hpcc_probe.probe_sent(r, given.asked[at], rows.time_ns[at])
             continue
+        made[count].U_before = s.U
         hear(rows, batch, rules, probers.links, given, s, r, p, q, role, u, at)
         decide(made[count], mark, d, at, mark.snd_una[d], 0)
         tell_window(made[count], s)

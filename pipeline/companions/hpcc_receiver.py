@@ -112,6 +112,7 @@ def follow(
         N = last_hop.flows_at(counters, counting[0], seen)
         load = batch.loads[there]
         path_changed(s, load.nhop, batch.told, there)
+        made[count].U_before = s.U
         hpcc_receiver.new_int(
             s, r, p, q, receivers.links, rows.time_ns[at], N, load.nhop, batch.told, there,
             rules.ts_mask[load.width], rules.tx_mask[load.width], u,

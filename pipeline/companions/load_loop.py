@@ -35,7 +35,7 @@ class Fault(IntEnum):
 
 
 DECIDED = decided_dtype(
-    ("f8", "U", "U_upper", "W", "Wc", "R", "u_lower", "u_upper", "tau_ns"),
+    ("f8", "U_before", "U", "U_upper", "W", "Wc", "R", "u_lower", "u_upper", "tau_ns"),
     ("u4", "lastUpdateSeq", "node", "port"), ("i4", "incStage", "faults"), ("i1", "hop", "tag"),
 )  # fmt: skip
 """u and tau are those of the last load that was heard."""
@@ -79,6 +79,7 @@ def hear(
             begin(own, place, told.news[piece], rows, at, mark, 1 - r, p)
         if place != NOBODY and (reflects or mark.acked > 0):
             s = own.states[place]
+            made[count].U_before = s.U
             if reflects:
                 copy(own.last[place], loads[piece])
                 reflected(own, place, p, q, mark, 1 - r, rows.time_ns[at])

@@ -21,7 +21,7 @@ from pipeline.round_trip import Timed
 NAME = "poseidon"
 TABLE = (*poseidon.TABLE, *sample.TABLE)
 DECIDED = decided_dtype(
-    ("f8", "cwnd", "rate_bps", "MPT", "MPD", "U", "pacing_delay_ns"),
+    ("f8", "cwnd_before", "cwnd", "rate_bps", "MPT", "MPD", "U", "pacing_delay_ns"),
     ("i8", "rtt_ns"), ("i4", "retransmit_cnt", "faults"),
 )  # fmt: skip
 
@@ -64,6 +64,7 @@ def follow(
                 poseidon.reset(s, p)
             if event == Event.NOTHING.value:
                 continue
+            made[count].cwnd_before = s.cwnd
             mpd_ns = np.nan
             if event == Event.ACKED.value:
                 sample.take(m, echoes.pd_ns[at], echoes.abw_bps[at], now_ns)

@@ -22,7 +22,7 @@ from pipeline.round_trip import Timed
 NAME = "swift"
 TABLE = (*swift.TABLE, *sample.TABLE)
 DECIDED = decided_dtype(
-    ("f8", "cwnd", "fcwnd", "ecwnd", "target_ns", "delay_ns", "pacing_delay_ns"),
+    ("f8", "cwnd_before", "cwnd", "fcwnd", "ecwnd", "target_ns", "delay_ns", "pacing_delay_ns"),
     ("i8", "rtt_ns"), ("i4", "retransmit_cnt", "faults"),
 )  # fmt: skip
 
@@ -65,6 +65,7 @@ def follow(
                 swift.reset(s, p)
             if event == Event.NOTHING.value:
                 continue
+            made[count].cwnd_before = s.cwnd
             if event == Event.ACKED.value:
                 sample.take(m, echoes.pd_ns[at], echoes.abw_bps[at], now_ns)
                 nhop = hops[rows.telemetry[at]] if rows.telemetry[at] >= 0 else -1

@@ -8,7 +8,7 @@ from pipeline.memory import Mark, Quality, Why
 from pipeline.sender import why_no_window
 
 FIELDS = (
-    ("f8", "U", "W", "Wc", "R", "u_max"), ("i8", "lastUpdateSeq"),
+    ("f8", "U_before", "U", "W", "Wc", "R", "u_max"), ("i8", "lastUpdateSeq"),
     ("i4", "incStage", "hop_count", "faults"), ("i1", "u_hop"),
 )  # fmt: skip
 """Groups of a decision, as in `state_dtype`. `lastUpdateSeq` is lastUpdateTime, in ns."""

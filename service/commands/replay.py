@@ -1,32 +1,28 @@
 """`hopsight replay`: what congestion control decided at each ACK, and by which branch."""
 
-import json as json_format
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import polars as pl
 import typer
 
-from collector import directed
-from pipeline import COMPANIONS, Output, Tracked, Worker, address_text, companion_fields, hpcc
-from replay import from_best, objects, trace, vantage
-from service.endpoint import Endpoint, parse_endpoint, time_text
+from collector import CollectorSettings
+from pipeline import COMPANIONS, Decider, Rerun, hpcc
+from service.commands.settings import chosen
+from service.decision_output import Told, output_of
+from service.decisions import Decisions
 from service.failure import ExitCode, Failure
-from service.run import Job, Sink, collector_of, run_job, settings_of
+from service.flow_names import flow_of
+from service.rerunning import CaptureSource, Source, rerun
+from service.run import collector_of, settings_of
+from service.stored_trace import StoredTrace
 from service.text import NONE
 from service.topology_source import read_topology
+from service.trace_file import TraceSource, is_trace
 
 SHOWN = ("hpcc", "dctcp")
 """Algorithms whose decisions are shown where packets show them."""
 ALGORITHMS = (*SHOWN, *COMPANIONS)
-STATE = {
-    "hpcc": ("U", "W", "Wc", "R", "incStage", "lastUpdateSeq"),
-    "dctcp": ("alpha", "BytesAcked", "BytesMarked", "WindowEnd"),
-}
-"""What a line for people shows of each algorithm."""
 NEEDS = {
     "hpcc": "HPCC++ needs INT telemetry and the acknowledgments",
     "dctcp": "DCTCP needs ECN-capable TCP with its acknowledgments",
@@ -43,29 +39,6 @@ NEEDS = {
     "swift": "it needs data and its acknowledgments",
 }
 """What each algorithm reads."""
-DIGITS = 6
-ENDS = {
-    "src_hi": "dst_hi",
-    "src_lo": "dst_lo",
-    "dst_hi": "src_hi",
-    "dst_lo": "src_lo",
-    "sport": "dport",
-    "dport": "sport",
-}
-"""Columns of a flow's key and those of its reverse."""
-KEYS = pl.Schema(
-    {
-        "flow": pl.UInt64(),
-        "src": pl.String(),
-        "sport": pl.UInt16(),
-        "dst": pl.String(),
-        "dport": pl.UInt16(),
-    }
-)
-"""Keys of flows, addresses as text."""
-KEY = ("flow", "algorithm")
-BEGUN = pl.Schema({"flow": pl.UInt64(), "algorithm": pl.String(), "point": pl.String()})
-"""From which point each flow was told already."""
 
 
 @dataclass(frozen=True)
@@ -80,33 +53,80 @@ class Request:
     json: bool = False
     explain: bool = False
     point: str | None = None
+    output: Path | None = None
+    what_if: Sequence[str] = ()
+    store: str | None = None
+    from_: str | None = None
+    to: str | None = None
 
 
 def run(request: Request) -> None:
-    """Print decisions as they come; status 1 when there was none."""
-    if request.algorithm not in (None, *ALGORITHMS):
-        raise Failure(
-            ExitCode.USAGE,
-            f"--algorithm: {request.algorithm!r} is none of {', '.join(ALGORITHMS)}",
-        )
+    """Print or write decisions as they come; status 1 when there was none."""
+    check(request.algorithm)
+    if request.what_if:
+        compare(request)
+        return
     wanted = flow_of(request.flow)
     settings, parameters = settings_of(request.assignments, companion_of(request.algorithm))
     topology = read_topology(request.topology, settings.pipeline.topology)
+    versions = topology.versions if topology else None
     record = hpcc.record(parameters.get("hpcc"))
-    upper = [name for name, told in parameters.items() if told.get("acts_on") == "upper"]
-    printed = Printer(request, wanted, float(record.eta), int(record.maxStage), upper)
-    job = Job(
-        request.captures,
-        collector_of(settings, topology),
-        settings.pipeline,
-        topology,
-        parameters,
-        request.point,
+    upper = tuple(name for name, told in parameters.items() if told.get("acts_on") == "upper")
+    told = Told(float(record.eta), int(record.maxStage), upper, explain=request.explain)
+    source = source_of(request, collector_of(settings, topology))
+
+    def making(sources: tuple[str, ...]) -> Rerun:
+        try:
+            decider = Decider(settings.pipeline, versions, parameters)
+        except ValueError as error:
+            raise Failure(ExitCode.USAGE, f"--set: {error}") from None
+        return Rerun(settings.pipeline, [decider], sources)
+
+    with output_of(told, request.output, json=request.json) as output:
+        decisions = Decisions(output, wanted, request.algorithm, request.point)
+        made = rerun(source, making, decisions.take, "replaying")
+        decisions.finish()
+    for note in decisions.decidable.notes(decisions.names.keys, made.counters):
+        typer.echo(f"hopsight: {note}", err=True)
+    if not output.decisions:
+        raise Failure(ExitCode.WRONG, nothing(request, made.points))
+
+
+def compare(request: Request) -> None:
+    """Print where the decisions of two parameter sets part."""
+    from service.commands import what_if
+
+    asked = what_if.Asked(
+        request.assignments, request.what_if, request.algorithm, request.flow, request.point
     )
-    run_job(job, printed.sink, "replaying")
-    printed.finish()
-    if not printed.decisions:
-        raise Failure(ExitCode.WRONG, printed.nothing())
+    settings, _ = what_if.told_by(asked, [])
+    topology = read_topology(request.topology, settings.pipeline.topology)
+    source = source_of(request, collector_of(settings, topology))
+    what_if.run(asked, source, topology, json=request.json, output=request.output)
+
+
+def source_of(request: Request, settings: CollectorSettings) -> Source:
+    """Captures, traces or the store; Failure for a mixture."""
+    told = [name for name in ("store", "from_", "to") if getattr(request, name) is not None]
+    if not request.captures:
+        held = chosen(store={"dsn": request.store}).store
+        return StoredTrace(held.dsn, held, request.flow, request.from_, request.to)
+    if told:
+        word = told[0].rstrip("_")
+        raise Failure(ExitCode.USAGE, f"--{word}: of a store, which is read where no file is named")
+    traces = [path for path in request.captures if is_trace(path)]
+    if not traces:
+        return CaptureSource(request.captures, settings, request.point)
+    if len(traces) < len(request.captures):
+        raise Failure(ExitCode.USAGE, "captures and files of observations: only one kind at a time")
+    return TraceSource(traces)
+
+
+def check(algorithm: str | None) -> None:
+    """Failure for an algorithm that does not exist."""
+    if algorithm not in (None, *ALGORITHMS):
+        names = ", ".join(ALGORITHMS)
+        raise Failure(ExitCode.USAGE, f"--algorithm: {algorithm!r} is none of {names}")
 
 
 def companion_of(algorithm: str | None) -> str | None:
@@ -114,157 +134,14 @@ def companion_of(algorithm: str | None) -> str | None:
     return None if algorithm in SHOWN else algorithm
 
 
-def together(tracked: Tracked) -> pl.DataFrame:
-    """The decisions of all algorithms in order of time; columns that one does not have are null."""
-    names = pl.col("algorithm", "branch").cast(pl.String)
-    if not tracked.companions:
-        return tracked.decisions.with_columns(names)
-    parts = [part.with_columns(names) for part in (tracked.decisions, *tracked.companions.values())]
-    return pl.concat(parts, how="diagonal_relaxed").sort("time_ns", maintain_order=True)
-
-
-def flow_of(text: str | None) -> tuple[Endpoint, Endpoint] | None:
-    """The two ends of `SRC:PORT DST:PORT`."""
-    if text is None:
-        return None
-    ends = text.replace("→", " ").replace("->", " ").split()
-    try:
-        source, destination = (parse_endpoint(end) for end in ends)
-    except ValueError as error:
-        told = "two ends are needed" if "unpack" in str(error) else str(error)
-        raise Failure(ExitCode.USAGE, f'--flow must be "SRC:PORT DST:PORT": {told}') from None
-    return source, destination
-
-
-@dataclass
-class Printer:
-    """Prints decisions; counts them.
-
-    With one observation point they are printed as they come. With several, the same ACK is seen
-    more than once: they wait for the end; each flow is told from the point that knows it best, or
-    from which it was told before another point was known.
-    """
-
-    request: Request
-    wanted: tuple[Endpoint, Endpoint] | None
-    eta: float
-    max_stage: int
-    upper: Sequence[str]
-    points: set[str] = field(default_factory=set)
-    decisions: int = 0
-    waiting: list[pl.DataFrame] = field(default_factory=list)
-    begun: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=BEGUN))
-    keys: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=KEYS))
-
-    def sink(self, worker: Worker) -> Sink:
-        """A sink that knows the worker's flows."""
-
-        def take(output: Output, _token: str) -> None:
-            if output.tracked is not None:
-                self.know(worker.flows)
-                self.points.update(worker.tracker.points.known)
-                chosen = self.chosen(together(output.tracked))
-                if len(worker.tracker.points.known) == 1 or self.request.point:
-                    self.begun = pl.concat([self.begun, vantage(chosen)]).unique(KEY, keep="first")
-                    self.show(chosen)
-                else:
-                    self.waiting.append(chosen)
-
-        return take
-
-    def finish(self) -> None:
-        """Print what has waited, each flow from its best point."""
-        if self.waiting:
-            decisions = pl.concat(self.waiting, how="diagonal_relaxed")
-            best = pl.concat([self.begun, vantage(decisions)])
-            self.show(from_best(decisions, best.unique(KEY, keep="first")))
-
-    def chosen(self, decisions: pl.DataFrame) -> pl.DataFrame:
-        """What was asked for."""
-        rows = decisions.join(self.keys, on="flow", how="semi", maintain_order="left")
-        if self.request.algorithm:
-            rows = rows.filter(pl.col("algorithm") == self.request.algorithm)
-        return rows.filter(point=self.request.point) if self.request.point else rows
-
-    def show(self, decisions: pl.DataFrame) -> None:
-        """Print decisions."""
-        self.decisions += decisions.height
-        for row in objects(trace(decisions, self.keys, self.eta, self.max_stage, self.upper)):
-            typer.echo(self.line(row))
-
-    def know(self, flows: pl.DataFrame) -> None:
-        """Learn the keys of new flows."""
-        both = pl.concat([flows, reverse(flows)], how="diagonal_relaxed").unique("flow")
-        new = both.join(self.keys, on="flow", how="anti")
-        self.keys = pl.concat([self.keys, self.keys_of(new)])
-
-    def keys_of(self, flows: pl.DataFrame) -> pl.DataFrame:
-        """Keys of the flows that were asked for, addresses as text."""
-        rows = [
-            {"flow": row["flow"], "src": address_text(row, "src"), "sport": row["sport"],
-             "dst": address_text(row, "dst"), "dport": row["dport"]}
-            for row in flows.iter_rows(named=True)
-        ]  # fmt: skip
-        if self.wanted is not None:
-            ends = [(str(end.address), end.port) for end in self.wanted]
-            rows = [r for r in rows if [(r["src"], r["sport"]), (r["dst"], r["dport"])] == ends]
-        return pl.DataFrame(rows, schema=KEYS)
-
-    def line(self, row: Mapping[str, Any]) -> str:
-        """One decision for machines or for people."""
-        if self.request.json:
-            kept = row if self.request.explain else without(row, ("line", "sentence"))
-            return json_format.dumps(kept, allow_nan=False)
-        return "  ".join(self.words(row))
-
-    def words(self, row: Mapping[str, Any]) -> Iterator[str]:
-        """One decision as the words of a line."""
-        yield time_text(row["time_ns"])
-        yield " → ".join(end_text(row[end], row[f"{end[0]}port"]) for end in ("src", "dst"))
-        yield f"{row['algorithm']} {row['branch']}"
-        yield f"ack={row['ack']}"
-        algorithm = row["algorithm"]
-        for name in STATE.get(algorithm) or companion_fields(algorithm):
-            value = ",".join(row["fault_names"]) or None if name == "faults" else row[name]
-            shown = f"{value:.{DIGITS}g}" if isinstance(value, float) else value
-            yield f"{name}={NONE if value is None else shown}"
-        yield quality_text(row)
-        if self.request.explain and row["line"]:
-            yield f"[{row['line']}] {row['sentence']}"
-
-    def nothing(self) -> str:
-        """Why there is nothing to show."""
-        algorithm = self.request.algorithm
-        what = f"{algorithm} " if algorithm else ""
-        whose = f" for {self.request.flow}" if self.request.flow else ""
-        where = f" at {self.request.point}" if self.request.point else ""
-        if where and self.request.point not in self.points:
-            return f"no frame was seen{where}; points are {', '.join(sorted(self.points)) or NONE}"
-        needs = [NEEDS[name] for name in ([algorithm] if algorithm else SHOWN)]
-        others = "" if algorithm else "; others are run by name, --algorithm"
-        return f"no {what}decision in these frames{whose}{where}: {', '.join(needs)}{others}"
-
-
-def end_text(address: str, port: int) -> str:
-    """An end as `--flow` takes it: IPv6 addresses in brackets."""
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-
-
-def quality_text(row: Mapping[str, Any]) -> str:
-    """How well the sender's state is known, and why not better."""
-    why = f" ({row['why']})" if row["why"] not in (None, "none") else ""
-    return f"{row['quality']}{why}"
-
-
-def reverse(flows: pl.DataFrame) -> pl.DataFrame:
-    """The flows whose acknowledgments these are: a tap may see only one direction."""
-    other = (1 - flows["direction"]).cast(pl.UInt8)
-    flow = np.empty(flows.height, np.uint64)
-    directed(flows["conversation"].to_numpy(), other.to_numpy(), flow)
-    turned = [pl.col(other).alias(name) for name, other in ENDS.items()]
-    return flows.select(pl.Series("flow", flow), *turned)
-
-
-def without(row: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """The row less some columns."""
-    return {name: value for name, value in row.items() if name not in names}
+def nothing(request: Request, points: Sequence[str]) -> str:
+    """Why there is nothing to show."""
+    algorithm = request.algorithm
+    what = f"{algorithm} " if algorithm else ""
+    whose = f" for {request.flow}" if request.flow else ""
+    where = f" at {request.point}" if request.point else ""
+    if where and request.point not in points:
+        return f"no frame was seen{where}; points are {', '.join(sorted(points)) or NONE}"
+    needs = [NEEDS[name] for name in ([algorithm] if algorithm else SHOWN)]
+    others = "" if algorithm else "; others are run by name, --algorithm"
+    return f"no {what}decision in these frames{whose}{where}: {', '.join(needs)}{others}"

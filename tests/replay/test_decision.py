@@ -18,8 +18,9 @@ from pipeline import (
     poseidon,
     swift,
 )
-from replay import objects, trace
-from replay.decision import COMMON, FIELDS, MARK, STEPS
+from replay import HOPS, objects, trace
+from replay.decision import COMMON, FIELDS, MARK, TOLD
+from replay.step import STEPS, WHY
 
 FORMS = {
     "hpcc": hpcc,
@@ -41,6 +42,7 @@ def decision(**values: object) -> pl.DataFrame:
     algorithm = str(values["algorithm"])
     own = companion_fields(algorithm) if algorithm in COMPANIONS else ()
     schema = dict(DECISIONS) | dict.fromkeys(own, pl.Float64()) | {"faults": pl.Int32()}
+    schema |= {HOPS: pl.List(pl.Float64())} if HOPS in values else {}
     schema |= dict.fromkeys(("algorithm", "branch"), pl.String()) if own else {}
     return pl.DataFrame([{**row, **values}], schema=schema)
 
@@ -69,16 +71,18 @@ def test_every_branch_has_its_line_and_its_sentence() -> None:
 def test_a_full_update_says_why_and_by_which_formula() -> None:
     found = said(
         decision(
-            algorithm="hpcc", branch="full_update_mi", ack=4000, U=1.13, W=43_717.25, Wc=43_717.25,
-            R=8.74e10, incStage=0, lastUpdateSeq=9000, u_max=1.2, u_hop=1, hop_count=3, faults=0,
+            algorithm="hpcc", branch="full_update_mi", ack=4000, U_before=0.9, U=1.13, W=43_717.25,
+            Wc=43_717.25, R=8.74e10, incStage=0, lastUpdateSeq=9000, u_max=1.2, u_hop=1,
+            hop_count=3, faults=0, u_hops=[0.25, 1.2, None],
         )
     )  # fmt: skip
     assert found["sentence"] == (
-        "full update (SEG.ACK 4000 > lastUpdateSeq): U 1.13 >= eta 0.95, so"
+        "full update (SEG.ACK 4000 > lastUpdateSeq): U 1.13 (was 0.9) >= eta 0.95, so"
         " W = Wc/(U/eta) + W_ai = 43717; Wc = W, incStage = 0, lastUpdateSeq = 9000"
+        "; u' by hop: 0.25, 1.2, unknown"
     )
     assert found["line"] == "lines 12-15, 24"
-    assert list(found) == [*COMMON, *FIELDS["hpcc"], "fault_names", "line", "sentence"]
+    assert list(found) == [*COMMON, *FIELDS["hpcc"], "fault_names", *TOLD]
     assert (found["src"], found["sport"], found["branch"]) == ("10.0.0.1", 40000, "full_update_mi")
     assert found["W"] == 43_717.25
 
@@ -94,17 +98,18 @@ def test_what_is_unknown_is_said_to_be() -> None:
 def test_the_end_of_a_window_says_what_became_of_alpha() -> None:
     found = said(
         decision(
-            algorithm="dctcp", branch="window_end_reduce", ack=2_429_745, alpha=0.16000203,
+            algorithm="dctcp", branch="window_end_reduce", ack=2_429_745, alpha_before=0.1683,
+            alpha=0.16000203,
             M=0.03448, BytesAcked=41_992, BytesMarked=1448, WindowEnd=2_471_737, cwnd=4e4,
             ssthresh=41_245.5, dialect="ns3", basis="handshake",
         )
     )  # fmt: skip
     assert found["sentence"] == (
         "window ended with 41992 bytes acked, 1448 marked: M = 0.03448,"
-        " alpha = (1-g)*alpha + g*M = 0.16; the next one ends at 2471737;"
+        " alpha = (1-g)*0.1683 + g*M = 0.16; the next one ends at 2471737;"
         " reduced: ssthresh = cwnd*(1 - alpha/2) = 41246 bytes"
     )
-    assert list(found) == [*COMMON, *FIELDS["dctcp"], "line", "sentence"]
+    assert list(found) == [*COMMON, *FIELDS["dctcp"], *TOLD]
 
 
 def test_objects_hold_no_infinity() -> None:
@@ -141,8 +146,29 @@ def test_a_sentence_speaks_of_the_u_that_decided() -> None:
     )
     (lower,) = objects(trace(row, KEYS, 0.95, 5))
     (upper,) = objects(trace(row, KEYS, 0.95, 5, ["hpcc_csig"]))
-    assert ("U 0.5 >=" in lower["sentence"], "U 2 >=" in upper["sentence"]) == (True, True)
+    assert (
+        "U 0.5 (was unknown) >=" in lower["sentence"],
+        "U 2 (was unknown) >=" in upper["sentence"],
+    ) == (True, True)
     assert upper["U"] == 0.5
     unknown = row.with_columns(U_upper=pl.lit(None, pl.Float64))
     (fell_back,) = objects(trace(unknown, KEYS, 0.95, 5, ["hpcc_csig"]))
-    assert "U 0.5 >=" in fell_back["sentence"]
+    assert "U 0.5 (was unknown) >=" in fell_back["sentence"]
+
+
+def test_every_reason_for_a_state_that_is_not_exact_has_its_words() -> None:
+    names = set(DECISIONS["why"].categories) - {"nothing", "none"}  # type: ignore[attr-defined]
+    assert set(WHY) == names
+    found = said(decision(algorithm="dctcp", branch="count", ack=1, quality="estimated", why="gap"))
+    assert found["standing"] == "estimated: frames of the flow are missing"
+
+
+def test_decisions_keep_their_order_whatever_their_branches() -> None:
+    rows = [
+        decision(algorithm="dctcp", branch=branch, ack=ack)
+        for ack, branch in enumerate(["count", "window_end", "count", "nothing", "window_end"])
+    ]
+    told = [*objects(trace(pl.concat(rows), KEYS, 0.95, 5))]
+    assert [row["ack"] for row in told] == [0, 1, 2, 3, 4]
+    assert [row["branch"] for row in told][1::3] == ["window_end", "window_end"]
+    assert ["window ended" in row["sentence"] for row in told] == [False, True, False, False, True]

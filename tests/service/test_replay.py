@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import zstandard
 
 from collector import Frames, open_capture, write_pcapng
 from service import cli
-from service.commands.replay import companion_of, end_text, flow_of, quality_text
+from service.commands.replay import companion_of
+from service.commands.what_if import Asked, making_of
+from service.decision_text import qualities
 from service.failure import ExitCode, Failure
+from service.flow_names import end_text, end_texts, flow_of
 from service.run import settings_of
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
@@ -112,11 +116,13 @@ def test_an_end_is_written_as_it_is_asked_for(address: str) -> None:
     ends = flow_of(f"{end_text(address, 5001)} → {end_text(address, 1)}")
     assert ends is not None
     assert (ends[0].address, ends[0].port) == (ip_address(address), 5001)
+    rows = pl.DataFrame({"src": [address], "sport": [5001]})
+    assert rows.select(end_texts("src")).item() == end_text(address, 5001)
 
 
 def test_a_quality_says_why_it_is_not_better() -> None:
-    assert quality_text({"quality": "estimated", "why": "gap"}) == "estimated (gap)"
-    assert quality_text({"quality": "exact", "why": None}) == "exact"
+    rows = pl.DataFrame({"quality": ["estimated", "exact"], "why": ["gap", None]})
+    assert rows.select(qualities()).to_series().to_list() == ["estimated (gap)", "exact"]
 
 
 def test_the_flag_of_a_dialect_wins_over_the_settings_file(
@@ -181,3 +187,59 @@ def picked(frames: Frames, rows: Any, interface: int) -> Frames:
         link=frames.link[rows],
         interface=np.full(len(rows), interface, np.uint16),
     )
+
+
+def test_decisions_are_written_as_columns(hopsight: Any, tmp_path: Path) -> None:
+    for name in ("d.parquet", "d.arrow"):
+        path = tmp_path / name
+        done = hopsight.run("replay", str(CAPTURE), "--output", str(path), "--explain")
+        assert (done.returncode, done.stdout) == (0, "")
+        rows = pl.read_parquet(path) if name.endswith("parquet") else pl.read_ipc(path)
+        assert {"src", "line", "sentence", "alpha_before", "alpha", "u_hops"} <= set(rows.columns)
+    shown = hopsight.run("replay", str(CAPTURE), "--json").stdout.splitlines()
+    assert rows.height == len(shown)
+    assert json.loads(shown[-1])["alpha"] == rows["alpha"][-1]
+    refused = hopsight.run("replay", str(CAPTURE), "--output", "d.csv")
+    assert refused.returncode == ExitCode.USAGE
+    assert "must end in .parquet or .arrow" in refused.stderr
+
+
+def test_another_parameter_is_laid_beside_the_first(hopsight: Any, tmp_path: Path) -> None:
+    path = tmp_path / "beside.parquet"
+    asked = ("replay", str(CAPTURE), "--what-if", "dctcp.g=0.25")
+    done = hopsight.run(*asked, "--json", "--output", str(path))
+    made = json.loads(done.stdout)
+    assert "held fixed" in made["held_fixed"]
+    [told] = made["comparisons"]
+    assert (told["algorithm"], told["what_if"]) == ("dctcp", ["dctcp.g=0.25"])
+    rows = pl.read_parquet(path)
+    assert sum(row["differ"] for row in told["flows"]) == rows["differs"].sum() > 1000
+    first = rows.filter("differs").row(0, named=True)
+    assert told["flows"][0]["first_frame"] == first["frame"]
+    assert first["alpha"] != first["alpha_other"]
+    said = hopsight.run(*asked).stdout
+    assert f"they part at 1970-01-01T00:00:00.001322Z, frame {first['frame']}" in said
+    assert said.startswith("The signals are held fixed")
+
+
+def test_another_algorithm_hears_the_same_signals(hopsight: Any) -> None:
+    done = hopsight.run(
+        "replay", str(CAPTURE), "--what-if", "algorithm=swift", "--json",
+        "--set", "swift.base_target_ns=100000",
+    )  # fmt: skip
+    [told] = json.loads(done.stdout)["comparisons"]
+    assert (told["algorithm"], told["other"]) == ("dctcp", "swift")
+    assert all(0 < row["differ"] < row["decisions"] for row in told["flows"])
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ("collector.int_dscp=3", "the signals are held fixed"),
+        ("dctcp.gg=3", "no parameter is called 'dctcp.gg'"),
+        ("algorithm=cubic", "algorithm 'cubic' is none of hpcc, dctcp"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(told: str, sentence: str) -> None:
+    with pytest.raises(Failure, match=sentence):
+        making_of(Asked([], [told], None, None, None), None)

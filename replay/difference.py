@@ -1,0 +1,145 @@
+"""Two runs over the same signals, decision beside decision: where they part, and how far.
+
+The signals are held fixed: both runs hear what was captured, although other windows would have made
+other queues. So a difference says what would have been decided at this ACK, not what would have
+become of the flow.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from pipeline import companion_fields
+from replay.decision import FIELDS
+
+ACK = ("source", "point", "frame", "flow", "ack")
+"""What names an ACK in both runs; of several decisions at one, first stands beside first."""
+SHARED = ("time_ns", *ACK, "algorithm", "branch", "quality")
+WINDOWS = ("W", "cwnd", "ssthresh", "alpha", "U", "R", "rate_bps")
+"""Variables that are compared, where an algorithm has them; the first of them is what it steers."""
+QUANTILES = (0.05, 0.5, 0.95)
+OTHER = "_other"
+NUMBER = "number"
+
+
+class Difference(NamedTuple):
+    """What `difference` found.
+
+    `rows` stand side by side, columns of the other run end in `_other`; `flows` has one row a flow
+    and point, `spread` one a flow, point and variable.
+    """
+
+    rows: pl.DataFrame
+    flows: pl.DataFrame
+    spread: pl.DataFrame
+
+
+def compared(algorithm: str) -> tuple[str, ...]:
+    """The variables of an algorithm that are compared."""
+    own = FIELDS.get(algorithm) or companion_fields(algorithm)
+    return tuple(name for name in WINDOWS if name in own)
+
+
+def kept(decisions: pl.DataFrame) -> pl.DataFrame:
+    """The columns that a comparison needs."""
+    return decisions.select(
+        *(name for name in (*SHARED, *WINDOWS) if name in decisions.columns)
+    ).with_columns(pl.col("algorithm", "branch", "quality").cast(pl.String))
+
+
+def difference(base: pl.DataFrame, other: pl.DataFrame) -> Difference:
+    """Compare runs of one algorithm, or of two; both as `kept` gives them, in order of time.
+
+    `flows` counts decisions, those that only one run made, those that differ in branch or in value,
+    and names the first that does. `spread` has mean and quantiles of (other - base)/base.
+    """
+    names = [name for name in WINDOWS if name in base.columns and name in other.columns]
+    rows = beside(base, other)
+    one = rows.select(pl.col("algorithm").drop_nulls().first()).item()
+    two = rows.select(pl.col(f"algorithm{OTHER}").drop_nulls().first()).item()
+    same = one == two
+    names = [name for name in names if name in compared(str(one)) and name in compared(str(two))]
+    both = pl.col("branch").is_not_null() & pl.col(f"branch{OTHER}").is_not_null()
+    branch = pl.col("branch") != pl.col(f"branch{OTHER}")
+    values = [pl.col(name).ne_missing(pl.col(f"{name}{OTHER}")) for name in names]
+    parted = pl.any_horizontal(branch, *values) if same else moves_apart(rows, str(one), str(two))
+    rows = rows.with_columns((parted & both).fill_null(value=False).alias("differs"))
+    return Difference(rows, by_flow(rows, both, branch), spread_of(rows, names if same else []))
+
+
+def beside(base: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+    """Both runs row by row; where only one decided, the other's columns are null."""
+    on = [*ACK, NUMBER]
+    left, right = (
+        run.with_columns(pl.int_range(pl.len()).over(ACK).alias(NUMBER)) for run in (base, other)
+    )
+    joined = left.join(right, on=on, how="full", coalesce=True, suffix=OTHER,
+                       maintain_order="left_right")  # fmt: skip
+    time_ns = pl.coalesce("time_ns", f"time_ns{OTHER}").alias("time_ns")
+    return (
+        joined.with_columns(time_ns)
+        .drop(f"time_ns{OTHER}", NUMBER)
+        .sort("time_ns", maintain_order=True)
+    )
+
+
+def moves_apart(rows: pl.DataFrame, one: str, two: str) -> pl.Expr:
+    """Of two algorithms: whether one lets its window grow at an ACK where the other cuts it."""
+    grown = []
+    for name, suffix in ((one, ""), (two, OTHER)):
+        window = next((each for each in compared(name)), None)
+        column = f"{window}{suffix}" if f"{window}{suffix}" in rows.columns else f"{window}"
+        grown.append((pl.col(column) - pl.col(column).shift(1).over("point", "flow")).sign())
+    return grown[0] * grown[1] < 0
+
+
+def by_flow(rows: pl.DataFrame, both: pl.Expr, branch: pl.Expr) -> pl.DataFrame:
+    """One row a flow and point."""
+    first = pl.col("differs")
+    at = [pl.col(name).filter(first).first().alias(f"first_{name}")
+          for name in ("time_ns", "frame", "ack", "branch", f"branch{OTHER}")]  # fmt: skip
+    return rows.group_by("flow", "point", maintain_order=True).agg(
+        pl.col("algorithm").drop_nulls().first(),
+        pl.col(f"algorithm{OTHER}").drop_nulls().first(),
+        both.sum().alias("decisions"),
+        pl.col("branch").is_null().sum().alias("only_other"),
+        pl.col(f"branch{OTHER}").is_null().sum().alias("only_base"),
+        first.sum().alias("differ"),
+        (branch & both).sum().alias("other_branch"),
+        ((pl.col("quality") == "unknown") & both).sum().alias("unknown"),
+        *at,
+    )
+
+
+def spread_of(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Distribution of relative differences, a row a flow, point and variable."""
+    parts = [
+        rows.group_by("flow", "point", maintain_order=True).agg(
+            pl.lit(name).alias("variable"), *quantiles(relative(name))
+        )
+        for name in names
+    ]
+    return pl.concat(parts).filter(pl.col("known") > 0) if parts else pl.DataFrame()
+
+
+def relative(name: str) -> pl.Expr:
+    """(other - base)/base where both are known and the base is not 0."""
+    base, other = pl.col(name), pl.col(f"{name}{OTHER}")
+    share = (other - base) / base
+    return pl.when(share.is_finite()).then(share).drop_nulls()
+
+
+def quantiles(share: pl.Expr) -> Iterator[pl.Expr]:
+    """How many are known, their mean, quantiles, and the one farthest from 0."""
+    yield share.len().alias("known")
+    yield share.mean().alias("mean")
+    for quantile in QUANTILES:
+        yield share.quantile(quantile, "linear").alias(f"p{round(100 * quantile):02}")
+    yield share.get(share.abs().arg_max(), null_on_oob=True).alias("farthest")
+
+
+def summary(made: Difference) -> dict[str, Any]:
+    """Counts over all flows."""
+    counts = ("decisions", "differ", "other_branch", "only_base", "only_other", "unknown")
+    return {name: int(made.flows[name].sum()) for name in counts} | {"flows": made.flows.height}

@@ -1,0 +1,25 @@
+"""`hopsight archive`: keep the observations of a flow past their retention, as a trace."""
+
+from pathlib import Path
+
+import typer
+
+from service.commands.settings import chosen
+from service.failure import ExitCode, Failure
+from service.observation_output import File
+from service.stored_trace import StoredTrace
+from service.trace_file import ENDINGS
+
+
+def run(*, flow: str, output: Path, from_: str | None, to: str | None, store: str | None) -> None:
+    """Write what the store holds of the flow; `hopsight replay` reads it again."""
+    if output.suffix not in ENDINGS:
+        accepted = " or ".join(ENDINGS)
+        raise Failure(ExitCode.USAGE, f"--output {output}: the name must end in {accepted}")
+    settings = chosen(store={"dsn": store})
+    trace = StoredTrace(settings.store.dsn, settings.store, flow, from_, to)
+    with trace.parts() as rows, File((), output, parquet=output.suffix == ENDINGS[0]) as file:
+        file.put(rows)
+    first, last = rows["time_ns"][0], rows["time_ns"][-1]
+    span = (last - first) / 1e9
+    typer.echo(f"{output}: {rows.height:,} observations over {span:.6f} s", err=True)

@@ -1,0 +1,102 @@
+"""What can be typed behind `hopsight replay` and `hopsight archive`; they are in `commands/`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from service.argument import Assignments, Json, Store, Topology
+
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="TIME", help="Begin, of what a store holds; default: all."),
+]
+To = Annotated[str | None, typer.Option(metavar="TIME", help="End, of what a store holds.")]
+
+
+def replay(
+    captures: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="CAPTURE...",
+            help="Captures as above, or observations: .parquet, .arrow; without any, the store.",
+        ),
+    ] = None,
+    *,
+    flow: Annotated[
+        str | None,
+        typer.Option(
+            metavar='"SRC:PORT DST:PORT"', help="Only this flow, in the data's direction."
+        ),
+    ] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            help="hpcc, dctcp or the name of a companion, which is run then; default: what the"
+            " frames carry, and companions in force."
+        ),
+    ] = None,
+    assignments: Assignments = None,
+    topology: Topology = None,
+    json: Json = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Add the reason of each branch in words.")
+    ] = False,
+    point: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Observation point, also of captures that name none; default: for each flow"
+            " the one that knows best.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write decisions as columns: .parquet or .arrow."),
+    ] = None,
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Compare with the decisions under another parameter, setting (pipeline.NAME) or"
+            " algorithm (algorithm=NAME), the signals held fixed; repeatable.",
+        ),
+    ] = None,
+    store: Store = None,
+    from_: From = None,
+    to: To = None,
+) -> None:
+    """Print what congestion control decided at each ACK, and the branch that made it."""
+    from service.commands import replay as command
+
+    request = command.Request(
+        captures=captures or [],
+        flow=flow,
+        algorithm=algorithm,
+        assignments=assignments or [],
+        topology=topology,
+        json=json,
+        explain=explain,
+        point=point,
+        output=output,
+        what_if=what_if or [],
+        store=store,
+        from_=from_,
+        to=to,
+    )
+    command.run(request)
+
+
+def archive(
+    flow: Annotated[
+        str, typer.Option(metavar='"SRC:PORT DST:PORT"', help="The flow, in the data's direction.")
+    ],
+    output: Annotated[Path, typer.Option(metavar="FILE", help="Where to: .parquet or .arrow.")],
+    from_: From = None,
+    to: To = None,
+    store: Store = None,
+) -> None:
+    """Keep the observations of a flow past their retention, in a file that replay reads."""
+    from service.commands import archive as command
+
+    command.run(flow=flow, output=output, from_=from_, to=to, store=store)

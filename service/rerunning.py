@@ -1,0 +1,83 @@
+"""What is replayed, through the recurrences: sources onto a bus, a rerun off it, into a sink."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from collector import Bus, CollectorSettings, Decoder, feed, open_bus
+from pipeline import Reran, Rerun
+from service.progress import frames_bar
+from service.run import BATCHES, beside
+from service.sources import Feeds, open_sources
+
+Progress = Callable[[int], None]
+Sink = Callable[[Reran], None]
+Making = Callable[[tuple[str, ...]], Rerun]
+"""Makes the rerun, by the sources that will bring rows."""
+
+
+class Source(Protocol):
+    """Where observations come from: opened, it knows its sources and how they are fed."""
+
+    def opened(self) -> AbstractContextManager["Feeding"]:
+        """Open it; Failure says what cannot be read."""
+        ...
+
+
+@dataclass(frozen=True)
+class Feeding:
+    """An open source: names of those that will bring rows, and what puts them onto a bus."""
+
+    sources: tuple[str, ...]
+    feed: Callable[[Bus, Progress], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class CaptureSource:
+    """Capture files, decoded."""
+
+    paths: Sequence[Path]
+    settings: CollectorSettings
+    point: str | None = None
+
+    @contextmanager
+    def opened(self) -> Iterator[Feeding]:
+        """See `Source`."""
+        with open_sources(self.paths, Feeds(), self.point) as held:
+            decoder = Decoder(self.settings)
+            yield Feeding(
+                held.announced,
+                lambda bus, progress: feed(held.sources, decoder, bus, progress, held.rotations),
+            )
+
+
+def rerun(source: Source, making: Making, sink: Sink, label: str) -> Rerun:
+    """Run a source to its end; gives the rerun, whose counters say what moved."""
+    with source.opened() as feeding, frames_bar(label) as told:
+        made = making(feeding.sources)
+        asyncio.run(_rerun(feeding, made, sink, told))
+        return made
+
+
+async def _rerun(feeding: Feeding, made: Rerun, sink: Sink, progress: Progress) -> None:
+    """Feed and drain one bus."""
+    bus = open_bus(f"memory://?capacity={BATCHES}")
+    await beside(_fed(feeding, bus, progress), drained(bus, made, sink))
+
+
+async def _fed(feeding: Feeding, bus: Bus, progress: Progress) -> None:
+    """The source onto the bus."""
+    await feeding.feed(bus, progress)
+
+
+async def drained(bus: Bus, made: Rerun, sink: Sink) -> None:
+    """Every batch through the rerun, and what came of it into the sink."""
+    async for batch in bus:
+        if batch.ended:
+            sink(await asyncio.to_thread(made.end, batch.source))
+        else:
+            sink(await asyncio.to_thread(made.advance, batch.frame))
+    sink(await asyncio.to_thread(made.finish))

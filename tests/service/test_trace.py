@@ -1,0 +1,109 @@
+"""Traces: what files of observations, the store and an archive replay is what the capture does."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from collector import CollectorSettings, Decoder, open_capture
+from service.commands.replay import Request, source_of
+from service.decidable import Decidable
+from service.failure import ExitCode, Failure
+from service.trace_file import TraceSource, is_trace
+
+CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+FLOW = "10.1.1.1:40000 10.2.1.2:5001"
+
+
+def decided(printed: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in printed.splitlines()]
+
+
+def test_the_store_and_an_archive_replay_what_the_capture_does(
+    hopsight: Any, tmp_path: Path
+) -> None:
+    dsn, archived = f"chdb://{tmp_path}/store", tmp_path / "kept.parquet"
+    whole = decided(hopsight.run("replay", str(CAPTURE), "--flow", FLOW, "--json").stdout)
+    assert hopsight.run("analyze", str(CAPTURE), "--store", dsn).returncode == 0
+    stored = hopsight.run("replay", "--store", dsn, "--flow", FLOW, "--json")
+    assert decided(stored.stdout) == whole
+    done = hopsight.run("archive", "--store", dsn, "--flow", FLOW, "--output", str(archived))
+    assert done.returncode == 0, done.stderr
+    assert "observations over" in done.stderr
+    again = hopsight.run("replay", str(archived), "--flow", FLOW, "--json")
+    assert decided(again.stdout) == whole
+    late = ("--to", "1970-01-01T00:00:00Z", "--from", "0")
+    nothing = hopsight.run("replay", "--store", dsn, "--flow", FLOW, *late)
+    assert nothing.returncode == ExitCode.WRONG
+    assert "holds no observations" in nothing.stderr
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_file_of_observations_gives_the_rows_that_it_holds(tmp_path: Path, ending: str) -> None:
+    with open_capture(str(CAPTURE)) as capture:
+        [frames] = capture.chunks()
+        rows = Decoder(CollectorSettings()).decode(frames, capture.points, capture.source)
+    path = tmp_path / f"trace.{ending}"
+    _ = rows.write_parquet(path) if ending == "parquet" else rows.write_ipc(path)
+    assert is_trace(path)
+    with TraceSource([path]).opened() as feeding:
+        assert feeding.sources == (str(rows["source"][0]),)
+
+
+def test_what_is_no_trace_says_what_it_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "trace.parquet"
+    pl.DataFrame({"time_ns": [1], "source": ["s"]}).write_parquet(path)
+    with pytest.raises(Failure, match="observations lack point, frame, flow"), (
+        TraceSource([path]).opened()
+    ):  # fmt: skip
+        pass
+    path.write_bytes(b"no parquet")
+    with pytest.raises(Failure, match="not a file of observations") as refused, (
+        TraceSource([path]).opened()
+    ):  # fmt: skip
+        pass
+    assert refused.value.code == ExitCode.INPUT
+
+
+def test_sources_are_not_mixed() -> None:
+    for asked, sentence in (
+        (Request([Path("a.pcap"), Path("b.parquet")]), "only one kind at a time"),
+        (Request([Path("a.pcap")], from_="1"), "--from: of a store"),
+    ):
+        with pytest.raises(Failure, match=sentence):
+            source_of(asked, CollectorSettings())
+
+
+def test_what_cannot_be_decided_is_said_and_from_where_on() -> None:
+    rows = pl.DataFrame({"conversation": [1, 1, 2], "direction": [0, 1, 1]})
+    states = pl.DataFrame(
+        {
+            "flow": [7, 7, 7, 8], "algorithm": "dctcp", "time_ns": [1, 2, 3, 4],
+            "quality": ["exact", "estimated", "estimated", "exact"],
+            "why": [None, "gap", "gap", None], "frame": [10, 11, 12, 13],
+        }
+    )  # fmt: skip
+    keys = pl.DataFrame(
+        {"flow": [7], "src": ["10.0.0.1"], "sport": [1], "dst": ["fd00::2"], "dport": [2]}
+    )
+    told = Decidable()
+    told.see(rows)
+    told.add(states.head(2))
+    told.add(states.tail(2))
+    assert list(told.notes(keys, {"late": 3})) == [
+        (
+            "1 of 2 conversations were seen in one direction only: what needs data and"
+            " acknowledgments is not decided of them"
+        ),
+        (
+            "3 rows came later than pipeline.disorder_us allows: decisions of their flows are in"
+            " doubt from there on"
+        ),
+        (
+            "10.0.0.1:1 → [fd00::2]:2 dctcp: estimated from frame 11 on (2 decisions):"
+            " frames of the flow are missing"
+        ),
+    ]
+    assert list(Decidable().notes(keys, {})) == []
