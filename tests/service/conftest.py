@@ -24,7 +24,7 @@ PAYLOAD = 1000
 START_NS = 1_770_000_000_000_000_000
 MS = 1_000_000
 SOURCE, TARGET = bytes([10, 7, 0, 1]), bytes([10, 7, 0, 2])
-START_S = 120
+START_S = 600
 """Compiled code may have to be made first."""
 READ_WHEN_EMPTY = ("/api/v1/bottlenecks", "/api/v1/links", "/api/v1/flows", "/readyz",
                    "/api/v1/health/telemetry")  # fmt: skip

@@ -37,21 +37,25 @@ def test_where_on_a_flow_that_was_not_seen(hopsight: Any, served: Any) -> None:
 
 
 def test_analyze_stores_while_serve_owns_the_store_and_only_once(
-    hopsight: Any, served: Any, capture: Path
+    hopsight: Any, serve: Callable[[str], Any], capture: Path, tmp_path: Path
 ) -> None:
-    for _ in range(2):
-        done = hopsight.run("analyze", str(capture), "--store", served.dsn, "--json")
-        assert (done.returncode, done.stderr) == (0, "")
-        report = json.loads(done.stdout)
-        assert report["accounting"] == {"seen": 100, "decoded": 100, "reasons": {}}
-    [flow] = report["flows"]
-    assert (flow["src"], flow["sport"], flow["dst"], flow["dport"]) == (
-        "10.7.0.1", 40000, "10.7.0.2", 5001,
-    )  # fmt: skip
-    ends = {"src": "10.7.0.1:40000", "dst": "10.7.0.2:5001"}
-    answer = served.get("/api/v1/flows/bottleneck", **ends).json()
-    assert answer["verdict"]["kind"] == flow["bottleneck"]["kind"]
-    signals = served.get("/api/v1/flows/signals", **ends).json()
+    service = serve(f"chdb://{tmp_path}/store")
+    try:
+        for _ in range(2):
+            done = hopsight.run("analyze", str(capture), "--store", service.dsn, "--json")
+            assert (done.returncode, done.stderr) == (0, "")
+            report = json.loads(done.stdout)
+            assert report["accounting"] == {"seen": 100, "decoded": 100, "reasons": {}}
+        [flow] = report["flows"]
+        assert (flow["src"], flow["sport"], flow["dst"], flow["dport"]) == (
+            "10.7.0.1", 40000, "10.7.0.2", 5001,
+        )  # fmt: skip
+        ends = {"src": "10.7.0.1:40000", "dst": "10.7.0.2:5001"}
+        answer = service.get("/api/v1/flows/bottleneck", **ends).json()
+        assert answer["verdict"]["kind"] == flow["bottleneck"]["kind"]
+        signals = service.get("/api/v1/flows/signals", **ends).json()
+    finally:
+        service.stop()
     assert signals["times_ns"] == [START_NS]
     # Stored twice, the rate would have doubled.
     assert signals["signals"]["rate_bps"] == [50 * PAYLOAD * 8 * 10]
