@@ -5,24 +5,26 @@ import polars as pl
 from pipeline.activity import mark_share
 from pipeline.comparison import KNOWN, LOAD, MARKS, TOLD, compared
 from pipeline.feeding import fed
+from pipeline.filling import brimming, needed
 from pipeline.locate import HOP, KEY, inband, loads
+from pipeline.marking import may_be_marked
 from pipeline.reserved import PLACE
 from pipeline.sharing import NAMED_SHARE
 from pipeline.tags import bounds, by_signal, congestion_signals, heard, shared
-from pipeline.throughput import FAR_FROM_FULL, FULL, utilisation
+from pipeline.throughput import FAR_FROM_FULL, FULL
 from pipeline.topology import Topology
 
 MEASURED_SPREAD = 0.08
 """How far a hop's load as INT measured it may be off, in steps of e."""
 LOCATED_SPREAD = 0.3
 """The same of a load that CSIG's terms add up to."""
-PATH_SPREAD = 0.12
+PATH_SPREAD = 0.04
 """The same of a path's load as AECN tells it, from many samples."""
-MARK_SPREAD = 0.35
+MARK_SPREAD = 0.3
 """The same of a share of marks."""
 SAMPLE_SPREAD = 1.0
 """What one sample alone adds to a spread; n samples add its n-th part, as variances do."""
-CARRIED_SPREAD, POSSIBLE_SPREAD, POSSIBLE_MARK_SPREAD = 0.1, 0.3, 1.2
+CARRIED_SPREAD, POSSIBLE_SPREAD, POSSIBLE_MARK_SPREAD = 0.03, 0.3, 1.2
 """The same of what a full port surely carries; of a port that the flows that were seen could not
 fill, since others may not have been seen; and of that port's marks."""
 WHOLE_SPREAD, WHOLE_MARK_SPREAD = 0.05, 0.3
@@ -44,11 +46,16 @@ UNFIT = 0.05
 
 
 def located(
-    sent: pl.DataFrame, hops: pl.DataFrame, topology: Topology | None, possible: pl.DataFrame
+    sent: pl.DataFrame,
+    hops: pl.DataFrame,
+    topology: Topology | None,
+    possible: pl.DataFrame,
+    carried: pl.DataFrame,
 ) -> pl.DataFrame:
     """All candidate hops of all kinds of telemetry: see `locate` for the columns.
 
-    `possible` holds the possible paths of the flows (`ways.paths`).
+    `possible` holds the possible paths of the flows (`ways.paths`), `carried` what they send
+    through hops (`throughput.utilisation`).
     """
     tags = shared(heard(hops), possible, topology)
     named = congestion_signals(tags)
@@ -58,16 +65,23 @@ def located(
     told = path_loads(sent, silent, tags)
     all_ways = narrowed(sent, direct, possible)
     ways = fed(told, all_ways, topology, LOAD.zero)
-    carried = utilisation(sent, possible, topology)
     by_load = compared(told, known_loads(hop_loads, carried), ways, LOAD)
     marked = path_marks(sent, silent)
     marked_ways = fed(marked, all_ways, topology, MARKS.zero)
     by_marks = compared(marked, known_marks(hop_loads, carried), marked_ways, MARKS)
+    calm = marked.filter(pl.col("quiet") & ~pl.col("wanted"))
+    full = pl.concat(
+        [
+            brimming(calm, marked_ways, carried),
+            needed(calm, all_ways, carried, held_back(by_marks, hop_loads), sent),
+        ]
+    )
     found = [
         inband(hops),
         tied(named, by_load, ways),
         with_hops(told.filter(signal="aecn"), by_load, hop_loads),
         with_hops(marked, by_marks, hop_loads),
+        filled(marked, full),
         by_signal(tags),
     ]
     return pl.concat(found, how="diagonal_relaxed")
@@ -144,8 +158,7 @@ def tied(named: pl.DataFrame, by_load: pl.DataFrame, ways: pl.DataFrame) -> pl.D
 def path_marks(sent: pl.DataFrame, silent: pl.DataFrame) -> pl.DataFrame:
     """Share of marks of flows that may be marked; candidates are asked for where there are some."""
     share = mark_share()
-    capable = pl.col("alpha").is_not_null() & pl.col("U").is_null()
-    rows = sent.filter((share > 0) | (capable & (pl.col("acked_bytes") > 0)))
+    rows = sent.filter(may_be_marked())
     quiet = silent.filter(pl.col("aecn_samples") == 0).select(*KEY, pl.lit(1).alias("quiet"))
     return (
         rows.join(quiet, on=KEY, how="left", maintain_order="left")
@@ -156,10 +169,28 @@ def path_marks(sent: pl.DataFrame, silent: pl.DataFrame) -> pl.DataFrame:
             spread(MARK_SPREAD, pl.col("spoken")),
             pl.lit(None, pl.UInt8).alias("most"),
             ((share > 0) & pl.col("quiet").is_not_null()).alias("wanted"),
+            pl.col("quiet").is_not_null(),
             pl.col("spoken").alias("samples"),
             pl.lit("ecn").alias("signal"),
         )
         .sort(KEY, maintain_order=True)
+    )
+
+
+def held_back(by_marks: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
+    """Probability that flows are held back at hops: by marks, or by loads that were located."""
+    here = ["time_ns", *HOP]
+    loaded = named_only(hop_loads).filter(pl.col("load") > FULL_LOAD)
+    told = [by_marks.select(*here, "probability"), loaded.select(*here, probability=1.0)]
+    return pl.concat(told).group_by(here, maintain_order=True).agg(pl.col("probability").max())
+
+
+def filled(marked: pl.DataFrame, full: pl.DataFrame) -> pl.DataFrame:
+    """Candidates of flows that were not marked, the surest reason first."""
+    best = full.unique([*KEY, *HOP], keep="first", maintain_order=True)
+    surest = pl.col("filled").first().over(KEY)
+    return marked.select(*KEY, "signal", "samples").join(
+        best.filter(pl.col("filled") == surest), on=KEY, how="inner", maintain_order="left"
     )
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from pipeline.locate import HOP, KEY
 
-DOUBT = {"int": 0.0005, "csig": 0.003, "aecn": 0.01, "ecn": 0.05}
+DOUBT = {"int": 0.0005, "csig": 0.003, "aecn": 0.002, "ecn": 0.003}
 """What a signal leaves to each hop besides those it points at, in the order in which they are
 asked what the load of the headline's hop is: measured before inferred."""
 

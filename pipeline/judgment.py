@@ -6,10 +6,11 @@ and what the flow did in the interval (`activity`).
 
 import polars as pl
 
-from pipeline.activity import mark_share
 from pipeline.completeness import completeness, parts
 from pipeline.doubt import doubts
 from pipeline.kind import congested_kind
+from pipeline.marking import full_by_marks, likely_by_marks, unhindered
+from pipeline.odds import odds
 from pipeline.settings import PipelineSettings
 
 STANDING_SHARE = 0.1
@@ -28,16 +29,12 @@ OFF = {"int": 0.005, "csig": 0.02, "aecn": 0.05}
 likely, and `OFF` above it congestion is e times as likely as none."""
 BURST = 0.4
 """How likely a hop is congested whose flows sent in bursts that filled it."""
-MARKING_OFF = 0.8
-"""The same of the load of a port of which only marks tell."""
 BELOW = {"int": 0.008}
 """By how much a signal tells less than the mean: INT's u' takes the smaller of two queues."""
 STANDING_OFF = 0.03
 """The same of the share of time that a queue stood."""
-MARKING_U = 1.8
-"""Load at which a port marks some packets and not all, which is what its flows keep it at."""
-MARKED, UNMARKED = 0.97, 0.03
-"""How likely congestion is where marks are all that tells, and where there are none."""
+UNMARKED = 0.03
+"""How likely congestion is where nothing tells."""
 
 
 def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
@@ -49,7 +46,7 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
     sparing &= (pl.col("u_mean") < PACED_U).fill_null(value=True)
     unmarked = (pl.col("alpha") < LITTLE_ALPHA) & (pl.col("marked_bytes").fill_null(0) == 0)
     limited = sparing.fill_null(value=False) | idle.fill_null(value=False)
-    limited |= unmarked.fill_null(value=False)
+    limited |= unmarked.fill_null(value=False) | unhindered()
     kind = (
         pl.when(congested & pl.col("node").is_not_null())
         .then(congested_kind())
@@ -72,8 +69,7 @@ def is_congested(settings: PipelineSettings) -> pl.Expr:
     """By load, by a queue that stands, or where neither is known by marks."""
     loaded = (pl.col("u_mean") > settings.congested_u).fill_null(value=False)
     stands = (pl.col("standing_share") > STANDING_SHARE).fill_null(value=False)
-    marked = (pl.col("signal") == "ecn") & (pl.col("duty") * MARKING_U > settings.congested_u)
-    return loaded | stands | marked.fill_null(value=False)
+    return loaded | stands | full_by_marks()
 
 
 def certainty(settings: PipelineSettings) -> pl.Expr:
@@ -82,13 +78,9 @@ def certainty(settings: PipelineSettings) -> pl.Expr:
     below = pl.col("signal").replace_strict(BELOW, default=0.0, return_dtype=pl.Float64)
     by_load = odds((pl.col("u_mean") + below - settings.congested_u) / off)
     by_queue = odds((pl.col("standing_share") - STANDING_SHARE) * (1 / STANDING_OFF))
-    by_marks = pl.when(mark_share() > 0).then(MARKED).otherwise(UNMARKED)
-    bursts = pl.col("duty") < 1.0
-    by_time = odds((pl.col("duty") * MARKING_U - settings.congested_u) * (1 / MARKING_OFF))
-    marks = pl.when(bursts).then(MARKED * by_time).otherwise(MARKED)
-    marked = pl.when(pl.col("signal") == "ecn").then(marks)
+    marked = pl.when(pl.col("signal") == "ecn").then(likely_by_marks(STANDING_SHARE))
     # Of a burst nothing else says how long the queue stood that it met.
-    burst = bursts & pl.col("standing_share").is_null()
+    burst = (pl.col("duty") < 1.0) & pl.col("standing_share").is_null()
     burst &= pl.col("u_mean") > settings.congested_u * pl.col("duty")
     told = pl.max_horizontal(
         by_load,
@@ -96,9 +88,4 @@ def certainty(settings: PipelineSettings) -> pl.Expr:
         marked,
         pl.when(burst).then(BURST),
     )
-    return pl.coalesce(told, by_marks)
-
-
-def odds(value: pl.Expr) -> pl.Expr:
-    """The logistic function."""
-    return 1 / (1 + (-value.clip(-50.0, 50.0)).exp())
+    return told.fill_null(UNMARKED)

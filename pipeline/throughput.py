@@ -20,14 +20,20 @@ BOTH_ENDS = 2
 def utilisation(
     sent: pl.DataFrame, possible: pl.DataFrame, topology: Topology | None
 ) -> pl.DataFrame:
-    """Bounds of each hop's utilisation by flows that were seen: time_ns, node, port, least, most.
+    """Bounds of each hop's utilisation by flows that were seen.
 
-    `possible` holds the possible paths of the flows (`ways.paths`). `whole` is true where all data
-    of the interval was seen at two points, so that taps are likely at all ends.
+    time_ns, node, port, capacity_bps, least, most and `whole`: true where all data of the interval
+    was seen at two points, so that taps are likely at all ends. `possible` holds the possible paths
+    of the flows (`ways.paths`).
     """
     kinds = {"time_ns": pl.Int64, "node": pl.UInt32, "port": pl.UInt32}
     if topology is None or possible.is_empty():
-        bounds = {"least": pl.Float64, "most": pl.Float64, "whole": pl.Boolean}
+        bounds = {
+            "capacity_bps": pl.Int64,
+            "least": pl.Float64,
+            "most": pl.Float64,
+            "whole": pl.Boolean,
+        }
         return pl.DataFrame(schema={**kinds, **bounds})
     all_paths = possible.group_by("flow").agg(pl.col("path").n_unique().alias("paths"))
     crossed = (
@@ -36,12 +42,11 @@ def utilisation(
         .join(all_paths, on="flow", how="left", maintain_order="left")
         .select("flow", *HOP, (pl.col("through") == pl.col("paths")).alias("sure"))
     )
-    bps = sent_bytes() * (BITS * SECOND) / pl.col("interval_ns")
     share = pl.col("bps") / pl.col("capacity_bps")
     whole = (pl.col("points") >= BOTH_ENDS).all().over("time_ns")
     return (
         sent.filter(pl.col("data_bytes") > 0)
-        .select("time_ns", "flow", bps.alias("bps"), whole.alias("whole"))
+        .select("time_ns", "flow", wire_bps().alias("bps"), whole.alias("whole"))
         .join(crossed, on="flow", how="inner", maintain_order="left_right")
         .join(
             topology.frame.select(*HOP, "capacity_bps"),
@@ -52,6 +57,7 @@ def utilisation(
         .filter(pl.col("capacity_bps") > 0)
         .group_by("time_ns", *HOP, maintain_order=True)
         .agg(
+            pl.col("capacity_bps").first(),
             share.filter("sure").sum().alias("least"),
             share.sum().alias("most"),
             pl.col("whole").all(),
@@ -66,3 +72,8 @@ def sent_bytes() -> pl.Expr:
     """
     headers = pl.col("bytes") / pl.col("data_bytes")
     return pl.max_horizontal("bytes", pl.col("acked_bytes") * headers)
+
+
+def wire_bps() -> pl.Expr:
+    """The rate at which a flow sent over the whole interval."""
+    return sent_bytes() * (BITS * SECOND) / pl.col("interval_ns")

@@ -16,10 +16,12 @@ from pipeline.headline import headline, joined
 from pipeline.judgment import judged
 from pipeline.kind import reroute_helps
 from pipeline.locate import HOP, KEY
+from pipeline.marking import marked_shares, with_marks
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.settings import PipelineSettings
 from pipeline.sharing import counts, crossing
 from pipeline.tables import TABLES
+from pipeline.throughput import utilisation
 from pipeline.topology import Topology
 from pipeline.unit import BITS, SECOND
 from pipeline.verdict_json import candidate_list, evidence_list
@@ -46,16 +48,18 @@ def verdicts(
     if sent.is_empty():
         return TABLES["verdicts"].schema.to_frame()
     possible = paths(flows.filter(pl.col("flow").is_in(sent["flow"].implode())), topology)
-    candidates = located(sent, hop_intervals, topology, possible)
+    carried = utilisation(sent, possible, topology)
+    candidates = located(sent, hop_intervals, topology, possible, carried)
     joint = joined(candidates)
     chosen = headline(joint)
     rows = named(sent.join(chosen, on=KEY, how="left", maintain_order="left"), topology)
-    sharing = counts(crossing(sent, candidates, chosen, possible))
-    rows = rows.join(sharing, on=["time_ns", *HOP], how="left", maintain_order="left")
+    crossed = crossing(sent, candidates, chosen, possible)
+    rows = rows.join(counts(crossed), on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(agreement(candidates), on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(in_sight(candidates, possible), on=KEY, how="left", maintain_order="left")
     rows = rows.join(told_frames(hop_intervals), on=KEY, how="left", maintain_order="left")
-    rows = with_lacking(over_time(rows), hop_intervals, topology)
+    rows = with_marks(over_time(rows), marked_shares(crossed, sent), carried)
+    rows = with_lacking(rows, hop_intervals, topology)
     rows = with_own_t(with_delta_t(rows, candidates, topology), topology)
     rows = judged(rows, settings)
     spoken = pl.concat(
