@@ -41,16 +41,21 @@ def endpoint(topology: Topology | None, high: int, low: int, tenant: str) -> End
 
 def endpoints(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """The ends of flows (rows of the table `flows`): flow, and src_ and dst_ of each scope."""
-    made, whose = {"flow": flows["flow"]}, tenants(flows, topology)
+    made = flows.select("flow").with_columns(
+        pl.Series("owner", tenants(flows, topology), pl.String)
+    )
     for end in ("src", "dst"):
-        words = flows.select(f"{end}_hi", f"{end}_lo")
-        found = [
-            endpoint(topology, *pair, tenant)
-            for pair, tenant in zip(words.iter_rows(), whose, strict=True)
+        key = [f"{end}_hi", f"{end}_lo", "owner"]
+        made = made.with_columns(flows.select(key[:2]))
+        known = made.select(key).unique(maintain_order=True)
+        found = [endpoint(topology, *words) for words in known.iter_rows()]
+        scopes = [
+            pl.Series(f"{end}_{scope}", [each[place] for each in found], pl.String)
+            for place, scope in enumerate(Endpoint._fields)
         ]
-        for place, scope in enumerate(Endpoint._fields):
-            made[f"{end}_{scope}"] = pl.Series([each[place] for each in found], dtype=pl.String)
-    return pl.DataFrame(made)
+        told = known.with_columns(scopes)
+        made = made.join(told, on=key, how="left", maintain_order="left").drop(key[:2])
+    return made.drop("owner")
 
 
 def tenants(flows: pl.DataFrame, topology: Topology | None) -> list[str]:

@@ -87,8 +87,8 @@ class Intervals:
     @property
     def flows(self) -> pl.Series:
         """Every flow that an open interval tells of, each maybe more than once."""
-        told = (self.flow_rows, self.hop_rows, self.tallies.paths)
-        return pl.concat([rows["flow"] for rows in told])
+        told = [rows["flow"] for rows in (self.flow_rows, self.hop_rows)]
+        return pl.concat([*told, self.tallies.paths.flows])
 
     def add(
         self,

@@ -54,22 +54,29 @@ def summed(closed: Closed, versions: Versions) -> dict[str, pl.DataFrame]:
 def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataFrame]:
     """Rows of the tables of seconds, in the order of their keys."""
     known = classed(closed.flows).join(endpoints(closed.flows, topology), on="flow")
+    classes = known.select("flow", "dscp")
     links = [
-        measured(closed.link_tally.join(known, on="flow"), [*LINK, "source"]),
-        traffic(crossing(closed).join(known, on="flow"), LINK),
+        measured(closed.link_tally.join(classes, on="flow"), [*LINK, "source"]),
+        traffic(crossing(closed).join(classes, on="flow"), LINK),
     ]
+    # Many flows have the same ends in all scopes: they are added up first, whatever these are.
+    ends = known.drop("flow").unique().with_row_index("ends")
+    shared = [name for name in ends.columns if name != "ends"]
+    group = known.join(ends, on=shared, how="left").select("flow", "ends")
+    counted = added(closed.path_tally.join(group, on="flow"), ["ends", "source"])
+    carried = sent(closed).join(group, on="flow")
     paths = []
     for scope in Endpoint._fields:
-        ends = known.select(
-            "flow",
+        named = ends.select(
+            "ends",
             *NETWORK,
             "dscp",
             pl.lit(scope).alias("scope"),
             pl.col(f"src_{scope}").alias("src"),
             pl.col(f"dst_{scope}").alias("dst"),
         )
-        paths.append(measured(closed.path_tally.join(ends, on="flow"), [*PATH_ENDS, "source"]))
-        paths.append(traffic(sent(closed).join(ends, on="flow"), PATH_ENDS))
+        paths.append(measured(counted.join(named, on="ends"), [*PATH_ENDS, "source"]))
+        paths.append(traffic(carried.join(named, on="ends"), PATH_ENDS))
     return {
         "link_seconds": shaped("link_seconds", links),
         "path_seconds": shaped("path_seconds", paths),
@@ -96,12 +103,7 @@ def second() -> pl.Expr:
 
 def measured(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Tallies of flows as histograms of what they share."""
-    counted = (
-        tally.with_columns(second().alias("time_ns"))
-        .group_by(*key, "metric", "bucket")
-        .agg(pl.col("samples").sum(), pl.col("least").min(), pl.col("most").max())
-        .sort(*key, "metric", "bucket")
-    )
+    counted = added(tally, key[1:]).sort(*key, "metric", "bucket")
     columns = []
     for number, metric in enumerate(METRICS):
         here = pl.col("metric") == number
@@ -125,6 +127,14 @@ def measured(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
         )
         .drop(f"{metric.name}_{end}" for metric in METRICS for end in ("bucket", "samples"))
     )
+
+
+def added(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Tallies by second and key, bucket by bucket."""
+    return (
+        tally.group_by(second().alias("time_ns"), *key, "metric", "bucket")
+        .agg(pl.col("samples").sum(), pl.col("least").min(), pl.col("most").max())
+    )  # fmt: skip
 
 
 def sent(closed: Closed) -> pl.DataFrame:

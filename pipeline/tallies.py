@@ -16,6 +16,8 @@ from pipeline.path_samples import KEY, SOURCE, options, stacks, tags
 PATH_KEY = list(KEY)
 LINK_KEY = [*KEY, "node", "port"]
 COUNTED = ["metric", "bucket"]
+MOST_PARTS = 64
+"""Batches whose tallies of one interval wait to be joined."""
 KINDS: dict[str, DataTypeClass | pl.DataType] = {
     "time_ns": pl.Int64, "flow": pl.UInt64, "source": SOURCE, "node": pl.UInt32, "port": pl.UInt32,
     "metric": pl.UInt8, "bucket": pl.UInt8, "samples": pl.UInt64, "least": pl.Int64,
@@ -23,13 +25,41 @@ KINDS: dict[str, DataTypeClass | pl.DataType] = {
 }  # fmt: skip
 
 
+class Open:
+    """Tallies of intervals that are open, as the batches gave them; joined when they are closed."""
+
+    def __init__(self, key: Sequence[str]) -> None:
+        self.key = key
+        self.parts: dict[int, list[pl.DataFrame]] = {}
+
+    @property
+    def flows(self) -> pl.Series:
+        """Every flow that is told of, each maybe more than once."""
+        told = [part["flow"] for parts in self.parts.values() for part in parts]
+        return pl.concat([blank(self.key)["flow"], *told])
+
+    def add(self, counted: pl.DataFrame) -> None:
+        """Take the tally of a batch."""
+        for (start,), part in counted.partition_by("time_ns", as_dict=True).items():
+            parts = self.parts.setdefault(int(start), [])
+            parts.append(part)
+            if len(parts) > MOST_PARTS:
+                parts[:] = [joined(parts, self.key)]
+
+    def close(self, before_ns: int | None) -> pl.DataFrame:
+        """Take out the tallies of intervals that begin by a time; None: all."""
+        ended = [start for start in self.parts if before_ns is None or start <= before_ns]
+        whole = [joined(self.parts.pop(start), self.key) for start in sorted(ended)]
+        return pl.concat([blank(self.key), *whole])
+
+
 class Tallies:
     """Open tallies of links and of paths."""
 
     def __init__(self, interval_ns: int) -> None:
         self.interval_ns = interval_ns
-        self.links = blank(LINK_KEY)
-        self.paths = blank(PATH_KEY)
+        self.links = Open(LINK_KEY)
+        self.paths = Open(PATH_KEY)
 
     def add(
         self,
@@ -50,18 +80,13 @@ class Tallies:
             named, whole = tags(signals, prefix)
             links.append(named)
             paths.append(whole)
-        self.links = joined([self.links, self._counted(links, LINK_KEY)], LINK_KEY)
-        told = [each for each in paths if each is not None]
-        self.paths = joined([self.paths, self._counted(told, PATH_KEY)], PATH_KEY)
+        self.links.add(self._counted(links, LINK_KEY))
+        self.paths.add(self._counted([each for each in paths if each is not None], PATH_KEY))
 
     def close(self, before_ns: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Take out the tallies of intervals that ended by `before_ns` (None: all): links, paths."""
-        ended = pl.lit(value=True)
-        if before_ns is not None:
-            ended = pl.col("time_ns") <= before_ns - self.interval_ns
-        closed = self.links.filter(ended), self.paths.filter(ended)
-        self.links, self.paths = self.links.filter(~ended), self.paths.filter(~ended)
-        return closed
+        last_ns = None if before_ns is None else before_ns - self.interval_ns
+        return self.links.close(last_ns), self.paths.close(last_ns)
 
     def _counted(self, parts: Sequence[pl.DataFrame], key: Sequence[str]) -> pl.DataFrame:
         """A tally of samples."""

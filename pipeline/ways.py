@@ -1,14 +1,17 @@
 """The hops that a flow may cross, by the topology: all of them, or path by path."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import polars as pl
+from polars.datatypes import DataTypeClass
 
 from pipeline.endpoint import tenants
 from pipeline.topology import Hop, Host, Topology, distances
 
 ENDS = ("src_hi", "src_lo", "dst_hi", "dst_lo")
+OWNERS = ("tenant", "vrf", "vni")
+"""Columns that tell whose addresses a flow has."""
 WAYS = {"flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32, "way_length": pl.UInt32}
 PATHS = {"flow": pl.UInt64, "path": pl.UInt32, "place": pl.UInt8, "node": pl.UInt32,
          "port": pl.UInt32, "via_node": pl.UInt32, "via_port": pl.UInt32}  # fmt: skip
@@ -23,12 +26,12 @@ def ways(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """
     if topology is None:
         return pl.DataFrame(schema=WAYS)
-    rows = []
-    for flow, source, destination in ends_of(flows, topology):
-        if source and destination:
-            length = topology.way_length(source, destination)
-            rows += [(flow, *hop, length) for hop in sorted(topology.hops(source, destination))]
-    return pl.DataFrame(rows, schema=WAYS, orient="row")
+
+    def told(source: Host, destination: Host) -> Iterator[tuple[int, ...]]:
+        length = topology.way_length(source, destination)
+        return ((*hop, length) for hop in sorted(topology.hops(source, destination)))
+
+    return by_pair(flows, topology, WAYS, told)
 
 
 def paths(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
@@ -40,16 +43,39 @@ def paths(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """
     if topology is None:
         return pl.DataFrame(schema=PATHS)
-    rows = []
-    for flow, source, destination in ends_of(flows, topology):
-        if source and destination:
-            own = port_of(topology, source) or (None, None)
-            rows += [
-                (flow, path, place, *hop, *via)
-                for path, hops in enumerate(between(topology, source, destination))
-                for place, (hop, via) in enumerate(zip(hops, (own, *hops), strict=False))
-            ]
-    return pl.DataFrame(rows, schema=PATHS, orient="row")
+
+    def told(source: Host, destination: Host) -> Iterator[tuple[int | None, ...]]:
+        own = port_of(topology, source) or (None, None)
+        for path, hops in enumerate(between(topology, source, destination)):
+            for place, (hop, via) in enumerate(zip(hops, (own, *hops), strict=False)):
+                yield path, place, *hop, *via
+
+    return by_pair(flows, topology, PATHS, told)
+
+
+def by_pair(
+    flows: pl.DataFrame,
+    topology: Topology,
+    schema: Mapping[str, DataTypeClass],
+    told: Callable[[Host, Host], Iterable[tuple[int | None, ...]]],
+) -> pl.DataFrame:
+    """What is told of the hosts at the ends of each flow, worked out once for each pair of them."""
+    key = [*ENDS, *OWNERS] if set(OWNERS) <= set(flows.columns) else [*ENDS]
+    number = pl.int_range(pl.len(), dtype=pl.UInt64)
+    pairs = flows.select(key).unique(maintain_order=True).with_columns(number.alias("flow"))
+    rows = [
+        (pair, *row)
+        for pair, source, destination in ends_of(pairs, topology)
+        if source and destination
+        for row in told(source, destination)
+    ]
+    known = pl.DataFrame(rows, schema=schema, orient="row").rename({"flow": "pair"})
+    numbered = flows.select("flow", *key).join(
+        pairs.rename({"flow": "pair"}), on=key, how="inner", nulls_equal=True, maintain_order="left"
+    )
+    return numbered.join(known, on="pair", how="inner", maintain_order="left_right").select(
+        list(schema)
+    )
 
 
 def port_of(topology: Topology, host: Host) -> Hop | None:
@@ -62,7 +88,7 @@ def ends_of(
     flows: pl.DataFrame, topology: Topology | None
 ) -> Iterator[tuple[int, Host | None, Host | None]]:
     """Each flow with the hosts at its ends, by its tenant where the flow's key tells one."""
-    keyed = {"tenant", "vrf", "vni"} <= set(flows.columns)
+    keyed = set(OWNERS) <= set(flows.columns)
     whose = tenants(flows, topology) if keyed else [""] * flows.height
     told = flows.select("flow", *ENDS).iter_rows()
     for (flow, *words), tenant in zip(told, whose, strict=True):
