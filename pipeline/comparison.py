@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from pipeline.belief import Floats, fullest, graph, window
+from pipeline.belief import fullest, graph, window
+from pipeline.messages import Floats
 
 HOP = ["node", "port"]
 TOLD = {"time_ns": pl.Int64, "flow": pl.UInt64, "low": pl.Float64, "high": pl.Float64,
