@@ -158,9 +158,8 @@ def unsupported(scene: Scene) -> Iterator[Found]:
     places = scene.places
     counts: dict[str, dict[int, int]] = {}
     seen: dict[int, int] = {}
-    for variant, t, lm, touched, n in scene.paths.filter(pl.col("variant") > 0).select(
-        "variant", "t", "lm", "touched", "n"
-    ).iter_rows():  # fmt: skip
+    tags = scene.paths.filter(pl.col("variant") > 0).group_by("variant", "t", "lm", "touched")
+    for variant, t, lm, touched, n in tags.agg(pl.col("n").sum()).iter_rows():
         seen[t] = seen.get(t, 0) + n
         device = places.device_of((variant, t, lm)) if touched else None
         if device:

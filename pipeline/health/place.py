@@ -5,14 +5,14 @@ enters there and what is seen last leaves there.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from ipaddress import IPv6Address
 
 import polars as pl
 
 from pipeline.interface import Interface
 from pipeline.question import HALF
-from pipeline.topology import Topology
+from pipeline.topology import REMEMBERED, Topology
 from pipeline.ways import ENDS, ends_of
 
 Tag = tuple[int, int, int]
@@ -81,8 +81,20 @@ class Places:
 
     def device_of(self, tag: Tag) -> str | None:
         """The device that a locator names; None where it is none or not one alone."""
-        devices = {self.ports[name].device for name in self.locators.get(tag, ())}
-        return devices.pop() if len(devices) == 1 else None
+        return self.device_by_tag.get(tag)
+
+    @cached_property
+    def device_by_tag(self) -> dict[Tag, str]:
+        """The devices of locators that name one alone."""
+        found = {
+            tag: {self.ports[name].device for name in ports} for tag, ports in self.locators.items()
+        }
+        return {tag: devices.pop() for tag, devices in found.items() if len(devices) == 1}
+
+    def fastest_bps(self, tag: Tag) -> int | None:
+        """Largest capacity of the ports that a locator names; None where it names none."""
+        ports = self.locators.get(tag, ())
+        return max((self.ports[name].capacity_bps for name in ports), default=None)
 
     @cached_property
     def slowest_bps(self) -> int | None:
@@ -95,8 +107,7 @@ class Places:
         words = flows.select(ENDS[:2]).iter_rows()
         for (flow, *ends), (high, low) in zip(ends_of(flows, self.topology), words, strict=True):
             ports = [f"{host.device}:{host.interface}" if host else None for host in ends]
-            sender = IPv6Address(high << HALF | low)
-            rows.append((flow, *ports, str(sender.ipv4_mapped or sender)))
+            rows.append((flow, *ports, text_of(high, low)))
         kinds = {"flow": pl.UInt64, "src": pl.String, "dst": pl.String, "sender": pl.String}
         return pl.DataFrame(rows, schema=kinds, orient="row")
 
@@ -161,6 +172,13 @@ class Places:
             border = frozenset().union(*(self.neighbours[device] for device in reached[-1]))
             reached.append(border)
         return reached
+
+
+@lru_cache(REMEMBERED)
+def text_of(high: int, low: int) -> str:
+    """An address in two words as it is written."""
+    address = IPv6Address(high << HALF | low)
+    return str(address.ipv4_mapped or address)
 
 
 def name_of(port: Interface) -> str:

@@ -4,8 +4,9 @@ LM may change from packet to packet while S stays: nobody is accused of that. Be
 the way of one packet it may not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address, ip_network
+from math import inf
 from typing import Any
 
 import polars as pl
@@ -22,7 +23,7 @@ from pipeline.health.found import (
     port_or_locator,
     sure,
 )
-from pipeline.health.place import path
+from pipeline.health.place import Places, Tag, path
 from pipeline.health.scene import Scene
 from pipeline.signals import ABW, DELAY
 
@@ -129,10 +130,13 @@ def unknown(scene: Scene) -> Iterator[Found]:
     """Locators of replaced signals that no port has."""
     places = scene.places
     found: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for row in scene.paths.filter(pl.col("touched")).iter_rows(named=True):
-        tag = (row["variant"], row["t"], row["lm"])
-        if tag[:2] in places.complete and tag not in places.locators:
-            found.setdefault((row["variant"], row["lm"]), []).append(row)
+    touched = scene.paths.filter(pl.col("touched"))
+    tags = [
+        tag for tag in touched.select("variant", "t", "lm").unique().iter_rows()
+        if tag[:2] in places.complete and tag not in places.locators
+    ]  # fmt: skip
+    for row in of_tags(touched, tags).iter_rows(named=True):
+        found.setdefault((row["variant"], row["lm"]), []).append(row)
     for (variant, lm), rows in sorted(found.items()):
         count = sum(row["n"] for row in rows)
         devices = narrowed(places.on_the_way(row["src"], row["dst"]) for row in rows)
@@ -142,21 +146,39 @@ def unknown(scene: Scene) -> Iterator[Found]:
         yield Found(kind, subject, "unknown_locator", sure(count), count, told)
 
 
+def of_tags(rows: pl.DataFrame, tags: Sequence[Tag]) -> pl.DataFrame:
+    """The rows with one of some tags, in their order."""
+    key = ["variant", "t", "lm"]
+    wanted = pl.DataFrame(tags, schema={name: rows.schema[name] for name in key}, orient="row")
+    return rows.join(wanted, on=key, how="semi", maintain_order="left")
+
+
 def impossible(scene: Scene) -> Iterator[Found]:
     """Values above the capacity of every port that the locator names."""
     places = scene.places
     touched = scene.paths.filter(pl.col("touched") & (pl.col("t") != DELAY))
-    for row in touched.iter_rows(named=True):
+    largest = pl.col("most").max().alias("most")
+    tags = [
+        (variant, t, lm)
+        for variant, t, lm, most in touched.group_by("variant", "t", "lm").agg(largest).iter_rows()
+        if most is not None and most > limit(places, variant, t, lm)
+    ]  # fmt: skip
+    for row in of_tags(touched, tags).iter_rows(named=True):
         tag = (row["variant"], row["t"], row["lm"])
-        ports = places.locators.get(tag, frozenset())
-        if not ports or row["most"] is None:
+        if row["most"] is None or row["most"] <= limit(places, *tag):
             continue
-        capacity = max(places.ports[name].capacity_bps for name in ports)
-        if row["most"] > (capacity if row["t"] == ABW else RATIO):
-            told = {"frames": row["n"], "value": row["most"], "capacity_bps": capacity,
-                    "type": row["t"], "lm": row["lm"], **first_of(row)}  # fmt: skip
-            subject = port_or_locator(places, tag)
-            yield Found(*subject, "impossible_value", sure(row["n"]), row["n"], told)
+        told = {"frames": row["n"], "value": row["most"], "capacity_bps": places.fastest_bps(tag),
+                "type": row["t"], "lm": row["lm"], **first_of(row)}  # fmt: skip
+        subject = port_or_locator(places, tag)
+        yield Found(*subject, "impossible_value", sure(row["n"]), row["n"], told)
+
+
+def limit(places: Places, variant: int, t: int, lm: int) -> float:
+    """The largest value that a tag can have; none is too large where no port is named."""
+    capacity = places.fastest_bps((variant, t, lm))
+    if capacity is None:
+        return inf
+    return capacity if t == ABW else RATIO
 
 
 def constant(scene: Scene) -> Iterator[Found]:
