@@ -3,11 +3,12 @@
 import polars as pl
 
 from pipeline.load_unit import NANO
+from pipeline.sharing import sending
 
 KEY = ["time_ns", "flow", "interval_ns"]
 MOST_SEEN = ("frames", "sampled_from", "unseen_bytes")
 """What completeness is told by, of the point that saw most."""
-STATE = ("U", "W", "Wc", "R", "alpha", "inflight_bytes")
+STATE = ("U", "W", "Wc", "R", "alpha")
 
 
 def activity(
@@ -21,8 +22,9 @@ def activity(
     Counts are those of the point that saw most. Marks are those of the point that saw most
     acknowledged, path sums those of the point furthest downstream, where they are largest. State is
     that of the point that is most likely before the queues: the one that saw the fewest CE marks.
+    What is in flight is what the point nearest the sender sees, where it is most.
     `spoken` is the number of frames that could tell of congestion, `points` that of the points that
-    saw data.
+    saw data, `own_duty` the share of the interval in which the flow sent.
     """
     nobody = pl.Series("flow", [], pl.UInt64)
     unseen = flows.filter("unseen")["flow"] if "unseen" in flows.columns else nobody
@@ -40,7 +42,7 @@ def activity(
             (pl.col("data_bytes") > 0).sum().alias("points"),
             pl.col("acked_bytes", "marked_bytes", "acks").get(marks),
             pl.col(STATE).drop_nulls().first(),
-            pl.col("ce_frames").max(),
+            pl.col("ce_frames", "inflight_bytes").max(),
             pl.col("aecn_samples").get(furthest).fill_null(0),
             (pl.col("aecn_u_sum_n").max() * NANO).alias("aecn_u_sum"),
             pl.col("aecn_congested_hops_max").max().alias("congested_hops"),
@@ -49,7 +51,10 @@ def activity(
         )
     )
     spoken = pl.when(pl.col("data_frames") > 0).then("data_frames").otherwise("acks")
-    return rows.filter((pl.col("data_bytes") > 0) | is_unseen).with_columns(spoken.alias("spoken"))
+    sent = pl.when(pl.col("slices") > 0).then(sending(pl.col("slices"), pl.col("data_frames")))
+    return rows.filter((pl.col("data_bytes") > 0) | is_unseen).with_columns(
+        spoken.alias("spoken"), sent.alias("own_duty")
+    )
 
 
 def mark_share() -> pl.Expr:

@@ -59,7 +59,8 @@ def located(
     """
     tags = shared(heard(hops), possible, topology)
     named = congestion_signals(tags)
-    direct = pl.concat([inband(hops), named], how="diagonal_relaxed")
+    measured = inband(hops, sent)
+    direct = pl.concat([measured, named], how="diagonal_relaxed")
     hop_loads = loads(direct)
     silent = sent.join(direct.select(KEY).unique(), on=KEY, how="anti", maintain_order="left")
     told = path_loads(sent, silent, tags)
@@ -77,7 +78,7 @@ def located(
         ]
     )
     found = [
-        inband(hops),
+        measured,
         tied(named, by_load, ways),
         with_hops(told.filter(signal="aecn"), by_load, hop_loads),
         with_hops(marked, by_marks, hop_loads),

@@ -1,10 +1,13 @@
 """Samples of hop load out of INT stacks and CSIG signals, in one shape.
 
 Columns: time_ns, flow, point, node, port, hop_index, source, u_n (hop load in 1e-9), queue_bytes,
-standing (whether that queue is a standing one).
+standing (whether that queue is a standing one). Stacks with counters bring beside ts_ns (the hop's
+clock), sent_ns (what the port has sent, in ns at its line rate) and queue_n (the queue's part of a
+hop load, null without a T that holds for all paths).
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import polars as pl
 
@@ -16,14 +19,34 @@ UNPLACED = 255
 """Hop index of a hop whose place on the path is not told."""
 MOST_QUEUE = 1 << 40
 """Bytes that no queue has; more is cut, so that sums cannot overflow."""
+MOST_COUNT = 1 << 62
 
 
-def samples_of_stacks(loads: pl.DataFrame, standing_ns: float) -> Iterator[pl.DataFrame]:
-    """Hop loads of INT stacks (`Tracked.hop_loads`), hop by hop."""
+class Standing(NamedTuple):
+    """When a queue stands: above so many bytes where they are told, else so many ns to drain."""
+
+    ns: float
+    queue_bytes: int | None = None
+
+    def told(self, queue_bytes: pl.Expr, drained_ns: pl.Expr) -> pl.Expr:
+        """Whether a queue stands; one that is not known does not."""
+        stands = drained_ns > self.ns
+        if self.queue_bytes is not None:
+            stands = queue_bytes > self.queue_bytes
+        return stands.fill_null(value=False)
+
+
+def samples_of_stacks(
+    loads: pl.DataFrame, standing: Standing, known_rtt_ns: int = 0
+) -> Iterator[pl.DataFrame]:
+    """Hop loads of INT stacks (`Tracked.hop_loads`), hop by hop; `known_rtt_ns` is T, or 0."""
     for hop in range(hop_count(loads)):
         rows = loads.filter(pl.col(f"u{hop}").is_finite())
         queue, capacity = (value(rows, f"h{hop}_{end}") for end in ("qlen_bytes", "b_bps"))
-        drained_ns = queue * (BITS * SECOND) / capacity
+        sent = value(rows, f"h{hop}_tx_bytes")
+        at_line_rate = (BITS * SECOND) / pl.when(capacity > 0).then(capacity)
+        drained_ns = queue * at_line_rate
+        part = drained_ns / pl.lit(pl.Series([float(known_rtt_ns or 1)])).first()
         yield rows.select(
             "time_ns",
             "flow",
@@ -33,7 +56,10 @@ def samples_of_stacks(loads: pl.DataFrame, standing_ns: float) -> Iterator[pl.Da
             pl.lit("int").alias("source"),
             nano(pl.col(f"u{hop}")).alias("u_n"),
             whole(queue).alias("queue_bytes"),
-            (drained_ns > standing_ns).fill_null(value=False).alias("standing"),
+            standing.told(queue, drained_ns).alias("standing"),
+            whole_number(rows, f"h{hop}_ts_ns").alias("ts_ns"),
+            count(sent * at_line_rate).alias("sent_ns"),
+            nano(part if known_rtt_ns else pl.lit(None, pl.Float64)).alias("queue_n"),
         )
 
 
@@ -57,12 +83,22 @@ def value(rows: pl.DataFrame, name: str) -> pl.Expr:
     return told.cast(pl.Float64)
 
 
+def whole_number(rows: pl.DataFrame, name: str) -> pl.Expr:
+    """A counter of a hop as it is; null when left out."""
+    return (pl.col(name) if name in rows.columns else pl.lit(None)).cast(pl.Int64, strict=False)
+
+
+def count(told: pl.Expr) -> pl.Expr:
+    """A count as an integer; what no counter can hold is null."""
+    return pl.when(told.is_between(0, MOST_COUNT)).then(told).round().cast(pl.Int64)
+
+
 def whole(queue: pl.Expr) -> pl.Expr:
     """A queue as an integer that sums hold; what is not finite is null."""
     return pl.when(queue.is_finite()).then(queue.clip(0, MOST_QUEUE)).round().cast(pl.Int64)
 
 
-def samples_of_signals(terms: pl.DataFrame, standing_ns: float) -> pl.DataFrame:
+def samples_of_signals(terms: pl.DataFrame, standing: Standing) -> pl.DataFrame:
     """Terms of CSIG signals (`csig_terms`)."""
     return terms.select(
         "time_ns",
@@ -74,5 +110,5 @@ def samples_of_signals(terms: pl.DataFrame, standing_ns: float) -> pl.DataFrame:
         "source",
         nano(pl.col("u")).alias("u_n"),
         whole(pl.col("queue_bytes")),
-        (pl.col("delay_ns") > standing_ns).fill_null(value=False).alias("standing"),
+        standing.told(pl.col("queue_bytes"), pl.col("delay_ns")).alias("standing"),
     ).drop_nulls("u_n")

@@ -11,7 +11,7 @@ import polars as pl
 from pipeline.cc.hpcc import Fault
 from pipeline.feedback import counted_feedback
 from pipeline.first_sight import at_first_sight
-from pipeline.hop_samples import samples_of_signals, samples_of_stacks
+from pipeline.hop_samples import Standing, samples_of_signals, samples_of_stacks
 from pipeline.load_unit import nano
 from pipeline.sender import CE
 from pipeline.signals import csig_terms, placed_tags
@@ -31,6 +31,10 @@ SLICES = 32
 """Parts of an interval of which is kept whether a flow sent in them."""
 STATE = {"hpcc": ("U", "W", "Wc", "R"), "dctcp": ("alpha",)}
 """State that an interval keeps as it was at its end, by algorithm."""
+
+COUNTERS = ("seen_ns", "ts_ns", "sent_ns")
+"""Of what rises in an interval the first and the last are kept: what was sent between is exact."""
+ENDS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {"first": pl.Expr.min, "last": pl.Expr.max}
 
 JOINS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "sum": lambda values: pl.when(values.count() > 0).then(values.sum()),
@@ -65,8 +69,9 @@ def merged(
 class Intervals:
     """Open intervals of all flows and hops; an interval is closed once, when time has passed it.
 
-    A queue of more than `standing_queue` (in units of the base round trip at line rate) stands.
-    Where frames do not say of how many they are a sample it is `sampling`; None: not known.
+    A queue of more than `standing_queue` (in units of the base round trip at line rate) stands, or
+    one of more than `standing_bytes` where that is told. Where frames do not say of how many they
+    are a sample it is `sampling`; None: not known.
     """
 
     def __init__(
@@ -75,12 +80,14 @@ class Intervals:
         base_rtt_ns: int,
         standing_queue: float,
         sampling: float | None = None,
+        standing_bytes: int | None = None,
     ) -> None:
         self.tallies = Tallies(interval_ns)
         self.interval_ns = interval_ns
         self.base_rtt_ns = base_rtt_ns
         self.standing_queue = standing_queue
         self.sampling = sampling
+        self.standing_bytes = standing_bytes
         self.flow_rows = TABLES["flow_intervals"].schema.to_frame()
         self.hop_rows = TABLES["hop_intervals"].schema.to_frame()
 
@@ -104,7 +111,7 @@ class Intervals:
         is known and the same of all paths, else 0.
         """
         base_rtt_ns = base_rtt_ns or self.base_rtt_ns
-        standing_ns = base_rtt_ns * self.standing_queue
+        standing = Standing(base_rtt_ns * self.standing_queue, self.standing_bytes)
         decided = self._decided(at_first_sight(tracked.decisions, rows))
         loads, rows = at_first_sight(tracked.hop_loads, rows), at_first_sight(rows, rows)
         self.flow_rows = merged(
@@ -117,9 +124,9 @@ class Intervals:
         self.tallies.add(loads, rows, tags, known_rtt_ns)
         terms = csig_terms(tags, topology, base_rtt_ns)
         samples = [
-            *samples_of_stacks(loads, standing_ns),
-            *samples_of_told(loads, topology, base_rtt_ns, standing_ns),
-            samples_of_signals(terms, standing_ns),
+            *samples_of_stacks(loads, standing, known_rtt_ns),
+            *samples_of_told(loads, topology, base_rtt_ns, standing),
+            samples_of_signals(terms, standing),
         ]
         self.hop_rows = merged(
             [self.hop_rows, *map(self._summed, samples)], "hop_intervals", HOP_KEY
@@ -240,18 +247,31 @@ class Intervals:
     def _summed(self, samples: pl.DataFrame) -> pl.DataFrame:
         """Samples of hop load, one row an interval, point and hop."""
         queue = pl.col("queue_bytes").cast(pl.Int64)
+        counters = [] if "ts_ns" not in samples.columns else [
+            summed_up(pl.col("queue_n")).alias("queue_u_sum_n"),
+            *(each(pl.col(name)).alias(f"{name[:-3]}_{end}_ns")
+              for name in COUNTERS for end, each in ENDS.items()),
+        ]  # fmt: skip
         return (
-            samples.with_columns(self._bucket())
+            samples.with_columns(pl.col("time_ns").alias("seen_ns"))
+            .with_columns(self._bucket())
             .group_by(HOP_KEY, maintain_order=True)
             .agg(
                 counted(pl.len()).alias("samples"),
                 pl.col("u_n").sum().alias("u_sum_n"),
                 pl.col("u_n").max().alias("u_max_n"),
-                pl.when(queue.count() > 0).then(queue.sum()).alias("queue_sum_bytes"),
+                summed_up(queue).alias("queue_sum_bytes"),
                 queue.max().alias("queue_max_bytes"),
                 counted(pl.col("standing").sum()).alias("standing"),
+                counted((queue > 0).sum()).alias("waiting"),
+                *counters,
             )
         )
+
+
+def summed_up(value: pl.Expr) -> pl.Expr:
+    """A sum that is null where nothing is known."""
+    return pl.when(value.count() > 0).then(value.sum())
 
 
 def counted(value: pl.Expr) -> pl.Expr:

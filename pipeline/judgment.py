@@ -20,8 +20,10 @@ SENDER_LIMITED = 0.5
 by itself."""
 IDLE_U = 0.8
 """With nothing marked and the fullest hop below this load, hosts set the pace, not the network."""
-PACED_U = 0.9
-"""Load of the fullest hop from which HPCC++ holds its senders back: a little below eta."""
+PACED_U = 0.95
+"""Load of the fullest hop from which HPCC++ holds its senders back: eta (4.2 of its draft)."""
+PAUSES = 0.5
+"""Share of an interval in which a flow sends, below which it had nothing to send for most of it."""
 LITTLE_ALPHA = 0.05
 """DCTCP's alpha below which the sender has met no full queue for long: it sets its own pace."""
 OFF = {"int": 0.005, "csig": 0.02, "aecn": 0.05}
@@ -31,8 +33,12 @@ BURST = 0.4
 """How likely a hop is congested whose flows sent in bursts that filled it."""
 BELOW = {"int": 0.008}
 """By how much a signal tells less than the mean: INT's u' takes the smaller of two queues."""
+EXACT_OFF, EXACT_BELOW = 0.003, 0.002
+"""The same of a load from counters."""
 STANDING_OFF = 0.03
-"""The same of the share of time that a queue stood."""
+"""The same of the share of time that a queue stood, where its standard error is not known; where it
+is, half of that, since packets are spread evenly over the time in which a port is busy."""
+LEAST_NOISE = 0.006
 UNMARKED = 0.03
 """How likely congestion is where nothing tells."""
 
@@ -47,6 +53,7 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
     unmarked = (pl.col("alpha") < LITTLE_ALPHA) & (pl.col("marked_bytes").fill_null(0) == 0)
     limited = sparing.fill_null(value=False) | idle.fill_null(value=False)
     limited |= unmarked.fill_null(value=False) | unhindered()
+    limited |= (pl.col("own_duty") < PAUSES).fill_null(value=False)
     kind = (
         pl.when(congested & pl.col("node").is_not_null())
         .then(congested_kind())
@@ -68,16 +75,22 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
 def is_congested(settings: PipelineSettings) -> pl.Expr:
     """By load, by a queue that stands, or where neither is known by marks."""
     loaded = (pl.col("u_mean") > settings.congested_u).fill_null(value=False)
-    stands = (pl.col("standing_share") > STANDING_SHARE).fill_null(value=False)
+    surely = pl.col("standing_share") - pl.col("standing_noise").fill_null(0.0)
+    stands = (surely > STANDING_SHARE).fill_null(value=False)
     return loaded | stands | full_by_marks()
 
 
 def certainty(settings: PipelineSettings) -> pl.Expr:
     """Probability that the hop is congested."""
+    exact = pl.col("busy").is_not_null()
     off = pl.col("signal").replace_strict(OFF, default=0.05, return_dtype=pl.Float64)
     below = pl.col("signal").replace_strict(BELOW, default=0.0, return_dtype=pl.Float64)
+    off = pl.when(exact).then(EXACT_OFF).otherwise(off)
+    below = pl.when(exact).then(EXACT_BELOW).otherwise(below)
     by_load = odds((pl.col("u_mean") + below - settings.congested_u) / off)
-    by_queue = odds((pl.col("standing_share") - STANDING_SHARE) * (1 / STANDING_OFF))
+    noise = pl.col("standing_noise")
+    stands = pl.col("standing_share") - STANDING_SHARE - noise.fill_null(0.0) / 2
+    by_queue = odds(stands / pl.coalesce(noise.clip(LEAST_NOISE) / 2, STANDING_OFF))
     marked = pl.when(pl.col("signal") == "ecn").then(likely_by_marks(STANDING_SHARE))
     # Of a burst nothing else says how long the queue stood that it met.
     burst = (pl.col("duty") < 1.0) & pl.col("standing_share").is_null()

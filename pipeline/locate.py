@@ -12,12 +12,14 @@ import polars as pl
 from pipeline.load_unit import NANO
 from pipeline.reporter import REPORTER
 from pipeline.reserved import PLACE
+from pipeline.timed import counters, measured
 from pipeline.told_samples import BOUND
 
 KEY = ["time_ns", "flow"]
 HOP = ["node", "port"]
-SHARPNESS = 0.03
-"""Difference of hop load at which one hop is e times as likely as another."""
+SHARPNESS, EXACT = 0.03, 0.004
+"""Difference of hop load at which one hop is e times as likely as another, by samples and by
+counters."""
 
 
 def load() -> list[pl.Expr]:
@@ -33,9 +35,10 @@ def load() -> list[pl.Expr]:
     ]
 
 
-def probability(sharpness: float) -> pl.Expr:
+def probability(sharpness: pl.Expr) -> pl.Expr:
     """Softmax of the hop loads of one flow and interval."""
-    weight = ((pl.col("u_mean") - pl.col("u_mean").max().over(KEY)) * (1 / sharpness)).exp()
+    least = sharpness.max().over(KEY)
+    weight = ((pl.col("u_mean") - pl.col("u_mean").max().over(KEY)) / least).exp()
     return (weight / weight.sum().over(KEY)).alias("probability")
 
 
@@ -53,29 +56,52 @@ def best(rows: pl.DataFrame, view: Sequence[str], merit: Sequence[pl.Expr]) -> p
     )
 
 
-def inband(hops: pl.DataFrame) -> pl.DataFrame:
+def inband(hops: pl.DataFrame, sent: pl.DataFrame | None = None) -> pl.DataFrame:
     """Hops of INT stacks, from the point that saw most of the path (then most samples).
 
     What switches report is seen from one point, whichever they are. A hop has one load: that of all
-    flows that measured it in the interval, by their samples; bounds count where nothing else does.
+    flows that measured it in the interval, over time where their counters tell (`timed`), else by
+    their samples; bounds count where nothing else does. `busy` is the share of time in which it
+    sent. `sent` (`activity`) tells how long packets are.
     """
     reported = pl.col("point").cast(pl.String).str.starts_with(REPORTER)
     view = pl.when(reported).then(pl.lit(REPORTER)).otherwise(pl.col("point").cast(pl.String))
-    rows = hops.filter(pl.col("source").is_in(("int", BOUND))).with_columns(view.alias("view"))
-    mine = best(rows, ["view"], [pl.struct(HOP).n_unique(), pl.col("samples").sum()])
-    found = mine.group_by([*KEY, *HOP], maintain_order=True).agg(
-        *load(), (pl.col("source") == BOUND).all().alias("bound")
-    )
     # A hop that only its place names is another one on each path.
-    alone = pl.when(pl.col("node") >= PLACE).then("flow")
-    here = ["time_ns", *HOP, alone]
-    counts = pl.col("samples") * (~pl.col("bound") | pl.col("bound").all().over(here))
-    weight = counts / counts.sum().over(here)
-    pooled = [(pl.col(name) * weight).sum().over(here) for name in ("u_mean", "standing_share")]
+    alone = pl.when(pl.col("node") >= PLACE).then("flow").alias("alone")
+    rows = hops.filter(pl.col("source").is_in(("int", BOUND))).with_columns(
+        view.alias("view"), alone
+    )
+    mine = best(rows, ["view"], [pl.struct(HOP).n_unique(), pl.col("samples").sum()])
+    found = mine.group_by([*KEY, *HOP, "alone"], maintain_order=True).agg(load())
+    here = ["time_ns", *HOP, "alone"]
+    pooled = over_flows(with_packets(mine, sent), here)
     return (
-        found.with_columns(pooled)
-        .drop("bound")
-        .with_columns(pl.lit("int").alias("signal"), probability(SHARPNESS))
+        found.drop("u_mean", "standing_share")
+        .join(pooled, on=here, how="left", nulls_equal=True, maintain_order="left")
+        .drop("alone")
+        .with_columns(
+            pl.lit("int").alias("signal"),
+            probability(pl.when(pl.col("busy").is_null()).then(SHARPNESS).otherwise(EXACT)),
+        )
+    )
+
+
+def over_flows(rows: pl.DataFrame, here: Sequence[str]) -> pl.DataFrame:
+    """The load of each hop by all rows that tell of it, or by their bounds alone."""
+    bound = pl.col("source") == BOUND
+    counting = rows.filter(~bound | bound.all().over(here))
+    whole = counting.group_by(here, maintain_order=True).agg(*load()[:4], *counters())
+    return measured(whole).select(*here, "u_mean", "standing_share", "standing_noise", "busy")
+
+
+def with_packets(rows: pl.DataFrame, sent: pl.DataFrame | None) -> pl.DataFrame:
+    """The rows with `packet_bytes`, how long the flow's frames are; 0 where that is not told."""
+    if sent is None:
+        return rows.with_columns(pl.lit(0.0).alias("packet_bytes"))
+    length = pl.when(pl.col("data_frames") > 0).then(pl.col("bytes") / pl.col("data_frames"))
+    lengths = sent.select(*KEY, length.fill_null(0.0).alias("packet_bytes"))
+    return rows.join(lengths, on=KEY, how="left", maintain_order="left").with_columns(
+        pl.col("packet_bytes").fill_null(0.0)
     )
 
 

@@ -101,6 +101,12 @@ class PipelineSettings(BaseModel):
         gt=0,
         description="Queue that counts as standing, in what the port sends in one base RTT.",
     )
+    standing_bytes: int | None = Field(
+        None,
+        ge=0,
+        description="Queue that counts as standing, bytes, such as the threshold from which ports"
+        " mark; none: by standing_queue.",
+    )
     dctcp_dialect: Literal["auto", Dialect] = Field(
         "auto",
         description="How DCTCP senders close windows; auto: by the handshake, else linux. classic:"

@@ -49,7 +49,7 @@ def crossing(
         ]
     ).unique(maintain_order=True)
     rows = every.join(
-        sent.select(*KEY, "data_bytes", "data_frames", "slices"), on=KEY, how="left"
+        sent.select(*KEY, "bytes", "data_bytes", "data_frames", "slices"), on=KEY, how="left"
     ).join(held, on=[*KEY, *HOP], how="left")
     here = ["time_ns", *HOP]
     whole = pl.col("data_bytes").sum().over(here)
@@ -58,7 +58,7 @@ def crossing(
 
 
 def counts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Contributors and victims of each hop, and its `duty`, from rows of `crossing`.
+    """Contributors and victims of each hop, its bytes and its `duty`, from rows of `crossing`.
 
     Duty is the share of the interval in which any of its flows sent, in 32nds; few packets leave
     some of them empty by chance, which is made up for.
@@ -70,14 +70,18 @@ def counts(rows: pl.DataFrame) -> pl.DataFrame:
         suffers.sum().cast(pl.UInt32).alias("victims"),
         duty().alias("duty"),
         pl.col("data_bytes").sum().alias("crossing_bytes"),
+        pl.col("bytes").sum().alias("wire_bytes"),
     )
 
 
 def duty() -> pl.Expr:
     """See `counts`; 1 where it is not known of a flow."""
     told = pl.col("slices").fill_null(0)
-    covered = told.bitwise_or().bitwise_count_ones() / SLICES
-    frames = pl.col("data_frames").fill_null(0).sum()
+    share = sending(told.bitwise_or(), pl.col("data_frames").fill_null(0).sum())
+    return pl.when((told > 0).all()).then(share).otherwise(1.0)
+
+
+def sending(slices: pl.Expr, frames: pl.Expr) -> pl.Expr:
+    """Share of an interval in which so many frames were sent that fell into these slices."""
     by_chance = 1 - (1 - 1 / SLICES) ** frames
-    share = covered / by_chance + CHANCE / frames
-    return pl.when((told > 0).all()).then(share.clip(0.0, 1.0)).otherwise(1.0)
+    return (slices.bitwise_count_ones() / SLICES / by_chance + CHANCE / frames).clip(0.0, 1.0)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from collector import SCHEMA, directed
-from pipeline.csig_profile import VARIANTS, Csig, Locator
+from pipeline.csig_profile import SIGNALS, VARIANTS, Csig, Locator
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.topology import COMPACT, EXPANDED, Topology
 from pipeline.unit import BITS, SECOND
@@ -57,7 +57,10 @@ def csig_terms(
 def terms_of(
     placed: pl.DataFrame, prefix: str, topology: Topology | None, base_rtt_ns: int
 ) -> pl.DataFrame:
-    """Terms of the tags or of the reflections."""
+    """Terms of the tags or of the reflections, at the time of which they tell.
+
+    A signal that a device measures over delta_t tells of the delta_t before (5.3.2).
+    """
     placed = with_base(placed, topology)
     value, capacity = pl.col("value"), pl.col("capacity_bps")
     delay = pl.when(pl.col("t") == DELAY).then((value - pl.col("base_ns")).clip(0.0))
@@ -69,8 +72,13 @@ def terms_of(
         .otherwise(delay / pl.lit(pl.Series([float(base_rtt_ns)])).first())
     )
     signal = pl.col("t").replace_strict(SOURCES, return_dtype=pl.String)
+    slowest = topology.slowest_ns if topology else dict.fromkeys(SIGNALS, 0)
+    ago = pl.col("t").replace_strict(
+        {kind: slowest[name] for kind, name in SOURCES.items()}, return_dtype=pl.Int64
+    )
     return (
         placed.with_columns(
+            pl.col("time_ns") - ago,
             (pl.lit(f"{prefix}_") + signal).alias("source"),
             pl.when(pl.col("untouched")).then(0.0).otherwise(term).alias("u"),
             delay.alias("delay_ns"),

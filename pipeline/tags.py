@@ -9,8 +9,9 @@ import polars as pl
 
 from pipeline.load_unit import NANO
 from pipeline.locate import HOP, KEY, best, load
-from pipeline.reserved import LOCATOR, UNTOLD
+from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.signals import SOURCES
+from pipeline.timed import noise
 from pipeline.topology import Topology
 
 CSIG_SOURCE = "^csig_(echo_)?(abw|utilization|delay)$"
@@ -103,6 +104,7 @@ def congestion_signals(rows: pl.DataFrame) -> pl.DataFrame:
             part.filter(~delay).sum().alias("rate_part"),
             term.filter(delay).sum().alias("queue"),
             part.filter(delay).sum().alias("queue_part"),
+            pl.col("samples").filter(delay).sum().alias("queued"),
             (pl.col("u_max_n").max() * NANO).alias("u_max"),
             pl.col("queue_max_bytes").max().cast(pl.Float64).alias("queue_mean_bytes"),
             (pl.col("standing") / pl.col("all")).max().alias("standing_share"),
@@ -117,10 +119,30 @@ def congestion_signals(rows: pl.DataFrame) -> pl.DataFrame:
     unheard = pl.min_horizontal("queue_part", 1 - pl.col("queue_part")) / pl.col("queue_part")
     queue = pl.col("queue") * (1 + SECOND_BEST * unheard.fill_nan(0.0))
     busy = queue / (queue + QUEUEING)
-    u = pl.col("rate") + queue + tie * busy
-    return found.with_columns(u.alias("u_mean"), pl.lit("csig").alias("signal")).drop(
-        "rate", "rate_part", "queue", "queue_part", "path_rate"
+    rate = pl.col("rate") + tie * busy
+    named = found.with_columns(
+        (rate + queue).alias("u_mean"),
+        (rate + (1 - rate).clip(0.0) * busy + queue).alias("burst_u"),
+        pl.lit("csig").alias("signal"),
     )
+    return of_all(named).drop("rate", "rate_part", "queue", "queue_part", "path_rate", "queued")
+
+
+def of_all(named: pl.DataFrame) -> pl.DataFrame:
+    """Hops with one load each: that of all flows that name it, the more the oftener they do.
+
+    A flow that rarely names a hop knows least of it: it missed what was less than elsewhere. A
+    locator that no topology knows may be another hop on each path.
+    """
+    here = ["time_ns", *HOP, pl.when(pl.col("node") >= PLACE).then("flow")]
+    weight = pl.col("samples") * pl.col("share") ** 2
+    part = weight / weight.sum().over(here)
+    loads = ("u_mean", "burst_u", "standing_share")
+    queued = pl.col("queued").sum().over(here)
+    return named.with_columns(
+        *((pl.col(name).fill_null(0.0) * part).sum().over(here) for name in loads),
+        queued.alias("queued"),
+    ).with_columns(noise(pl.col("queued")).alias("standing_noise"))
 
 
 def by_signal(rows: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from pipeline.hop_samples import hop_count, place_of, value, whole
+from pipeline.hop_samples import Standing, hop_count, place_of, value, whole
 from pipeline.load_unit import nano
 from pipeline.topology import Topology
 from pipeline.unit import BITS, SECOND
@@ -19,7 +19,7 @@ BASE = {"node": pl.UInt32, "port": pl.UInt32, "base_ns": pl.Float64}
 
 
 def samples_of_told(
-    loads: pl.DataFrame, topology: Topology | None, base_rtt_ns: int, standing_ns: float
+    loads: pl.DataFrame, topology: Topology | None, base_rtt_ns: int, standing: Standing
 ) -> Iterator[pl.DataFrame]:
     """Samples of the hops of `Tracked.hop_loads` that tell no counter, in the shape of stacks'."""
     bases = base_delays(topology)
@@ -32,7 +32,7 @@ def samples_of_told(
             if loads[counted].count() >= loads[named].count():
                 continue
             silent &= pl.col(counted).is_null()
-        yield of_hop(loads.filter(silent), hop, bases, base_rtt_ns, standing_ns)
+        yield of_hop(loads.filter(silent), hop, bases, base_rtt_ns, standing)
 
 
 def base_delays(topology: Topology | None) -> pl.DataFrame:
@@ -48,7 +48,7 @@ def base_delays(topology: Topology | None) -> pl.DataFrame:
 
 
 def of_hop(
-    rows: pl.DataFrame, hop: int, bases: pl.DataFrame, base_rtt_ns: int, standing_ns: float
+    rows: pl.DataFrame, hop: int, bases: pl.DataFrame, base_rtt_ns: int, standing: Standing
 ) -> pl.DataFrame:
     """Samples of one hop; those of which nothing is known are left out."""
     queue, capacity, used, latency = (
@@ -72,5 +72,5 @@ def of_hop(
         pl.when(whole_load.is_null()).then(pl.lit(BOUND)).otherwise(pl.lit(LOAD)).alias("source"),
         nano(pl.coalesce(whole_load, held, used)).alias("u_n"),
         whole(queue).alias("queue_bytes"),
-        (waited > standing_ns).fill_null(value=False).alias("standing"),
+        standing.told(queue, waited).alias("standing"),
     ).drop_nulls("u_n")

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.csig_profile import SIGNALS as CSIG_SIGNALS
 from pipeline.csig_profile import VARIANTS, Csig
 from pipeline.interface import Device, Host, Interface, Point, SiteRtt, Tenant
 from pipeline.locator_table import locator_table
@@ -126,6 +127,12 @@ class Topology:
         ]
         kinds = {"device": pl.String, "signal_type": pl.String, "delta_t_ns": pl.Int64}
         return pl.DataFrame(told, schema=kinds, orient="row")
+
+    @cached_property
+    def slowest_ns(self) -> dict[str, int]:
+        """The longest of `delta_ts` by signal; 0: none is known."""
+        slowest = self.delta_ts.group_by("signal_type").agg(pl.col("delta_t_ns").max())
+        return dict.fromkeys(CSIG_SIGNALS, 0) | dict(slowest.iter_rows())
 
     @cached_property
     def measured_ns(self) -> int:

@@ -22,13 +22,11 @@ from pipeline.settings import PipelineSettings
 from pipeline.sharing import counts, crossing
 from pipeline.tables import TABLES
 from pipeline.throughput import utilisation
+from pipeline.timed import over_time
 from pipeline.topology import Topology
-from pipeline.unit import BITS, SECOND
 from pipeline.verdict_json import candidate_list, evidence_list
 from pipeline.ways import paths
 
-BURSTY = 0.8
-"""Share of an interval in which the flows of a hop sent, below which they sent in bursts."""
 NAMES = ("device", "interface", "stage", "orientation", "capacity_bps")
 
 
@@ -69,24 +67,6 @@ def verdicts(
     keys = flows.drop("first_ns", "last_ns", "cc", "unseen", strict=False)
     rows = rows.join(keys, on="flow", how="left")
     return shaped(rows.with_columns(evidence_list()), topology)
-
-
-def over_time(rows: pl.DataFrame) -> pl.DataFrame:
-    """Headlines whose loads are means over the whole interval.
-
-    Packets of a burst see the load of the burst: where a hop's flows sent in part of the interval
-    only, it was empty in the rest.
-    """
-    bursts = pl.col("duty") < BURSTY
-    bits = pl.col("crossing_bytes") * (BITS * SECOND) / pl.col("interval_ns")
-    carried = pl.when(pl.col("capacity_bps") > 0).then(bits / pl.col("capacity_bps"))
-    part = pl.when(bursts.fill_null(value=False)).then("duty").otherwise(1.0)
-    return rows.with_columns(
-        pl.col("contributors", "victims").fill_null(0),
-        pl.col("u_mean", "queue_mean_bytes", "standing_share") * part,
-        part.alias("duty"),
-        carried.alias("carried"),
-    )
 
 
 def with_delta_t(

@@ -69,6 +69,7 @@ class Worker:
             self.paths.base_rtt_ns(None),
             settings.standing_queue,
             settings.sampling,
+            settings.standing_bytes,
         )
         self.ladder = Ladder(settings.lengths_ns, settings.lateness_ns)
         self.ladder.reach(self.versions.measured_ns)
@@ -143,8 +144,10 @@ class Worker:
             self.health.add(part, made.decisions, topology, base_rtt_ns)
         told = pl.concat([self.intervals.flows, *self.ladder.flows])
         self.known.add(rows, tracked.decisions, told)
-        # A packet that another point sees later still belongs to the interval of its first sight.
+        # A packet that another point sees later still belongs to the interval of its first sight,
+        # and a signal that was measured over a time to that time.
         waits_ns = self.first_sight.within_ns if self.first_sight.several else 0
+        waits_ns = max(waits_ns, self.versions.measured_ns)
         tables = self._close(None if everything else self.order.released_ns - waits_ns)
         stored = [name for name in TABLES["observations"].schema if name in rows.columns]
         return Output({**tables, "observations": rows.select(stored)}, tracked)

@@ -45,7 +45,12 @@ def verdicts_of(run: Run, trial: Trial, settings: CollectorSettings) -> pl.DataF
         frames_of(run, settings, taps=trial.taps), points(world), "fabric"
     )
     worker = Worker(
-        PipelineSettings(interval_ms=trial.interval_ns / MS, disorder_us=AT_ONCE_US, health_ms=0),
+        PipelineSettings(
+            interval_ms=trial.interval_ns / MS,
+            disorder_us=AT_ONCE_US,
+            health_ms=0,
+            standing_bytes=world.mark_bytes,
+        ),
         topology(world),
         parameters={"hpcc": dict(world.hpcc), "dctcp": dict(world.dctcp)},
     )

@@ -15,6 +15,7 @@ from replay import wiring
 from replay.fabric import Run
 from replay.identity import CLIENT, SERVER, identities
 from replay.load import contributors, data_frame, hop_frame
+from replay.offered import limited_frame
 from replay.state import BIN_NS, DECISION, INT
 from replay.world import MS
 
@@ -22,6 +23,7 @@ INTERVAL_NS = 10 * MS
 """Scoring interval of the demo."""
 CONGESTED_U = 1.0
 STANDING_SHARE = 0.1
+ETA = next(float(one.default) for one in hpcc.TABLE if one.name == "eta")
 LEAST_OBSERVATIONS = 20
 """A flow-interval with fewer data frames at the receiver's edge is not scored."""
 TCP = 6
@@ -131,18 +133,20 @@ def verdict_frame(run: Run, hops: pl.DataFrame, interval_ns: int) -> pl.DataFram
     )
     congested = pl.col("u_mean").gt(CONGESTED_U) | pl.col("standing_share").gt(STANDING_SHARE)
     counts = pl.col("observations").ge(LEAST_OBSERVATIONS) & pl.col("steady")
-    rates = pl.DataFrame({"phase": np.arange(len(run.phases)), "rate_bps": run.phases["rate_bps"]})
+    limits = limited_frame(run, interval_ns)
+    kinds = pl.lit(pl.Series(run.flows["kind"]))
     return (
         worst.join(signals, on=group, maintain_order="left")
         .join(seen, on=["flow_row", "at"], how="left", maintain_order="left")
-        .join(rates, on="phase", maintain_order="left")
+        .join(limits, on=["flow_row", "at"], how="left", maintain_order="left")
         .with_columns(
             pl.col("observations").fill_null(0),
             congested.alias("congested"),
             (~changing(run, interval_ns)).alias("steady"),
+            kinds.gather(pl.col("flow_row")).eq(INT).alias("measured"),
         )
         .with_columns(kind_of().alias("kind"), counts.alias("scored"))
-        .drop("rate_bps")
+        .drop("limited", "measured")
     )
 
 
@@ -152,9 +156,13 @@ def least(value: pl.Expr) -> pl.Expr:
 
 
 def kind_of() -> pl.Expr:
-    """Kind of the bottleneck by the port's place, or why there is none."""
+    """Kind of the bottleneck by the port's place, or why there is none.
+
+    A hop at eta tells HPCC++ senders to send less, so that the network sets their pace.
+    """
+    told_to_slow = pl.col("measured") & (pl.col("u_mean") >= ETA)
     found = (
-        pl.when(pl.col("rate_bps") != 0)
+        pl.when(pl.col("limited") & ~told_to_slow)
         .then(pl.lit("sender_limited"))
         .otherwise(pl.lit("not_congested"))
     )

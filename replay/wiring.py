@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline import Host, Interface, Topology
-from replay.state import SWITCH_NS
+from pipeline import Csig, Host, Interface, Topology
+from replay.state import CSIG_WINDOW_NS, SWITCH_NS
 from replay.world import World
 
 SPINE_NODE, CORE_NODE = 100, 200
@@ -21,6 +21,8 @@ REPORTS = "collector"
 """Where reports are captured."""
 REPORTING = ("int_sink", "int_reports")
 """Telemetry of which switches send reports."""
+WINDOWED = ("abw", "utilization")
+"""CSIG signals that ports measure over a window."""
 PREFIX = 0xFD00
 """First 16 bits of the hosts' IPv6 addresses."""
 
@@ -175,6 +177,12 @@ def topology(world: World) -> Topology:
         base_rtt_ns=world.base_rtt_ns,
         interfaces=interfaces(world),
         hosts=hosts,
+        csig=Csig(
+            signals=tuple(
+                replace(signal, delta_t_ns=CSIG_WINDOW_NS if signal.name in WINDOWED else None)
+                for signal in Csig().signals
+            )
+        ),
     )
 
 

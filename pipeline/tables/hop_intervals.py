@@ -26,5 +26,13 @@ HOP_INTERVALS = Table(
         Column("queue_sum_bytes", MAYBE_I64, "bytes", "Sum of queue lengths over samples.", "sum"),
         Column("queue_max_bytes", MAYBE_I64, "bytes", "Longest queue.", "max"),
         Column("standing", U64, "", "Samples with a standing queue.", "sum"),
+        Column("waiting", U64, "", "Samples that left others waiting.", "sum"),
+        Column("queue_u_sum_n", MAYBE_I64, "1e-9", "Queue's part of hop loads, summed.", "sum"),
+        Column("seen_first_ns", MAYBE_I64, "ns", "First sample with counters, since 1970.", "min"),
+        Column("seen_last_ns", MAYBE_I64, "ns", "Last sample with counters.", "max"),
+        Column("ts_first_ns", MAYBE_I64, "ns", "The hop's clock at its least.", "min"),
+        Column("ts_last_ns", MAYBE_I64, "ns", "The hop's clock at its most.", "max"),
+        Column("sent_first_ns", MAYBE_I64, "ns", "What was sent, at line rate: least.", "min"),
+        Column("sent_last_ns", MAYBE_I64, "ns", "What was sent, at line rate: most.", "max"),
     ),
 )

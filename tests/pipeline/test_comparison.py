@@ -111,7 +111,14 @@ def test_contributors_send_and_victims_wait(flows_of: FlowsOf, line: Topology) -
     sizes = dict(zip(flows["flow"], (1_000_000, 900_000, 20_000, 1), strict=True))
     sent = frame(
         [
-            {"time_ns": 0, "flow": flow, "data_bytes": size, "data_frames": 100, "slices": 0xFFFF}
+            {
+                "time_ns": 0,
+                "flow": flow,
+                "bytes": size + 9,
+                "data_bytes": size,
+                "data_frames": 100,
+                "slices": 0xFFFF,
+            }
             for flow, size in sizes.items()
         ]
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from pipeline import TABLES, Tracked, Tracker
-from pipeline.hop_samples import samples_of_stacks
+from pipeline.hop_samples import Standing, samples_of_stacks
 from pipeline.intervals import Intervals
 from pipeline.load_unit import MOST_LOAD, nano
 from pipeline.reserved import PLACE, UNTOLD
@@ -20,6 +20,7 @@ from pipeline.reserved import PLACE, UNTOLD
 Rows = Iterable[Mapping[str, Any]]
 Observed = Callable[[Rows], pl.DataFrame]
 STEP_NS, RTT_NS = 100, 10_000
+AT_ONCE = Standing(1.0)
 STACK = {"hop_count": 1, "h0_node": 7, "h0_port": 3, "h0_qlen_bytes": 5_000, "h0_tx_bytes": 0,
          "h0_ts_ns": 0, "h0_b_bps": 10**10}  # fmt: skip
 
@@ -133,20 +134,22 @@ def test_acknowledgments_are_counted_once_for_both_algorithms() -> None:
 
 def test_twelve_hops_are_twelve_rows() -> None:
     columns = {f"h{hop}_{name}": [hop + 1] for hop in range(12) for name in ("node", "port")}
-    made = pl.concat(samples_of_stacks(stack(12, [0.1 * hop for hop in range(12)], **columns), 1.0))
+    made = pl.concat(
+        samples_of_stacks(stack(12, [0.1 * hop for hop in range(12)], **columns), AT_ONCE)
+    )
     assert made["hop_index"].to_list() == list(range(12))
     assert made["node"].to_list() == list(range(1, 13))
 
 
 def test_a_hop_that_another_lacks_a_column_for_is_not_lost() -> None:
-    made = pl.concat(samples_of_stacks(stack(2, [0.5, 0.7], h1_node=[9], h1_port=[None]), 1.0))
+    made = pl.concat(samples_of_stacks(stack(2, [0.5, 0.7], h1_node=[9], h1_port=[None]), AT_ONCE))
     assert made.select("hop_index", "node", "port").rows() == [(0, PLACE, 0), (1, 9, UNTOLD)]
 
 
 @pytest.mark.parametrize("load", [None, nan, inf, -inf])
 def test_a_load_that_is_no_number_is_no_sample(load: float | None) -> None:
     rows = stack(1, [load], h0_node=[1], h0_port=[1]).cast({"u0": pl.Float64})
-    assert pl.concat(samples_of_stacks(rows, 1.0)).is_empty()
+    assert pl.concat(samples_of_stacks(rows, AT_ONCE)).is_empty()
     assert (
         pl.DataFrame({"u": [load]}, schema={"u": pl.Float64}).select(nano(pl.col("u"))).item()
         is None
@@ -157,7 +160,7 @@ def test_a_load_beyond_reason_is_cut_so_that_sums_hold() -> None:
     wild = pl.DataFrame({"u": [1e300, -1e300, 0.25]}).select(nano(pl.col("u")).alias("u"))["u"]
     assert wild.to_list() == [MOST_LOAD * 1e9, -MOST_LOAD * 1e9, 250_000_000]
     rows = stack(1, [2.0], h0_node=[1], h0_port=[1], h0_qlen_bytes=[2**63], h0_b_bps=[0])
-    assert pl.concat(samples_of_stacks(rows, 1.0))["queue_bytes"].item() == 1 << 40
+    assert pl.concat(samples_of_stacks(rows, AT_ONCE))["queue_bytes"].item() == 1 << 40
 
 
 @pytest.mark.parametrize(("queue", "stands"), [(12_500, False), (12_501, True), (None, False)])
@@ -166,4 +169,18 @@ def test_a_queue_stands_that_takes_longer_than_the_base_round_trip(
 ) -> None:
     rows = stack(1, [1.0], h0_node=[1], h0_port=[1], h0_qlen_bytes=[queue], h0_b_bps=[10**10])
     # 12,500 bytes leave a 10 Gbit/s port in 10 us.
-    assert pl.concat(samples_of_stacks(rows, RTT_NS))["standing"].item() is stands
+    assert pl.concat(samples_of_stacks(rows, Standing(RTT_NS)))["standing"].item() is stands
+    told = pl.concat(samples_of_stacks(rows, Standing(1.0, queue_bytes=12_500)))
+    assert told["standing"].item() is stands
+
+
+def test_counters_are_kept_as_they_were_first_and_last() -> None:
+    rows = stack(1, [1.0], h0_node=[1], h0_port=[1], h0_qlen_bytes=[12_500], h0_b_bps=[10**10],
+                 h0_tx_bytes=[2_500], h0_ts_ns=[1 << 60])  # fmt: skip
+    made = pl.concat(samples_of_stacks(rows, AT_ONCE, RTT_NS)).row(0, named=True)
+    # 2,500 bytes take 2 us at 10 Gbit/s, and 12,500 bytes a base round trip.
+    assert (made["ts_ns"], made["sent_ns"], made["queue_n"]) == (1 << 60, 2_000, 10**9)
+    wild = stack(1, [1.0], h0_node=[1], h0_port=[1], h0_qlen_bytes=[1], h0_b_bps=[0],
+                 h0_tx_bytes=[2**62])  # fmt: skip
+    made = pl.concat(samples_of_stacks(wild, AT_ONCE)).row(0, named=True)
+    assert (made["ts_ns"], made["sent_ns"], made["queue_n"]) == (None, None, None)

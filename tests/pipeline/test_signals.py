@@ -1,12 +1,13 @@
 """CSIG samples as terms of hop load."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
-from pipeline import Topology
+from pipeline import Csig, Topology
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.signals import TERMS, csig_terms, placed_tags
 
@@ -42,6 +43,21 @@ def test_each_signal_is_a_term_of_its_kind(
     assert terms.select("node", "port").rows() == [(1, 1), (1, 3), (2, 1)]
     # 5 us at 10 Gbit/s
     assert terms["queue_bytes"].to_list() == [None, None, pytest.approx(6_250)]
+
+
+def test_a_signal_tells_of_the_time_over_which_it_was_measured(
+    observed: Observed, chain_of: Callable[..., Topology]
+) -> None:
+    signals = tuple(
+        replace(signal, delta_t_ns=delta)
+        for signal, delta in zip(Csig().signals, (256, 128, None, None), strict=True)
+    )
+    known = replace(chain_of("leaf1", "spine1", "leaf2"), csig=Csig(signals=signals), devices=())
+    assert known.slowest_ns == {"abw": 256, "utilization": 128, "delay": 0, "queue": 0}
+    rows = observed([tag(0, 2.5e9, 257), tag(1, 0.25, 259), tag(2, 5_000.0, 513)])
+    ago = rows["time_ns"] - terms_of(rows, known)["time_ns"]
+    assert ago.to_list() == [256, 128, 0]
+    assert not any(chain_of("leaf1", "spine1", "leaf2").slowest_ns.values())
 
 
 def test_a_bucket_counts_by_its_middle_and_an_open_one_by_its_low_end(observed: Observed) -> None:

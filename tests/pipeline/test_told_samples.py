@@ -7,12 +7,13 @@ import polars as pl
 import pytest
 
 from pipeline import Interface, PipelineSettings, Topology, Tracker, Worker
+from pipeline.hop_samples import Standing
 from pipeline.reporter import seen_by_reporters
 from pipeline.told_samples import samples_of_told
 
 MS = 1_000_000
 T_NS = 30_000
-STANDING_NS = 10_000.0
+STANDING = Standing(10_000.0)
 LEAF = Interface(
     device="leaf1", name="Ethernet1", node_id=1, port_id=7, capacity_bps=10**10,
     stage="tor", orientation="up", peer_device="", peer_interface="", base_delay_ns=500,
@@ -35,7 +36,7 @@ def test_a_hop_without_counters(
     told, source, u, queue = CASES[name]
     rows = observed([{**HOP, **told, "h0_b_bps": 10**10}])
     loads = Tracker().advance(rows).hop_loads
-    (made,) = [*samples_of_told(loads, KNOWN, T_NS, STANDING_NS)]
+    (made,) = [*samples_of_told(loads, KNOWN, T_NS, STANDING)]
     (sample,) = made.to_dicts()
     assert (sample["source"], sample["u_n"], sample["queue_bytes"]) == (
         source, round(u * 1e9), queue,
@@ -48,9 +49,9 @@ def test_counted_hops_and_silent_ones_give_nothing(
 ) -> None:
     counted = {**HOP, "h0_qlen_bytes": 1, "h0_tx_bytes": 5, "h0_ts_ns": 7}
     loads = Tracker().advance(observed([counted])).hop_loads
-    assert [*samples_of_told(loads, KNOWN, T_NS, STANDING_NS)] == []
+    assert [*samples_of_told(loads, KNOWN, T_NS, STANDING)] == []
     loads = Tracker().advance(observed([HOP])).hop_loads
-    assert [each.height for each in samples_of_told(loads, None, T_NS, STANDING_NS)] == [0]
+    assert [each.height for each in samples_of_told(loads, None, T_NS, STANDING)] == [0]
 
 
 def test_a_topology_tells_the_capacity_that_the_hop_does_not(

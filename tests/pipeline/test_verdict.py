@@ -125,7 +125,18 @@ def test_flows_that_share_a_last_hop_are_an_incast_and_one_is_an_elephant(
         ({"acked_bytes": 9, "marked_bytes": 1}, 0.5, "not_congested"),
         ({"W": 10_000.0, "inflight_bytes": 3_999}, 0.85, "sender_limited"),
         ({"W": 10_000.0, "inflight_bytes": 4_001}, 0.85, "not_congested"),
+        ({"W": 10_000.0, "inflight_bytes": 3_999}, 0.94, "sender_limited"),
         ({"W": 10_000.0, "inflight_bytes": 3_999}, 0.95, "not_congested"),
+        (
+            {"slices": 0xFF, "data_frames": 900, "marked_bytes": 1, "acked_bytes": 9},
+            0.5,
+            "sender_limited",
+        ),
+        (
+            {"slices": 0xFFFFFF, "data_frames": 900, "marked_bytes": 1, "acked_bytes": 9},
+            0.5,
+            "not_congested",
+        ),
         ({"W": 1_000.0, "inflight_bytes": 1}, 0.85, "not_congested"),
         ({"W": 1000.0, "inflight_bytes": 1}, 1.1, "uplink"),
     ],

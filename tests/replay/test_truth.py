@@ -5,7 +5,9 @@ import pytest
 
 from collector import CollectorSettings
 from replay import Run, Truth, scenario, simulate, truth_of
+from replay.offered import limited_frame
 from replay.state import AREA, SENT, STANDING
+from replay.world import FlowScript, Phase, Telemetry, World
 
 MS = 1_000_000
 SCRIPT = {
@@ -101,3 +103,40 @@ def test_a_healthy_hpcc_link_is_not_congested(settings: CollectorSettings) -> No
 def test_intervals_are_whole_bins(demo: Run) -> None:
     with pytest.raises(ValueError, match="multiple of 1000000"):
         truth_of(demo, 1_500_000)
+
+
+def phased(*phases: Phase, telemetry: Telemetry = "csig_expanded") -> World:
+    """Two flows from hosts of one leaf into one port of 10 Gb/s, in one script."""
+    flows = tuple(
+        FlowScript("two", telemetry, f"leaf2-h{host}", "leaf1-h1", phases, steady=False)
+        for host in (1, 2)
+    )
+    return World(flows, duration_ns=3 * MS, payload_bytes=1_000)
+
+
+@pytest.mark.parametrize(
+    ("phases", "limited"),
+    [
+        # Half of the port for both: they send what they are given.
+        ((Phase(0, 2_500_000_000),), True),
+        # More than the port has: the network holds them back.
+        ((Phase(0, 9_000_000_000),), False),
+        # A burst, and nothing to send for most of the interval.
+        ((Phase(0), *(Phase(at * MS // 10, 0) for at in (3,))), True),
+        ((Phase(0), Phase(29 * MS // 10, 0)), False),
+    ],
+)
+def test_a_sender_limits_itself_who_sends_all_that_it_is_given(
+    settings: CollectorSettings, phases: tuple[Phase, ...], limited: bool
+) -> None:
+    found = limited_frame(simulate(phased(*phases), settings), 3 * MS)
+    assert found["limited"].to_list() == [limited] * 2
+
+
+def test_a_hop_at_eta_sets_the_pace_of_hpcc(settings: CollectorSettings) -> None:
+    rates = {4_500_000_000: "not_congested", 4_000_000_000: "sender_limited"}
+    for rate, kind in rates.items():
+        world = phased(Phase(0, rate), telemetry="int")
+        last = truth_of(simulate(world, settings), MS).verdicts.sort("time_ns").tail(2)
+        assert (last["u_mean"].max() >= 0.95) == (kind == "not_congested")
+        assert set(last["kind"]) == {kind}

@@ -1,0 +1,101 @@
+"""Means over time: the load of a hop over a whole interval, from exact counters and from packets.
+
+Packets do not sample time evenly: a burst brings many, a pause none. What a port has sent is exact
+between any two records, whatever passed unseen. And a port sends at its line rate whenever
+anything waits, so that packets do sample evenly the time in which it is busy: the mean queue over
+time is the mean over packets times the share of time in which the port was busy, which is its
+utilisation. The same holds of the share of time in which a queue stands. A record is written when
+its packet leaves the queue: while it is sent, as much comes as leaves where the queue does not
+empty, so that half a packet is added to what those records tell that leave others behind.
+
+Before the first and after the last record of an interval the port counts as idle where that takes
+longer than `GAP` times the time between records, else as busy as between them.
+"""
+
+import polars as pl
+
+from pipeline.load_unit import NANO
+from pipeline.unit import BITS, SECOND
+
+COUNTERS = ("seen", "ts", "sent")
+GAP = 5.0
+BURSTY = 0.8
+"""Share of an interval in which the flows of a hop sent, below which they sent in bursts."""
+MOST_SENT = 1.05
+"""More than a port can send, as a share of its line rate: the counter was set back, or wrapped."""
+MOST_APART = 0.25
+"""How far the clocks of hop and tap may differ over an interval, as a share of it, queues counted:
+more is a clock that wrapped."""
+
+
+def counters() -> list[pl.Expr]:
+    """The counters of several rows of one hop as one, with `queue_u`, the queue's mean part."""
+    counted = pl.col("samples").filter(pl.col("queue_u_sum_n").is_not_null()).sum()
+    half = pl.col("waiting") * pl.col("packet_bytes")
+    per_byte = pl.col("queue_u_sum_n").sum() / pl.col("queue_sum_bytes").sum() * NANO
+    return [
+        (pl.col("queue_u_sum_n").sum() / counted * NANO).alias("queue_u"),
+        counted.alias("counted"),
+        # Half of the packet that comes while one is sent that leaves others behind.
+        (half.sum() / 2 / counted * per_byte).fill_nan(0.0).fill_null(0.0).alias("coming_u"),
+        pl.col("interval_ns").first(),
+        *(pl.col(f"{name}_first_ns").min() for name in COUNTERS),
+        *(pl.col(f"{name}_last_ns").max() for name in COUNTERS),
+    ]
+
+
+def busy() -> pl.Expr:
+    """Share of the interval in which a port sent by its `counters`; null: they do not tell."""
+    seen, span, sent = (pl.col(f"{name}_last_ns") - pl.col(f"{name}_first_ns") for name in COUNTERS)
+    before = pl.col("seen_first_ns") - pl.col("time_ns")
+    after = pl.col("time_ns") + pl.col("interval_ns") - pl.col("seen_last_ns")
+    step = span / (pl.col("counted") - 1)
+    edges = sum(pl.when(edge <= GAP * step).then(edge).otherwise(0) for edge in (before, after))
+    known = pl.min_horizontal(span + edges, "interval_ns") / pl.col("interval_ns")
+    apart = (span - seen).abs() <= MOST_APART * pl.col("interval_ns")
+    likely = apart & (span > 0) & (sent >= 0) & (sent <= MOST_SENT * span)
+    return pl.when(likely & (pl.col("counted") > 1)).then(sent / span * known)
+
+
+def measured(hops: pl.DataFrame) -> pl.DataFrame:
+    """Hops with their `counters`: u_mean and standing share over time where these tell."""
+    rows = hops.with_columns(busy().alias("busy"))
+    exact = pl.col("busy") * (1 + pl.col("queue_u") + pl.col("coming_u"))
+    return rows.with_columns(
+        pl.coalesce(exact, "u_mean").alias("u_mean"),
+        pl.col("standing_share") * pl.col("busy").fill_null(1.0),
+        (noise(pl.col("counted")) * pl.col("busy")).alias("standing_noise"),
+    )
+
+
+def noise(samples: pl.Expr) -> pl.Expr:
+    """Standard error of a standing share among so many samples."""
+    share = pl.col("standing_share").clip(0.0, 1.0)
+    return pl.when(samples > 0).then((share * (1 - share) / samples).sqrt())
+
+
+def over_time(rows: pl.DataFrame) -> pl.DataFrame:
+    """Headlines whose loads are means over the whole interval.
+
+    Packets of a burst see the load of the burst: where a hop's flows sent in part of the interval
+    only, it was empty in the rest. Its part is at least what flows surely brought to it, and a port
+    with a queue sends at its rate, whatever it measured over a longer time (`burst_u`).
+    """
+    bursts = (pl.col("duty") < BURSTY).fill_null(value=False)
+    capacity = pl.col("interval_ns") * pl.when(pl.col("capacity_bps") > 0).then("capacity_bps")
+    carried, wire = (pl.col(f"{name}_bytes") * (BITS * SECOND) / capacity
+                     for name in ("crossing", "wire"))  # fmt: skip
+    surely = wire.clip(0.0, 1.0)
+    part = pl.when(bursts).then(pl.max_horizontal("duty", surely)).otherwise(1.0)
+    # What flows brought may have passed before the first record, or after the last.
+    missed = pl.when(bursts & (surely > pl.col("busy"))).then(surely / pl.col("busy"))
+    more = pl.when(pl.col("busy").is_null()).then(part).otherwise(missed.fill_null(1.0))
+    load = pl.when(bursts).then(pl.coalesce("burst_u", "u_mean")).otherwise("u_mean")
+    return rows.with_columns(
+        pl.col("contributors", "victims").fill_null(0),
+        (load * more).alias("u_mean"),
+        pl.col("standing_share", "standing_noise") * more,
+        pl.col("queue_mean_bytes") * more * pl.col("busy").fill_null(1.0),
+        part.alias("duty"),
+        carried.alias("carried"),
+    )

@@ -1,0 +1,106 @@
+"""Means over time: bursts and pauses count as long as they last, not as packets see them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline.locate import inband
+from pipeline.timed import over_time
+
+RowsOf = Callable[[str, Iterable[Mapping[str, Any]]], pl.DataFrame]
+INTERVAL_NS = 1_000_000
+
+
+def hop(first: int, last: int, sent: int, **more: Any) -> dict[str, Any]:
+    """A row of hop_intervals whose 100 samples lie between two times (ns) and tell of a queue."""
+    row = {
+        "time_ns": 0, "interval_ns": INTERVAL_NS, "flow": 1, "point": "p", "node": 1, "port": 1,
+        "hop_index": 0, "source": "int", "samples": 100, "standing": 40, "u_sum_n": 200 * 10**9,
+        "u_max_n": 2 * 10**9, "queue_u_sum_n": 50 * 10**9, "seen_first_ns": first,
+        "seen_last_ns": last, "ts_first_ns": 7 + first, "ts_last_ns": 7 + last,
+        "sent_first_ns": 99, "sent_last_ns": 99 + sent,
+    }  # fmt: skip
+    return row | more
+
+
+def load(rows_of: RowsOf, *rows: Mapping[str, Any]) -> dict[str, Any]:
+    """The first candidate hop of INT rows."""
+    return inband(rows_of("hop_intervals", rows)).row(0, named=True)
+
+
+def test_a_burst_counts_as_long_as_it_lasts(rows_of: RowsOf) -> None:
+    found = load(rows_of, hop(0, 300_000, 300_000))
+    # Busy for 0.3 of the interval, with half a base round trip of queue then.
+    assert found["u_mean"] == pytest.approx(0.3 * 1.5)
+    assert (found["busy"], found["standing_share"]) == pytest.approx((0.3, 0.3 * 0.4))
+    assert found["standing_noise"] == pytest.approx(0.3 * (0.4 * 0.6 / 100) ** 0.5)
+
+
+def test_what_passed_between_the_records_is_known_exactly(rows_of: RowsOf) -> None:
+    found = load(rows_of, hop(0, INTERVAL_NS, 950_000, queue_u_sum_n=0))
+    assert found["u_mean"] == pytest.approx(0.95)
+
+
+def test_before_the_first_and_after_the_last_record_it_goes_on(rows_of: RowsOf) -> None:
+    step = 9_000
+    found = load(rows_of, hop(step, 100 * step, 99 * step // 2, queue_u_sum_n=0))
+    assert found["u_mean"] == pytest.approx(0.5 * (1 - 0.1 + 0.009), rel=0.01)
+    found = load(rows_of, hop(step, INTERVAL_NS - step, 491_000, queue_u_sum_n=0))
+    assert found["u_mean"] == pytest.approx(0.5)
+
+
+def test_flows_tell_of_a_hop_together(rows_of: RowsOf) -> None:
+    early, late = hop(0, 400_000, 400_000), hop(500_000, INTERVAL_NS, 500_000, flow=2)
+    late |= {"sent_first_ns": 99 + 400_000, "sent_last_ns": 99 + 900_000}
+    assert load(rows_of, early, late)["u_mean"] == pytest.approx(0.9 * 1.5)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sent_last_ns": 98},
+        {"sent_last_ns": 99 + 2 * INTERVAL_NS},
+        {"ts_last_ns": 7},
+        {"ts_last_ns": 1 << 24},
+        {"ts_first_ns": None, "ts_last_ns": None},
+        {"queue_u_sum_n": None},
+    ],
+)
+def test_counters_that_cannot_be_right_are_not_taken(
+    rows_of: RowsOf, wrong: dict[str, Any]
+) -> None:
+    found = load(rows_of, hop(0, 300_000, 300_000) | wrong)
+    assert (found["u_mean"], found["busy"]) == (2.0, None)
+    assert found["standing_share"] == pytest.approx(0.4)
+
+
+HEADLINE = {
+    "duty": 0.3, "interval_ns": INTERVAL_NS, "capacity_bps": 10**10, "crossing_bytes": 1,
+    "wire_bytes": 1, "busy": None, "u_mean": 1.2, "burst_u": 2.0, "standing_share": 0.5,
+    "standing_noise": 0.1, "queue_mean_bytes": 1000.0, "contributors": 1, "victims": 0,
+}  # fmt: skip
+KINDS = {"busy": pl.Float64, "burst_u": pl.Float64, "capacity_bps": pl.Int64}
+
+
+@pytest.mark.parametrize(
+    ("told", "u", "standing"),
+    [
+        ({}, 0.3 * 2.0, 0.15),
+        ({"duty": 0.9}, 1.2, 0.5),
+        ({"burst_u": None}, 0.3 * 1.2, 0.15),
+        # 500,000 bytes fill 10 Gbit/s for 0.4 ms.
+        ({"wire_bytes": 500_000}, 0.4 * 2.0, 0.2),
+        ({"wire_bytes": 500_000, "capacity_bps": None}, 0.3 * 2.0, 0.15),
+        ({"busy": 0.35, "burst_u": None}, 1.2, 0.5),
+        ({"busy": 0.2, "burst_u": None, "wire_bytes": 500_000}, 2.4, 1.0),
+        ({"busy": 0.2, "burst_u": None, "wire_bytes": 500_000, "duty": 1.0}, 1.2, 0.5),
+    ],
+)
+def test_a_burst_is_empty_time_beside_a_full_hop(
+    told: dict[str, Any], u: float, standing: float
+) -> None:
+    row = over_time(pl.DataFrame([HEADLINE | told], schema_overrides=KINDS)).row(0, named=True)
+    assert row["u_mean"] == pytest.approx(u)
+    assert row["standing_share"] == pytest.approx(standing)
