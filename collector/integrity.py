@@ -1,10 +1,12 @@
-"""Checksums of whole frames: IPv4's header and TCP or UDP behind it, on plain Ethernet.
+"""Checksums of whole frames: IPv4's header, TCP or UDP behind it, RoCEv2's ICRC, on Ethernet.
 
 A pass of its own behind the walk, so that whoever does not ask for it pays nothing. Read are
-Ethernet, VLAN and CSIG tags, IPv4 without fragments or IPv6 without extension headers, TCP, UDP;
-whatever else a frame is, what the snap length has cut and a UDP checksum of 0 stay unchecked.
-A capture on the sending host sees frames before its card has filled their checksums in: invalid
-there says nothing of the wire.
+Ethernet, VLAN and CSIG tags, IPv4 without fragments or IPv6 with options in front, TCP, UDP, RoCEv2
+(InfiniBand Architecture Annex A17); whatever else a frame is, what the snap length has cut and a
+UDP checksum of 0 without an ICRC stay unchecked. Checksum complements (INT, Advanced ECN, IOAM)
+exist to keep the checksum of TCP or UDP right, so that a wrong one shows there. A capture on the
+sending host sees frames before its card has filled their checksums in: invalid there says nothing
+of the wire.
 """
 
 import numpy as np
@@ -29,7 +31,27 @@ VERSION_4 = 4
 FRAGMENT = 0x3FFF
 """More fragments, or an offset."""
 MOST_TAGS = 8
+HOP_BY_HOP, DESTINATION = 0, 60
+"""IPv6 headers of options; unlike routing headers they leave the ends of the checksum alone."""
+ROCE = 4791
+"""UDP destination port of RoCEv2."""
+OF_BTH, OF_ICRC = 12, 4
+CRC = 0xEDB88320
+"""The generator of Ethernet's CRC, its bits mirrored."""
+CRC_BEGUN = 0xDEBB20E3
+"""Its state behind the eight octets of ones that stand for the link header (A17)."""
 ALL_ONES = 0xFFFF
+
+
+def remainders() -> NDArray[np.uint32]:
+    """The CRC of each octet."""
+    table = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        table = np.where(table & 1, (table >> 1) ^ np.uint32(CRC), table >> 1).astype(np.uint32)
+    return table
+
+
+REMAINDERS = remainders()
 
 
 def checked(frames: Frames, settings: CollectorSettings) -> NDArray[np.uint8]:
@@ -39,7 +61,7 @@ def checked(frames: Frames, settings: CollectorSettings) -> NDArray[np.uint8]:
     found = np.zeros(len(frames), np.uint8)
     verify(
         frames.data, frames.offset, frames.captured, frames.length, frames.link,
-        np.array(tags, np.int64), found,
+        np.array(tags, np.int64), REMAINDERS, found,
     )  # fmt: skip
     return found
 
@@ -77,6 +99,7 @@ def verify(
     length: NDArray[np.int32],
     link: NDArray[np.uint16],
     tags: NDArray[np.int64],
+    crcs: NDArray[np.uint32],
     found: NDArray[np.uint8],
 ) -> None:
     """Write what each frame's checksums say."""
@@ -98,11 +121,11 @@ def verify(
             at += octets
             kind = int(data[at]) * 256 + int(data[at + 1])
         at += 2
-        found[frame] = of_ip(data, at, end, kind)
+        found[frame] = of_ip(data, at, end, kind, crcs)
 
 
 @inlined
-def of_ip(data: NDArray[np.uint8], at: int, end: int, kind: int) -> int:
+def of_ip(data: NDArray[np.uint8], at: int, end: int, kind: int, crcs: NDArray[np.uint32]) -> int:
     """What the checksums of an IP packet say."""
     found = UNCHECKED
     if kind == IPV4 and at + OF_IPV4 <= end:
@@ -113,13 +136,27 @@ def of_ip(data: NDArray[np.uint8], at: int, end: int, kind: int) -> int:
             found = VALID if right(summed(data, at, at + header)) else INVALID
             if found == VALID and part == 0:
                 rest = at + header, at + whole
-                found = of_transport(data, (at + 12, 8), rest, int(data[at + 9]), VALID)
+                protocol = int(data[at + 9])
+                found = of_transport(data, (at + 12, 8), rest, protocol, VALID)
+                if header == OF_IPV4:
+                    found = worse(found, of_roce(data, at, rest, protocol, crcs))
     elif kind == IPV6 and at + OF_IPV6 <= end:
         whole = OF_IPV6 + int(data[at + 4]) * 256 + int(data[at + 5])
         if at + whole <= end:
-            rest = at + OF_IPV6, at + whole
-            found = of_transport(data, (at + 8, 32), rest, int(data[at + 6]), UNCHECKED)
+            protocol, place = int(data[at + 6]), at + OF_IPV6
+            while protocol in (HOP_BY_HOP, DESTINATION) and place + 8 <= at + whole:
+                protocol, place = int(data[place]), place + 8 + 8 * int(data[place + 1])
+            rest = place, at + whole
+            found = of_transport(data, (at + 8, 32), rest, protocol, UNCHECKED)
+            if place == at + OF_IPV6:
+                found = worse(found, of_roce(data, at, rest, protocol, crcs))
     return found
+
+
+@inlined
+def worse(one: int, other: int) -> int:
+    """Of two findings the one that counts: invalid before valid before unchecked."""
+    return max(one, other)
 
 
 @inlined
@@ -143,3 +180,36 @@ def of_transport(
         return otherwise
     total = summed(data, ends[0], ends[0] + ends[1]) + protocol + size + summed(data, at, end)
     return VALID if right(total) else INVALID
+
+
+@inlined
+def of_roce(
+    data: NDArray[np.uint8],
+    ip: int,
+    rest: tuple[int, int],
+    protocol: int,
+    crcs: NDArray[np.uint32],
+) -> int:
+    """What the ICRC of a RoCEv2 packet says, behind an IP header at `ip` without options."""
+    at, end = rest
+    if protocol != UDP or end - at < OF_UDP + OF_BTH + OF_ICRC:
+        return UNCHECKED
+    if int(data[at + 2]) * 256 + int(data[at + 3]) != ROCE:
+        return UNCHECKED
+    six = at - ip == OF_IPV6
+    crc = np.uint32(CRC_BEGUN)
+    for place in range(ip, end - OF_ICRC):
+        octet = int(data[place])
+        own = place - ip
+        if place < at:
+            if six and own == 0:
+                octet |= 15
+            elif own in ((1, 2, 3, 7) if six else (1, 8, 10, 11)):
+                octet = 255
+        elif place - at in (6, 7, OF_UDP + 4):
+            octet = 255
+        crc = crcs[(int(crc) ^ octet) & 255] ^ (crc >> np.uint32(8))
+    told = 0
+    for place in range(OF_ICRC):
+        told |= int(data[end - OF_ICRC + place]) << (8 * place)
+    return VALID if int(crc) ^ 0xFFFFFFFF == told else INVALID

@@ -11,6 +11,7 @@ import polars as pl
 
 from collector import SCHEMA, directed
 from pipeline.csig_profile import SIGNALS, VARIANTS, Csig, Locator
+from pipeline.own_scale import reread
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.topology import COMPACT, EXPANDED, Topology
 from pipeline.unit import BITS, SECOND
@@ -37,7 +38,7 @@ def placed_tags(rows: pl.DataFrame, topology: Topology | None) -> dict[str, pl.D
     Tags on data belong to their flow, reflections on ACKs to the reverse one.
     """
     return {
-        prefix: place(values(rows, prefix, topology), topology)
+        prefix: reread(place(values(rows, prefix, topology), topology), topology)
         for prefix in ENDS
         if f"{prefix}_variant" in rows.columns
     }

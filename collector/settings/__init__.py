@@ -28,7 +28,7 @@ class CollectorSettings(
     vrf: str = Field("", description="VRF of all flows of this collector.")
     verify_checksums: bool = Field(
         False,
-        description="Check IP, TCP and UDP checksums of frames that were captured whole.",
+        description="Check IP, TCP and UDP checksums and RoCEv2's ICRC of frames captured whole.",
     )
     frames_per_batch: int = Field(
         262_144, ge=1, le=1 << 20, description="Most frames decoded at a time."

@@ -1,5 +1,7 @@
 """Checksums: right ones, every single wrong bit, and what cannot be looked at."""
 
+import zlib
+
 import numpy as np
 import pytest
 
@@ -101,3 +103,55 @@ def test_an_observation_says_it_only_when_it_is_asked_for() -> None:
     assert asked["integrity"].to_list() == [1, 2]
     silent = Decoder(CollectorSettings()).decode_plainly(run, ["a"], "s")
     assert silent.equals(asked.drop("integrity"))
+
+
+def roce(version: int, body: bytes) -> bytes:
+    """RoCEv2 with its ICRC by the standard library: what routers change is taken as ones."""
+    ends = bytes(range(1, 9 if version == 4 else 33))
+    size = 8 + len(body) + 4
+    udp = bytes.fromhex("c00012b7") + size.to_bytes(2, "big")
+    if version == 6:
+        head = bytes.fromhex("6b012345") + size.to_bytes(2, "big") + bytes([17, 63]) + ends
+        ones = b"\x6f\xff\xff\xff" + head[4:7] + b"\xff" + ends
+    else:
+        front = b"\x45\x02" + (20 + size).to_bytes(2, "big") + bytes([0, 1, 64, 0, 63, 17])
+        head = front + complement(front + ends) + ends
+        ones = b"\x45\xff" + front[2:8] + b"\xff\x11\xff\xff" + ends
+    masked = b"\xff" * 8 + ones + udp + b"\xff\xff" + body[:4] + b"\xff" + body[5:]
+    icrc = zlib.crc32(masked).to_bytes(4, "little")
+    kind = b"\x86\xdd" if version == 6 else b"\x08\0"
+    return MACS + kind + head + udp + b"\0\0" + body + icrc
+
+
+BTH = bytes.fromhex("0a00ffff4000000200000000")
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_an_icrc_is_looked_at_and_every_octet_counts_that_no_router_changes(version: int) -> None:
+    frame = roce(version, BTH + bytes(range(40)))
+    assert told(frame) == [VALID]
+    ip = 14
+    changed = {ip + at for at in ((1, 8, 10, 11) if version == 4 else (1, 2, 3, 7))}
+    udp = ip + (20 if version == 4 else 40)
+    changed |= {udp + 6, udp + 7, udp + 12}
+    for at in range(udp, len(frame)):
+        other = frame[:at] + bytes([frame[at] ^ 0x10]) + frame[at + 1 :]
+        if at in {udp + 2, udp + 3}:  # another port: no RoCE, and a UDP checksum of 0
+            continue
+        if at in {udp + 6, udp + 7}:  # a UDP checksum, which is wrong
+            assert told(other) == [INVALID]
+        else:
+            assert told(other) == [VALID if at in changed else INVALID], at
+    if version == 6:
+        for at in (1, 2, 3, 7):
+            assert told(frame[: ip + at] + b"\x5a" + frame[ip + at + 1 :]) == [VALID]
+
+
+def test_options_in_front_of_a_segment_are_passed_over() -> None:
+    plain = packet(6, bytes(range(30)), 6)
+    for options in (bytes([6, 0, 1, 4, 0, 0, 0, 0]), bytes([6, 1]) + bytes(14)):
+        size = (int.from_bytes(plain[6:8], "big") + len(options)).to_bytes(2, "big")
+        for kind in (0, 60):
+            with_options = plain[:6] + size + bytes([kind]) + plain[9:42] + options + plain[42:]
+            assert told(MACS + with_options) == [VALID]
+            assert told(MACS + with_options[:-1] + b"x") == [INVALID]

@@ -65,6 +65,34 @@ def test_a_bucket_counts_by_its_middle_and_an_open_one_by_its_low_end(observed: 
     assert terms_of(rows, None)["u"].to_list() == pytest.approx([0.7, 0.8])
 
 
+def test_a_device_with_a_scale_of_its_own_is_read_by_it(
+    observed: Observed, chain_of: Callable[..., Topology]
+) -> None:
+    def scaled(**more: Any) -> Csig:
+        signals = [replace(signal, quantum=0.1, buckets=(0.0, 0.5)) for signal in Csig().signals]
+        signals[1] = replace(signals[1], **more)
+        return Csig(signals=tuple(signals))
+
+    plain = chain_of("leaf1", "spine1", "leaf2")
+    own = scaled(quantum=0.04, base=0.02, buckets=(0.0, 0.2, 0.6, 1.0), bounded=True)
+    devices = tuple(
+        replace(device, csig=own if device.name == "leaf1" else scaled())
+        for device in plain.devices
+    )
+    known = replace(plain, csig=scaled(), devices=devices)
+    rows = observed(
+        [
+            tag(1, 0.5, 257),  # leaf1's: 0.02 + 5.5 * 0.04
+            tag(1, 0.5, 513),  # spine1's, which is as the file tells
+            tag(1, 0.5, 1, variant=1, s=1),  # leaf1's bucket from 0.2 to 0.6
+            tag(1, 0.5, 1, variant=1, s=7),  # a bucket that leaf1 does not have
+        ]
+    )
+    told = placed_tags(rows, known)["csig"]
+    assert told["value"].to_list() == pytest.approx([0.24, 0.5, 0.4, 0.5])
+    assert placed_tags(rows, plain)["csig"]["value"].to_list() == [0.5] * 4
+
+
 def test_tag_and_reflection_belong_to_one_flow(
     observed: Observed, chain_of: Callable[..., Topology]
 ) -> None:
