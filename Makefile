@@ -7,6 +7,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& { echo $$python; break; }; done)
 
+JOBS ?= 2
 CORPUS := $(abspath $(VENV))/corpus
 CHECKED := $(abspath $(VENV))/checked
 BOUNDED := 1000000
@@ -24,8 +25,8 @@ setup: $(VENV)/.dev ## Make .venv with everything that developing and testing ne
 demo: $(VENV)/.run ## Known fabric in, bottlenecks beside the truth out, then the console (ONCE=1 skips it)
 	$(BIN)/hopsight demo $(if $(filter-out 0 no false,$(ONCE)),--once)
 
-test: $(VENV)/.dev tools ## Run the tests (ARGS= are handed to pytest)
-	$(BIN)/python -m pytest $(ARGS)
+test: $(VENV)/.dev tools ## Run the tests in JOBS=2 processes (ARGS= are handed to pytest)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 lint: $(VENV)/.dev ## Check style, types and the direction of imports
 	$(BIN)/ruff check

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE_S = 120
+PATIENCE_S = 600
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 DROPPED = ("--bounding-set=-all", "--inh-caps=-all", "--securebits=+noroot", "--")
 """Without capabilities even root is bound by permissions, as every other user is."""

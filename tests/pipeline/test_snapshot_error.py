@@ -53,7 +53,10 @@ def test_increments_come_after_what_they_follow() -> None:
     [
         ({"flows": 4096}, "the flow table's places = 32, and this tracker has 8192"),
         ({"idle_ns": SECOND}, "idle_ticks = 57220, and this tracker has 953"),
-        ({"tx_modulus_bytes": 1 << 32}, r"tx_mask = \[-1, 134217727\], and this tracker has"),
+        (
+            {"tx_modulus_bytes": 1 << 32},
+            r"tx_mask = \[-1, 134217727, 4294967295\], and this tracker has",
+        ),
         ({"dctcp_parameters": {"g": 0.25}}, r"dctcp.auto.g = 0.0625, and this tracker has 0.25"),
         ({"dctcp_parameters": {"dialect": "ns3"}}, "dctcp.dialect = 0, and this tracker has 3"),
         ({"companions": {"swift": {}}}, r"companions = \[\], and this tracker has \['swift'\]"),

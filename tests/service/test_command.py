@@ -181,7 +181,7 @@ def test_replay_runs_an_algorithm_that_packets_do_not_show(hopsight: Any) -> Non
     first = json.loads(done.stdout.splitlines()[0])
     assert (first["algorithm"], first["branch"]) == ("swift", "increase")
     assert first["cwnd"] == 10.1
-    assert first["sentence"].endswith("cwnd + ai/cwnd for each packet acked = 10.1 packets")
+    assert first["sentence"].endswith(" for each packet acked = 10.1 packets, 10 before")
     assert {json.loads(line)["algorithm"] for line in done.stdout.splitlines()} == {"swift"}
     wrong = hopsight.run(*asked, "--set", "swift.nothing=1")
     assert wrong.returncode == ExitCode.USAGE
