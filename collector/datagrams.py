@@ -73,14 +73,17 @@ class Datagrams:
     def chunks(self, frames_per_chunk: int, *, wait: bool = True) -> Iterator[Frames]:
         """Datagrams as they have come, in the order in which the kernel took them."""
         most = min(frames_per_chunk, SLOTS)
+        until_ns: int | None = None
         while True:
-            stopping = self._stop.is_set()
+            if until_ns is None and self._stop.is_set():
+                until_ns = time.time_ns()  # what comes later is not waited for
             frames = self._frames(most)
-            if len(frames) or not (wait or stopping):
+            over = not len(frames) or int(frames.time_ns[-1]) >= (until_ns or 0)
+            if len(frames) or not (wait or until_ns):
                 yield frames
-            elif stopping:
+            if until_ns is not None and over:
                 break
-            else:
+            if not len(frames) and wait:
                 select.select([self._socket], [], [], POLL_S)
         if lost := max(self._receiver.lost, self._lost()):
             self.reasons["socket_dropped"] = lost
@@ -95,7 +98,6 @@ class Datagrams:
                 count += came
         except OSError as error:
             raise CaptureError(f"{self.source}: {(error.strerror or '').lower()}") from error
-        count = min(count, SLOTS)
         octets = receiver.lengths(count)
         slots = block[: count * receiver.stride].reshape(count, receiver.stride)
         head = IPV4 if self._ipv4 else IPV6
@@ -174,6 +176,8 @@ def open_datagrams(name: str, host: str, port: int, sockets: int = 1) -> list[Da
     where = f"{name} {host}:{port}"
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind(address)  # refused where another has the port, which sharing would hide
         for number in range(1, sockets + 1):
             one = socket.socket(family, socket.SOCK_DGRAM)
             opened.append(_bound(one, where if sockets == 1 else f"{where} #{number}", address))

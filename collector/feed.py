@@ -63,8 +63,8 @@ async def feed(
                     raise
                 reading.source.reasons[UNREADABLE] = 1
                 batch = ending(reading)
+            reading.again_at = next_look(reading, news=batch is not None)
             if batch is None:
-                reading.again_at = asyncio.get_running_loop().time() + reading.source.poll_s
                 continue
             await bus.publish(batch)
             if batch.ended:
@@ -81,14 +81,26 @@ async def feed(
         await bus.close()
 
 
+def next_look(reading: Reading, *, news: bool) -> float:
+    """When to look at a source again, by the loop's clock; 0: at once.
+
+    Frames of a live source are waited for in any case, so that files have a turn meanwhile.
+    """
+    waits = reading.source.live or not news
+    return asyncio.get_running_loop().time() + reading.source.poll_s if waits else 0.0
+
+
 async def due(readings: Sequence[Reading]) -> Reading:
-    """The source that has come least far in time, of those that may have news; waits for one."""
+    """The source whose turn it is, of those that may have news; waits for one.
+
+    It is the one that has come least far in time, live ones first: what waits there may be lost.
+    """
     clock = asyncio.get_running_loop().time
     soonest = min(reading.again_at for reading in readings)
     await asyncio.sleep(max(soonest - clock(), 0))
     now = max(clock(), soonest)
     awake = [reading for reading in readings if reading.again_at <= now]
-    return min(awake, key=lambda each: each.reached_ns)
+    return min(awake, key=lambda each: (not each.source.live, each.reached_ns))
 
 
 def advance(reading: Reading, decoder: Decoder, progress: Callable[[int], None]) -> Batch | None:

@@ -2,8 +2,9 @@
 
 A pass of its own behind the walk, so that whoever does not ask for it pays nothing. Read are
 Ethernet, VLAN and CSIG tags, IPv4 without fragments or IPv6 with options in front, TCP, UDP, RoCEv2
-(InfiniBand Architecture Annex A17); whatever else a frame is, what the snap length has cut and a
-UDP checksum of 0 without an ICRC stay unchecked. Checksum complements (INT, Advanced ECN, IOAM)
+(InfiniBand Architecture Annex A17); whatever else a frame is and what the snap length has cut stays
+unchecked. A UDP checksum of 0 says nothing: then IPv4's own is what was looked at, and IPv6 has
+none. Checksum complements (INT, Advanced ECN, IOAM)
 exist to keep the checksum of TCP or UDP right, so that a wrong one shows there. A capture on the
 sending host sees frames before its card has filled their checksums in: invalid there says nothing
 of the wire.

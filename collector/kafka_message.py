@@ -71,6 +71,8 @@ class Placement:
         That a source has ended is said in every partition.
         """
         if batch.ended:
+            for partition in range(partitions):
+                self.reached.pop((batch.source, batch.epoch, partition), None)
             yield from ((partition, batch) for partition in range(partitions))
             return
         place = (pl.col("conversation") % partitions).alias("partition")

@@ -39,12 +39,15 @@ class Repeats:
             news = stream not in self.ended
             self.ended.add(stream)
             return batch if news else None
-        ranges = self.covered.get(stream, [])
+        ranges = self.covered.pop(stream, [])  # put back as the newest: the oldest goes first
         again = [(first, last) for first, last in ranges
                  if first <= batch.last and last >= batch.first]  # fmt: skip
         if any(first <= batch.first and batch.last <= last for first, last in again):
+            self.covered[stream] = ranges
             return None
-        self.covered[stream] = joined([*ranges, (batch.first, batch.last)])[-MOST_HOLES:]
+        made = joined([*ranges, (batch.first, batch.last)])
+        over = max(len(made) - MOST_HOLES, 0)
+        self.covered[stream] = [(made[0][0], made[over][1]), *made[over + 1 :]]
         while len(self.covered) > MOST_STREAMS:
             oldest = next(iter(self.covered))
             del self.covered[oldest]

@@ -24,10 +24,11 @@ POLL_S: Final = 0.2
 class Rotation:
     """A directory whose files are read one after the other.
 
-    `endless`: files that arrive later are read too, until it is told to stop.
+    `endless`: files that arrive later are read too, until it is told to stop. `point` names the
+    observation points that files leave without a name; none: the directory does.
     """
 
-    def __init__(self, directory: Path, *, endless: bool = True) -> None:
+    def __init__(self, directory: Path, *, endless: bool = True, point: str | None = None) -> None:
         """Look at nothing yet. Raises CaptureError when it is no directory."""
         if not directory.is_dir():
             raise CaptureError(f"{directory}: no directory")
@@ -36,6 +37,8 @@ class Rotation:
         self.poll_s = POLL_S
         self._endless = endless
         self._passed: tuple[object, ...] = ()
+        self._refused: set[str] = set()
+        self._point = point
         self._open: Capture | None = None
         self._stopped = threading.Event()
 
@@ -55,20 +58,30 @@ class Rotation:
                 self._open.stop()
             return None
         for path in () if self._stopped.is_set() else self._waiting():
-            self._passed = order(path)
             try:
-                self._open = open_capture(path, Follow(poll_s=POLL_S))
+                follow = Follow(poll_s=POLL_S) if self._endless else None
+                self._open = open_capture(path, follow)
             except CaptureError:
                 self.reasons[UNREADABLE] = self.reasons.get(UNREADABLE, 0) + 1
+                self._refused.add(path.name)
                 continue
-            self._open.unnamed = self.directory.name
+            self._passed = order(path)
+            self._open.source = f"{self.directory.name}/{path.name}"
+            self._open.unnamed = self._point or self.directory.name
+            if self._stopped.is_set():
+                self._open.stop()
             return self._open
         return None
 
     def _waiting(self) -> list[Path]:
         """Files that were not opened yet, in order."""
-        there = (path for path in self.directory.iterdir() if not path.name.startswith("."))
-        return sorted((p for p in there if order(p) > self._passed and p.is_file()), key=order)
+        try:
+            there = [path for path in self.directory.iterdir() if not path.name.startswith(".")]
+        except OSError as error:
+            raise CaptureError(f"{self.directory}: {(error.strerror or '').lower()}") from error
+        self._refused &= {path.name for path in there}
+        new = (p for p in there if p.name not in self._refused and order(p) > self._passed)
+        return sorted((path for path in new if path.is_file()), key=order)
 
     def stop(self) -> None:
         """Open no further file; the newest one ends with what is in it."""

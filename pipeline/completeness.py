@@ -13,6 +13,7 @@ captured the smaller share counts.
 import polars as pl
 
 from pipeline.locate import KEY
+from pipeline.told_samples import BOUND, LOAD
 
 ENDS = 2
 """Sequence numbers that SYN and FIN take."""
@@ -20,7 +21,7 @@ ENDS = 2
 
 def told_frames(hop_intervals: pl.DataFrame) -> pl.DataFrame:
     """Frames with a stack or a tag, as the point that saw most of them: time_ns, flow, told."""
-    is_stack = pl.col("source") == "int"
+    is_stack = pl.col("source").is_in((LOAD, BOUND))
     echo = pl.col("source").str.starts_with("csig_echo").alias("echo")
     # Each hop of a stack is a sample of the same frames; a tag is a sample of one of its signals.
     stacks = hop_intervals.filter(is_stack).group_by(*KEY, "point", "hop_index")

@@ -58,6 +58,7 @@ class Group:
         self.stop = asyncio.Event()
         self.counts: Counter[str] = Counter()
         self.parts: dict[int, Part] = {}
+        self.versions: Versions | None = None
         self._leave: dict[int, threading.Event] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._failed: asyncio.Future[None] | None = None
@@ -93,8 +94,7 @@ class Group:
 
     def renew(self, versions: Versions) -> None:
         """Take another topology for what is not worked on yet."""
-        for part in self.parts.values():
-            part.kept.worker.renew(versions)
+        self.versions = versions  # taken between two cuts: one is worked on in a thread
 
     async def _joined(self) -> None:
         """Join the group, as soon as the broker lets us."""
@@ -162,6 +162,8 @@ class Group:
         kept_at = time.monotonic()
         while not leave.is_set():
             began = time.monotonic()
+            if self.versions is not None and part.kept.worker.versions is not self.versions:
+                part.kept.worker.renew(self.versions)
             octets = await self._step(partition, part)
             if time.monotonic() - kept_at >= self.settings.snapshot_s and not part.promised:
                 await asyncio.to_thread(part.snapshot)

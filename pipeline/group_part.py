@@ -65,6 +65,7 @@ class Part:
             chain = self.again(lambda: [*group_state.read(self.store, self.place, self._chain)])
             for octets in chain:
                 group_state.restore(self.kept, reader, octets)
+            self.kept.worker.renew(self.kept.worker.versions)
             self.writer.digests = reader.digests
             self._taken = len(chain)
         self.promised = [step for step in steps if step.kind == CUT]
@@ -104,7 +105,8 @@ class Part:
 
     def snapshot(self) -> None:
         """Keep the state, whole or what has changed."""
-        if self.position is None or not self.cuts_since:
+        # Behind a snapshot no cut is read again: one that was decided must be worked on first.
+        if self.position is None or not self.cuts_since or self.promised:
             return
         full = not self._chain or self._taken >= FULL_EVERY
         number = self.log.number + 1

@@ -32,9 +32,12 @@ def pages(
     store: Asked, flow: dict[str, Any], from_ns: int | None, to_ns: int | None, page: int
 ) -> Iterator[pl.DataFrame]:
     """Observations of a row of `flows`."""
+    # Flows that an older version stored tell no conversation.
+    known = flow["conversation"] is not None and flow["direction"] is not None
+    reverse = reverse_flow(flow["conversation"], flow["direction"]) if known else flow["flow"]
     bounds = {
         "flow": flow["flow"],
-        "reverse": reverse_flow(flow["conversation"], flow["direction"]),
+        "reverse": reverse,
         "from_ns": 0 if from_ns is None else from_ns,
         "to_ns": EVER_NS if to_ns is None else to_ns,
     }

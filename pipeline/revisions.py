@@ -59,7 +59,7 @@ class Revisions:
         self.count += revised.filter(pl.col("revision") > FIRST).height
         fresh = rows.filter(~here)
         kept = before.join(revised.select(KEY), on=KEY, how="anti", maintain_order="left")
-        self._told = [told.filter(~here), kept, compared(revised),
+        self._told = [*(each.filter(~here) for each in self._told), kept, compared(revised),
                       compared(fresh.filter(~is_alone))]  # fmt: skip
         was = before.join(revised.select(KEY), on=KEY, how="semi", maintain_order="left")
         more = revised.filter(pl.col("revision") > FIRST)

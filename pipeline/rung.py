@@ -78,8 +78,11 @@ class Rung:
             over = pl.col("time_ns") <= before_ns - self.interval_ns
             ended, self.open = sums.where(over), sums.where(~over)
         made = self._sorted_out(ended)
-        if before_ns is not None:
-            self.closed_ns = max(before_ns, self.closed_ns or before_ns)
+        until = before_ns
+        if until is None and ended.height:
+            until = self._ends(ended)  # all that there was has ended; another source may still come
+        if until is not None:
+            self.closed_ns = max(until, self.closed_ns or until)
         self._keep(made)
         if sums.height:
             known = [self.open, *self._kept]
@@ -110,11 +113,11 @@ class Rung:
 
     def _taken_out(self, times: pl.Series) -> Sums:
         """The sums of intervals that begin at some times, which are kept no more."""
-        known = beside(self._kept)
         here = pl.col("time_ns").is_in(times.implode())
-        rest = known.where(~here)
-        self._kept = [rest] if rest.height else []
-        return known.where(here)
+        taken = beside([each.where(here) for each in self._kept])
+        # Piece by piece: one that were all pieces would be forgotten only with the newest of them.
+        self._kept = [rest for each in self._kept if (rest := each.where(~here)).height]
+        return taken
 
     def _keep(self, ended: Ended) -> None:
         """Keep what may still change, and forget what may not."""

@@ -179,7 +179,7 @@ class StateReader:
                 put(made, name, self._value(held, f"{path}.{name}"))
             return made
         if "named" in tree:
-            return own_class(tree["named"])(*self._parts(tree["parts"], path))
+            return tuple.__new__(own_tuple(tree["named"]), self._parts(tree["parts"], path))
         [(kind, held)] = tree.items()
         if kind in MAPPINGS:
             return MAPPINGS[kind](
@@ -231,11 +231,23 @@ def own_class(name: str) -> type:
     module, _, qualified = name.partition(":")
     if not module.startswith(OWN):
         raise SnapshotError(f"the state names {name}, which is none of this program")
-    made: Any = importlib.import_module(module)
+    try:
+        made: Any = importlib.import_module(module)
+    except ImportError:
+        raise SnapshotError(f"the state names {name}, which this version lacks") from None
     for part in qualified.split("."):
         made = getattr(made, part, None)
-    if not isinstance(made, type):
+    # What a module has imported is not its own: a state must not reach through it to others.
+    if not isinstance(made, type) or made.__module__ != module:
         raise SnapshotError(f"the state names {name}, which is no class")
+    return made
+
+
+def own_tuple(name: str) -> type[tuple[Any, ...]]:
+    """A named tuple of this program by its name."""
+    made = own_class(name)
+    if not (issubclass(made, tuple) and hasattr(made, "_fields")):
+        raise SnapshotError(f"the state names {name}, which is no named tuple")
     return made
 
 

@@ -15,36 +15,24 @@ from pipeline.topology import Topology
 from pipeline.unit import BITS, SECOND
 
 LOAD, BOUND = "int", "int_bound"
-BASE = {"node": pl.UInt32, "port": pl.UInt32, "base_ns": pl.Float64}
+BASE = {"node": pl.UInt32, "port": pl.UInt32, "base_ns": pl.Int64}
 
 
 def samples_of_told(
     loads: pl.DataFrame, topology: Topology | None, base_rtt_ns: int, standing: Standing
 ) -> Iterator[pl.DataFrame]:
     """Samples of the hops of `Tracked.hop_loads` that tell no counter, in the shape of stacks'."""
-    bases = base_delays(topology)
+    bases = topology.base_delays if topology else pl.DataFrame(schema=BASE)
     for hop in range(hop_count(loads)):
         named, counted = f"h{hop}_node", f"h{hop}_tx_bytes"
         if named not in loads.columns:
             continue
         silent = pl.col(named).is_not_null()
         if counted in loads.columns:
-            if loads[counted].count() >= loads[named].count():
-                continue
             silent &= pl.col(counted).is_null()
-        yield of_hop(loads.filter(silent), hop, bases, base_rtt_ns, standing)
-
-
-def base_delays(topology: Topology | None) -> pl.DataFrame:
-    """What a packet takes through each port without a queue: node, port, base_ns."""
-    if topology is None:
-        return pl.DataFrame(schema=BASE)
-    known = [
-        (port.node_id, port.port_id, float(port.base_delay_ns))
-        for port in topology.interfaces
-        if port.base_delay_ns is not None
-    ]
-    return pl.DataFrame(known, schema=BASE, orient="row")
+        told = loads.filter(silent)
+        if told.height:
+            yield of_hop(told, hop, bases, base_rtt_ns, standing)
 
 
 def of_hop(

@@ -165,7 +165,7 @@ class Builder:
         node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark)
         try:
             return self.reader.construct_object(node)
-        except ValueError:
+        except (ValueError, LookupError, AttributeError):
             raise TreeError(line_of(event), f"not YAML: {event.value!r} is not {tag}") from None
 
 

@@ -6,6 +6,7 @@ configured is passed over; one that stands on a broken one is not looked at.
 
 import os
 import shutil
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import polars as pl
 
-from collector import Decoder, Frames, is_compiled
+from collector import BusError, Decoder, Frames, is_compiled, open_bus
 from pipeline import StoreError, findings, findings_of, open_or_ask, read_owner, worth_a_look
 from service.endpoint import time_text
 from service.settings import Settings, SettingsError, load
@@ -36,6 +37,7 @@ LEAST_FREE = 2 << 30
 """Octets of the disk below which a store is in danger."""
 GIB = 1 << 30
 ANSWER_S = 5.0
+KAFKA_PORT = 9092
 FINDINGS_NS = 600_000_000_000
 MOST_FINDINGS = 10_000
 
@@ -131,14 +133,19 @@ def bus(settings: Settings) -> Check:
     url, expected = settings.bus.url, "a broker that takes connections"
     if not url:
         return Check("bus", "not asked", expected, "none is set: all in one process")
-    import socket
-
+    if urlsplit(url).scheme != "kafka":
+        return Check("bus", "not asked", expected, "the bus is in this process's memory")
+    try:
+        open_bus(url, settings.bus)
+    except BusError as error:
+        return Check("bus", "broken", expected, str(error), "mend the settings under [bus]")
     silent = []
     for place in urlsplit(url).netloc.split(","):
-        host, _, port = place.rpartition(":")
+        told = urlsplit(f"//{place}")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), ANSWER_S).close()
-        except (OSError, ValueError) as error:
+            there = (told.hostname or "", told.port or KAFKA_PORT)
+            socket.create_connection(there, ANSWER_S).close()
+        except OSError as error:
             silent.append(f"{place}: {error}")
     if silent:
         return Check("bus", "broken", expected, "; ".join(silent),

@@ -25,6 +25,7 @@ from pipeline import (
     Parameter,
     PipelineSettings,
     Store,
+    StoreError,
     Topology,
     Value,
     Versions,
@@ -116,7 +117,7 @@ async def beside(*works: Coroutine[Any, Any, None]) -> None:
                 group.create_task(work)
     except BaseExceptionGroup as errors:
         # `except*` would put what it raises into a group of its own on some versions of Python.
-        known, other = errors.split((CaptureError, SharkError, Failure, BrokenPipeError))
+        known, other = errors.split((CaptureError, SharkError, Failure, StoreError, OSError))
         if known is None or other is not None:
             raise
         error = known.exceptions[0]

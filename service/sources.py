@@ -104,7 +104,7 @@ def open_sources(
         files: list[Capture] = []
         for path in paths:
             if path.is_dir():
-                opened.rotations.append(Rotation(path, endless=feeds.follow))
+                opened.rotations.append(Rotation(path, endless=feeds.follow, point=point))
             else:
                 files.append(open_capture(str(path), Follow() if feeds.follow else None))
                 opened.sources.append(files[-1])

@@ -1,6 +1,6 @@
 -- How loaded was each hop over time? The hops with the largest load in the window, one row a hop and step.
 -- Measured loads (INT) where a hop has them, else the rate and the delay term that CSIG locators give,
--- added up. Unnamed where the topology lacks the here. `step_ns` is the width of a cell; the pair
+-- added up. Unnamed where the topology lacks the hop. `step_ns` is the width of a cell; the pair
 -- 4294967295, 4294967295 is "no hop replaced the tag", other large ids are those of pipeline/reserved.py.
 WITH hot AS (
     SELECT node, port
@@ -23,15 +23,15 @@ cells AS (
         if(
             measured > 0,
             sumIf(h.u_sum_n, h.source = 'int') / measured,
-            ifNotFinite(sumIf(h.u_sum_n, match(h.source, '(abw|utilization)$'))
-                / sumIf(h.samples, match(h.source, '(abw|utilization)$')), 0)
+            ifNotFinite(sumIf(h.u_sum_n, match(h.source, '(bound|abw|utilization)$'))
+                / sumIf(h.samples, match(h.source, '(bound|abw|utilization)$')), 0)
             + ifNotFinite(sumIf(h.u_sum_n, endsWith(h.source, 'delay'))
                 / sumIf(h.samples, endsWith(h.source, 'delay')), 0)
         ) * 1e-9 AS u_mean,
         if(
             measured > 0,
             maxIf(h.u_max_n, h.source = 'int'),
-            maxIf(h.u_max_n, match(h.source, '(abw|utilization)$'))
+            maxIf(h.u_max_n, match(h.source, '(bound|abw|utilization)$'))
             + maxIf(h.u_max_n, endsWith(h.source, 'delay'))
         ) * 1e-9 AS u_max,
         sum(h.queue_sum_bytes) / nullIf(sumIf(h.samples, isNotNull(h.queue_sum_bytes)), 0)

@@ -23,6 +23,7 @@ from service.verdict_text import kind_text
 
 MOST_FLOWS = 10_000
 """Flows of which the hops are summed up."""
+NOTHING = "the store holds nothing of that time"
 HOPS = (
     Heading("hop"),
     Heading("place"),
@@ -100,19 +101,19 @@ def _print(request: Request, found: Mapping[str, Any]) -> None:
     elif found["interval"] is not None:
         console().print(shown(found, request.rows))
     if found["interval"] is None:
-        raise Failure(ExitCode.WRONG, "the store holds nothing yet")
+        raise Failure(ExitCode.WRONG, NOTHING)
 
 
 def look(store: Asked, at_ns: int | None, window_ns: int) -> dict[str, Any]:
     """What is held back in the window that ends at a time; none: with the latest that is stored.
 
-    Keys: interval (none: the store is empty), hops (the one with most load first), flows.
+    Keys: interval (none: nothing is stored of that time), hops (most flows first), flows.
     """
     extent = store.query("extent").row(0, named=True)
-    if at_ns is None and not extent["verdicts"]:
-        return {"interval": None, "hops": [], "flows": []}
     to_ns = int(extent["to_ns"]) if at_ns is None else at_ns
     from_ns = to_ns - window_ns
+    if not extent["verdicts"] or to_ns <= extent["from_ns"] or from_ns >= extent["to_ns"]:
+        return {"interval": None, "hops": [], "flows": []}
     span = {"from_ns": from_ns, "to_ns": to_ns - 1, **length_bounds(window_ns, None)}
     found = store.query("top_bottlenecks", **span, rows=MOST_FLOWS)
     rows = records(found.drop("load", "congested"))
@@ -142,7 +143,7 @@ def hops(found: pl.DataFrame) -> list[dict[str, Any]]:
 def shown(found: Mapping[str, Any], most: int) -> RenderableType:
     """The look as a person reads it."""
     if found["interval"] is None:
-        return Text("the store holds nothing yet")
+        return Text(NOTHING)
     span = found["interval"]
     title = f"{time_text(span['from_ns'])} to {time_text(span['to_ns'])}"
     if not found["flows"]:

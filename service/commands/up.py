@@ -42,7 +42,7 @@ class Reading(threading.Thread):
 
     def __init__(self, job: Job, store: Store) -> None:
         """Begin with `start`; the job's sources are open before `ready` is set."""
-        super().__init__(name="reading")
+        super().__init__(name="reading", daemon=True)
         self.failure: Exception | None = None
         self.ready = threading.Event()
         self._sources: Sources | None = None
@@ -79,6 +79,8 @@ class Reading(threading.Thread):
         if self._sources is not None:
             self._sources.stop()
         self.join(END_S)
+        if self.is_alive():
+            raise Failure(ExitCode.STORE, "what was read could not be judged in time; it is lost")
         if self.failure is not None:
             raise self.failure
 
@@ -109,8 +111,8 @@ def run(request: Request) -> None:
                 store_topology(store, topology.versions)
             reading = Reading(job, store)
             reading.start()
-            reading.ready.wait()
             try:
+                reading.ready.wait()
                 if reading.failure is None:
                     own = read_topology(request.topology, settings.pipeline.topology)
                     serve_store(settings, store, listener, told, own)

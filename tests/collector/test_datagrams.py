@@ -113,7 +113,23 @@ def test_a_datagram_longer_than_its_slot_says_how_long_it_was() -> None:
     assert frames.captured.tolist() == [28 + LARGEST, 28 + 6]
 
 
+def test_a_feed_that_never_pauses_ends_when_it_is_told_to() -> None:
+    (source,) = open_datagrams("feed", "127.0.0.1", 0)
+    source.stop()
+    runs = source.chunks(1000, wait=False)
+    found = 0
+    for frames in runs:
+        found += len(frames)
+        send(source, [b"more"] * 5)
+        assert found < 100
+    source.close()
+
+
 def test_an_address_that_cannot_be_listened_to_is_refused_in_a_sentence() -> None:
+    (taken_already,) = open_datagrams("feed", "127.0.0.1", 0)
+    with pytest.raises(CaptureError, match="address already in use"):
+        open_datagrams("feed", *taken_already.address)
+    taken_already.close()
     with pytest.raises(CaptureError, match=r"^feed 192\.0\.2\.1:9: cannot assign"):
         open_datagrams("feed", "192.0.2.1", 9)
     with pytest.raises(CaptureError, match=r"^feed no\.such\.host\.invalid:9: "):

@@ -1,6 +1,7 @@
 """Frames that a real sender puts on an interface are read, or counted where they were dropped."""
 
 import asyncio
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,7 +24,7 @@ from collector import (
 
 ETHERNET = 1
 POLL_S = 0.02
-ENDS = ("hopsight-a", "hopsight-b")
+ENDS = tuple(f"hs-{end}{os.getpid()}" for end in "ab")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """A directory that a capture rotates through is read file by file, none left out, none twice."""
 
 import asyncio
+import gzip
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +32,9 @@ def test_files_are_read_in_order_as_they_arrive(tmp_path: Path) -> None:
     write(tmp_path / "ring_9", 1, 2)
     write(tmp_path / "ring_10", 3)
     (tmp_path / "ring_11").write_text("no capture")
+    (tmp_path / "ring_9.txt").write_text(
+        "nothing that begins like a capture, whatever comes behind it"
+    )
     (tmp_path / ".partial").write_text("nor this")
     decoder = Decoder(CollectorSettings())
     rotation = Rotation(tmp_path)
@@ -42,24 +46,24 @@ def test_files_are_read_in_order_as_they_arrive(tmp_path: Path) -> None:
         async for batch in bus:
             points = batch.frame["point"].unique().to_list() if batch.frame.height else []
             got.append((batch.source, batch.first, batch.last, batch.ended, points))
-            if batch.source == "ring_10" and not batch.ended:
+            if batch.source.endswith("ring_10") and not batch.ended:
                 write(tmp_path / "ring_12", 4, 5, 6)
-            if batch.source == "ring_12" and not batch.ended:
+            if batch.source.endswith("ring_12") and not batch.ended:
                 rotation.stop()
         await reading
         return got
 
     tap = [tmp_path.name]
     assert asyncio.run(run()) == [
-        ("ring_9", 1, 2, False, tap),
-        ("ring_9", 2, 2, True, []),
-        ("ring_10", 1, 1, False, tap),
-        ("ring_10", 1, 1, True, []),
-        ("ring_11", 0, 0, True, []),
-        ("ring_12", 1, 3, False, tap),
-        ("ring_12", 3, 3, True, []),
+        (f"{tmp_path.name}/ring_9", 1, 2, False, tap),
+        (f"{tmp_path.name}/ring_9", 2, 2, True, []),
+        (f"{tmp_path.name}/ring_10", 1, 1, False, tap),
+        (f"{tmp_path.name}/ring_10", 1, 1, True, []),
+        (f"{tmp_path.name}/ring_11", 0, 0, True, []),
+        (f"{tmp_path.name}/ring_12", 1, 3, False, tap),
+        (f"{tmp_path.name}/ring_12", 3, 3, True, []),
     ]
-    assert decoder.accounting.reasons == {"file_unreadable": 1}
+    assert decoder.accounting.reasons == {"file_unreadable": 2}
 
 
 def test_a_directory_that_nobody_writes_to_ends_with_its_last_file(tmp_path: Path) -> None:
@@ -70,10 +74,35 @@ def test_a_directory_that_nobody_writes_to_ends_with_its_last_file(tmp_path: Pat
     async def run() -> None:
         bus = MemoryBus()
         await feed([], decoder, bus, rotations=[Rotation(tmp_path, endless=False)])
-        assert [batch.source async for batch in bus if not batch.ended] == ["a1", "a2"]
+        sources = [batch.source async for batch in bus if not batch.ended]
+        assert sources == [f"{tmp_path.name}/a1", f"{tmp_path.name}/a2"]
 
     asyncio.run(run())
     assert decoder.accounting.seen == 3
+
+
+def test_compressed_files_of_a_directory_are_read_where_nobody_writes(tmp_path: Path) -> None:
+    write(tmp_path / "plain", 1, 2)
+    (tmp_path / "packed.gz").write_bytes(gzip.compress((tmp_path / "plain").read_bytes()))
+    decoder = Decoder(CollectorSettings())
+
+    async def run() -> None:
+        rotation = Rotation(tmp_path, endless=False, point="leaf1:Ethernet1")
+        await feed([], decoder, bus := MemoryBus(), rotations=[rotation])
+        points = [batch.frame["point"][0] async for batch in bus if not batch.ended]
+        assert points == ["leaf1:Ethernet1"] * 2
+
+    asyncio.run(run())
+    assert (decoder.accounting.seen, decoder.accounting.reasons) == (4, {})
+
+
+def test_a_directory_that_is_gone_is_said(tmp_path: Path) -> None:
+    gone = tmp_path / "ring"
+    gone.mkdir()
+    rotation = Rotation(gone)
+    gone.rmdir()
+    with pytest.raises(CaptureError, match="ring: no such file or directory"):
+        rotation.next_file()
 
 
 def test_what_is_no_directory_is_refused(tmp_path: Path) -> None:

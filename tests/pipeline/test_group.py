@@ -13,7 +13,7 @@ from pipeline import PipelineSettings, SnapshotError, Store, Worker
 from pipeline.fence import Fence
 from pipeline.group_log import CUT, GroupLog
 from pipeline.group_part import Part
-from pipeline.state_codec import FORMAT, MAGIC, StateReader, StateWriter
+from pipeline.state_codec import FORMAT, MAGIC, StateReader, StateWriter, own_class, own_tuple
 from pipeline.store_error import Fenced
 from pipeline.tables import TABLES
 from pipeline.versions import Versions
@@ -145,6 +145,21 @@ def test_a_class_that_is_none_of_ours_is_never_made() -> None:
     evil = octets.replace(b"pipeline.test:Count", b"subprocess:Popen  ")
     with pytest.raises(SnapshotError, match="none of this program"):
         StateReader(Versions()).read(Held(Count(2)), evil)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["collector.live:subprocess.Popen", "pipeline.group_state:no.such", "pipeline.moved:Away"],
+)
+def test_what_a_module_has_imported_is_not_its_own(name: str) -> None:
+    with pytest.raises(SnapshotError, match=r"no class|lacks"):
+        own_class(name)
+
+
+@pytest.mark.parametrize("name", ["pipeline.store:Store", "pipeline.worker:Worker"])
+def test_only_named_tuples_are_made_of_their_parts(name: str) -> None:
+    with pytest.raises(SnapshotError, match="no named tuple"):
+        own_tuple(name)
 
 
 class Count:

@@ -140,6 +140,23 @@ def test_late_tags_of_one_source_give_the_same_bits(
     assert not alone.drop(OWN).equals(whole.drop(OWN)), "without a window nothing is judged anew"
 
 
+def test_what_is_kept_for_late_rows_is_bounded_however_steadily_they_come(
+    observed: Observed,
+) -> None:
+    worker = Worker(
+        PipelineSettings(interval_ms=1.0, lateness_ms=5.0, disorder_us=0.0), None, ("a",)
+    )
+    most = 0
+    for at in range(3, 60):
+        batch = [{"time_ns": at * MS, "frame": 2 * at}, {"time_ns": (at - 3) * MS + 5, "frame": at}]
+        worker.advance(observed(batch))
+        (rung,), (revisions,) = worker.ladder.rungs, worker.ladder.revisions
+        kept = sum(each.height for each in rung._kept)
+        most = max(most, kept, sum(each.height for each in revisions._told))
+    assert worker.counters["late"] > 50
+    assert 0 < most < 20
+
+
 def test_no_verdict_is_finer_than_what_fed_it() -> None:
     rows, known = played("csig_expanded")
     signals = tuple(CsigSignal(name, delta_t_ns=3 * MS) for name in SIGNALS)
