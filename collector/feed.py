@@ -63,7 +63,7 @@ async def feed(
                     raise
                 reading.source.reasons[UNREADABLE] = 1
                 batch = ending(reading)
-            reading.again_at = next_look(reading, news=batch is not None)
+            reading.again_at = next_look(reading, readings, news=batch is not None)
             if batch is None:
                 continue
             await bus.publish(batch)
@@ -81,12 +81,13 @@ async def feed(
         await bus.close()
 
 
-def next_look(reading: Reading, *, news: bool) -> float:
+def next_look(reading: Reading, readings: Sequence[Reading], *, news: bool) -> float:
     """When to look at a source again, by the loop's clock; 0: at once.
 
-    Frames of a live source are waited for in any case, so that files have a turn meanwhile.
+    Beside files the frames of a live source are waited for, so that these have a turn meanwhile.
     """
-    waits = reading.source.live or not news
+    beside_files = reading.source.live and not all(each.source.live for each in readings)
+    waits = beside_files or not news
     return asyncio.get_running_loop().time() + reading.source.poll_s if waits else 0.0
 
 
