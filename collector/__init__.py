@@ -11,7 +11,7 @@ from collector.decoder import Accounting, Decoder
 from collector.feed import feed
 from collector.flow_key import directed
 from collector.follow import Follow
-from collector.frame import Frames
+from collector.frame import UNNAMED, Frames
 from collector.kernel import borrowing, inlined, inner, is_compiled, kernel, merged, step
 from collector.layer import LAYERS
 from collector.live import open_interface
@@ -40,6 +40,7 @@ __all__ = [
     "SCHEMA",
     "SCHEMA_VERSION",
     "STATUS",
+    "UNNAMED",
     "Accounting",
     "Arena",
     "Batch",

@@ -12,7 +12,7 @@ from typing import Final, Protocol, Self
 from collector.arena import Arena
 from collector.compression import COMPRESSED_MAGICS, MAGIC_BYTES, at_least, decompressed
 from collector.follow import PIECE_BYTES, Follow, FollowedWindow, PipeWindow
-from collector.frame import Frames
+from collector.frame import UNNAMED, Frames
 from collector.index import CORRUPT, FULL, MORE, SMALLEST_RECORD, Index
 from collector.pcap import Pcap
 from collector.pcapng import Pcapng
@@ -26,7 +26,6 @@ FILE_REASONS: Final = {
 }
 """Reasons why frames of a file are seen but not delivered, each with a sentence."""
 
-UNNAMED: Final = "unknown"
 STDIN: Final = "-"
 HEAD_BYTES: Final = 24
 """Bytes that tell what a file is: a pcap header."""

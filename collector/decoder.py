@@ -1,6 +1,7 @@
 """A decoder: settings become tables once, frames observations; every frame is accounted for."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -36,6 +37,11 @@ class Accounting:
     def reasons(self) -> dict[str, int]:
         """Frames that were not decoded, by reason; only reasons that occurred."""
         return {name: n for name, n in self.by_status.items() if n and name != STATUS[0][0]}
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """seen, decoded and reasons, as reports tell them."""
+        return {"seen": self.seen, "decoded": self.decoded, "reasons": self.reasons}
 
     @property
     def seen(self) -> int:

@@ -6,6 +6,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+UNNAMED = "unknown"
+"""Name of an observation point that its source leaves without one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Frames:

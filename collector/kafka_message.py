@@ -142,8 +142,7 @@ def check(batch: Batch) -> None:
         return
     if lacking := [name for name in NEEDED if name not in frame.columns]:
         raise UnreadableError("bad_columns", f"there is no column {', '.join(lacking)}")
-    if frame.is_empty() or not (
-        batch.first <= int(frame["frame"].min() or 0)  # type: ignore[arg-type] # frames are numbers
-        and int(frame["frame"].max() or 0) <= batch.last  # type: ignore[arg-type] # frames are numbers
-    ):
+    number = pl.col("frame")
+    inside = (number.min() >= batch.first) & (number.max() <= batch.last)
+    if not frame.select(inside).item():  # of no rows nothing is told either
         raise UnreadableError("bad_range", f"the rows are not of {batch.first} to {batch.last}")

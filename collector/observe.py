@@ -13,7 +13,7 @@ from collector.arena import Arena
 from collector.arrow import array, fixed, table, values
 from collector.columns import FLAT, KEY
 from collector.flow_key import flow_keys, salt
-from collector.frame import Frames
+from collector.frame import UNNAMED, Frames
 from collector.observation import OBSERVATION, SCHEMA
 from collector.settings import CollectorSettings
 from collector.telemetry import telemetry
@@ -79,7 +79,7 @@ def whole(walked: Walked, frames: Frames) -> bool:
 def point(walked: Walked, frames: Frames, points: list[str]) -> pl.Series:
     """Where each row's frame was seen."""
     if len(points) <= 1:
-        return repeated("point", points[0] if points else "unknown", len(walked.row))
+        return repeated("point", points[0] if points else UNNAMED, len(walked.row))
     interface = pl.Series(frames.interface[walked.row]).cast(pl.UInt32)
     return pl.Series("point", points, dtype=pl.String).gather(interface)
 

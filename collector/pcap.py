@@ -11,6 +11,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from collector.frame import UNNAMED
 from collector.index import CORRUPT, FULL, LARGEST_LENGTH, LARGEST_RECORD, MORE, Index, word
 from collector.kernel import borrowing
 from collector.window import Window
@@ -65,7 +66,7 @@ class Pcap:
             window.position = HEADER_BYTES
             lengths = LENGTHS.get(minor, LENGTHS_IN_ORDER)
             # The upper half of the link field tells about frame check sequences.
-            return cls(big, *MAGICS[magic], lengths, link & 0xFFFF, ["unknown"])
+            return cls(big, *MAGICS[magic], lengths, link & 0xFFFF, [UNNAMED])
         return None
 
     def fill(self, window: Window, index: Index) -> int:

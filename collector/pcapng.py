@@ -25,7 +25,7 @@ from collector.block import (
     SMALLEST_BLOCK,
     index_blocks,
 )
-from collector.frame import Frames
+from collector.frame import UNNAMED, Frames
 from collector.index import CORRUPT, FULL, LARGEST_RECORD, MORE, Index
 from collector.kernel import kernel
 from collector.resolution import resolution
@@ -132,7 +132,7 @@ class Pcapng:
             (code,) = struct.unpack("B", options.get(OPTION_RESOLUTION, MICROSECONDS))
         except struct.error:
             return CORRUPT
-        name = options.get(OPTION_NAME, b"").rstrip(b"\0").decode(errors="replace") or "unknown"
+        name = options.get(OPTION_NAME, b"").rstrip(b"\0").decode(errors="replace") or UNNAMED
         point = self._point_numbers.setdefault(name, len(self.points))
         if point == MOST_POINTS:
             return CORRUPT

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from pipeline.unknown_ids import UnknownIds
     from pipeline.verdict import verdicts
     from pipeline.versions import Versions
-    from pipeline.where import answer
+    from pipeline.where import Asked, answer
     from pipeline.worker import Output, Worker
 
 __all__ = [
@@ -77,6 +77,7 @@ __all__ = [
     "KINDS",
     "MOST_WAYS",
     "TABLES",
+    "Asked",
     "Csig",
     "Decider",
     "Device",
@@ -195,7 +196,7 @@ HOMES = {
     "verdict": "verdicts",
     "unknown_ids": "UnknownIds",
     "versions": "Versions",
-    "where": "answer",
+    "where": "Asked answer",
     "worker": "Output Worker",
 }
 """Modules of this room with the names that each of them gives: those of `__all__`."""

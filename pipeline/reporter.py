@@ -7,9 +7,22 @@ sightings of that packet and no copies.
 
 import polars as pl
 
+from collector import UNNAMED
+
 REPORTER = "node "
 """How the names of such points begin; the node's id follows."""
 NODE = "report_node"
+
+
+def seen_at(rows: pl.DataFrame, *, several: bool) -> pl.DataFrame:
+    """The rows with the points that state is kept by; `several`: they come of several captures.
+
+    Unknown points of two captures are two places, unless they were given one name.
+    """
+    if several and rows.height:
+        point = pl.when(pl.col("point") == UNNAMED).then("source").otherwise("point")
+        rows = rows.with_columns(point.alias("point"))
+    return seen_by_reporters(rows)
 
 
 def seen_by_reporters(rows: pl.DataFrame) -> pl.DataFrame:

@@ -13,11 +13,9 @@ import polars as pl
 from pipeline.copies import Copies
 from pipeline.decider import Decider
 from pipeline.order import Order
-from pipeline.reporter import seen_by_reporters
+from pipeline.reporter import seen_at
 from pipeline.settings import PipelineSettings
 from pipeline.track import Tracked
-from pipeline.unit import MICROSECOND, MILLISECOND
-from pipeline.worker import UNKNOWN_POINT
 
 
 class Reran(NamedTuple):
@@ -34,11 +32,7 @@ class Rerun:
         self, settings: PipelineSettings, deciders: Sequence[Decider], sources: tuple[str, ...] = ()
     ) -> None:
         self.deciders = tuple(deciders)
-        self.order = Order(
-            sources,
-            round(settings.disorder_us * MICROSECOND),
-            round(settings.idle_ms * MILLISECOND),
-        )
+        self.order = Order(sources, settings.disorder_ns, settings.idle_ns)
         self.copies = Copies(settings.copies_us)
         self.several = len(sources) > 1
 
@@ -55,10 +49,7 @@ class Rerun:
 
     def advance(self, rows: pl.DataFrame) -> Reran:
         """Take a batch of one source, in the order of that source."""
-        if self.several and rows.height:
-            point = pl.when(pl.col("point") == UNKNOWN_POINT).then("source").otherwise("point")
-            rows = rows.with_columns(point.alias("point"))
-        self.order.add(seen_by_reporters(rows))
+        self.order.add(seen_at(rows, several=self.several))
         return self._decide(self.order.release())
 
     def end(self, source: str) -> Reran:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidato
 
 from pipeline.companion_names import COMPANIONS
 from pipeline.lengths import DAY_MS, lengths_ns
-from pipeline.unit import MILLISECOND
+from pipeline.unit import MICROSECOND, MILLISECOND
 
 MOST_US = 1e9
 MOST_LATE_MS = 60_000.0
@@ -153,6 +153,16 @@ class PipelineSettings(BaseModel):
     def lengths_ns(self) -> tuple[int, ...]:
         """Lengths of intervals in ns, the shortest first."""
         return lengths_ns(self.interval_ms)
+
+    @property
+    def disorder_ns(self) -> int:
+        """How long rows of a source wait for earlier ones, ns."""
+        return round(self.disorder_us * MICROSECOND)
+
+    @property
+    def idle_ns(self) -> int:
+        """How long a silent source is waited for, ns."""
+        return round(self.idle_ms * MILLISECOND)
 
     @property
     def lateness_ns(self) -> int:

@@ -55,9 +55,8 @@ class Summary:
 
     def report(self, accounting: Accounting) -> dict[str, Any]:
         """What `analyze --json` prints: accounting, and flows that sent data, first seen first."""
-        counted = {"seen": accounting.seen, "decoded": accounting.decoded}
         return {
-            "accounting": {**counted, "reasons": accounting.reasons},
+            "accounting": accounting.numbers,
             "flows": list(self._flows()),
             "telemetry_health": findings_of(last_known(self.health)),
         }

@@ -20,7 +20,7 @@ from pipeline.intervals import Intervals
 from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
 from pipeline.order import Order
-from pipeline.reporter import seen_by_reporters
+from pipeline.reporter import seen_at
 from pipeline.revisions import TABLE as REVISIONS
 from pipeline.rollup_rows import Closed, summed
 from pipeline.settings import PipelineSettings
@@ -28,12 +28,9 @@ from pipeline.sums import Sums
 from pipeline.tables import TABLES
 from pipeline.topology import Topology
 from pipeline.track import Tracked
-from pipeline.unit import MICROSECOND, MILLISECOND
 from pipeline.unknown_ids import UnknownIds
 from pipeline.verdict import verdicts
 from pipeline.versions import Versions
-
-UNKNOWN_POINT = "unknown"
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Output:
     tracked: Tracked | None = None
 
 
-class Worker:
+class Worker(Decider):
     """Keeps the state of every flow it is given; see the module.
 
     `sources` are those that will bring rows or be ended (others may join); `parameters` change the
@@ -62,8 +59,7 @@ class Worker:
     ) -> None:
         self.settings = settings
         self.versions = Versions.of(topology)
-        decider = Decider(settings, self.versions, parameters)
-        self.paths, self.hints, self.tracker = decider.paths, decider.hints, decider.tracker
+        super().__init__(settings, self.versions, parameters)
         self.intervals = Intervals(
             settings.lengths_ns[0],
             self.paths.base_rtt_ns(None),
@@ -74,11 +70,7 @@ class Worker:
         self.ladder = Ladder(settings.lengths_ns, settings.lateness_ns)
         self.ladder.reach(self.versions.measured_ns)
         self.known = KnownFlows()
-        self.order = Order(
-            sources,
-            round(settings.disorder_us * MICROSECOND),
-            round(settings.idle_ms * MILLISECOND),
-        )
+        self.order = Order(sources, settings.disorder_ns, settings.idle_ns)
         self.copies = Copies(settings.copies_us)
         self.first_sight = FirstSight(settings.copies_us)
         self.feedback = Feedback()
@@ -112,12 +104,7 @@ class Worker:
 
     def advance(self, rows: pl.DataFrame) -> Output:
         """Take a batch of one source, in the order of that source."""
-        if self.several and rows.height:
-            # Unknown points of two captures are two places, unless they were given one name.
-            point = pl.when(pl.col("point") == UNKNOWN_POINT).then("source").otherwise("point")
-            rows = rows.with_columns(point.alias("point"))
-        rows = seen_by_reporters(rows)
-        self.order.add(rows)
+        self.order.add(seen_at(rows, several=self.several))
         return self._work(self.order.release())
 
     def end(self, source: str) -> Output:
@@ -136,7 +123,7 @@ class Worker:
         if rows.is_empty():
             return Output({})
         rows = self.feedback.told(self.first_sight.told(rows))
-        tracked = self.tracker.advance(self.hints.told(self.paths.along(rows)))
+        tracked = self.decide(rows)
         for topology, part, made in self._by_version(rows, tracked):
             base_rtt_ns = self.paths.base_rtt_ns(topology)
             one_rtt_ns = self.paths.one_rtt_ns(topology)

@@ -35,6 +35,10 @@ Assignments = Annotated[
         " collector.NAME or pipeline.NAME; repeatable.",
     ),
 ]
+CollectorAssignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="collector.NAME=VALUE", help="Set a setting; repeatable."),
+]
 Topology = Annotated[
     Path | None,
     typer.Option("--topology", metavar="FILE", help="Topology (YAML) that names the hops."),

@@ -6,6 +6,7 @@ import typer
 
 from service.argument import (
     Assignments,
+    CollectorAssignments,
     Expression,
     Following,
     Inputs,
@@ -33,10 +34,7 @@ def collect(
     sflow: Sflow = None,
     follow: Following = False,
     bus: Bus = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="collector.NAME=VALUE", help="Set a setting; repeatable."),
-    ] = None,
+    assignments: CollectorAssignments = None,
     point: Point = None,
 ) -> None:
     """Publish observations on a bus, for pipelines in other processes. Ctrl-C ends a feed."""

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from collector import Capture, CaptureError, Follow, open_capture, tell_apart
+from collector import UNNAMED, Capture, CaptureError, Follow, open_capture, tell_apart
 from service.failure import ExitCode, Failure
-
-UNKNOWN = "unknown"
 
 
 def name_points(captures: Sequence[Capture], point: str | None) -> None:
@@ -17,7 +15,7 @@ def name_points(captures: Sequence[Capture], point: str | None) -> None:
     """
     told = None if point in {capture.source for capture in captures} else point
     for capture in captures:
-        name = told or (capture.source if len(captures) > 1 else UNKNOWN)
+        name = told or (capture.source if len(captures) > 1 else UNNAMED)
         capture.unnamed = name
 
 

@@ -1,6 +1,5 @@
 """Where decisions go: lines for people, JSON lines for programs, or a Parquet or Arrow file."""
 
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +7,9 @@ from types import TracebackType
 from typing import Any, Self
 
 import polars as pl
-import pyarrow as pa
 
 from replay import TOLD, lines, trace
+from service.column_file import opened
 from service.decision_text import texts
 from service.failure import ExitCode, Failure
 
@@ -90,23 +89,10 @@ class File(Output):
         kept = traced if self.told.explain else traced.drop("sentence", "standing")
         if self.schema is None:
             self.schema = kept.schema
-            self.writer = self.opened(kept.to_arrow().schema)
+            self.writer = opened(self.path, kept.to_arrow().schema, parquet=self.parquet)
         absent = [pl.lit(None, kind).alias(name) for name, kind in self.schema.items()
                   if name not in kept.columns]  # fmt: skip
         self.writer.write_table(kept.with_columns(absent).select(self.schema.names()).to_arrow())
-
-    def opened(self, schema: pa.Schema) -> Any:
-        """The file, open for writing."""
-        try:
-            if self.parquet:
-                from pyarrow.parquet import ParquetWriter
-
-                return ParquetWriter(str(self.path), schema, compression="zstd")
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            return pa.ipc.new_file(str(self.path), schema, options=options)
-        except OSError as error:
-            reason = (os.strerror(error.errno) if error.errno else "cannot be written").lower()
-            raise Failure(ExitCode.UNAVAILABLE, f"{self.path}: {reason}") from None
 
     def __exit__(
         self,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from service.argument import Captures, Point
+from service.argument import Captures, CollectorAssignments, Point
 
 
 def decode(
@@ -32,10 +32,7 @@ def decode(
     follow: Annotated[
         bool, typer.Option("--follow", help="Go on as the capture grows, until interrupted.")
     ] = False,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="collector.NAME=VALUE", help="Set a setting; repeatable."),
-    ] = None,
+    assignments: CollectorAssignments = None,
     point: Point = None,
 ) -> None:
     """Print what each frame of captures says; the columns are those of an observation."""

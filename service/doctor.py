@@ -10,14 +10,14 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 import httpx
 import polars as pl
 
 from collector import BusError, Decoder, Frames, is_compiled, open_bus
-from pipeline import StoreError, findings, findings_of, open_or_ask, read_owner, worth_a_look
+from pipeline import Asked, StoreError, findings, findings_of, open_or_ask, read_owner, worth_a_look
 from service.endpoint import time_text
 from service.settings import Settings, SettingsError, load
 from service.text import duration
@@ -202,7 +202,7 @@ def service(path: Path) -> Check:
     return Check("service", state, expected, f"{owner.url} answers {status}")
 
 
-def data(store: Any) -> Iterator[Check]:
+def data(store: Asked) -> Iterator[Check]:
     """How new the verdicts are, and what is wrong with the telemetry they are made of."""
     extent = store.query("extent").row(0, named=True)
     expected = "verdicts on flows"

@@ -1,6 +1,5 @@
 """Where observations go: a terminal, lines for other programs, or a file."""
 
-import os
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -9,9 +8,8 @@ from typing import Any, Self
 import polars as pl
 import pyarrow as pa
 
-from collector import OBSERVATION, SCHEMA
-from service.captures import UNKNOWN
-from service.failure import ExitCode, Failure
+from collector import OBSERVATION, SCHEMA, UNNAMED
+from service.column_file import opened
 from service.observation_text import addressed, shown
 
 FIRST_ROWS = 256
@@ -62,7 +60,7 @@ class Screen(Output):
 
         for row in shown(rows).iter_rows(named=True):
             head = Text(f"{row['source']} {row['frame']}", "bold")
-            if row["point"] != UNKNOWN:
+            if row["point"] != UNNAMED:
                 head.append(f" at {row['point']}", "not bold")
             head.append(f"  {row['time']}  ", "not bold dim").append(row["flow"], "not bold cyan")
             screen.print(head, soft_wrap=True)
@@ -113,12 +111,7 @@ class File(Output):
         self.rows = 0
         self.path = path
         schema = told(self.picked(pl.DataFrame(schema=SCHEMA)).to_arrow().schema)
-        try:
-            self.writer = _parquet(path, schema) if parquet else _arrow(path, schema)
-        except OSError as error:
-            # Arrow words its errors with a path and a number; older ones have no number.
-            reason = (os.strerror(error.errno) if error.errno else "cannot be written").lower()
-            raise Failure(ExitCode.UNAVAILABLE, f"{path}: {reason}") from None
+        self.writer = opened(path, schema, parquet=parquet)
 
     def put(self, rows: pl.DataFrame) -> None:
         """Write one run."""
@@ -141,16 +134,3 @@ def told(schema: pa.Schema) -> pa.Schema:
         field.with_metadata({"unit": columns[field.name].unit, "meaning": columns[field.name].doc})
         for field in schema
     )
-
-
-def _parquet(path: Path, schema: pa.Schema) -> Any:
-    """A Parquet file."""
-    from pyarrow.parquet import ParquetWriter
-
-    return ParquetWriter(str(path), schema, compression="zstd")
-
-
-def _arrow(path: Path, schema: pa.Schema) -> Any:
-    """An Arrow IPC file; most columns are null in most captures, so it is compressed."""
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    return pa.ipc.new_file(str(path), schema, options=options)

@@ -149,9 +149,8 @@ def account(
     decoder: Decoder, *, stopped: bool, why: str = "; stopped at the limit of rows (--limit)"
 ) -> None:
     """How the frames ended, on standard error."""
-    numbers = decoder.accounting
-    counted = {"seen": numbers.seen, "decoded": numbers.decoded, "reasons": numbers.reasons}
-    typer.echo(f"{accounting_line(counted)}{why if stopped else ''}", err=True)
+    counted = accounting_line(decoder.accounting.numbers)
+    typer.echo(f"{counted}{why if stopped else ''}", err=True)
 
 
 def listed(columns: str | None) -> tuple[str, ...]:

@@ -158,12 +158,7 @@ def analyze(
         world_parameters(world),
     )
     accounting = run_job(job, sink, "collector → bus → pipeline → store")
-    numbers = {
-        "seen": accounting.seen,
-        "decoded": accounting.decoded,
-        "reasons": accounting.reasons,
-    }
-    typer.echo(accounting_line(numbers))
+    typer.echo(accounting_line(accounting.numbers))
     return with_text(pl.concat(kept)) if kept else pl.DataFrame()
 
 

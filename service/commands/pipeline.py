@@ -12,6 +12,7 @@ import typer
 
 from collector import BusError
 from pipeline import Group, Store, StoreError, StoreOwned, Value, Worker
+from service.commands.serve import open_store
 from service.failure import ExitCode, Failure
 from service.run import settings_of
 from service.settings import Settings
@@ -41,7 +42,7 @@ def run(request: Request) -> None:
     logging.getLogger("aiokafka").setLevel(logging.ERROR)
     topology = read_topology(request.topology, settings.pipeline.topology)
     worker_of(settings, topology, parameters)  # refuses parameters before anything is connected
-    with opened(settings) as store:
+    with open_store(settings, taken) as store:
         try:
             if topology is not None:
                 store_topology(store, topology.versions)
@@ -51,6 +52,14 @@ def run(request: Request) -> None:
         except BusError as error:
             raise Failure(ExitCode.UNAVAILABLE, str(error)) from None
     typer.echo(json.dumps(counters))
+
+
+def taken(error: StoreOwned) -> str:
+    """An embedded store takes one worker, and says so to a second."""
+    return (
+        f"{error}; an embedded store takes one pipeline, several need a server: --store"
+        " http://host:8123/hopsight"
+    )
 
 
 def worker_of(
@@ -64,26 +73,6 @@ def worker_of(
         return Worker(settings.pipeline, known, (), parameters)
     except ValueError as error:
         raise Failure(ExitCode.USAGE, f"--set: {error}") from None
-
-
-def opened(settings: Settings) -> Store:
-    """The store, with its tables. An embedded one takes one worker and says so to a second."""
-    try:
-        store = Store(settings.store.dsn, settings.store)
-    except StoreOwned as error:
-        raise Failure(
-            ExitCode.STORE,
-            f"{error}; an embedded store takes one pipeline, several need a server: --store"
-            " http://host:8123/hopsight",
-        ) from None
-    except StoreError as error:
-        raise Failure(ExitCode.STORE, str(error)) from None
-    try:
-        store.migrate()
-    except StoreError as error:
-        store.close()
-        raise Failure(ExitCode.STORE, str(error)) from None
-    return store
 
 
 async def _run(

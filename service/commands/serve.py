@@ -35,13 +35,20 @@ def told(url: str) -> None:
     typer.echo(f"hopsight serves {url}")
 
 
-def open_store(settings: Settings) -> Store:
-    """The store that the settings name, opened by this process and brought up to date."""
+def owned(error: StoreOwned) -> str:
+    """Who has a store open, and where it answers."""
+    return f"{error} and answers at {error.owner.url}" if error.owner.url else str(error)
+
+
+def open_store(settings: Settings, taken: Callable[[StoreOwned], str] = owned) -> Store:
+    """The store that the settings name, opened by this process and brought up to date.
+
+    `taken` says what there is to be done when another process has it.
+    """
     try:
         store = Store(settings.store.dsn, settings.store)
     except StoreOwned as error:
-        where = f" and answers at {error.owner.url}" if error.owner.url else ""
-        raise Failure(ExitCode.STORE, f"{error}{where}") from None
+        raise Failure(ExitCode.STORE, taken(error)) from None
     except StoreError as error:
         raise Failure(ExitCode.STORE, str(error)) from None
     try:

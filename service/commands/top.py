@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 import typer
@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from pipeline import StoreError, length_bounds, open_or_ask
+from pipeline import Asked, StoreError, length_bounds, open_or_ask
 from service.commands.settings import chosen
 from service.endpoint import parse_duration, parse_time, time_text
 from service.failure import ExitCode, Failure
@@ -40,13 +40,6 @@ FLOWS = (
     Heading("share of time", numeric=True),
     Heading("confidence", numeric=True),
 )
-
-
-class Asked(Protocol):
-    """Whatever answers queries by name: a store of this process, or its owner elsewhere."""
-
-    def query(self, name: str, **parameters: Any) -> pl.DataFrame:
-        """The answer to `pipeline/sql/<name>.sql`."""
 
 
 @dataclass(frozen=True)

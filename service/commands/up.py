@@ -59,10 +59,7 @@ class Reading(threading.Thread):
 
         try:
             counted = run_job(self._job, sink, "reading")
-            numbers = {
-                "seen": counted.seen, "decoded": counted.decoded, "reasons": counted.reasons,
-            }  # fmt: skip
-            typer.echo(f"read: {accounting_line(numbers)}")
+            typer.echo(f"read: {accounting_line(counted.numbers)}")
         except Exception as error:  # noqa: BLE001 - the main thread raises it again
             self.failure = error
             if self.ready.is_set():

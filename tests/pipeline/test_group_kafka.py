@@ -79,7 +79,6 @@ def test_two_workers_share_a_topic_and_each_row_is_stored_once(
         second.stop.set()
         await joining
         assert second.counters["claims"] >= 4
-        assert not {"fenced", "bus_away"} & second.counters.keys() - {"fenced"}
 
     with Store(store_dsn) as one, Store(store_dsn) as other:
         one.migrate()
