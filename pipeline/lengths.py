@@ -5,7 +5,8 @@ from itertools import pairwise
 
 from pipeline.unit import MILLISECOND
 
-LEAST_MS, DAY_MS = 0.001, 86_400_000.0
+LEAST_MS, MOST_MS = 0.001, 60_000.0
+"""Of intervals. Questions look one minute back for those that reach into their window."""
 MOST_LENGTHS = 8
 PARTS = 10
 """Intervals that the window of a question has at least of the length that answers it. Of lengths
@@ -25,8 +26,8 @@ def lengths_ns(told_ms: float | Sequence[float]) -> tuple[int, ...]:
     for each in named:
         if not each >= LEAST_MS:
             raise ValueError(f"should be greater than or equal to {LEAST_MS:g}")
-        if each > DAY_MS:
-            raise ValueError(f"should be less than or equal to {DAY_MS:g}")
+        if each > MOST_MS:
+            raise ValueError(f"should be less than or equal to {MOST_MS:g}")
     lengths = sorted({round(each * MILLISECOND) for each in named})
     for short, long in pairwise(lengths):
         if long % short:

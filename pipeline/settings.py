@@ -6,11 +6,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, field_validator
 
 from pipeline.companion_names import COMPANIONS
-from pipeline.lengths import DAY_MS, lengths_ns
+from pipeline.lengths import lengths_ns
 from pipeline.unit import MICROSECOND, MILLISECOND
 
 MOST_US = 1e9
 MOST_LATE_MS = 60_000.0
+DAY_MS = 86_400_000.0
 """Flows that were silent for longer are forgotten."""
 
 
@@ -44,7 +45,7 @@ class PipelineSettings(BaseModel):
 
     interval_ms: Lengths = Field(
         (100.0, 1000.0),
-        description="Lengths of verdicts' intervals, ms: one or several, each a whole multiple of "
+        description="Lengths of verdicts' intervals, ms, up to a minute: one or several, each a whole multiple of "
         "the next shorter one. Verdicts are made at all of them at once; sums are kept of the "
         "shortest.",
     )

@@ -6,12 +6,9 @@ WITH asked AS (
 -- part: fitting
         AS length,
         arraySort(groupUniqArray(interval_ns)) AS lengths
-    FROM verdicts
-    PREWHERE flow = {flow:UInt64}
-        AND slice BETWEEN intDiv({from_ns:Int64}, 60000000000) - 1 AND intDiv({to_ns:Int64}, 60000000000)
-    WHERE time_ns > {from_ns:Int64} - 60000000000
-        AND time_ns + interval_ns > {from_ns:Int64}
-        AND time_ns <= {to_ns:Int64}
+    FROM verdicts AS i
+    PREWHERE flow = {flow:UInt64} AND
+-- part: in_window
 )
 SELECT
     time_ns,
@@ -48,13 +45,10 @@ SELECT
     evidence,
     topology,
     (SELECT lengths FROM asked) AS lengths
-FROM verdicts
-PREWHERE flow = {flow:UInt64}
-    AND slice BETWEEN intDiv({from_ns:Int64}, 60000000000) - 1 AND intDiv({to_ns:Int64}, 60000000000)
-WHERE time_ns > {from_ns:Int64} - 60000000000
-    AND time_ns + interval_ns > {from_ns:Int64}
-    AND time_ns <= {to_ns:Int64}
-    AND interval_ns = (SELECT length FROM asked)
+FROM verdicts AS i
+PREWHERE flow = {flow:UInt64} AND
+-- part: in_window
+WHERE interval_ns = (SELECT length FROM asked)
 ORDER BY time_ns, interval_ns, revision DESC
 LIMIT 1 BY time_ns, interval_ns
 SETTINGS max_threads = 1

@@ -17,11 +17,8 @@ FROM (
         sum(i.feedback_replayed) AS feedback_replayed,
         sum(i.feedback_backwards) AS feedback_backwards
     FROM flow_intervals AS i FINAL
-    WHERE flow = {flow:UInt64}
-        AND slice BETWEEN intDiv({from_ns:Int64}, 60000000000) - 1 AND intDiv({to_ns:Int64}, 60000000000)
-        AND i.time_ns > {from_ns:Int64} - 60000000000
-        AND i.time_ns + i.interval_ns > {from_ns:Int64}
-        AND i.time_ns <= {to_ns:Int64}
+    WHERE flow = {flow:UInt64} AND
+-- part: in_window
     GROUP BY interval_ns, point
 ) AS p
 SETTINGS max_threads = 1

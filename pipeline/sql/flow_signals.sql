@@ -31,11 +31,8 @@ SELECT
     sum(i.aecn_queue_delay_sum) / nullIf(sum(i.aecn_samples), 0) AS aecn_queue_delay_mean,
     max(i.aecn_congested_hops_max) AS aecn_congested_hops_max
 FROM flow_intervals AS i FINAL
-WHERE flow = {flow:UInt64}
-    AND slice BETWEEN intDiv({from_ns:Int64}, 60000000000) - 1 AND intDiv({to_ns:Int64}, 60000000000)
-    AND i.time_ns > {from_ns:Int64} - 60000000000
-    AND i.time_ns + i.interval_ns > {from_ns:Int64}
-    AND i.time_ns <= {to_ns:Int64}
+WHERE flow = {flow:UInt64} AND
+-- part: in_window
 GROUP BY time_ns, interval_ns, point
 ORDER BY time_ns, interval_ns, point
 SETTINGS max_threads = 1

@@ -6,33 +6,30 @@ WITH per_hop AS (
     SELECT
         flow,
         interval_ns,
-        v.kind NOT IN ('not_congested', 'sender_limited', 'unknown') AS congested,
+        i.kind NOT IN ('not_congested', 'sender_limited', 'unknown') AS congested,
         node,
         port,
-        argMax(v.kind, v.samples) AS kind,
-        any(v.device) AS device,
-        any(v.interface) AS interface,
-        any(v.stage) AS stage,
-        any(v.orientation) AS orientation,
-        any(v.capacity_bps) AS capacity_bps,
-        sum(v.u_mean * v.samples) AS load,
-        load / nullIf(sumIf(v.samples, isNotNull(v.u_mean)), 0) AS u_mean,
-        max(v.u_max) AS u_max,
-        sum(v.queue_mean_bytes * v.samples)
-            / nullIf(sumIf(v.samples, isNotNull(v.queue_mean_bytes)), 0) AS queue_mean_bytes,
-        sum(v.samples) AS samples,
-        avg(v.confidence) AS confidence,
-        max(v.contributors) AS contributors,
-        argMax(v.reroute_helps, v.samples) AS reroute_helps,
-        min(v.time_ns) AS since_ns,
-        max(v.time_ns + v.interval_ns) AS until_ns,
+        argMax(i.kind, i.samples) AS kind,
+        any(i.device) AS device,
+        any(i.interface) AS interface,
+        any(i.stage) AS stage,
+        any(i.orientation) AS orientation,
+        any(i.capacity_bps) AS capacity_bps,
+        sum(i.u_mean * i.samples) AS load,
+        load / nullIf(sumIf(i.samples, isNotNull(i.u_mean)), 0) AS u_mean,
+        max(i.u_max) AS u_max,
+        sum(i.queue_mean_bytes * i.samples)
+            / nullIf(sumIf(i.samples, isNotNull(i.queue_mean_bytes)), 0) AS queue_mean_bytes,
+        sum(i.samples) AS samples,
+        avg(i.confidence) AS confidence,
+        max(i.contributors) AS contributors,
+        argMax(i.reroute_helps, i.samples) AS reroute_helps,
+        min(i.time_ns) AS since_ns,
+        max(i.time_ns + i.interval_ns) AS until_ns,
         count() AS intervals
-    FROM verdicts AS v FINAL
-    WHERE slice BETWEEN intDiv({from_ns:Int64}, 60000000000) - 1
-            AND intDiv({to_ns:Int64}, 60000000000)
-        AND v.time_ns > {from_ns:Int64} - 60000000000
-        AND v.time_ns + v.interval_ns > {from_ns:Int64}
-        AND v.time_ns <= {to_ns:Int64}
+    FROM verdicts AS i FINAL
+    WHERE
+-- part: in_window
     GROUP BY flow, interval_ns, congested, node, port
 ),
 fitting AS (
