@@ -45,9 +45,9 @@ class PipelineSettings(BaseModel):
 
     interval_ms: Lengths = Field(
         (100.0, 1000.0),
-        description="Lengths of verdicts' intervals, ms, up to a minute: one or several, each a whole multiple of "
-        "the next shorter one. Verdicts are made at all of them at once; sums are kept of the "
-        "shortest.",
+        description="Lengths of verdicts' intervals, ms, up to a minute: one or several, each a "
+        "whole multiple of the next shorter one. Verdicts are made at all of them at once; sums "
+        "are kept of the shortest.",
     )
     lateness_ms: float = Field(
         1000.0,
