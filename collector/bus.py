@@ -27,7 +27,9 @@ class Batch:
     - `epoch`: counts restarts of the source, whose frame numbers begin anew each time;
     - `first`, `last`: numbers of the first and the last frame covered. Within (source, epoch) they
       only grow, so a batch whose `last` was seen before is a repeat;
-    - `ended`: the source brings nothing more; such a batch has no rows.
+    - `ended`: the source brings nothing more; such a batch has no rows;
+    - `reached_ns`: a live source's time up to which all its frames have come; a batch that says
+      this alone has no rows either.
     """
 
     frame: pl.DataFrame
@@ -36,6 +38,12 @@ class Batch:
     first: int
     last: int
     ended: bool = False
+    reached_ns: int | None = None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether it only says how far the source has come."""
+        return self.reached_ns is not None and not self.ended and self.frame.is_empty()
 
 
 class Bus(Protocol):

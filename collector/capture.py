@@ -63,6 +63,7 @@ class Capture:
         self.epoch = 0
         """A file has one life: its frame numbers never begin anew."""
         self.reasons: dict[str, int] = {}
+        self.reached_ns: int | None = None
         self.delivered = 0
         self.unnamed = UNNAMED
         """Name of the observation points that the file leaves without one."""

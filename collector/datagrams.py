@@ -37,6 +37,8 @@ SLOTS: Final = 2048
 BUFFER_BYTES: Final = 16 << 20
 """Room that is asked of the kernel for what waits."""
 POLL_S: Final = 0.1
+BEHIND_NS: Final = 1_000_000
+"""Time for which a datagram may be on its way from its timestamp into its socket."""
 UDP: Final = 17
 IPV4, IPV6 = 20, 40
 UDP_BYTES: Final = 8
@@ -54,6 +56,7 @@ class Datagrams:
         self.points = [name]
         self.reasons: dict[str, int] = {}
         self.poll_s = POLL_S
+        self.reached_ns: int | None = None
         self._socket = opened
         self._stop = threading.Event()
         self._arena = Arena()
@@ -77,7 +80,10 @@ class Datagrams:
         while True:
             if until_ns is None and self._stop.is_set():
                 until_ns = time.time_ns()  # what comes later is not waited for
+            asked_ns = time.time_ns()
             frames = self._frames(most)
+            if not len(frames):
+                self.reached_ns = asked_ns - BEHIND_NS
             over = not len(frames) or int(frames.time_ns[-1]) >= (until_ns or 0)
             if len(frames) or not (wait or until_ns):
                 yield frames

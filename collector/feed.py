@@ -15,7 +15,9 @@ from collector.source import Source
 from collector.window import CaptureError
 
 NO_ROWS = pl.DataFrame(schema=SCHEMA).select("time_ns", "source")
-"""Rows of the batch that ends a source."""
+"""Rows of the batch that ends a source, or says how far it has come."""
+BEAT_NS = 250_000_000
+"""Least time between two batches that only say so."""
 
 
 @dataclass
@@ -25,6 +27,8 @@ class Reading:
     source: Source
     chunks: Iterator[Frames]
     reached_ns: int = -(1 << 62)
+    beat_ns: int = -(1 << 62)
+    """How far it was said to have come."""
     frames: int = 0
     again_at: float = 0.0
     """When to look again, by the loop's clock, after there was nothing new."""
@@ -42,7 +46,8 @@ async def feed(
     After each source a batch says that it has ended. `progress` is told the frames of each run.
     Frames that a source counts but cannot deliver enter the decoder's accounting by their reason.
     What has come into a followed file is published at each look, and one without news does not hold
-    up the others. Files that arrive in `rotations` join, and are closed when they have ended.
+    up the others. A live source without news says how far time has come, so that no interval waits
+    for its next frame. Files that arrive in `rotations` join, and are closed when they have ended.
     """
     size = decoder.settings.frames_per_batch
     readings = [Reading(each, each.chunks(size, wait=False)) for each in sources]
@@ -56,6 +61,7 @@ async def feed(
                 await asyncio.sleep(min(each.poll_s for each in rotations if not each.ended))
                 continue
             reading = await due(readings)
+            before = reading.frames
             try:
                 batch = await asyncio.to_thread(advance, reading, decoder, progress)
             except CaptureError:
@@ -63,7 +69,8 @@ async def feed(
                     raise
                 reading.source.reasons[UNREADABLE] = 1
                 batch = ending(reading)
-            reading.again_at = next_look(reading, readings, news=batch is not None)
+            news = reading.frames > before or (batch is not None and batch.ended)
+            reading.again_at = next_look(reading, readings, news=news)
             if batch is None:
                 continue
             await bus.publish(batch)
@@ -105,18 +112,29 @@ async def due(readings: Sequence[Reading]) -> Reading:
 
 
 def advance(reading: Reading, decoder: Decoder, progress: Callable[[int], None]) -> Batch | None:
-    """The next batch of a source; `ended` after its last, None when nothing has come yet."""
+    """The next batch of a source; `ended` after its last, None when there is no news of it."""
     source, epoch = reading.source.source, reading.source.epoch
     frames = next(reading.chunks, None)
     if frames is None:
         return ending(reading)
     if not len(frames):
-        return None
+        return beat(reading)
     rows = decoder.decode(frames, reading.source.points, source)
     reading.frames = frames.first + len(frames) - 1
     reading.reached_ns = max(reading.reached_ns, int(frames.time_ns.max()))
+    reading.beat_ns = max(reading.beat_ns, reading.reached_ns)
     progress(len(frames))
-    return Batch(rows, source, epoch, frames.first, reading.frames)
+    reached_ns = reading.reached_ns if reading.source.live else None
+    return Batch(rows, source, epoch, frames.first, reading.frames, reached_ns=reached_ns)
+
+
+def beat(reading: Reading) -> Batch | None:
+    """A batch that says how far a source has come that brings no frames, once in a while."""
+    source, last = reading.source, reading.frames
+    if source.reached_ns is None or source.reached_ns - reading.beat_ns < BEAT_NS:
+        return None
+    reading.beat_ns = source.reached_ns
+    return Batch(NO_ROWS, source.source, source.epoch, last, last, reached_ns=reading.beat_ns)
 
 
 def ending(reading: Reading) -> Batch:

@@ -9,6 +9,7 @@ same partition ended, so that a reader sees what is missing.
 
 import io
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Literal
 
@@ -18,8 +19,10 @@ from collector.bus import Batch, BusError
 from collector.observation import SCHEMA, SCHEMA_VERSION
 
 MESSAGE_BYTES = 900_000
+BEAT_NS = 500_000_000
+"""Least time between two messages of a partition that say only how far a source has come."""
 """Largest message."""
-HEADERS = ("schema", "source", "epoch", "first", "last", "ended", "digest")
+HEADERS = ("schema", "source", "epoch", "first", "last", "ended", "digest", "reached")
 NEEDED = ("time_ns", "source", "frame", "conversation", "flow")
 """Columns without which rows are no observations."""
 Compression = Literal["lz4", "zstd"]
@@ -54,7 +57,7 @@ def headers(batch: Batch, value: bytes) -> list[tuple[str, bytes]]:
     """What a message says of itself beside its rows."""
     told = (
         SCHEMA_VERSION, batch.source, batch.epoch, batch.first, batch.last, batch.ended,
-        digest(value),
+        digest(value), "" if batch.reached_ns is None else batch.reached_ns,
     )  # fmt: skip
     return [(name, str(value).encode()) for name, value in zip(HEADERS, told, strict=True)]
 
@@ -64,15 +67,19 @@ class Placement:
 
     def __init__(self) -> None:
         self.reached: dict[tuple[str, int, int], int] = {}
+        self.beats: dict[tuple[str, int, int], int] = {}
+        """How far each partition was told that a live source has come, ns."""
 
     def placed(self, batch: Batch, partitions: int) -> Iterator[tuple[int, Batch]]:
         """The rows of `batch` by partition, each in the order of its frames.
 
-        That a source has ended is said in every partition.
+        That a source has ended is said in every partition, and how far a live one has come in those
+        that were not told for a while: others do not see its frames.
         """
         if batch.ended:
             for partition in range(partitions):
                 self.reached.pop((batch.source, batch.epoch, partition), None)
+                self.beats.pop((batch.source, batch.epoch, partition), None)
             yield from ((partition, batch) for partition in range(partitions))
             return
         place = (pl.col("conversation") % partitions).alias("partition")
@@ -82,6 +89,23 @@ class Placement:
             first = self.reached.get(stream, 0) + 1
             last = self.reached[stream] = int(rows["frame"][-1])
             yield partition, Batch(rows, batch.source, batch.epoch, min(first, last), last)
+            if batch.reached_ns is not None:
+                self.beats[stream] = batch.reached_ns
+        if batch.reached_ns is not None:
+            yield from self.beating(batch, batch.reached_ns, partitions)
+
+    def beating(
+        self, batch: Batch, reached_ns: int, partitions: int
+    ) -> Iterator[tuple[int, Batch]]:
+        """What says how far a source has come, in partitions that were not told for a while."""
+        nothing = batch.frame.clear().select(NEEDED[:2])
+        for partition in range(partitions):
+            stream = (batch.source, batch.epoch, partition)
+            told = self.beats.get(stream)
+            if told is not None and reached_ns - told < BEAT_NS:
+                continue
+            self.beats[stream] = reached_ns
+            yield partition, replace(batch, frame=nothing, first=batch.last)
 
 
 def messages(batch: Batch, compression: Compression = "lz4") -> Iterator[tuple[Batch, bytes]]:
@@ -118,6 +142,7 @@ def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]]) -> Batc
     try:
         source = told["source"]
         epoch, first, last = (int(told[name]) for name in ("epoch", "first", "last"))
+        reached_ns = int(told["reached"]) if told.get("reached") else None
     except (KeyError, ValueError) as error:
         raise UnreadableError("bad_header", f"{error}") from None
     octets = value or b""
@@ -127,7 +152,7 @@ def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]]) -> Batc
         frame = pl.read_ipc_stream(io.BytesIO(octets))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise UnreadableError("not_arrow", str(error).partition("\n")[0]) from None
-    batch = Batch(frame, source, epoch, first, last, told.get("ended") == str(True))
+    batch = Batch(frame, source, epoch, first, last, told.get("ended") == str(True), reached_ns)
     check(batch)
     return batch
 
@@ -138,7 +163,7 @@ def check(batch: Batch) -> None:
     for name, dtype in frame.schema.items():
         if name in SCHEMA and dtype not in {SCHEMA[name], pl.Null}:
             raise UnreadableError("bad_columns", f"{name} is {dtype}, and not {SCHEMA[name]}")
-    if batch.ended:
+    if batch.ended or batch.quiet:
         return
     if lacking := [name for name in NEEDED if name not in frame.columns]:
         raise UnreadableError("bad_columns", f"there is no column {', '.join(lacking)}")

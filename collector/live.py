@@ -19,6 +19,7 @@ from typing import Final
 
 from collector.capture import Capture
 from collector.follow import Follow, PipeWindow
+from collector.index import MORE
 from collector.window import CaptureError
 
 LIVE_REASONS: Final = {
@@ -34,6 +35,9 @@ PIPE_BYTES: Final = 1 << 20
 """Bytes that the pipe holds: as many as the system lets anyone have."""
 STARTED: Final = "File: "
 """What dumpcap says when it captures."""
+BEHIND_NS: Final = 1_500_000_000
+"""Time for which a frame may be on its way from its timestamp into the pipe: the kernel and dumpcap
+hand over blocks, not frames."""
 START_S: Final = 10.0
 """Seconds that dumpcap may take to begin, and to end."""
 COUNTS: Final = re.compile(
@@ -61,6 +65,14 @@ class Live(Capture):
         """Tell dumpcap to end: it writes what it has, then its counters."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGINT)
+
+    def _advance(self, stop: int) -> int:
+        """See Capture; when nothing came, time has passed all the same."""
+        asked_ns = time.time_ns()
+        reached = super()._advance(stop)
+        if reached == MORE:
+            self.reached_ns = asked_ns - BEHIND_NS
+        return reached
 
     def _end(self, stop: int) -> None:
         """Take dumpcap's counters. Raises CaptureError when it failed."""

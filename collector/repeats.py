@@ -34,6 +34,8 @@ class Repeats:
 
     def fresh(self, batch: Batch) -> Batch | None:
         """The batch without what was seen before; None when nothing is left."""
+        if batch.quiet:
+            return batch  # to hear it twice changes nothing
         stream = (batch.source, batch.epoch)
         if batch.ended:
             news = stream not in self.ended

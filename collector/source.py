@@ -25,6 +25,10 @@ class Source(Protocol):
         """Seconds to wait before a run without frames is followed by another."""
 
     @property
+    def reached_ns(self) -> int | None:
+        """Time up to which all frames have come, when nothing waits; None: nobody can say."""
+
+    @property
     def live(self) -> bool:
         """Whether nobody can say if and when its next frame comes: it holds up no other source."""
 

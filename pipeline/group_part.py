@@ -93,7 +93,7 @@ class Part:
     def work(self, first: int, last: int, batches: Iterable[Batch]) -> int:
         """Turn the messages of a cut into rows, and store them; the rows that came in."""
         fresh = [each for batch in batches if (each := self._fresh(batch)) is not None]
-        made = [self._taken_in(batch) for batch in runs(fresh)]
+        made = [self._taken_in(batch) for batch in runs(news(fresh))]
         for name, rows in merged(made).items():
             self._insert(name, rows, f"{self.place}/{first}-{last}")
         self.promised.pop(0)
@@ -141,14 +141,24 @@ class Part:
         return made
 
 
+def news(batches: Sequence[Batch]) -> list[Batch]:
+    """Batches without those that say only what a later one of the same source says as well."""
+    last = {batch.source: number for number, batch in enumerate(batches)}
+    return [
+        batch for number, batch in enumerate(batches)
+        if not batch.quiet or last[batch.source] == number
+    ]  # fmt: skip
+
+
 def runs(batches: Sequence[Batch]) -> Iterator[Batch]:
     """Batches of one source that follow each other as one."""
     held: list[Batch] = []
     for batch in batches:
-        if held and (batch.ended or batch.source != held[0].source):
+        alone = batch.ended or batch.quiet
+        if held and (alone or batch.source != held[0].source):
             yield joined(held)
             held = []
-        if batch.ended:
+        if alone:
             yield batch
         else:
             held.append(batch)

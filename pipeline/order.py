@@ -57,6 +57,17 @@ class Order:
         self._earliest_ns = min(self._earliest_ns, int(times.min()))
         self._waiting.append(rows)
 
+    def reach(self, source: str, time_ns: int) -> None:
+        """Take note that a source brings nothing earlier any more."""
+        reached = self.reached.get(source)
+        self.reached[source] = time_ns if reached is None else max(time_ns, reached)
+
+    def passed(self) -> None:
+        """Say how far time has come where no row says it; `release` first."""
+        watermark = self.watermark_ns
+        if watermark is not None:
+            self.released_ns = max(self.released_ns, watermark - self.disorder_ns)
+
     def end(self, source: str) -> None:
         """Take note that a source brings nothing more."""
         self.reached.pop(source, None)

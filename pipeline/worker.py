@@ -107,6 +107,14 @@ class Worker(Decider):
         self.order.add(seen_at(rows, several=self.several))
         return self._work(self.order.release())
 
+    def reach(self, source: str, time_ns: int) -> Output:
+        """A live source has brought all that is not later, so intervals end without a frame."""
+        self.order.reach(source, time_ns)
+        rows = self.order.release()
+        self.order.passed()
+        made = self._work(rows)
+        return made if made.tables else Output(self._close(self._closing_ns))
+
     def end(self, source: str) -> Output:
         """A source brings nothing more."""
         self.order.end(source)
@@ -131,13 +139,19 @@ class Worker(Decider):
             self.health.add(part, made.decisions, topology, base_rtt_ns)
         told = pl.concat([self.intervals.flows, *self.ladder.flows])
         self.known.add(rows, tracked.decisions, told)
-        # A packet that another point sees later still belongs to the interval of its first sight,
-        # and a signal that was measured over a time to that time.
-        waits_ns = self.first_sight.within_ns if self.first_sight.several else 0
-        waits_ns = max(waits_ns, self.versions.measured_ns)
-        tables = self._close(None if everything else self.order.released_ns - waits_ns)
+        tables = self._close(None if everything else self._closing_ns)
         stored = [name for name in TABLES["observations"].schema if name in rows.columns]
         return Output({**tables, "observations": rows.select(stored)}, tracked)
+
+    @property
+    def _closing_ns(self) -> int:
+        """The time by which intervals have ended.
+
+        A packet that another point sees later still belongs to the interval of its first sight, and
+        a signal that was measured over a time to that time.
+        """
+        waits_ns = self.first_sight.within_ns if self.first_sight.several else 0
+        return self.order.released_ns - max(waits_ns, self.versions.measured_ns)
 
     def _by_version(
         self, rows: pl.DataFrame, tracked: Tracked

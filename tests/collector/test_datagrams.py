@@ -1,5 +1,6 @@
 """UDP feeds arrive as frames: every datagram with its headers, its time, or a count of the lost."""
 
+import asyncio
 import random
 import socket
 import time
@@ -8,7 +9,16 @@ import polars as pl
 import pytest
 import report_by_hand
 
-from collector import CaptureError, CollectorSettings, Decoder, datagrams, open_datagrams
+from collector import (
+    Batch,
+    CaptureError,
+    CollectorSettings,
+    Decoder,
+    MemoryBus,
+    datagrams,
+    feed,
+    open_datagrams,
+)
 from collector.datagrams import LARGEST, Datagrams
 
 FAMILIES = {"127.0.0.1": socket.AF_INET, "::1": socket.AF_INET6}
@@ -134,3 +144,33 @@ def test_an_address_that_cannot_be_listened_to_is_refused_in_a_sentence() -> Non
         open_datagrams("feed", "192.0.2.1", 9)
     with pytest.raises(CaptureError, match=r"^feed no\.such\.host\.invalid:9: "):
         open_datagrams("feed", "no.such.host.invalid", 9)
+
+
+def test_a_feed_without_datagrams_says_how_far_time_has_come() -> None:
+    """So that what hears it need not wait for the next datagram."""
+    (source,) = open_datagrams("int-reports", "127.0.0.1", 0)
+    decoder = Decoder(CollectorSettings(report_udp_ports=(source.address[1],)))
+
+    async def run() -> list[Batch]:
+        bus = MemoryBus(capacity=1)
+        feeding = asyncio.create_task(feed([source], decoder, bus))
+        batches = []
+        async for batch in bus:
+            batches.append(batch)
+            if sum(each.quiet for each in batches) == 3:
+                source.stop()
+        await feeding
+        return batches
+
+    before = time.time_ns()
+    send(source, [report_by_hand.first(random.Random(5))])
+    batches = asyncio.run(run())
+    source.close()
+    told = [batch.reached_ns for batch in batches if batch.quiet]
+    assert len(told) >= 3
+    assert batches[-1].ended
+    assert told == sorted(told)
+    frames = [batch for batch in batches if batch.frame.height]
+    assert all(int(batch.reached_ns or 0) >= before for batch in frames)
+    assert told[-1] > int(frames[-1].reached_ns or 0)
+    assert decoder.accounting.seen == 1

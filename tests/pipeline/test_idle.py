@@ -1,0 +1,84 @@
+"""An idle source holds nothing back: it says how far time has come, and intervals end."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from collector import Batch, Repeats, open_bus
+from pipeline import Output, PipelineSettings, Worker, drain
+from pipeline.group_part import news, runs
+
+Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
+MS = 1_000_000
+SETTINGS = PipelineSettings(interval_ms=1.0, disorder_us=100.0, idle_ms=10_000.0)
+
+
+@pytest.fixture
+def rows(observed: Observed) -> pl.DataFrame:
+    """Ten frames of one flow in one millisecond."""
+    told = {"payload_bytes": 1000, "protocol": 6, "source": "tap"}
+    return observed({"time_ns": n * 50_000, "frame": n + 1, **told} for n in range(10))
+
+
+def judged(output: Output) -> int:
+    return output.tables["verdicts"].height if "verdicts" in output.tables else 0
+
+
+def quiet(source: str, reached_ns: int) -> Batch:
+    nothing = pl.DataFrame(schema={"time_ns": pl.Int64, "source": pl.String})
+    return Batch(nothing, source, 1, 10, 10, reached_ns=reached_ns)
+
+
+def test_an_interval_ends_without_a_frame_after_it(rows: pl.DataFrame) -> None:
+    worker, other = Worker(SETTINGS), Worker(SETTINGS)
+    assert not judged(worker.advance(rows))
+    early = worker.reach("tap", MS)
+    assert early.tables["observations"].height > 0
+    assert not judged(early)
+    ended = worker.reach("tap", MS + 200_000).tables["verdicts"]
+    other.advance(rows)
+    assert_frame_equal(ended, other.finish().tables["verdicts"])
+    assert ended.height == 1
+
+
+def test_what_comes_earlier_than_was_said_is_late_and_judged_anew(rows: pl.DataFrame) -> None:
+    worker = Worker(SETTINGS)
+    worker.advance(rows.head(5))
+    worker.reach("tap", 3 * MS)
+    again = worker.advance(rows.tail(5)).tables["flow_intervals"]
+    assert worker.counters["late"] == 5
+    assert worker.counters["too_late"] == 0
+    assert again["frames"].to_list() == [5]
+
+
+def test_a_silent_source_does_not_hold_back_another(rows: pl.DataFrame) -> None:
+    worker = Worker(SETTINGS)
+    worker.advance(rows.head(1).with_columns(pl.lit("other").alias("source")))
+    worker.advance(rows)
+    assert not judged(worker.reach("tap", 4 * MS))
+    assert worker.reach("other", 4 * MS).tables["verdicts"].height == 1
+
+
+def test_a_bus_carries_it_and_the_last_of_several_is_enough(rows: pl.DataFrame) -> None:
+    made: list[tuple[int, str]] = []
+
+    async def run() -> None:
+        bus = open_bus("memory://")
+        for batch in (Batch(rows, "tap", 1, 1, 10, reached_ns=450_000), quiet("tap", 2 * MS)):
+            await bus.publish(batch)
+        await bus.close()
+        await drain(bus, Worker(SETTINGS), lambda out, token: made.append((len(out.tables), token)))
+
+    asyncio.run(run())
+    assert [token for _, token in made] == ["tap:1:1-10", f"tap:1:reached-{2 * MS}", "finish"]
+    assert made[1][0] > 0
+    seen = Repeats()
+    batches = [quiet("tap", MS), quiet("tap", 2 * MS), quiet("b", MS), Batch(rows, "b", 1, 1, 10)]
+    assert [seen.fresh(batch) for batch in batches] == batches
+    assert [(each.source, each.quiet) for each in runs(news(batches))] == [
+        ("tap", True), ("b", False),
+    ]  # fmt: skip
