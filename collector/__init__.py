@@ -3,7 +3,7 @@
 from collector import arrow
 from collector.arena import Arena
 from collector.bus import Batch, Bus, BusError, MemoryBus
-from collector.bus_address import open_bus, open_group
+from collector.bus_address import open_bus, open_group, spooled
 from collector.capture import Capture, open_capture, tell_apart
 from collector.carriers import headers
 from collector.datagrams import open_datagrams
@@ -26,6 +26,7 @@ from collector.scalar import Scalar
 from collector.settings import CollectorSettings
 from collector.settings.bus import PASSWORD_VARIABLE, BusSettings
 from collector.shark import SharkError, dissected
+from collector.shed import SHED_REASONS, Shed
 from collector.slow_path import SlowAccounting, SlowPath
 from collector.source import Source
 from collector.status import STATUS
@@ -39,6 +40,7 @@ __all__ = [
     "PASSWORD_VARIABLE",
     "SCHEMA",
     "SCHEMA_VERSION",
+    "SHED_REASONS",
     "STATUS",
     "UNNAMED",
     "Accounting",
@@ -61,6 +63,7 @@ __all__ = [
     "Rotation",
     "Scalar",
     "SharkError",
+    "Shed",
     "SlowAccounting",
     "SlowPath",
     "Source",
@@ -83,6 +86,7 @@ __all__ = [
     "open_group",
     "open_interface",
     "prefetch",
+    "spooled",
     "step",
     "tell_apart",
     "write_pcapng",

@@ -1,8 +1,9 @@
 """The bus: observations on their way from the collector to the pipeline.
 
 A bus carries batches, never single rows. It is bounded; when the reader falls behind, `publish`
-waits (policy `block`). Every batch says which frames of which source it covers, so that a reader
-can tell a repeat from news, and nothing rests on a broker removing duplicates.
+waits. What does not want to wait looks at `fill` before (`shed`). Every batch says which frames of
+which source it covers, so that a reader can tell a repeat from news, and nothing rests on a broker
+removing duplicates.
 """
 
 import asyncio
@@ -55,6 +56,10 @@ class Bus(Protocol):
     def __aiter__(self) -> AsyncIterator[Batch]:
         """Batches in order of publication within a conversation, until closed and drained."""
 
+    @property
+    def fill(self) -> float:
+        """Share of the room that is taken; 1: the next batch has to wait."""
+
     async def close(self) -> None:
         """Publish nothing more; readers are given what is still there, then their loop ends."""
 
@@ -67,6 +72,11 @@ class MemoryBus:
         self._waiting: deque[Batch] = deque()
         self._closed = False
         self._changed = asyncio.Condition()
+
+    @property
+    def fill(self) -> float:
+        """See Bus."""
+        return len(self._waiting) / self.capacity
 
     async def publish(self, batch: Batch) -> None:
         """See Bus."""

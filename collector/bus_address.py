@@ -1,17 +1,20 @@
 """Which bus an address names."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from collector.bus import Bus, BusError, MemoryBus
 from collector.bus_option import option
 from collector.settings.bus import BusSettings
+from collector.spill import Spill
+from collector.spool import Spool
 
 if TYPE_CHECKING:
     from collector.kafka_group import GroupReader, Moved
 
 POLICIES = ("block",)
-"""What a full bus may do with the next batch; shedding by flow is not built yet."""
+"""What a full bus may do with the next batch; what does not want to wait sheds before (`shed`)."""
 
 
 def open_bus(url: str, settings: BusSettings | None = None) -> Bus:
@@ -37,6 +40,16 @@ def open_bus(url: str, settings: BusSettings | None = None) -> Bus:
 
         return KafkaBus(url, settings)
     raise BusError(f"{url}: a bus is memory:// or kafka://host:port/topic")
+
+
+def spooled(bus: Bus, settings: BusSettings) -> Spool:
+    """The same bus behind a spool: what waits for it is bounded, in memory and on disk.
+
+    Raises BusError when the directory of what is spilled cannot be had.
+    """
+    named = settings.spill_directory
+    spill = Spill(Path(named).expanduser(), settings.spill_bytes) if named else None
+    return Spool(bus, settings.waiting, spill)
 
 
 def open_group(url: str, settings: BusSettings, taken: "Moved", left: "Moved") -> "GroupReader":

@@ -28,6 +28,12 @@ class Accounting:
         for name, count in endings.items():
             self.by_status[name] = self.by_status.get(name, 0) + count
 
+    def turn(self, rows: pl.DataFrame, reason: str) -> None:
+        """Count frames under another reason than the one that their rows ended with."""
+        for code, count in rows["status"].value_counts().iter_rows():
+            self.by_status[STATUS[code][0]] -= count
+        self.add({reason: rows.height})
+
     @property
     def decoded(self) -> int:
         """Frames whose every header was read."""

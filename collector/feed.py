@@ -11,6 +11,7 @@ from collector.decoder import Decoder
 from collector.frame import Frames
 from collector.observation import SCHEMA
 from collector.rotation import UNREADABLE, Rotation
+from collector.shed import Shed
 from collector.source import Source
 from collector.window import CaptureError
 
@@ -40,6 +41,7 @@ async def feed(
     bus: Bus,
     progress: Callable[[int], None] = lambda _: None,
     rotations: Sequence[Rotation] = (),
+    shed: Shed | None = None,
 ) -> None:
     """Publish the observations of all sources, then close the bus.
 
@@ -47,7 +49,8 @@ async def feed(
     Frames that a source counts but cannot deliver enter the decoder's accounting by their reason.
     What has come into a followed file is published at each look, and one without news does not hold
     up the others. A live source without news says how far time has come, so that no interval waits
-    for its next frame. Files that arrive in `rotations` join, and are closed when they have ended.
+    for its next frame. A full bus makes all sources wait; with `shed` live ones do not, and less of
+    them is passed on. Files that arrive in `rotations` join, and are closed when they have ended.
     """
     size = decoder.settings.frames_per_batch
     readings = [Reading(each, each.chunks(size, wait=False)) for each in sources]
@@ -71,6 +74,7 @@ async def feed(
                 batch = ending(reading)
             news = reading.frames > before or (batch is not None and batch.ended)
             reading.again_at = next_look(reading, readings, news=news)
+            batch = passed_on(batch, reading, shed, bus, decoder)
             if batch is None:
                 continue
             await bus.publish(batch)
@@ -86,6 +90,16 @@ async def feed(
         for rotation in rotations:
             decoder.accounting.add(rotation.reasons)
         await bus.close()
+
+
+def passed_on(
+    batch: Batch | None, reading: Reading, shed: Shed | None, bus: Bus, decoder: Decoder
+) -> Batch | None:
+    """What of a batch is published: all, unless a live source has to shed."""
+    if batch is None or shed is None or not reading.source.live:
+        return batch
+    shed.follow(bus.fill, asyncio.get_running_loop().time())
+    return shed.kept(batch, bus.fill, decoder.accounting)
 
 
 def next_look(reading: Reading, readings: Sequence[Reading], *, news: bool) -> float:

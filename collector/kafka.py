@@ -54,6 +54,11 @@ class KafkaBus:
         self._sending: asyncio.Task[None] | None = None
         self._closed = False
 
+    @property
+    def fill(self) -> float:
+        """See Bus: one batch is on its way at a time."""
+        return float(self._sending is not None and not self._sending.done())
+
     async def publish(self, batch: Batch) -> None:
         """See Bus; returns when the broker has acknowledged the batch before this one."""
         if self._closed:

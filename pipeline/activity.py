@@ -6,7 +6,7 @@ from pipeline.load_unit import NANO
 from pipeline.sharing import sending
 
 KEY = ["time_ns", "flow", "interval_ns"]
-MOST_SEEN = ("frames", "sampled_from", "unseen_bytes")
+MOST_SEEN = ("frames", "sampled_from", "unseen_bytes", "shed_frames")
 """What completeness is told by, of the point that saw most."""
 STATE = ("U", "W", "Wc", "R", "alpha")
 

@@ -4,6 +4,8 @@
 - `sampling`: share of the frames that a source passed on, where it says so or settings do
   (`pipeline.sampling`); null: not told;
 - `gaps`: share of the data that was sent and not captured, by sequence numbers; null: not told;
+- `shed`: share of all frames that the collector shed with their flows because what follows was
+  behind; null: none. The flow itself is whole, but those that share its hops are not all in sight;
 - `hops`, `hops_seen`: hops of the path, and those of which telemetry spoke.
 
 `completeness` is their product. What is sampled leaves gaps as well: of what these two say was
@@ -41,6 +43,7 @@ def parts() -> list[pl.Expr]:
         pl.when(pl.col("data_bytes") > 0)
         .then(unseen / (unseen + pl.col("data_bytes")))
         .alias("gaps"),
+        (pl.col("shed_frames") / (pl.col("shed_frames") + pl.col("frames"))).alias("shed"),
     ]
 
 
@@ -48,4 +51,5 @@ def completeness() -> pl.Expr:
     """One figure out of the parts; null where telemetry's share is not known."""
     captured = pl.min_horizontal("sampling", 1.0 - pl.col("gaps")).fill_null(1.0)
     in_sight = (pl.col("hops_seen") / pl.col("hops")).clip(0.0, 1.0).fill_null(1.0)
-    return (pl.col("telemetry") * captured * in_sight).alias("completeness")
+    passed_on = 1.0 - pl.col("shed").fill_null(0.0)
+    return (pl.col("telemetry") * captured * passed_on * in_sight).alias("completeness")

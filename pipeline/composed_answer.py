@@ -135,7 +135,8 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
     - `hops`, `hops_seen`: hops of the path, and how many of them telemetry spoke of at least;
       `hops_out_of_sight`: the rest;
     - `sampling`: share of the frames that sources passed on; `gaps`: share of the data that was
-      sent and not captured;
+      sent and not captured; `shed`: share of all frames that the collector shed, with their
+      flows;
     - `time`: share of the intervals in which the hop's flows sent;
     - `revised`: intervals whose verdicts late rows have changed, `revised_ns`: how far time had
       come when that happened last.
@@ -149,6 +150,7 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
         "telemetry": weighted(rows, "completeness") if telemetry is None else telemetry,
         "sampling": weighted(rows, "sampling"),
         "gaps": weighted(rows, "gaps"),
+        "shed": weighted(rows, "shed"),
         "hops": hops,
         "hops_seen": seen,
         "hops_out_of_sight": None if hops is None or seen is None else max(hops - seen, 0),

@@ -187,6 +187,9 @@ class Intervals:
         elif self.sampling is not None:
             of = pl.lit(self.sampling) * pl.len()
             totals.append(whole_frames(of, pl.len()).alias("sampled_from"))
+        if "shed_from" in rows.columns:
+            others = pl.col("shed_from").cast(pl.UInt64) - 1
+            totals.append(summed_up(others).alias("shed_frames"))
         if "aecn_u" in rows.columns:
             told = nano(pl.col("aecn_u")).filter(data)
             totals += [

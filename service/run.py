@@ -10,13 +10,18 @@ from typing import Any
 
 from collector import (
     Accounting,
+    Bus,
+    BusError,
+    BusSettings,
     CaptureError,
     CollectorSettings,
     Decoder,
+    MemoryBus,
     SharkError,
+    Shed,
     SlowPath,
     feed,
-    open_bus,
+    spooled,
 )
 from pipeline import (
     COMPANIONS,
@@ -45,7 +50,7 @@ from service.sources import Feeds, Sources, open_sources
 from service.topology_source import TopologySource, fingerprint
 
 BATCHES = 4
-"""Batches that may wait on the bus: the worker is at most that far behind the decoder."""
+"""Batches that may wait on the bus of a replay."""
 TABLES = {"hpcc": hpcc.TABLE, "dctcp": dctcp.TABLE}
 """Parameters of the algorithms that packets show; companions bring their own."""
 SECTIONS = ("collector", "pipeline")
@@ -68,6 +73,8 @@ class Job:
     renewed: Callable[[Versions], None] | None = None
     """Hears of another topology that was taken while the job ran."""
     feeds: Feeds = field(default_factory=Feeds)
+    bus: BusSettings = field(default_factory=BusSettings)
+    """How far the worker may be behind the decoder, and what live frames do then."""
     opened: Callable[[Sources], None] = lambda _: None
     """Is given the sources, so that another thread can end them. Without it a signal does."""
 
@@ -88,7 +95,7 @@ def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
             raise Failure(ExitCode.USAGE, f"--set: {error}") from None
         with frames_bar(label) as told:
             taken = sink(worker) if held is None else renewing(job, held, worker, sink(worker))
-            asyncio.run(_run(sources, decoder, worker, taken, told))
+            asyncio.run(_run(sources, decoder, worker, taken, told, job.bus))
         return decoder.accounting
 
 
@@ -98,14 +105,22 @@ async def _run(
     worker: Worker,
     sink: Sink,
     progress: Callable[[int], None],
+    settings: BusSettings,
 ) -> None:
     """Feed and drain one bus."""
-    bus = open_bus(f"memory://?capacity={BATCHES}")
+    try:
+        bus: Bus = MemoryBus(settings.waiting)
+        if settings.spill_directory:
+            bus = spooled(MemoryBus(1), settings)
+    except BusError as error:
+        raise Failure(ExitCode.USAGE, str(error)) from None
+    shed = Shed() if settings.overload == "shed" else None
     if sources.endless and threading.current_thread() is threading.main_thread():
         for number in ENDING:
             asyncio.get_running_loop().add_signal_handler(number, end, sources)
     await beside(
-        feed(sources.sources, decoder, bus, progress, sources.rotations), drain(bus, worker, sink)
+        feed(sources.sources, decoder, bus, progress, sources.rotations, shed),
+        drain(bus, worker, sink),
     )
 
 

@@ -115,6 +115,7 @@ def _completeness(verdict: Mapping[str, Any]) -> str:
         f"{parts['hops_seen']} of {parts['hops']} hops in sight": parts["hops"],
         f"{share(parts['sampling'])} sampled": parts["sampling"] not in (None, 1),
         f"{share(missing)} of the data not captured": missing >= LITTLE,
+        f"{share(parts['shed'] or 0.0)} shed": parts["shed"],
     }
     return ", ".join([share(verdict["completeness"]), *(text for text, say in told.items() if say)])
 

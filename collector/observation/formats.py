@@ -120,4 +120,11 @@ MIRROR = (
     Column("mirror_length", U32, "bytes", "Octets of the sampled frame.", stored=False),
     Column("mirror_time_ns", I64, "ns", "Timestamp of the mirror's envelope.", stored=False),
     Column("sampling_rate", U32, "frames", "One frame in so many was sampled.", stored=False),
+    Column(
+        "shed_from",
+        U32,
+        "conversations",
+        "Of so many conversations the collector passed one on; null: all.",
+        stored=False,
+    ),
 )

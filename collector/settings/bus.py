@@ -46,6 +46,23 @@ class BusSettings(BaseModel):
         " before the collector ends, seconds.",
     )
 
+    overload: Literal["block", "shed"] = Field(
+        "block",
+        description="What live frames do when what follows is behind and no room is left. block:"
+        " they wait, and the kernel drops what it cannot keep; shed: only one of 2, 4, 8, …"
+        " conversations is passed on, and the rows say so. Files always wait.",
+    )
+    waiting: int = Field(
+        4, ge=1, le=1024, description="Batches that may wait in memory before a bus."
+    )
+    spill_directory: str | None = Field(
+        None,
+        description="Directory for batches that have no room in memory, for one process alone;"
+        " none: nothing is spilled.",
+    )
+    spill_bytes: int = Field(
+        1 << 30, ge=1 << 20, description="Most bytes of batches in spill_directory."
+    )
     group: str = Field(
         "hopsight",
         pattern=r"^[A-Za-z0-9._-]{1,100}$",

@@ -29,6 +29,7 @@ SELECT
     completeness,
     telemetry,
     sampling,
+    shed,
     gaps,
     plausibility,
     reroute_helps,

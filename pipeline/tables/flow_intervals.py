@@ -64,6 +64,13 @@ FLOW_INTERVALS = Table(
             "sum",
         ),
         Column(
+            "shed_frames",
+            MAYBE_U64,
+            "",
+            "Frames of other flows that the collector shed for those of this one; null: none.",
+            "sum",
+        ),
+        Column(
             "slices", U32, "bits", "32nds of the interval with data, lowest first.", "groupBitOr"
         ),
     ),

@@ -49,6 +49,7 @@ VERDICTS = Table(
         Column("telemetry", MAYBE_F64, "", "Share of the data frames that brought telemetry."),
         Column("sampling", MAYBE_F64, "", "Share of the frames that sources passed on, if told."),
         Column("gaps", MAYBE_F64, "", "Share of the data that was sent and not captured, if told."),
+        Column("shed", MAYBE_F64, "", "Share of all frames that the collector shed, if any."),
         Column("plausibility", WORDS, "", "What cannot be true of the telemetry, by name."),
         Column("reroute_helps", WORD, "", "yes, no or unknown."),
         Column("contributors", U32, "", "Flows that share the hop in the interval."),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collector import Bus, BusError, CaptureError, Decoder, feed, open_bus
+from collector import Bus, BusError, CaptureError, Decoder, Shed, feed, open_bus, spooled
 from service.commands.decode import account, assigned
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
@@ -41,7 +41,8 @@ def run(request: Request) -> None:
             open_sources(request.captures, request.feeds, request.point) as sources,
             frames_bar("collecting") as told,
         ):
-            whole = asyncio.run(_run(sources, decoder, bus, told))
+            shed = Shed() if settings.bus.overload == "shed" else None
+            whole = asyncio.run(_run(sources, decoder, bus, told, shed))
     except BusError as error:
         raise Failure(ExitCode.UNAVAILABLE, str(error)) from None
     except CaptureError as error:
@@ -57,7 +58,7 @@ def opened(settings: Settings) -> Bus:
             ExitCode.USAGE, "--bus must be kafka://host:port/topic, or the setting bus.url name one"
         )
     try:
-        return open_bus(url, settings.bus)
+        return spooled(open_bus(url, settings.bus), settings.bus)
     except BusError as error:
         raise Failure(ExitCode.USAGE, str(error)) from None
 
@@ -67,10 +68,11 @@ async def _run(
     decoder: Decoder,
     bus: Bus,
     told: Callable[[int], None],
+    shed: Shed | None = None,
 ) -> bool:
     """Feed the bus until the sources end or a signal comes; whether they ended."""
     feeding: asyncio.Task[Any] = asyncio.create_task(
-        feed(sources.sources, decoder, bus, told, sources.rotations)
+        feed(sources.sources, decoder, bus, told, sources.rotations, shed)
     )
     stopped = False
 

@@ -103,6 +103,7 @@ def run(request: Request) -> None:
                 request.point,
                 renewed=partial(store_topology, store),
                 feeds=request.feeds,
+                bus=settings.bus,
             )
             if topology is not None:
                 store_topology(store, topology.versions)

@@ -110,3 +110,16 @@ def test_hops_that_no_topology_knows_and_counters_that_run_backwards_are_said(
     ])  # fmt: skip
     (row,) = judged([rows], known, base_rtt_us=10.0).to_dicts()
     assert {"locator_not_in_topology", "counter_backwards"} <= set(row["plausibility"])
+
+
+def test_what_the_collector_shed_is_a_part_of_its_own(observed: Observed) -> None:
+    """Half of the interval one of four conversations was passed on: three frames a frame seen."""
+    tagged = [{**row, **TAG, **({"shed_from": 4} if row["frame"] > 40 else {})}
+              for row in frames(range(80))]  # fmt: skip
+    (row,) = judged([observed(tagged)]).to_dicts()
+    assert row["shed"] == pytest.approx(120 / 200)
+    assert row["completeness"] == pytest.approx(row["telemetry"] * (1 - 120 / 200))
+    cut = judged([observed(tagged[:33]), observed(tagged[33:])])
+    assert cut["shed"].to_list() == [row["shed"]]
+    (whole,) = judged([observed(frames(range(80)))]).to_dicts()
+    assert whole["shed"] is None

@@ -1,0 +1,101 @@
+"""A spill: batches in files of one directory, at most so many octets, the oldest first out.
+
+Each file is a line that says what the batch covers, and an Arrow IPC stream. It is written under
+another name first, so that what has its name is whole; a digest tells what was damaged later.
+"""
+
+import fcntl
+import io
+import json
+from collections import deque
+from pathlib import Path
+
+import polars as pl
+
+from collector.bus import Batch, BusError
+from collector.kafka_message import digest
+from collector.observation import SCHEMA_VERSION
+
+SUFFIX = ".batch"
+LOCK = "lock"
+
+
+class Spill:
+    """Files of a directory that one process has. Raises BusError when it cannot be had."""
+
+    def __init__(self, directory: Path, most_octets: int) -> None:
+        """Take the directory, with what an earlier process left there."""
+        self.directory = directory
+        self.most_octets = most_octets
+        self.broken = False
+        """Whether the last batch could not be written: a full disk, for one."""
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = (directory / LOCK).open("w")
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            found = sorted(directory.glob(f"*{SUFFIX}"))
+            self._files = deque((path, path.stat().st_size) for path in found)
+        except BlockingIOError:
+            self._lock.close()
+            raise BusError(f"bus.spill_directory: another process spills to {directory}") from None
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise BusError(f"bus.spill_directory: {directory}: {reason}") from None
+        self.octets = sum(size for _, size in self._files)
+        """Octets that all files take."""
+        self._number = int(self._files[-1][0].stem) if self._files else 0
+
+    @property
+    def count(self) -> int:
+        """Batches that are here."""
+        return len(self._files)
+
+    @property
+    def fill(self) -> float:
+        """Share of the room that is taken; 1: there is none for another batch."""
+        return min(self.octets / self.most_octets, 1.0)
+
+    def put(self, batch: Batch) -> int:
+        """Keep a batch; its octets. Raises OSError, and leaves nothing behind."""
+        body = io.BytesIO()
+        batch.frame.write_ipc_stream(body, compression="lz4")
+        value = body.getvalue()
+        told = {
+            "schema": SCHEMA_VERSION, "source": batch.source, "epoch": batch.epoch,
+            "first": batch.first, "last": batch.last, "ended": batch.ended,
+            "reached_ns": batch.reached_ns, "digest": digest(value),
+        }  # fmt: skip
+        self._number += 1
+        path = self.directory / f"{self._number:012}{SUFFIX}"
+        unfinished = path.with_suffix(".part")
+        whole = json.dumps(told).encode() + b"\n" + value
+        try:
+            unfinished.write_bytes(whole)
+            unfinished.replace(path)
+        except OSError:
+            unfinished.unlink(missing_ok=True)
+            raise
+        self._files.append((path, len(whole)))
+        self.octets += len(whole)
+        return len(whole)
+
+    def oldest(self) -> Batch | None:
+        """The batch that came first; None when its file cannot be read."""
+        try:
+            head, _, value = self._files[0][0].read_bytes().partition(b"\n")
+            told = json.loads(head)
+            if told.pop("schema") != SCHEMA_VERSION or told.pop("digest") != digest(value):
+                return None
+            return Batch(pl.read_ipc_stream(io.BytesIO(value)), **told)
+        except (OSError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError):
+            return None
+
+    def drop(self) -> None:
+        """Forget the batch that came first."""
+        path, octets = self._files.popleft()
+        self.octets -= octets
+        path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Give the directory up; what is in it stays."""
+        self._lock.close()

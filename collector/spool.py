@@ -1,0 +1,143 @@
+"""A spool in front of a bus: what waits is bounded, first in memory, then on disk.
+
+Batches leave in the order in which they came. Those on disk outlive the process: the next one sends
+them first, and readers drop what they have.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+
+from collector.bus import Batch, Bus, BusError
+from collector.spill import Spill
+
+logger = logging.getLogger("hopsight.collector")
+
+
+class Spool:
+    """The bus behind `inner`, with at most `capacity` batches in memory and a `spill` on disk.
+
+    A batch that has no room in either waits, and whoever publishes with it.
+    """
+
+    def __init__(self, inner: Bus, capacity: int, spill: Spill | None = None) -> None:
+        """Send nothing before the first batch; a spill may hold some of an earlier life."""
+        self.inner = inner
+        self.capacity = capacity
+        self.spill = spill
+        self.counts: Counter[str] = Counter()
+        """Batches and octets that went to disk, files that could not be read or written."""
+        self._waiting: deque[Batch] = deque()
+        self._closed = False
+        self._failed: BaseException | None = None
+        self._changed = asyncio.Condition()
+        self._sending: asyncio.Task[None] | None = None
+
+    @property
+    def fill(self) -> float:
+        """Share of the room that is taken; 1: the next batch has to wait."""
+        if self.spill is not None and not self.spill.broken:
+            return self.spill.fill
+        return len(self._waiting) / self.capacity
+
+    async def publish(self, batch: Batch) -> None:
+        """See Bus."""
+        async with self._changed:
+            self._begin()
+            while not self._has_room():
+                if await self._spilled(batch):
+                    self._changed.notify_all()
+                    return
+                await self._changed.wait()
+            self._raise()
+            self._waiting.append(batch)
+            self._changed.notify_all()
+
+    def __aiter__(self) -> AsyncIterator[Batch]:
+        """See Bus."""
+        return aiter(self.inner)
+
+    async def close(self) -> None:
+        """See Bus; what cannot be sent stays on disk."""
+        async with self._changed:
+            self._begin()
+            self._closed = True
+            self._changed.notify_all()
+        if self._sending is not None:
+            await asyncio.gather(self._sending, return_exceptions=True)
+        try:
+            await self.inner.close()
+        finally:
+            if self.spill is not None:
+                self.spill.close()
+        self._raise()
+
+    def _begin(self) -> None:
+        if self._sending is None:
+            self._sending = asyncio.create_task(self._send())
+
+    def _raise(self) -> None:
+        if self._failed is not None:
+            raise self._failed
+        if self._closed and self._sending is None:
+            raise BusError("the bus is closed, nothing more can be published")
+
+    def _has_room(self) -> bool:
+        """Whether a batch may go into memory: behind those on disk it may not."""
+        behind = self.spill is not None and self.spill.count > 0
+        return self._failed is not None or (not behind and len(self._waiting) < self.capacity)
+
+    async def _spilled(self, batch: Batch) -> bool:
+        """Put a batch of a live source on disk, if there is room; a file has its frames there."""
+        if self.spill is None or self.spill.fill >= 1 or batch.reached_ns is None:
+            return False
+        try:
+            octets = await asyncio.to_thread(self.spill.put, batch)
+        except OSError as error:
+            self.counts["spill_failed"] += 1
+            if not self.spill.broken:
+                logger.warning("%s takes nothing more: %s", self.spill.directory, error.strerror)
+            self.spill.broken = True
+            return False
+        self.spill.broken = False
+        self.counts["spilled_batches"] += 1
+        self.counts["spilled_octets"] += octets
+        return True
+
+    async def _send(self) -> None:
+        """Hand batches on until closed and empty, the oldest first."""
+        try:
+            if self.spill is not None:
+                await self._unspill()
+            while (batch := await self._next()) is not None:
+                await self.inner.publish(batch)
+                async with self._changed:
+                    self._waiting.popleft()
+                    self._changed.notify_all()
+                if self.spill is not None and not self._waiting:
+                    await self._unspill()
+        except Exception as error:  # noqa: BLE001 - whoever publishes hears it
+            self._failed = error
+            async with self._changed:
+                self._changed.notify_all()
+
+    async def _next(self) -> Batch | None:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._closed or bool(self._waiting))
+            return self._waiting[0] if self._waiting else None
+
+    async def _unspill(self) -> None:
+        """Send what is on disk until nothing is."""
+        assert self.spill is not None
+        while self.spill.count:
+            batch = await asyncio.to_thread(self.spill.oldest)
+            if batch is None:
+                self.counts["spill_damaged"] += 1
+            else:
+                await self.inner.publish(batch)
+            async with self._changed:
+                with contextlib.suppress(OSError):
+                    self.spill.drop()
+                self._changed.notify_all()

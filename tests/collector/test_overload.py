@@ -1,0 +1,271 @@
+"""Overload: what waits is bounded, whole flows are shed, and every frame is accounted for."""
+
+import asyncio
+import resource
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from octets import ethernet, frames_of, ipv4, tcp
+
+from collector import Batch, BusError, BusSettings, CollectorSettings, Decoder, MemoryBus
+from collector.bus_address import spooled
+from collector.decoder import Accounting
+from collector.feed import feed
+from collector.frame import Frames
+from collector.shed import Shed
+from collector.spill import Spill
+from collector.spool import Spool
+
+MIB = 1 << 20
+
+
+def batch(first: int, rows: int = 100, source: str = "tap") -> Batch:
+    noise = np.random.default_rng(first)
+    frame = pl.DataFrame(
+        {
+            "frame": np.arange(first, first + rows, dtype=np.uint64),
+            "conversation": noise.integers(0, 1 << 64, rows, np.uint64),
+            "status": np.zeros(rows, np.uint8),
+        }
+    )
+    return Batch(frame, source, 1, first, first + rows - 1, reached_ns=first)
+
+
+def files(directory: Path, suffix: str = "batch") -> int:
+    return len(list(directory.glob(f"*.{suffix}")))
+
+
+def counted(rows: int) -> Accounting:
+    accounting = Accounting()
+    accounting.add({"decoded": rows})
+    return accounting
+
+
+def test_whole_flows_are_kept_and_those_of_a_higher_rate_at_every_lower_one() -> None:
+    told, shed = batch(1, 4096), Shed()
+    kept = [set(told.frame["conversation"])]
+    for halvings in range(1, 6):
+        shed.halvings = halvings
+        accounting = counted(4096)
+        made = shed.kept(told, 0.5, accounting)
+        assert made is not None
+        kept.append(set(made.frame["conversation"]))
+        assert kept[-1] <= kept[-2]
+        assert len(kept[-1]) == pytest.approx(4096 / 2**halvings, rel=0.3)
+        assert made.frame["shed_from"].unique().to_list() == [2**halvings]
+        assert accounting.seen == 4096
+        assert accounting.reasons == {"shed": 4096 - made.frame.height}
+        assert (made.first, made.last) == (told.first, told.last), "what was shed is no hole"
+
+
+def test_the_rate_follows_the_queue_and_comes_back() -> None:
+    shed = Shed()
+    for at in range(5):
+        shed.follow(1.0, at * 0.1)
+    assert shed.halvings == 2, "a halving needs time to show"
+    for at in range(70):
+        shed.follow(0.0, 1.0 + at * 0.1)
+    assert shed.halvings == 0
+    for at in range(1000):
+        shed.follow(1.0, 100.0 + at)
+    assert shed.halvings == 16
+
+
+def test_what_a_full_queue_cannot_take_is_counted_by_itself() -> None:
+    accounting, shed = counted(100), Shed()
+    assert shed.kept(batch(1), 1.0, accounting) is None
+    assert (accounting.seen, accounting.decoded, accounting.reasons) == (100, 0, {"shed_full": 100})
+    ended = Batch(pl.DataFrame(), "tap", 1, 9, 9, ended=True)
+    assert shed.kept(ended, 1.0, accounting) is ended
+
+
+class Burst:
+    """A live source that brings more than anybody takes."""
+
+    source, epoch, points, poll_s, live = "burst", 1, ("tap",), 0.0, True
+    reached_ns: int | None = None
+
+    def __init__(self, runs: int) -> None:
+        self.runs = runs
+        self.reasons: dict[str, int] = {}
+        packets = [ethernet(ipv4(tcp(payload=b"data"), source=host)) for host in range(3, 67)]
+        self.frames = frames_of(packets)
+
+    def chunks(self, frames_per_chunk: int, *, wait: bool) -> Iterator[Frames]:
+        del frames_per_chunk, wait
+        for at in range(self.runs):
+            yield replace(self.frames, first=1 + at * len(self.frames))
+
+    def stop(self) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def test_a_live_source_never_waits_and_every_frame_is_delivered_or_counted() -> None:
+    source, runs = Burst(60), 60
+    decoder = Decoder(CollectorSettings())
+    taken: list[Batch] = []
+
+    async def slow(bus: MemoryBus) -> None:
+        async for each in bus:
+            await asyncio.sleep(0.02)
+            taken.append(each)
+
+    async def run() -> None:
+        bus = MemoryBus(2)
+        reading = asyncio.create_task(slow(bus))
+        await feed([source], decoder, bus, shed=Shed())  # type: ignore[list-item] # points are a tuple
+        await reading
+
+    asyncio.run(run())
+    rows = sum(each.frame.height for each in taken)
+    accounting = decoder.accounting
+    assert accounting.seen == runs * len(source.frames)
+    assert accounting.decoded == rows
+    assert sum(accounting.reasons.values()) + rows == accounting.seen
+    assert set(accounting.reasons) <= {"shed", "shed_full"}
+    assert accounting.reasons["shed_full"] > 0
+
+
+class Stuck(MemoryBus):
+    """A bus that takes nothing until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__(1 << 20)
+        self.free = asyncio.Event()
+
+    async def publish(self, batch: Batch) -> None:
+        await self.free.wait()
+        await super().publish(batch)
+
+
+def test_what_has_no_room_goes_to_disk_and_leaves_in_order(tmp_path: Path) -> None:
+    sent = [batch(1 + 100 * at) for at in range(12)]
+
+    async def run() -> list[Batch]:
+        bus = Stuck()
+        spool = Spool(bus, 2, Spill(tmp_path, MIB))
+        for each in sent[:10]:
+            await spool.publish(each)
+        assert spool.counts["spilled_batches"] == 8
+        assert 0 < spool.fill < 1
+        assert files(tmp_path) == 8
+        bus.free.set()
+        for each in sent[10:]:
+            await spool.publish(each)
+        await spool.close()
+        return [each async for each in spool]
+
+    got = asyncio.run(run())
+    assert [each.first for each in got] == [each.first for each in sent]
+    assert all(one.frame.equals(two.frame) for one, two in zip(got, sent, strict=True))
+    assert not files(tmp_path)
+
+
+def test_a_full_spill_makes_its_writer_wait_and_says_that_it_is_full(tmp_path: Path) -> None:
+    async def run() -> None:
+        bus = Stuck()
+        spill = Spill(tmp_path, MIB)
+        spill.most_octets = 3000
+        spool = Spool(bus, 1, spill)
+        for at in range(3):
+            await spool.publish(batch(1 + 100 * at))
+        assert spool.fill == 1.0
+        waiting = asyncio.create_task(spool.publish(batch(301)))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        bus.free.set()
+        await waiting
+        await spool.close()
+        assert [each.first async for each in spool] == [1, 101, 201, 301]
+
+    asyncio.run(run())
+
+
+def test_a_file_is_not_copied_to_disk(tmp_path: Path) -> None:
+    async def run() -> None:
+        bus = Stuck()
+        spool = Spool(bus, 1, Spill(tmp_path, MIB))
+        of_file = Batch(batch(1).frame, "a.pcap", 0, 1, 100)
+        await spool.publish(of_file)
+        waiting = asyncio.create_task(spool.publish(of_file))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        bus.free.set()
+        await waiting
+        await spool.close()
+        assert spool.counts["spilled_batches"] == 0
+
+    asyncio.run(run())
+
+
+def test_what_a_dead_process_left_is_sent_first_and_what_is_damaged_is_counted(
+    tmp_path: Path,
+) -> None:
+    before = Spill(tmp_path, MIB)
+    for at in range(3):
+        before.put(batch(1 + 100 * at))
+    before.close()
+    second = sorted(tmp_path.glob("*.batch"))[1]
+    second.write_bytes(second.read_bytes()[:-9])
+
+    async def run() -> list[int]:
+        settings = BusSettings(spill_directory=str(tmp_path))
+        spool = spooled(MemoryBus(), settings)
+        with pytest.raises(BusError, match="another process spills to"):
+            Spill(tmp_path, MIB)
+        await spool.publish(batch(901))
+        await spool.close()
+        assert spool.counts["spill_damaged"] == 1
+        return [each.first async for each in spool]
+
+    assert asyncio.run(run()) == [1, 201, 901]
+
+
+def test_a_disk_that_takes_nothing_leaves_the_policy(tmp_path: Path) -> None:
+    """A limit on the size of files stands for a full disk: the system refuses the write."""
+    kept = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    async def run() -> None:
+        bus = Stuck()
+        spool = Spool(bus, 1, Spill(tmp_path, MIB))
+        await spool.publish(batch(1))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (512, kept[1]))
+        waiting = asyncio.create_task(spool.publish(batch(101, 4000)))
+        while not spool.counts["spill_failed"]:  # noqa: ASYNC110 - a counter wakes nobody
+            await asyncio.sleep(0.01)
+        assert spool.fill == 1.0, "the memory's, once the disk takes nothing"
+        assert not files(tmp_path, "part")
+        resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+        bus.free.set()
+        await waiting
+        await spool.close()
+        assert [each.first async for each in spool] == [1, 101]
+
+    try:
+        asyncio.run(run())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+
+
+def test_what_cannot_be_sent_is_told_to_whoever_publishes_next(tmp_path: Path) -> None:
+    class Away(MemoryBus):
+        async def publish(self, batch: Batch) -> None:
+            raise BusError(f"nobody takes {batch.first}")
+
+    async def run() -> None:
+        spool = Spool(Away(), 1, Spill(tmp_path, MIB))
+        await spool.publish(batch(1))
+        await asyncio.sleep(0.01)
+        with pytest.raises(BusError, match="nobody takes 1"):
+            await spool.publish(batch(101))
+        with pytest.raises(BusError, match="nobody takes 1"):
+            await spool.close()
+
+    asyncio.run(run())
