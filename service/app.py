@@ -25,6 +25,7 @@ from service.routes import (
     signals,
     te,
     telemetry,
+    topology,
 )
 from service.settings import Settings
 from service.topology_source import Refreshed, TopologySource, renew, store_topology
@@ -61,7 +62,10 @@ def create_app(settings: Settings, store: Store, source: TopologySource | None =
     app.state.source = source
     app.state.reload = lambda: logger.info("there is no topology to read again")
     problem.install(app)
-    rooms = (health, flows, signals, links, te, alternatives, export, telemetry, internal, console)
+    rooms = (
+        health, flows, signals, links, te, alternatives, export, telemetry, topology, internal,
+        console,
+    )  # fmt: skip
     for room in rooms:
         app.include_router(room.router)
     console.mount(app)

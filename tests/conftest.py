@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest_plugins = ["broker", "store_server"]
+pytest_plugins = ["broker", "browser", "store_server"]
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -17,7 +17,8 @@ seen AS (
         sum(h.u_sum_n) / samples * 1e-9 AS u_mean,
         max(h.u_max_n) * 1e-9 AS u_max,
         sum(h.queue_sum_bytes) / nullIf(samples, 0) AS queue_mean_bytes,
-        max(h.queue_max_bytes) AS queue_max_bytes
+        max(h.queue_max_bytes) AS queue_max_bytes,
+        (max(h.sent_last_ns) - min(h.sent_first_ns)) / nullIf(max(h.ts_last_ns) - min(h.ts_first_ns), 0) AS rate_u
     FROM hop_intervals AS h
     WHERE h.time_ns > {from_ns:Int64} - 60000000000
         AND h.time_ns + h.interval_ns > {from_ns:Int64}
@@ -39,7 +40,11 @@ SELECT
     here.u_mean AS u_mean,
     here.u_max AS u_max,
     here.queue_mean_bytes AS queue_mean_bytes,
-    here.queue_max_bytes AS queue_max_bytes
+    here.queue_max_bytes AS queue_max_bytes,
+    here.rate_u AS rate_u,
+    n.stage AS stage,
+    n.orientation AS orientation,
+    nullIf(n.capacity_bps, 0) AS capacity_bps
 FROM seen AS here
 LEFT JOIN names AS n ON here.node = n.node AND here.port = n.port
 ORDER BY time_ns, hop_index, node, port, source, point

@@ -5,7 +5,7 @@ import { empty, h } from "./dom.js";
 import { find } from "./find.js";
 import { flow } from "./flow.js";
 import { link } from "./link.js";
-import { moment, span } from "./units.js";
+import { end, moment, span } from "./units.js";
 import { onScheme } from "./colour.js";
 import { overview } from "./overview.js";
 import { current, findUrl } from "./views.js";
@@ -23,10 +23,23 @@ async function draw(moved) {
   if (turn !== drawing) return;
   view.replaceChildren(made.body);
   document.title = `${made.title} · hopsight`;
+  for (const place of document.querySelectorAll(".top nav a")) {
+    if (place.getAttribute("href") === `/#${path}`) place.setAttribute("aria-current", "page");
+    else place.removeAttribute("aria-current");
+  }
   covered(made.interval);
+  reachable();
   view.setAttribute("aria-busy", "false");
   if (made.drawn) made.drawn();
   if (moved) { window.scrollTo(0, 0); view.focus({ preventScroll: true }); }
+}
+
+/** What is wider than its place can be scrolled with the keyboard. */
+function reachable() {
+  for (const place of view.querySelectorAll(".scroll, .path, pre")) {
+    if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+    else place.removeAttribute("tabindex");
+  }
 }
 
 function covered(interval) {
@@ -36,18 +49,35 @@ function covered(interval) {
 }
 
 async function missing() {
-  return { title: "not found", body: empty("There is no such page", h("a", { href: "#/" }, "Back to the overview")) };
+  return { title: "not found", body: h("div", null, h("h1", null, "There is no such page"), h("p", { class: "lead" }, h("a", { href: "#/" }, "Back to the overview"))) };
+}
+
+/** What may be done about a problem. */
+function more(error) {
+  if (!(error instanceof ApiError)) return ["hopsight doctor  # checks every stage"];
+  const flows = error.problem.flows || [];
+  return flows.length ? flows.map((flow) => `hopsight where ${end(flow.src, flow.sport)} ${end(flow.dst, flow.dport)}`) : null;
 }
 
 function failed(error) {
   if (!(error instanceof ApiError)) console.error(error);
   const why = error instanceof ApiError ? error.message : "The console failed while drawing this page.";
-  return { title: "error", body: h("div", { class: "panel" }, empty("No answer", why)) };
+  return { title: "error", body: h("div", null, h("h1", null, "No answer"), h("div", { class: "panel" }, empty("The service refused", why, more(error)))) };
 }
+
+/** What was typed or pasted, on one line. */
+const words = (form) => (form.get("q") || "").replace(/\s+/g, " ").trim();
 
 document.getElementById("search").addEventListener("submit", (event) => {
   event.preventDefault();
-  location.hash = findUrl(new FormData(event.target).get("q").trim());
+  location.hash = findUrl(words(new FormData(event.target)));
+});
+
+/** A slash anywhere but in a field moves to the search box. */
+addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea")) return;
+  event.preventDefault();
+  document.getElementById("query").focus();
 });
 
 async function version() {
@@ -56,6 +86,9 @@ async function version() {
 }
 
 addEventListener("hashchange", () => draw(true));
+addEventListener("resize", reachable);
 onScheme(() => draw(false));
 version();
-draw(false);
+const asked = new URLSearchParams(location.search);
+if (asked.has("q")) location.replace(`/${findUrl(words(asked))}`);
+else draw(false);

@@ -1,47 +1,84 @@
-// The first page: what is bottlenecked, and which links were hot when.
+// The first page: what is bottlenecked, by place and with history, who meets there, and which flows suffer.
 
 import { address, get } from "./api.js";
+import { chip, confidence, count, flowCell, head, hop, meter, right, strip } from "./cell.js";
 import { csvButton, empty, h, panel } from "./dom.js";
-import { after, end, kind, load, moment, percent, PROTOCOL, rate, span } from "./units.js";
-import { FULL_LOAD, loadColour, ramp } from "./colour.js";
-import { during, flowUrl, linkUrl, overviewUrl } from "./views.js";
+import { cells, heat, legend } from "./heat.js";
+import { sankey } from "./sankey.js";
+import { after, kind, load, moment, span } from "./units.js";
+import { during, overviewUrl } from "./views.js";
 
 const COMMANDS = [
   "make demo                             # a fabric with known bottlenecks",
   "hopsight analyze CAPTURE --store DSN  # your own capture",
 ];
+const MOST_ROWS = 50;
 
 export async function overview(parameters) {
   const range = { from: parameters.get("from"), to: parameters.get("to") };
   const [found, links] = await Promise.all([get("/bottlenecks", range), get("/links", range)]);
   if (!found.interval) {
-    return { title: "overview", body: empty("The store is empty", "No capture was analysed into this store yet. Either command fills it:", COMMANDS) };
+    return { title: "overview", body: h("div", null, h("h1", null, "Nothing to show yet"), h("div", { class: "panel" }, empty("The store is empty", "No capture was analysed into this store yet. Either command fills it:", COMMANDS))) };
   }
   const covered = found.interval;
   const more = range.from || range.to ? during(covered) : {};
   const flows = found.bottlenecks;
+  const api = () => h("a", { href: address("/bottlenecks", range) }, "API");
   return {
     title: "overview",
     interval: covered,
     body: h("div", null,
-      h("h1", null, headline(flows)),
+      h("h1", null, headline(flows, found.more)),
       h("p", { class: "lead" }, subline(flows, covered)),
       times(found, range),
-      panel("Bottlenecked flows", `${found.more ? "the first " : ""}${flows.length}, most loaded hop first`,
-        [csvButton("bottlenecks", () => flows.map(flat)), h("a", { href: address("/bottlenecks", range) }, "API")],
-        flows.length ? h("div", { class: "scroll" }, table(flows, covered, range, more))
-          : empty("No flow was held back by the network", `${found.flows_seen} flows were seen in this time and none had a hop above its capacity. Senders or receivers set the pace.`)),
-      panel("Hot links over time", `${links.links.length} links, each cell ${span(links.interval.step_ns)}`,
+      flows.length > 0 && panel("Where", "the links that hold flows back, the fullest first",
+        [csvButton("places", () => places(flows).map(flatPlace)), api()], placesTable(places(flows), links, covered, range)),
+      flows.length > 0 && panel("Who meets there", "sites of senders → links → flows", [csvButton("bottlenecks", () => flows.map(flat)), api()], sankey(flows, range, more)),
+      panel("Links over time", `${count(links.links.length, "link")}, each cell ${span(links.interval.step_ns)}`,
         [legend(), csvButton("links", () => cells(links)), h("a", { href: address("/links", range) }, "API")],
         links.links.length ? heat(links, range)
-          : empty("No link reported a load", "The frames carried neither INT nor CSIG, so hops have no measured load. Marks still name congestion, not its place."))),
+          : empty("No link reported a load", "The frames carried neither INT nor CSIG, so hops have no measured load. Marks still name congestion, not its place. What telemetry was seen is on the page Telemetry.", ["hopsight doctor"])),
+      panel("Flows that are held back", `${found.more ? "the first " : ""}${flows.length} of ${found.flows_seen} seen`, [csvButton("bottlenecks", () => flows.map(flat)), api()],
+        flows.length ? flowsTable(flows, covered, range, more)
+          : empty("No flow was held back by the network", `${count(found.flows_seen, "flow")} were seen and none had a hop above its capacity: senders or receivers set the pace. Another time may be chosen above, or one flow looked at:`, ["hopsight where SRC:PORT DST:PORT"]))),
   };
 }
 
-function headline(flows) {
+/** One object a link: its worst load, who is held back there and since when. */
+function places(flows) {
+  const made = new Map();
+  for (const row of flows) {
+    const key = `${row.hop.device} ${row.hop.interface}`;
+    const place = made.get(key) || { hop: row.hop, kinds: new Set(), flows: 0, u_mean: null, since_ns: row.since_ns, reroute: new Set(), confidence: 0 };
+    place.kinds.add(row.kind);
+    place.reroute.add(row.reroute_helps);
+    place.flows += 1;
+    place.u_mean = Math.max(place.u_mean ?? 0, row.u_mean ?? 0);
+    place.since_ns = Math.min(place.since_ns, row.since_ns);
+    place.confidence = Math.max(place.confidence, row.confidence);
+    made.set(key, place);
+  }
+  return [...made.values()].sort((a, b) => b.u_mean - a.u_mean);
+}
+
+function placesTable(rows, links, covered, range) {
+  const timeline = (place) => links.links.find((link) => link.device === place.hop.device && link.interface === place.hop.interface);
+  return h("div", { class: "scroll" }, h("table", { class: "list" },
+    head(["Link", "Kind", "Load u", "Load over time", "Flows held back#", "Since#", "Rerouting helps", "Confidence"]),
+    h("tbody", null, rows.map((place) => h("tr", null,
+      h("td", { class: "hop" }, hop(place.hop, range)),
+      h("td", null, [...place.kinds].map((name) => chip(true, kind(name)))),
+      h("td", null, meter(place.u_mean)),
+      h("td", null, timeline(place) ? strip(timeline(place).u_mean) : h("span", { class: "quiet" }, "not among the hottest")),
+      right(place.flows), right(after(place.since_ns - covered.from_ns)),
+      h("td", null, place.reroute.size === 1 ? [...place.reroute][0] : "for some"),
+      h("td", null, confidence(place.confidence)))))));
+}
+
+function headline(flows, more) {
   if (!flows.length) return "Nothing is bottlenecked";
-  const hops = new Set(flows.map((flow) => `${flow.hop.device} ${flow.hop.interface}`)).size;
-  return `${flows.length} ${flows.length === 1 ? "flow is" : "flows are"} held back at ${hops} ${hops === 1 ? "hop" : "hops"}`;
+  const hops = places(flows).length;
+  return `${more ? "More than " : ""}${flows.length} ${flows.length === 1 ? "flow is" : "flows are"} held back at ${count(hops, "hop")}`;
 }
 
 function subline(flows, covered) {
@@ -63,72 +100,18 @@ function times(found, range) {
     h("span", { class: "quiet" }, `The store holds ${moment(found.stored.from_ns, held)} to ${moment(found.stored.to_ns, held)} UTC.`));
 }
 
-function table(flows, covered, range, more) {
-  const heads = ["Flow", "Bottleneck", "Kind", "Load u", "Since", "Shared by", "Confidence"];
-  return h("table", { class: "list" },
-    h("thead", null, h("tr", null, heads.map((text) => h("th", { scope: "col" }, text)))),
-    h("tbody", null, flows.map((row) => h("tr", null,
-      h("td", { class: "flow" }, h("a", { href: flowUrl(row.flow, more) }, end(row.flow.src, row.flow.sport),
-        h("span", { class: "arrow", "aria-label": "to" }, "→"), end(row.flow.dst, row.flow.dport)),
-        " ", h("span", { class: "where" }, PROTOCOL[row.flow.protocol] || row.flow.protocol)),
-      h("td", { class: "hop" }, hop(row.hop, range)),
-      h("td", null, h("span", { class: "chip hot" }, kind(row.kind))),
-      h("td", null, meter(row.u_mean)),
-      h("td", { class: "num", title: moment(row.since_ns, 1) }, after(row.since_ns - covered.from_ns)),
-      h("td", { class: "num" }, !row.contributors ? "–" : `${row.contributors} ${row.contributors === 1 ? "flow" : "flows"}`),
-      h("td", null, confidence(row.confidence))))));
+function flowsTable(flows, covered, range, more) {
+  const line = (row) => h("tr", null,
+    flowCell(row.flow, more), h("td", { class: "hop" }, hop(row.hop, range)),
+    h("td", null, chip(true, kind(row.kind))), h("td", null, meter(row.u_mean)),
+    right(after(row.since_ns - covered.from_ns), { title: moment(row.since_ns, 1) }),
+    right(row.contributors ? count(row.contributors, "flow") : "–"), h("td", null, confidence(row.confidence)));
+  const body = h("tbody", null, flows.slice(0, MOST_ROWS).map(line));
+  const rest = flows.slice(MOST_ROWS);
+  const all = h("button", { type: "button", class: "rest", onclick: () => { body.append(...rest.map(line)); all.remove(); } }, `Show ${rest.length} more`);
+  return [h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Flow", "Bottleneck", "Kind", "Load u", "Since#", "Shared by#", "Confidence"]), body)), rest.length > 0 && all];
 }
 
-export function hop(place, range = {}) {
-  if (!place || !place.device) return h("span", { class: "quiet" }, "unknown");
-  return [h("a", { href: linkUrl(place, range) }, `${place.device} ${place.interface}`),
-    h("div", { class: "where" }, described(place))];
-}
+const flat = (row) => ({ ...row.flow, kind: row.kind, ...row.hop, u_mean: row.u_mean, u_max: row.u_max, since_ns: row.since_ns, contributors: row.contributors, confidence: row.confidence, src_site: row.src_site, dst_site: row.dst_site });
 
-/** What the topology says of a hop, in a few words. */
-export function described(place) {
-  return [place.stage, place.orientation, place.capacity_bps && rate(place.capacity_bps)].filter(Boolean).join(" · ");
-}
-
-/** Load as a bar with a line at 1.0, and as a number. */
-export function meter(u) {
-  if (u === null || u === undefined) return h("span", { class: "quiet" }, "not measured");
-  return h("span", { class: "meter" },
-    h("span", { class: "track", "aria-hidden": "true" },
-      h("span", { class: "fill", style: { width: `${Math.min(100, (u / FULL_LOAD) * 100)}%`, background: u > 1 ? "#d55e00" : "#0072b2" } }),
-      h("span", { class: "one", style: { left: `${100 / FULL_LOAD}%` } })),
-    h("span", { class: "num" }, load(u)));
-}
-
-export function confidence(value) {
-  const full = Math.round((value || 0) * 5);
-  return h("span", null, h("span", { class: "dots", "aria-hidden": "true" }, "●".repeat(full) + "○".repeat(5 - full)), " ", h("span", { class: "num" }, percent(value)));
-}
-
-function legend() {
-  return h("span", { class: "legend" }, "0", h("span", { class: "ramp", style: { background: ramp() } }), `${FULL_LOAD}+`,
-    h("span", { class: "ring" }), "above 1");
-}
-
-function heat(links, range) {
-  const times = links.times_ns;
-  const length = links.interval.to_ns - links.interval.from_ns;
-  return h("div", { class: "body" },
-    h("div", { class: "scroll" }, h("table", { class: "heat" },
-      h("caption", { class: "hidden" }, "Mean load of each link over time"),
-      h("colgroup", null, h("col", { class: "names" }), h("col", { span: times.length }), h("col", { class: "tops" })),
-      h("tbody", null, links.links.map((link) => h("tr", null,
-        h("th", { scope: "row" }, h("a", { href: linkUrl(link, range) }, `${link.device} ${link.interface}`)),
-        link.u_mean.map((u, i) => h("td", {
-          class: u === null ? "gap" : u > 1 ? "hot" : null,
-          style: u === null ? {} : { background: loadColour(u) },
-          title: `${link.device} ${link.interface}\n${moment(times[i], length)}\n${u === null ? "no sample" : `mean load ${load(u)}, queue ${Math.round(link.queue_mean_bytes[i] / 1024)} KiB`}`,
-        })),
-        h("td", { class: "top-u num", title: "largest mean load" }, load(Math.max(...link.u_mean.map((u) => u || 0))))))),
-      h("tfoot", null, h("tr", null, h("td", null), h("td", { colspan: times.length },
-        h("div", { class: "ticks" }, [0, 0.25, 0.5, 0.75, 1].map((share) => h("span", null, share ? `+${span(share * length)}` : moment(links.interval.from_ns, length))))), h("td", null))))));
-}
-
-const flat = (row) => ({ ...row.flow, kind: row.kind, ...row.hop, u_mean: row.u_mean, u_max: row.u_max, since_ns: row.since_ns, contributors: row.contributors, confidence: row.confidence });
-
-const cells = (links) => links.links.flatMap((link) => link.u_mean.map((u, i) => ({ time_ns: links.times_ns[i], device: link.device, interface: link.interface, u_mean: u, queue_mean_bytes: link.queue_mean_bytes[i] })));
+const flatPlace = (place) => ({ ...place.hop, kinds: [...place.kinds].join(" "), u_mean: place.u_mean, flows: place.flows, since_ns: place.since_ns, confidence: place.confidence });

@@ -1,4 +1,5 @@
-// Every view is a URL: #/ (overview), #/flow?src=…&dst=…, #/link?device=…&interface=…, #/find?q=…
+// Every view is a URL: #/ (overview), #/flow?src=…&dst=…, #/link?device=…&interface=…, #/find?q=…, #/fabric,
+// #/te?by=…, #/telemetry, #/replay?src=…&dst=…; parameters say what is shown, so that it can be shared.
 
 import { end } from "./units.js";
 
@@ -13,6 +14,14 @@ export const flowUrl = (flow, more = {}) => hash("/flow", {
 });
 
 export const linkUrl = (link, range = {}) => hash("/link", { device: link.device, interface: link.interface, ...range });
+
+export const fabricUrl = (more = {}) => hash("/fabric", more);
+
+export const teUrl = (more = {}) => hash("/te", more);
+
+export const telemetryUrl = (more = {}) => hash("/telemetry", more);
+
+export const replayUrl = (more = {}) => hash("/replay", more);
 
 export const overviewUrl = (range) => hash("/", range);
 

@@ -7,11 +7,13 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
 from pipeline import Question, address_words, answer, length_bounds
+from service.places import sited
 from service.problem import Problem, invalid
 from service.reader import Reader
-from service.routes.parameter import FlowParameters, Interval, Name, Parameters, RangeParameters
+from service.routes.parameter import FlowParameters, Interval, Parameters, RangeParameters
 from service.routes.span import check_window, chosen
-from service.search import SearchEnd, parse_search
+from service.routes.topology import LATEST, located
+from service.search import MOST_TEXT, SearchEnd, parse_search
 from service.shape import flow_of, hop_of, interval, records, rest_of
 
 router = APIRouter(prefix="/api/v1", tags=["flows"])
@@ -27,7 +29,9 @@ class BottlenecksParameters(RangeParameters):
 class SearchParameters(Parameters):
     """What a flow must have at either end."""
 
-    q: Name = Field("", description="Address, ADDRESS:PORT, :PORT, or two ends; empty: every flow.")
+    q: Annotated[str, Field(max_length=MOST_TEXT, pattern=r"^[^\x00-\x1f]*$")] = Field(
+        "", description="Ends as they are pasted: a line of ss, hosts, 5-tuples; empty: every flow."
+    )
     limit: int = Field(200, ge=1, le=10_000, description="Most flows of the answer.")
 
 
@@ -43,7 +47,8 @@ async def bottlenecks(
     extent = await state.reader.ask("extent")
     suits = length_bounds(span.to_ns - span.from_ns, asked.interval)
     found = await state.reader.ask("top_bottlenecks", **span.touched, **suits, rows=asked.limit + 1)
-    shown = found.head(asked.limit).drop("load", "congested")
+    places = await located(state, span.to_ns)
+    shown = sited(found.head(asked.limit).drop("load", "congested"), places)
     return {
         "interval": interval(span.from_ns, span.to_ns),
         "stored": interval(int(extent["from_ns"][0]), int(extent["to_ns"][0])),
@@ -58,28 +63,27 @@ async def bottlenecks(
 @router.get("/flows")
 async def search(request: Request, asked: Annotated[SearchParameters, Query()]) -> dict[str, Any]:
     """Flows that were seen, newest first."""
+    state = request.app.state
+    places = await located(state, LATEST)
     try:
-        ends = parse_search(asked.q)
+        ends = parse_search(asked.q, places.addresses)
     except ValueError as error:
         raise invalid({"q": str(error)}) from None
-    found = await _matching(
-        request.app.state.reader, ends, request.app.state.settings.service.max_rows
-    )
+    found = await _matching(state.reader, ends, state.settings.service.max_rows)
     return {"flows": records(found.head(asked.limit)), "more": found.height > asked.limit}
 
 
 async def _matching(reader: Reader, ends: tuple[SearchEnd, ...], most: int) -> pl.DataFrame:
     """Flows with these ends; the store finds by address or port, the rest is sifted here."""
-    first = next((end for end in ends if end.address), ends[0] if ends else SearchEnd(None, None))
-    high, low = address_words(first.address) if first.address else (0, 0)
-    found = await reader.ask(
-        "flows_search",
-        any_address=int(first.address is None),
-        hi=high,
-        lo=low,
-        port=-1 if first.port is None else first.port,
-        rows=most,
-    )
+    first = next((end for end in ends if end.addresses), ends[0] if ends else SearchEnd((), None))
+    port = -1 if first.port is None else first.port
+    parts = [
+        await reader.ask(
+            "flows_search", any_address=int(not first.addresses), hi=hi, lo=lo, port=port, rows=most
+        )
+        for hi, lo in [address_words(each) for each in first.addresses] or [(0, 0)]
+    ]
+    found = pl.concat(parts).unique("flow").sort("last_ns", "flow", descending=[True, False])
     keep = [_has(row, ends) for row in found.iter_rows(named=True)]
     return found.filter(pl.Series(keep, dtype=pl.Boolean))
 

@@ -23,8 +23,11 @@ SIGNALS = (
 ETA = next(row.default for row in hpcc.TABLE if row.name == "eta")
 """HPCC++ target utilisation: where U settles on a healthy path."""
 
-HOP_SIGNALS = ("u_mean", "u_max", "queue_mean_bytes", "samples")
-HOP_KEY = ("time_ns", "interval_ns", "node", "port", "device", "interface", "hop_index")
+HOP_SIGNALS = ("u_mean", "u_max", "queue_mean_bytes", "samples", "abw_bps", "delay_ns")
+HOP_KEY = (
+    "time_ns", "interval_ns", "node", "port", "device", "interface", "stage", "orientation",
+    "capacity_bps", "hop_index",
+)  # fmt: skip
 UNPLACED = 255
 """Hop index of a hop whose place on the path its telemetry does not tell."""
 BITS = 8
@@ -86,6 +89,7 @@ def _shaped(
     )
     measured = hops.filter(pl.col("source") == "int")
     loads = _one_point(measured, "samples") if measured.height else _summed(hops)
+    loads = _headroom(loads)
     times = sorted(set(own["time_ns"]) | set(loads["time_ns"]))
     steps = [*own["interval_ns"], *loads["interval_ns"]]
     return {
@@ -111,6 +115,17 @@ def _hop(rows: pl.DataFrame, times: list[int]) -> dict[str, Any]:
     return named | told | series(records(rows), times, HOP_SIGNALS)
 
 
+def _headroom(loads: pl.DataFrame) -> pl.DataFrame:
+    """What each hop has to spare, bit/s, and how long its queue keeps a packet, ns.
+
+    The first is B times 1 less what was sent at line rate, by the hop's counters or by CSIG's
+    ABW, the second the queue's bytes over B.
+    """
+    spare = pl.col("capacity_bps") * (1 - pl.col("rate_u")).clip(0)
+    delay = pl.col("queue_mean_bytes") * BITS * NS_PER_S / pl.col("capacity_bps")
+    return loads.with_columns(spare.alias("abw_bps"), delay.alias("delay_ns"))
+
+
 def _one_point(rows: pl.DataFrame, weight: str) -> pl.DataFrame:
     """Rows of the observation point that saw most, so that no packet counts twice."""
     if rows.is_empty():
@@ -133,6 +148,7 @@ def _summed(hops: pl.DataFrame) -> pl.DataFrame:
         pl.col("u_max", "queue_mean_bytes").max(),
         pl.col("samples").sum(),
     )
+    rate = pl.col("u_mean").filter(~pl.col("queueing")).first().alias("rate_u")
     return by_kind.group_by(HOP_KEY).agg(
-        pl.col("u_mean", "u_max", "samples").sum(), pl.col("queue_mean_bytes").max()
+        pl.col("u_mean", "u_max", "samples").sum(), pl.col("queue_mean_bytes").max(), rate
     )

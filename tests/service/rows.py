@@ -21,12 +21,13 @@ class Hop:
     interface: str
     stage: str
     orientation: str
+    peer: str
 
 
 HOPS = (
-    Hop(1, 9, "leaf1", "Ethernet48", "tor", "up"),
-    Hop(11, 2, "spine1", "Ethernet8", "spine", "down"),
-    Hop(2, 1, "leaf2", "Ethernet4", "tor", "host"),
+    Hop(1, 9, "leaf1", "Ethernet48", "tor", "up", "spine1"),
+    Hop(11, 2, "spine1", "Ethernet8", "spine", "down", "leaf2"),
+    Hop(2, 1, "leaf2", "Ethernet4", "tor", "host", "leaf2-h1"),
 )
 SRC, DST = "10.0.1.{}", "10.0.2.1"
 FLOWS = 4
@@ -78,6 +79,7 @@ def frames() -> dict[str, pl.DataFrame]:
     return {
         "flows": pl.DataFrame([_flow(flow) for flow in range(1, FLOWS + 1)]),
         "hops": pl.DataFrame([_hop(hop) for hop in HOPS]),
+        "hosts": pl.DataFrame([*map(_host, range(1, FLOWS + 1)), _rack()]),
         "hop_intervals": pl.DataFrame(
             [_hop_interval(hop, *cell) for cell in cells for hop in range(3)]
         ),
@@ -104,6 +106,31 @@ def _finding(interval: int) -> dict[str, object]:
     }
 
 
+def _host(number: int) -> dict[str, object]:
+    """A sender, whose site is told."""
+    return {
+        "prefix": f"{SRC.format(number)}/32",
+        "valid_from_ns": 0,
+        "topology": "v1",
+        "host": f"leaf1-h{number}",
+        "device": "leaf1",
+        "interface": f"Ethernet{number}",
+        "site": "east",
+    }
+
+
+def _rack() -> dict[str, object]:
+    """The receivers, by a prefix alone; their site is not told."""
+    told = {
+        "prefix": "10.0.2.0/24",
+        "host": "rack2",
+        "device": "leaf2",
+        "interface": "",
+        "site": "",
+    }
+    return _host(0) | told
+
+
 def _flow(flow: int) -> dict[str, object]:
     return {
         "flow": flow_hash(flow),
@@ -127,7 +154,7 @@ def _hop(hop: Hop) -> dict[str, object]:
         "stage": hop.stage,
         "orientation": hop.orientation,
         "capacity_bps": 10 * GBPS,
-        "peer_device": "",
+        "peer_device": hop.peer,
         "peer_interface": "",
     }
 

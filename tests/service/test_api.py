@@ -76,10 +76,37 @@ def test_one_link_and_its_flows(served: Any) -> None:
         ("10.0.1.3 10.0.1.1", 0),
         ("2001:db8::1", 0),
         ("[2001:db8::1]:80", 0),
+        ("ESTAB 0 0 10.0.1.3:40003 10.0.2.1:5001 users:((iperf3,pid=7,fd=3))", 1),
+        ("ESTAB 0 0 [::ffff:10.0.1.3]:40003 [::ffff:10.0.2.1]:5001", 1),
+        ("12:00:00.123456 IP 10.0.1.3.40003 > 10.0.2.1.5001: Flags [S], seq 1, length 0", 1),
+        ("tcp 10.0.1.3 40003 10.0.2.1 5001", 1),
+        ("10.0.1.3,10.0.2.1,40003,5001,6", 1),
+        ("10.0.1.3,40003,10.0.2.1,5001,6", 1),
+        ("tcp 6 9 ESTABLISHED src=10.0.1.3 dst=10.0.2.1 sport=40003 dport=5001 src=10.0.2.1", 1),
+        ("leaf1-h3", 1),
+        ("LEAF1-H3:40003 10.0.2.1", 1),
+        ("rack2:5001", 4),
     ],
 )
 def test_flows_are_found_by_what_people_paste(served: Any, q: str, found: int) -> None:
     assert len(served.get("/api/v1/flows", q=q).json()["flows"]) == found
+
+
+def test_the_topology_names_hops_and_hosts(served: Any) -> None:
+    answer = served.get("/api/v1/topology")
+    tree = answer.json()
+    assert tree["version"] == "v1"
+    assert {(hop["device"], hop["peer_device"]) for hop in tree["hops"]} == {
+        ("leaf1", "spine1"), ("spine1", "leaf2"), ("leaf2", "leaf2-h1"),
+    }  # fmt: skip
+    assert [host["site"] for host in tree["hosts"] if host["host"] == "leaf1-h3"] == ["east"]
+    tag = {"If-None-Match": answer.headers["etag"]}
+    assert httpx.get(f"{served.url}/api/v1/topology", headers=tag).status_code == 304
+
+
+def test_bottlenecks_tell_the_sites_of_their_ends(served: Any) -> None:
+    rows = served.get("/api/v1/bottlenecks").json()["bottlenecks"]
+    assert {(row["src_site"], row["dst_site"]) for row in rows} == {("east", "leaf2")}
 
 
 def test_the_bottleneck_of_a_flow(served: Any, world: ModuleType) -> None:
@@ -108,6 +135,8 @@ def test_signals_share_one_time_axis(served: Any, world: ModuleType) -> None:
     hops = answer["hops"]
     assert [hop["device"] for hop in hops] == ["leaf1", "spine1", "leaf2"]
     assert hops[0]["u_mean"][-1] == pytest.approx(1.4)
+    assert hops[0]["delay_ns"][-1] == pytest.approx(50_000 * 1.4 * 8 / 10)
+    assert hops[0]["abw_bps"] == [None] * world.INTERVALS
 
 
 def test_metrics_count_by_route_and_not_by_path(served: Any) -> None:

@@ -1,79 +1,126 @@
 """The console in a real browser: not empty, no error, and each view at its own URL."""
 
-import re
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import View
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--virtual-time-budget=20000",
-    "--enable-logging=stderr",
-    "--dump-dom",
-)
 RANGE = "from=1760000000&to=1760000000.2"
 FLOW = "#/flow?src=10.0.1.1:40001&dst=10.0.2.1:5001"
+LINK = f"#/link?device=leaf2&interface=Ethernet4&{RANGE}"
+VIEWS = {
+    "overview": f"#/?{RANGE}",
+    "flow": FLOW,
+    "link": LINK,
+    "find": "#/find",
+    "nothing found": "#/find?q=10.9.9.9",
+    "refused": "#/find?q=one+two+three",
+    "no such page": "#/nowhere",
+}
+"""Every view, and every way in which one can be empty."""
 
 
 @pytest.fixture
-def page(tool: Callable[..., str], served: Any, tmp_path: Path) -> Callable[[str], str]:
-    """The document at a URL of the console after its scripts have run."""
-    chromium = tool("chromium", "chromium-browser", "google-chrome")
-
-    def load(view: str) -> str:
-        done = subprocess.run(
-            [chromium, *FLAGS, f"--user-data-dir={tmp_path}", f"{served.url}/{view}"],
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
-        said = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
-        assert said == []
-        return done.stdout
-
-    return load
+def page(looked: Callable[..., View], served: Any) -> Callable[..., View]:
+    """A view of the console by its URL."""
+    return lambda view, *more, **named: looked(f"{served.url}/{view}", *more, **named)
 
 
-def test_the_overview_shows_flows_and_links(page: Callable[[str], str]) -> None:
-    document = page(f"#/?{RANGE}")
-    assert "3 flows are held back at 1 hop" in document
-    assert "10.0.1.1:40001" in document
-    assert document.count('href="#/flow?') == 3
-    assert re.search(r'<th scope="row"><a href="#/link\?[^"]*">leaf2 Ethernet4</a></th>', document)
-    assert document.count('class="hot"') >= 10
+def charted(view: View) -> None:
+    """Wait for the charts."""
+    view.page.wait_for_selector(".main-svg", state="attached", timeout=60_000)
 
 
-def test_a_flow_shows_verdict_path_history_signals_and_evidence(page: Callable[[str], str]) -> None:
-    document = page(FLOW)
-    assert "leaf1 Ethernet48 (tor, " in document
-    assert 'class="stop here"' in document
-    assert "leaf2 Ethernet4 for 100 ms, leaf1 Ethernet48 for 100 ms" in document
-    assert 'class="main-svg"' in document
-    assert "eta 0.95" in document
-    assert "hop load u'" in document
+def test_the_overview_tells_places_sites_links_and_flows(page: Callable[..., View]) -> None:
+    view = page(f"#/?{RANGE}")
+    assert "3 flows are held back at 1 hop" in view.text
+    for title in ("Where", "Who meets there", "Links over time", "Flows that are held back"):
+        assert view.page.locator(f'section[aria-label="{title}"]').count() == 1
+    where = view.page.locator('section[aria-label="Where"] tbody tr')
+    assert where.count() == 1
+    assert "leaf1 Ethernet48" in where.inner_text()
+    assert view.page.locator(".sankey .band").count() == 6
+    assert view.page.locator(".sankey a").count() == 4
+    assert view.page.locator(".heat td.hot").count() >= 10
+    assert view.page.locator('.top a[aria-current="page"]').inner_text() == "Overview"
 
 
-def test_a_link_shows_its_load_and_its_flows(page: Callable[[str], str]) -> None:
-    document = page(f"#/link?device=leaf2&interface=Ethernet4&{RANGE}")
-    assert 'class="main-svg"' in document
-    assert "10.0.1.4:40004" in document
+def test_from_the_overview_to_the_guilty_hop_in_three_clicks(page: Callable[..., View]) -> None:
+    view = page(f"#/?{RANGE}")
+    view.page.click('section[aria-label="Flows that are held back"] tbody tr:first-child .flow a')
+    view.settled()
+    assert "leaf1 Ethernet48" in view.page.locator(".stop.here").inner_text()
+    view.page.click(".stop.here")
+    view.settled()
+    assert view.page.locator("h1").inner_text() == "leaf1 Ethernet48"
+    assert view.page.locator("tbody tr").count() == 4
 
 
-def test_a_search_finds_flows(page: Callable[[str], str]) -> None:
-    assert "10.0.1.3:40003" in page("#/find?q=10.0.1.3")
+def test_a_flow_shows_verdict_path_history_signals_and_evidence(page: Callable[..., View]) -> None:
+    view = page(FLOW)
+    charted(view)
+    assert "leaf1 Ethernet48 (tor, " in view.text
+    stops = view.page.locator(".path .stop").all_inner_texts()
+    assert [text.split("\n")[0] for text in stops] == [
+        "sender", "leaf1 Ethernet48", "spine1 Ethernet8", "leaf2 Ethernet4", "receiver",
+    ]  # fmt: skip
+    label = view.page.locator(".lane").get_attribute("aria-label")
+    assert label == "leaf2 Ethernet4 for 100 ms, leaf1 Ethernet48 for 100 ms"
+    for words in ("eta 0.95", "U, normalised inflight", "Queueing delay, s", "Marks, share"):
+        assert words in view.html
+    assert "hop load u'" in view.text
 
 
-def test_what_cannot_be_answered_is_said_in_plain_words(page: Callable[[str], str]) -> None:
-    assert "There is no such page" in page("#/nowhere")
+def test_a_link_shows_its_load_and_its_flows(page: Callable[..., View]) -> None:
+    view = page(LINK)
+    charted(view)
+    assert "10.0.1.4:40004" in view.text
 
 
-def test_text_of_a_url_never_becomes_markup(page: Callable[[str], str]) -> None:
-    document = page("#/find?q=%3Cimg%20src=x%20onerror=alert(1)%3E")
-    assert "<img" not in document
+def test_a_pasted_line_of_ss_finds_its_flow(page: Callable[..., View]) -> None:
+    view = page("")
+    view.page.keyboard.press("/")
+    line = 'ESTAB 0   0  10.0.1.3:40003  10.0.2.1:5001 users:(("iperf3",pid=7,fd=3))'
+    view.page.keyboard.insert_text(line)
+    view.page.keyboard.press("Enter")
+    view.page.wait_for_function("() => document.title.startsWith('find')")
+    assert view.page.locator("tbody tr").count() == 1
+    assert "10.0.1.3:40003" in view.text
+
+
+def test_a_search_in_the_address_bar_is_one(page: Callable[..., View]) -> None:
+    view = page("?q=10.0.1.3", wait=False)
+    view.page.wait_for_selector("tbody tr")
+    assert "#/find?q=10.0.1.3" in view.page.url
+
+
+def test_a_chart_gives_its_data_as_csv(page: Callable[..., View]) -> None:
+    view = page(LINK)
+    with view.page.expect_download() as saved:
+        view.page.click('section[aria-label="Load and queue"] button')
+    text = saved.value.path().read_text()
+    assert text.startswith("time_ns,u_mean,u_max,queue_mean_bytes\n")
+    assert len(text.splitlines()) == 21
+
+
+def test_text_of_a_url_never_becomes_markup(page: Callable[..., View]) -> None:
+    view = page("#/find?q=%3Cimg/onerror=alert(1)%3E")
+    view.said.clear()  # the browser tells of the 422 that it got
+    assert view.page.locator("img").count() == 0
+    assert "<img/onerror=alert" in view.text
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
+def test_every_view_is_accessible(
+    page: Callable[..., View], axe: str, scheme: str, width: int
+) -> None:
+    view = page("#/nowhere", scheme, width)
+    found = {}
+    for name, url in VIEWS.items():
+        view.turn(url)
+        found[name] = view.violations(axe)
+        if not view.page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
+            found[name].append("wider than the window")
+    view.said = [words for words in view.said if "422" not in words]
+    assert found == {name: [] for name in VIEWS}

@@ -1,0 +1,44 @@
+// What speaks for a verdict, with the frames that carried it; where else signals point; who shares the hop.
+
+import { chip, confidence, count, flowCell, head, hop, meter, right } from "./cell.js";
+import { csvButton, h, panel } from "./dom.js";
+import { bytes, percent } from "./units.js";
+import { during } from "./views.js";
+
+const SIGNAL = { int: "INT", csig: "CSIG", aecn: "AECN", ecn: "ECN marks", state: "sender's state" };
+
+export function evidence(answer) {
+  if (!answer.evidence.length && !answer.candidates.length) return null;
+  const flat = (rows) => rows.map((row) => ({ ...row, hop: row.hop ? row.hop.name : "", points: (row.points || []).join(" "), frames: (row.frames || []).map(frames).join("; ") }));
+  return panel("Evidence", "what speaks for the verdict, and where else the signals point", [csvButton("evidence", () => flat([...answer.evidence, ...answer.candidates]))],
+    answer.evidence.length > 0 && h("div", { class: "scroll" }, h("table", { class: "list" },
+      head(["Signal", "What", "Value#", "Samples#", "Of the time here#", "Frames that carried it"]),
+      h("tbody", null, answer.evidence.map((row) => h("tr", null,
+        h("td", null, SIGNAL[row.signal] || row.signal), h("td", null, row.name),
+        right(quantity(row.value, row.unit)), right(row.samples), right(percent(row.share)),
+        h("td", { class: "where frames" }, row.frames?.length ? row.frames.map((each) => h("div", null, frames(each))) : row.points.join(", "))))))),
+    answer.candidates.length > 0 && h("div", { class: "scroll" }, h("table", { class: "list" },
+      head(["Signal", "Candidate hop", "Mean load", "Probability", "Samples#"]),
+      h("tbody", null, answer.candidates.map((row) => h("tr", null,
+        h("td", null, SIGNAL[row.signal] || row.signal), h("td", { class: "hop" }, row.hop ? hop(row.hop) : "–"),
+        h("td", null, meter(row.u_mean)), h("td", null, confidence(row.probability)), right(row.samples)))))));
+}
+
+const frames = (row) => `${row.source}: ${count(row.frames, "frame")}, ${row.first} to ${row.last}, at ${row.point}`;
+
+function quantity(value, unit) {
+  if (value === null || value === undefined) return "–";
+  if (unit === "bytes") return bytes(value);
+  return Number(value.toPrecision(4)) + (unit === "ratio" ? "" : ` ${unit}`);
+}
+
+/** The other flows on the hop that holds this one back: who to talk to. */
+export function sharing(answer, users) {
+  const others = users ? users.flows.filter((other) => other.flow !== answer.flow.flow) : [];
+  if (!others.length) return null;
+  return panel("Flows that share the hop", `${others.length} at ${answer.verdict.hop.name}`, [csvButton("sharing", () => others)],
+    h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Flow", "Sent#", "Load it saw there", "Mostly held back there"]),
+      h("tbody", null, others.map((other) => h("tr", null,
+        flowCell(other, during(answer.interval)), right(bytes(other.data_bytes)), h("td", null, meter(other.u_mean)),
+        h("td", null, other.held_back ? chip(true, "yes") : h("span", { class: "quiet" }, "no"))))))));
+}
