@@ -176,6 +176,8 @@ def write_telemetry(s: State, row: int, packet: Any, queue: int, now: int) -> No
     port.dre_bytes += packet.size
     if packet.kind != DATA:
         return
+    packet.ts_ns[packet.hop] = now
+    packet.depth[packet.hop] = port.queue_bytes
     kind = s.flows[packet.flow].kind
     if kind in STACKED:
         write_stack(s, port, packet, kind, queue, now)
@@ -197,7 +199,6 @@ def write_stack(s: State, port: Any, packet: Any, kind: int, queue: int, now: in
         if port.edge == 1:
             packet.size -= s.rules.sink_octets + (hop + 1) * s.rules.hop_octets[kind]
     packet.qlen[hop] = queue
-    packet.ts_ns[hop] = now
     packet.tx_bytes[hop] = port.tx_bytes + packet.size
     packet.wait_ns[hop] = now - packet.queued_ns + SWITCH_NS
 

@@ -1,12 +1,21 @@
 """The matrix as text: what was proved, scenario by scenario and bar by bar. No word is left out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
 from replay.campaign import KINDS, Plan, campaign
-from replay.proof import Figure, figures, scored, summary
+from replay.proof import (
+    Figure,
+    calibration,
+    candidate_skill,
+    figures,
+    headline_skill,
+    summary,
+)
 from replay.world import MS
+
+Columns = Sequence[tuple[str, str, int]]
 
 COLUMNS = (
     ("intervals", "scored", 7),
@@ -16,12 +25,19 @@ COLUMNS = (
     ("ceiling", "ceiling", 8),
     ("covered", "in set", 7),
     ("kind", "kind", 7),
+    ("kind_ceiling", "ceiling", 8),
     ("false_calls", "false", 7),
     ("missed", "missed", 7),
 )
-"""(column of a summary, heading, width)."""
-COUNTS = {"intervals", "congested"}
-MET = {True: "met", False: "NOT MET", None: "nothing to measure"}
+"""(column of a summary, heading, width) of a scenario's line."""
+TOTALS = (
+    ("intervals", "scored", 7), ("few", "under 20", 9), *COLUMNS[2:-1], ("off", "off by", 7),
+    ("bins", "bins", 5), ("skill", "skill", 7), ("wrong", "wrong", 7),
+    ("ranked", "of set", 7), ("listed", "hops", 8),
+)  # fmt: skip
+"""The same of a kind of telemetry, with calibration and both skills (`proof`)."""
+COUNTS = {"intervals", "few", "congested", "bins", "wrong", "listed"}
+SKILLS = {"skill", "ranked"}
 
 SMALL = Plan("small", duration_ns=3 * MS, casts=(KINDS,))
 SMALL_NAMES, SMALL_SEEDS = ("incast", "core hot spot", "calm"), (1,)
@@ -34,61 +50,74 @@ def small() -> str:
 
 
 def lines(rows: pl.DataFrame, kinds: Sequence[str]) -> Iterator[str]:
-    """Scenario by telemetry, then the bars of each kind of telemetry."""
-    yield f"{'scenario':22}{'telemetry':15}" + "".join(f"{h:>{w}}" for _, h, w in COLUMNS)
+    """Scenario by telemetry, then each kind of telemetry, then the bars that are not met."""
+    yield f"{'scenario':22}{'telemetry':15}" + heading(COLUMNS)
     for row in summary(rows, ["scenario", "telemetry"]).iter_rows(named=True):
-        yield f"{row['scenario']:22}{row['telemetry']:15}" + cells(row)
+        yield f"{row['scenario']:22}{row['telemetry']:15}" + cells(row, COLUMNS)
     yield ""
+    yield f"{'telemetry':15}" + heading(TOTALS)
+    for row in totals(rows, kinds):
+        yield f"{row['telemetry']!s:15}" + cells(row, TOTALS)
+    yield ""
+    yield from verdict(rows, kinds)
+
+
+def totals(rows: pl.DataFrame, kinds: Sequence[str]) -> Iterator[dict[str, object]]:
+    """All figures of each kind of telemetry."""
+    found = {row["telemetry"]: row for row in summary(rows, ["telemetry"]).iter_rows(named=True)}
     for kind in kinds:
-        yield f"{kind}: {scored(rows.filter(telemetry=kind)).height} scored flow-intervals"
-        yield from (f"  {told(figure)}" for figure in figures(rows, kind))
+        mine = rows.filter(telemetry=kind)
+        if kind in found:
+            names = ("off", "bins", "skill", "wrong", "ranked", "listed")
+            more = (*calibration(mine), *headline_skill(mine), *candidate_skill(mine))
+            yield {**found[kind], **dict(zip(names, more, strict=True))}
 
 
-def cells(row: dict[str, object]) -> str:
+def verdict(rows: pl.DataFrame, kinds: Sequence[str]) -> Iterator[str]:
+    """Every bar that is not met, and those of which nothing could be measured."""
+    every = [(kind, figure) for kind in kinds for figure in figures(rows, kind)]
+    missed = unmet(rows, kinds)
+    yield f"bars not met: {len(missed)} of {len(every)}"
+    yield from (f"  {line}" for line in missed)
+    open_ = [f"  {kind}: {told(figure)}" for kind, figure in every if figure.met is None]
+    yield f"nothing to measure: {len(open_)} of {len(every)}"
+    yield from open_
+
+
+def unmet(rows: pl.DataFrame, kinds: Sequence[str]) -> list[str]:
+    """One line a bar that is not met."""
+    every = ((kind, figure) for kind in kinds for figure in figures(rows, kind))
+    return [f"{kind}: {told(figure)}" for kind, figure in every if figure.met is False]
+
+
+def heading(columns: Columns) -> str:
+    """Names over the figures."""
+    return "".join(f"{name:>{width}}" for _, name, width in columns)
+
+
+def cells(row: Mapping[str, object], columns: Columns) -> str:
     """The figures of one line."""
-    return "".join(f"{cell(name, row[name]):>{width}}" for name, _, width in COLUMNS)
+    return "".join(f"{cell(name, row[name]):>{width}}" for name, _, width in columns)
 
 
 def cell(name: str, value: object) -> str:
-    """A count as it is, a share in percent; a dash where nothing was to be measured."""
+    """A count or a skill as it is, a share in percent; a dash where nothing was to be measured."""
     if value is None:
         return "-"
-    return str(value) if name in COUNTS else f"{100 * float(str(value)):.1f}"
+    number = float(str(value))
+    if name in COUNTS:
+        return f"{number:.0f}"
+    return f"{number:.2f}" if name in SKILLS else f"{100 * number:.1f}"
 
 
 def told(figure: Figure) -> str:
     """One figure with its bar."""
     bound = "at least" if figure.least else "at most"
     value = "-" if figure.value is None else percent(figure, figure.value)
-    return f"{figure.name}: {value}, {bound} {percent(figure, figure.bar)}: {MET[figure.met]}"
+    why = f" ({figure.why})" if figure.why else ""
+    return f"{figure.name}: {value}, {bound} {percent(figure, figure.bar)}{why}"
 
 
 def percent(figure: Figure, value: float) -> str:
     """A share in percent; a skill as it is."""
-    return f"{value:.2f}" if figure.name == "Brier skill" else f"{100 * value:.1f} %"
-
-
-def falls(before: pl.DataFrame, after: pl.DataFrame, kinds: Sequence[str]) -> Iterator[str]:
-    """By how many points a fault lowers each kind's share of its own ceiling."""
-    for kind in kinds:
-        shares = [share(rows, kind) for rows in (before, after)]
-        if None in shares:
-            yield f"  {kind}: nothing to measure"
-            continue
-        was, now = (float(one or 0.0) for one in shares)
-        fall = Figure("falls by", was - now, MOST_FALL, least=False)
-        yield (
-            f"  {kind}: {100 * was:.1f} % of the ceiling, then {100 * now:.1f} %; falls by"
-            f" {100 * (was - now):.1f} points, at most {100 * MOST_FALL:g}: {MET[fall.met]}"
-        )
-
-
-MOST_FALL = 0.03
-"""What sampling, loss or skew may cost."""
-
-
-def share(rows: pl.DataFrame, kind: str) -> float | None:
-    """Named hops of congested intervals as a share of the ceiling."""
-    found = summary(rows.filter(telemetry=kind), ["telemetry"])
-    row = found.row(0, named=True) if found.height else {"top1": None}
-    return None if row["top1"] is None else row["top1"] / row["ceiling"]
+    return f"{value:.2f}" if figure.name.startswith("Brier") else f"{100 * value:.1f} %"

@@ -98,12 +98,13 @@ PACKET = _record(
     ("up_aecn", "u1", (INFOS,)), ("ce_hop", "u1"), ("up_ns", "i8"),
     ("seq", "i8"), ("first_ns", "i8"), ("last_ns", "i8"), ("queued_ns", "i8"),
     ("qlen", "i8", (HOPS,)), ("ts_ns", "i8", (HOPS,)), ("tx_bytes", "i8", (HOPS,)),
-    ("wait_ns", "i4", (HOPS,)), ("used_ppm", "u4", (HOPS,)),
+    ("wait_ns", "i4", (HOPS,)), ("used_ppm", "u4", (HOPS,)), ("depth", "i8", (HOPS,)),
 )  # fmt: skip
 """One packet: first_ns its first bit at the sender's edge, last_ns its last bit at the receiver's
 (0: under way); seq its first byte, of acknowledgments the next byte expected; echo the data;
 inserted: a switch put the tag on. `up_ns` (0: never) is when it left its first leaf for a spine,
-with the other `up` columns; `ce_hop` is where it was marked, `used_ppm` each hop's DRE."""
+with the other `up` columns; `ce_hop` is where it was marked, `used_ppm` each hop's DRE. Data of
+every telemetry has `ts_ns`, when it left a hop, and `depth`, what of all classes waited then."""
 DECISION = _record(
     ("time_ns", "i8"), ("flow", "i8"), ("packet", "i8"), ("branch", "i8"), ("u_hop", "i8"),
     ("incStage", "i8"), ("ack", "i8"), ("snd_nxt", "i8"), ("lastUpdateSeq", "i8"),

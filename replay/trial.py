@@ -1,8 +1,6 @@
 """A trial: one world through the whole pipeline, its verdicts laid beside the truth."""
 
-import json
 from dataclasses import dataclass
-from itertools import accumulate
 
 import polars as pl
 
@@ -11,6 +9,8 @@ from pipeline import PipelineSettings, Worker, address_text
 from replay.ceiling import ceiling
 from replay.emit import frames_of, sightings
 from replay.fabric import Run, simulate
+from replay.listed import LISTED, claimed, forecasts
+from replay.observer import observer
 from replay.score import CALM
 from replay.state import DATA
 from replay.taps import ALL, Taps
@@ -19,13 +19,9 @@ from replay.wiring import points, topology
 from replay.world import MS, World
 
 KEY = ["time_ns", "src", "sport", "dst", "dport"]
-STATED = 0.99
-"""Probability that a set of candidates claims: so many of the likeliest that they come to it."""
 LEAST_OBSERVATIONS = 20
 AT_ONCE_US = 60e6
 """Disorder that is longer than any run: all rows are worked on at once, which is fastest."""
-HEADLINES = ("headline", "int", "csig", "aecn", "ecn")
-"""Signals of candidates, the one that speaks for the headline first."""
 HOP, PORT, SEEN = "{} {}", ("device", "interface"), ("device_seen", "interface_seen")
 
 
@@ -84,21 +80,6 @@ def observed(run: Run, trial: Trial) -> pl.DataFrame:
     )
 
 
-def claimed(candidates: str) -> list[str]:
-    """Hops of the set that claims `STATED`: of the first kind of signal that has any."""
-    told = json.loads(candidates or "[]")
-    signal = next((kind for kind in HEADLINES if any(one["signal"] == kind for one in told)), "")
-    ranked = sorted(
-        (one for one in told if one["signal"] == signal), key=lambda one: -one["probability"]
-    )
-    before = [0.0, *accumulate(one["probability"] for one in ranked)]
-    return [
-        f"{one['device']} {one['interface']}"
-        for one, sum_ in zip(ranked, before, strict=False)
-        if sum_ < STATED
-    ]
-
-
 def judged(trial: Trial, settings: CollectorSettings, run: Run | None = None) -> pl.DataFrame:
     """One row a flow-interval that the truth knows: truth, verdict, and how they compare.
 
@@ -109,7 +90,10 @@ def judged(trial: Trial, settings: CollectorSettings, run: Run | None = None) ->
     - `named`: 1 where its hop is the truth's. Of ports that nobody can tell apart (`ceiling`) each
       is as often the truth when all casts are played, so that one of them counts as much as that;
     - `covered`: the same of the set of candidates;
-    - `right`: where it agrees with the truth (see `score`): `named` and `calls` where congested.
+    - `listed`, `listed_right`, `listed_error`: of the hops that it lists (`listed`), how many there
+      are, how many are the bottleneck, and the sum of the squared errors of their probabilities;
+    - `right`: where it agrees with the truth (see `score`): `named` and `calls` where congested;
+    - `best`, `best_kind`: how often the best possible observer names the hop, and the kind.
     """
     run = run or simulate(trial.world, settings)
     truth = truth_of(run, trial.interval_ns)
@@ -123,6 +107,11 @@ def judged(trial: Trial, settings: CollectorSettings, run: Run | None = None) ->
         .join(observed(run, trial), on=["script", "time_ns"], how="left")
         .join(best, on=["device", "interface"], how="left")
         .join(
+            observer(run, trial.taps, truth, trial.interval_ns, best),
+            on=["script", "time_ns"],
+            how="left",
+        )
+        .join(
             told.select(*KEY, "kind", "device", "interface", "confidence", "candidates"),
             on=KEY,
             how="left",
@@ -130,14 +119,15 @@ def judged(trial: Trial, settings: CollectorSettings, run: Run | None = None) ->
             maintain_order="left",
         )
     )
-    told_sets = rows["candidates"].fill_null("[]")
-    held = [
-        [like.get(hop) for hop in claimed(text)].count(truth_like)
-        for text, truth_like in zip(told_sets, rows["like"], strict=True)
-    ]
+    held, listed = [], []
+    for text, of, share in rows.select("candidates", "like", "ceiling").iter_rows():
+        held.append([like.get(hop) for hop in claimed(text)].count(of))
+        listed.append(forecasts(text, {hop: share for hop in like if like[hop] == of}))
     named = [like.get(hop) for hop in rows.select(pl.format(HOP, *SEEN)).to_series()]
     return rows.with_columns(
-        pl.Series("held", held, pl.Int64), pl.Series("like_seen", named, pl.String)
+        pl.Series("held", held, pl.Int64),
+        pl.Series("like_seen", named, pl.String),
+        *pl.DataFrame(listed, LISTED, orient="row"),
     ).with_columns(*compared())
 
 

@@ -24,7 +24,6 @@ from replay.ceiling import ceiling
 from replay.emit import sightings
 from replay.matrix import small
 from replay.pace import slower
-from replay.proof import calibration, figures
 from replay.taps import Choice, Taps
 from replay.trial import Trial, judged
 from replay.wiring import interfaces, leaf_of
@@ -164,33 +163,6 @@ def test_nobody_knows_a_spine_that_nothing_names(
     assert hosts["ceiling"].item() == 1.0
 
 
-def rows(confidence: float, right: int, wrong: int) -> pl.DataFrame:
-    """Scored and congested rows of one telemetry."""
-    return pl.DataFrame({"right": [1.0] * right + [0.0] * wrong}).with_columns(
-        pl.lit("aecn").alias("telemetry"),
-        pl.lit(confidence).alias("confidence"),
-        *(pl.lit(value=True).alias(name) for name in ("scored", "congested", "calls")),
-        pl.lit(1.0).alias("covered"),
-        pl.Series("named", [1.0] * right + [0.0] * wrong, pl.Float64),
-        pl.lit(value=False).alias("kind_right"),
-        pl.lit(0.5).alias("ceiling"),
-    )
-
-
-def test_calibration_is_the_distance_of_the_worst_full_bin() -> None:
-    told = pl.concat([rows(0.95, 190, 10), rows(0.15, 90, 110), rows(0.55, 0, 199)])
-    off, skill = calibration(told)
-    assert off == pytest.approx(0.45 - 0.15)
-    assert skill is not None
-    assert skill < 0.5
-
-
-def test_a_skill_of_one_is_knowing() -> None:
-    off, skill = calibration(pl.concat([rows(1.0, 200, 0), rows(0.0, 0, 200)]))
-    assert (off, skill) == (0.0, 1.0)
-    assert calibration(rows(0.9, 0, 0)) == (None, None)
-
-
 def test_naming_one_of_four_that_nobody_can_tell_apart_is_worth_a_quarter() -> None:
     """Marks alone: which spine is hot, no observer knows; over all casts one in four is right."""
     made = cast(SCENARIOS["uplink hot spot"](("ecn",), 3 * MS), 3)
@@ -228,12 +200,3 @@ def test_locators_of_places_are_shared() -> None:
     shared = {(port.stage, port.orientation, port.capacity_bps, port.csig_lm_compact)
               for port in interfaces(made)}  # fmt: skip
     assert sorted(lm for *_, lm in shared if lm is not None) == [1, 2, 3, 4, 5]
-
-
-def test_figures_are_held_against_the_ceiling() -> None:
-    found = {figure.name: figure for figure in figures(rows(0.4, 49, 51), "aecn")}
-    top = found["top-1 hop of its ceiling"]
-    assert top.value == pytest.approx(0.98)
-    assert top.met
-    assert found["kind right"].met is False
-    assert found["uncongested called congested"].met is None
