@@ -19,9 +19,9 @@ from collector.bus import Batch, BusError
 from collector.observation import SCHEMA, SCHEMA_VERSION
 
 MESSAGE_BYTES = 900_000
+"""Largest message."""
 BEAT_NS = 500_000_000
 """Least time between two messages of a partition that say only how far a source has come."""
-"""Largest message."""
 HEADERS = ("schema", "source", "epoch", "first", "last", "ended", "digest", "reached")
 NEEDED = ("time_ns", "source", "frame", "conversation", "flow")
 """Columns without which rows are no observations."""
