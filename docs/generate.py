@@ -35,6 +35,7 @@ from pipeline.cc import (
 from pipeline.store import Store
 from pipeline.tables import TABLES
 from service import cli
+from service.access import ROUTES
 from service.app import create_app
 from service.failure import EXIT_CODES
 from service.metrics import METRICS
@@ -232,6 +233,7 @@ def api() -> Iterator[str]:
         for method, route in methods.items():
             yield f"## {method.upper()} {path}\n"
             yield f"{route.get('description') or route['summary']}\n"
+            yield f"{scope_of(f'{method.upper()} {path}')}\n"
             given = route.get("parameters", [])
             if given:
                 yield table(
@@ -246,6 +248,15 @@ def api() -> Iterator[str]:
                         for row in given
                     ),
                 )
+
+
+def scope_of(line: str) -> str:
+    """What a route asks for."""
+    access = ROUTES[line]
+    if access.scope is None:
+        return "Scope: none."
+    whole = ", over all tenants" if access.fabric else ""
+    return f"Scope: {code(access.scope.name.lower())}{whole}."
 
 
 def meaning(parameter: dict[str, Any]) -> str:

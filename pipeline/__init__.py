@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from pipeline.store_limits import StoreLimits
     from pipeline.summary import Summary, address_text
     from pipeline.tables import TABLES
+    from pipeline.tenant_store import NotTheirs, TenantStore
     from pipeline.topology import (
         Csig,
         Device,
@@ -87,6 +88,7 @@ __all__ = [
     "Group",
     "Host",
     "Interface",
+    "NotTheirs",
     "Output",
     "OwnerClient",
     "Parameter",
@@ -107,6 +109,7 @@ __all__ = [
     "StoreOwned",
     "Summary",
     "Tenant",
+    "TenantStore",
     "Topology",
     "TopologyError",
     "Tracked",
@@ -190,6 +193,7 @@ HOMES = {
     "store_limits": "StoreLimits",
     "summary": "Summary address_text",
     "tables": "TABLES",
+    "tenant_store": "NotTheirs TenantStore",
     "topology": ("Csig Device Host Interface Point SiteRtt Tenant Topology TopologyError in_force"),
     "topology_check": "Finding findings",
     "track": "DECISIONS Tracked Tracker",

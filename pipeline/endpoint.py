@@ -9,6 +9,7 @@ import polars as pl
 from pipeline.question import HALF
 from pipeline.tables import TABLES
 from pipeline.topology import Topology
+from pipeline.versions import Versions
 
 PLAIN = {4: 24, 6: 64}
 """Length of the prefix that an address counts to when no topology has one, by version of IP."""
@@ -65,11 +66,42 @@ def tenants(flows: pl.DataFrame, topology: Topology | None) -> list[str]:
     return [topology.tenant(*key) for key in flows.select("tenant", "vrf", "vni").iter_rows()]
 
 
+def owned(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+    """Rows of the table `flows` with the tenant that owns each flow.
+
+    What the key says comes first. Without that the ends do: the tenant of both, or of one when the
+    other is the fabric's own; a flow between two tenants is nobody's.
+    """
+    named = tenants(flows, topology)
+    keys = flows.select("tenant", "src_hi", "src_lo", "dst_hi", "dst_lo").iter_rows()
+    owners = [
+        by_key or raw or (_by_ends(topology, tuple(words)) if topology else "")
+        for by_key, (raw, *words) in zip(named, keys, strict=True)
+    ]
+    return flows.with_columns(pl.Series("owner", owners, pl.String))
+
+
+def owned_by(flows: pl.DataFrame, versions: Versions) -> pl.DataFrame:
+    """The same by the topology that was in force when each flow was last seen."""
+    timed = flows.with_columns(pl.col("last_ns").alias("time_ns"))
+    return versions.across(timed, lambda topology, part: owned(part, topology)).drop("time_ns")
+
+
+@lru_cache(REMEMBERED)
+def _by_ends(topology: Topology, words: tuple[int, int, int, int]) -> str:
+    """The tenant of two addresses, each in two words."""
+    if not any(host.tenant for host in topology.hosts):
+        return ""
+    ends = (topology.host(*words[:2], ""), topology.host(*words[2:], ""))
+    found = {host.tenant for host in ends if host and host.tenant}
+    return found.pop() if len(found) == 1 else ""
+
+
 def host_rows(topology: Topology) -> pl.DataFrame:
     """The topology's hosts as rows of the table `hosts`."""
     made = [
         (prefix, topology.valid_from_ns, topology.version, host.name, host.device, host.interface,
-         topology.site_of(host))
+         topology.site_of(host), host.tenant)
         for host in topology.hosts
         for prefix in host.prefixes
     ]  # fmt: skip

@@ -11,7 +11,7 @@ import polars as pl
 from polars.datatypes import DataTypeClass
 
 from pipeline.composed_answer import HOLDING
-from pipeline.endpoint import Endpoint, endpoints
+from pipeline.endpoint import Endpoint, endpoints, owned
 from pipeline.histogram import METRICS, registers
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.tables import TABLES
@@ -53,7 +53,8 @@ def summed(closed: Closed, versions: Versions) -> dict[str, pl.DataFrame]:
 
 def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataFrame]:
     """Rows of the tables of seconds, in the order of their keys."""
-    known = classed(closed.flows).join(endpoints(closed.flows, topology), on="flow")
+    classed_flows = classed(owned(closed.flows, topology))
+    known = classed_flows.join(endpoints(closed.flows, topology), on="flow")
     classes = known.select("flow", "dscp")
     links = [
         measured(closed.link_tally.join(classes, on="flow"), [*LINK, "source"]),
@@ -84,12 +85,12 @@ def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataF
 
 
 def classed(flows: pl.DataFrame) -> pl.DataFrame:
-    """Class and network of flows."""
+    """Class and network of flows that have their owners."""
     vni = pl.col("vni") if "vni" in flows.columns else pl.lit(None, pl.UInt32)
     dscp = pl.col("dscp") if "dscp" in flows.columns else pl.lit(None, pl.UInt8)
     return flows.select(
         "flow",
-        "tenant",
+        pl.when(pl.col("tenant") != "").then("tenant").otherwise("owner").alias("tenant"),
         "vrf",
         vni.cast(pl.String).fill_null("").alias("vni"),
         dscp.fill_null(UNKNOWN_CLASS).cast(pl.UInt8).alias("dscp"),

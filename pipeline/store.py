@@ -53,9 +53,13 @@ FEEDING_SETTINGS: dict[str, Any] = {"optimize_on_insert": 0}
 """Of tables that feed others: their rows differ in their keys, to join them takes time alone."""
 FEEDING = frozenset(table.fed_by for table in TABLES.values() if table.fed_by)
 
+UNASKED = frozenset({"audit"})
+"""Tables that no answer which is polled is told from."""
 BY_FLOW = (SLICE.expression, "flow", "time_ns")
 """How the key begins of tables that are read flow by flow."""
 
+EVERYBODY = ["*"]
+"""In the place of tenants: all of them, and flows that nobody owns."""
 _PARAMETER = re.compile(r"\{(\w+):[^{}]+\}")
 
 
@@ -111,9 +115,9 @@ class Store:
         for part, part_token in slices(in_order(table, conform(table, frame)), token):
             body = to_arrow(part)
             with self._writing:
-                self._inserts += 1
+                self._inserts += table not in UNASKED
                 self._writer.insert(table, part.columns, body, part_token, fence, **more)
-                self._inserts += 1
+                self._inserts += table not in UNASKED
         return frame.height
 
     def change(self, name: str, token: str = "", **parameters: int | str) -> None:
@@ -131,15 +135,20 @@ class Store:
     def query(self, name: str, **parameters: Any) -> pl.DataFrame:
         """The answer to `pipeline/sql/<name>.sql`, whose parameters the engine itself binds.
 
-        Raises StoreLimit past a limit of time, rows or memory, StoreBusy when no reader comes free.
+        Of questions with `tenants` the answer is about the flows that these own; without, about
+        all. Raises StoreLimit past a limit of time, rows or memory, StoreBusy when no reader comes
+        free.
         """
         text = question(name)
-        wanted = set(_PARAMETER.findall(text))
-        if wanted != parameters.keys():
+        wanted = parameters_of(name)
+        asked = wanted - {"tenants"}
+        if not asked <= parameters.keys() <= wanted:
             raise StoreError(
-                f"query {name} takes {', '.join(sorted(wanted)) or 'no parameters'};"
+                f"query {name} takes {', '.join(sorted(asked)) or 'no parameters'};"
                 f" given: {', '.join(sorted(parameters)) or 'none'}"
             )
+        if "tenants" in wanted:
+            parameters = {"tenants": EVERYBODY, **parameters}
         with self._reader() as connection:
             return pl.read_ipc_stream(connection.arrow(name, text, parameters))
 
@@ -197,6 +206,12 @@ def question(name: str) -> str:
         lambda part: (parts / f"{part[1]}.sql").read_text(encoding="utf-8"),
         place.read_text(encoding="utf-8"),
     )
+
+
+@cache
+def parameters_of(name: str) -> frozenset[str]:
+    """Names of the parameters that a query takes."""
+    return frozenset(_PARAMETER.findall(question(name)))
 
 
 def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:

@@ -15,7 +15,7 @@ class StoreLimits(BaseModel):
         description="Days that rows are kept once stored, by table; 0 keeps them forever.",
     )
     readers: int = Field(2, ge=1, le=64, description="Queries that run at once; the rest wait.")
-    wait_s: float = Field(5.0, gt=0, description="How long a query waits for its turn, seconds.")
+    wait_s: float = Field(1.0, gt=0, description="How long a query waits for its turn, seconds.")
     query_s: float = Field(10.0, gt=0, description="Longest run of one query, seconds.")
     query_rows: int = Field(1_000_000, ge=1, description="Most rows that one query gives.")
     query_memory_bytes: int = Field(

@@ -12,6 +12,7 @@ import polars as pl
 from pipeline.cc.parameter import Value
 from pipeline.copies import Copies
 from pipeline.decider import Decider
+from pipeline.endpoint import owned_by
 from pipeline.feedback import Feedback
 from pipeline.first_sight import FirstSight
 from pipeline.health import TABLE as HEALTH
@@ -198,7 +199,7 @@ class Worker(Decider):
         return {
             **found,
             **changes,
-            "flows": seen.drop("unseen"),
+            "flows": owned_by(seen.drop("unseen"), self.versions),
             "flow_intervals": sums.flows,
             "hop_intervals": sums.hops,
             "verdicts": judged.verdicts,

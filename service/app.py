@@ -5,23 +5,30 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from fastapi import FastAPI
+from anyio import CapacityLimiter
+from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipeline import Store, StoreError, Versions
+from pipeline import Store, StoreError, StoreLimits, Versions
 from service import problem
+from service.access import allowed
+from service.audit import Audited
 from service.guard import LOCAL_NAMES, Guard
+from service.login import Identified, Login, login_of
+from service.loopback import is_loopback
 from service.metrics import Metrics
 from service.reader import Reader
 from service.representation import Tags
 from service.routes import (
     alternatives,
+    audit,
     console,
     export,
     flows,
     health,
     internal,
     links,
+    session,
     signals,
     te,
     telemetry,
@@ -31,6 +38,9 @@ from service.settings import Settings
 from service.topology_source import Refreshed, TopologySource, renew, store_topology
 from service.version import version
 
+ROOMS = (health, session, flows, signals, links, te, alternatives, export, telemetry, topology,
+         audit, internal, console)  # fmt: skip
+"""Routes in the order of the reference."""
 logger = logging.getLogger("hopsight.service")
 DESCRIPTION = (
     "Where flows are bottlenecked. Times are ns since 1970, rates bit/s, sizes bytes; `flow` is the"
@@ -38,13 +48,19 @@ DESCRIPTION = (
 )
 
 
-def create_app(settings: Settings, store: Store, source: TopologySource | None = None) -> FastAPI:
+def create_app(
+    settings: Settings,
+    store: Store,
+    source: TopologySource | None = None,
+    login: Login | None = None,
+) -> FastAPI:
     """The application around an open, migrated store; it opens nothing itself.
 
-    Only loopback may be bound (`ServiceSettings.host`), so there is no login yet. The Host header
-    is checked against rebinding, and `/internal` is answered on the owner's Unix socket only. The
-    topology of `source` names hops; it is read again when its files have changed.
+    Without a `login` only loopback is served, to anybody there: LoginError for another address. The
+    Host header is checked against rebinding, and `/internal` is answered on the owner's Unix socket
+    only. The topology of `source` names hops; it is read again when its files have changed.
     """
+    login = login or login_of(settings.service, {})
     app = FastAPI(
         title="hopsight",
         version=version(),
@@ -52,28 +68,28 @@ def create_app(settings: Settings, store: Store, source: TopologySource | None =
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
+        dependencies=[Depends(allowed)],
     )
     metrics = Metrics()
     metrics.move("hopsight_build_info", 1, version=version())
     app.state.settings = settings
-    app.state.reader = Reader(store, metrics)
+    app.state.login = login
+    app.state.reader = reader_on(store, metrics)
     app.state.metrics = metrics
     app.state.tags = Tags()
     app.state.source = source
     app.state.reload = lambda: logger.info("there is no topology to read again")
     problem.install(app)
-    rooms = (
-        health, flows, signals, links, te, alternatives, export, telemetry, topology, internal,
-        console,
-    )  # fmt: skip
-    for room in rooms:
+    for room in ROOMS:
         app.include_router(room.router)
     console.mount(app)
-    names = (*LOCAL_NAMES, settings.service.host)
     limits = settings.service
+    app.add_middleware(Identified, login=login, requests_per_s=limits.requests_per_s)
+    app.add_middleware(Audited, store=store, metrics=metrics)
     app.add_middleware(
         Guard,
-        names=names,
+        names=(*LOCAL_NAMES, limits.host, *limits.names),
+        numbers=not is_loopback(limits.host),
         most_bytes=limits.max_body_bytes,
         most_internal_bytes=limits.max_internal_body_bytes,
     )
@@ -84,6 +100,13 @@ def create_app(settings: Settings, store: Store, source: TopologySource | None =
         app.state.reload = partial(again, source, keep)
     app.add_middleware(Measured, metrics=metrics)
     return app
+
+
+def reader_on(store: Store, metrics: Metrics) -> Reader:
+    """A store as routes see it."""
+    # The reference page is written without a store.
+    bounds = getattr(store, "limits", None) or StoreLimits()
+    return Reader(store, metrics, CapacityLimiter(bounds.readers), bounds.wait_s)
 
 
 def again(source: TopologySource, keep: Callable[[Versions], None]) -> None:
@@ -130,4 +153,4 @@ class Measured:
             )
 
 
-METHODS = frozenset({"GET", "HEAD", "POST"})
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE"})

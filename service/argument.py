@@ -70,7 +70,16 @@ Following = Annotated[
     bool,
     typer.Option("--follow", help="Read files as they grow, directories as files arrive in them."),
 ]
-Host = Annotated[str | None, typer.Option(help="Address to listen on; only loopback for now.")]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Ask the service there instead of a store; HOPSIGHT_TOKEN is the token it is sent.",
+    ),
+]
+Host = Annotated[
+    str | None, typer.Option(help="Address to listen on; any but loopback needs a login.")
+]
 Port = Annotated[
     int | None, typer.Option(help="TCP port to listen on; 0 takes a free one.", min=0, max=65_535)
 ]

@@ -19,6 +19,7 @@ from service.argument import (
     Interval,
     Json,
     Port,
+    Server,
     Store,
     Window,
 )
@@ -30,6 +31,7 @@ from service.failure import EXIT_CODES, ExitCode
 from service.health_words import health
 from service.plugin import wireshark
 from service.replay_words import archive, replay
+from service.token_words import token
 from service.top_words import top, watch
 from service.topology_words import topology as topology_words
 from service.up_words import up
@@ -64,6 +66,7 @@ app.command()(collect)
 app.command()(pipeline)
 app.command()(replay)
 app.command()(archive)
+app.command()(token)
 
 Protocol = Annotated[str, typer.Option("--proto", help="tcp, udp, … or a number.")]
 
@@ -153,6 +156,7 @@ def where(
     window: Window = "10s",
     interval: Interval = None,
     store: Store = None,
+    server: Server = None,
     json: Json = False,
 ) -> None:
     """Say where one flow is bottlenecked, since when, and on what evidence."""
@@ -160,13 +164,13 @@ def where(
 
     command.run(
         src=src, dst=dst, proto=proto, at=at, window=window, interval=interval, store=store,
-        json=json,
+        server=server, json=json,
     )  # fmt: skip
 
 
 @app.command()
 def serve(store: Store = None, host: Host = None, port: Port = None) -> None:
-    """Serve API and console on loopback, and own the embedded store."""
+    """Serve API and console, and own the embedded store."""
     from service.commands import serve as command
 
     command.run(store=store, host=host, port=port)

@@ -3,6 +3,8 @@
 Plain ASGI, so that it also holds for static files and for answers made by the framework itself.
 """
 
+from ipaddress import ip_address
+
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -33,6 +35,8 @@ SECURITY_HEADERS = {
 }
 """Headers of every answer. There are no CORS headers: no other origin may read an answer."""
 
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods that change nothing."""
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -73,12 +77,17 @@ class Guard:
         app: ASGIApp,
         *,
         names: tuple[str, ...],
+        numbers: bool = False,
         most_bytes: int,
         most_internal_bytes: int,
     ) -> None:
-        """`names` are the Host names served; a body may be larger over the Unix socket."""
+        """`names` are the Host names served; a body may be larger over the Unix socket.
+
+        With `numbers` any address is served too: no name server can point it elsewhere.
+        """
         self.app = app
         self.names = frozenset(name.lower() for name in names)
+        self.numbers = numbers
         self.most_bytes = most_bytes
         self.most_internal_bytes = most_internal_bytes
 
@@ -91,15 +100,22 @@ class Guard:
         unix = over_unix_socket(scope)
         limit = self.most_internal_bytes if unix else self.most_bytes
         named = host_name(headers.get("host", ""))
-        if not unix and named not in self.names:
+        if not unix and not self._served(named):
             detail = f"Host is {named[:100]!r}; accepted: {', '.join(sorted(self.names))}"
             await problem.response(421, detail, {"field": "Host"})(scope, receive, _adorned(send))
+            return
+        if not unix and scope["method"] not in READING and _from_elsewhere(headers):
+            said = "the request comes from a page of another origin"
+            await problem.response(403, said, {"field": "Origin"})(scope, receive, _adorned(send))
             return
         declared = headers.get("content-length", "0")
         if not (declared.isascii() and declared.isdigit()) or int(declared[:19]) > limit:
             await _too_large(limit)(scope, receive, _adorned(send))
             return
         await self._counted(scope, receive, _adorned(send), limit)
+
+    def _served(self, named: str) -> bool:
+        return named in self.names or (self.numbers and _is_address(named))
 
     async def _counted(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
         """Pass on, counting what a body without a declared length really brings."""
@@ -114,6 +130,22 @@ class Guard:
             return message
 
         await self.app(scope, counting, send)
+
+
+def _is_address(named: str) -> bool:
+    try:
+        ip_address(named)
+    except ValueError:
+        return False
+    return True
+
+
+def _from_elsewhere(headers: Headers) -> bool:
+    """Whether a browser sends this for a page of another origin; other clients say nothing."""
+    origin = headers.get("origin")
+    if origin is not None:
+        return origin.partition("://")[2].lower() != headers.get("host", "").lower()
+    return headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}
 
 
 def _limit_sentence(limit: int) -> str:

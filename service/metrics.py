@@ -75,6 +75,12 @@ METRICS = (
         "Changed topologies read while running; outcome: taken, or refused (the one before holds).",
     ),
     Metric(
+        "hopsight_audit_rows_total",
+        "counter",
+        ("outcome",),
+        "Requests for a change in the audit log; outcome: kept, or failed (they are logged).",
+    ),
+    Metric(
         "hopsight_build_info",
         "gauge",
         ("version",),

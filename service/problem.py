@@ -14,6 +14,8 @@ MEDIA_TYPE = "application/problem+json"
 
 TITLES = {
     400: "The request is not understood",
+    401: "A login is asked for",
+    403: "This is not allowed",
     404: "There is no such thing here",
     405: "The method is not allowed here",
     413: "The body is too large",

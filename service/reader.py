@@ -5,26 +5,43 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import anyio
 import anyio.to_thread
 import polars as pl
+from fastapi import Request
 
-from pipeline import Store, StoreBusy, StoreError, StoreLimit
+from pipeline import NotTheirs, Store, StoreBusy, StoreError, StoreLimit, TenantStore
+from service.access import identity_of
 from service.metrics import Metrics
 from service.problem import Problem
 
 T = TypeVar("T")
 
-THREADS = 64
-"""Requests that may wait for the store at once; more than that wait for a thread first."""
-
 
 class Reader:
-    """The store as routes see it. The store itself caps how many queries run at once."""
+    """The store as routes see it: as many questions at once as it has readers, the rest queue.
 
-    def __init__(self, store: Store, metrics: Metrics) -> None:
+    A question that had no turn in `StoreLimits.wait_s` is refused.
+    """
+
+    def __init__(
+        self,
+        store: Store | TenantStore,
+        metrics: Metrics,
+        turns: anyio.CapacityLimiter,
+        wait_s: float,
+    ) -> None:
         self.store = store
         self.metrics = metrics
-        self._threads = anyio.CapacityLimiter(THREADS)
+        self.turns = turns
+        self.wait_s = wait_s
+
+    def of_tenants(self, tenants: tuple[str, ...]) -> "Reader":
+        """The same for people who see the flows of some tenants alone."""
+        own = (
+            self.store if isinstance(self.store, TenantStore) else TenantStore(self.store, tenants)
+        )
+        return Reader(own, self.metrics, self.turns, self.wait_s)
 
     async def ask(self, name: str, **parameters: Any) -> pl.DataFrame:
         """The answer to a query of the store by its name."""
@@ -33,19 +50,21 @@ class Reader:
     async def run(self, label: str, function: Callable[..., T], *given: Any, **named: Any) -> T:
         """Call a function that asks the store, in a thread; `label` names it in the metrics.
 
-        Raises Problem: 503 when no reader comes free in time or the store fails, 422 when a limit
-        of the store is passed.
+        Raises Problem: 503 when there is no turn in time or the store fails, 422 when a limit of
+        the store is passed, 404 for what is of other tenants.
         """
         began, outcome = time.perf_counter(), "failed"
         call = functools.partial(function, *given, **named)
         try:
-            answer = await anyio.to_thread.run_sync(call, limiter=self._threads)
+            answer = await self._in_turn(call)
             outcome = "answered"
         except StoreBusy as error:
             outcome = "refused"
             raise Problem(503, f"{error}; try again") from error
         except StoreLimit as error:
             raise Problem(422, str(error), field="window") from error
+        except NotTheirs as error:
+            raise Problem(404, str(error)) from error
         except StoreError as error:
             raise Problem(503, str(error)) from error
         finally:
@@ -54,3 +73,25 @@ class Reader:
                 "hopsight_store_query_seconds", time.perf_counter() - began, query=label
             )
         return answer
+
+    async def _in_turn(self, call: Callable[[], T]) -> T:
+        """Wait for a turn, then call in a thread of its own. Raises StoreBusy."""
+        turn = object()
+        try:
+            with anyio.fail_after(self.wait_s):
+                await self.turns.acquire_on_behalf_of(turn)
+        except TimeoutError:
+            raise StoreBusy(f"the store is busy: no turn in {self.wait_s:g} s") from None
+        try:
+            return await anyio.to_thread.run_sync(call)
+        finally:
+            self.turns.release_on_behalf_of(turn)
+
+
+def reader_of(request: Request) -> Reader:
+    """The store as whoever asks may see it."""
+    reader: Reader = request.app.state.reader
+    identity = identity_of(request)
+    if identity is None:
+        raise Problem(401, "nobody is known to ask")
+    return reader if identity.sees_all else reader.of_tenants(identity.tenants)

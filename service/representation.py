@@ -10,6 +10,7 @@ import polars as pl
 from fastapi import Request, Response
 
 from pipeline import to_arrow
+from service.access import identity_of
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 FORMATS = {"json": JSON, "csv": CSV, "arrow": ARROW}
@@ -44,7 +45,9 @@ class Tags:
     @staticmethod
     def key(request: Request) -> str:
         """What an answer depends on beside the store."""
-        return f"{request.url.path}?{request.url.query} {media_type(request)}"
+        identity = identity_of(request)
+        seen = " ".join(identity.tenants if identity else ())
+        return f"{request.url.path}?{request.url.query} {media_type(request)} {seen}"
 
 
 def media_type(request: Request) -> str:
@@ -66,7 +69,11 @@ def matches(request: Request, tag: str) -> bool:
 
 def headers(tag: str) -> dict[str, str]:
     """Headers by which an answer may be kept and asked for again."""
-    return {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept"}
+    return {
+        "ETag": tag,
+        "Cache-Control": "private, no-cache",
+        "Vary": "Accept, Authorization, Cookie",
+    }
 
 
 def represented(

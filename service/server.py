@@ -5,7 +5,10 @@ import contextlib
 import logging
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -33,10 +36,35 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def address(listener: socket.socket) -> str:
+def address(listener: socket.socket, *, secure: bool = False) -> str:
     """The URL that a bound TCP socket is reached at."""
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    scheme = "https" if secure else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Files of a certificate and its key, which can be used."""
+
+    certificate: Path
+    key: Path
+
+    @classmethod
+    def of(cls, certificate: Path | None, key: Path | None) -> "Tls | None":
+        """The files of the settings, None without; Failure says what is wrong with them."""
+        if certificate is None and key is None:
+            return None
+        if certificate is None or key is None:
+            name = "service.tls_certificate" if certificate is None else "service.tls_key"
+            raise Failure(ExitCode.USAGE, f"{name}: HTTPS needs the certificate and its key")
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+        except (OSError, ssl.SSLError) as error:
+            why = error.strerror or type(error).__name__
+            said = f"service.tls_certificate, service.tls_key: {certificate}, {key}: {why}"
+            raise Failure(ExitCode.INPUT, said) from None
+        return cls(certificate, key)
 
 
 class _Quiet(uvicorn.Server):
@@ -48,9 +76,11 @@ class _Quiet(uvicorn.Server):
         yield
 
 
-def _server(app: ASGIApp) -> _Quiet:
+def _server(app: ASGIApp, tls: Tls | None = None) -> _Quiet:
     config = uvicorn.Config(
         app,
+        ssl_certfile=tls.certificate if tls else None,
+        ssl_keyfile=tls.key if tls else None,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -87,6 +117,7 @@ def serve(
     unix: socket.socket | None,
     started: Callable[[], None],
     reload: Callable[[], None] = lambda: None,
+    tls: Tls | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; `started` is called once when every socket answers.
 
@@ -95,7 +126,7 @@ def serve(
     Requests over the Unix socket are marked as such (`guard.UnixSocket`) by this server.
     """
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    servers: list[tuple[_Quiet, list[socket.socket]]] = [(_server(app), [listener])]
+    servers: list[tuple[_Quiet, list[socket.socket]]] = [(_server(app, tls), [listener])]
     if unix is not None:
         servers.append((_server(UnixSocket(app)), [unix]))
     asyncio.run(_with_signals(servers, started, reload))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
@@ -25,13 +25,16 @@ from collector import PASSWORD_VARIABLE, BusSettings, CollectorSettings
 from pipeline import PipelineSettings, StoreLimits
 from service.assigned import value_of
 from service.export_key import KEY_VARIABLE
-from service.loopback import is_loopback
+from service.service_settings import ServiceSettings
+from service.tokens import OWN_VARIABLE
+from service.tokens import VARIABLE as TOKENS_VARIABLE
 
 ENVIRONMENT_PREFIX = "HOPSIGHT_"
 FILE_VARIABLE = "HOPSIGHT_SETTINGS"
-NOT_SETTINGS = frozenset({FILE_VARIABLE, KEY_VARIABLE, PASSWORD_VARIABLE, "HOPSIGHT_CACHE_DIR"})
+NOT_SETTINGS = frozenset({FILE_VARIABLE, KEY_VARIABLE, PASSWORD_VARIABLE, TOKENS_VARIABLE,
+                          OWN_VARIABLE, "HOPSIGHT_CACHE_DIR"})  # fmt: skip
 """Variables with the prefix that are no setting: the file itself, where compiled code is kept, the
-key of exports and the password of the bus, which are never shown."""
+key of exports, the password of the bus and tokens, which are never shown."""
 
 DEFAULT_FILE = "hopsight.toml"
 NONE = "none"
@@ -47,12 +50,6 @@ class SettingsError(ValueError):
     """A setting that cannot be used: one sentence that names it and what is accepted."""
 
 
-class Section(BaseModel):
-    """A group of settings: frozen, and a name that it does not have is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
 def default_store() -> str:
     """The store of this user: in `$XDG_DATA_HOME`, else in `~/.local/share`."""
     place = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
@@ -66,44 +63,6 @@ class StoreSettings(StoreLimits):
         default_factory=default_store,
         description="Store: chdb:///directory, or http(s)://host:port/database of a server.",
     )
-
-
-class ServiceSettings(Section):
-    """The HTTP service and its limits."""
-
-    host: str = Field(
-        "127.0.0.1", description="Address to listen on; only loopback, until there is a login."
-    )
-    port: int = Field(
-        8470, ge=0, le=65_535, description="TCP port to listen on; 0 takes a free one."
-    )
-    max_body_bytes: int = Field(
-        64 * 1024, ge=0, description="Largest request body of the public API, bytes."
-    )
-    max_internal_body_bytes: int = Field(
-        256 * 1024 * 1024, ge=0, description="Largest body on the owner's Unix socket, bytes."
-    )
-    max_window_s: float = Field(
-        7 * 86_400.0, gt=0, description="Longest time window that one request may ask for, seconds."
-    )
-    max_rows: int = Field(10_000, ge=1, description="Most rows that one answer of the API holds.")
-    export_key_file: Path | None = Field(
-        None,
-        description="File with the key of anonymised exports, readable by its owner only; none:"
-        " HOPSIGHT_EXPORT_KEY, or there are no exports.",
-    )
-
-    @field_validator("host")
-    @classmethod
-    def loopback_only(cls, host: str) -> str:
-        """Refuse an address that other machines can reach."""
-        if not is_loopback(host):
-            msg = (
-                f"{host!r} can be reached by other machines and the service has no login yet;"
-                " accepted: 127.0.0.1, ::1, localhost"
-            )
-            raise ValueError(msg)
-        return host
 
 
 class Environment(EnvSettingsSource):

@@ -16,5 +16,6 @@ SELECT
     any(f.cc) AS cc
 FROM flows AS f
 WHERE f.flow = {flow:UInt64}
+    AND hasAny({tenants:Array(String)}, ['*', f.owner])
 GROUP BY flow
 SETTINGS max_threads = 1

@@ -20,6 +20,7 @@ WHERE f.src_hi = {src_hi:UInt64} AND f.src_lo = {src_lo:UInt64}
     AND f.dst_hi = {dst_hi:UInt64} AND f.dst_lo = {dst_lo:UInt64}
     AND f.sport = {sport:UInt16} AND f.dport = {dport:UInt16}
     AND ({protocol:Int16} < 0 OR f.protocol = {protocol:Int16})
+    AND hasAny({tenants:Array(String)}, ['*', f.owner])
 GROUP BY flow, sport, dport, protocol
 ORDER BY last_ns DESC, flow
 LIMIT 16

@@ -13,6 +13,7 @@ WHERE (f.src_hi, f.src_lo, f.dst_hi, f.dst_lo) IN (
     ({src_hi:UInt64}, {src_lo:UInt64}, {dst_hi:UInt64}, {dst_lo:UInt64}),
     ({dst_hi:UInt64}, {dst_lo:UInt64}, {src_hi:UInt64}, {src_lo:UInt64})
 )
+    AND hasAny({tenants:Array(String)}, ['*', f.owner])
 GROUP BY flow
 ORDER BY last_ns DESC, flow
 LIMIT {rows:UInt32}

@@ -18,6 +18,7 @@ WHERE (
         OR (f.src_hi = {hi:UInt64} AND f.src_lo = {lo:UInt64})
         OR (f.dst_hi = {hi:UInt64} AND f.dst_lo = {lo:UInt64})
     )
+    AND hasAny({tenants:Array(String)}, ['*', f.owner])
     AND ({port:Int32} < 0 OR f.sport = {port:Int32} OR f.dport = {port:Int32})
 GROUP BY flow
 ORDER BY last_ns DESC, flow

@@ -45,6 +45,7 @@ sent AS (
 keys AS (
     SELECT
         flow,
+        max(f.owner) AS owner,
         any(f.tenant) AS tenant,
         any(f.vrf) AS vrf,
         any(f.vni) AS vni,
@@ -78,5 +79,6 @@ SELECT
 FROM crossing AS c
 LEFT JOIN sent AS s ON c.flow = s.flow
 LEFT JOIN keys AS k ON c.flow = k.flow
+WHERE hasAny({tenants:Array(String)}, ['*', k.owner])
 ORDER BY data_bytes DESC, flow
 LIMIT {rows:UInt32}

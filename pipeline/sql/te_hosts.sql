@@ -7,6 +7,7 @@ SELECT
     argMax(h.site, h.valid_from_ns) AS site
 FROM hosts AS h
 WHERE valid_from_ns <= {at_ns:Int64}
+    AND hasAny({tenants:Array(String)}, ['*', h.tenant])
     AND valid_from_ns >= (SELECT max(valid_from_ns) FROM hops WHERE valid_from_ns <= {at_ns:Int64})
 GROUP BY prefix
 ORDER BY prefix

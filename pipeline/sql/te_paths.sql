@@ -15,6 +15,7 @@ by_family AS (
         AND r.scope = {scope:String}
         AND ({src:String} = '' OR r.src = {src:String})
         AND ({dst:String} = '' OR r.dst = {dst:String})
+        AND hasAny({tenants:Array(String)}, ['*', r.tenant])
         AND ({dscp:Int16} < 0 OR r.dscp = {dscp:Int16})
     GROUP BY time_ns, tenant, vrf, vni, src, dst, dscp, family
 ),

@@ -14,6 +14,7 @@ INNER JOIN (
     FROM flows AS f
     WHERE f.src_hi = {src_hi:UInt64} AND f.src_lo = {src_lo:UInt64}
         AND f.dst_hi = {dst_hi:UInt64} AND f.dst_lo = {dst_lo:UInt64}
+        AND hasAny({tenants:Array(String)}, ['*', f.owner])
     GROUP BY flow
 ) AS k ON h.flow = k.flow
 WHERE h.time_ns >= {from_ns:Int64}

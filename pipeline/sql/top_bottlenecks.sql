@@ -30,6 +30,10 @@ WITH per_hop AS (
     FROM verdicts AS i FINAL
     WHERE
 -- part: in_window
+        AND (
+            has({tenants:Array(String)}, '*')
+            OR i.flow IN (SELECT flow FROM flows WHERE has({tenants:Array(String)}, owner))
+        )
     GROUP BY flow, interval_ns, congested, node, port
 ),
 fitting AS (

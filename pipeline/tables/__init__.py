@@ -1,5 +1,6 @@
 """The tables of the store: DDL, Polars schemas and the reference page derive from them."""
 
+from pipeline.tables.audit import AUDIT
 from pipeline.tables.column import Alias, Column, Table
 from pipeline.tables.flow_intervals import FLOW_INTERVALS
 from pipeline.tables.flows import FLOWS
@@ -29,6 +30,7 @@ TABLES = {
         *PATH_ROLLUPS,
         GROUP_LOG,
         GROUP_SNAPSHOTS,
+        AUDIT,
     )
 }
 """Every table of the store by name."""

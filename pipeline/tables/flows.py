@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from pipeline.tables.column import Column, Table
 from pipeline.tables.flow_key import ADDRESSES, FLOW_KEY
-from pipeline.tables.types import I64, MAYBE_U8, MAYBE_U64, MAYBE_WORD, U64
+from pipeline.tables.types import I64, MAYBE_U8, MAYBE_U64, MAYBE_WORD, U64, WORD
 
 ORDER = ("src_hi", "src_lo", "dst_hi", "dst_lo", "sport", "dport", "protocol", "flow")
 
@@ -25,6 +25,7 @@ FLOWS = Table(
         Column(
             "cc", MAYBE_WORD, "", "Congestion control: hpcc, dctcp, …; null: none seen.", "anyLast"
         ),
+        Column("owner", WORD, "", "Tenant by the topology; empty: none is known.", "max"),
         Column("dscp", MAYBE_U8, "", "Class: DSCP of its first data frame.", "any"),
     ),
     aliases=ADDRESSES,

@@ -18,5 +18,6 @@ HOSTS = Table(
         Column("device", WORD, "", "Device that it hangs on."),
         Column("interface", WORD, "", "Interface that it hangs on."),
         Column("site", WORD, "", "Site; empty: none told."),
+        Column("tenant", WORD, "", "Tenant that owns the addresses; empty: none told."),
     ),
 )

@@ -1,5 +1,6 @@
 """`hopsight serve`: own the store, and answer API and console on loopback until Ctrl-C."""
 
+import os
 import socket
 from collections.abc import Callable
 
@@ -9,7 +10,8 @@ from pipeline import Store, StoreError, StoreOwned
 from service.app import create_app
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
-from service.server import address, bind, serve
+from service.login import Login, LoginError, login_of
+from service.server import Tls, address, bind, serve
 from service.settings import Settings
 from service.topology_source import TopologySource, read_topology, store_topology
 
@@ -17,17 +19,26 @@ from service.topology_source import TopologySource, read_topology, store_topolog
 def run(*, store: str | None, host: str | None, port: int | None) -> None:
     """Serve until SIGINT or SIGTERM."""
     settings = chosen(store={"dsn": store}, service={"host": host, "port": port})
+    login = login_for(settings)
     source = read_topology(None, settings.pipeline.topology)
     with bind(settings.service.host, settings.service.port) as listener:
         opened = open_store(settings)
         try:
             if source is not None:
                 store_topology(opened, source.versions)
-            serve_store(settings, opened, listener, told, source)
+            serve_store(settings, opened, listener, told, source, login)
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None
         finally:
             opened.close()
+
+
+def login_for(settings: Settings) -> Login:
+    """Who is let in; Failure where anybody would be."""
+    try:
+        return login_of(settings.service, os.environ)
+    except LoginError as error:
+        raise Failure(ExitCode.USAGE, str(error)) from None
 
 
 def told(url: str) -> None:
@@ -65,9 +76,11 @@ def serve_store(
     listener: socket.socket,
     started: Callable[[str], None],
     source: TopologySource | None = None,
+    login: Login | None = None,
 ) -> None:
     """Serve an open store on a bound socket; beside an embedded store a Unix socket answers too."""
-    url = address(listener)
+    tls = Tls.of(settings.service.tls_certificate, settings.service.tls_key)
+    url = address(listener, secure=tls is not None)
     ownership = store.ownership
     unix = ownership.listen() if ownership else None
 
@@ -76,5 +89,5 @@ def serve_store(
             ownership.announce(url, str(unix.getsockname()))
         started(url)
 
-    app = create_app(settings, store, source)
-    serve(app, listener, unix, ready, app.state.reload)
+    app = create_app(settings, store, source, login or login_for(settings))
+    serve(app, listener, unix, ready, app.state.reload, tls)

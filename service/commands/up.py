@@ -12,7 +12,7 @@ import typer
 
 from pipeline import Store, StoreError, Worker
 from service.accounting_text import accounting_line
-from service.commands.serve import open_store, serve_store
+from service.commands.serve import login_for, open_store, serve_store
 from service.failure import ExitCode, Failure
 from service.run import Job, Sink, collector_of, run_job, settings_of, store_sink
 from service.server import bind
@@ -90,6 +90,7 @@ def run(request: Request) -> None:
         store={"dsn": request.store},
         service={"host": request.host, "port": request.port},
     )
+    login = login_for(settings)
     topology = read_topology(request.topology, settings.pipeline.topology)
     with bind(settings.service.host, settings.service.port) as listener:
         store = open_store(settings)
@@ -113,7 +114,7 @@ def run(request: Request) -> None:
                 reading.ready.wait()
                 if reading.failure is None:
                     own = read_topology(request.topology, settings.pipeline.topology)
-                    serve_store(settings, store, listener, told, own)
+                    serve_store(settings, store, listener, told, own, login)
             finally:
                 reading.end()
         except StoreError as error:

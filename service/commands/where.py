@@ -8,8 +8,15 @@ import typer
 
 from pipeline import Question, StoreError, answer, open_or_ask
 from service.commands.settings import chosen
-from service.endpoint import parse_duration, parse_endpoint, parse_protocol, parse_time
+from service.endpoint import (
+    Endpoint,
+    parse_duration,
+    parse_endpoint,
+    parse_protocol,
+    parse_time,
+)
 from service.failure import ExitCode, Failure
+from service.remote_api import ask
 from service.text import console
 from service.verdict_text import shown
 
@@ -25,6 +32,7 @@ def run(
     window: str,
     interval: str | None,
     store: str | None,
+    server: str | None,
     json: bool,
 ) -> None:
     """Print the verdict; status 1 when there is none."""
@@ -39,7 +47,7 @@ def run(
         window_ns=_read("--window", parse_duration, window),
         interval_ns=None if interval is None else _read("--interval", parse_duration, interval),
     )
-    found = _ask(store, question)
+    found = _ask(store, question) if server is None else _ask_there(server, question)
     if json:
         typer.echo(json_format.dumps(found, allow_nan=False))
     if found["verdict"] is None:
@@ -64,3 +72,23 @@ def _ask(dsn: str | None, question: Question) -> dict[str, Any]:
             return answer(store, question)
     except StoreError as error:
         raise Failure(ExitCode.STORE, str(error)) from None
+
+
+def _ask_there(server: str, question: Question) -> dict[str, Any]:
+    """The answer of a service elsewhere."""
+    source, target = (
+        str(Endpoint(*end))
+        for end in ((question.src, question.sport), (question.dst, question.dport))
+    )
+    window, interval = (
+        None if ns is None else f"{ns}ns" for ns in (question.window_ns, question.interval_ns)
+    )
+    found = ask(
+        server,
+        "/api/v1/flows/bottleneck",
+        {"src": source, "dst": target, "proto": question.protocol, "window": window,
+         "at": question.at_ns,
+         "interval": interval},
+        "flows",
+    )  # fmt: skip
+    return found if "verdict" in found else {"verdict": None, "message": found["detail"]} | found

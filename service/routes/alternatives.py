@@ -10,7 +10,7 @@ from pydantic import Field
 from pipeline import MOST_WAYS, Fabric, address_words, by_class, loads_of, ranked
 from service.endpoint import parse_address
 from service.problem import Problem
-from service.reader import Reader
+from service.reader import Reader, reader_of
 from service.representation import documented
 from service.routes.parameter import Name
 from service.routes.span import Span, check
@@ -42,7 +42,7 @@ async def alternatives(
     class alone.
     """
     state = request.app.state
-    revision = state.reader.store.revision
+    revision = reader_of(request).store.revision
     same: Response | None = state.tags.unchanged(request, revision)
     if same is not None:
         return same
@@ -54,7 +54,7 @@ async def alternatives(
 async def _answered(request: Request, asked: AlternativesParameters) -> dict[str, Any]:
     """The answer, out of the topology and the rollups of links."""
     state = request.app.state
-    reader: Reader = state.reader
+    reader = reader_of(request)
     word, width = WIDTHS[asked.interval]
     span = await cells(reader, asked, f"link_{word}", width)
     if span is None:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from service.anonymous import Anonymiser, anonymised, exported
 from service.export_key import ExportKeyError, export_key
 from service.problem import Problem
-from service.reader import Reader
+from service.reader import reader_of
 from service.routes.span import check
 from service.routes.te import MOST_ALL, WIDTHS, CellParameters, cells
 
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
 async def export(request: Request, asked: Annotated[CellParameters, Query()]) -> dict[str, Any]:
     """Loads between prefixes as ratios, their addresses anonymised and their prefixes kept."""
     state = request.app.state
-    reader: Reader = state.reader
+    reader = reader_of(request)
     try:
         key = export_key(os.environ, state.settings.service.export_key_file)
     except ExportKeyError as error:

@@ -9,7 +9,7 @@ from pydantic import Field
 from pipeline import Question, address_words, answer, length_bounds
 from service.places import sited
 from service.problem import Problem, invalid
-from service.reader import Reader
+from service.reader import Reader, reader_of
 from service.routes.parameter import FlowParameters, Interval, Parameters, RangeParameters
 from service.routes.span import check_window, chosen
 from service.routes.topology import LATEST, located
@@ -40,14 +40,14 @@ async def bottlenecks(
     request: Request, asked: Annotated[BottlenecksParameters, Query()]
 ) -> dict[str, Any]:
     """Flows that the network held back in a range, the most loaded hops first."""
-    state = request.app.state
-    span = await chosen(state.reader, asked, state.settings.service.max_window_s)
+    reader = reader_of(request)
+    span = await chosen(reader, asked, request.app.state.settings.service.max_window_s)
     if span is None:
         return {"interval": None, "stored": None, "flows_seen": 0, "bottlenecks": []}
-    extent = await state.reader.ask("extent")
+    extent = await reader.ask("extent")
     suits = length_bounds(span.to_ns - span.from_ns, asked.interval)
-    found = await state.reader.ask("top_bottlenecks", **span.touched, **suits, rows=asked.limit + 1)
-    places = await located(state, span.to_ns)
+    found = await reader.ask("top_bottlenecks", **span.touched, **suits, rows=asked.limit + 1)
+    places = await located(reader, span.to_ns)
     shown = sited(found.head(asked.limit).drop("load", "congested"), places)
     return {
         "interval": interval(span.from_ns, span.to_ns),
@@ -63,13 +63,13 @@ async def bottlenecks(
 @router.get("/flows")
 async def search(request: Request, asked: Annotated[SearchParameters, Query()]) -> dict[str, Any]:
     """Flows that were seen, newest first."""
-    state = request.app.state
-    places = await located(state, LATEST)
+    reader = reader_of(request)
+    places = await located(reader, LATEST)
     try:
         ends = parse_search(asked.q, places.addresses)
     except ValueError as error:
         raise invalid({"q": str(error)}) from None
-    found = await _matching(state.reader, ends, state.settings.service.max_rows)
+    found = await _matching(reader, ends, request.app.state.settings.service.max_rows)
     return {"flows": records(found.head(asked.limit)), "more": found.height > asked.limit}
 
 
@@ -120,7 +120,7 @@ async def bottleneck(request: Request, asked: Annotated[FlowParameters, Query()]
     """Where one flow is bottlenecked: verdict, evidence, candidates, history; 404 without one."""
     state = request.app.state
     check_window(asked.window, state.settings.service.max_window_s)
-    reader: Reader = state.reader
+    reader = reader_of(request)
     found = await reader.run("answer", answer, reader.store, _question(asked))
     if found["verdict"] is None:
         raise Problem(404, found["message"], field="src", flows=found["flows"])

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from pipeline import length_bounds
 from service.problem import Problem
-from service.reader import Reader
+from service.reader import Reader, reader_of
 from service.routes.parameter import Name, RangeParameters
 from service.routes.span import Span, axis, chosen, coarser, step
 from service.shape import HOP, flow_of, hop_of, interval, records, rest_of, series
@@ -64,16 +64,23 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
     """The flows that crossed a link, most bytes first, and which of them it held back."""
     reader, span = await _start(request, asked)
     if span is None:
-        return {"interval": None, "link": None, "flows": []}
+        return {
+            "interval": None,
+            "link": None,
+            "others": {"flows": 0, "data_bytes": 0},
+            "flows": [],
+        }
     hop = await _hop(reader, asked.device, asked.interface, span)
     place = {"node": hop["node"], "port": hop["port"]}
     found = await reader.ask("link_flows", **span.bounds, **place, rows=asked.limit)
+    others = (await reader.ask("link_others", **span.bounds, **place)).row(0, named=True)
     most = request.app.state.settings.service.max_rows
     suits = length_bounds(span.to_ns - span.from_ns, None)
     held = await reader.ask("top_bottlenecks", **span.touched, **suits, rows=most)
     return {
         "interval": interval(span.from_ns, span.to_ns),
         "link": hop,
+        "others": others,
         "flows": [flow_of(row) | rest_of(row) for row in records(_with_held(found, held, hop))],
     }
 
@@ -89,7 +96,7 @@ def _with_held(found: pl.DataFrame, held: pl.DataFrame, hop: dict[str, Any]) -> 
 
 
 async def _start(request: Request, asked: RangeParameters) -> tuple[Reader, Span | None]:
-    reader: Reader = request.app.state.reader
+    reader = reader_of(request)
     return reader, await chosen(reader, asked, request.app.state.settings.service.max_window_s)
 
 

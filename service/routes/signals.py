@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request
 
 from pipeline import address_words, hpcc, integrity
 from service.problem import Problem
-from service.reader import Reader
+from service.reader import Reader, reader_of
 from service.routes.parameter import FlowParameters
 from service.routes.span import Span, check_window
 from service.shape import flow_of, hop_of, interval, records, series
@@ -37,16 +37,16 @@ NS_PER_S = 1e9
 @router.get("/flows/signals")
 async def signals(request: Request, asked: Annotated[FlowParameters, Query()]) -> dict[str, Any]:
     """What one flow did, and the load of each of its hops, on one time axis."""
-    state = request.app.state
-    flow = await found_flow(state.reader, asked)
+    state, reader = request.app.state, reader_of(request)
+    flow = await found_flow(reader, asked)
     to_ns = int(flow["last_ns"]) if asked.at is None else asked.at
     check_window(asked.window, state.settings.service.max_window_s)
     from_ns, first_ns = to_ns - asked.window, int(flow["first_ns"])
     span = Span(first_ns if from_ns < first_ns < to_ns else from_ns, to_ns)
     asked_for = {"flow": flow["flow"], **span.touched, "step_ns": asked.interval or 0}
-    own = await state.reader.ask("flow_signals", **asked_for)
-    hops = await state.reader.ask("flow_hops", **asked_for)
-    told = await state.reader.ask("flow_integrity", flow=flow["flow"], **span.touched)
+    own = await reader.ask("flow_signals", **asked_for)
+    hops = await reader.ask("flow_hops", **asked_for)
+    told = await reader.ask("flow_integrity", flow=flow["flow"], **span.touched)
     return _shaped(flow, span, own, hops) | {"integrity": integrity(told)}
 
 

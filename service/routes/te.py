@@ -11,7 +11,7 @@ from pydantic import Field
 
 from service.endpoint import MAX_NS as MOST_NS
 from service.problem import invalid
-from service.reader import Reader
+from service.reader import Reader, reader_of
 from service.representation import represented
 from service.routes.parameter import Name, RangeParameters
 from service.routes.span import Span, check
@@ -71,7 +71,7 @@ async def _answered(
 ) -> Response:
     """The rows of a rollup, page by page, or that nothing has changed."""
     state = request.app.state
-    reader: Reader = state.reader
+    reader = reader_of(request)
     revision = reader.store.revision
     same: Response | None = state.tags.unchanged(request, revision)
     if same is not None:

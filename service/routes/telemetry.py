@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
 from pipeline import findings_of
-from service.reader import Reader
+from service.reader import reader_of
 from service.routes.parameter import RangeParameters
 from service.routes.span import chosen
 from service.shape import interval
@@ -34,7 +34,7 @@ async def telemetry_health(
 
     What is sure comes first; where nothing is, `tells` says what tap or telemetry would tell.
     """
-    reader: Reader = request.app.state.reader
+    reader = reader_of(request)
     span = await chosen(reader, asked, request.app.state.settings.service.max_window_s)
     if span is None:
         return {"interval": None, "findings": [], "more": False}

@@ -1,11 +1,12 @@
 """The topology that names hops and hosts, as the store has it at one time."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
 from service.endpoint import MAX_NS
 from service.places import Places
+from service.reader import Reader, reader_of
 from service.representation import documented
 from service.routes.parameter import Parameters, Time
 from service.shape import records
@@ -28,14 +29,14 @@ async def topology(request: Request, asked: Annotated[TopologyParameters, Query(
 
     Both are empty where no topology was told: hops then have raw names.
     """
-    state = request.app.state
-    revision = state.reader.store.revision
+    state, reader = request.app.state, reader_of(request)
+    revision = reader.store.revision
     same: Response | None = state.tags.unchanged(request, revision)
     if same is not None:
         return same
     at_ns = LATEST if asked.at is None else asked.at
-    hops = await state.reader.ask("hops", at_ns=at_ns)
-    hosts = await state.reader.ask("te_hosts", at_ns=at_ns)
+    hops = await reader.ask("hops", at_ns=at_ns)
+    hosts = await reader.ask("te_hosts", at_ns=at_ns)
     versions = hops["topology"].unique().sort().to_list()
     answer = {
         "version": versions[-1] if versions else None,
@@ -47,6 +48,6 @@ async def topology(request: Request, asked: Annotated[TopologyParameters, Query(
     return made
 
 
-async def located(state: Any, at_ns: int) -> Places:
+async def located(reader: Reader, at_ns: int) -> Places:
     """Where addresses are by the topology in force at a time."""
-    return Places(await state.reader.ask("te_hosts", at_ns=at_ns))
+    return Places(await reader.ask("te_hosts", at_ns=at_ns))

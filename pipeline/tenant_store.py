@@ -1,0 +1,52 @@
+"""The store as the people of some tenants see it: nothing of a flow that another one owns."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from pipeline.store import Store, parameters_of
+from pipeline.store_error import StoreError
+
+TOGETHER = frozenset({"hops", "hot_links", "link_others", "link_timeline", "te_extent", "te_links"})
+"""Queries that tell of all flows together, by link or time, and of no flow by itself."""
+INSTEAD = {"extent": "extent_tenants"}
+"""Queries that have another form for some tenants."""
+
+
+class NotTheirs(StoreError):  # noqa: N818 - what somebody asks for that is not theirs
+    """The question is about flows of others, or about the whole fabric."""
+
+
+class TenantStore:
+    """Queries for the flows that some tenants own; whatever is not known to be theirs is refused.
+
+    A query that takes `tenants` is given them, one about a `flow` is asked when that flow is
+    theirs, and of the others only those that tell of all flows together.
+    """
+
+    def __init__(self, store: Store, tenants: Sequence[str]) -> None:
+        self.store = store
+        self.tenants = [name for name in tenants if name != "*"]
+
+    @property
+    def revision(self) -> int | None:
+        """See `Store.revision`."""
+        return self.store.revision
+
+    def query(self, name: str, **parameters: Any) -> pl.DataFrame:
+        """See `Store.query`. Raises NotTheirs."""
+        own = INSTEAD.get(name, name)
+        takes = parameters_of(own)
+        if "tenants" in takes:
+            return self.store.query(own, **{**parameters, "tenants": self.tenants})
+        if "flow" in takes:
+            self._own(int(parameters["flow"]))
+        elif own not in TOGETHER:
+            raise NotTheirs(f"{name} tells of all tenants")
+        return self.store.query(own, **parameters)
+
+    def _own(self, flow: int) -> None:
+        """Raises NotTheirs for a flow of others."""
+        if self.store.query("flow_of_hash", flow=flow, tenants=self.tenants).is_empty():
+            raise NotTheirs("there is no such flow")

@@ -1,0 +1,99 @@
+"""The audit log: who asked for a change, when, what, and what was answered."""
+
+import json
+import logging
+import time
+import uuid
+from http import HTTPStatus
+from typing import Any
+
+import anyio.to_thread
+import polars as pl
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pipeline import TABLES, Store, StoreError
+from service.access import IDENTITY
+from service.metrics import Metrics
+
+CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+NOT_TOLD = ("/internal/",)
+"""Rows of other processes of the same user, which have their own names in the store."""
+MOST_BODY = 4096
+SECRETS = ("token", "password", "secret", "key", "authorization")
+"""What a field's name has in it when its value is left out."""
+logger = logging.getLogger("hopsight.audit")
+
+
+class Audited:
+    """ASGI middleware that keeps a row of every request that would change something."""
+
+    def __init__(self, app: ASGIApp, *, store: Store, metrics: Metrics) -> None:
+        self.app = app
+        self.store = store
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, and keep what was answered."""
+        changes = scope["type"] == "http" and scope["method"] in CHANGING
+        if not changes or scope["path"].startswith(NOT_TOLD):
+            await self.app(scope, receive, send)
+            return
+        body, status = bytearray(), 500
+
+        async def heard() -> Message:
+            message = await receive()
+            body.extend(message.get("body", b"")[: MOST_BODY + 1 - len(body)])
+            return message
+
+        async def told(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, heard, told)
+        finally:
+            if status != HTTPStatus.TOO_MANY_REQUESTS:
+                await self._keep(row(scope, bytes(body), status))
+
+    async def _keep(self, made: dict[str, Any]) -> None:
+        frame = pl.DataFrame([made], schema=TABLES["audit"].schema)
+        outcome = "kept"
+        try:
+            await anyio.to_thread.run_sync(self.store.insert, "audit", frame, uuid.uuid4().hex)
+        except StoreError as error:
+            outcome = "failed"
+            logger.error("the audit log could not be written: %s: %s", made, error)  # noqa: TRY400 - the sentence says it
+        self.metrics.count("hopsight_audit_rows_total", outcome=outcome)
+
+
+def row(scope: Scope, body: bytes, status: int) -> dict[str, Any]:
+    """One row of the log."""
+    identity = scope.get(IDENTITY)
+    return {
+        "time_ns": time.time_ns(),
+        "who": identity.name if identity else "",
+        "address": str((scope.get("client") or ("",))[0]),
+        "method": scope["method"],
+        "path": scope["path"][:MOST_BODY],
+        "body": without_secrets(body),
+        "status": status,
+    }
+
+
+def without_secrets(body: bytes) -> str:
+    """A JSON body as it may be kept; of anything else only how long it is."""
+    if not body:
+        return ""
+    try:
+        told = json.loads(body) if len(body) <= MOST_BODY else None
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        return json.dumps({"bytes": len(body)} if len(body) <= MOST_BODY else {"bytes": "many"})
+    kept = {
+        name: "left out" if any(word in name.lower() for word in SECRETS) else value
+        for name, value in told.items()
+    }
+    return json.dumps(kept, ensure_ascii=False)[:MOST_BODY]

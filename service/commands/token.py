@@ -1,0 +1,48 @@
+"""`hopsight token`: make a token, and the line by which the service knows it."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from service.failure import ExitCode, Failure
+from service.tokens import TokensError, line_of, made
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of `token`."""
+
+    name: str
+    scope: str
+    tenants: str
+    expires: str | None = None
+    file: Path | None = None
+
+
+def run(request: Request) -> None:
+    """Print a new token, once; its hash goes to the file, or is printed too."""
+    token = made()
+    try:
+        line = line_of(request.name, request.scope, request.tenants, token, request.expires or "")
+    except TokensError as error:
+        raise Failure(ExitCode.USAGE, str(error)) from None
+    if request.file is None:
+        typer.echo(
+            f"# put this line into service.tokens_file or HOPSIGHT_TOKENS:\n{line}", err=True
+        )
+    else:
+        append(request.file, line)
+    typer.echo(token)
+
+
+def append(file: Path, line: str) -> None:
+    """Add a line to a file that only its owner may read."""
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+            os.fchmod(out.fileno(), 0o600)
+            out.write(f"{line}\n")
+    except OSError as error:
+        raise Failure(ExitCode.UNAVAILABLE, f"--file {file}: {error.strerror}") from None

@@ -1,0 +1,166 @@
+"""Who asks: found before a route sees the request. On loopback nobody has to say."""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import anyio.to_thread
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service import problem
+from service.access import IDENTITY, LOCAL, NO_LOGIN, OWNER, Identity
+from service.bucket import Buckets
+from service.guard import over_unix_socket
+from service.loopback import is_loopback
+from service.problem import Problem
+from service.service_settings import ServiceSettings
+from service.sessions import Sessions, cookie_of
+from service.tokens import PREFIX, VARIABLE, Tokens, TokensError, digest
+from service.web_token import Provider, WebTokens
+
+OPEN_PATHS = ("/", "/healthz", "/readyz", "/api/v1/session")
+OPEN_FOLDER = "/console/"
+"""What is answered to anybody: whether the service lives, the login, and the console's files, in
+which there is nobody's data."""
+BURST_S = 5.0
+"""Seconds of the rate that may be asked at once."""
+FAILED_PER_S, FAILED_BURST = 0.2, 20.0
+"""Wrong tokens of one address that are answered by 401; more get 429."""
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="hopsight"'}
+
+
+class LoginError(ValueError):
+    """The service cannot be served as it is set; one sentence that names the setting."""
+
+
+@dataclass
+class Login:
+    """How requests say who they are from. `required`: nobody is let in unknown."""
+
+    tokens: Tokens
+    web: WebTokens | None = None
+    required: bool = False
+    sessions: Sessions = field(default_factory=Sessions)
+
+    @property
+    def possible(self) -> bool:
+        """Whether anybody can log in."""
+        return bool(self.tokens) or self.web is not None
+
+    async def who(self, token: str, now_ns: int) -> Identity:
+        """Who has a token. Raises Problem."""
+        if token.startswith(PREFIX) or self.web is None:
+            found = self.tokens.known(digest(token), now_ns)
+            if found is None:
+                raise Problem(401, "the token is not known, or no longer")
+            return found
+        return await anyio.to_thread.run_sync(self.web.known, token)
+
+
+def login_of(settings: ServiceSettings, environment: Mapping[str, str]) -> Login:
+    """How to log in, by settings and environment. Raises LoginError: nobody could, and all may ask.
+
+    An address that other machines can reach asks for a login; so does `service.require_login`.
+    """
+    try:
+        tokens = Tokens(environment, settings.tokens_file)
+    except TokensError as error:
+        raise LoginError(str(error)) from None
+    web = None
+    if settings.jwt_issuer is not None:
+        if settings.jwt_audience is None:
+            raise LoginError(
+                "service.jwt_audience: a login by JWT needs the audience that is meant"
+            )
+        web = WebTokens(
+            Provider(
+                settings.jwt_issuer,
+                settings.jwt_audience,
+                settings.jwt_keys,
+                settings.jwt_scope_claim,
+                settings.jwt_tenants_claim,
+            )
+        )
+    reachable = not is_loopback(settings.host)
+    login = Login(tokens, web, required=reachable or settings.require_login)
+    if login.required and not login.possible:
+        why = (
+            f"service.host: {settings.host!r} can be reached by other machines"
+            if reachable
+            else "service.require_login is set"
+        )
+        raise LoginError(
+            f"{why} and nobody could log in; set service.tokens_file, {VARIABLE} or"
+            " service.jwt_issuer (`hopsight token` makes a token)"
+        )
+    return login
+
+
+class Identified:
+    """ASGI middleware that finds out who asks, and how often."""
+
+    def __init__(self, app: ASGIApp, *, login: Login, requests_per_s: float) -> None:
+        self.app = app
+        self.login = login
+        self.asked = Buckets(requests_per_s, max(1.0, requests_per_s * BURST_S))
+        self.failed = Buckets(FAILED_PER_S, FAILED_BURST)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Find out, then pass on or refuse."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        address = (scope.get("client") or ("",))[0]
+        try:
+            identity = await self._who(scope)
+        except Problem as error:
+            wait_s = self.failed.wait(address, time.monotonic())
+            await _refusal(error, wait_s)(scope, receive, send)
+            return
+        if identity is None and not _is_open(scope["path"]):
+            wait_s = self.failed.wait(address, time.monotonic())
+            await _refusal(Problem(401, NO_LOGIN), wait_s)(scope, receive, send)
+            return
+        scope[IDENTITY] = identity
+        if identity not in {LOCAL, OWNER}:
+            asker = identity.name if identity else f"address {address}"
+            if wait_s := self.asked.wait(asker, time.monotonic()):
+                await _too_many(wait_s)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+    async def _who(self, scope: Scope) -> Identity | None:
+        """Who asks; None: a stranger. Raises Problem for a token that is wrong."""
+        if over_unix_socket(scope):
+            return OWNER
+        headers = Headers(scope=scope)
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        now_ns = time.time_ns()
+        if self.login.possible:
+            if kind.lower() == "bearer" and token.strip():
+                return await self.login.who(token.strip(), now_ns)
+            cookie = cookie_of(headers.get("cookie", ""))
+            if cookie and (held := self.login.sessions.token(cookie, now_ns)) is not None:
+                return await self.login.who(held, now_ns)
+        return None if self.login.required else LOCAL
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
+
+
+def _too_many(wait_s: float) -> ASGIApp:
+    headers = {"Retry-After": str(math.ceil(wait_s))}
+    return problem.response(429, "more requests than service.requests_per_s allows", None, headers)
+
+
+def _refusal(error: Problem, wait_s: float) -> ASGIApp:
+    """The answer to whoever is not let in."""
+    if wait_s:
+        return _too_many(wait_s)
+    headers = CHALLENGE if error.status == 401 else {}  # noqa: PLR2004 - RFC 9110, 15.5.2
+    if error.status == 503:  # noqa: PLR2004 - RFC 9110, 15.6.4
+        headers = {"Retry-After": "5"}
+    return problem.response(error.status, error.detail, error.more, headers)

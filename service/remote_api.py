@@ -1,0 +1,38 @@
+"""The API of a service elsewhere, asked by commands with a token from the environment."""
+
+import os
+from typing import Any
+
+import httpx
+
+from service.failure import ExitCode, Failure
+from service.tokens import OWN_VARIABLE
+
+TIMEOUT_S = 60.0
+
+
+def ask(server: str, path: str, parameters: dict[str, Any], field: str = "") -> dict[str, Any]:
+    """The answer of a route; Failure has the sentence of the service.
+
+    An answer 404 that has `field` is an answer too: it says what there is instead.
+    """
+    token = os.environ.get(OWN_VARIABLE, "")
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    given = {name: value for name, value in parameters.items() if value is not None}
+    url = server.rstrip("/") + path
+    try:
+        answer = httpx.get(url, params=given, headers=headers, timeout=TIMEOUT_S)
+        told = answer.json()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        why = str(error) or type(error).__name__
+        raise Failure(ExitCode.UNAVAILABLE, f"--server {server}: {why}") from None
+    if not isinstance(told, dict):
+        raise Failure(ExitCode.UNAVAILABLE, f"--server {server}: the answer is no JSON object")
+    if answer.is_success or (
+        field and answer.status_code == httpx.codes.NOT_FOUND and field in told
+    ):
+        return told
+    detail = str(told.get("detail", f"status {answer.status_code}"))
+    if answer.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
+        raise Failure(ExitCode.UNAVAILABLE, f"--server {server}: {detail} ({OWN_VARIABLE})")
+    raise Failure(ExitCode.STORE, f"--server {server}: {detail}")

@@ -1,0 +1,27 @@
+"""What can be typed behind `hopsight token`; the work is in `service/commands/token.py`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def token(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Who it is for.")],
+    scope: Annotated[
+        str, typer.Option(metavar="SCOPE", help="What it may do: read, operate or admin.")
+    ] = "read",
+    tenants: Annotated[
+        str, typer.Option(metavar="NAMES", help="Whose flows it sees, commas between; * is all.")
+    ] = "*",
+    expires: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Until when it is good; default: for ever.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Add its hash to this file (mode 0600).")
+    ] = None,
+) -> None:
+    """Make a token for the API and print it, once: only its hash is kept."""
+    from service.commands import token as command
+
+    command.run(command.Request(name, scope, tenants, expires, file))

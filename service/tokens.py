@@ -1,0 +1,144 @@
+"""Tokens: who may ask over the network. Kept as hashes, compared in constant time, never printed.
+
+A token is 32 random octets, so that one SHA-256 of it can be kept: nobody can try 2^256 of them.
+A line is `NAME SCOPE TENANTS sha256:HEX [EXPIRES]`; `TENANTS` is `*` or names with commas between
+them, `EXPIRES` a time. Empty lines and what follows `#` say nothing.
+"""
+
+import hmac
+import re
+import secrets
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from service.access import ALL, SCOPES, Identity
+from service.endpoint import MAX_NS, parse_time
+
+VARIABLE = "HOPSIGHT_TOKENS"
+"""Variable with lines of tokens; `;` ends a line too."""
+OWN_VARIABLE = "HOPSIGHT_TOKEN"
+"""Variable with the token that a command sends."""
+PREFIX = "hs_"
+"""What every token begins with, so that it is recognised where it should not stand."""
+OCTETS = 32
+FOREIGN = stat.S_IRWXG | stat.S_IRWXO
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+HASH = re.compile(r"sha256:([0-9a-f]{64})")
+FORM = "accepted: NAME SCOPE TENANTS sha256:HEX [EXPIRES]"
+FIELDS = (4, 5)
+
+
+class TokensError(ValueError):
+    """Tokens that cannot be used; the text names the place and never what was read there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token as it is kept."""
+
+    identity: Identity
+    digest: str
+    expires_ns: int = MAX_NS
+
+
+def digest(token: str) -> str:
+    """The hash by which a token is known."""
+    return sha256(token.encode()).hexdigest()
+
+
+def made() -> str:
+    """A new token."""
+    return PREFIX + secrets.token_urlsafe(OCTETS)
+
+
+def line_of(name: str, scope: str, tenants: str, token: str, expires: str = "") -> str:
+    """The line by which a token is kept. Raises TokensError."""
+    line = f"{name} {scope} {tenants} sha256:{digest(token)} {expires}".strip()
+    parsed(line, "token")
+    return line
+
+
+def parsed(line: str, place: str) -> Token:
+    """A token from its line. Raises TokensError."""
+    fields = line.split()
+    if len(fields) not in FIELDS:
+        raise TokensError(f"{place}: {len(fields)} words; {FORM}")
+    name, scope, tenants, hashed, *expires = fields
+    if not NAME.fullmatch(name):
+        raise TokensError(f"{place}: the name has other signs than letters, digits and ._@-")
+    if scope not in SCOPES:
+        raise TokensError(f"{place}: there is no such scope; accepted: {', '.join(SCOPES)}")
+    found = HASH.fullmatch(hashed)
+    if found is None:
+        raise TokensError(f"{place}: the hash is not sha256: and 64 hexadecimal digits")
+    names = tuple(each for each in tenants.split(",") if each)
+    if not names or (ALL in names and len(names) > 1):
+        raise TokensError(f"{place}: tenants are * or names with commas between them")
+    try:
+        until = parse_time(expires[0]) if expires else MAX_NS
+    except ValueError:
+        raise TokensError(f"{place}: the last word is no time") from None
+    return Token(Identity(name, SCOPES[scope], names), found[1], until)
+
+
+def read(text: str, place: str) -> tuple[Token, ...]:
+    """Every token of a text. Raises TokensError."""
+    lines = [line.partition("#")[0].strip() for line in re.split(r"[\n;]", text)]
+    return tuple(
+        parsed(line, f"{place}, line {number}") for number, line in enumerate(lines, 1) if line
+    )
+
+
+class Tokens:
+    """The tokens of the environment and of a file, which is read again when it has changed."""
+
+    def __init__(self, environment: Mapping[str, str], file: Path | None) -> None:
+        """Raises TokensError."""
+        self._told = read(environment.get(VARIABLE, ""), VARIABLE)
+        self._file = file
+        self._stamp = self._now()
+        self._read = self._from_file()
+
+    def __bool__(self) -> bool:
+        return bool(self._told or self._read)
+
+    def known(self, digested: str, now_ns: int) -> Identity | None:
+        """Who has the token of this hash; every one is compared, whichever it is."""
+        self._renew()
+        found = None
+        for token in (*self._told, *self._read):
+            if hmac.compare_digest(token.digest, digested) and now_ns < token.expires_ns:
+                found = token.identity
+        return found
+
+    def _renew(self) -> None:
+        """Read a changed file; one that cannot be read leaves nobody in."""
+        if self._file is not None and (stamp := self._now()) != self._stamp:
+            self._stamp = stamp
+            try:
+                self._read = self._from_file()
+            except TokensError:
+                self._read = ()
+
+    def _now(self) -> tuple[int, int]:
+        try:
+            state = self._file.stat() if self._file else None
+        except OSError:
+            state = None
+        return (state.st_mtime_ns, state.st_size) if state else (0, 0)
+
+    def _from_file(self) -> tuple[Token, ...]:
+        if self._file is None:
+            return ()
+        place = f"service.tokens_file: {self._file}"
+        try:
+            mode, text = self._file.stat().st_mode, self._file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "not UTF-8 text"
+            raise TokensError(f"{place}: {why}") from None
+        if mode & FOREIGN:
+            raise TokensError(f"{place} can be read by others; accepted: mode 0600")
+        return read(text, place)

@@ -1,0 +1,124 @@
+"""Logins by JSON Web Tokens (RFC 7519) of an OpenID Connect provider (Discovery 1.0)."""
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jwt
+
+from service.access import SCOPES, Identity, Scope
+from service.problem import Problem
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
+"""Signatures by a private key alone: with a shared secret every reader of it could sign."""
+LEEWAY_S = 30
+REFRESH_S = 60.0
+"""Least time between two fetches of the provider's keys, however many unknown keys are named."""
+FETCH_S = 5.0
+DISCOVERY = "/.well-known/openid-configuration"
+PREFIX = "hopsight:"
+"""What a scope word may begin with, where a provider's scopes have names of their own."""
+
+
+@dataclass(frozen=True)
+class Provider:
+    """What is known of a provider: `keys` is a file or URL of its key set; none: it is asked."""
+
+    issuer: str
+    audience: str
+    keys: str | None = None
+    scope_claim: str = "scope"
+    tenants_claim: str = "tenants"
+
+
+class WebTokens:
+    """Checks tokens of one provider, whose keys are fetched when they are first needed."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.provider = provider
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._fetched_s: float | None = None
+        self._turn = threading.Lock()
+
+    def known(self, token: str) -> Identity:
+        """Who has a token. Raises Problem: 401 for a wrong one, 503 when no keys are to be had."""
+        try:
+            header = jwt.get_unverified_header(token)
+            key = self._key(str(header.get("kid", "")))
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=list(ALGORITHMS),
+                audience=self.provider.audience,
+                issuer=self.provider.issuer,
+                leeway=LEEWAY_S,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
+        except jwt.PyJWTError as error:
+            raise Problem(401, f"the token is refused: {error}") from None
+        return self._identity(claims)
+
+    def _identity(self, claims: Mapping[str, Any]) -> Identity:
+        words = _words(claims.get(self.provider.scope_claim))
+        scopes = [SCOPES[name] for word in words if (name := word.removeprefix(PREFIX)) in SCOPES]
+        if not scopes:
+            raise Problem(403, f"the token has none of the scopes {', '.join(SCOPES)}")
+        # Without a word on tenants nobody's flows are seen.
+        tenants = _words(claims.get(self.provider.tenants_claim))
+        return Identity(str(claims["sub"])[:64], max(scopes, default=Scope.READ), tuple(tenants))
+
+    def _key(self, name: str) -> jwt.PyJWK:
+        """The provider's key of this name; an only key needs none."""
+        with self._turn:
+            found = self._keys.get(name) or (self._only() if not name else None)
+            if found is None and self._may_fetch():
+                self._fetched_s = time.monotonic()
+                self._keys = self._fetch()
+                found = self._keys.get(name) or (self._only() if not name else None)
+        if found is None:
+            raise Problem(401, "the token is refused: no key of the provider signed it")
+        return found
+
+    def _only(self) -> jwt.PyJWK | None:
+        return next(iter(self._keys.values())) if len(self._keys) == 1 else None
+
+    def _may_fetch(self) -> bool:
+        return self._fetched_s is None or time.monotonic() - self._fetched_s > REFRESH_S
+
+    def _fetch(self) -> dict[str, jwt.PyJWK]:
+        """The provider's key set, of its file or its URL."""
+        try:
+            place = self.provider.keys or self._discovered()
+            if place.startswith(("https://", "http://")):
+                told = _document(place)
+            else:
+                told = Path(place).read_text(encoding="utf-8")
+            found = jwt.PyJWKSet.from_json(told).keys
+        except (httpx.HTTPError, OSError, ValueError, KeyError, jwt.PyJWTError) as error:
+            self._fetched_s = None
+            raise Problem(503, f"the keys of {self.provider.issuer} are not to be had:"
+                          f" {type(error).__name__}") from None  # fmt: skip
+        return {key.key_id or "": key for key in found}
+
+    def _discovered(self) -> str:
+        told = _document(self.provider.issuer.rstrip("/") + DISCOVERY)
+        place = httpx.Response(HTTPStatus.OK, text=told).json()["jwks_uri"]
+        return str(place)
+
+
+def _document(url: str) -> str:
+    answer = httpx.get(url, timeout=FETCH_S, follow_redirects=False)
+    answer.raise_for_status()
+    return answer.text
+
+
+def _words(told: object) -> list[str]:
+    """A claim that is a text of words or a list of them."""
+    if isinstance(told, str):
+        return told.split()
+    return [each for each in told if isinstance(each, str)] if isinstance(told, list) else []

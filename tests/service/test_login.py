@@ -1,0 +1,268 @@
+"""Who is let in: tokens, web tokens, sessions; scopes by route; and what is kept of writes."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from asked import Asked, opened, strict
+from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import RSAAlgorithm
+
+from pipeline import Store
+from service.access import ROUTES, Scope
+from service.app import create_app
+from service.login import Login, LoginError, login_of
+from service.settings import Settings
+from service.tokens import Tokens, TokensError, digest, line_of, made
+from service.web_token import Provider, WebTokens
+
+TOKENS = {name: made() for name in ("reader", "operator", "admin")}
+LINES = "\n".join(
+    line_of(name, scope, "*", TOKENS[name])
+    for name, scope in (("reader", "read"), ("operator", "operate"), ("admin", "admin"))
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with opened(tmp_path_factory.mktemp("login")) as made_store:
+        yield made_store
+
+
+@pytest.fixture
+def asked(store: Store) -> Iterator[Asked]:
+    with Asked(store, *strict(LINES), address="192.0.2.1") as client:
+        yield client
+
+
+def test_every_route_says_what_it_asks_for(store: Store) -> None:
+    app = create_app(Settings(), store)
+    listed = {
+        f"{method} {getattr(route, 'path', '')}"
+        for room in app.router.routes
+        for route in getattr(getattr(room, "original_router", None), "routes", [room])
+        for method in getattr(route, "methods", None) or ()
+        if method != "HEAD"
+    } - {"GET /api/v1/openapi.json"}
+    assert listed == set(ROUTES)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "hopsight.example"])  # noqa: S104 - refused
+def test_another_address_than_loopback_needs_a_login(host: str, store: Store) -> None:
+    settings = Settings.model_validate({"service": {"host": host}})
+    with pytest.raises(LoginError, match="can be reached by other machines and nobody could log"):
+        create_app(settings, store)
+    assert login_of(settings.service, {"HOPSIGHT_TOKENS": LINES}).required
+    web = Settings.model_validate({"service": {"host": host, "jwt_issuer": "https://id.example"}})
+    with pytest.raises(LoginError, match=r"service\.jwt_audience"):
+        login_of(web.service, {})
+
+
+def test_loopback_lets_everybody_in(store: Store) -> None:
+    with Asked(store) as client:
+        found = client.get("/api/v1/session").json()
+        assert found == {
+            "login_required": False,
+            "identity": {"name": "local", "scope": "admin", "tenants": ["*"]},
+        }
+        assert client.get("/api/v1/audit").status_code == 200
+
+
+def test_a_stranger_sees_that_the_service_lives_and_nothing_else(asked: Asked) -> None:
+    for line in ROUTES:
+        method, path = line.split()
+        answer = asked.ask(method, path.format(table="flows", name="extent"))
+        if ROUTES[line].scope is None:
+            assert answer.status_code in {200, 204, 422}, line
+        else:
+            assert answer.status_code == 401, line
+            assert answer.json()["title"] == "A login is asked for"
+            assert answer.headers["www-authenticate"].startswith("Bearer")
+        asked.app.state.login.sessions = type(asked.app.state.login.sessions)()
+    assert asked.get("/readyz").json() == {"status": "ready"}
+    assert asked.get("/api/v1/session").json() == {"login_required": True, "identity": None}
+    assert asked.get("/api/v1/openapi.json").status_code == 401
+
+
+def test_a_scope_holds_those_below_it_and_none_above(asked: Asked) -> None:
+    assert asked.get("/api/v1/flows", TOKENS["reader"]).status_code == 200
+    assert asked.get("/api/v1/audit", TOKENS["admin"]).status_code == 200
+    refused = asked.get("/api/v1/audit", TOKENS["operator"])
+    assert refused.status_code == 403
+    assert refused.json()["detail"] == "this asks for the scope admin; operator has operate"
+    assert Scope.READ < Scope.OPERATE < Scope.ADMIN
+
+
+@pytest.mark.parametrize("token", ["hs_no", "~", "a b", "\xe9", "Bearer", "hs_" + "x" * 9000])
+def test_a_wrong_token_is_refused_and_not_repeated(asked: Asked, token: str) -> None:
+    answer = asked.get("/api/v1/flows", headers={"Authorization": f"Bearer {token}".encode()})
+    assert answer.status_code == 401
+    assert token not in answer.json()["detail"]
+
+
+def test_wrong_tokens_are_slowed_down_and_right_ones_are_not(asked: Asked) -> None:
+    codes = [asked.get("/api/v1/flows", "hs_wrong").status_code for _ in range(30)]
+    assert codes[0] == 401
+    assert codes[-1] == 429
+    assert asked.get("/api/v1/flows", TOKENS["reader"]).status_code == 200
+
+
+def test_requests_of_one_login_are_bounded(store: Store) -> None:
+    with Asked(store, *strict(LINES, requests_per_s=0.5)) as client:
+        codes = [client.get("/api/v1/session", TOKENS["reader"]).status_code for _ in range(4)]
+        assert codes == [200, 200, 429, 429]
+        assert client.get("/api/v1/session", TOKENS["admin"]).status_code == 200
+        slow = client.get("/api/v1/session", TOKENS["reader"])
+        assert int(slow.headers["retry-after"]) >= 1
+
+
+def test_a_browser_logs_in_and_out(asked: Asked) -> None:
+    assert asked.ask("POST", "/api/v1/session", json={"token": "no"}).status_code == 401
+    answer = asked.ask("POST", "/api/v1/session", json={"token": TOKENS["reader"]})
+    assert answer.json()["identity"]["name"] == "reader"
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert TOKENS["reader"] not in cookie
+    assert asked.get("/api/v1/flows").status_code == 200
+    elsewhere = {"Origin": "https://evil.example"}
+    assert asked.ask("DELETE", "/api/v1/session", headers=elsewhere).status_code == 403
+    assert asked.ask("DELETE", "/api/v1/session").status_code == 204
+    assert asked.get("/api/v1/flows").status_code == 401
+
+
+def test_writes_are_kept_and_secrets_are_not(asked: Asked) -> None:
+    asked.ask("POST", "/api/v1/session", json={"token": TOKENS["operator"]})
+    asked.http.cookies.clear()
+    asked.ask("POST", "/api/v1/flows", TOKENS["reader"], json={"note": "x"})
+    found = asked.get("/api/v1/audit", TOKENS["admin"], limit=2).json()["audit"]
+    assert [(row["who"], row["method"], row["path"], row["status"]) for row in found] == [
+        ("reader", "POST", "/api/v1/flows", 405),
+        ("", "POST", "/api/v1/session", 200),
+    ]
+    assert json.loads(found[1]["body"]) == {"token": "left out"}
+    assert found[0]["address"] == "192.0.2.1"
+    assert abs(found[0]["time_ns"] - time.time_ns()) < 60 * 10**9
+
+
+def test_no_other_origin_may_read_or_write(asked: Asked) -> None:
+    for headers in ({"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+        answer = asked.ask("POST", "/api/v1/session", TOKENS["admin"], headers=headers, json={})
+        assert answer.status_code == 403
+        assert answer.json()["field"] == "Origin"
+    seen = asked.ask("GET", "/api/v1/flows", TOKENS["admin"], headers={"Origin": "https://a.b"})
+    assert not [name for name in seen.headers if name.startswith("access-control")]
+
+
+def test_a_file_of_tokens_is_its_owners_and_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(f"# who may ask\n{LINES}\n")
+    file.chmod(0o644)
+    with pytest.raises(TokensError, match="can be read by others"):
+        Tokens({}, file)
+    file.chmod(0o600)
+    tokens, known = Tokens({}, file), digest(TOKENS["reader"])
+    found = tokens.known(known, 0)
+    assert found is not None
+    assert found.name == "reader"
+    file.write_text("")
+    assert tokens.known(known, 0) is None
+    file.unlink()
+    with pytest.raises(TokensError, match="No such file"):
+        Tokens({}, file)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("a read", "2 words"),
+        ("a root * sha256:" + "0" * 64, "no such scope"),
+        ("a read *,b sha256:" + "0" * 64, "tenants are"),
+        ("a read * sha256:" + "0" * 63, "64 hexadecimal"),
+        ("a read * sha256:" + "0" * 64 + " soon", "no time"),
+        ("<b> read * sha256:" + "0" * 64, "the name has other signs"),
+    ],
+)
+def test_a_wrong_line_is_named_and_not_repeated(line: str, said: str) -> None:
+    with pytest.raises(TokensError, match=said) as caught:
+        Tokens({"HOPSIGHT_TOKENS": f"# first\n{line}"}, None)
+    assert "line 2" in str(caught.value)
+    assert "0000" not in str(caught.value)
+
+
+def test_a_token_ends() -> None:
+    token = made()
+    tokens = Tokens(
+        {"HOPSIGHT_TOKENS": line_of("a", "read", "*", token, "2026-01-01T00:00:00Z")}, None
+    )
+    assert tokens.known(digest(token), 1_700_000_000 * 10**9) is not None
+    assert tokens.known(digest(token), 1_800_000_000 * 10**9) is None
+
+
+KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def web_token(**claims: Any) -> str:
+    told = {"iss": "https://id.example", "aud": "hopsight", "sub": "ann", "scope": "hopsight:read",
+            "tenants": ["blue"], "exp": int(time.time()) + 60}  # fmt: skip
+    return jwt.encode(told | claims, KEY, "RS256", {"kid": "k1"})
+
+
+@pytest.fixture
+def web(store: Store, tmp_path: Path) -> Iterator[Asked]:
+    own = RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True) | {"kid": "k1", "alg": "RS256"}
+    keys = tmp_path / "keys.json"
+    keys.write_text(json.dumps({"keys": [own]}))
+    settings, _ = strict(LINES)
+    provider = Provider("https://id.example", "hopsight", str(keys))
+    login = Login(Tokens({}, None), WebTokens(provider), required=True)
+    with Asked(store, settings, login) as client:
+        yield client
+
+
+def test_a_web_token_of_the_provider_is_a_login(web: Asked) -> None:
+    found = web.get("/api/v1/session", web_token()).json()["identity"]
+    assert found == {"name": "ann", "scope": "read", "tenants": ["blue"]}
+    wide = web_token(scope=["admin", "read"], tenants="*")
+    assert web.get("/api/v1/audit", wide).status_code == 200
+    none = web.get("/api/v1/session", web_token(tenants=None)).json()["identity"]
+    assert none["tenants"] == []
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        web_token(exp=int(time.time()) - 3600),
+        web_token(aud="other"),
+        web_token(iss="https://evil.example"),
+        web_token(sub=None),
+        jwt.encode({"sub": "ann"}, "", "none"),
+        jwt.encode({"sub": "a", "iss": "https://id.example"}, "s" * 40, "HS256", {"kid": "k1"}),
+        jwt.encode({"sub": "a"}, rsa.generate_private_key(65537, 2048), "RS256", {"kid": "k1"}),
+        jwt.encode({"sub": "a"}, KEY, "RS256", {"kid": "unknown"}),
+        "a.b.c",
+        "x",
+    ],
+)
+def test_other_web_tokens_are_refused(web: Asked, token: str) -> None:
+    answer = web.get("/api/v1/flows", token)
+    assert answer.status_code == 401
+    assert token not in answer.text
+
+
+def test_a_web_token_without_a_scope_may_nothing(web: Asked) -> None:
+    assert web.get("/api/v1/flows", web_token(scope="email profile")).status_code == 403
+
+
+def test_keys_that_are_not_to_be_had_are_said_to_be(store: Store) -> None:
+    settings, _ = strict(LINES)
+    provider = Provider("https://id.example", "hopsight", "/nowhere/keys.json")
+    login = Login(Tokens({}, None), WebTokens(provider), required=True)
+    with Asked(store, settings, login) as client:
+        answer = client.get("/api/v1/flows", web_token())
+    assert answer.status_code == 503
+    assert answer.headers["retry-after"]

@@ -1,0 +1,166 @@
+"""Tenants see their own: whatever is asked, nothing of another tenant's flows is in the answer."""
+
+import re
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+from asked import Asked, opened, strict
+
+from pipeline import NotTheirs, Store, TenantStore
+from service.access import ROUTES
+from service.tokens import line_of, made
+
+TOKENS = {name: made() for name in ("blue", "red", "nobody", "all")}
+LINES = ";".join(
+    line_of(name, "admin", tenants, TOKENS[name])
+    for name, tenants in (("blue", "blue"), ("red", "red"), ("nobody", "grey"), ("all", "*"))
+)
+RED = re.compile(r"10\.0\.1\.[12]\b|4000[12]\b")
+"""Ends of flows 1 and 2, which are red; 3 and 4 are blue."""
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory, world: ModuleType) -> Iterator[Asked]:
+    with opened(tmp_path_factory.mktemp("tenants")) as store:
+        for table, frame in world.frames().items():
+            rows = frame
+            if table == "flows":
+                owner = pl.when(pl.col("sport") <= 40002).then(pl.lit("red"))
+                rows = frame.with_columns(owner.otherwise(pl.lit("blue")).alias("owner"))
+            store.insert(table, rows, "world")
+        store.insert("hosts", hosts(), "hosts")
+        store.insert("path_seconds", paths(world.START_NS), "paths")
+        with Asked(store, *strict(LINES)) as client:
+            yield client
+
+
+def hosts() -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"prefix": f"10.0.1.{n}/32", "valid_from_ns": 0, "topology": "v1", "host": f"host{n}",
+             "device": "leaf1", "interface": "Ethernet1", "site": "", "tenant": tenant}
+            for n, tenant in enumerate(("red", "red", "blue", "blue"), 1)
+        ]
+    )  # fmt: skip
+
+
+def paths(time_ns: int) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"time_ns": time_ns, "scope": "site", "tenant": tenant, "src": f"{tenant}-site",
+             "dst": "d", "dscp": 0, "source": "traffic", "data_bytes": 5, "data_frames": 1}
+            for tenant in ("red", "blue")
+        ]
+    )  # fmt: skip
+
+
+FLOW = {"src": "10.0.1.{}:4000{}", "dst": "10.0.2.1:5001"}
+
+
+def flow(number: int) -> dict[str, str]:
+    return {name: value.format(number, number) for name, value in FLOW.items()}
+
+
+ASKED: dict[str, list[dict[str, Any]]] = {
+    "/api/v1/bottlenecks": [{}],
+    "/api/v1/flows": [{}, {"q": ":5001"}, {"q": "10.0.2.1"}],
+    "/api/v1/flows/bottleneck": [flow(3), flow(1), {"src": "10.0.1.1:9", "dst": "10.0.2.1:5001"}],
+    "/api/v1/flows/signals": [flow(3), flow(1)],
+    "/api/v1/links": [{}, {"device": "leaf2", "interface": "Ethernet4"}],
+    "/api/v1/links/flows": [{"device": "leaf2", "interface": "Ethernet4"}],
+    "/api/v1/te/paths": [{}],
+    "/api/v1/topology": [{}],
+    "/api/v1/te/links": [{}],
+    "/api/v1/te/alternatives": [
+        {"src": "10.0.1.1", "dst": "10.0.1.3"}, {"src": "host1", "dst": "leaf2"}
+    ],
+}  # fmt: skip
+"""Requests to every route that the people of a tenant may ask."""
+
+
+def without_echo(answer: httpx.Response, parameters: dict[str, Any]) -> str:
+    """The answer's text, less what was asked for."""
+    text = answer.text
+    for value in parameters.values():
+        text = text.replace(str(value), "")
+        text = text.replace(str(value).partition(":")[0], "")
+    return text
+
+
+def test_every_route_of_tenants_is_asked_here() -> None:
+    own = {
+        line.split()[1]
+        for line, access in ROUTES.items()
+        if access.scope is not None and not access.fabric and line.startswith("GET /api")
+    }
+    assert own == set(ASKED)
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_nothing_of_another_tenant_is_answered(asked: Asked, path: str) -> None:
+    for parameters in ASKED[path]:
+        for who in ("blue", "nobody"):
+            answer = asked.get(path, TOKENS[who], **parameters)
+            assert answer.status_code in {200, 404}, answer.text
+            assert not RED.search(without_echo(answer, parameters)), answer.text
+            assert "host1" not in without_echo(answer, parameters)
+            assert "red" not in re.findall(r"\w+", answer.text)
+
+
+def test_each_sees_its_own(asked: Asked) -> None:
+    def sources(who: str) -> set[str]:
+        found = asked.get("/api/v1/flows", TOKENS[who]).json()["flows"]
+        return {row["src"] for row in found}
+
+    assert sources("red") == {"10.0.1.1", "10.0.1.2"}
+    assert sources("blue") == {"10.0.1.3", "10.0.1.4"}
+    assert sources("nobody") == set()
+    assert len(sources("all")) == 4
+    assert asked.get("/api/v1/flows/bottleneck", TOKENS["blue"], **flow(3)).status_code == 200
+    assert asked.get("/api/v1/flows/bottleneck", TOKENS["blue"], **flow(1)).status_code == 404
+    told = asked.get("/api/v1/bottlenecks", TOKENS["red"]).json()
+    assert told["flows_seen"] == 2
+    assert len(told["bottlenecks"]) == 2
+
+
+def test_other_tenants_on_a_link_are_one_sum(asked: Asked) -> None:
+    place = {"device": "leaf2", "interface": "Ethernet4"}
+    blue = asked.get("/api/v1/links/flows", TOKENS["blue"], **place).json()
+    everyone = asked.get("/api/v1/links/flows", TOKENS["all"], **place).json()
+    assert {row["src"] for row in blue["flows"]} == {"10.0.1.3", "10.0.1.4"}
+    assert blue["others"] == {"flows": 2, "data_bytes": 2 * 20 * 140_000}
+    assert everyone["others"] == {"flows": 0, "data_bytes": 0}
+    assert len(everyone["flows"]) == 4
+
+
+def test_the_whole_fabric_is_not_for_one_tenant(asked: Asked) -> None:
+    for line, access in ROUTES.items():
+        method, path = line.split()
+        if access.fabric and method == "GET":
+            answer = asked.get(path, TOKENS["blue"])
+            assert answer.status_code == 403, line
+            assert "tells of all tenants" in answer.json()["detail"]
+
+
+def test_an_unchanged_answer_is_not_anothers(asked: Asked) -> None:
+    tag = asked.get("/api/v1/te/paths", TOKENS["red"]).headers["etag"]
+    other = asked.get("/api/v1/te/paths", TOKENS["blue"], headers={"If-None-Match": tag})
+    assert other.status_code == 200
+    assert other.json()["paths"][0]["src"] == "blue-site"
+    assert other.headers["cache-control"].startswith("private")
+
+
+def test_what_is_not_known_to_be_theirs_is_refused(asked: Asked, world: ModuleType) -> None:
+    store: Store = asked.app.state.reader.store
+    blue = TenantStore(store, ["blue", "*"])
+    with pytest.raises(NotTheirs, match="no such flow"):
+        blue.query("flow_lengths", flow=world.flow_hash(1), from_ns=0, to_ns=1)
+    assert blue.query("flow_lengths", flow=world.flow_hash(3), from_ns=0, to_ns=1).height == 0
+    with pytest.raises(NotTheirs, match="audit tells of all tenants"):
+        blue.query("audit", before_ns=1, rows=1)
+    given = {"tenants": ["red"], "flow": world.flow_hash(1)}
+    assert blue.query("flow_of_hash", **given).is_empty()
