@@ -7,9 +7,10 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import typer
+from api_page import api
 from finding_page import findings
 from markdown_text import code, shortened, table, title
 from topology_page import topology
@@ -32,11 +33,8 @@ from pipeline.cc import (
     qos,
     swift,
 )
-from pipeline.store import Store
 from pipeline.tables import TABLES
 from service import cli
-from service.access import ROUTES
-from service.app import create_app
 from service.failure import EXIT_CODES
 from service.metrics import METRICS
 from service.settings import Settings, default_store, rows
@@ -219,50 +217,6 @@ def typed(parameter: Any) -> tuple[str, str, str]:
     words = [*parameter.opts, *([parameter.metavar] if parameter.metavar else [])]
     default = "" if parameter.default in (None, False) else parameter.default
     return code(" ".join(words)), code(default), parameter.help
-
-
-def api() -> Iterator[str]:
-    """Every route, from the schema that the service itself publishes."""
-    # The schema needs no store, and the application opens none by itself.
-    schema = create_app(Settings.model_construct(), cast("Store", None)).openapi()
-    yield title(
-        "HTTP API",
-        f"{schema['info']['description']} The whole schema is at `/api/v1/openapi.json`.",
-    )
-    for path, methods in schema["paths"].items():
-        for method, route in methods.items():
-            yield f"## {method.upper()} {path}\n"
-            yield f"{route.get('description') or route['summary']}\n"
-            yield f"{scope_of(f'{method.upper()} {path}')}\n"
-            given = route.get("parameters", [])
-            if given:
-                yield table(
-                    ("parameter", "in", "required", "meaning"),
-                    (
-                        (
-                            code(row["name"]),
-                            row["in"],
-                            "yes" if row["required"] else "",
-                            meaning(row),
-                        )
-                        for row in given
-                    ),
-                )
-
-
-def scope_of(line: str) -> str:
-    """What a route asks for."""
-    access = ROUTES[line]
-    if access.scope is None:
-        return "Scope: none."
-    whole = ", over all tenants" if access.fabric else ""
-    return f"Scope: {code(access.scope.name.lower())}{whole}."
-
-
-def meaning(parameter: dict[str, Any]) -> str:
-    """What a parameter of a route says about itself, or the first of its forms does."""
-    forms = (parameter, parameter["schema"], *parameter["schema"].get("anyOf", ()))
-    return next((str(form["description"]) for form in forms if "description" in form), "")
 
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 import anyio.to_thread
 from starlette.datastructures import Headers
@@ -28,7 +29,11 @@ BURST_S = 5.0
 """Seconds of the rate that may be asked at once."""
 FAILED_PER_S, FAILED_BURST = 0.2, 20.0
 """Wrong tokens of one address that are answered by 401; more get 429."""
-CHALLENGE = {"WWW-Authenticate": 'Bearer realm="hopsight"'}
+HEADERS = {
+    HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": 'Bearer realm="hopsight"'},
+    HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "5"},
+}
+"""What belongs to a refusal by its status (RFC 9110)."""
 
 
 class LoginError(ValueError):
@@ -160,7 +165,5 @@ def _refusal(error: Problem, wait_s: float) -> ASGIApp:
     """The answer to whoever is not let in."""
     if wait_s:
         return _too_many(wait_s)
-    headers = CHALLENGE if error.status == 401 else {}  # noqa: PLR2004 - RFC 9110, 15.5.2
-    if error.status == 503:  # noqa: PLR2004 - RFC 9110, 15.6.4
-        headers = {"Retry-After": "5"}
+    headers = HEADERS.get(HTTPStatus(error.status), {})
     return problem.response(error.status, error.detail, error.more, headers)
