@@ -43,7 +43,7 @@ def last_known(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 def worth_a_look(findings: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Findings that somebody may want to do something about."""
-    return (each for each in findings if each["finding"] not in AS_IT_SHOULD_BE)
+    return (each for each in findings if each["worth_a_look"])
 
 
 def _told(row: dict[str, Any]) -> dict[str, Any]:
@@ -53,6 +53,7 @@ def _told(row: dict[str, Any]) -> dict[str, Any]:
         "finding": known.name,
         "class": known.kind,
         "verdict": row["verdict"],
+        "worth_a_look": known.name not in AS_IT_SHOULD_BE,
         "subject": {"kind": row["kind"], "name": row["subject"]},
         "count": row["count"],
         "from_ns": row["from_ns"],

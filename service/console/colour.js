@@ -29,6 +29,9 @@ export function inkOn(hex) {
   return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#10161f" : "#ffffff";
 }
 
+/** Ink that can be read on `amount(share)`. */
+export const inkOver = (share) => (share > 0.52 ? "#10161f" : "#ffffff");
+
 /** A CSS gradient of the load scale. */
 export function ramp() {
   const stops = Array.from({ length: 11 }, (_, i) => amount(i / 10));

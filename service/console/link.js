@@ -5,7 +5,7 @@ import { chip, count, described, flowCell, head, meter, right } from "./cell.js"
 import { NAMES } from "./colour.js";
 import { csvButton, empty, h, panel } from "./dom.js";
 import { bytes, load, span } from "./units.js";
-import { during } from "./views.js";
+import { during, fabricUrl } from "./views.js";
 import { stack } from "./chart.js";
 
 export async function link(parameters) {
@@ -22,7 +22,8 @@ export async function link(parameters) {
     body: h("div", null,
       crumb(),
       h("h1", null, name),
-      h("p", { class: "lead" }, described(one), described(one) && ". ", `Largest mean load ${load(peak)} in ${span(timeline.interval.step_ns)}.`),
+      h("p", { class: "lead" }, described(one), described(one) && ". ", `Largest mean load ${load(peak)} in ${span(timeline.interval.step_ns)}. `,
+        h("a", { href: fabricUrl({ from: asked.from, to: asked.to, device: asked.device }) }, "Show it in the fabric"), "."),
       panel("Load and queue", null, [csvButton(name, () => rows(timeline, one)), h("a", { href: address("/links", asked) }, "API")], chart),
       panel("Flows on this link", `${count(users.flows.length, "flow")}, ${users.flows.filter((row) => row.held_back).length} held back here`, [csvButton(`${name} flows`, () => users.flows), h("a", { href: address("/links/flows", asked) }, "API")],
         users.flows.length ? table(users.flows, asked.from || asked.to ? during(timeline.interval) : {}) : empty("No flow", "No flow with telemetry passed this link in this time. All flows that were seen are listed under Flows, or by:", ["hopsight top"]))),

@@ -2,15 +2,18 @@
 
 import { ApiError } from "./api.js";
 import { empty, h } from "./dom.js";
+import { fabric } from "./fabric.js";
 import { find } from "./find.js";
 import { flow } from "./flow.js";
 import { link } from "./link.js";
 import { end, moment, span } from "./units.js";
 import { onScheme } from "./colour.js";
 import { overview } from "./overview.js";
+import { te } from "./te.js";
+import { telemetry } from "./telemetry.js";
 import { current, findUrl } from "./views.js";
 
-const VIEWS = { "/": overview, "/flow": flow, "/link": link, "/find": find };
+const VIEWS = { "/": overview, "/flow": flow, "/link": link, "/find": find, "/fabric": fabric, "/te": te, "/telemetry": telemetry };
 
 const view = document.getElementById("view");
 let drawing = 0;

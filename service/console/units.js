@@ -17,7 +17,7 @@ export function bytes(value) {
 
 /** Bits a second with a decimal prefix. */
 export function rate(bps) {
-  return bps ? scaled(bps, 1000, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"]) : "–";
+  return bps !== null && bps !== undefined ? scaled(bps, 1000, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"]) : "–";
 }
 
 function scaled(value, step, names) {

@@ -13,6 +13,10 @@ VIEWS = {
     "overview": f"#/?{RANGE}",
     "flow": FLOW,
     "link": LINK,
+    "fabric": f"#/fabric?{RANGE}",
+    "traffic, empty": "#/te",
+    "telemetry": f"#/telemetry?{RANGE}",
+    "telemetry, empty": f"#/telemetry?{RANGE}&class=clock",
     "find": "#/find",
     "nothing found": "#/find?q=10.9.9.9",
     "refused": "#/find?q=one+two+three",
@@ -76,6 +80,29 @@ def test_a_link_shows_its_load_and_its_flows(page: Callable[..., View]) -> None:
     view = page(LINK)
     charted(view)
     assert "10.0.1.4:40004" in view.text
+
+
+def test_the_fabric_is_coloured_by_load_at_a_time(page: Callable[..., View]) -> None:
+    view = page(f"#/fabric?{RANGE}")
+    port = view.page.locator('.fabric a[aria-label^="leaf1 Ethernet48"] path:not(.casing)')
+    assert view.page.locator(".fabric .device").count() == 3
+    assert port.get_attribute("class") == "some"
+    view.page.locator("#moment").press("End")
+    assert port.get_attribute("class") == "over"
+    assert "t=1760000000190000000" in view.page.url
+    assert view.page.locator("tbody tr").first.inner_text().startswith("leaf1 Ethernet48")
+    again = page(view.page.url.partition("/#")[2].join(["#", ""]))
+    assert again.page.locator("#moment").input_value() == "19"
+
+
+def test_telemetry_names_the_device_that_breaks_rules(page: Callable[..., View]) -> None:
+    view = page(f"#/telemetry?{RANGE}")
+    assert "1 finding worth a look" in view.text
+    assert "a.pcap, frame 7" in view.text
+    view.page.select_option("select[name=class]", "clock")
+    view.page.wait_for_function("() => location.hash.includes('class=clock')")
+    view.settled()
+    assert "No finding in this time" in view.text
 
 
 def test_a_pasted_line_of_ss_finds_its_flow(page: Callable[..., View]) -> None:
