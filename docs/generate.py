@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 from api_page import api
+from filter_page import filters
 from finding_page import findings
 from markdown_text import code, shortened, table, title
 from topology_page import topology
@@ -226,6 +227,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "topology": topology,
     "store": store,
     "findings": findings,
+    "filters": filters,
     "metrics": metrics,
     "command": command,
     "api": api,

@@ -31,12 +31,14 @@ if TYPE_CHECKING:
     from pipeline.endpoint import host_rows
     from pipeline.fault_names import FAULTS, fault_names
     from pipeline.feedback_integrity import integrity
+    from pipeline.filter import SUBJECTS, FilterError, condition
     from pipeline.group import Group
     from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
     from pipeline.kind import KINDS
     from pipeline.lengths import length_bounds
     from pipeline.owner import StoreOwned, read_owner
+    from pipeline.protocol_names import PROTOCOLS
     from pipeline.question import Question, address_words
     from pipeline.remote import OwnerClient, open_or_ask
     from pipeline.rerun import Reran, Rerun
@@ -77,6 +79,8 @@ __all__ = [
     "FINDINGS",
     "KINDS",
     "MOST_WAYS",
+    "PROTOCOLS",
+    "SUBJECTS",
     "TABLES",
     "Asked",
     "Csig",
@@ -84,6 +88,7 @@ __all__ = [
     "Device",
     "Draft",
     "Fabric",
+    "FilterError",
     "Finding",
     "Group",
     "Host",
@@ -125,6 +130,7 @@ __all__ = [
     "companion_fields",
     "companion_table",
     "compose_answer",
+    "condition",
     "containerlab",
     "csig_load",
     "dctcp",
@@ -174,6 +180,8 @@ HOMES = {
     "decider": "Decider",
     "endpoint": "host_rows",
     "fault_names": "FAULTS fault_names",
+    "filter": "FilterError SUBJECTS condition",
+    "protocol_names": "PROTOCOLS",
     "importers": "Draft containerlab netbox sonic",
     "group": "Group",
     "feedback_integrity": "integrity",

@@ -8,11 +8,9 @@ reading goes on while rows are written. No two threads use one connection at a t
 
 import io
 import queue
-import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from importlib import resources
 from typing import Any, Self
 
@@ -22,14 +20,13 @@ from pipeline.connection import Connection
 from pipeline.fence import Fence
 from pipeline.migration import migrate
 from pipeline.owner import Ownership
+from pipeline.question_text import asked
 from pipeline.store_address import parse_address
 from pipeline.store_error import StoreBusy, StoreError
 from pipeline.store_limits import StoreLimits
 from pipeline.tables import TABLES
 from pipeline.tables.column import SLICE, SLICE_NS
 
-PART = re.compile(r"^-- part: (\w+)\n", re.MULTILINE)
-"""Where a question says what it shares with others."""
 ROWS_PER_INSERT = 1 << 18
 """Rows sent at a time. Larger frames are cut, always at the same rows, so that a retry matches."""
 
@@ -58,9 +55,8 @@ UNASKED = frozenset({"audit"})
 BY_FLOW = (SLICE.expression, "flow", "time_ns")
 """How the key begins of tables that are read flow by flow."""
 
-EVERYBODY = ["*"]
-"""In the place of tenants: all of them, and flows that nobody owns."""
-_PARAMETER = re.compile(r"\{(\w+):[^{}]+\}")
+GIVEN = {"tenants": ["*"], "skip": 0}
+"""What a question is told unless its asker says: of all tenants, and from the first row on."""
 
 
 class Store:
@@ -135,22 +131,21 @@ class Store:
     def query(self, name: str, **parameters: Any) -> pl.DataFrame:
         """The answer to `pipeline/sql/<name>.sql`, whose parameters the engine itself binds.
 
+        `filter` is a text of the filter language (`pipeline.filter`); FilterError when it is wrong.
         Of questions with `tenants` the answer is about the flows that these own; without, about
         all. Raises StoreLimit past a limit of time, rows or memory, StoreBusy when no reader comes
         free.
         """
-        text = question(name)
-        wanted = parameters_of(name)
-        asked = wanted - {"tenants"}
-        if not asked <= parameters.keys() <= wanted:
+        text = asked(name, str(parameters.pop("filter", "")))
+        least = text.wanted - GIVEN.keys()
+        if not least <= parameters.keys() <= text.wanted:
             raise StoreError(
-                f"query {name} takes {', '.join(sorted(asked)) or 'no parameters'};"
+                f"query {name} takes {', '.join(sorted(least)) or 'no parameters'};"
                 f" given: {', '.join(sorted(parameters)) or 'none'}"
             )
-        if "tenants" in wanted:
-            parameters = {"tenants": EVERYBODY, **parameters}
+        parameters = {name: GIVEN[name] for name in GIVEN.keys() & text.wanted} | parameters
         with self._reader() as connection:
-            return pl.read_ipc_stream(connection.arrow(name, text, parameters))
+            return pl.read_ipc_stream(connection.arrow(name, text.sql, parameters | text.own))
 
     def close(self) -> None:
         """Close every connection and give an embedded store up; may be called again."""
@@ -189,29 +184,6 @@ class Store:
             return Connection(
                 self.address, self.limits, {**READER_SETTINGS, **bounds}, self.address.database
             )
-
-
-@cache
-def question(name: str) -> str:
-    """Text of `pipeline/sql/<name>.sql`. Raises StoreError for a name that is no file there.
-
-    Where it says `-- part: NAME` stands what several questions share, `pipeline/sql/part/NAME.sql`.
-    """
-    folder = resources.files("pipeline") / "sql"
-    place = folder / f"{name}.sql"
-    if not name.isidentifier() or not place.is_file():
-        raise StoreError(f"there is no query {name!r}")
-    parts = folder / "part"
-    return PART.sub(
-        lambda part: (parts / f"{part[1]}.sql").read_text(encoding="utf-8"),
-        place.read_text(encoding="utf-8"),
-    )
-
-
-@cache
-def parameters_of(name: str) -> frozenset[str]:
-    """Names of the parameters that a query takes."""
-    return frozenset(_PARAMETER.findall(question(name)))
 
 
 def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:

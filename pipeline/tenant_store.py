@@ -5,7 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.store import Store, parameters_of
+from pipeline.question_text import parameters_of
+from pipeline.store import Store
 from pipeline.store_error import StoreError
 
 TOGETHER = frozenset({"hops", "hot_links", "link_others", "link_timeline", "te_extent", "te_links"})

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
+from pipeline import PROTOCOLS
+
 NS_PER_S = 1_000_000_000
 
 DURATION_UNITS = {
@@ -21,9 +23,6 @@ DURATION_UNITS = {
     "d": 86_400 * NS_PER_S,
 }
 """Unit suffixes of a duration and their length in nanoseconds."""
-
-PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "esp": 50, "ah": 51, "icmpv6": 58, "sctp": 132}
-"""IP protocol numbers (IANA) by the names that a user may type."""
 
 MAX_PORT = 65_535
 MAX_PROTOCOL = 255

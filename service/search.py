@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from service.endpoint import PROTOCOLS, parse_address, parse_port
+from pipeline import PROTOCOLS
+from service.endpoint import parse_address, parse_port
 
 ACCEPTED = (
     "write an address, ADDRESS:PORT, :PORT, a host of the topology, two of them such as"

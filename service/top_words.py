@@ -12,19 +12,28 @@ At = Annotated[
 ]
 Window = Annotated[str, typer.Option(metavar="DURATION", help="Length of the window.")]
 Rows = Annotated[int, typer.Option("-n", "--rows", help="Most hops and flows shown.", min=1)]
+Filter = Annotated[
+    str,
+    typer.Option(
+        "--filter",
+        metavar="FILTER",
+        help="Only flows that this keeps, such as: stage = tor and u.p99 > 0.95",
+    ),
+]
 
 
 def top(
     at: At = None,
     window: Window = "10s",
     rows: Rows = 10,
+    keep: Filter = "",
     store: Store = None,
     json: Json = False,
 ) -> None:
     """Say which hops hold flows back, and which flows, the worst first."""
     from service.commands import top as command
 
-    command.run(command.Request(at, window, rows, store, json=json))
+    command.run(command.Request(at, window, rows, keep, store, json=json))
 
 
 def watch(
@@ -33,9 +42,10 @@ def watch(
     ] = 2.0,
     window: Window = "10s",
     rows: Rows = 10,
+    keep: Filter = "",
     store: Store = None,
 ) -> None:
     """Show which hops hold flows back, again and again, until Ctrl-C."""
     from service.commands import top as command
 
-    command.run(command.Request(None, window, rows, store, every_s=every))
+    command.run(command.Request(None, window, rows, keep, store, every_s=every))

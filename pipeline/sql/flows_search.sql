@@ -1,4 +1,5 @@
--- Which flows have this address or this port at either end? Newest first; any_address 1 and port -1 mean any.
+-- Which flows have this address or this port at either end? Newest first.
+-- any_address 1 and port -1 mean any; a before_ns from 0 on goes on behind the flow `after` that was last seen then.
 SELECT
     flow,
     any(f.tenant) AS tenant,
@@ -19,7 +20,9 @@ WHERE (
         OR (f.dst_hi = {hi:UInt64} AND f.dst_lo = {lo:UInt64})
     )
     AND hasAny({tenants:Array(String)}, ['*', f.owner])
+-- filter: flows f.flow
     AND ({port:Int32} < 0 OR f.sport = {port:Int32} OR f.dport = {port:Int32})
 GROUP BY flow
+HAVING {before_ns:Int64} < 0 OR (last_ns, -toInt256(flow)) < ({before_ns:Int64}, -toInt256({after:UInt64}))
 ORDER BY last_ns DESC, flow
 LIMIT {rows:UInt32}

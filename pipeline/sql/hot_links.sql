@@ -6,9 +6,10 @@ WITH hot AS (
     SELECT node, port
     FROM hop_intervals
     WHERE time_ns >= {from_ns:Int64} AND time_ns < {to_ns:Int64} AND (node, port) != (4294967295, 4294967295)
+-- filter: links (node, port)
     GROUP BY node, port
     ORDER BY max(u_max_n) DESC, node, port
-    LIMIT {rows:UInt32}
+    LIMIT {rows:UInt32} OFFSET {skip:UInt32}
 ),
 names AS (
 -- part: hop_names

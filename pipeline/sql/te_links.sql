@@ -25,6 +25,8 @@ best AS (
 names AS (
 -- part: hop_names
 )
+SELECT *
+FROM (
 SELECT
     here.time_ns AS time_ns,
     here.node AS node,
@@ -37,5 +39,7 @@ SELECT
 -- part: te_told
 FROM best AS here
 LEFT JOIN names AS n ON here.node = n.node AND here.port = n.port
+) AS here
+-- filter: link_cells
 ORDER BY u_p90 DESC NULLS LAST, node, port, dscp, time_ns
 LIMIT {rows:UInt32}

@@ -27,6 +27,8 @@ best AS (
     FROM by_family AS f
     GROUP BY time_ns, tenant, vrf, vni, src, dst, dscp
 )
+SELECT *
+FROM (
 SELECT
     here.time_ns AS time_ns,
     here.tenant AS tenant,
@@ -37,5 +39,7 @@ SELECT
     here.dscp AS dscp,
 -- part: te_told
 FROM best AS here
+) AS here
+-- filter: path_cells
 ORDER BY u_p90 DESC NULLS LAST, tenant, vrf, vni, src, dst, dscp, time_ns
 LIMIT {rows:UInt32}

@@ -30,6 +30,7 @@ WITH per_hop AS (
     FROM verdicts AS i FINAL
     WHERE
 -- part: in_window
+-- filter: flows i.flow
         AND (
             has({tenants:Array(String)}, '*')
             OR i.flow IN (SELECT flow FROM flows WHERE has({tenants:Array(String)}, owner))

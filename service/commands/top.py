@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from pipeline import Asked, StoreError, length_bounds, open_or_ask
+from pipeline import Asked, FilterError, StoreError, condition, length_bounds, open_or_ask
 from service.commands.settings import chosen
 from service.endpoint import parse_duration, parse_time, time_text
 from service.failure import ExitCode, Failure
@@ -49,6 +49,7 @@ class Request:
     at: str | None = None
     window: str = "10s"
     rows: int = 10
+    filter: str = ""
     store: str | None = None
     json: bool = False
     every_s: float | None = None
@@ -62,11 +63,16 @@ def run(request: Request) -> None:
         window_ns = parse_duration(request.window)
     except ValueError as error:
         raise Failure(ExitCode.USAGE, f"--at or --window: {error}") from None
+    try:
+        if request.filter:
+            condition("flows", request.filter)
+    except FilterError as error:
+        raise Failure(ExitCode.USAGE, f"--filter: {error}") from None
     settings = chosen(store={"dsn": request.store})
     try:
         if request.every_s is None:
             with open_or_ask(settings.store.dsn, settings.store) as store:
-                _print(request, look(store, at_ns, window_ns))
+                _print(request, look(store, at_ns, window_ns, request.filter))
             return
         screen = console()
         drawn = Live(console=screen, auto_refresh=False) if screen.is_terminal else nullcontext()
@@ -74,7 +80,7 @@ def run(request: Request) -> None:
             while True:
                 # Opened anew each time: an owner that ended is no reason to end.
                 with open_or_ask(settings.store.dsn, settings.store) as store:
-                    found = shown(look(store, at_ns, window_ns), request.rows)
+                    found = shown(look(store, at_ns, window_ns, request.filter), request.rows)
                 if live is None:
                     screen.print(found)
                 else:
@@ -97,10 +103,11 @@ def _print(request: Request, found: Mapping[str, Any]) -> None:
         raise Failure(ExitCode.WRONG, NOTHING)
 
 
-def look(store: Asked, at_ns: int | None, window_ns: int) -> dict[str, Any]:
+def look(store: Asked, at_ns: int | None, window_ns: int, told: str = "") -> dict[str, Any]:
     """What is held back in the window that ends at a time; none: with the latest that is stored.
 
-    Keys: interval (none: nothing is stored of that time), hops (most flows first), flows.
+    `told` is a filter over flows. Keys: interval (none: nothing is stored of that time), hops (most
+    flows first), flows.
     """
     extent = store.query("extent").row(0, named=True)
     to_ns = int(extent["to_ns"]) if at_ns is None else at_ns
@@ -108,7 +115,7 @@ def look(store: Asked, at_ns: int | None, window_ns: int) -> dict[str, Any]:
     if not extent["verdicts"] or to_ns <= extent["from_ns"] or from_ns >= extent["to_ns"]:
         return {"interval": None, "hops": [], "flows": []}
     span = {"from_ns": from_ns, "to_ns": to_ns - 1, **length_bounds(window_ns, None)}
-    found = store.query("top_bottlenecks", **span, rows=MOST_FLOWS)
+    found = store.query("top_bottlenecks", filter=told, **span, rows=MOST_FLOWS)
     rows = records(found.drop("load", "congested"))
     return {
         "interval": interval(from_ns, to_ns),

@@ -7,11 +7,14 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
 from pipeline import Question, address_words, answer, length_bounds
+from service.cursor import cursor_of, numbers_of, page_of
+from service.endpoint import MAX_NS
 from service.places import sited
 from service.problem import Problem, invalid
 from service.reader import Reader, reader_of
-from service.routes.parameter import FlowParameters, Interval, Parameters, RangeParameters
-from service.routes.span import check_window, chosen
+from service.routes.filtering import FilterText, filtered
+from service.routes.parameter import Cursor, FlowParameters, Interval, RangeParameters
+from service.routes.span import check, check_window, chosen
 from service.routes.topology import LATEST, located
 from service.search import MOST_TEXT, SearchEnd, parse_search
 from service.shape import flow_of, hop_of, interval, records, rest_of
@@ -23,15 +26,19 @@ class BottlenecksParameters(RangeParameters):
     """A time range and how many flows."""
 
     interval: Interval = None
+    filter: FilterText = ""
+    cursor: Cursor = None
     limit: int = Field(500, ge=1, le=10_000, description="Most flows of the answer.")
 
 
-class SearchParameters(Parameters):
-    """What a flow must have at either end."""
+class SearchParameters(RangeParameters):
+    """What a flow must have; the range is that of the verdicts that a filter is about."""
 
     q: Annotated[str, Field(max_length=MOST_TEXT, pattern=r"^[^\x00-\x1f]*$")] = Field(
         "", description="Ends as they are pasted: a line of ss, hosts, 5-tuples; empty: every flow."
     )
+    filter: FilterText = ""
+    cursor: Cursor = None
     limit: int = Field(200, ge=1, le=10_000, description="Most flows of the answer.")
 
 
@@ -40,20 +47,28 @@ async def bottlenecks(
     request: Request, asked: Annotated[BottlenecksParameters, Query()]
 ) -> dict[str, Any]:
     """Flows that the network held back in a range, the most loaded hops first."""
-    reader = reader_of(request)
-    span = await chosen(reader, asked, request.app.state.settings.service.max_window_s)
-    if span is None:
+    reader, most_s = reader_of(request), request.app.state.settings.service.max_window_s
+    sifted, start = filtered("flows", asked.filter), 0
+    if asked.cursor:
+        span, start = page_of(asked.cursor)
+        check(span.from_ns, span.to_ns, most_s)
+    elif (latest := await chosen(reader, asked, most_s)) is None:
         return {"interval": None, "stored": None, "flows_seen": 0, "bottlenecks": []}
+    else:
+        span = latest
     extent = await reader.ask("extent")
     suits = length_bounds(span.to_ns - span.from_ns, asked.interval)
-    found = await reader.ask("top_bottlenecks", **span.touched, **suits, rows=asked.limit + 1)
+    last = start + asked.limit
+    found = await reader.ask("top_bottlenecks", **span.touched, **suits, **sifted, rows=last + 1)
     places = await located(reader, span.to_ns)
-    shown = sited(found.head(asked.limit).drop("load", "congested"), places)
+    shown = sited(found.slice(start, asked.limit).drop("load", "congested"), places)
+    more = found.height > last
     return {
         "interval": interval(span.from_ns, span.to_ns),
         "stored": interval(int(extent["from_ns"][0]), int(extent["to_ns"][0])),
         "flows_seen": int(extent["flows"][0]),
-        "more": found.height > shown.height,
+        "more": more,
+        "cursor": cursor_of(span.from_ns, span.to_ns, last) if more else None,
         "bottlenecks": [
             {"flow": flow_of(row), "hop": hop_of(row), **rest_of(row)} for row in records(shown)
         ],
@@ -63,29 +78,53 @@ async def bottlenecks(
 @router.get("/flows")
 async def search(request: Request, asked: Annotated[SearchParameters, Query()]) -> dict[str, Any]:
     """Flows that were seen, newest first."""
-    reader = reader_of(request)
+    reader, limits = reader_of(request), request.app.state.settings.service
+    sifted: dict[str, Any] = dict(filtered("flows", asked.filter))
+    if sifted and (span := await chosen(reader, asked, limits.max_window_s)) is not None:
+        sifted |= span.touched | length_bounds(span.to_ns - span.from_ns, None)
+    elif sifted:
+        return {"flows": [], "more": False, "cursor": None}
     places = await located(reader, LATEST)
     try:
         ends = parse_search(asked.q, places.addresses)
     except ValueError as error:
         raise invalid({"q": str(error)}) from None
-    found = await _matching(reader, ends, request.app.state.settings.service.max_rows)
-    return {"flows": records(found.head(asked.limit)), "more": found.height > asked.limit}
+    before_ns, after = numbers_of(asked.cursor, 2) if asked.cursor else (-1, 0)
+    if before_ns > MAX_NS:
+        raise invalid({"cursor": "is none that an answer gave"})
+    given = sifted | {"before_ns": before_ns, "after": after, "rows": limits.max_rows}
+    found, behind = await _matching(reader, ends, given)
+    more = found.height > asked.limit
+    shown = found.head(asked.limit)
+    last = (shown if more else behind).tail(1)
+    return {
+        "flows": records(shown),
+        "more": more,
+        "cursor": cursor_of(*last.select("last_ns", "flow").row(0)) if last.height else None,
+    }
 
 
-async def _matching(reader: Reader, ends: tuple[SearchEnd, ...], most: int) -> pl.DataFrame:
-    """Flows with these ends; the store finds by address or port, the rest is sifted here."""
+async def _matching(
+    reader: Reader, ends: tuple[SearchEnd, ...], given: dict[str, Any]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Flows with these ends, and those that the next questions begin behind, if there are more.
+
+    The store finds by address or port, the rest is sifted here.
+    """
     first = next((end for end in ends if end.addresses), ends[0] if ends else SearchEnd((), None))
     port = -1 if first.port is None else first.port
     parts = [
         await reader.ask(
-            "flows_search", any_address=int(not first.addresses), hi=hi, lo=lo, port=port, rows=most
+            "flows_search", any_address=int(not first.addresses), hi=hi, lo=lo, port=port, **given
         )
         for hi, lo in [address_words(each) for each in first.addresses] or [(0, 0)]
     ]
     found = pl.concat(parts).unique("flow").sort("last_ns", "flow", descending=[True, False])
-    keep = [_has(row, ends) for row in found.iter_rows(named=True)]
-    return found.filter(pl.Series(keep, dtype=pl.Boolean))
+    # Of what an address has more of than was asked for, nothing behind its last row is known.
+    cut = [part["last_ns"][-1] for part in parts if part.height >= given["rows"]]
+    known = found.filter(pl.col("last_ns") >= max(cut)) if cut else found
+    keep = [_has(row, ends) for row in known.iter_rows(named=True)]
+    return known.filter(pl.Series(keep, dtype=pl.Boolean)), known if cut else known.clear()
 
 
 def _has(row: dict[str, Any], ends: tuple[SearchEnd, ...]) -> bool:

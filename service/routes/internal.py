@@ -8,7 +8,7 @@ import anyio.to_thread
 import polars as pl
 from fastapi import APIRouter, Depends, Request, Response
 
-from pipeline import TABLES, StoreBusy, StoreError, UnknownIds, Versions, to_arrow
+from pipeline import TABLES, FilterError, StoreBusy, StoreError, UnknownIds, Versions, to_arrow
 from service.guard import over_unix_socket
 from service.problem import Problem
 from service.topology_source import TopologySource
@@ -77,5 +77,5 @@ async def _in_thread(work: Any) -> Any:
         return await anyio.to_thread.run_sync(work)
     except StoreBusy as error:
         raise Problem(503, str(error)) from error
-    except StoreError as error:
+    except (StoreError, FilterError) as error:
         raise Problem(422, str(error)) from error

@@ -1,5 +1,6 @@
 """Links: which are hot over time, one link's timeline, and the flows that cross it."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import polars as pl
@@ -7,10 +8,12 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
 from pipeline import length_bounds
+from service.cursor import cursor_of, page_of
 from service.problem import Problem
 from service.reader import Reader, reader_of
-from service.routes.parameter import Name, RangeParameters
-from service.routes.span import Span, axis, chosen, coarser, step
+from service.routes.filtering import FilterText, filtered
+from service.routes.parameter import Cursor, Name, RangeParameters
+from service.routes.span import Span, axis, check, chosen, coarser, step
 from service.shape import HOP, flow_of, hop_of, interval, records, rest_of, series
 
 router = APIRouter(prefix="/api/v1", tags=["links"])
@@ -24,6 +27,8 @@ class LinksParameters(RangeParameters):
 
     device: Name | None = None
     interface: Name | None = None
+    filter: FilterText = ""
+    cursor: Cursor = None
     limit: int = Field(24, ge=1, le=MOST_LINKS, description="Most links of the answer.")
 
 
@@ -32,22 +37,28 @@ class LinkParameters(RangeParameters):
 
     device: Name
     interface: Name
+    cursor: Cursor = None
     limit: int = Field(500, ge=1, le=10_000, description="Most flows of the answer.")
 
 
 @router.get("/links")
 async def links(request: Request, asked: Annotated[LinksParameters, Query()]) -> dict[str, Any]:
     """Load of links over time: the hottest of a range, or the one that is named."""
-    reader, span = await _start(request, asked)
+    sifted = filtered("links", asked.filter)
+    reader, span, start = await _start(request, asked)
     if span is None:
-        return {"interval": None, "times_ns": [], "links": []}
+        return {"interval": None, "times_ns": [], "links": [], "cursor": None}
+    more = None
     if asked.device is not None and asked.interface is not None:
         hop = await _hop(reader, asked.device, asked.interface, span)
         place = {"node": hop["node"], "port": hop["port"]}
         rows, width = await _cells(reader, "link_timeline", span, place)
         rows = rows.with_columns(pl.lit(value).alias(name) for name, value in hop.items())
     elif asked.device is None and asked.interface is None:
-        rows, width = await _cells(reader, "hot_links", span, {"rows": asked.limit})
+        given = {"rows": asked.limit, "skip": start} | sifted
+        rows, width = await _cells(reader, "hot_links", span, given)
+        if rows.select("node", "port").n_unique() == asked.limit:
+            more = cursor_of(span.from_ns, span.to_ns, start + asked.limit)
     else:
         missing = "device" if asked.device is None else "interface"
         raise Problem(422, f"{missing}: a link is named by device and interface", field=missing)
@@ -56,32 +67,37 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
         "interval": interval(span.from_ns, span.to_ns, width),
         "times_ns": times,
         "links": _timelines(records(rows), times),
+        "cursor": more,
     }
 
 
 @router.get("/links/flows")
 async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]) -> dict[str, Any]:
     """The flows that crossed a link, most bytes first, and which of them it held back."""
-    reader, span = await _start(request, asked)
+    reader, span, start = await _start(request, asked)
     if span is None:
         return {
             "interval": None,
             "link": None,
             "others": {"flows": 0, "data_bytes": 0},
             "flows": [],
+            "cursor": None,
         }
     hop = await _hop(reader, asked.device, asked.interface, span)
     place = {"node": hop["node"], "port": hop["port"]}
-    found = await reader.ask("link_flows", **span.bounds, **place, rows=asked.limit)
-    others = (await reader.ask("link_others", **span.bounds, **place)).row(0, named=True)
     most = request.app.state.settings.service.max_rows
+    found = await reader.ask("link_flows", **span.bounds, **place, rows=most)
+    others = (await reader.ask("link_others", **span.bounds, **place)).row(0, named=True)
     suits = length_bounds(span.to_ns - span.from_ns, None)
     held = await reader.ask("top_bottlenecks", **span.touched, **suits, rows=most)
+    whole = _with_held(found, held, hop)
+    page, last = whole.slice(start, asked.limit), start + asked.limit
     return {
         "interval": interval(span.from_ns, span.to_ns),
         "link": hop,
         "others": others,
-        "flows": [flow_of(row) | rest_of(row) for row in records(_with_held(found, held, hop))],
+        "flows": [flow_of(row) | rest_of(row) for row in records(page)],
+        "cursor": cursor_of(span.from_ns, span.to_ns, last) if last < whole.height else None,
     }
 
 
@@ -95,9 +111,16 @@ def _with_held(found: pl.DataFrame, held: pl.DataFrame, hop: dict[str, Any]) -> 
     )
 
 
-async def _start(request: Request, asked: RangeParameters) -> tuple[Reader, Span | None]:
-    reader = reader_of(request)
-    return reader, await chosen(reader, asked, request.app.state.settings.service.max_window_s)
+async def _start(
+    request: Request, asked: LinksParameters | LinkParameters
+) -> tuple[Reader, Span | None, int]:
+    """Who is asked, about which time, and the row that the page begins with."""
+    reader, most_s = reader_of(request), request.app.state.settings.service.max_window_s
+    if asked.cursor:
+        span, start = page_of(asked.cursor)
+        check(span.from_ns, span.to_ns, most_s)
+        return reader, span, start
+    return reader, await chosen(reader, asked, most_s), 0
 
 
 async def _hop(reader: Reader, device: str, interface: str, span: Span) -> dict[str, Any]:
@@ -125,7 +148,7 @@ def _raw(name: str, prefix: str) -> int | None:
 
 
 async def _cells(
-    reader: Reader, query: str, span: Span, given: dict[str, int]
+    reader: Reader, query: str, span: Span, given: Mapping[str, int | str]
 ) -> tuple[pl.DataFrame, int]:
     """Rows of a timeline, and the width of its cells."""
     width = step(span)

@@ -60,6 +60,10 @@ Duration = Annotated[
     int, _parsed(endpoint.parse_duration), _text("10s", "number and unit: ns, us, ms, s, m, h, d")
 ]
 Name = Annotated[str, Field(max_length=TEXT_LIMIT, pattern=r"^[^\x00-\x1f]*$")]
+Cursor = Annotated[
+    str | None,
+    Field(max_length=TEXT_LIMIT, description="Where to go on: `cursor` of the answer before."),
+]
 Vni = Annotated[int, Field(ge=0, le=0xFFFFFF)]
 Port = Annotated[
     int | None,

@@ -1,19 +1,16 @@
 """Traffic engineering: loads of paths and links across flows, and the ways between two ends."""
 
-import base64
-import binascii
-import json
 from typing import Annotated, Any, Literal
 
 import polars as pl
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from service.endpoint import MAX_NS as MOST_NS
-from service.problem import invalid
+from service.cursor import cursor_of, page_of
 from service.reader import Reader, reader_of
 from service.representation import represented
-from service.routes.parameter import Name, RangeParameters
+from service.routes.filtering import FilterText, filtered
+from service.routes.parameter import Cursor, Name, RangeParameters
 from service.routes.span import Span, check
 from service.shape import interval
 
@@ -39,7 +36,8 @@ class TeParameters(CellParameters):
     """Which cells, page and representation."""
 
     limit: int = Field(10_000, ge=1, le=MOST_ROWS, description="Most rows of the answer.")
-    cursor: Name | None = Field(None, description="Where to go on: `cursor` of the answer before.")
+    cursor: Cursor = None
+    filter: FilterText = ""
     format: Literal["json", "csv", "arrow"] | None = Field(
         None, description="Representation; without it the Accept header decides, else JSON."
     )
@@ -76,11 +74,12 @@ async def _answered(
     same: Response | None = state.tags.unchanged(request, revision)
     if same is not None:
         return same
+    sifted = filtered(f"{kind}_cells", asked.filter)
     word, width = WIDTHS[asked.interval]
     rollup, start = f"{kind}_{word}", 0
     if asked.cursor:
-        from_ns, to_ns, start = _position(asked.cursor)
-        span: Span | None = Span(from_ns, to_ns)
+        page, start = page_of(asked.cursor)
+        span: Span | None = page
     else:
         span = await cells(reader, asked, rollup, width)
     about: dict[str, Any] = {"interval": None}
@@ -88,10 +87,12 @@ async def _answered(
     if span is not None:
         check(span.from_ns, span.to_ns, state.settings.service.max_window_s)
         given = {"dscp": -1 if asked.class_ is None else asked.class_, "rows": MOST_ALL}
-        found = await reader.ask(f"te_{kind}s", rollup=rollup, **span.bounds, **given, **ends)
+        found = await reader.ask(
+            f"te_{kind}s", rollup=rollup, **span.bounds, **given, **ends, **sifted
+        )
         rows = found.slice(start, asked.limit)
         rest = found.height - start - rows.height
-        last = _cursor(span, start + rows.height) if rest > 0 else None
+        last = cursor_of(span.from_ns, span.to_ns, start + rows.height) if rest > 0 else None
         about = {
             "interval": interval(span.from_ns, span.to_ns, width),
             **covered(found, span, width),
@@ -123,21 +124,3 @@ def covered(rows: pl.DataFrame, span: Span, width: int) -> dict[str, Any]:
         "cells_with_rows": there,
         "completeness": share.item() if rows.height else None,
     }
-
-
-def _cursor(span: Span, start: int) -> str:
-    """Where the next page begins, with the time that all pages are about."""
-    told = json.dumps([span.from_ns, span.to_ns, start], separators=(",", ":"))
-    return base64.urlsafe_b64encode(told.encode()).decode().rstrip("=")
-
-
-def _position(cursor: str) -> tuple[int, int, int]:
-    """What a cursor says. Raises Problem when it was not made here."""
-    try:
-        told = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        from_ns, to_ns, start = (int(each) for each in told)
-    except (ValueError, TypeError, binascii.Error):
-        raise invalid({"cursor": "is none that an answer gave"}) from None
-    if not 0 <= from_ns < to_ns < MOST_NS or start < 0:
-        raise invalid({"cursor": "is none that an answer gave"})
-    return from_ns, to_ns, start

@@ -16,7 +16,8 @@ from collector import OBSERVATION
 from pipeline.composed_answer import HOLDING
 from pipeline.connection import Connection
 from pipeline.kind import KINDS
-from pipeline.store import Store, question
+from pipeline.question_text import question
+from pipeline.store import Store
 from pipeline.store_address import parse_address
 from pipeline.store_error import StoreError, StoreLimit
 from pipeline.store_limits import StoreLimits

@@ -1,0 +1,2 @@
+WHERE
+-- condition
