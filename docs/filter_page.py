@@ -34,7 +34,7 @@ def filters() -> Iterator[str]:
         "- `=` and `in` of an address: it lies in the prefix; `!=` is the opposite of `=`, `!~` of"
         " `~`.\n- `~` takes `*` for any characters and `?` for one.\n- A comparison with what is"
         " not known is false, and `not` turns it true; `is known` asks for that alone.\n- A quoted"
-        " text may have any printable character, a quotation mark or backslash behind a backslash.\n"
+        " text may have any printable sign, a quotation mark or backslash behind a backslash.\n"
     )
     yield "## Units\n"
     yield "A number without a unit is in the unit of its field.\n"
