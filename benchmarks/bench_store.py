@@ -21,7 +21,8 @@ from stopwatch import Spent, in_turns, spent
 from collector import CollectorSettings, Decoder, open_capture
 from pipeline import TABLES, Output, PipelineSettings, Store, Topology
 from replay.wiring import topology
-from service.run import Job, run_job, store_sink
+from service.keeping import store_sink
+from service.run import Job, run_job
 
 RUNS = 3
 FRAMES = {"CSIG + TCP": 2_097_150, "INT-MD, 5 hops": 1_048_575}

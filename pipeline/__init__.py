@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pipeline.composed_answer import compose_answer
     from pipeline.decider import Decider
     from pipeline.endpoint import host_rows
+    from pipeline.erasure import erase
     from pipeline.fault_names import FAULTS, fault_names
     from pipeline.feedback_integrity import integrity
     from pipeline.filter import SUBJECTS, FilterError, condition
@@ -47,7 +48,8 @@ if TYPE_CHECKING:
     from pipeline.sink import Sink, drain
     from pipeline.snapshot_error import SnapshotError
     from pipeline.store import Store, to_arrow
-    from pipeline.store_error import StoreBusy, StoreError, StoreLimit
+    from pipeline.store_backup import Piece, backup, restore
+    from pipeline.store_error import StoreAway, StoreBusy, StoreError, StoreLimit
     from pipeline.store_limits import StoreLimits
     from pipeline.summary import Summary, address_text
     from pipeline.tables import TABLES
@@ -97,6 +99,7 @@ __all__ = [
     "Output",
     "OwnerClient",
     "Parameter",
+    "Piece",
     "PipelineSettings",
     "Point",
     "Question",
@@ -107,6 +110,7 @@ __all__ = [
     "SiteRtt",
     "SnapshotError",
     "Store",
+    "StoreAway",
     "StoreBusy",
     "StoreError",
     "StoreLimit",
@@ -126,6 +130,7 @@ __all__ = [
     "address_text",
     "address_words",
     "answer",
+    "backup",
     "by_class",
     "companion_fields",
     "companion_table",
@@ -137,6 +142,7 @@ __all__ = [
     "dctcp_receiver",
     "drain",
     "dre",
+    "erase",
     "fault_names",
     "findings",
     "findings_of",
@@ -159,6 +165,7 @@ __all__ = [
     "qos",
     "ranked",
     "read_owner",
+    "restore",
     "retained",
     "sonic",
     "swift",
@@ -179,6 +186,7 @@ HOMES = {
     "composed_answer": "compose_answer",
     "decider": "Decider",
     "endpoint": "host_rows",
+    "erasure": "erase",
     "fault_names": "FAULTS fault_names",
     "filter": "FilterError SUBJECTS condition",
     "protocol_names": "PROTOCOLS",
@@ -197,7 +205,8 @@ HOMES = {
     "sink": "Sink drain",
     "snapshot_error": "SnapshotError",
     "store": "Store to_arrow",
-    "store_error": "StoreBusy StoreError StoreLimit",
+    "store_backup": "Piece backup restore",
+    "store_error": "StoreAway StoreBusy StoreError StoreLimit",
     "store_limits": "StoreLimits",
     "summary": "Summary address_text",
     "tables": "TABLES",

@@ -105,6 +105,17 @@ class Connection:
         with self._told(f"insert into {table}"):
             self._client.raw_insert(target, named, body, settings=settings, fmt="ArrowStream")
 
+    def put(self, table: str, columns: Sequence[str], body: bytes, token: str) -> None:
+        """Insert rows in the engine's own words (Parquet), once a token, past every view."""
+        settings = {"insert_deduplication_token": token}
+        with self._told(f"insert into {table}"):
+            self._client.raw_insert(table, columns, body, settings=settings, fmt="Parquet")
+
+    def parquet(self, statement: str, **parameters: int | str) -> bytes:
+        """The answer to a statement as a Parquet file."""
+        with self._told("reading rows"):
+            return self._client.raw_query(statement, parameters=parameters, fmt="Parquet")
+
     def arrow(self, name: str, text: str, parameters: Mapping[str, Any]) -> bytes:
         """The answer to the query `text`, called `name`, as an Arrow IPC stream."""
         with self._told(f"query {name}"):

@@ -1,15 +1,27 @@
-"""Bring the tables of a store up to `pipeline.tables`: idempotent checks, not numbered scripts."""
+"""Bring the tables of a store up to `pipeline.tables`: idempotent checks, not numbered scripts.
+
+Forward only: columns and tables are added, never taken away. What has to be done is told statement
+by statement, each after the one before was run, or all at once without running any.
+"""
+
+import re
+from collections.abc import Iterator
 
 from pipeline.connection import Connection
 from pipeline.store_error import StoreError
 from pipeline.tables import SCHEMA_VERSION, TABLES, Table
-from pipeline.tables.ddl import alterations, column_type, create_table, feeding
+from pipeline.tables.ddl import (
+    DEDUPLICATION_WINDOW,
+    alterations,
+    column_definitions,
+    column_type,
+    create_table,
+    feeding,
+)
+from pipeline.tables.layout import Layout
 
-VERSIONS = """
-CREATE TABLE IF NOT EXISTS schema_version (version UInt32, since DateTime DEFAULT now())
-ENGINE = MergeTree ORDER BY version
-"""
-RECORD = "INSERT INTO schema_version (version) SELECT {version:UInt32}"
+VERSION = "schema_version"
+RECORD = "INSERT INTO {database}.schema_version (version) SELECT {version}"
 COLUMNS = """
 SELECT name, type FROM system.columns
 WHERE database = {database:String} AND table = {table:String}
@@ -18,49 +30,135 @@ CREATED = """
 SELECT create_table_query FROM system.tables
 WHERE database = {database:String} AND name = {table:String}
 """
+SETTING = "SELECT toString(getSetting('async_insert'))"
+WINDOW = re.compile(r"replicated_deduplication_window = (\d+)")
 
 
-def migrate(connection: Connection) -> None:
-    """Make or complete the tables in the database of the connection's address.
+def migrate(connection: Connection) -> list[str]:
+    """Make or complete the tables in the database of the connection's address; what was run.
 
-    Raises StoreError when a newer hopsight made the store or when a column has another type.
+    Raises StoreError when a newer hopsight made the store, when a column has another type, or when
+    a repeated insert would not be told from a new one.
     """
-    database, name = connection.address.database, connection.address.name
-    connection.command(f"CREATE DATABASE IF NOT EXISTS `{database}`")
-    connection.use(database)
-    connection.command(VERSIONS)
-    found = int(connection.rows("SELECT max(version) FROM schema_version")[0][0])
+    done = []
+    for statement in pending(connection):
+        connection.command(statement)
+        connection.use(connection.address.database)
+        done.append(statement)
+    connection.use(connection.address.database)
+    verify(connection)
+    return done
+
+
+def pending(connection: Connection) -> Iterator[str]:
+    """Statements that the store lacks, in order. Raises StoreError as `migrate` does."""
+    database = connection.address.database
+    layout = Layout(database, connection.limits.cluster or "")
+    if not connection.rows(f"SELECT 1 FROM system.databases WHERE name = '{database}'"):  # noqa: S608 - of the address
+        yield f"CREATE DATABASE IF NOT EXISTS `{database}`{layout.clause}"
+    else:
+        connection.use(database)
+    if not _created(connection, VERSION):
+        yield versions(layout)
+    found = _version(connection)
     if found > SCHEMA_VERSION:
         raise StoreError(
-            f"the store {name} has schema {found} and this hopsight knows {SCHEMA_VERSION};"
-            " use a newer hopsight"
+            f"the store {connection.address.name} has schema {found} and this hopsight knows"
+            f" {SCHEMA_VERSION}; use a newer hopsight"
         )
     for table in TABLES.values():
-        _migrate_table(connection, table)
+        yield from _of_table(connection, table, layout)
     for table in TABLES.values():
         if table.fed_by:
-            where = {"database": database, "table": f"{table.name}_feed"}
-            known = frozenset(str(name) for name, _ in connection.rows(COLUMNS, **where))
-            created = "".join(str(made) for (made,) in connection.rows(CREATED, **where))
-            if statement := feeding(table, known, created):
-                connection.command(statement)
+            view = f"{table.name}_feed"
+            known = frozenset(_columns(connection, view))
+            if statement := feeding(table, known, _created(connection, view), layout):
+                yield statement
     if found < SCHEMA_VERSION:
-        connection.command(RECORD, version=SCHEMA_VERSION)
+        yield RECORD.format(database=f"`{database}`", version=SCHEMA_VERSION)
 
 
-def _migrate_table(connection: Connection, table: Table) -> None:
+def verify(connection: Connection) -> None:
+    """Refuse a store in which an insert that is repeated would be there twice. Raises StoreError.
+
+    Every table has to remember tokens, and inserts must be answered when they are kept.
+    """
+    name = connection.address.name
+    layout = Layout(connection.address.database, connection.limits.cluster or "")
+    for table in TABLES.values():
+        told = WINDOW.findall(_created(connection, layout.kept(table)))
+        if not told or min(map(int, told)) < DEDUPLICATION_WINDOW:
+            raise StoreError(
+                f"the store {name}: {table.name} remembers too few inserts"
+                f" ({', '.join(told) or 'none'} of {DEDUPLICATION_WINDOW}); run hopsight migrate"
+            )
+    [(value,)] = connection.rows(SETTING)
+    if value not in {"0", "false"}:
+        raise StoreError(
+            f"the store {name} answers inserts before it keeps them (async_insert = {value});"
+            " its profile must let async_insert be 0"
+        )
+
+
+def versions(layout: Layout) -> str:
+    """The statement that makes the table of versions."""
+    engine = layout.engine("MergeTree", VERSION, sharded=False)
+    return (
+        f"CREATE TABLE IF NOT EXISTS `{layout.database}`.{VERSION}{layout.clause}"
+        " (version UInt32, since DateTime DEFAULT now())\n"
+        f"ENGINE = {engine} ORDER BY version"
+    )
+
+
+def _version(connection: Connection) -> int:
+    """The schema that the store has; 0: none yet."""
+    if not _created(connection, VERSION):
+        return 0
+    told = f"SELECT max(version) FROM `{connection.address.database}`.{VERSION}"  # noqa: S608 - of the address
+    return int(connection.rows(told)[0][0])
+
+
+def _of_table(connection: Connection, table: Table, layout: Layout) -> Iterator[str]:
     """Make a table, or add what it lacks."""
     days = connection.limits.retention(table.name)
-    connection.command(create_table(table, days))
-    where = {"database": connection.address.database, "table": table.name}
-    found = dict(connection.rows(COLUMNS, **where))
+    kept = layout.kept(table)
+    found = _columns(connection, kept)
+    if not found:
+        yield create_table(table, days, layout)
+        found = _columns(connection, kept) or dict.fromkeys(column_definitions(table), "")
     for column in table.columns:
         wanted = column_type(column)
-        if found.get(column.name, wanted) != wanted:
+        if found.get(column.name, wanted) not in {wanted, ""}:
             raise StoreError(
                 f"the store {connection.address.name} has {table.name}.{column.name} as"
                 f" {found[column.name]} and not {wanted}; leave it to the hopsight that made it"
             )
-    [(created,)] = connection.rows(CREATED, **where)
-    for statement in alterations(table, days, frozenset(found), created):
-        connection.command(statement)
+    created = _created(connection, kept)
+    if created:
+        yield from alterations(table, days, frozenset(found), created, layout)
+    if layout.sharded(table):
+        yield from _in_front(connection, table, layout)
+
+
+def _in_front(connection: Connection, table: Table, layout: Layout) -> Iterator[str]:
+    """The distributed table, or the columns that it lacks."""
+    found = _columns(connection, table.name)
+    if not found:
+        yield layout.front(table)
+        return
+    for name, definition in column_definitions(table).items():
+        if name not in found:
+            bare = definition.partition(" CODEC(")[0]
+            yield f"ALTER TABLE {table.name}{layout.clause} ADD COLUMN IF NOT EXISTS {bare}"
+
+
+def _columns(connection: Connection, table: str) -> dict[str, str]:
+    """Names and types of a table's columns as the store has them; none: there is no such table."""
+    where = {"database": connection.address.database, "table": table}
+    return {str(name): str(kind) for name, kind in connection.rows(COLUMNS, **where)}
+
+
+def _created(connection: Connection, table: str) -> str:
+    """How the engine writes a table; empty: there is no such table."""
+    where = {"database": connection.address.database, "table": table}
+    return "".join(str(made) for (made,) in connection.rows(CREATED, **where))

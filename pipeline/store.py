@@ -9,6 +9,7 @@ reading goes on while rows are written. No two threads use one connection at a t
 import io
 import queue
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -18,15 +19,18 @@ import polars as pl
 
 from pipeline.connection import Connection
 from pipeline.fence import Fence
-from pipeline.migration import migrate
+from pipeline.migration import migrate, pending
 from pipeline.owner import Ownership
 from pipeline.question_text import asked
+from pipeline.room import Day, trim
 from pipeline.store_address import parse_address
 from pipeline.store_error import StoreBusy, StoreError
 from pipeline.store_limits import StoreLimits
 from pipeline.tables import TABLES
 from pipeline.tables.column import SLICE, SLICE_NS
 
+TRIM_S = 600.0
+"""Time between two looks at how many bytes the store takes, seconds."""
 ROWS_PER_INSERT = 1 << 18
 """Rows sent at a time. Larger frames are cut, always at the same rows, so that a retry matches."""
 
@@ -37,6 +41,13 @@ WRITER_SETTINGS: dict[str, Any] = {
     "input_format_null_as_default": 1,
     "max_partitions_per_insert_block": 0,  # a capture with wild timestamps is slow, not refused
     "log_queries": 0,
+}
+CLUSTER_SETTINGS: dict[str, Any] = {
+    "distributed_foreground_insert": 1,  # answered when the shard has the rows
+    "insert_quorum": "auto",
+    "insert_quorum_parallel": 0,
+    "select_sequential_consistency": 1,  # the log of a place is read as it was written
+    "distributed_ddl_task_timeout": 60,
 }
 READER_SETTINGS: dict[str, Any] = {
     "readonly": 2,
@@ -72,13 +83,16 @@ class Store:
         self.limits = limits or StoreLimits()
         self.ownership = Ownership.claim(self.address.path) if self.address.path else None
         self._inserts = 0
+        self._trim_at = time.monotonic() + TRIM_S
         self._writing = threading.Lock()
         self._opening = threading.Lock()
         self._readers: queue.LifoQueue[Connection | None] = queue.LifoQueue()
         for _ in range(self.limits.readers):
             self._readers.put(None)
         try:
-            self._writer = Connection(self.address, self.limits, WRITER_SETTINGS)
+            more: dict[str, Any] = {"max_memory_usage": self.limits.insert_memory_bytes}
+            more |= CLUSTER_SETTINGS if self.limits.cluster else {}
+            self._writer = Connection(self.address, self.limits, WRITER_SETTINGS | more)
         except StoreError:
             self._release()
             raise
@@ -89,13 +103,28 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def migrate(self) -> None:
-        """Make or complete the tables; may be repeated.
+    def migrate(self) -> list[str]:
+        """Make or complete the tables, and give the statements of it; may be repeated.
 
-        Raises StoreError when a newer hopsight made the store or when a column has another type.
+        Raises StoreError when a newer hopsight made the store, when a column has another type or
+        when repeated inserts would double rows.
         """
         with self._writing:
-            migrate(self._writer)
+            return migrate(self._writer)
+
+    def pending(self) -> list[str]:
+        """Statements that `migrate` would run now."""
+        with self._writing:
+            return list(pending(self._writer))
+
+    @contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """The connection of inserts while nobody inserts: for what changes whole tables."""
+        with self._writing:
+            self._writer.use(self.address.database)
+            self._inserts += 1
+            yield self._writer
+            self._inserts += 1
 
     def insert(
         self, table: str, frame: pl.DataFrame, token: str, fence: Fence | None = None
@@ -114,7 +143,17 @@ class Store:
                 self._inserts += table not in UNASKED
                 self._writer.insert(table, part.columns, body, part_token, fence, **more)
                 self._inserts += table not in UNASKED
+        if time.monotonic() > self._trim_at:
+            self.trim()
         return frame.height
+
+    def trim(self) -> list[Day]:
+        """Drop the oldest days of what takes more than `retention_bytes`; the days that went."""
+        self._trim_at = time.monotonic() + TRIM_S
+        if self.limits.retention_bytes is None:
+            return []
+        with self.alone() as connection:
+            return trim(connection, self.limits.retention_bytes)
 
     def change(self, name: str, token: str = "", **parameters: int | str) -> None:
         """Run the statement of `pipeline/sql/change/<name>.sql`, once for each token."""
@@ -180,10 +219,10 @@ class Store:
             "max_result_rows": self.limits.query_rows,
             "max_memory_usage": self.limits.query_memory_bytes,
         }
+        joins = {"distributed_product_mode": "global"} if self.limits.cluster else {}
+        given = {**READER_SETTINGS, **bounds, **joins}
         with self._opening:
-            return Connection(
-                self.address, self.limits, {**READER_SETTINGS, **bounds}, self.address.database
-            )
+            return Connection(self.address, self.limits, given, self.address.database)
 
 
 def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:

@@ -14,12 +14,27 @@ class StoreLimits(BaseModel):
         default_factory=dict,
         description="Days that rows are kept once stored, by table; 0 keeps them forever.",
     )
+    retention_bytes: int | None = Field(
+        None,
+        ge=1 << 20,
+        description="Most bytes on disk of all tables: of more the oldest days go first, of those"
+        " with most bytes; none: by age alone.",
+    )
+    cluster: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9_.-]{1,64}$",
+        description="Cluster of a ClickHouse server: tables are replicated on its nodes and spread"
+        " over its shards; none: one place.",
+    )
     readers: int = Field(2, ge=1, le=64, description="Queries that run at once; the rest wait.")
     wait_s: float = Field(1.0, gt=0, description="How long a query waits for its turn, seconds.")
     query_s: float = Field(10.0, gt=0, description="Longest run of one query, seconds.")
     query_rows: int = Field(1_000_000, ge=1, description="Most rows that one query gives.")
     query_memory_bytes: int = Field(
         2 << 30, ge=1 << 20, description="Most memory of a query, bytes."
+    )
+    insert_memory_bytes: int = Field(
+        2 << 30, ge=1 << 20, description="Most memory of an insert, bytes."
     )
     cache_bytes: int = Field(
         256 << 20, ge=1 << 20, description="Size of each index cache of the embedded engine, bytes."

@@ -31,6 +31,7 @@ from service.failure import EXIT_CODES, ExitCode
 from service.health_words import health
 from service.plugin import wireshark
 from service.replay_words import archive, replay
+from service.store_words import backup, erase, migrate, restore
 from service.token_words import token
 from service.top_words import top, watch
 from service.topology_words import topology as topology_words
@@ -64,6 +65,10 @@ app.command()(watch)
 app.command()(health)
 app.command()(collect)
 app.command()(pipeline)
+app.command()(migrate)
+app.command()(erase)
+app.command()(backup)
+app.command()(restore)
 app.command()(replay)
 app.command()(archive)
 app.command()(token)

@@ -26,10 +26,8 @@ from collector import (
 from pipeline import (
     COMPANIONS,
     Output,
-    OwnerClient,
     Parameter,
     PipelineSettings,
-    Store,
     StoreError,
     Topology,
     Value,
@@ -47,7 +45,7 @@ from service.failure import ExitCode, Failure
 from service.progress import frames_bar
 from service.settings import Settings
 from service.sources import Feeds, Sources, open_sources
-from service.topology_source import TopologySource, fingerprint
+from service.topology_source import TopologySource
 
 BATCHES = 4
 """Batches that may wait on the bus of a replay."""
@@ -237,14 +235,3 @@ def hint(name: str, tables: Mapping[str, tuple[Parameter, ...]]) -> str:
         return f"accepted are {', '.join(known)}"
     accepted = ", ".join(sorted({row.name for table in tables.values() for row in table}))
     return f"accepted are {accepted}, collector.NAME and pipeline.NAME"
-
-
-def store_sink(store: Store | OwnerClient) -> Sink:
-    """Keeps every table of an output; a repeat of the same rows is stored once."""
-
-    def keep(output: Output, token: str) -> None:
-        for name, rows in output.tables.items():
-            if rows.height:
-                store.insert(name, rows, f"{token}:{fingerprint(rows)}")
-
-    return keep

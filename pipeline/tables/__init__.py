@@ -3,6 +3,7 @@
 from pipeline.tables.audit import AUDIT
 from pipeline.tables.column import Alias, Column, Table
 from pipeline.tables.flow_intervals import FLOW_INTERVALS
+from pipeline.tables.flow_rollups import FLOW_ROLLUPS
 from pipeline.tables.flows import FLOWS
 from pipeline.tables.group import GROUP_LOG, GROUP_SNAPSHOTS
 from pipeline.tables.hop_intervals import HOP_INTERVALS
@@ -26,6 +27,7 @@ TABLES = {
         TELEMETRY_HEALTH,
         OBSERVATIONS,
         HOSTS,
+        *FLOW_ROLLUPS,
         *LINK_ROLLUPS,
         *PATH_ROLLUPS,
         GROUP_LOG,

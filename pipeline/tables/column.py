@@ -88,6 +88,8 @@ class Table:
     indexes: tuple[str, ...] = ()
     fed_by: str = ""
     step_ns: int = 0
+    width: str = "interval_ns"
+    """Column that holds how long a row's time is, where the table has one."""
 
     @property
     def schema(self) -> pl.Schema:

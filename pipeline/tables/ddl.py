@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from pipeline.tables.column import DAY_NS, STORED_AT, Column, Table
+from pipeline.tables.layout import ALONE, Layout
 
 DEDUPLICATION_WINDOW = 10_000
 """Inserts whose tokens a table remembers. With the engine's default, 0, a retry doubles rows."""
@@ -13,10 +14,11 @@ LARGE_PART = 1 << 29
 work of an insert."""
 
 
-def table_settings(table: Table) -> dict[str, int]:
+def table_settings(table: Table, layout: Layout = ALONE) -> dict[str, int]:
     """Engine settings of a table; only where parts hold one day they expire as a whole."""
     settings = {
         "non_replicated_deduplication_window": DEDUPLICATION_WINDOW,
+        **({"replicated_deduplication_window": DEDUPLICATION_WINDOW} if layout.cluster else {}),
         "ttl_only_drop_parts": int(bool(table.time)),
     }
     if len(table.columns) > MANY_COLUMNS:
@@ -50,12 +52,14 @@ def ttl(retention_days: int) -> str:
     return f"{STORED_AT} + toIntervalDay({retention_days})" if retention_days else ""
 
 
-def create_table(table: Table, retention_days: int) -> str:
+def create_table(table: Table, retention_days: int, layout: Layout = ALONE) -> str:
     """The CREATE TABLE IF NOT EXISTS statement of a table."""
     lines = [*column_definitions(table).values(), *table.indexes]
-    settings = ", ".join(f"{name} = {value}" for name, value in table_settings(table).items())
+    settings = ", ".join(
+        f"{name} = {value}" for name, value in table_settings(table, layout).items()
+    )
     clauses = [
-        f"ENGINE = {table.engine}",
+        f"ENGINE = {layout.engine(table.engine, table.name, sharded=layout.sharded(table))}",
         f"PARTITION BY intDiv({table.time}, {DAY_NS})" if table.time else "",
         f"ORDER BY ({', '.join(table.order)})",
         f"TTL {ttl(retention_days)}" if retention_days else "",
@@ -63,10 +67,11 @@ def create_table(table: Table, retention_days: int) -> str:
     ]
     body = ",\n  ".join(lines)
     tail = "\n".join(clause for clause in clauses if clause)
-    return f"CREATE TABLE IF NOT EXISTS {table.name} (\n  {body}\n)\n{tail}"
+    name = f"{layout.kept(table)}{layout.clause}"
+    return f"CREATE TABLE IF NOT EXISTS {name} (\n  {body}\n)\n{tail}"
 
 
-def feed(table: Table) -> str:
+def feed(table: Table, layout: Layout = ALONE) -> str:
     """The question by which a table is filled from the one that feeds it.
 
     Every inserted row is passed on by itself: rows of one second have each key once, and merging
@@ -74,10 +79,14 @@ def feed(table: Table) -> str:
     """
     told = {column.name: column.name for column in table.columns}
     told[table.time] = f"intDiv({table.time}, {table.step_ns}) * {table.step_ns} AS {table.time}"
-    return f"SELECT {', '.join(told.values())} FROM {table.fed_by}"  # noqa: S608 - our own names
+    if table.width in told:
+        told[table.width] = f"toInt64({table.step_ns}) AS {table.width}"
+    return f"SELECT {', '.join(told.values())} FROM {layout.held(table.fed_by)}"  # noqa: S608 - our own names
 
 
-def feeding(table: Table, columns: frozenset[str], create_query: str = "") -> str:
+def feeding(
+    table: Table, columns: frozenset[str], create_query: str = "", layout: Layout = ALONE
+) -> str:
     """The statement that makes or completes the view that fills a table; empty: it is complete.
 
     `columns` are those of the view as the store has it, none when there is none; `create_query` is
@@ -85,24 +94,29 @@ def feeding(table: Table, columns: frozenset[str], create_query: str = "") -> st
     """
     view = f"{table.name}_feed"
     if not columns:
-        return f"CREATE MATERIALIZED VIEW IF NOT EXISTS {view} TO {table.name} AS {feed(table)}"
+        made = f"CREATE MATERIALIZED VIEW IF NOT EXISTS {view}{layout.clause}"
+        return f"{made} TO {layout.kept(table)} AS {feed(table, layout)}"
     if columns >= {column.name for column in table.columns} and "GROUP BY" not in create_query:
         return ""
-    return f"ALTER TABLE {view} MODIFY QUERY {feed(table)}"
+    return f"ALTER TABLE {view}{layout.clause} MODIFY QUERY {feed(table, layout)}"
 
 
 def alterations(
-    table: Table, retention_days: int, columns: frozenset[str], create_query: str
+    table: Table,
+    retention_days: int,
+    columns: frozenset[str],
+    create_query: str,
+    layout: Layout = ALONE,
 ) -> Iterator[str]:
     """Statements that bring an existing table up to this one; none when it already is.
 
     `columns` are the names that the store has; `create_query` is how the engine writes it.
     """
-    alter = f"ALTER TABLE {table.name}"
+    alter = f"ALTER TABLE {layout.kept(table)}{layout.clause}"
     for name, definition in column_definitions(table).items():
         if name not in columns:
             yield f"{alter} ADD COLUMN IF NOT EXISTS {definition}"
-    for name, value in table_settings(table).items():
+    for name, value in table_settings(table, layout).items():
         if not re.search(rf"\b{name} = {value}\b", create_query):
             yield f"{alter} MODIFY SETTING {name} = {value}"
     wanted = ttl(retention_days)

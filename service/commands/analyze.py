@@ -15,13 +15,13 @@ from service.accounting_text import accounting_line
 from service.endpoint import parse_duration
 from service.failure import ExitCode, Failure
 from service.health_text import findings_table
+from service.keeping import store_sink
 from service.run import (
     Job,
     Sink,
     collector_of,
     run_job,
     settings_of,
-    store_sink,
 )
 from service.sources import Feeds
 from service.text import NONE, Heading, console, flow, load, number, share, table

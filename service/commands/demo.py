@@ -27,7 +27,8 @@ from service.accounting_text import accounting_line
 from service.commands.serve import serve_store
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
-from service.run import Job, Sink, run_job, store_sink
+from service.keeping import store_sink
+from service.run import Job, Sink, run_job
 from service.server import bind
 from service.settings import Settings
 from service.text import NONE, Heading, console, flow, load, progress_console, share, table

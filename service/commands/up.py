@@ -14,7 +14,8 @@ from pipeline import Store, StoreError, Worker
 from service.accounting_text import accounting_line
 from service.commands.serve import login_for, open_store, serve_store
 from service.failure import ExitCode, Failure
-from service.run import Job, Sink, collector_of, run_job, settings_of, store_sink
+from service.keeping import store_sink
+from service.run import Job, Sink, collector_of, run_job, settings_of
 from service.server import bind
 from service.sources import Feeds, Sources
 from service.topology_source import read_topology, store_topology

@@ -1,0 +1,73 @@
+"""Erasure: an address is taken out of every table, and what went is told.
+
+Rows that name the address go, and so do those of its flows in tables that know flows by number. It
+is a rewrite of the files (a mutation), not a mark.
+"""
+
+from ipaddress import IPv4Address, IPv6Address
+
+from pipeline.question import address_words
+from pipeline.store import Store
+from pipeline.tables import TABLES, Table
+from pipeline.tables.layout import Layout
+
+NAMES = ("flows", "verdicts", "observations")
+"""Tables that know flows by their addresses."""
+ENDS = "(src_hi = {hi} AND src_lo = {lo}) OR (dst_hi = {hi} AND dst_lo = {lo})"
+TEXTS = ("subject", "evidence", "prefix", "src", "dst")
+"""Columns of other tables in which an address may stand as text."""
+LONGEST = 39
+STATE = "group_snapshots"
+"""State of workers: not readable here. It is replaced whole while they work."""
+
+
+def erase(store: Store, address: IPv4Address | IPv6Address) -> dict[str, int]:
+    """Rows that went, by table. Raises StoreError, after which it may be repeated.
+
+    The state of workers is told as it is (`STATE`), and not changed: a flow leaves it when it ends.
+    """
+    hi, lo = address_words(address)
+    layout = Layout(store.address.database, store.limits.cluster or "")
+    made: dict[str, int] = {}
+    with store.alone() as connection:
+        told: set[int] = set()
+        for name in NAMES:
+            where = ENDS.format(hi=hi, lo=lo)
+            rows = connection.rows(f"SELECT DISTINCT flow FROM {name} WHERE {where}")  # noqa: S608 - numbers
+            told |= {int(flow) for (flow,) in rows}
+        # What tells the flows goes last, so that a repeat still finds them.
+        for table in sorted(TABLES.values(), key=lambda each: each.name in NAMES):
+            where = condition(table, hi, lo, str(address), told)
+            if not where:
+                continue
+            [(count,)] = connection.rows(f"SELECT count() FROM {table.name} WHERE {where}")  # noqa: S608 - numbers
+            made[table.name] = int(count)
+            if count:
+                kept = f"{layout.kept(table)}{layout.clause}"
+                connection.command(
+                    f"ALTER TABLE {kept} DELETE WHERE {where} SETTINGS mutations_sync = 2"
+                )
+        [(left,)] = connection.rows(f"SELECT uniqExact(place, number) FROM {STATE}")  # noqa: S608 - our own name
+        made[STATE] = int(left)
+    return made
+
+
+def condition(table: Table, hi: int, lo: int, text: str, flows: set[int]) -> str:
+    """Which rows of a table go; empty: none can."""
+    columns = {column.name for column in table.columns}
+    parts = []
+    if "src_hi" in columns:
+        parts.append(ENDS.format(hi=hi, lo=lo))
+    elif "flow" in columns and flows:
+        parts.append(f"flow IN ({', '.join(map(str, sorted(flows)))})")
+    else:
+        parts += [
+            f"{has(name, text)}" for name in TEXTS if name in columns and "flow" not in columns
+        ]
+    return " OR ".join(f"({part})" for part in parts)
+
+
+def has(column: str, text: str) -> str:
+    """Whether a text names an address, and not a longer one that begins or ends like it."""
+    plain = text.replace(".", r"\\.")
+    return f"match({column}, '(^|[^0-9a-fA-F:.]){plain}(/32|/128|:[0-9]+)?($|[^0-9a-fA-F:./])')"

@@ -1,0 +1,158 @@
+"""Backup: the tables of a store as Parquet files beside a manifest, and back into an empty store.
+
+Files are made of whole days, cut by time so that none grows too large to be held in memory. Each
+has its digest in the manifest, which is written last: a folder without one is no backup. Rows keep
+the time at which they were stored, so retention goes on where it was.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+
+from pipeline.connection import Connection
+from pipeline.room import days_of
+from pipeline.store import Store
+from pipeline.store_error import StoreError
+from pipeline.tables import SCHEMA_VERSION, TABLES, Table
+from pipeline.tables.column import STORED_AT
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+ROWS = 500_000
+"""Rows of a file, about."""
+Progress = Callable[[str, int], None]
+"""Is told a table and its rows, file by file."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One file of a backup."""
+
+    file: str
+    table: str
+    rows: int
+    digest: str
+
+
+def backup(store: Store, folder: Path, progress: Progress = lambda *_: None) -> list[Piece]:
+    """Write everything into a folder that is empty or new. Raises StoreError and OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise StoreError(f"{folder} is not empty; a backup takes a folder of its own")
+    pieces = []
+    with store.alone() as connection:
+        days = days_of(connection)
+    for table in TABLES.values():
+        held = sorted({day.partition for day in days if day.table == table.name})
+        for partition in held:
+            for number, where in enumerate(_cut(store, table, partition)):
+                piece = _written(
+                    store, table, where, folder / f"{table.name}-{partition}-{number}.parquet"
+                )
+                if piece is not None:
+                    pieces.append(piece)
+                    progress(table.name, piece.rows)
+    told = {"format": FORMAT, "schema": SCHEMA_VERSION, "pieces": list(map(asdict, pieces))}
+    unfinished = folder / f"{MANIFEST}.part"
+    unfinished.write_text(json.dumps(told, indent=1))
+    unfinished.replace(folder / MANIFEST)
+    return pieces
+
+
+def restore(store: Store, folder: Path, progress: Progress = lambda *_: None) -> list[Piece]:
+    """Put a backup into a store without rows; one that was broken off begins with a new store.
+
+    What fills rollups is taken away meanwhile, since the backup has their rows too. Raises
+    StoreError for a store with rows of its own, and for a damaged or foreign backup.
+    """
+    pieces = read_manifest(folder)
+    store.migrate()
+    with store.alone() as connection:
+        _refuse_rows(connection)
+        for table in TABLES.values():
+            if table.fed_by:
+                connection.command(f"DROP VIEW IF EXISTS {table.name}_feed SYNC")
+        for piece in pieces:
+            body = (folder / piece.file).read_bytes()
+            if _digest(body) != piece.digest:
+                raise StoreError(f"{folder / piece.file} is damaged: it has another digest")
+            connection.put(
+                piece.table, _columns(TABLES[piece.table]), body, f"restore/{piece.digest}"
+            )
+            progress(piece.table, piece.rows)
+    store.migrate()
+    return pieces
+
+
+def read_manifest(folder: Path) -> list[Piece]:
+    """The files of a backup. Raises StoreError."""
+    try:
+        told = json.loads((folder / MANIFEST).read_text())
+        pieces = [Piece(**piece) for piece in told["pieces"]]
+        kind, schema = told["format"], told["schema"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{folder} is no backup: {error}") from None
+    if kind != FORMAT or schema > SCHEMA_VERSION:
+        raise StoreError(f"{folder} was made by a newer hopsight (schema {schema}); use that one")
+    if unknown := {piece.table for piece in pieces} - set(TABLES):
+        raise StoreError(f"{folder} holds {', '.join(sorted(unknown))}, which this hopsight lacks")
+    return pieces
+
+
+def _cut(store: Store, table: Table, partition: str) -> Iterator[str]:
+    """Conditions that divide a day of a table."""
+    inside = f"_partition_id = '{partition}'"
+    bounds = _bounds(store, table, inside)
+    edges = [None, *bounds, None]
+    for low, high in pairwise(edges):
+        above = "" if low is None else f" AND {table.time} >= {low}"
+        below = "" if high is None else f" AND {table.time} < {high}"
+        yield f"{inside}{above}{below}"
+
+
+def _bounds(store: Store, table: Table, inside: str) -> list[int]:
+    """Times between which about `ROWS` rows lie."""
+    with store.alone() as connection:
+        [(rows,)] = connection.rows(f"SELECT count() FROM {table.name} WHERE {inside}")  # noqa: S608 - the engine's own names
+        parts = -(-int(rows) // ROWS)
+        if parts <= 1 or not table.time:
+            return []
+        at = ", ".join(str(number / parts) for number in range(1, parts))
+        [(bounds,)] = connection.rows(
+            f"SELECT quantilesExact({at})({table.time}) FROM {table.name} WHERE {inside}"  # noqa: S608 - our own names
+        )
+    return [*dict.fromkeys(map(int, bounds))]
+
+
+def _written(store: Store, table: Table, where: str, path: Path) -> Piece | None:
+    """A file with the rows of a condition; None: there are none."""
+    columns = ", ".join(f"`{name}`" for name in _columns(table))
+    with store.alone() as connection:
+        [(rows,)] = connection.rows(f"SELECT count() FROM {table.name} WHERE {where}")  # noqa: S608 - our own names
+        if not rows:
+            return None
+        body = connection.parquet(f"SELECT {columns} FROM {table.name} WHERE {where}")  # noqa: S608 - our own names
+    path.write_bytes(body)
+    return Piece(path.name, table.name, int(rows), _digest(body))
+
+
+def _refuse_rows(connection: Connection) -> None:
+    """Restoring beside rows would add both up."""
+    for table in TABLES.values():
+        [(rows,)] = connection.rows(f"SELECT count() FROM {table.name}")  # noqa: S608 - our own names
+        if rows:
+            raise StoreError(
+                f"the store has rows in {table.name} already; restore takes an empty one"
+            )
+
+
+def _columns(table: Table) -> list[str]:
+    """Columns that hold something, and when it was stored."""
+    return [*(column.name for column in table.columns), STORED_AT]
+
+
+def _digest(body: bytes) -> str:
+    return blake2b(body, digest_size=16).hexdigest()

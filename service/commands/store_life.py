@@ -1,0 +1,87 @@
+"""`hopsight migrate`, `erase`, `backup`, `restore`: what is done to a whole store."""
+
+import json as json_format
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+
+import typer
+
+from pipeline import Store, StoreError, backup, erase, restore
+from service.commands.settings import chosen
+from service.failure import ExitCode, Failure
+
+STATE = "group_snapshots"
+"""Of this table the snapshots that are kept are told, not rows that went."""
+
+
+@contextmanager
+def opened(dsn: str | None) -> Iterator[Store]:
+    """The store of the settings or of the flag; its errors become failures."""
+    settings = chosen(store={"dsn": dsn})
+    try:
+        with Store(settings.store.dsn, settings.store) as store:
+            yield store
+    except StoreError as error:
+        raise Failure(ExitCode.STORE, str(error)) from None
+    except OSError as error:
+        raise Failure(ExitCode.INPUT, f"{error.filename}: {error.strerror}") from None
+
+
+def run_migrate(*, store: str | None, dry_run: bool, json: bool) -> None:
+    """Bring the tables up to date, or say what would be done."""
+    with opened(store) as held:
+        statements = held.pending() if dry_run else held.migrate()
+    if json:
+        typer.echo(json_format.dumps({"dry_run": dry_run, "statements": statements}))
+        return
+    for statement in statements:
+        typer.echo(f"{statement};" if dry_run else statement.partition("\n")[0][:100])
+    told = f"{len(statements)} statement{'' if len(statements) == 1 else 's'}"
+    typer.echo(f"{told} would be run" if dry_run else f"{told} run; the tables are up to date")
+
+
+def run_erase(address: str, *, store: str | None, json: bool) -> None:
+    """Take an address out of every table."""
+    try:
+        known = ip_address(address)
+    except ValueError:
+        raise Failure(ExitCode.USAGE, f"{address!r} is no IPv4 or IPv6 address") from None
+    with opened(store) as held:
+        held.migrate()
+        gone = erase(held, known)
+    state = gone.pop(STATE)
+    if json:
+        typer.echo(
+            json_format.dumps({"address": str(known), "rows": gone, "snapshots_kept": state})
+        )
+        return
+    for table, rows in gone.items():
+        typer.echo(f"{table}: {rows} rows erased")
+    typer.echo(f"{known}: {sum(gone.values())} rows erased from {len(gone)} tables")
+    if state:
+        typer.echo(f"{state} snapshots of workers' state are kept; a flow leaves them when it ends")
+
+
+def run_backup(folder: Path, *, store: str | None) -> None:
+    """Write a backup."""
+    with opened(store) as held:
+        pieces = backup(held, folder, _told())
+    typer.echo(f"{folder}: {sum(piece.rows for piece in pieces)} rows in {len(pieces)} files")
+
+
+def run_restore(folder: Path, *, store: str | None) -> None:
+    """Put a backup into an empty store."""
+    with opened(store) as held:
+        pieces = restore(held, folder, _told())
+    typer.echo(f"{sum(piece.rows for piece in pieces)} rows of {len(pieces)} files restored")
+
+
+def _told() -> Callable[[str, int], None]:
+    """Says on standard error how far it has come, file by file."""
+
+    def tell(table: str, rows: int) -> None:
+        typer.echo(f"{table}: {rows} rows", err=True)
+
+    return tell

@@ -1,0 +1,48 @@
+"""What a worker made, into a store: a store that takes nothing for now is tried again."""
+
+import logging
+from collections import Counter
+
+import polars as pl
+from tenacity import Retrying, retry_if_exception_type, wait_random_exponential
+
+from pipeline import Output, OwnerClient, Sink, Store, StoreAway
+from service.topology_source import fingerprint
+
+LONGEST_PAUSE_S = 5.0
+logger = logging.getLogger("hopsight.service")
+
+
+def store_sink(store: Store | OwnerClient, counts: Counter[str] | None = None) -> Sink:
+    """Keeps every table of an output; a repeat of the same rows is stored once.
+
+    While the store is away (a full disk, a server that does not answer) it waits, and so do those
+    behind it; `counts` is told of each try that failed (`store_away`) and of rows by table.
+    """
+    counted = Counter() if counts is None else counts
+
+    def keep(output: Output, token: str) -> None:
+        for name, rows in output.tables.items():
+            if rows.height:
+                persist(store, name, rows, f"{token}:{fingerprint(rows)}", counted)
+
+    return keep
+
+
+def persist(
+    store: Store | OwnerClient, table: str, rows: pl.DataFrame, token: str, counts: Counter[str]
+) -> None:
+    """Insert rows until the store takes them."""
+    for attempt in Retrying(
+        retry=retry_if_exception_type(StoreAway),
+        wait=wait_random_exponential(multiplier=0.1, max=LONGEST_PAUSE_S),
+        reraise=True,
+    ):
+        with attempt:
+            try:
+                counts[f"rows_{table}"] += store.insert(table, rows, token)
+            except StoreAway as error:
+                counts["store_away"] += 1
+                if attempt.retry_state.attempt_number == 1:
+                    logger.warning("rows wait: %s", error)
+                raise

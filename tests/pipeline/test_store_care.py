@@ -1,0 +1,204 @@
+"""What is done to a whole store: bounded in bytes, an address erased, backed up and restored."""
+
+import subprocess
+import sys
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pipeline import backup, erase, restore
+from pipeline.erasure import STATE
+from pipeline.question import address_words
+from pipeline.room import Day, days_of, surplus
+from pipeline.store import Store
+from pipeline.store_backup import MANIFEST
+from pipeline.store_error import StoreError
+from pipeline.store_limits import StoreLimits
+
+DAY = 86_400 * 10**9
+Address = IPv4Address | IPv6Address
+OURS, OTHER, THIRD = (ip_address(each) for each in ("10.0.0.1", "10.0.0.11", "2001:db8::1"))
+
+
+def verdicts(
+    src: Address, dst: Address, flow: int, time_ns: int = 0, count: int = 1
+) -> pl.DataFrame:
+    ends = dict(
+        zip(
+            ("src_hi", "src_lo", "dst_hi", "dst_lo"),
+            (*address_words(src), *address_words(dst)),
+            strict=True,
+        )
+    )
+    return pl.DataFrame(
+        {"time_ns": range(time_ns, time_ns + count), "flow": [flow] * count,
+         **{name: [word] * count for name, word in ends.items()}},
+        schema_overrides=dict.fromkeys(ends, pl.UInt64),
+    )  # fmt: skip
+
+
+def intervals(flow: int, count: int = 3, time_ns: int = 0) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"time_ns": range(time_ns, time_ns + count), "interval_ns": [10**8] * count,
+         "flow": [flow] * count, "frames": [2] * count}
+    )  # fmt: skip
+
+
+def counted(store: Store, *tables: str) -> list[int]:
+    with store.alone() as connection:
+        return [
+            int(connection.rows(f"SELECT count() FROM {table}")[0][0])  # noqa: S608 - our own names
+            for table in tables
+        ]
+
+
+def held(store: Store) -> list[Day]:
+    with store.alone() as connection:
+        return days_of(connection)
+
+
+def filled(store: Store) -> None:
+    """Three flows, of which two are of 10.0.0.1."""
+    store.migrate()
+    for flow, (src, dst) in enumerate(((OURS, OTHER), (OTHER, OURS), (OTHER, THIRD)), start=1):
+        told = verdicts(src, dst, flow)
+        store.insert("verdicts", told, f"v{flow}")
+        store.insert("flows", told.drop("time_ns"), f"f{flow}")
+        store.insert("flow_intervals", intervals(flow), f"i{flow}")
+    for text in ("10.0.0.1 > 10.0.0.11", "10.0.0.11 > 10.0.0.111"):
+        store.insert("telemetry_health", pl.DataFrame({"time_ns": [1], "subject": [text]}), text)
+
+
+def test_an_address_is_erased_from_every_table_and_no_other(tmp_path: Path) -> None:
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        filled(store)
+        gone = erase(store, OURS)
+        assert {name: rows for name, rows in gone.items() if rows} == {
+            "verdicts": 2, "flows": 2, "flow_intervals": 6, "flow_seconds": 6, "flow_minutes": 6,
+            "flow_hours": 6, "telemetry_health": 1,
+        }  # fmt: skip
+        assert gone[STATE] == 0
+        tables = ("verdicts", "flows", "flow_intervals", "flow_hours", "telemetry_health")
+        assert counted(store, *tables)[:3] == [1, 1, 3]
+        assert sum(erase(store, OURS).values()) == 0
+        with store.alone() as connection:
+            left = connection.rows("SELECT DISTINCT flow FROM flow_intervals")
+            assert left == [(3,)]
+            [(subject,)] = connection.rows("SELECT subject FROM telemetry_health")
+            assert subject == "10.0.0.11 > 10.0.0.111"
+        assert erase(store, THIRD)["verdicts"] == 1
+
+
+def test_of_too_many_bytes_the_oldest_days_go_and_the_newest_stay(tmp_path: Path) -> None:
+    limits = StoreLimits(retention_bytes=1 << 20)
+    with Store(f"chdb://{tmp_path / 'db'}", limits) as store:
+        store.migrate()
+        for day in range(4):
+            rows = verdicts(OURS, OTHER, day, day * DAY, 60_000).with_columns(
+                pl.int_range(60_000, dtype=pl.Int64).hash(day).cast(pl.String).alias("evidence")
+            )
+            store.insert("verdicts", rows, str(day))
+        before = held(store)
+        gone = store.trim()
+        assert gone
+        assert [day.day for day in gone] == list(range(len(gone)))
+        total = sum(day.bytes for day in before)
+        left = held(store)
+        assert sum(day.bytes for day in left) == total - sum(day.bytes for day in gone)
+        assert max(day.day for day in left) == 3
+        assert counted(store, "verdicts") == [(4 - len(gone)) * 60_000]
+        assert store.trim() == []
+
+
+def test_the_day_that_takes_most_goes_first_and_the_last_of_a_table_never() -> None:
+    days = [Day("verdicts", "1", 1, 10), Day("observations", "1", 1, 90),
+            Day("verdicts", "2", 2, 10), Day("observations", "2", 2, 90),
+            Day("group_log", "all", 0, 500)]  # fmt: skip
+    assert [(day.table, day.day) for day in surplus(days, 650)] == [("observations", 1)]
+    assert [(day.table, day.day) for day in surplus(days, 0)] == [
+        ("observations", 1), ("verdicts", 1),
+    ]  # fmt: skip
+
+
+def test_a_backup_comes_back_as_it_was_and_rollups_count_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.store_backup.ROWS", 4)
+    tables = ("verdicts", "flows", "flow_intervals")
+    sums = "SELECT sum(frames), min(stored_at) FROM flow_hours"
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        filled(store)
+        store.insert("flow_intervals", intervals(9, 30), "many")
+        before = counted(store, *tables)
+        with store.alone() as connection:
+            told = connection.rows(sums)
+        pieces = backup(store, tmp_path / "kept")
+        assert sum(piece.rows for piece in pieces if piece.table == "flow_intervals") == before[2]
+        assert sum(piece.table == "flow_intervals" for piece in pieces) > 3, "cut by time"
+        with pytest.raises(StoreError, match="is not empty; a backup takes a folder of its own"):
+            backup(store, tmp_path / "kept")
+        with pytest.raises(StoreError, match=r"the store has rows in \w+ already"):
+            restore(store, tmp_path / "kept")
+    with Store(f"chdb://{tmp_path / 'new'}") as store:
+        restore(store, tmp_path / "kept")
+        assert counted(store, *tables) == before
+        with store.alone() as connection:
+            assert connection.rows(sums) == told
+        store.insert("flow_intervals", intervals(4), "after")
+        with store.alone() as connection:
+            [(frames, _)] = connection.rows(sums)
+            assert frames == told[0][0] + 6, "what fills rollups is back"
+
+
+def test_what_is_no_backup_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        filled(store)
+        pieces = backup(store, tmp_path / "kept")
+    first = tmp_path / "kept" / pieces[0].file
+    first.write_bytes(first.read_bytes()[:-1] + b"?")
+    with Store(f"chdb://{tmp_path / 'new'}") as store:
+        with pytest.raises(StoreError, match="is damaged: it has another digest"):
+            restore(store, tmp_path / "kept")
+        (tmp_path / "kept" / MANIFEST).unlink()
+        with pytest.raises(StoreError, match="is no backup"):
+            restore(store, tmp_path / "kept")
+
+
+FULL = """
+import resource, sys
+import polars as pl
+from pipeline.store import Store
+from pipeline.store_error import StoreAway
+
+store = Store(sys.argv[1])
+store.migrate()
+few = pl.DataFrame({"time_ns": [1], "flow": [1]}, schema_overrides={"flow": pl.UInt64})
+store.insert("verdicts", few, "few")
+numbers = pl.int_range(100_000)
+flow, text = numbers.cast(pl.UInt64), numbers.hash().cast(pl.String)
+many = pl.select(time_ns=numbers, flow=flow, evidence=text)
+kept = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, kept[1]))
+away = 0
+for _ in range(3):
+    try:
+        store.insert("verdicts", many, "many")
+    except StoreAway:
+        away += 1
+assert away == 3, away
+assert store.query("extent")["verdicts"][0] == 1  # what is there can be read
+resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+for _ in range(2):
+    store.insert("verdicts", many, "many")
+assert store.query("extent")["verdicts"][0] == 100_001, store.query("extent")
+store.close()
+"""
+
+
+def test_a_disk_that_takes_nothing_passes_and_rows_are_there_once(tmp_path: Path) -> None:
+    """A limit on the size of files: the system refuses the engine's writes, as a full disk does."""
+    given = [sys.executable, "-c", FULL, f"chdb://{tmp_path / 'db'}"]
+    ended = subprocess.run(given, check=False, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr

@@ -1,0 +1,149 @@
+"""Every schema that was ever shipped becomes today's, and statements for a cluster are SQL."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pipeline.store import Store
+from pipeline.store_error import StoreError
+from pipeline.tables import TABLES
+from pipeline.tables.ddl import alterations, create_table, feeding
+from pipeline.tables.layout import WHOLE, Layout
+
+SCHEMAS = sorted((Path(__file__).resolve().parent.parent / "data" / "store").glob("*.sql"))
+SHAPE = """
+SELECT table, name, type, default_expression FROM system.columns
+WHERE database = 'hopsight' ORDER BY table, name
+"""
+KEYS = """
+SELECT name, engine, sorting_key, partition_key FROM system.tables
+WHERE database = 'hopsight' ORDER BY name
+"""
+FRAME = pl.DataFrame(
+    {"time_ns": [0, 100_000_000, 2_000_000_000], "interval_ns": [100_000_000] * 3,
+     "flow": [7, 7, 7], "point": ["tap"] * 3, "frames": [1, 2, 4], "data_bytes": [10, 20, 40]}
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[object], list[object]]:
+    """Columns and keys of a store that this hopsight made."""
+    with Store(f"chdb://{tmp_path_factory.mktemp('fresh') / 'db'}") as store:
+        store.migrate()
+        return shape(store)
+
+
+def shape(store: Store) -> tuple[list[object], list[object]]:
+    with store.alone() as connection:
+        return [*connection.rows(SHAPE)], [*connection.rows(KEYS)]
+
+
+def test_every_schema_is_kept() -> None:
+    assert len(SCHEMAS) >= 7
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
+def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
+    path: Path, fresh: tuple[list[object], list[object]], tmp_path: Path
+) -> None:
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        with store._writing:
+            store._writer.command("CREATE DATABASE hopsight")
+            for statement in path.read_text().split(";\n\n"):
+                if statement.strip():
+                    store._writer.command(statement)
+            store._writer.command("INSERT INTO hopsight.schema_version (version) SELECT 1")
+            old = "INSERT INTO hopsight.flow_intervals (time_ns, flow, frames) SELECT 5, 9, 3"
+            store._writer.command(old)
+        told = store.pending()
+        assert told, "something has changed since"
+        assert store.pending() == told, "to be told changes nothing"
+        done = store.migrate()
+        assert [*done][: len(told)][:1] == told[:1]
+        assert set(told) <= set(done)
+        assert store.pending() == []
+        assert shape(store) == fresh
+        for _ in range(2):
+            store.insert("flow_intervals", FRAME, "a")
+        with store.alone() as connection:
+            kept = connection.rows("SELECT sum(frames), uniqExact(flow) FROM flow_intervals")
+            assert kept == [(10, 2)]
+            [(seconds,)] = connection.rows("SELECT sum(frames) FROM flow_seconds WHERE flow = 7")
+            assert seconds == 7
+
+
+def test_a_store_that_is_not_there_yet_is_told_whole(tmp_path: Path) -> None:
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        told = store.pending()
+        assert told[0].startswith("CREATE DATABASE")
+        assert {name for name in TABLES if any(f"EXISTS {name} " in each for each in told)} == set(
+            TABLES
+        )
+        done = store.migrate()
+        assert [each for each in done if "CREATE" in each] == [
+            each for each in told if "CREATE" in each
+        ]
+
+
+def test_a_table_that_forgets_tokens_is_not_served(tmp_path: Path) -> None:
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        store.migrate()
+        from pipeline.migration import verify
+
+        with store.alone() as connection:
+            verify(connection)
+            connection.command(
+                "ALTER TABLE hops MODIFY SETTING non_replicated_deduplication_window = 7"
+            )
+            with pytest.raises(StoreError, match=r"hops remembers too few inserts \(7 of 10000\)"):
+                verify(connection)
+            connection.command(
+                "ALTER TABLE hops MODIFY SETTING non_replicated_deduplication_window = 10000"
+            )
+
+
+def test_rollups_of_flows_follow_late_rows_and_repeats_count_once(tmp_path: Path) -> None:
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        store.migrate()
+        late = FRAME.head(1).with_columns(pl.lit(100, pl.UInt64).alias("frames"))
+        for frame, token in ((FRAME, "a"), (late, "late"), (FRAME, "a"), (late, "late")):
+            store.insert("flow_intervals", frame, token)
+        with store.alone() as connection:
+            for name, wanted in (
+                ("seconds", [(0, 10**9, 103, 40), (2 * 10**9, 10**9, 4, 40)]),
+                ("minutes", [(0, 60 * 10**9, 107, 80)]),
+                ("hours", [(0, 3600 * 10**9, 107, 80)]),
+            ):
+                told = connection.rows(
+                    "SELECT time_ns, interval_ns, frames, data_bytes"  # noqa: S608 - our own names
+                    f" FROM flow_{name} FINAL ORDER BY time_ns"
+                )
+                assert told == wanted
+
+
+def test_statements_for_a_cluster_are_sql_and_name_it(tmp_path: Path) -> None:
+    statements: list[str] = []
+    layout = Layout("hopsight", "main")
+    for table in TABLES.values():
+        created = create_table(table, 3, layout)
+        sharded = table.name not in WHOLE
+        name = f"{table.name}_local" if sharded else table.name
+        assert f"EXISTS {name} ON CLUSTER `main`" in created
+        shard = "{shard}/" if sharded else ""
+        assert f"'/clickhouse/tables/{shard}hopsight/{table.name}', '{{replica}}'" in created
+        assert "replicated_deduplication_window = 10000" in created
+        own = [created]
+        if sharded:
+            own.append(layout.front(table))
+            assert f"AS {name}\nENGINE = Distributed(`main`, `hopsight`, {name}, " in own[-1]
+        if table.fed_by:
+            own.append(feeding(table, frozenset(), "", layout))
+            assert f"TO {name} AS" in own[-1]
+            assert own[-1].endswith(f"FROM {layout.held(table.fed_by)}")
+        more = [*alterations(table, 3, frozenset({"time_ns"}), created, layout)]
+        assert all(each.startswith(f"ALTER TABLE {name} ON CLUSTER `main` ") for each in more)
+        statements += [*own, *more]
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        for statement in statements:
+            store._writer.rows(f"EXPLAIN AST {statement}")
