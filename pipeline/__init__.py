@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from pipeline.unknown_ids import UnknownIds
     from pipeline.verdict import verdicts
     from pipeline.versions import Versions
+    from pipeline.ways import between
     from pipeline.where import Asked, answer
     from pipeline.worker import Output, Worker
 
@@ -131,6 +132,7 @@ __all__ = [
     "address_words",
     "answer",
     "backup",
+    "between",
     "by_class",
     "companion_fields",
     "companion_table",
@@ -217,6 +219,7 @@ HOMES = {
     "verdict": "verdicts",
     "unknown_ids": "UnknownIds",
     "versions": "Versions",
+    "ways": "between",
     "where": "Asked answer",
     "worker": "Output Worker",
 }

@@ -1,6 +1,6 @@
 """Decisions replayed and explained; synthetic fabrics with known bottlenecks."""
 
-from replay import scenario
+from replay import rebuild, scenario
 from replay.decision import COMMON, TOLD, known, lines, objects, trace, variables
 from replay.difference import Difference, compared, difference, kept
 from replay.emit import frames_of
@@ -35,6 +35,7 @@ __all__ = [
     "lines",
     "objects",
     "points",
+    "rebuild",
     "scenario",
     "score",
     "simulate",

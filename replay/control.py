@@ -9,14 +9,12 @@ import numpy as np
 
 from collector import inner
 from pipeline import dctcp, hop_record, hpcc, swift
-from replay.state import ACK, CSIG_EXPANDED, HOPS, INT, RECEIVER_NS, SIGNALS, State
+from replay.state import ACK, CSIG_EXPANDED, HOPS, INT, SIGNALS, State
 
 NEVER = 1 << 60
 TIMEOUT_NS = 1_000_000
 """Without progress for so long a sender goes back: a short RTO, as in data centers."""
 DUPLICATES = 3
-RECEIVE_WINDOW = 65535 << 2
-"""Bytes that receivers advertise: a sender that its application limits does not burst beyond."""
 
 
 @inner
@@ -49,8 +47,8 @@ def go_back(s: State, row: int, flow: Any, now: int, timeout: bool) -> None:
         swift.lost(s.swift[row], s.swift_parameters, now, timeout)
         return
     state = s.dctcp[row]
-    state.ssthresh = max(state.cwnd / 2, 2.0 * s.rules.payload_bytes)
-    state.cwnd = float(s.rules.payload_bytes) if timeout else state.ssthresh
+    state.ssthresh = max(state.cwnd / 2, 2.0 * flow.payload)
+    state.cwnd = float(flow.payload) if timeout else state.ssthresh
 
 
 @inner
@@ -59,8 +57,8 @@ def swift_ready(s: State, row: int, flow: Any, in_flight: int, now: int) -> int:
     state = s.swift[row]
     if state.cwnd < 1:
         return int(flow.pace_ns) if in_flight == 0 else NEVER
-    window = min(state.cwnd * s.rules.payload_bytes, float(RECEIVE_WINDOW))
-    return now if in_flight + s.rules.payload_bytes <= window else NEVER
+    window = min(state.cwnd * flow.payload, float(flow.window))
+    return now if in_flight + flow.payload <= window else NEVER
 
 
 @inner
@@ -69,12 +67,13 @@ def decide_hpcc(s: State, ack: Any, snd_nxt: int, decision: Any) -> None:
     data = s.packets[ack.echo]
     path = s.paths[data.path]
     told = np.empty((len(hop_record.KINDS), HOPS, 1), np.int64)
+    tx_unit, qlen_unit = s.rules.tx_unit, s.rules.qlen_unit
     for hop in range(path.hops):
         egress = s.ports[path.port[0, hop]]
         told[hop_record.TS, hop, 0] = data.ts_ns[hop]
-        told[hop_record.TX, hop, 0] = data.tx_bytes[hop]
-        told[hop_record.QLEN, hop, 0] = data.qlen[hop]
-        told[hop_record.B, hop, 0] = egress.bps
+        told[hop_record.TX, hop, 0] = data.tx_bytes[hop] // tx_unit * tx_unit
+        told[hop_record.QLEN, hop, 0] = data.qlen[hop] // qlen_unit * qlen_unit
+        told[hop_record.B, hop, 0] = egress.told_bps
         told[hop_record.NODE, hop, 0] = egress.node_id
         told[hop_record.PORT, hop, 0] = egress.port_id
     state = s.hpcc[ack.flow]
@@ -117,11 +116,12 @@ def decide_swift(s: State, ack: Any, flow: Any, now: int, decision: Any) -> None
     """Swift from the round trip and the CSIG tag that the acknowledgment reflects."""
     data = s.packets[ack.echo]
     state = s.swift[ack.flow]
-    value = reflected(s, flow, data)
+    tagged = flow.kind <= CSIG_EXPANDED and flow.kind != INT
+    value = reflected(s, flow, data) if tagged else np.nan
     pd_ns = value if data.csig_t == SIGNALS - 1 else np.nan
     abw_bps = value if data.csig_t == 0 else np.nan
     decision.branch = swift.new_ack(
-        state, s.swift_parameters, now, now - data.first_ns, RECEIVER_NS,
+        state, s.swift_parameters, now, now - data.first_ns, flow.answer_ns,
         s.paths[data.path].hops, 1, pd_ns, abw_bps,
     )  # fmt: skip
     flow.pace_ns = now + max(state.pacing_delay_ns, 0.0)

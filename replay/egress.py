@@ -28,7 +28,6 @@ from replay.state import (
     SINK,
     STACKED,
     STANDING,
-    SWITCH_NS,
     State,
 )  # fmt: skip
 
@@ -57,7 +56,7 @@ def account(s: State, row: int, now: int) -> None:
         bin_ = since // BIN_NS
         until = min(now, (bin_ + 1) * BIN_NS)
         s.counters[AREA, bin_, row] += port.queue_bytes * (until - since)
-        if port.queue_bytes > s.rules.mark_bytes:
+        if port.queue_bytes > port.mark_bytes:
             s.counters[STANDING, bin_, row] += until - since
         since = until
     port.since_ns = now
@@ -70,12 +69,12 @@ def enqueue(s: State, item: int, now: int) -> None:
     row = egress(s, packet)
     port = s.ports[row]
     account(s, row, now)
-    if now >= port.down_ns or port.queue_bytes + packet.size > s.rules.room_bytes:
+    if now >= port.down_ns or port.queue_bytes + packet.size > port.room_bytes:
         s.counters[DROPPED, now // BIN_NS, row] += 1
         return
     flow = s.flows[packet.flow]
     own = flow.urgent if s.rules.queues != ONE else 0
-    if packet.kind == DATA and flow.ecn == 1 and port.class_bytes[own] > s.rules.mark_bytes:
+    if packet.kind == DATA and flow.ecn == 1 and port.class_bytes[own] > port.mark_bytes:
         if packet.ce == 0:
             packet.ce_hop = packet.hop
         packet.ce = 1
@@ -121,9 +120,10 @@ def transmit(s: State, row: int, now: int) -> None:
         return
     packet.hop += 1
     if port.edge == 1:
-        event.push(s.heap, done + port.prop_ns, event.HOST_ARRIVE, item)
+        back = s.flows[packet.flow].back_ns if packet.kind & 1 else 0
+        event.push(s.heap, done + port.prop_ns + back, event.HOST_ARRIVE, item)
     else:
-        event.push(s.heap, done + port.prop_ns + SWITCH_NS, event.SWITCH_ARRIVE, item)
+        event.push(s.heap, done + port.prop_ns + s.rules.switch_ns, event.SWITCH_ARRIVE, item)
 
 
 @inner
@@ -178,19 +178,21 @@ def write_telemetry(s: State, row: int, packet: Any, queue: int, now: int) -> No
         return
     packet.ts_ns[packet.hop] = now
     packet.depth[packet.hop] = port.queue_bytes
+    packet.qlen[packet.hop] = queue
+    packet.wait_ns[packet.hop] = now - packet.queued_ns + s.rules.switch_ns
     kind = s.flows[packet.flow].kind
     if kind in STACKED:
-        write_stack(s, port, packet, kind, queue, now)
+        write_stack(s, port, packet, kind)
         used = dre * 8 * NS / DRE_TAU_NS / port.bps
         packet.used_ppm[packet.hop] = min(int(used * MILLIONTHS + 0.5), MILLIONTHS)
     elif kind == AECN:
         write_aecn(s, port, packet, queue, dre * 8 * NS / DRE_TAU_NS / port.bps, now)
     elif kind <= CSIG_EXPANDED or rogue.inserts(s, port, packet, kind):
-        write_csig(s, port, packet, kind == CSIG_EXPANDED, now)
+        write_csig(s, port, packet, kind == CSIG_EXPANDED)
 
 
 @inner
-def write_stack(s: State, port: Any, packet: Any, kind: int, queue: int, now: int) -> None:
+def write_stack(s: State, port: Any, packet: Any, kind: int) -> None:
     """A hop's record; a sink takes all of them off, and what it sends is counted without them."""
     hop = packet.hop
     packet.size += s.rules.hop_octets[kind]
@@ -198,9 +200,7 @@ def write_stack(s: State, port: Any, packet: Any, kind: int, queue: int, now: in
         packet.size += s.rules.sink_octets if hop == 0 else 0
         if port.edge == 1:
             packet.size -= s.rules.sink_octets + (hop + 1) * s.rules.hop_octets[kind]
-    packet.qlen[hop] = queue
     packet.tx_bytes[hop] = port.tx_bytes + packet.size
-    packet.wait_ns[hop] = now - packet.queued_ns + SWITCH_NS
 
 
 @inner
@@ -225,14 +225,14 @@ def discount(port: Any, now: int) -> float:
 
 
 @inner
-def write_csig(s: State, port: Any, packet: Any, expanded: bool, now: int) -> None:
+def write_csig(s: State, port: Any, packet: Any, expanded: bool) -> None:
     """Quantise, then replace S and LM together where the local value wins strictly (CSIG 5.4.2)."""
     t = packet.csig_t
     value = float(port.abw_bps)
     if t == 1:
         value = port.abw_bps / port.bps
     elif t == SIGNALS - 1:
-        value = float(now - packet.queued_ns + SWITCH_NS)
+        value = float(packet.wait_ns[packet.hop])
     value = rogue.measured(port, t, value)
     local = int(value / s.rules.quanta[t]) if expanded else bucket(s, t, value)
     if port.rogue != rogue.HONEST:

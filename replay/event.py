@@ -26,16 +26,24 @@ HEAP = np.dtype(
             ("item", np.int64, (CAPACITY,)),
             ("size", np.int64),
             ("scheduled", np.int64),
+            ("base", np.int64),
+            ("full", np.int64),
         ],
     )
 )
-"""A binary heap in one record: keys, the rows they carry, how many are due, how many ever were."""
+"""A binary heap in one record: keys, the rows they carry, how many are due, how many ever were; the
+time from which keys count, and whether an event found no place."""
+SPAN_NS = 1 << 30
+"""So far from its base a key may count before all are counted from a later one."""
 
 
 @inner
 def push(heap: Any, time_ns: int, kind: int, item: int) -> None:
-    """Schedule an event: less than 2^29 of them in a run of less than 2^31 ns."""
-    key = (((time_ns << 3) | kind) << RANK_BITS) | heap.scheduled
+    """Schedule an event, at most 2^30 ns ahead; there are less than 2^29 of them in a run."""
+    if heap.size == CAPACITY:
+        heap.full = 1
+        return
+    key = ((((time_ns - heap.base) << 3) | kind) << RANK_BITS) | heap.scheduled
     heap.scheduled += 1
     i = heap.size
     heap.size += 1
@@ -71,4 +79,9 @@ def pop(heap: Any) -> tuple[int, int, int]:
     heap.key[i] = last
     heap.item[i] = carried
     stamp = key >> RANK_BITS
-    return stamp >> 3, stamp & 7, item
+    now = heap.base + (stamp >> 3)
+    if now - heap.base > SPAN_NS:
+        for row in range(heap.size):
+            heap.key[row] -= (now - heap.base) << (3 + RANK_BITS)
+        heap.base = now
+    return now, stamp & 7, item

@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 from collector import CollectorSettings, inner, kernel
 from pipeline import Interface, dctcp, hpcc, swift
-from replay import egress, event, host, wiring
+from replay import arrival, egress, event, host, wiring
 from replay.stage import build
 from replay.state import SYN, State
 from replay.world import World
+
+ROOM = 8
+"""Packets that one event may make, and more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,28 +77,35 @@ def begin(s: State) -> None:
         flow = s.flows[row]
         hpcc.reset(s.hpcc[row], s.hpcc_parameters)
         p = s.hpcc_parameters
-        hpcc.set_path(
-            s.hpcc[row], p, s.rules.base_rtt_ns, s.hosts[flow.src].bps, int(p.window_bytes)
-        )
+        hpcc.set_path(s.hpcc[row], p, flow.t_ns, flow.nic_bps, int(p.window_bytes))
         dctcp.reset(s.dctcp[row], s.dctcp_parameters)
+        dctcp.establish(s.dctcp[row], s.dctcp_parameters, 0, flow.payload)
         swift.reset(s.swift[row], s.swift_parameters)
-        event.push(s.heap, flow.start_ns, event.ANSWER_READY, host.new_packet(s, row, SYN, 0))
+        if flow.established == 1 or flow.start_ns > event.SPAN_NS:
+            flow.late = 1 - flow.established
+            host.wake(s, flow.src, flow.start_ns)
+        else:
+            event.push(s.heap, flow.start_ns, event.ANSWER_READY, host.new_packet(s, row, SYN, 0))
 
 
 @kernel
 def play(s: State, until_ns: int) -> None:
     """Take events in their order up to `until_ns`, then close the exact counters."""
     begin(s)
-    while s.heap.size > 0:
+    room = len(s.packets) - ROOM
+    while s.heap.size > 0 and s.heap.full == 0:
         now, kind, item = event.pop(s.heap)
         if now >= until_ns:
+            break
+        if s.rules.packets > room:
+            s.heap.full = 1
             break
         if kind == event.SWITCH_ARRIVE:
             egress.enqueue(s, item, now)
         elif kind == event.PORT_READY:
             egress.transmit(s, item, now)
         elif kind == event.HOST_ARRIVE:
-            host.arrive(s, item, now)
+            arrival.arrive(s, item, now)
         elif kind == event.ANSWER_READY:
             host.answer(s, item, now)
         else:

@@ -1,4 +1,4 @@
-"""Hosts: a NIC that answers first and then takes turns among its flows, senders and receivers.
+"""Hosts: a NIC that answers first and then takes turns among its flows.
 
 A sender hands a segment to the wire the moment its transmission begins, so SND.NXT is what a tap at
 the host's port has seen; the recurrences are the pipeline's (`hpcc.new_ack`, `dctcp.new_ack`).
@@ -9,27 +9,18 @@ from typing import Any
 import numpy as np
 
 from collector import inner
-from replay import control, event
-from replay.control import NEVER, RECEIVE_WINDOW
+from replay import control, event, receiver
+from replay.control import NEVER
 from replay.egress import NS, serialization
-from replay.state import (
-    ACK,
-    CSIG_EXPANDED,
-    DATA,
-    HANDSHAKE_ACK,
-    INT,
-    RECEIVER_NS,
-    SIGNALS,
-    SWITCH_NS,
-    SYN,
-    SYN_ACK,
-    State,
-)  # fmt: skip
+from replay.receiver import HELD
+from replay.state import CSIG_EXPANDED, DATA, INT, SIGNALS, SYN, State
 
 RANDOM_FACTOR = np.uint64(6364136223846793005)
 RANDOM_STEP = np.uint64(1442695040888963407)
 RANDOM_SHIFT = np.uint64(40)
 RANDOM_SPAN = 1 << 24
+FARTHEST = event.SPAN_NS + event.SPAN_NS // 2
+"""So far from the base of the heap a NIC may ask to be woken."""
 
 
 @inner
@@ -48,7 +39,10 @@ def new_packet(s: State, row: int, kind: int, seq: int) -> int:
     packet.flow = row
     packet.kind = kind
     packet.path = s.flows[row].path
-    packet.size = s.rules.octets[s.paths[packet.path].hops, kind, s.flows[row].kind]
+    flow = s.flows[row]
+    packet.size = flow.octets[kind]
+    if packet.size == 0:
+        packet.size = s.rules.octets[s.paths[packet.path].hops, kind, flow.kind]
     packet.seq = seq
     packet.first_ns = -1
     packet.echo = -1
@@ -60,6 +54,8 @@ def answer(s: State, item: int, now: int) -> None:
     """Put a packet without data into the queue of its sender's NIC."""
     packet = s.packets[item]
     flow = s.flows[packet.flow]
+    if packet.first_ns == HELD and not receiver.speaks(packet, flow, item):
+        return
     row = flow.dst if packet.kind & 1 else flow.src
     host = s.hosts[row]
     packet.next = -1
@@ -73,9 +69,9 @@ def answer(s: State, item: int, now: int) -> None:
 
 @inner
 def wake(s: State, row: int, at: int) -> None:
-    """Let a NIC look for work at `at`, unless it will do so no later."""
+    """Let a NIC look for work at `at`, or as far ahead as events go, unless it will before."""
     host = s.hosts[row]
-    at = max(at, host.free_ns)
+    at = min(max(at, host.free_ns), s.heap.base + FARTHEST)
     if at < host.wake_ns:
         host.wake_ns = at
         event.push(s.heap, at, event.NIC_READY, row)
@@ -117,7 +113,8 @@ def launch(s: State, row: int, item: int, now: int) -> None:
     packet = s.packets[item]
     packet.first_ns = now
     host.free_ns = now + serialization(packet.size, host.bps)
-    event.push(s.heap, host.free_ns + SWITCH_NS, event.SWITCH_ARRIVE, item)
+    out = 0 if packet.kind & 1 else s.flows[packet.flow].out_ns
+    event.push(s.heap, host.free_ns + out + s.rules.switch_ns, event.SWITCH_ARRIVE, item)
     wake(s, row, host.free_ns)
 
 
@@ -126,7 +123,9 @@ def sendable(s: State, row: int, now: int) -> int:
     """When a flow may send its next segment; NEVER: once an acknowledgment has come."""
     flow = s.flows[row]
     if flow.established == 0:
-        return NEVER
+        return begins(s, row, flow, now)
+    if now < flow.start_ns:
+        return int(flow.start_ns)
     following = next_phase(s, flow, now)
     in_flight = flow.snd_nxt - flow.snd_una
     if s.rules.lossy == 1 and in_flight > 0:
@@ -139,6 +138,18 @@ def sendable(s: State, row: int, now: int) -> int:
 
 
 @inner
+def begins(s: State, row: int, flow: Any, now: int) -> int:
+    """When a flow begins whose handshake was too far ahead to be scheduled; else NEVER."""
+    if flow.late == 0:
+        return NEVER
+    if now < flow.start_ns:
+        return int(flow.start_ns)
+    flow.late = 0
+    answer(s, new_packet(s, row, SYN, 0), now)
+    return NEVER
+
+
+@inner
 def ready_at(s: State, row: int, flow: Any, in_flight: int, now: int, following: int) -> int:
     """When a flow may send, as phases and congestion control say."""
     if flow.draining == 1:
@@ -147,15 +158,15 @@ def ready_at(s: State, row: int, flow: Any, in_flight: int, now: int, following:
         flow.draining = 0
         flow.path = s.phases[flow.phase].path
     rate = s.phases[flow.phase].rate_bps
-    if rate < 0:
+    if rate < 0 or flow.snd_nxt >= s.phases[flow.phase].limit:
         return following
     if flow.kind == INT:
         ready = flow.pace_ns if in_flight < s.hpcc[row].W else NEVER
     elif flow.swift == 1:
         ready = control.swift_ready(s, row, flow, in_flight, now)
     else:
-        window = min(s.dctcp[row].cwnd, RECEIVE_WINDOW)
-        ready = now if in_flight == 0 or in_flight + s.rules.payload_bytes <= window else NEVER
+        window = min(s.dctcp[row].cwnd, flow.window)
+        ready = now if in_flight == 0 or in_flight + flow.payload <= window else NEVER
     if rate > 0:
         ready = max(ready, flow.app_ns)
     return int(ready)
@@ -181,69 +192,20 @@ def next_segment(s: State, row: int, now: int) -> int:
     packet = s.packets[item]
     if flow.snd_nxt == flow.snd_una:
         flow.heard_ns = now
-    flow.snd_nxt += s.rules.payload_bytes
+    packet.payload = min(flow.payload, s.phases[flow.phase].limit - flow.snd_nxt)
+    packet.size -= flow.payload - packet.payload
+    flow.snd_nxt += packet.payload
     packet.cwr = flow.cwr
     flow.cwr = 0
     if flow.kind == INT:
-        gap = packet.size * 8 * NS / s.hpcc[row].R
-        flow.pace_ns = max(flow.pace_ns, now - int(gap)) + int(gap)
+        gap = int(packet.size * 8 * NS / s.hpcc[row].R)
+        flow.pace_ns = now + gap if flow.repaced == 1 else max(flow.pace_ns, now - gap) + gap
     elif flow.kind <= CSIG_EXPANDED:
         packet.csig_t = flow.rotation
         packet.csig_s = s.rules.initial[flow.kind - 1, flow.rotation]
         flow.rotation = (flow.rotation + 1) % SIGNALS
     rate = s.phases[flow.phase].rate_bps
     if rate > 0:
-        gap = s.rules.payload_bytes * 8 * NS / rate
+        gap = packet.payload * 8 * NS / rate
         flow.app_ns = max(flow.app_ns, now - int(gap)) + int(gap * jitter(flow))
     return item
-
-
-@inner
-def arrive(s: State, item: int, now: int) -> None:
-    """The last bit of a packet reached its host."""
-    packet = s.packets[item]
-    packet.last_ns = now
-    flow = s.flows[packet.flow]
-    if packet.kind == ACK:
-        acknowledge(s, item, now)
-    elif packet.kind == SYN_ACK:
-        flow.established = 1
-        flow.app_ns = now
-        answer(s, new_packet(s, packet.flow, HANDSHAKE_ACK, 0), now)
-    elif packet.kind == SYN:
-        reply = new_packet(s, packet.flow, SYN_ACK, 0)
-        event.push(s.heap, now + RECEIVER_NS, event.ANSWER_READY, reply)
-    elif packet.kind == DATA:
-        # FIFO queues and drained path changes keep the order; what a loss leaves out is sent again.
-        assert s.rules.lossy == 1 or packet.seq == flow.rcv_nxt
-        if packet.seq == flow.rcv_nxt:
-            flow.rcv_nxt += s.rules.payload_bytes
-        reply = new_packet(s, packet.flow, ACK, flow.rcv_nxt)
-        s.packets[reply].echo = item
-        s.packets[reply].ece = packet.ce
-        event.push(s.heap, now + RECEIVER_NS, event.ANSWER_READY, reply)
-
-
-@inner
-def acknowledge(s: State, item: int, now: int) -> None:
-    """Run congestion control over one acknowledgment and write down what it then holds."""
-    ack = s.packets[item]
-    flow = s.flows[ack.flow]
-    decision = s.decisions[s.rules.decisions]
-    s.rules.decisions += 1
-    decision.time_ns = now
-    decision.flow = ack.flow
-    decision.packet = item
-    decision.ack = ack.seq
-    decision.snd_nxt = flow.snd_nxt
-    if s.rules.lossy == 1:
-        control.hear(s, ack, flow, now)
-    flow.snd_una = max(flow.snd_una, ack.seq)
-    flow.snd_nxt = max(flow.snd_nxt, flow.snd_una)
-    if flow.kind == INT:
-        control.decide_hpcc(s, ack, flow.snd_nxt, decision)
-    elif flow.swift == 1:
-        control.decide_swift(s, ack, flow, now, decision)
-    else:
-        control.decide_dctcp(s, ack, flow, decision)
-    wake(s, flow.src, now)

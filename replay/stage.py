@@ -24,8 +24,10 @@ from replay.state import (
     PATH,
     PHASE,
     PORT,
+    RECEIVER_NS,
     RULES,
     SIGNALS,
+    SWITCH_NS,
     TELEMETRIES,
     State,
 )  # fmt: skip
@@ -40,6 +42,8 @@ TAGS = ("csig_compact", "csig_expanded")
 QUEUES = ("one", "strict", "dwrr")
 """How ports serve classes, in the order of the simulator's codes."""
 STOPPED, GREEDY = -1, 0
+RECEIVE_WINDOW = 65535 << 2
+"""Bytes that receivers advertise: a sender that its application limits does not burst beyond."""
 ROOM = 1.1
 """Room for packets beyond what the receivers' links carry: those under way."""
 
@@ -77,16 +81,15 @@ def rules(world: World, settings: CollectorSettings) -> np.void:
     """What holds for the whole fabric."""
     layouts = Layouts(settings)
     made: np.void = np.zeros(1, RULES)[0]
-    for name in ("mark_bytes", "base_rtt_ns", "buffer_bytes", "payload_bytes"):
+    for name in ("base_rtt_ns", "buffer_bytes", "payload_bytes"):
         made[name] = getattr(world, name)
-    made["room_bytes"] = world.buffer_bytes
+    made["switch_ns"] = SWITCH_NS
+    made["qlen_unit"] = made["tx_unit"] = 1
     made["hop_octets"] = [layouts.hop_octets(telemetry) for telemetry in range(TELEMETRIES)]
     made["sink_octets"] = layouts.sink_octets
     made["octets"] = [layouts.first_octets(world.payload_bytes, hops) for hops in range(HOPS + 1)]
     made["buckets"] = buckets(settings)
     made["lossy"] = world.lossy
-    if not world.tail_drop:
-        made["room_bytes"] = NEVER
     made["queues"] = QUEUES.index(world.queues)
     made["quanta"] = [settings.csig_quanta[t] for t in range(SIGNALS)]
     made["initial"] = [[COMPACT_LIMIT, COMPACT_LIMIT, 0], [EXPANDED_LIMIT, EXPANDED_LIMIT, 0]]
@@ -118,11 +121,13 @@ def cast_ports(world: World) -> NDArray[np.void]:
         port.lm_compact = interface.csig_lm_compact or 0
         port.edge = interface.orientation == "host"
         port.rogue = breaks.pop(f"{interface.device}:{interface.name}", HONEST)
-        port.bps = interface.capacity_bps
+        port.bps = port.told_bps = interface.capacity_bps
         port.abw_bps = interface.capacity_bps
         port.prop_ns = 0 if port.edge else world.link_ns
         port.head[:] = port.tail[:] = -1
         port.down_ns = failing.pop(f"{interface.device}:{interface.name}", NEVER)
+    ports["mark_bytes"] = world.mark_bytes
+    ports["room_bytes"] = world.buffer_bytes if world.tail_drop else NEVER
     if failing:
         raise ValueError(f"failures: the fabric has no port {min(failing)}")
     if breaks:
@@ -155,6 +160,9 @@ def cast_flows(
         flow.ecn = script.telemetry not in ("int", "none") and not flow.swift
         flow.src, flow.dst = names[script.src], names[script.dst]
         flow.start_ns = script.phases[0].at_ns + random.integers(SPREAD_NS)
+        flow.payload, flow.window = world.payload_bytes, RECEIVE_WINDOW
+        flow.t_ns, flow.answer_ns = world.base_rtt_ns, RECEIVER_NS
+        flow.nic_bps = world.bps_of(script.src)
         flow.random = random.integers(1 << 62)
         flow.rotation = random.integers(SIGNALS)
         flow.phases = flow.phase = flow.path = used
@@ -163,6 +171,7 @@ def cast_flows(
             phases[used].at_ns = phase.at_ns
             phases[used].rate_bps = GREEDY if rate is None else rate or STOPPED
             phases[used].path = used
+            phases[used].limit = NEVER
             lay_path(paths[used], world, (int(flow.src), int(flow.dst)), phase)
             used += 1
         flow.phases_end = used

@@ -66,17 +66,19 @@ PORT = _record(
     ("deficit", "i8", (CLASSES,)), ("turn", "i8"),
     ("queue_bytes", "i8"), ("tx_bytes", "i8"), ("since_ns", "i8"),
     ("window", "i8"), ("window_tx", "i8"), ("abw_bps", "i8"), ("dre_bytes", "f8"), ("dre_ns", "i8"),
-    ("down_ns", "i8"),
+    ("down_ns", "i8"), ("mark_bytes", "i8"), ("room_bytes", "i8"), ("told_bps", "i8"),
 )  # fmt: skip
 """An egress port of a switch: who it is, its queues by class and together, its counters, its CSIG
-window and its DRE; `rogue` is its place in `rogue.ROGUES`; from `down_ns` on it loses all."""
+window and its DRE; `rogue` is its place in `rogue.ROGUES`; from `down_ns` on it loses all; its own
+K, what its buffer holds, the B that its telemetry tells."""
 HOST = _record(
     ("bps", "i8"), ("free_ns", "i8"), ("wake_ns", "i8"),
     ("head", "i8"), ("tail", "i8"), ("first", "i8"), ("count", "i8"), ("turn", "i8"),
 )  # fmt: skip
 """A host: its NIC, the answers that wait in it, the flows that it sends and whose turn it is."""
-PHASE = _record(("at_ns", "i8"), ("rate_bps", "i8"), ("path", "i8"))
-"""From a time on a flow offers a rate (0: all it may, -1: nothing) on a path."""
+PHASE = _record(("at_ns", "i8"), ("rate_bps", "i8"), ("path", "i8"), ("limit", "i8"))
+"""From a time on a flow offers a rate (0: all it may, -1: nothing) on a path, up to the byte
+`limit` of its stream."""
 PATH = _record(("hops", "i8"), ("port", "i8", (2, HOPS)))
 """Egress ports of a flow's data (0) and of its acknowledgments (1), nearest their sender first."""
 FLOW = _record(
@@ -87,16 +89,27 @@ FLOW = _record(
     ("snd_una", "i8"), ("snd_nxt", "i8"), ("rcv_nxt", "i8"),
     ("pace_ns", "i8"), ("app_ns", "i8"), ("random", "u8"),
     ("duplicates", "i8"), ("recover", "i8"), ("heard_ns", "i8"),
+    ("payload", "i8"), ("octets", "i8", (KINDS,)), ("window", "i8"), ("t_ns", "i8"),
+    ("nic_bps", "i8"),
+    ("out_ns", "i8"), ("back_ns", "i8"), ("answer_ns", "i8"),
+    ("each", "i8"), ("patience_ns", "i8"), ("waiting", "i8"), ("held", "i8"), ("last_ce", "u1"),
+    ("repaced", "u1"), ("late", "u1"),
 )  # fmt: skip
 """A flow's two ends; `ecn`: its data is ECN capable. Of what it lost: duplicate ACKs in a row, the
-end of what was in flight when it went back, when its sender last heard of progress."""
+end of what was in flight when it went back, when its sender last heard of progress. `payload` is
+of a full segment, `octets` of frames by kind (0: as rules say), `window` what its receiver
+advertises, `t_ns` and `nic_bps` its T and B_nic; `out_ns` and `back_ns` are what the way from its
+host and back to it takes beside what ports and links add, `answer_ns` what its receiver takes.
+`each` segments (0: one) are acknowledged together, or after `patience_ns`; `waiting` are not yet,
+`held` is the ACK that would say so, `last_ce` the mark of the newest. `repaced`: a new R moves what
+already waits for its turn; `late`: its handshake is yet to be scheduled."""
 PACKET = _record(
     ("flow", "i8"), ("path", "i8"), ("next", "i8"), ("echo", "i8"), ("size", "i8"),
     ("kind", "u1"), ("hop", "u1"), ("ce", "u1"), ("ece", "u1"), ("cwr", "u1"), ("csig_t", "u1"),
     ("inserted", "u1"), ("csig_lm", "u2"), ("csig_s", "u4"), ("aecn", "u1", (INFOS,)),
     ("up_ce", "u1"), ("up_inserted", "u1"), ("up_lm", "u2"), ("up_s", "u4"),
     ("up_aecn", "u1", (INFOS,)), ("ce_hop", "u1"), ("up_ns", "i8"),
-    ("seq", "i8"), ("first_ns", "i8"), ("last_ns", "i8"), ("queued_ns", "i8"),
+    ("payload", "i8"), ("seq", "i8"), ("first_ns", "i8"), ("last_ns", "i8"), ("queued_ns", "i8"),
     ("qlen", "i8", (HOPS,)), ("ts_ns", "i8", (HOPS,)), ("tx_bytes", "i8", (HOPS,)),
     ("wait_ns", "i4", (HOPS,)), ("used_ppm", "u4", (HOPS,)), ("depth", "i8", (HOPS,)),
 )  # fmt: skip
@@ -117,18 +130,20 @@ are those of the window that it ended, else of the open one."""
 
 
 RULES = _record(
-    ("mark_bytes", "i8"), ("base_rtt_ns", "i8"), ("buffer_bytes", "i8"), ("payload_bytes", "i8"),
+    ("base_rtt_ns", "i8"), ("buffer_bytes", "i8"), ("payload_bytes", "i8"), ("switch_ns", "i8"),
+    ("qlen_unit", "i8"), ("tx_unit", "i8"),
     ("hop_octets", "i8", (TELEMETRIES,)), ("sink_octets", "i8"),
     ("octets", "i8", (HOPS + 1, KINDS, TELEMETRIES)),
     ("buckets", "f8", (SIGNALS, BUCKETS)), ("quanta", "f8", (SIGNALS,)),
     ("initial", "i8", (2, SIGNALS)), ("packets", "i8"), ("decisions", "i8"), ("queues", "i8"),
-    ("lossy", "i8"), ("room_bytes", "i8"),
+    ("lossy", "i8"),
 )  # fmt: skip
-"""What holds for the whole fabric: K, T, sizes; octets that a hop adds, and those that the first
-leaf adds and the last one takes away where it is a sink; octets of a frame at its first edge by
-hops of the path, packet kind and telemetry; lower edges of compact CSIG buckets (padded with
-infinity), quanta of expanded signals, S as senders write it by variant; numbers of packets and
-decisions so far; `lossy`: whether ports drop what their buffer does not hold, or fail."""
+"""What holds for the whole fabric: T, sizes, what a switch takes, the units of qlen and txBytes;
+octets that a hop adds, and those that the first leaf adds and the last one takes away where it is a
+sink; octets of a frame at its first edge by hops of the path, packet kind and telemetry; lower
+edges of compact CSIG buckets (padded with infinity), quanta of expanded signals, S as senders write
+it by variant; numbers of packets and decisions so far; `lossy`: whether ports drop what their
+buffer does not hold, or fail."""
 
 
 class State(NamedTuple):

@@ -27,3 +27,15 @@ def frames_bar(label: str) -> Iterator[Callable[[int], None]]:
             bar.update(task, frames=bar.tasks[task].fields["frames"] + frames)
 
         yield told
+
+
+@contextmanager
+def working(label: str) -> Iterator[None]:
+    """A sign that something is done whose end cannot be told, and for how long already."""
+    watched = progress_console()
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(
+        *columns, console=watched, transient=True, disable=not watched.is_terminal
+    ) as bar:
+        bar.add_task(label, total=None)
+        yield

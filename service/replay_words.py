@@ -62,6 +62,14 @@ def replay(
             " algorithm (algorithm=NAME), the signals held fixed; repeatable.",
         ),
     ] = None,
+    closed_loop: Annotated[
+        bool,
+        typer.Option(
+            "--closed-loop",
+            help="Rebuild the fabric from the frames and play it: how well it repeats what was"
+            " seen, and with --what-if what changes; there fabric.NAME=VALUE too.",
+        ),
+    ] = False,
     store: Store = None,
     from_: From = None,
     to: To = None,
@@ -80,6 +88,7 @@ def replay(
         point=point,
         output=output,
         what_if=what_if or [],
+        closed_loop=closed_loop,
         store=store,
         from_=from_,
         to=to,

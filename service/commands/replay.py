@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from collector import CollectorSettings
-from pipeline import COMPANIONS, Decider, Rerun, hpcc
+from pipeline import COMPANIONS, Decider, Rerun, Versions, hpcc
 from service.commands.settings import chosen
 from service.decision_output import Told, output_of
 from service.decisions import Decisions
@@ -58,11 +58,15 @@ class Request:
     store: str | None = None
     from_: str | None = None
     to: str | None = None
+    closed_loop: bool = False
 
 
 def run(request: Request) -> None:
     """Print or write decisions as they come; status 1 when there was none."""
     check(request.algorithm)
+    if request.closed_loop:
+        close_loop(request)
+        return
     if request.what_if:
         compare(request)
         return
@@ -103,6 +107,23 @@ def compare(request: Request) -> None:
     topology = read_topology(request.topology, settings.pipeline.topology)
     source = source_of(request, collector_of(settings, topology))
     what_if.run(asked, source, topology, json=request.json, output=request.output)
+
+
+def close_loop(request: Request) -> None:
+    """Rebuild the fabric of the frames, and play it."""
+    from service.commands import closed_loop
+    from service.gathering import Frames
+
+    told = {"flow": request.flow, "algorithm": request.algorithm, "output": request.output}
+    idle = [name for name, value in told.items() if value] + ["explain"] * request.explain
+    if idle:
+        raise Failure(ExitCode.USAGE, f"--{idle[0]}: of decisions, not of --closed-loop")
+    settings, parameters = settings_of(request.assignments)
+    topology = read_topology(request.topology, settings.pipeline.topology)
+    source = source_of(request, collector_of(settings, topology))
+    versions = topology.versions if topology else Versions()
+    frames = Frames(source, settings, versions, parameters, request.point)
+    closed_loop.run(frames, request.what_if, json=request.json)
 
 
 def source_of(request: Request, settings: CollectorSettings) -> Source:
