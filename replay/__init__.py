@@ -6,6 +6,7 @@ from replay.difference import Difference, compared, difference, kept
 from replay.emit import frames_of
 from replay.fabric import Run, simulate
 from replay.heard import HOPS, Heard
+from replay.pseudocode import Line, pseudocode
 from replay.score import Score, score
 from replay.step import WHY
 from replay.truth import Truth, truth_of
@@ -21,6 +22,7 @@ __all__ = [
     "Difference",
     "FlowScript",
     "Heard",
+    "Line",
     "Phase",
     "Run",
     "Score",
@@ -35,6 +37,7 @@ __all__ = [
     "lines",
     "objects",
     "points",
+    "pseudocode",
     "rebuild",
     "scenario",
     "score",

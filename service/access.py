@@ -79,6 +79,8 @@ ROUTES = {
     "GET /api/v1/te/export": READ_FABRIC,
     "GET /api/v1/health/telemetry": READ_FABRIC,
     "GET /api/v1/topology": READ,
+    "GET /api/v1/replay/decisions": READ,
+    "GET /api/v1/replay/algorithms": READ,
     "GET /api/v1/audit": ADMIN,
     "POST /internal/v1/insert/{table}": ADMIN,
     "GET /internal/v1/query/{name}": ADMIN,

@@ -28,6 +28,7 @@ from service.routes import (
     health,
     internal,
     links,
+    replay,
     session,
     signals,
     te,
@@ -39,7 +40,7 @@ from service.topology_source import Refreshed, TopologySource, renew, store_topo
 from service.version import version
 
 ROOMS = (health, session, flows, signals, links, te, alternatives, export, telemetry, topology,
-         audit, internal, console)  # fmt: skip
+         replay, audit, internal, console)  # fmt: skip
 """Routes in the order of the reference."""
 logger = logging.getLogger("hopsight.service")
 DESCRIPTION = (

@@ -10,7 +10,9 @@ export class ApiError extends Error {
 
 /** Address of an API call, leaving out parameters that are not set. */
 export function address(path, parameters) {
-  const given = Object.entries(parameters || {}).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const given = Object.entries(parameters || {})
+    .flatMap(([name, value]) => (Array.isArray(value) ? value.map((each) => [name, each]) : [[name, value]]))
+    .filter(([, value]) => value !== undefined && value !== null && value !== "");
   const query = new URLSearchParams(given).toString();
   return `/api/v1${path}${query ? `?${query}` : ""}`;
 }

@@ -8,7 +8,7 @@ import { path } from "./path.js";
 import { signalLines, signalRows } from "./signal.js";
 import { end, PROTOCOL } from "./units.js";
 import { history, verdict } from "./verdict.js";
-import { rangeOf } from "./views.js";
+import { rangeOf, replayUrl } from "./views.js";
 
 const FIELDS = ["src", "dst", "proto", "at", "window", "tenant", "vrf", "vni"];
 
@@ -20,7 +20,7 @@ export async function flow(parameters) {
   const users = place && await get("/links/flows", { device: place.device, interface: place.interface, ...range });
   const chart = h("div", { class: "chart", role: "img", "aria-label": "Signals of the flow over time; the same numbers are behind CSV" });
   const name = `${end(answer.flow.src, answer.flow.sport)} → ${end(answer.flow.dst, answer.flow.dport)}`;
-  const { src, dst } = asked;
+  const { src, dst, proto } = asked;
   return {
     title: name,
     interval: answer.interval,
@@ -31,7 +31,7 @@ export async function flow(parameters) {
       path(answer, signals, range),
       history(answer),
       panel("Signals", "one time axis; drag to zoom, double-click for all",
-        [csvButton("signals", () => signalRows(signals)), h("a", { href: address("/flows/signals", asked) }, "API")], chart),
+        [h("a", { href: replayUrl({ src, dst, proto, ...range }) }, "Replay each ACK"), csvButton("signals", () => signalRows(signals)), h("a", { href: address("/flows/signals", asked) }, "API")], chart),
       evidence(answer),
       sharing(answer, users)),
     drawn: async () => {

@@ -9,11 +9,12 @@ import { link } from "./link.js";
 import { end, moment, span } from "./units.js";
 import { onScheme } from "./colour.js";
 import { overview } from "./overview.js";
+import { replay } from "./replay.js";
 import { te } from "./te.js";
 import { telemetry } from "./telemetry.js";
 import { current, findUrl } from "./views.js";
 
-const VIEWS = { "/": overview, "/flow": flow, "/link": link, "/find": find, "/fabric": fabric, "/te": te, "/telemetry": telemetry };
+const VIEWS = { "/": overview, "/flow": flow, "/link": link, "/find": find, "/fabric": fabric, "/te": te, "/telemetry": telemetry, "/replay": replay };
 
 const view = document.getElementById("view");
 let drawing = 0;

@@ -26,6 +26,12 @@ function scaled(value, step, names) {
   return `${Number(value.toPrecision(3))} ${names[rank]}`;
 }
 
+/** A number of an axis: three digits and a prefix. */
+export function short(value, unit = "") {
+  const [size, prefix] = [[1e9, "G"], [1e6, "M"], [1e3, "k"]].find(([least]) => Math.abs(value) >= least) || [1, ""];
+  return `${Number((value / size).toPrecision(3))}${prefix || unit ? ` ${prefix}${unit}` : ""}`;
+}
+
 /** A length of time from nanoseconds. */
 export function span(ns) {
   if (ns === null || ns === undefined) return "–";

@@ -95,20 +95,17 @@ Interval = Annotated[
 ]
 
 
-class FlowParameters(Parameters):
-    """One directional flow and the time to look at."""
+class EndsParameters(Parameters):
+    """One directional flow."""
 
     src: End
     dst: End
     sport: Port = None
     dport: Port = None
     proto: Protocol = 6
-    at: Time | None = None
-    window: Duration = 10 * NS_PER_S
     tenant: Name | None = None
     vrf: Name | None = None
     vni: Vni | None = None
-    interval: Interval = None
 
     @model_validator(mode="before")
     @classmethod
@@ -124,6 +121,14 @@ class FlowParameters(Parameters):
                 whole[end] = f"[{bare}]:{number}" if ":" in bare else f"{bare}:{number}"
                 whole[port] = None
         return whole
+
+
+class FlowParameters(EndsParameters):
+    """One directional flow and the time to look at."""
+
+    at: Time | None = None
+    window: Duration = 10 * NS_PER_S
+    interval: Interval = None
 
 
 class RangeParameters(Parameters):

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from pipeline import address_words, hpcc, integrity
 from service.problem import Problem
 from service.reader import Reader, reader_of
-from service.routes.parameter import FlowParameters
+from service.routes.parameter import EndsParameters, FlowParameters
 from service.routes.span import Span, check_window
 from service.shape import flow_of, hop_of, interval, records, series
 
@@ -50,7 +50,7 @@ async def signals(request: Request, asked: Annotated[FlowParameters, Query()]) -
     return _shaped(flow, span, own, hops) | {"integrity": integrity(told)}
 
 
-async def found_flow(reader: Reader, asked: FlowParameters) -> dict[str, Any]:
+async def found_flow(reader: Reader, asked: EndsParameters) -> dict[str, Any]:
     """The stored flow of a request, the one seen last of several; 404 when it was never seen."""
     src_hi, src_lo = address_words(asked.src.address)
     dst_hi, dst_lo = address_words(asked.dst.address)

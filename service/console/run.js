@@ -1,0 +1,75 @@
+// One run of a replay: its decisions, all pages of them, and what is drawn of each algorithm.
+
+import { get } from "./api.js";
+
+const PAGE = 5000;
+export const MOST = 20000;
+
+/** Lines of the timeline by algorithm: rows of [variable, …], with the parameter that limits the first. */
+const ROWS = {
+  hpcc: [{ title: "U, normalised inflight", names: ["U"], limit: "eta" }, { title: "Window W, bytes", names: ["W", "Wc"], unit: "B" }],
+  dctcp: [{ title: "alpha", names: ["alpha"] }, { title: "cwnd and ssthresh, bytes", names: ["cwnd", "ssthresh"], unit: "B" }],
+  swift: [{ title: "delay and target, ns", names: ["delay_ns", "target_ns"] }, { title: "cwnd, packets", names: ["cwnd"] }],
+  poseidon: [{ title: "MPD and MPT, ns", names: ["MPD", "MPT"] }, { title: "cwnd, packets", names: ["cwnd"] }],
+};
+
+/** Decisions of a flow under parameters; more than the most are left out and told. */
+export async function run(asked) {
+  const decisions = [];
+  const paths = [];
+  let page = null;
+  for (let start = 0; start !== null && decisions.length < MOST; start = page.next) {
+    page = await get("/replay/decisions", { ...asked, start, limit: PAGE });
+    for (const one of page.decisions) decisions.push({ ...one, hops: one.path === null ? null : page.paths[one.path] });
+    paths.push(...page.paths);
+  }
+  const algorithms = [...new Set(decisions.map((one) => one.algorithm))];
+  const algorithm = algorithms[0] || asked.algorithm || null;
+  return { ...page, asked, algorithms, algorithm, decisions: decisions.filter((one) => one.algorithm === algorithm) };
+}
+
+/** Rows of the timeline from decision `low` to `high`; of the second run, dashed, the first variable of each row. */
+export function rowsOf(first, second, colours, low, high) {
+  const [from, to] = [first.decisions[low].time_ns, first.decisions[high].time_ns];
+  const shown = new Map([first, second].filter(Boolean).map((one) => [one, one.decisions.filter((each) => each.time_ns >= from && each.time_ns <= to)]));
+  const kind = first.algorithm?.startsWith("hpcc") ? "hpcc" : first.algorithm;
+  const rows = ROWS[kind] || generic(first);
+  return rows.map((row) => ({
+    title: row.title, unit: row.unit || "",
+    mark: row.limit && first.parameters[first.algorithm]?.[row.limit] ? { at: first.parameters[first.algorithm][row.limit], text: `${row.limit} ${first.parameters[first.algorithm][row.limit]}` } : null,
+    lines: [first, second].filter(Boolean).flatMap((one, which) => row.names.slice(0, which ? 1 : undefined).map((name, at) => ({
+      name: which ? `${name}, second run` : name, colour: colours[which ? 5 : at], dash: which === 1,
+      times: shown.get(one).map((each) => each.time_ns), values: shown.get(one).map((each) => each[name]),
+    }))),
+  }));
+}
+
+const PLAIN = new Set(["time_ns", "sport", "dport", "ack", "frame", "faults", "path", "hop_count", "lastUpdateSeq", "WindowEnd"]);
+
+function generic(one) {
+  const names = Object.keys(one.decisions[0] || {}).filter((name) => !PLAIN.has(name) && one.decisions.some((each) => typeof each[name] === "number"));
+  return names.slice(0, 3).map((name) => ({ title: name, names: [name] }));
+}
+
+/** Number of the last decision at or before a time. */
+export function before(decisions, ns) {
+  let [low, high] = [0, decisions.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (decisions[middle].time_ns <= ns) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+const COMPARED = ["branch", "W", "cwnd", "alpha", "U"];
+
+/** Number of the first decision of `first` that `second` took otherwise; null: none. */
+export function divergence(first, second) {
+  for (let at = 0; at < first.decisions.length; at += 1) {
+    const one = first.decisions[at];
+    const other = second.decisions[before(second.decisions, one.time_ns)];
+    if (!other || COMPARED.some((name) => name in one && name in other && one[name] !== other[name])) return at;
+  }
+  return null;
+}

@@ -1,0 +1,186 @@
+"""A replay of what the store still holds of one flow, bounded, for answers over HTTP."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from pipeline import (
+    COMPANIONS,
+    Decider,
+    PipelineSettings,
+    Question,
+    Rerun,
+    StoreBusy,
+    Value,
+    Versions,
+    companion_table,
+    hpcc,
+    retained,
+)
+from service.decision_output import Output, Told
+from service.decisions import Decisions
+from service.endpoint import Endpoint
+from service.failure import Failure
+from service.problem import invalid
+from service.run import TABLES, parameter_of
+
+MOST_OBSERVATIONS = 200_000
+"""Observations of one replay; a longer time has to be asked for in parts."""
+REMEMBERED = 4
+"""Replays that are kept, so that pages of one are cut from the same run."""
+WAIT_S = 5.0
+"""Seconds that a request waits while another one is replayed."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is replayed: a flow, a time, an algorithm and what its parameters are told."""
+
+    question: Question
+    from_ns: int | None = None
+    to_ns: int | None = None
+    algorithm: str | None = None
+    told: tuple[str, ...] = ()
+    point: str | None = None
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Decisions in order with their reasons, the hops of their paths, and what is in doubt."""
+
+    decisions: pl.DataFrame
+    observations: int
+    parameters: Mapping[str, Mapping[str, Value]]
+    notes: Sequence[str]
+
+
+class Kept(Output):
+    """Keeps decisions with their reasons."""
+
+    def __init__(self, told: Told) -> None:
+        super().__init__(told)
+        self.parts: list[pl.DataFrame] = []
+
+    def show(self, traced: pl.DataFrame) -> None:
+        """Keep."""
+        self.parts.append(traced)
+
+
+@dataclass
+class Replays:
+    """Replays one flow at a time; the last ones are kept while the store is as it was."""
+
+    settings: PipelineSettings
+    made: "OrderedDict[Any, Replayed]" = field(default_factory=OrderedDict)
+    turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def of(self, store: Any, wanted: Wanted, versions: Versions | None) -> Replayed:
+        """The replay; Problem where it is too long or a parameter is not accepted."""
+        key = (wanted, store.revision, getattr(store, "tenants", None) and tuple(store.tenants))
+        if not self.turn.acquire(timeout=WAIT_S):
+            raise StoreBusy("another flow is being replayed")
+        try:
+            if key not in self.made or store.revision is None:
+                self.made[key] = replayed(store, wanted, self.settings, versions)
+            self.made.move_to_end(key)
+            while len(self.made) > REMEMBERED:
+                self.made.popitem(last=False)
+            return self.made[key]
+        finally:
+            self.turn.release()
+
+
+def replayed(
+    store: Any, wanted: Wanted, settings: PipelineSettings, versions: Versions | None
+) -> Replayed:
+    """Run the recurrences over what the store holds."""
+    if wanted.algorithm in COMPANIONS and wanted.algorithm not in settings.companions:
+        more = (*settings.companions, wanted.algorithm)
+        settings = settings.model_copy(update={"companions": more})
+    parameters = parameters_of(wanted.told, settings)
+    record = hpcc.record(parameters.get("hpcc"))
+    upper = tuple(name for name, told in parameters.items() if told.get("acts_on") == "upper")
+    output = Kept(Told(float(record.eta), int(record.maxStage), upper, explain=True))
+    rows = observations(store, wanted)
+    decisions = Decisions(output, ends_of(wanted.question), wanted.algorithm, wanted.point)
+    decider = Decider(settings, versions, parameters)
+    paths: list[pl.DataFrame] = []
+    notes: tuple[str, ...] = ()
+    if rows.height:
+        sources = tuple(rows["source"].unique().sort())
+        rerun = Rerun(settings, [decider], sources)
+        for made in (rerun.advance(rows), *map(rerun.end, sources), rerun.finish()):
+            decisions.take(made)
+            paths += [tracked.hop_loads for tracked in made.tracked]
+        decisions.finish()
+        notes = tuple(decisions.decidable.notes(decisions.names.keys, rerun.counters))
+    found = pl.concat(output.parts, how="diagonal_relaxed") if output.parts else pl.DataFrame()
+    return Replayed(with_hops(found, paths), rows.height, parameters, notes)
+
+
+def observations(store: Any, wanted: Wanted) -> pl.DataFrame:
+    """What the store holds of the flow, both directions. Raises Problem when it is too much."""
+    parts: list[pl.DataFrame] = []
+    for part in retained(store, wanted.question, wanted.from_ns, wanted.to_ns):
+        parts.append(part)
+        if sum(each.height for each in parts) > MOST_OBSERVATIONS:
+            most = f"{MOST_OBSERVATIONS:,}"
+            raise invalid(
+                {"to": f"the flow has more than {most} frames in that time; ask for less"}
+            )
+    return pl.concat(parts, how="diagonal") if parts else pl.DataFrame()
+
+
+def ends_of(question: Question) -> tuple[Endpoint, Endpoint]:
+    """The two ends of the flow that is asked for."""
+    return Endpoint(question.src, question.sport), Endpoint(question.dst, question.dport)
+
+
+def parameters_of(told: Sequence[str], settings: PipelineSettings) -> dict[str, dict[str, Value]]:
+    """Parameters out of NAME=VALUE; Problem names what is not accepted. Settings are none."""
+    tables = TABLES | {name: companion_table(name) for name in settings.companions}
+    made: dict[str, dict[str, Value]] = {}
+    for text in told:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise invalid({"set": f"{text!r} is not of the form NAME=VALUE"})
+        try:
+            found = parameter_of(name, value, tables)
+        except Failure as error:
+            said = str(error).removeprefix("--set").lstrip(": ")
+            raise invalid({"set": said}) from None
+        for algorithm, values in found.items():
+            made.setdefault(algorithm, {}).update(values)
+    return made
+
+
+def with_hops(decisions: pl.DataFrame, paths: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Decisions with `hop_ids`: node and port of each hop of the path that was known by then."""
+    known = [ids(part) for part in paths if part.height]
+    if decisions.is_empty() or not known:
+        return decisions.with_columns(pl.lit(None, HOP_IDS).alias("hop_ids"))
+    seen = pl.concat(known).sort("time_ns", maintain_order=True)
+    numbered = decisions.with_row_index("at").sort("time_ns", maintain_order=True)
+    joined = numbered.join_asof(seen, on="time_ns", by=["flow", "point"], check_sortedness=False)
+    return joined.sort("at").drop("at")
+
+
+HOP_IDS = pl.List(pl.UInt64)
+PORTS = 1 << 32
+MISSING = (1 << 32) - 1
+
+
+def ids(loads: pl.DataFrame) -> pl.DataFrame:
+    """Each hop of each path as one number, node times 2^32 plus port."""
+    count = sum(f"h{hop}_node" in loads.columns for hop in range(loads.width))
+    missing = pl.lit(MISSING)
+    hops = []
+    for hop in range(count):
+        port = pl.col(f"h{hop}_port") if f"h{hop}_port" in loads.columns else missing
+        hops.append(pl.col(f"h{hop}_node").cast(pl.UInt64) * PORTS + port.cast(pl.UInt64))
+    listed = pl.concat_list(hops).list.drop_nulls() if hops else pl.lit(None, HOP_IDS)
+    return loads.select("time_ns", "flow", "point", listed.alias("hop_ids"))

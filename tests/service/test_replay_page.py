@@ -1,0 +1,125 @@
+"""Replay over HTTP and in the browser: the decisions of the command, page by page, ACK by ACK."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import View
+
+CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+FLOW = {"src": "10.1.1.1:40000", "dst": "10.2.1.2:5001"}
+PATH = "/api/v1/replay/decisions"
+PAGE = "#/replay?src=10.1.1.1:40000&dst=10.2.1.2:5001"
+
+
+@pytest.fixture(scope="module")
+def replays(
+    hopsight: Any, serve: Callable[[str], Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    """A service whose store holds the frames of a flow."""
+    dsn = f"chdb://{tmp_path_factory.mktemp('replays')}/store"
+    done = hopsight.run("analyze", str(CAPTURE), "--store", dsn)
+    assert done.returncode == 0, done.stderr
+    service = serve(dsn)
+    yield service
+    service.stop()
+
+
+def pages(service: Any, limit: int, **asked: str) -> list[dict[str, Any]]:
+    """All decisions, page by page."""
+    found: list[dict[str, Any]] = []
+    start: int | None = 0
+    while start is not None:
+        answer = service.get(PATH, **FLOW, **asked, start=start, limit=limit).json()
+        found += answer["decisions"]
+        start = answer["next"]
+    assert len(found) == answer["total"]
+    return found
+
+
+def test_pages_are_the_decisions_of_the_command(replays: Any, hopsight: Any) -> None:
+    ends = " ".join(FLOW.values())
+    command = ("replay", str(CAPTURE), "--flow", ends, "--json", "--explain")
+    told = [json.loads(line) for line in hopsight.run(*command).stdout.splitlines()]
+    found = pages(replays, 5000)
+    assert [{k: v for k, v in each.items() if k != "path"} for each in found] == told
+
+
+def test_parameters_and_algorithms_change_what_is_decided(replays: Any) -> None:
+    before = replays.get(PATH, **FLOW, limit=1000).json()
+    after = replays.get(PATH, **FLOW, limit=1000, set="g=0.25").json()
+    assert before["parameters"]["dctcp"]["g"] == 0.0625
+    assert after["parameters"]["dctcp"]["g"] == 0.25
+    alphas = [[each["alpha"] for each in answer["decisions"]] for answer in (before, after)]
+    assert alphas[0] != alphas[1]
+    swift = replays.get(PATH, **FLOW, limit=3, algorithm="swift").json()["decisions"]
+    assert {each["algorithm"] for each in swift} == {"swift"}
+
+
+def test_a_page_as_a_table(replays: Any) -> None:
+    lines = replays.get(PATH, **FLOW, limit=2, format="csv").text.splitlines()
+    assert lines[0].startswith("time_ns,src,sport,dst,dport,algorithm,branch")
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"set": "gg=1"}, "set"),
+        ({"set": "g"}, "set"),
+        ({"set": "g=7"}, "set"),
+        ({"set": "pipeline.flows=1"}, "set"),
+        ({"algorithm": "cubic"}, "algorithm"),
+        ({"from": "5", "to": "4"}, "to"),
+        ({"limit": "100000"}, "limit"),
+        ({"window": "5s"}, "window"),
+    ],
+)
+def test_what_is_not_accepted_is_named(replays: Any, asked: dict[str, str], field: str) -> None:
+    answer = replays.get(PATH, **FLOW, **asked)
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
+
+
+def test_a_time_without_frames_has_no_decisions(replays: Any) -> None:
+    answer = replays.get(PATH, **FLOW, **{"from": 1, "to": 2}).json()
+    assert (answer["total"], answer["observations"], answer["interval"]) == (0, 0, None)
+    assert replays.get(PATH, src="1.2.3.4:5", dst="1.2.3.4:6").status_code == 404
+
+
+def test_the_page_steps_ack_by_ack(replays: Any, looked: Callable[..., View], axe: str) -> None:
+    first = replays.get(PATH, **FLOW, limit=200).json()["decisions"]
+    view = looked(f"{replays.url}/{PAGE}&at=2")
+    assert first[2]["sentence"] in view.text
+    view.page.click("button[aria-label='One on']")
+    assert first[3]["sentence"] in view.page.locator(".sentence").inner_text()
+    assert "at=3" in view.page.url
+    ended = next(at for at, each in enumerate(first) if each["branch"] == "window_end")
+    view.page.locator("#step").fill(str(ended))
+    lit = view.page.locator(".code .lit .number").all_inner_texts()
+    assert lit == [str(number) for number in range(1, 9)]
+    again = looked(view.page.url)
+    assert first[ended]["sentence"] in again.page.locator(".sentence").inner_text()
+    assert view.violations(axe) == []
+
+
+def test_two_runs_lie_over_each_other(replays: Any, looked: Callable[..., View]) -> None:
+    view = looked(f"{replays.url}/{PAGE}&with=g=0.25&zoom=200")
+    assert "the runs part at decision" in view.text
+    view.page.click("text=To where they part")
+    assert view.page.locator(".variables .differs").count() > 0
+    assert view.page.locator(".timeline polyline").count() >= 4
+    view.page.locator("select[aria-label=Speed]").select_option("500")
+    before = int(view.page.locator("#step").input_value())
+    view.page.click("text=Play")
+    view.page.wait_for_function(
+        "before => Number(document.getElementById('step').value) > before + 20", arg=before
+    )
+    view.page.click("text=Pause")
+
+
+def test_nothing_to_replay_says_why(replays: Any, looked: Callable[..., View]) -> None:
+    assert "Which flow?" in looked(f"{replays.url}/#/replay").text
+    view = looked(f"{replays.url}/{PAGE}&from=1&to=2")
+    assert "The store holds no frames of the flow in that time" in view.text
