@@ -61,6 +61,7 @@ ADMIN = Access(Scope.ADMIN, fabric=True)
 ROUTES = {
     "GET /": OPEN,
     "GET /console/plotly.min.js": OPEN,
+    "GET /docs/{name:path}": READ,
     "GET /healthz": OPEN,
     "GET /readyz": OPEN,
     "GET /metrics": READ_FABRIC,

@@ -23,6 +23,7 @@ from service.routes import (
     alternatives,
     audit,
     console,
+    docs,
     export,
     flows,
     health,
@@ -40,7 +41,7 @@ from service.topology_source import Refreshed, TopologySource, renew, store_topo
 from service.version import version
 
 ROOMS = (health, session, flows, signals, links, te, alternatives, export, telemetry, topology,
-         replay, audit, internal, console)  # fmt: skip
+         replay, audit, internal, docs, console)  # fmt: skip
 """Routes in the order of the reference."""
 logger = logging.getLogger("hopsight.service")
 DESCRIPTION = (

@@ -141,8 +141,8 @@ function buttons(where, go, total) {
     play.textContent = "Pause";
     timer = setInterval(tick, TICK_MS);
   } }, "Play");
-  const step = (text, label, by) => h("button", { type: "button", class: "press small", "aria-label": label, onclick: () => { if (timer) stop(); go(where() + by); } }, text);
-  return [play, step("−1", "One back", -1), step("+1", "One on", 1), speed];
+  const step = (text, by) => h("button", { type: "button", class: "press small", onclick: () => { if (timer) stop(); go(where() + by); } }, text);
+  return [play, step("Back", -1), step("Next", 1), speed];
 }
 
 function around(decisions, at, go) {

@@ -92,7 +92,7 @@ def test_the_page_steps_ack_by_ack(replays: Any, looked: Callable[..., View], ax
     first = replays.get(PATH, **FLOW, limit=200).json()["decisions"]
     view = looked(f"{replays.url}/{PAGE}&at=2")
     assert first[2]["sentence"] in view.text
-    view.page.click("button[aria-label='One on']")
+    view.page.click("button:text-is('Next')")
     assert first[3]["sentence"] in view.page.locator(".sentence").inner_text()
     assert "at=3" in view.page.url
     ended = next(at for at, each in enumerate(first) if each["branch"] == "window_end")
@@ -112,11 +112,26 @@ def test_two_runs_lie_over_each_other(replays: Any, looked: Callable[..., View])
     assert view.page.locator(".timeline polyline").count() >= 4
     view.page.locator("select[aria-label=Speed]").select_option("500")
     before = int(view.page.locator("#step").input_value())
-    view.page.click("text=Play")
+    view.page.click("button:text-is('Play')")
     view.page.wait_for_function(
         "before => Number(document.getElementById('step').value) > before + 20", arg=before
     )
-    view.page.click("text=Pause")
+    view.page.click("button:text-is('Pause')")
+
+
+def test_the_documentation_is_served_at_this_version(
+    replays: Any, looked: Callable[..., View], axe: str
+) -> None:
+    view = looked(f"{replays.url}/docs/")
+    view.page.click("article a:text-is('Tutorial')")
+    view.page.wait_for_url("**/docs/tutorial/tour")
+    assert "A tour" in view.page.locator("article h1").inner_text()
+    assert view.page.locator('.pages a[aria-current="page"]').count() == 1
+    assert view.violations(axe) == []
+    version = replays.get("/healthz").json()["version"]
+    assert f"hopsight {version}" in view.text
+    assert replays.get("/docs/../pyproject.toml").status_code == 404
+    assert replays.get("/docs/how-to/%2e%2e/%2e%2e/README").status_code == 404
 
 
 def test_nothing_to_replay_says_why(replays: Any, looked: Callable[..., View]) -> None:
