@@ -7,10 +7,10 @@ it contradicts where even the smallest promise of all tags that crossed the port
 
 import polars as pl
 
+from pipeline.health.claims import CLAIM_KEY, claims_of
 from pipeline.health.place import HOST, Places
-from pipeline.health.tally import first_frame, joined
+from pipeline.health.tally import joined
 from pipeline.sender import CE
-from pipeline.signals import ABW, UTILIZATION
 from pipeline.unit import BITS, SECOND
 
 BIN_NS = 250_000
@@ -25,7 +25,7 @@ GAP = 4
 WAIT_NS = (GAP + 1) * BIN_NS
 """How much later than its end a stretch can be decided."""
 FEW_MARKS = 4
-LOAD_KEY, CLAIM_KEY = ["bin", "port"], ["bin", "port"]
+LOAD_KEY = ["bin", "port"]
 LOAD = {"bin": pl.Int64, "port": pl.String, "free": pl.Float64, "by": pl.String}
 COUNTER = ("tx_bytes", "ts_ns")
 
@@ -43,7 +43,9 @@ class Beside:
         if not places.ports:
             return
         rows = rows.with_columns((pl.col("time_ns") // BIN_NS).alias("bin"))
-        self.claims = summed([self.claims, claims_of(rows, places)], CLAIM_KEY)
+        if pairs.height:
+            pairs = pairs.with_columns((pl.col("z_time_ns") // BIN_NS).alias("bin"))
+        self.claims = summed([self.claims, *claims_of(rows, pairs, places)], CLAIM_KEY)
         self.counters = summed([self.counters, *counters_of(rows, places)], LOAD_KEY)
         if pairs.height:
             self.marks = summed([self.marks, marks_of(pairs, places)], LOAD_KEY)
@@ -123,37 +125,6 @@ def left_by(counters: pl.DataFrame) -> pl.DataFrame:
         free.alias("free"),
         pl.lit("int").alias("by"),
     ).explode("bin")
-
-
-def claims_of(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
-    """The smallest share of a last hop's capacity that tags promised of the path."""
-    if "csig_low" not in rows.columns:
-        return pl.DataFrame()
-    told = rows.filter(
-        pl.col("csig_t").is_in([ABW, UTILIZATION]) & pl.col("csig_low").is_not_null()
-    )
-    if told.is_empty():
-        return told
-    told = told.join(last_hops(told, places), on=["dst_hi", "dst_lo", "point"], how="inner")
-    share = (
-        pl.when(pl.col("csig_t") == ABW)
-        .then(pl.col("csig_low") / pl.col("bps"))
-        .otherwise("csig_low")
-    )
-    return told.group_by(CLAIM_KEY, maintain_order=True).agg(
-        share.min().alias("least"), *first_frame()
-    )
-
-
-def last_hops(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
-    """The port of each receiver, which is where its packets leave the network."""
-    ends = rows.select("dst_hi", "dst_lo").unique(maintain_order=True)
-    topology = places.topology
-    hosts = [topology.host(*words) if topology else None for words in ends.iter_rows()]
-    names = [f"{host.device}:{host.interface}" if host else None for host in hosts]
-    known = ends.with_columns(pl.Series("point", names, pl.String)).drop_nulls()
-    ports = places.numbers.select(pl.col("port").alias("point"), "port", "bps")
-    return known.join(ports, on="point", how="inner")
 
 
 def counters_of(rows: pl.DataFrame, places: Places) -> list[pl.DataFrame]:

@@ -174,7 +174,8 @@ FINDINGS: tuple[Finding, ...] = (
         f"{CSIG} 5.1: the smallest value of the path is kept",
         "stretches of 250 us in which even the smallest value is too large, of all that INT or "
         "marks decide",
-        "INT or reports of the same link, or taps on both sides that see marks",
+        "INT or reports of the same link, or taps on both sides that see marks; of links between "
+        "switches also a tap at the port above the sender's, which tells the way",
     ),
     Finding(
         "pass_through",
@@ -183,7 +184,8 @@ FINDINGS: tuple[Finding, ...] = (
         f"{CSIG} 5.3: a forwarding unit may pass tags through, and is then blind",
         "stretches of 250 us in which even the smallest value is too large, of all that INT or "
         "marks decide",
-        "INT or reports of the same link, or taps on both sides that see marks",
+        "INT or reports of the same link, or taps on both sides that see marks; of links between "
+        "switches also a tap at the port above the sender's, which tells the way",
     ),
     Finding(
         "dctcp_beside_classic",

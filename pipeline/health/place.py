@@ -60,6 +60,14 @@ class Places:
         return {device: frozenset(near) for device, near in found.items()}
 
     @cached_property
+    def facing(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Ports that lead from one device to another."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for name, port in self.ports.items():
+            found.setdefault((port.device, port.peer_device), []).append(name)
+        return {ends: tuple(names) for ends, names in found.items()}
+
+    @cached_property
     def locators(self) -> dict[Tag, frozenset[str]]:
         """Ports by variant and type of a tag and its locator."""
         if self.topology is None:

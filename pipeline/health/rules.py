@@ -139,11 +139,23 @@ def unknown(scene: Scene) -> Iterator[Found]:
         found.setdefault((row["variant"], row["lm"]), []).append(row)
     for (variant, lm), rows in sorted(found.items()):
         count = sum(row["n"] for row in rows)
-        devices = narrowed(places.on_the_way(row["src"], row["dst"]) for row in rows)
+        ways = [places.on_the_way(row["src"], row["dst"]) for row in rows]
+        devices = narrowed([*ways, *written(scene, variant, lm)]) or narrowed(ways)
         kind, subject = about(devices, rows[0]["src"], rows[0]["dst"])
         told = {"frames": count, "variant": variant, "lm": lm, "devices": devices,
                 "types": sorted({row["t"] for row in rows}), **first_of(rows[0])}  # fmt: skip
         yield Found(kind, subject, "unknown_locator", sure(count), count, told)
+
+
+def written(scene: Scene, variant: int, lm: int) -> Iterator[frozenset[str]]:
+    """Devices between two points of which the later one alone saw a locator."""
+    if scene.changed.is_empty():
+        return
+    rows = scene.changed.filter(
+        pl.col("change") == Change.REPLACED.value, pl.col("n") >= FEW, variant=variant, lm=lm
+    )
+    for way in rows.select("before", "point", "hops").unique(maintain_order=True).iter_rows():
+        yield scene.places.between(*way)
 
 
 def of_tags(rows: pl.DataFrame, tags: Sequence[Tag]) -> pl.DataFrame:

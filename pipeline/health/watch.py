@@ -72,7 +72,9 @@ class Health:
         if pairs.height:
             pairs = tag_changes.ordered(pairs)
             self.changes.add(self._named(tag_changes.changes(pairs, self.interval_ns)))
-            pairs = self._points(pairs, "z_point")
+            pairs = self._sources(
+                self._points(self._points(pairs, "a_point"), "z_point"), "z_source"
+            )
         data = tag_sights.data_rows(rows)
         self.sights.add(tag_sights.sights(data, places.slowest_bps, base_rtt_ns))
         self.begun.add(tag_sights.handshakes(rows))
@@ -164,12 +166,14 @@ class Health:
 
     def _named(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Numbers of points and sources as their names."""
-        sources = [*self.pairs.sources.known]
         rows = self._points(self._points(rows, "point"), "before")
-        for name in ("source", "before_source"):
-            column = [sources[number] for number in rows[name]]
-            rows = rows.with_columns(pl.Series(name, column, pl.String))
-        return rows
+        return self._sources(self._sources(rows, "source"), "before_source")
+
+    def _sources(self, rows: pl.DataFrame, name: str) -> pl.DataFrame:
+        """The numbers of one column of sources as their names."""
+        sources = np.array([*self.pairs.sources.known] or [""], dtype=object)
+        column = pl.Series(name, sources[rows[name].to_numpy()].tolist(), pl.String)
+        return rows.with_columns(column)
 
     def _points(self, rows: pl.DataFrame, name: str) -> pl.DataFrame:
         """The numbers of one column of points as their names."""
