@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from alerts_page import alerts
 from api_page import api
 from filter_page import filters
 from finding_page import findings
@@ -228,6 +229,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "store": store,
     "findings": findings,
     "filters": filters,
+    "alerts": alerts,
     "metrics": metrics,
     "command": command,
     "api": api,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pipeline.erasure import erase
     from pipeline.fault_names import FAULTS, fault_names
     from pipeline.feedback_integrity import integrity
-    from pipeline.filter import SUBJECTS, FilterError, condition
+    from pipeline.filter import FIELDS, SUBJECTS, FilterError, condition
     from pipeline.group import Group
     from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
@@ -79,6 +79,7 @@ __all__ = [
     "COMPANIONS",
     "DECISIONS",
     "FAULTS",
+    "FIELDS",
     "FINDINGS",
     "KINDS",
     "MOST_WAYS",
@@ -190,7 +191,7 @@ HOMES = {
     "endpoint": "host_rows",
     "erasure": "erase",
     "fault_names": "FAULTS fault_names",
-    "filter": "FilterError SUBJECTS condition",
+    "filter": "FIELDS FilterError SUBJECTS condition",
     "protocol_names": "PROTOCOLS",
     "importers": "Draft containerlab netbox sonic",
     "group": "Group",

@@ -61,7 +61,7 @@ def asked(name: str, told: str) -> Text:
         raise StoreError(f"query {name} takes no filter")
     made = condition(found[1], told)
     folder = resources.files("pipeline") / "sql" / "filter"
-    file = "cells" if found[1].endswith("cells") else found[1]
+    file = found[1] if found[2] else "cells"
     inner = _whole((folder / f"{file}.sql").read_text(encoding="utf-8"))
     inner = inner.replace(CONDITION, f"{made.sql}\n")
     if found[2]:
@@ -73,6 +73,7 @@ def asked(name: str, told: str) -> Text:
 
 
 def _whole(text: str) -> str:
-    """A text with its parts."""
+    """A text with its parts, and theirs."""
     parts = resources.files("pipeline") / "sql" / "part"
-    return PART.sub(lambda part: (parts / f"{part[1]}.sql").read_text(encoding="utf-8"), text)
+    whole = PART.sub(lambda part: (parts / f"{part[1]}.sql").read_text(encoding="utf-8"), text)
+    return whole if whole == text else _whole(whole)

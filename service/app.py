@@ -12,18 +12,23 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pipeline import Store, StoreError, StoreLimits, Versions
 from service import problem
 from service.access import allowed
+from service.alerts.rule import read
+from service.alerts.watch import Watch
 from service.audit import Audited
 from service.guard import LOCAL_NAMES, Guard
+from service.hub import Hub
 from service.login import Identified, Login, login_of
 from service.loopback import is_loopback
 from service.metrics import Metrics
 from service.reader import Reader
 from service.representation import Tags
 from service.routes import (
+    alerts,
     alternatives,
     audit,
     console,
     docs,
+    events,
     export,
     flows,
     health,
@@ -41,7 +46,7 @@ from service.topology_source import Refreshed, TopologySource, renew, store_topo
 from service.version import version
 
 ROOMS = (health, session, flows, signals, links, te, alternatives, export, telemetry, topology,
-         replay, audit, internal, docs, console)  # fmt: skip
+         replay, alerts, events, audit, internal, docs, console)  # fmt: skip
 """Routes in the order of the reference."""
 logger = logging.getLogger("hopsight.service")
 DESCRIPTION = (
@@ -79,6 +84,8 @@ def create_app(
     app.state.reader = reader_on(store, metrics)
     app.state.metrics = metrics
     app.state.tags = Tags()
+    app.state.hub = Hub(settings.service.max_streams)
+    app.state.watch = Watch(read(settings.service.alerts_file), store, app.state.hub, metrics)
     app.state.source = source
     app.state.reload = lambda: logger.info("there is no topology to read again")
     problem.install(app)

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from service.alerts_words import alerts
 from service.analyze_words import analyze
 from service.argument import (
     At,
@@ -56,6 +57,7 @@ app = typer.Typer(
 )
 app.add_typer(wireshark)
 app.add_typer(topology_words)
+app.add_typer(alerts)
 app.command()(decode)
 app.command()(analyze)
 app.command()(up)

@@ -81,6 +81,12 @@ METRICS = (
         "Requests for a change in the audit log; outcome: kept, or failed (they are logged).",
     ),
     Metric(
+        "hopsight_alert_deliveries_total",
+        "counter",
+        ("receiver", "outcome"),
+        "Deliveries of alerts with all their tries; outcome: delivered, or failed (tried later).",
+    ),
+    Metric(
         "hopsight_build_info",
         "gauge",
         ("version",),

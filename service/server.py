@@ -118,10 +118,12 @@ def serve(
     started: Callable[[], None],
     reload: Callable[[], None] = lambda: None,
     tls: Tls | None = None,
+    ending: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; `started` is called once when every socket answers.
 
-    SIGHUP calls `reload`, in a thread; answers go on meanwhile.
+    SIGHUP calls `reload`, in a thread; answers go on meanwhile. `ending` is called when the end
+    begins, to send those away who would stay.
 
     Requests over the Unix socket are marked as such (`guard.UnixSocket`) by this server.
     """
@@ -129,17 +131,19 @@ def serve(
     servers: list[tuple[_Quiet, list[socket.socket]]] = [(_server(app, tls), [listener])]
     if unix is not None:
         servers.append((_server(UnixSocket(app)), [unix]))
-    asyncio.run(_with_signals(servers, started, reload))
+    asyncio.run(_with_signals(servers, started, reload, ending))
 
 
 async def _with_signals(
     servers: list[tuple[_Quiet, list[socket.socket]]],
     started: Callable[[], None],
     reload: Callable[[], None],
+    ending: Callable[[], None],
 ) -> None:
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
+        ending()
         for server, _ in servers:
             server.should_exit = True
 

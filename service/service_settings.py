@@ -64,7 +64,13 @@ class ServiceSettings(Section):
     max_window_s: float = Field(
         7 * 86_400.0, gt=0, description="Longest time window that one request may ask for, seconds."
     )
+    max_streams: int = Field(
+        64, ge=0, description="Listeners to events (`/api/v1/events`) that are served at once."
+    )
     max_rows: int = Field(10_000, ge=1, description="Most rows that one answer of the API holds.")
+    alerts_file: Path | None = Field(
+        None, description="File (TOML) with the rules of alerts and who is told; none: no alerts."
+    )
     export_key_file: Path | None = Field(
         None,
         description="File with the key of anonymised exports, readable by its owner only; none:"

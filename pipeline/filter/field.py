@@ -121,5 +121,10 @@ SUBJECTS = {
     "link_cells": LINK_CELLS,
     "path_cells": PATH_CELLS,
 }
-"""Fields by what is filtered."""
-FIELDS = {subject: {field.name: field for field in fields} for subject, fields in SUBJECTS.items()}
+"""Fields by what is filtered, as the reference has them."""
+SAME = {"flow_cells": "flows", "load_cells": "links"}
+"""Subjects whose fields are those of another one: rows of an answer, not what they are found by."""
+FIELDS = {
+    subject: {field.name: field for field in SUBJECTS[SAME.get(subject, subject)]}
+    for subject in (*SUBJECTS, *SAME)
+}

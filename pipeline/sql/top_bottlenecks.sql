@@ -60,6 +60,7 @@ worst AS (
 keys AS (
     SELECT
         flow,
+        max(f.owner) AS owner,
         any(f.tenant) AS tenant,
         any(f.vrf) AS vrf,
         any(f.vni) AS vni,

@@ -1,5 +1,6 @@
 """The tables of the store: DDL, Polars schemas and the reference page derive from them."""
 
+from pipeline.tables.alerts import ALERTS, SILENCES
 from pipeline.tables.audit import AUDIT
 from pipeline.tables.column import Alias, Column, Table
 from pipeline.tables.flow_intervals import FLOW_INTERVALS
@@ -33,6 +34,8 @@ TABLES = {
         GROUP_LOG,
         GROUP_SNAPSHOTS,
         AUDIT,
+        ALERTS,
+        SILENCES,
     )
 }
 """Every table of the store by name."""

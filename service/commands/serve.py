@@ -7,7 +7,11 @@ from collections.abc import Callable
 import typer
 
 from pipeline import Store, StoreError, StoreOwned
+from service.alerts.rule import AlertsError, read
+from service.alerts.watch import Watch
 from service.app import create_app
+from service.beat import Beat
+from service.changes import Changes
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.login import Login, LoginError, login_of
@@ -34,10 +38,11 @@ def run(*, store: str | None, host: str | None, port: int | None) -> None:
 
 
 def login_for(settings: Settings) -> Login:
-    """Who is let in; Failure where anybody would be."""
+    """Who is let in; Failure where anybody would be, or where rules of alerts cannot be read."""
     try:
+        read(settings.service.alerts_file)
         return login_of(settings.service, os.environ)
-    except LoginError as error:
+    except (AlertsError, LoginError) as error:
         raise Failure(ExitCode.USAGE, str(error)) from None
 
 
@@ -90,4 +95,12 @@ def serve_store(
         started(url)
 
     app = create_app(settings, store, source, login or login_for(settings))
-    serve(app, listener, unix, ready, app.state.reload, tls)
+    watch: Watch = app.state.watch
+    beats = (Beat([Changes(store, app.state.hub).step, watch.engine.step]), Beat([watch.deliver]))
+    for beat in beats:
+        beat.start()
+    try:
+        serve(app, listener, unix, ready, app.state.reload, tls, app.state.hub.close)
+    finally:
+        for beat in beats:
+            beat.end()

@@ -10,6 +10,7 @@ from pipeline import Question, address_words, answer, length_bounds
 from service.cursor import cursor_of, numbers_of, page_of
 from service.endpoint import MAX_NS
 from service.places import sited
+from service.polled import Polled
 from service.problem import Problem, invalid
 from service.reader import Reader, reader_of
 from service.routes.filtering import FilterText, filtered
@@ -19,7 +20,7 @@ from service.routes.topology import LATEST, located
 from service.search import MOST_TEXT, SearchEnd, parse_search
 from service.shape import flow_of, hop_of, interval, records, rest_of
 
-router = APIRouter(prefix="/api/v1", tags=["flows"])
+router = APIRouter(prefix="/api/v1", tags=["flows"], route_class=Polled)
 
 
 class BottlenecksParameters(RangeParameters):

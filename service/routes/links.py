@@ -9,6 +9,7 @@ from pydantic import Field
 
 from pipeline import length_bounds
 from service.cursor import cursor_of, page_of
+from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
 from service.routes.filtering import FilterText, filtered
@@ -16,7 +17,7 @@ from service.routes.parameter import Cursor, Name, RangeParameters
 from service.routes.span import Span, axis, check, chosen, coarser, step
 from service.shape import HOP, flow_of, hop_of, interval, records, rest_of, series
 
-router = APIRouter(prefix="/api/v1", tags=["links"])
+router = APIRouter(prefix="/api/v1", tags=["links"], route_class=Polled)
 
 SERIES = ("u_mean", "u_max", "queue_mean_bytes", "queue_max_bytes", "samples", "flows")
 MOST_LINKS = 200

@@ -6,13 +6,14 @@ import polars as pl
 from fastapi import APIRouter, Query, Request
 
 from pipeline import address_words, hpcc, integrity
+from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
 from service.routes.parameter import EndsParameters, FlowParameters
 from service.routes.span import Span, check_window
 from service.shape import flow_of, hop_of, interval, records, series
 
-router = APIRouter(prefix="/api/v1", tags=["flows"])
+router = APIRouter(prefix="/api/v1", tags=["flows"], route_class=Polled)
 
 SIGNALS = (
     "U", "W", "Wc", "R", "alpha", "inflight_bytes", "decisions", "mark_share", "ce_share",

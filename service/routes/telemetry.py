@@ -6,12 +6,13 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
 from pipeline import findings_of
+from service.polled import Polled
 from service.reader import reader_of
 from service.routes.parameter import RangeParameters
 from service.routes.span import chosen
 from service.shape import interval
 
-router = APIRouter(prefix="/api/v1", tags=["telemetry"])
+router = APIRouter(prefix="/api/v1", tags=["telemetry"], route_class=Polled)
 
 
 class HealthParameters(RangeParameters):

@@ -1,56 +1,6 @@
--- Links and their load in a window, a row each: what filters over links are about.
 SELECT node, port
 FROM (
-    SELECT
-        here.node AS node,
-        here.port AS port,
--- part: hop_named
-        n.stage AS stage,
-        n.orientation AS orientation,
-        nullIf(n.capacity_bps, 0) AS capacity_bps,
-        here.* EXCEPT (node, port)
-    FROM (
-        SELECT
-            node,
-            port,
-            sum(h.samples) AS samples,
-            sumIf(h.samples, h.source = 'int') AS measured,
-            if(
-                measured > 0,
-                sumIf(h.u_sum_n, h.source = 'int') / measured,
-                ifNotFinite(sumIf(h.u_sum_n, match(h.source, '(bound|abw|utilization)$'))
-                    / sumIf(h.samples, match(h.source, '(bound|abw|utilization)$')), 0)
-                + ifNotFinite(sumIf(h.u_sum_n, endsWith(h.source, 'delay'))
-                    / sumIf(h.samples, endsWith(h.source, 'delay')), 0)
-            ) * 1e-9 AS u_mean,
-            quantilesExactWeightedIf(0.5, 0.9, 0.99)(
-                h.u_sum_n / greatest(h.samples, 1) * 1e-9, h.samples, h.source = 'int'
-            ) AS of_stacks,
-            quantilesExactWeightedIf(0.5, 0.9, 0.99)(
-                h.u_sum_n / greatest(h.samples, 1) * 1e-9, h.samples,
-                match(h.source, '(bound|abw|utilization)$')
-            ) AS of_bounds,
-            if(measured > 0, of_stacks, of_bounds) AS told,
-            ifNotFinite(told[1], NULL) AS u_p50,
-            ifNotFinite(told[2], NULL) AS u_p90,
-            ifNotFinite(told[3], NULL) AS u_p99,
-            if(
-                measured > 0,
-                maxIf(h.u_max_n, h.source = 'int'),
-                maxIf(h.u_max_n, match(h.source, '(bound|abw|utilization)$'))
-                + maxIf(h.u_max_n, endsWith(h.source, 'delay'))
-            ) * 1e-9 AS u_max,
-            sum(h.queue_sum_bytes) / nullIf(sumIf(h.samples, isNotNull(h.queue_sum_bytes)), 0)
-                AS queue_mean_bytes,
-            max(h.queue_max_bytes) AS queue_max_bytes,
-            uniqExact(h.flow) AS flows
-        FROM hop_intervals AS h
-        WHERE h.time_ns >= {from_ns:Int64} AND h.time_ns < {to_ns:Int64}
-        GROUP BY node, port
-    ) AS here
-    LEFT JOIN (
--- part: hop_names
-    ) AS n ON here.node = n.node AND here.port = n.port
+-- part: link_rows
 ) AS here
 WHERE
 -- condition

@@ -1,0 +1,13 @@
+-- What was the last state of each alert, and since when?
+SELECT
+    a.rule AS rule,
+    a.labels AS labels,
+    argMax(a.state, (a.time_ns, a.state = 'firing', a.state)) AS state,
+    max(a.time_ns) AS changed_ns,
+    argMax(a.since_ns, a.time_ns) AS since_ns,
+    argMax(a.value, a.time_ns) AS value,
+    argMax(a.changes, a.time_ns) AS changes
+FROM alerts AS a
+GROUP BY rule, labels
+ORDER BY changed_ns DESC, rule, labels
+LIMIT {rows:UInt32}

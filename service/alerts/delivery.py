@@ -1,0 +1,167 @@
+"""Who is told of alerts: by webhook or Alertmanager, tried again, and never of what is silent."""
+
+import json
+import logging
+import os
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+from tenacity import (
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_exponential_jitter,
+)
+
+from service.alerts.engine import Standing
+from service.alerts.rule import Receiver
+from service.alerts.silence import Silence, silencing
+from service.alerts.state import FIRING, RESOLVED
+from service.endpoint import time_text
+from service.metrics import Metrics
+
+REPEAT_S = 60.0
+"""A firing alert is told again after so long, so that who forgets it hears of it."""
+GOOD_FOR = 4
+"""Repeats after which an Alertmanager takes an alert for over that it hears no more of."""
+FIRST_WAIT_S, MOST_WAIT_S = 0.5, 10.0
+NS = 10**9
+logger = logging.getLogger("hopsight.alerts")
+
+
+class Refused(Exception):  # noqa: N818 - what a receiver does for now
+    """The receiver does not take it now; it may later."""
+
+
+@dataclass
+class Sent:
+    """What a receiver knows of one alert."""
+
+    standing: Standing
+    told_s: float
+
+
+@dataclass
+class Delivery:
+    """Tells one receiver what stands, each change once and firing alerts again and again."""
+
+    receiver: Receiver
+    metrics: Metrics
+    sent: dict[str, Sent] = field(default_factory=dict)
+    refused_until_s: float = 0.0
+
+    def step(
+        self, standing: Iterable[Standing], silences: Iterable[Silence], now_ns: int, now_s: float
+    ) -> None:
+        """Tell what is new; what was not taken is told at the next step."""
+        if now_s < self.refused_until_s:
+            return
+        quiet = list(silences)
+        firing = {
+            json.dumps(dict(each.labels), sort_keys=True): each
+            for each in standing if each.state == FIRING
+        }  # fmt: skip
+        loud = {
+            key: each for key, each in firing.items() if not silencing(quiet, each.labels, now_ns)
+        }
+        due = {
+            key: each for key, each in loud.items()
+            if key not in self.sent or now_s - self.sent[key].told_s >= REPEAT_S
+        }  # fmt: skip
+        over = {key: held.standing for key, held in self.sent.items() if key not in firing}
+        if not due and not over:
+            return
+        taken = self._deliver([*((each, FIRING) for each in due.values()),
+                               *((each, RESOLVED) for each in over.values())], now_ns)  # fmt: skip
+        if not taken:
+            self.refused_until_s = now_s + REPEAT_S
+            return
+        self.sent |= {key: Sent(each, now_s) for key, each in due.items()}
+        for key in over:
+            del self.sent[key]
+
+    def _deliver(self, told: list[tuple[Standing, str]], now_ns: int) -> bool:
+        """Whether the receiver took it."""
+        retrying = Retrying(
+            stop=stop_after_attempt(self.receiver.attempts),
+            wait=wait_exponential_jitter(
+                multiplier=FIRST_WAIT_S, max=MOST_WAIT_S, jitter=FIRST_WAIT_S
+            ),
+            retry=retry_if_exception_type((Refused, httpx.TransportError)),
+        )
+        outcome = "delivered"
+        try:
+            retrying(self._post, told, now_ns)
+        except RetryError:
+            outcome = "failed"
+            logger.warning("alerts: %s does not take them; tried again later", self.receiver.name)
+        except httpx.HTTPError as error:
+            outcome = "failed"
+            logger.warning("alerts: %s: %s", self.receiver.name, type(error).__name__)
+        self.metrics.count(
+            "hopsight_alert_deliveries_total", receiver=self.receiver.name, outcome=outcome
+        )
+        return outcome == "delivered"
+
+    def _post(self, told: list[tuple[Standing, str]], now_ns: int) -> None:
+        receiver = self.receiver
+        url, body = receiver.url, for_webhook(told, now_ns)
+        if receiver.kind == "alertmanager":
+            url = f"{url.rstrip('/')}/api/v2/alerts"
+            body = [for_alertmanager(*each, now_ns) for each in told]
+        token = os.environ.get(receiver.token_variable, "") if receiver.token_variable else ""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        answer = httpx.post(url, json=body, headers=headers, timeout=receiver.timeout_s)
+        later = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT}
+        if answer.is_server_error or answer.status_code in later:
+            raise Refused
+        answer.raise_for_status()
+
+
+def for_alertmanager(alert: Standing, state: str, now_ns: int) -> dict[str, Any]:
+    """An alert as Alertmanager's API v2 has it."""
+    good_ns = now_ns + round(GOOD_FOR * REPEAT_S * NS)
+    return {
+        "labels": dict(alert.labels),
+        "annotations": annotations(alert),
+        "startsAt": time_text(alert.since_ns),
+        "endsAt": time_text(now_ns if state == RESOLVED else good_ns),
+    }
+
+
+def for_webhook(told: list[tuple[Standing, str]], now_ns: int) -> Any:
+    """Alerts as a webhook is told them."""
+    return {
+        "version": "1",
+        "sent": time_text(now_ns),
+        "alerts": [
+            {**annotations(alert), "state": state, "rule": alert.rule.name,
+             "labels": dict(alert.labels), "value": alert.value,
+             "since": time_text(alert.since_ns), "flapping": alert.flapping}
+            for alert, state in told
+        ],
+    }  # fmt: skip
+
+
+def annotations(alert: Standing) -> Mapping[str, str]:
+    """What people read beside an alert."""
+    value = "" if alert.value is None else f"{alert.value:.6g}"
+    return {"summary": alert.rule.summary, "runbook_url": alert.rule.runbook, "value": value}
+
+
+class Deliveries:
+    """All receivers; a step tells each what stands."""
+
+    def __init__(self, receivers: Iterable[Receiver], metrics: Metrics) -> None:
+        self.each = [Delivery(receiver, metrics) for receiver in receivers]
+
+    def step(self, standing: Iterable[Standing], silences: Iterable[Silence]) -> None:
+        """Tell each receiver."""
+        told, quiet = list(standing), list(silences)
+        for delivery in self.each:
+            delivery.step(told, quiet, time.time_ns(), time.monotonic())

@@ -1,0 +1,164 @@
+"""The rules at work: looks at the store, states of alerts that move, each change kept and told."""
+
+import json
+import math
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from pipeline import TABLES, Store, length_bounds
+from service.alerts.rule import COUNT, AlertFile, Rule
+from service.alerts.state import FIRING, PENDING, Alert, Patience
+from service.hub import Hub
+
+MOST_ROWS = 100_000
+MOST_ALERTS = 10_000
+"""Alerts of one rule; groups beyond are not followed."""
+Key = tuple[str, str]
+"""Name of the rule, and the labels as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An alert as it stands."""
+
+    rule: Rule
+    labels: Mapping[str, str]
+    state: str
+    since_ns: int
+    value: float | None
+    flapping: bool
+
+
+class Engine:
+    """The states of all alerts; may be asked from any thread while one thread steps."""
+
+    def __init__(self, file: AlertFile, store: Store, hub: Hub) -> None:
+        self.rules = {rule.name: rule for rule in file.rule}
+        self.store = store
+        self.hub = hub
+        self.alerts: dict[Key, Alert] = {}
+        self.now_ns = 0
+        self._restored = False
+        self._seen: tuple[int | None, int] | None = None
+        self._turn = threading.Lock()
+
+    def step(self) -> None:
+        """One look at every rule, when something was stored since the last. Raises StoreError."""
+        if not self.rules:
+            return
+        if not self._restored:
+            self._restore()
+        extent = self.store.query("extent").row(0, named=True)
+        if not extent["verdicts"]:
+            return
+        now_ns, revision = int(extent["to_ns"]), self.store.revision
+        if self._seen == (revision, now_ns) and revision is not None:
+            return
+        made = [
+            change
+            for rule in self.rules.values()
+            for change in self._moved(rule, self._values(rule, now_ns), now_ns)
+        ]
+        if made:
+            rows = pl.DataFrame(made, schema=TABLES["alerts"].schema)
+            self.store.insert("alerts", rows, f"alerts {now_ns} {rows.hash_rows().sum()}")
+        # What is stored here itself is no reason to look again.
+        self._seen = self.store.revision, now_ns
+        for change in made:
+            labels = json.loads(change["labels"])
+            self.hub.publish("alert", change | {"labels": labels}, "")
+
+    def standing(self) -> list[Standing]:
+        """Every alert that is pending or firing."""
+        with self._turn:
+            return [
+                Standing(rule, json.loads(labels), alert.state, alert.since_ns, alert.value,
+                         alert.flaps(self.now_ns, patience(rule)))
+                for (name, labels), alert in self.alerts.items()
+                if alert.state in {PENDING, FIRING} and (rule := self.rules.get(name))
+            ]  # fmt: skip
+
+    def _values(self, rule: Rule, now_ns: int) -> dict[str, float]:
+        """The values that break a rule, by the labels of their group."""
+        window = {"from_ns": now_ns - rule.window_ns, "to_ns": now_ns}
+        suits = length_bounds(rule.window_ns, None) if rule.over == "flows" else {}
+        if rule.over == "flows":
+            window["to_ns"] -= 1
+        rows = self.store.query(
+            f"alert_{rule.over}", **window, **suits, filter=rule.filter, rows=MOST_ROWS
+        )
+        names = {field: rule.column(field) for field in rule.group_by}
+        if rule.value == COUNT:
+            told = pl.len().cast(pl.Float64)
+        else:
+            column = pl.col(rule.column(rule.value)).cast(pl.Float64)
+            told = column.max() if rule.above is not None else column.min()
+        keys = [
+            pl.col(column).cast(pl.String).fill_null("").alias(field)
+            for field, column in names.items()
+        ]
+        grouped = (
+            rows.group_by(keys, maintain_order=True).agg(told.alias("told value"))
+            if keys
+            else rows.select(told.alias("told value"))
+        )
+        return {
+            labelled(rule, {field: row[field] for field in names}): row["told value"]
+            for row in grouped.head(MOST_ALERTS).iter_rows(named=True)
+            if breaks(rule, row["told value"])
+        }
+
+    def _moved(
+        self, rule: Rule, values: Mapping[str, float], now_ns: int
+    ) -> Iterator[dict[str, Any]]:
+        """The changes of a rule's alerts."""
+        waits = patience(rule)
+        with self._turn:
+            self.now_ns = now_ns
+            known = {labels for name, labels in self.alerts if name == rule.name}
+            for labels in sorted(known | values.keys()):
+                alert = self.alerts.setdefault((rule.name, labels), Alert())
+                state = alert.advance(values.get(labels), now_ns, waits)
+                if state is not None:
+                    yield {
+                        "time_ns": now_ns, "rule": rule.name, "labels": labels, "state": state,
+                        "since_ns": alert.since_ns, "value": alert.value,
+                        "changes": alert.changes(now_ns, rule.flap_ns),
+                    }  # fmt: skip
+                old = now_ns - max(alert.changed, default=0) > rule.flap_ns
+                if alert.state not in {PENDING, FIRING} and old:
+                    del self.alerts[rule.name, labels]
+
+    def _restore(self) -> None:
+        """Go on from the states that the store has."""
+        rows = self.store.query("alerts_last", rows=MOST_ALERTS)
+        with self._turn:
+            for row in rows.iter_rows(named=True):
+                if row["rule"] in self.rules and row["state"] in {PENDING, FIRING}:
+                    alert = Alert(row["state"], row["since_ns"], row["changed_ns"], row["value"])
+                    self.alerts[row["rule"], row["labels"]] = alert
+        self._restored = True
+
+
+def patience(rule: Rule) -> Patience:
+    """How long things must hold by a rule."""
+    return Patience(rule.for_ns, rule.keep_ns, rule.flap_changes, rule.flap_ns)
+
+
+def breaks(rule: Rule, value: float | None) -> bool:
+    """Whether a value is beyond what the rule allows."""
+    if value is None or not math.isfinite(value):
+        return False
+    if rule.above is not None:
+        return value > rule.above
+    return rule.below is not None and value < rule.below
+
+
+def labelled(rule: Rule, group: Mapping[str, str]) -> str:
+    """The labels of an alert, as the store has them."""
+    named = {field.replace(".", "_"): value for field, value in group.items()}
+    return json.dumps(named | {"alertname": rule.name, "severity": rule.severity}, sort_keys=True)

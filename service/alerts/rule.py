@@ -1,0 +1,137 @@
+"""Rules of alerts and who is told, as the file `service.alerts_file` (TOML) has them."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+
+from pipeline import FIELDS, FilterError, condition
+from service.endpoint import parse_duration
+from service.section import Section
+
+COUNT = "count"
+"""The value that is the number of rows of a group."""
+SUBJECTS = {"flows": "flow_cells", "links": "load_cells"}
+NAME = re.compile(r"[\w.:/ -]{1,100}")
+Span = Annotated[
+    int, BeforeValidator(lambda told: parse_duration(told) if isinstance(told, str) else told)
+]
+"""A length of time, ns, written such as 30s; 0 is written as a number."""
+
+
+class AlertsError(ValueError):
+    """A file of rules that cannot be used: one sentence that names the rule and the field."""
+
+
+class Rule(Section):
+    """One rule: which rows, what of them is compared, and how long until it is an alert."""
+
+    name: str = Field(description="Name of the alert.")
+    over: Literal["flows", "links"] = Field(description="What is looked at: flows or links.")
+    filter: str = Field("", description="Rows that count (the filter language); empty: all.")
+    value: str = Field(COUNT, description="Field that is compared; count: rows of the group.")
+    above: float | None = Field(None, description="It is an alert when the value is above this.")
+    below: float | None = Field(None, description="It is an alert when the value is below this.")
+    for_ns: Span = Field(0, alias="for", ge=0, description="How long that must hold before.")
+    keep_ns: Span = Field(
+        0, alias="keep_firing_for", ge=0, description="How long it must not hold to be over."
+    )
+    window_ns: Span = Field(
+        10 * 10**9, alias="window", gt=0, description="The latest time that is looked at."
+    )
+    group_by: tuple[str, ...] = Field((), description="Fields; each group is an alert of its own.")
+    severity: str = Field("warning", description="Label severity.")
+    summary: str = Field("", description="What it means, a sentence.")
+    runbook: str = Field("", description="Where it is written what to do, a link.")
+    flap_changes: int = Field(
+        6, ge=2, description="Changes within flap_window from which on an alert flaps."
+    )
+    flap_ns: Span = Field(
+        600 * 10**9,
+        alias="flap_window",
+        gt=0,
+        description="A flapping alert is over when the condition did not hold for so long.",
+    )
+
+    @field_validator("name")
+    @classmethod
+    def named(cls, name: str) -> str:
+        """Refuse a name that labels cannot have."""
+        if not NAME.fullmatch(name):
+            raise ValueError("has up to 100 letters, digits, blanks and ._:/-")
+        return name
+
+    @model_validator(mode="after")
+    def whole(self) -> "Rule":
+        """Refuse fields that are not there, and a rule that compares with nothing."""
+        fields = FIELDS[SUBJECTS[self.over]]
+        if (self.above is None) == (self.below is None):
+            raise ValueError("has above or below, one of both")
+        if self.value != COUNT and (
+            self.value not in fields or fields[self.value].kind != "number"
+        ):
+            raise ValueError(f"value {self.value!r} is no number of {self.over}; see the filters")
+        for each in self.group_by:
+            if each not in fields or len(fields[each].columns) != 1:
+                raise ValueError(f"group_by {each!r} is no field of {self.over}; see the filters")
+        if self.filter:
+            try:
+                condition(SUBJECTS[self.over], self.filter)
+            except FilterError as error:
+                raise ValueError(f"filter: {error}") from None
+        return self
+
+    def column(self, field: str) -> str:
+        """The column of a field in the rows that the rule looks at."""
+        return FIELDS[SUBJECTS[self.over]][field].columns[0]
+
+
+class Receiver(Section):
+    """Who is told: a webhook, or an Alertmanager (API v2)."""
+
+    name: str = Field(description="Name of the receiver, for metrics and logs.")
+    kind: Literal["webhook", "alertmanager"] = Field(description="What it speaks.")
+    url: str = Field(pattern=r"^https?://", description="Where it is; of an Alertmanager its root.")
+    token_variable: str = Field(
+        "", description="Environment variable with the token that it asks for; empty: none."
+    )
+    timeout_s: float = Field(10.0, gt=0, description="How long one try may take, seconds.")
+    attempts: int = Field(5, ge=1, le=20, description="Tries before it is left for a minute.")
+
+
+class AlertFile(Section):
+    """Everything that a file of rules holds."""
+
+    rule: tuple[Rule, ...] = ()
+    receiver: tuple[Receiver, ...] = ()
+
+    @model_validator(mode="after")
+    def told_apart(self) -> "AlertFile":
+        """Refuse two rules or receivers of one name."""
+        for what in (self.rule, self.receiver):
+            names = [each.name for each in what]
+            if len(set(names)) < len(names):
+                raise ValueError("two rules or two receivers have one name")
+        return self
+
+
+def read(path: Path | None) -> AlertFile:
+    """The rules of a file, none without one. Raises AlertsError."""
+    if path is None:
+        return AlertFile()
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        return AlertFile.model_validate(told)
+    except ValidationError as error:
+        raise AlertsError(f"{path}: {'; '.join(map(sentence, error.errors()))}") from None
+    except (OSError, ValueError) as error:
+        raise AlertsError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def sentence(error: Any) -> str:
+    """What is wrong with one field."""
+    place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in error["loc"])
+    said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+    return f"{place}: {said}" if place else said

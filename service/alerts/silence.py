@@ -1,0 +1,57 @@
+"""Silences and maintenance windows: which alerts are not delivered, and until when."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import polars as pl
+
+from pipeline import TABLES
+
+KINDS = ("silence", "maintenance")
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """One silence; `matchers` are labels that an alert must have, * stands for any text."""
+
+    id: str
+    written_ns: int
+    from_ns: int
+    to_ns: int
+    matchers: Labels
+    kind: str
+    author: str
+    comment: str
+
+    def fits(self, labels: Labels, now_ns: int) -> bool:
+        """Whether an alert is silent now. Without matchers every one is."""
+        return self.from_ns <= now_ns < self.to_ns and all(
+            fnmatchcase(labels.get(name, ""), wanted) for name, wanted in self.matchers.items()
+        )
+
+    def row(self) -> pl.DataFrame:
+        """The silence as a row of the store."""
+        told = {name: getattr(self, name) for name in self.__slots__}
+        told["matchers"] = json.dumps(dict(self.matchers), sort_keys=True)
+        return pl.DataFrame([told], schema=TABLES["silences"].schema)
+
+    def shown(self) -> dict[str, Any]:
+        """The silence as answers have it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def silences_of(rows: pl.DataFrame) -> list[Silence]:
+    """Silences out of rows of the store."""
+    return [
+        Silence(**{**row, "matchers": json.loads(row["matchers"])})
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def silencing(silences: Iterable[Silence], labels: Labels, now_ns: int) -> list[str]:
+    """Names of the silences that an alert is under."""
+    return [each.id for each in silences if each.fits(labels, now_ns)]

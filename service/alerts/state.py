@@ -1,0 +1,71 @@
+"""The states of one alert: pending, firing, resolved; time is an argument."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+PENDING, FIRING, RESOLVED = "pending", "firing", "resolved"
+KEPT = 64
+"""Changes that are remembered of an alert."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long things must hold, ns, and from how many changes on an alert flaps."""
+
+    before_ns: int
+    keep_ns: int
+    flap_changes: int
+    flap_ns: int
+
+
+@dataclass(slots=True)
+class Alert:
+    """One alert: its state, since when its condition holds, when it held last, and its changes."""
+
+    state: str = RESOLVED
+    since_ns: int = 0
+    held_ns: int = 0
+    value: float | None = None
+    changed: deque[int] = field(default_factory=lambda: deque(maxlen=KEPT))
+
+    def changes(self, now_ns: int, flap_ns: int) -> int:
+        """Changes between firing and resolved within a time."""
+        return sum(1 for at_ns in self.changed if at_ns > now_ns - flap_ns)
+
+    def flaps(self, now_ns: int, patience: Patience) -> bool:
+        """Whether it changes too often to be told each time."""
+        return self.changes(now_ns, patience.flap_ns) >= patience.flap_changes
+
+    def advance(self, value: float | None, now_ns: int, patience: Patience) -> str | None:
+        """Take the value that breaks the rule, None where none does; the new state, if it is one.
+
+        A pending alert whose condition does not hold any more is forgotten without a word.
+        """
+        if value is not None:
+            return self._held(value, now_ns, patience)
+        if self.state == PENDING:
+            self.state = RESOLVED
+        if self.state != FIRING:
+            return None
+        keep_ns = patience.flap_ns if self.flaps(now_ns, patience) else patience.keep_ns
+        if now_ns - self.held_ns < keep_ns:
+            return None
+        self.value = None
+        return self._become(RESOLVED, now_ns)
+
+    def _held(self, value: float, now_ns: int, patience: Patience) -> str | None:
+        self.value, self.held_ns = value, now_ns
+        if self.state == RESOLVED:
+            self.since_ns = now_ns
+            if patience.before_ns == 0:
+                return self._become(FIRING, now_ns)
+            self.state = PENDING
+            return PENDING
+        if self.state == PENDING and now_ns - self.since_ns >= patience.before_ns:
+            return self._become(FIRING, now_ns)
+        return None
+
+    def _become(self, state: str, now_ns: int) -> str:
+        self.state = state
+        self.changed.append(now_ns)
+        return state

@@ -1,0 +1,91 @@
+"""What changed between two looks at the store: which flows are held back, and where."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from pipeline import Asked, length_bounds
+from service.hub import Hub
+from service.shape import flow_of, hop_of, records
+
+WINDOW_NS = 10 * 10**9
+"""The latest time that is looked at."""
+MOST_FLOWS = 10_000
+MOST_EVENTS = 200
+"""Changes of one look that are told one by one; of more the number is."""
+TOLD = ("kind", "u_mean", "confidence", "reroute_helps", "since_ns")
+Rows = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The flows that are held back, by their hash, at the latest time that is stored."""
+
+    to_ns: int
+    flows: Rows
+
+
+def look(store: Asked) -> Look | None:
+    """What is held back now; None: the store is empty."""
+    extent = store.query("extent").row(0, named=True)
+    if not extent["verdicts"]:
+        return None
+    to_ns = int(extent["to_ns"])
+    span = {"from_ns": to_ns - WINDOW_NS, "to_ns": to_ns - 1}
+    found: pl.DataFrame = store.query(
+        "top_bottlenecks", **span, **length_bounds(WINDOW_NS, None), rows=MOST_FLOWS
+    )
+    return Look(to_ns, {row["flow"]: row for row in records(found)})
+
+
+def changes(before: Rows, now: Rows) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
+    """Flows whose bottleneck is another one, each with what was and what is."""
+    for flow in {**now, **before}:
+        was, here = before.get(flow), now.get(flow)
+        if said(was) != said(here):
+            row = here or was or {}
+            yield row, {"flow": flow_of(row), "was": shown(was), "now": shown(here)}
+
+
+def said(row: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
+    """What is another bottleneck when it differs."""
+    return None if row is None else (row["kind"], row["node"], row["port"])
+
+
+def shown(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A bottleneck as events tell it; None: none."""
+    return None if row is None else {"hop": hop_of(row)} | {name: row[name] for name in TOLD}
+
+
+class Changes:
+    """Looks again and tells the hub what changed, while somebody listens."""
+
+    def __init__(self, store: Asked, hub: Hub) -> None:
+        self.store = store
+        self.hub = hub
+        self.before: Look | None = None
+        self.revision: int | None = None
+
+    def step(self) -> None:
+        """One look. Raises StoreError."""
+        if not self.hub.listeners:
+            self.before = None
+            return
+        revision = getattr(self.store, "revision", None)
+        if self.before is not None and revision is not None and revision == self.revision:
+            return
+        now, before = look(self.store), self.before
+        self.revision = revision
+        if now is None:
+            return
+        self.before = now
+        if before is None:
+            return
+        told = list(changes(before.flows, now.flows))
+        for row, data in told[:MOST_EVENTS]:
+            self.hub.publish("verdict", data, row.get("owner") or "")
+        if told or now.to_ns != before.to_ns or revision is not None:
+            more = max(len(told) - MOST_EVENTS, 0)
+            self.hub.publish("stored", {"to_ns": now.to_ns, "verdicts_not_told": more})

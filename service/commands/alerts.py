@@ -1,0 +1,130 @@
+"""`hopsight alerts`: what stands, what was, and silences, out of the store whoever has it open."""
+
+import getpass
+import json as json_format
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from pipeline import OwnerClient, Store, StoreError, open_or_ask
+from service.alerts.rule import AlertsError, read
+from service.alerts.silence import Silence, silences_of, silencing
+from service.alerts.state import FIRING, PENDING
+from service.alerts.watch import MOST_SILENCES
+from service.commands.settings import chosen
+from service.endpoint import MAX_NS, parse_duration, time_text
+from service.failure import ExitCode, Failure
+from service.shape import records
+from service.text import Heading, console, table
+
+MOST_ALERTS = 10_000
+STANDING = (
+    Heading("state"), Heading("rule"), Heading("labels"), Heading("value", numeric=True),
+    Heading("since"), Heading("silenced by"),
+)  # fmt: skip
+CHANGES = (
+    Heading("time"), Heading("state"), Heading("rule"), Heading("labels"),
+    Heading("value", numeric=True),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The command line of `silence`."""
+
+    matchers: Sequence[str]
+    length: str
+    comment: str
+    kind: str
+
+
+@contextmanager
+def opened(dsn: str | None) -> Iterator[Store | OwnerClient]:
+    """The store; Failure has its sentence."""
+    settings = chosen(store={"dsn": dsn})
+    try:
+        with open_or_ask(settings.store.dsn, settings.store) as store:
+            yield store
+    except StoreError as error:
+        raise Failure(ExitCode.STORE, str(error)) from None
+
+
+def standing(dsn: str | None, *, json: bool) -> None:
+    """Print what is pending or firing."""
+    now_ns = time.time_ns()
+    with opened(dsn) as store:
+        rows = records(store.query("alerts_last", rows=MOST_ALERTS))
+        quiet = silences_of(store.query("silences", after_ns=now_ns, rows=MOST_SILENCES))
+    found = []
+    for row in rows:
+        if row["state"] in {PENDING, FIRING}:
+            labels = json_format.loads(row["labels"])
+            found.append(row | {"labels": labels, "silenced_by": silencing(quiet, labels, now_ns)})
+    if json:
+        typer.echo(json_format.dumps({"alerts": found}, allow_nan=False))
+    elif not found:
+        typer.echo("no alert is pending or firing")
+    else:
+        console().print(table(STANDING, map(_standing, found), title="alerts"))
+
+
+def _standing(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (row["state"], row["rule"], _labels(row["labels"]), _value(row["value"]),
+            time_text(row["since_ns"]), ", ".join(row["silenced_by"]) or None)  # fmt: skip
+
+
+def history(rule: str, most: int, dsn: str | None, *, json: bool) -> None:
+    """Print how alerts changed."""
+    with opened(dsn) as store:
+        rows = records(store.query("alerts_history", rule=rule, before_ns=MAX_NS, rows=most))
+    told = [row | {"labels": json_format.loads(row["labels"])} for row in rows]
+    if json:
+        typer.echo(json_format.dumps({"changes": told}, allow_nan=False))
+    elif not told:
+        typer.echo("no alert has changed")
+    else:
+        lines = ((time_text(row["time_ns"]), row["state"], row["rule"], _labels(row["labels"]),
+                  _value(row["value"])) for row in told)  # fmt: skip
+        console().print(table(CHANGES, lines, title="changes of alerts, the latest first"))
+
+
+def check(file: Path) -> None:
+    """Say whether a file of rules can be used."""
+    try:
+        found = read(file)
+    except AlertsError as error:
+        raise Failure(ExitCode.INPUT, str(error)) from None
+    typer.echo(f"{len(found.rule)} rules and {len(found.receiver)} receivers are fine")
+
+
+def silence(wish: Wish, dsn: str | None) -> None:
+    """Keep a silence and print its name."""
+    if wrong := [pair for pair in wish.matchers if "=" not in pair]:
+        raise Failure(ExitCode.USAGE, f"{wrong[0]!r} is not LABEL=TEXT")
+    pairs = (pair.partition("=") for pair in wish.matchers)
+    matchers = {name: text for name, _, text in pairs}
+    try:
+        length_ns = parse_duration(wish.length)
+    except ValueError as error:
+        raise Failure(ExitCode.USAGE, f"--for: {error}") from None
+    now_ns = time.time_ns()
+    made = Silence(secrets.token_hex(8), now_ns, now_ns, now_ns + length_ns, matchers, wish.kind,
+                   getpass.getuser(), wish.comment)  # fmt: skip
+    with opened(dsn) as store:
+        store.insert("silences", made.row(), f"{made.id} {now_ns}")
+    typer.echo(f"{made.id} until {time_text(made.to_ns)}")
+
+
+def _labels(labels: dict[str, str]) -> str:
+    told = (f"{name}={value}" for name, value in labels.items() if name != "alertname")
+    return " ".join(told)
+
+
+def _value(value: float | None) -> str | None:
+    return None if value is None else f"{value:.4g}"

@@ -1,0 +1,123 @@
+"""Events for whoever listens: numbered, kept for a while, and handed to every listener."""
+
+import asyncio
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+KEPT = 1000
+"""Events that a listener who was away can still have."""
+HEARTBEAT_S = 15.0
+"""Silence after which a comment is sent, so that nobody takes the line for dead."""
+RETRY_MS = 3000
+RESET = "reset"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event; `owner` is the tenant that it is about, None: it is for everybody."""
+
+    number: int
+    name: str
+    data: Mapping[str, Any]
+    owner: str | None = None
+
+
+class Listener:
+    """One who listens, in an event loop of its own."""
+
+    def __init__(self, tenants: tuple[str, ...] | None) -> None:
+        """`tenants` are those whose events are heard; None: all."""
+        self.tenants = tenants
+        self.loop = asyncio.get_running_loop()
+        self.waiting: asyncio.Queue[Event | None] = asyncio.Queue(KEPT)
+
+    def hears(self, event: Event) -> bool:
+        """Whether an event is for this one."""
+        return self.tenants is None or event.owner is None or event.owner in self.tenants
+
+    def hand(self, event: Event | None) -> None:
+        """Take an event, or the end; who cannot follow is sent away, and may come again."""
+        try:
+            self.waiting.put_nowait(event)
+        except asyncio.QueueFull:
+            while not self.waiting.empty():
+                self.waiting.get_nowait()
+            self.waiting.put_nowait(None)
+
+
+class Hub:
+    """Takes events from any thread and hands them to listeners, of whom there are `most`."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.epoch = f"{time.time_ns():x}"
+        self.listeners: set[Listener] = set()
+        self._kept: deque[Event] = deque(maxlen=KEPT)
+        self._number = 0
+        self._turn = threading.Lock()
+
+    def publish(self, name: str, data: Mapping[str, Any], owner: str | None = None) -> None:
+        """Hand an event to everybody whom it is for."""
+        with self._turn:
+            self._number += 1
+            event = Event(self._number, name, data, owner)
+            self._kept.append(event)
+            for listener in self.listeners:
+                if listener.hears(event):
+                    listener.loop.call_soon_threadsafe(listener.hand, event)
+
+    def close(self) -> None:
+        """Send every listener away."""
+        with self._turn:
+            for listener in self.listeners:
+                listener.loop.call_soon_threadsafe(listener.hand, None)
+
+    @contextmanager
+    def joined(self, listener: Listener, last_id: str) -> Iterator[list[Event]]:
+        """Listen; gives what was missed since `last_id`, or a `reset` when that is not known."""
+        with self._turn:
+            missed = self._missed(last_id)
+            self.listeners.add(listener)
+        try:
+            yield [event for event in missed if listener.hears(event)]
+        finally:
+            with self._turn:
+                self.listeners.discard(listener)
+
+    def _missed(self, last_id: str) -> list[Event]:
+        if not last_id:
+            return []
+        epoch, _, text = last_id.partition("-")
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1  # noqa: PLR2004 - digits of 64 bits
+        oldest = self._kept[0].number if self._kept else self._number + 1
+        if epoch != self.epoch or not oldest - 1 <= number <= self._number:
+            return [Event(self._number, RESET, {"reason": "what was missed is not known any more"})]
+        return [event for event in self._kept if event.number > number]
+
+    def text(self, event: Event) -> str:
+        """An event as it is sent (HTML Living Standard, 9.2)."""
+        data = json.dumps(event.data, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        return f"id: {self.epoch}-{event.number}\nevent: {event.name}\ndata: {data}\n\n"
+
+
+async def stream(hub: Hub, listener: Listener, last_id: str) -> AsyncIterator[str]:
+    """What one listener is sent, until it goes or the service ends."""
+    with hub.joined(listener, last_id) as missed:
+        yield f"retry: {RETRY_MS}\n: hopsight\n\n"
+        for event in missed:
+            yield hub.text(event)
+        while True:
+            try:
+                heard = await asyncio.wait_for(listener.waiting.get(), HEARTBEAT_S)
+            except TimeoutError:
+                yield ": still here\n\n"
+                continue
+            if heard is None:
+                return
+            yield hub.text(heard)

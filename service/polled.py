@@ -1,0 +1,41 @@
+"""Routes that are asked again and again: an answer that the client has is not made anew."""
+
+from collections.abc import Callable, Coroutine
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from service.access import identity_of
+from service.representation import JSON, Tags, tagged
+
+
+class Polled(APIRoute):
+    """A route whose answers have a tag (ETag), told from the store alone.
+
+    While nothing was stored since, `If-None-Match` is answered without a question to the store.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler behind the look at the tag."""
+        handle = super().get_route_handler()
+
+        async def polled(request: Request) -> Response:
+            if request.method != "GET" or identity_of(request) is None:
+                return await handle(request)
+            state = request.app.state
+            tags: Tags = state.tags
+            revision = state.reader.store.revision
+            same = tags.unchanged(request, revision)
+            if same is not None:
+                return same
+            answer = await handle(request)
+            plain = answer.headers.get("content-type", "").startswith(JSON)
+            if answer.status_code != HTTPStatus.OK or not plain:
+                return answer
+            made = tagged(request, bytes(answer.body), b"", JSON, {})
+            tags.remember(request, revision, made.headers["etag"])
+            return made
+
+        return polled

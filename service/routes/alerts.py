@@ -1,0 +1,162 @@
+"""Alerts: what stands, what was, the rules, and silences."""
+
+import secrets
+import time
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from service.access import identity_of
+from service.alerts.rule import Rule
+from service.alerts.silence import Silence, silences_of, silencing
+from service.alerts.watch import MOST_SILENCES, Watch
+from service.endpoint import MAX_NS
+from service.problem import Problem, invalid
+from service.reader import reader_of
+from service.routes.parameter import Duration, Name, Parameters, Time
+from service.shape import records
+
+router = APIRouter(prefix="/api/v1/alerts", tags=["alerts"])
+
+LONGEST_NS = 366 * 86_400 * 10**9
+EXAMPLE: dict[str, Any] = {
+    "matchers": {"device": "leaf1*"},
+    "for": "2h",
+    "comment": "line card is changed",
+}
+
+
+class HistoryParameters(Parameters):
+    """Which changes."""
+
+    rule: Name = Field("", description="Only those of this rule.")
+    before: Time | None = None
+    limit: int = Field(500, ge=1, le=10_000, description="Most changes of the answer.")
+
+
+class SilencesParameters(Parameters):
+    """Which silences."""
+
+    after: Time | None = Field(None, description="Those that end after this time; none: now.")
+
+
+class Wanted(BaseModel):
+    """A silence or a maintenance window that is asked for."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
+
+    matchers: dict[Annotated[str, Field(max_length=64)], Name] = Field(
+        min_length=1, max_length=20, description="Labels an alert must have; * is any text."
+    )
+    from_: Time | None = Field(None, alias="from", description="Since when; none: from now on.")
+    to: Time | None = Field(None, description="Until when; or `for`.")
+    for_: Duration | None = Field(None, alias="for", description="How long; or `to`.")
+    kind: Literal["silence", "maintenance"] = "silence"
+    comment: Name = Field("", description="Why.")
+
+    @model_validator(mode="after")
+    def ends(self) -> "Wanted":
+        """Refuse one without an end, or with two."""
+        if (self.to is None) == (self.for_ is None):
+            raise ValueError("has `to` or `for`, one of both")
+        return self
+
+
+@router.get("")
+async def alerts(request: Request) -> dict[str, Any]:
+    """Alerts that are pending or firing, with the silences that each is under."""
+    watch: Watch = request.app.state.watch
+    now_ns = time.time_ns()
+    quiet = await _silences(request, now_ns)
+    return {
+        "now_ns": watch.engine.now_ns or None,
+        "alerts": [
+            {
+                "rule": each.rule.name,
+                "labels": dict(each.labels),
+                "state": each.state,
+                "since_ns": each.since_ns,
+                "value": each.value,
+                "flapping": each.flapping,
+                "silenced_by": silencing(quiet, each.labels, now_ns),
+                "summary": each.rule.summary,
+                "runbook": each.rule.runbook,
+            }
+            for each in watch.engine.standing()
+        ],
+    }
+
+
+@router.get("/rules")
+async def rules(request: Request) -> dict[str, Any]:
+    """The rules in force, and the names of who is told."""
+    watch: Watch = request.app.state.watch
+    return {
+        "rules": [shown(rule) for rule in watch.file.rule],
+        "receivers": [{"name": each.name, "kind": each.kind} for each in watch.file.receiver],
+    }
+
+
+@router.get("/history")
+async def history(request: Request, asked: Annotated[HistoryParameters, Query()]) -> dict[str, Any]:
+    """How the states of alerts changed, the latest first."""
+    before_ns = MAX_NS if asked.before is None else asked.before
+    given = {"rule": asked.rule, "before_ns": before_ns, "rows": asked.limit + 1}
+    rows = await reader_of(request).ask("alerts_history", **given)
+    return {"changes": records(rows.head(asked.limit)), "more": rows.height > asked.limit}
+
+
+@router.get("/silences")
+async def silences(
+    request: Request, asked: Annotated[SilencesParameters, Query()]
+) -> dict[str, Any]:
+    """Silences and maintenance windows that are not over."""
+    after_ns = time.time_ns() if asked.after is None else asked.after
+    return {"silences": [each.shown() for each in await _silences(request, after_ns)]}
+
+
+@router.post("/silences", status_code=201)
+async def silence(request: Request, wanted: Wanted) -> dict[str, Any]:
+    """Ask for a silence or a maintenance window: alerts that it fits are not delivered."""
+    now_ns = time.time_ns()
+    from_ns = now_ns if wanted.from_ is None else wanted.from_
+    to_ns = from_ns + (wanted.for_ or 0) if wanted.to is None else wanted.to
+    if not max(from_ns, now_ns) < to_ns <= now_ns + LONGEST_NS:
+        raise invalid({"to": "is not after from and now, or more than a year from now"})
+    identity = identity_of(request)
+    made = Silence(
+        secrets.token_hex(8), now_ns, from_ns, to_ns, wanted.matchers, wanted.kind,
+        identity.name if identity else "", wanted.comment,
+    )  # fmt: skip
+    await _keep(request, made)
+    return made.shown()
+
+
+@router.delete("/silences/{name}", status_code=204)
+async def unsilence(
+    request: Request, name: Annotated[str, Path(max_length=64, pattern="^[0-9a-f]+$")]
+) -> None:
+    """End a silence now."""
+    now_ns = time.time_ns()
+    held = next((each for each in await _silences(request, now_ns) if each.id == name), None)
+    if held is None:
+        raise Problem(404, f"no silence {name!r} is in force or to come", field="name")
+    told = {**held.shown(), "written_ns": now_ns, "to_ns": now_ns}
+    await _keep(request, Silence(**told))
+
+
+async def _silences(request: Request, after_ns: int) -> list[Silence]:
+    given = {"after_ns": after_ns, "rows": MOST_SILENCES}
+    return silences_of(await reader_of(request).ask("silences", **given))
+
+
+async def _keep(request: Request, made: Silence) -> None:
+    reader = request.app.state.reader
+    token = f"{made.id} {made.written_ns}"
+    await reader.run("silence", reader.store.insert, "silences", made.row(), token)
+
+
+def shown(rule: Rule) -> dict[str, Any]:
+    """A rule as answers have it."""
+    return rule.model_dump(by_alias=False)

@@ -1,0 +1,307 @@
+"""Alerts: rules, states, flapping, silences, and real receivers that fail and come back."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import polars as pl
+import pytest
+from asked import Asked, opened
+
+from pipeline import Store
+from service.alerts import delivery
+from service.alerts.delivery import Delivery
+from service.alerts.rule import AlertsError, Receiver, read
+from service.alerts.silence import Silence
+from service.alerts.state import FIRING, PENDING, RESOLVED, Alert, Patience
+from service.alerts.watch import Watch
+from service.metrics import Metrics
+from service.settings import Settings
+
+S = 10**9
+RULES = """
+[[rule]]
+name = "hot port"
+over = "links"
+filter = 'stage = "tor"'
+value = "u.p99"
+above = 1.0
+for = "20ms"
+window = "50ms"
+group_by = ["device", "interface"]
+severity = "page"
+summary = "a port is full"
+runbook = "https://runbooks.example/hot-port"
+
+[[rule]]
+name = "many held back"
+over = "flows"
+filter = "kind in (uplink, incast)"
+above = 2
+group_by = ["device"]
+
+[[rule]]
+name = "slow"
+over = "flows"
+value = "u.mean"
+below = 0.1
+"""
+
+
+class Heard(BaseHTTPRequestHandler):
+    """A receiver that keeps what it is told, and fails as often as it is asked to."""
+
+    told: ClassVar[list[tuple[str, Any, str]]] = []
+    failing: ClassVar[list[int]] = []
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        code = self.failing.pop(0) if self.failing else 200
+        if code == 200:
+            self.told.append((self.path, body, self.headers.get("Authorization", "")))
+        self.send_response(code)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def heard() -> Iterator[tuple[str, type[Heard]]]:
+    Heard.told, Heard.failing = [], []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Heard)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", Heard
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rules") / "alerts.toml"
+    path.write_text(RULES)
+    return path
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory, world: ModuleType) -> Iterator[Store]:
+    with opened(tmp_path_factory.mktemp("alerts")) as made:
+        for table, rows in world.frames().items():
+            made.insert(table, rows, "world")
+        yield made
+
+
+def shifted(rows: pl.DataFrame, by_ns: int) -> pl.DataFrame:
+    return rows.with_columns(pl.col("time_ns") + by_ns)
+
+
+def test_states_move_by_what_holds_and_for_how_long() -> None:
+    alert, waits = Alert(), Patience(10, 5, 6, 100)
+    assert alert.advance(None, 0, waits) is None
+    assert alert.advance(2.0, 1, waits) == PENDING
+    assert alert.advance(2.0, 5, waits) is None
+    assert alert.advance(None, 6, waits) is None
+    assert alert.state == RESOLVED
+    assert alert.advance(2.0, 7, waits) == PENDING
+    assert alert.advance(3.0, 17, waits) == FIRING
+    assert (alert.since_ns, alert.value) == (7, 3.0)
+    assert alert.advance(None, 20, waits) is None
+    assert alert.advance(None, 22, waits) == RESOLVED
+    assert Alert().advance(1.0, 5, Patience(0, 0, 6, 100)) == FIRING
+
+
+def test_an_alert_that_flaps_stays_until_it_is_quiet() -> None:
+    alert, waits, told = Alert(), Patience(0, 0, 4, 100), []
+    for now_ns in range(60):
+        value = 1.0 if now_ns % 2 == 0 and now_ns < 40 else None
+        if state := alert.advance(value, now_ns, waits):
+            told.append((now_ns, state))
+    assert told == [(0, FIRING), (1, RESOLVED), (2, FIRING), (3, RESOLVED), (4, FIRING)]
+    assert alert.flaps(59, waits)
+    assert alert.advance(None, 137, waits) == RESOLVED
+
+
+def test_rules_over_the_store_fire_and_are_over_and_are_kept(
+    store: Store, file: Path, world: ModuleType
+) -> None:
+    settings = Settings.model_validate({"service": {"alerts_file": file}})
+    with Asked(store, settings) as client:
+        watch: Watch = client.app.state.watch
+        watch.engine.step()
+        found = client.get("/api/v1/alerts").json()["alerts"]
+        states = {(each["rule"], each["labels"].get("device")): each for each in found}
+        assert states["many held back", "leaf1"]["state"] == FIRING
+        assert states["many held back", "leaf1"]["value"] == 3
+        assert states["hot port", "leaf1"]["state"] == PENDING
+        assert states["hot port", "leaf1"]["value"] == pytest.approx(1.4)
+        assert not [each for each in found if each["rule"] == "slow"]
+        later = world.frames()
+        for table in ("hop_intervals", "verdicts"):
+            store.insert(table, shifted(later[table], S // 5), "later")
+        watch.engine.step()
+        found = client.get("/api/v1/alerts").json()["alerts"]
+        hot = next(each for each in found if each["rule"] == "hot port")
+        assert (hot["state"], hot["labels"]["interface"]) == (FIRING, "Ethernet48")
+        assert (hot["labels"]["severity"], hot["silenced_by"]) == ("page", [])
+        again = Watch(read(file), store, client.app.state.hub, client.app.state.metrics)
+        again.engine._restore()
+        assert {each.rule.name for each in again.engine.standing()} == {
+            "hot port",
+            "many held back",
+        }
+        # Ten minutes later there is only a flow that nothing holds back.
+        idle = later["verdicts"].filter(pl.col("kind") == "sender_limited")
+        store.insert("verdicts", shifted(idle, 600 * S), "idle")
+        watch.engine.step()
+        assert client.get("/api/v1/alerts").json()["alerts"] == []
+        changes = client.get("/api/v1/alerts/history", rule="hot port").json()["changes"]
+        assert [each["state"] for each in changes] == [RESOLVED, FIRING, PENDING]
+        events = [event.name for event in client.app.state.hub._kept]
+        assert events.count("alert") == len(client.get("/api/v1/alerts/history").json()["changes"])
+        told = client.get("/api/v1/alerts/rules").json()
+        assert [rule["name"] for rule in told["rules"]] == ["hot port", "many held back", "slow"]
+
+
+def firing(file: Path) -> list[Any]:
+    from service.alerts.engine import Standing
+
+    rule = read(file).rule[0]
+    labels = {"alertname": rule.name, "device": "leaf1", "severity": "page"}
+    return [Standing(rule, labels, FIRING, 1_760_000_000 * S, 1.4, flapping=False)]
+
+
+def quiet(now_ns: int, **matchers: str) -> Silence:
+    return Silence("a1", now_ns, now_ns - S, now_ns + S, matchers, "silence", "ann", "")
+
+
+def test_a_webhook_is_told_each_change_once_and_again_when_it_failed(
+    heard: tuple[str, type[Heard]], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setenv("HOOK_TOKEN", "s3cret")
+    url, server = heard
+    receiver = Receiver(name="hook", kind="webhook", url=url, token_variable="HOOK_TOKEN")  # noqa: S106 - the variable's name
+    told, metrics = Delivery(receiver, Metrics()), Metrics()
+    told.metrics = metrics
+    server.failing = [500, 503, 429]
+    standing, now_ns = firing(file), time.time_ns()
+    told.step(standing, [], now_ns, 0.0)
+    assert len(server.told) == 1
+    _, body, authorization = server.told[0]
+    assert authorization == "Bearer s3cret"
+    [alert] = body["alerts"]
+    assert (alert["state"], alert["rule"], alert["value"]) == (FIRING, "hot port", 1.4)
+    assert alert["runbook_url"] == "https://runbooks.example/hot-port"
+    told.step(standing, [], now_ns, 1.0)
+    assert len(server.told) == 1
+    told.step(standing, [], now_ns, 61.0)
+    assert len(server.told) == 2
+    told.step([], [], now_ns, 62.0)
+    assert server.told[2][1]["alerts"][0]["state"] == RESOLVED
+    server.failing = [500] * 5
+    told.step(standing, [], now_ns, 63.0)
+    told.step(standing, [], now_ns, 64.0)
+    assert len(server.told) == 3
+    told.step(standing, [], now_ns, 63.0 + 60.0)
+    assert len(server.told) == 4
+    server.failing = [404]
+    told.sent.clear()
+    told.step(standing, [], now_ns, 200.0)
+    value = metrics.registry.get_sample_value
+    name = "hopsight_alert_deliveries_total"
+    assert value(name, {"receiver": "hook", "outcome": "delivered"}) == 4
+    assert value(name, {"receiver": "hook", "outcome": "failed"}) == 2
+
+
+def test_an_alertmanager_is_spoken_to_as_it_wants_and_silence_is_kept(
+    heard: tuple[str, type[Heard]], file: Path
+) -> None:
+    url, server = heard
+    told = Delivery(Receiver(name="am", kind="alertmanager", url=f"{url}/"), Metrics())
+    standing, now_ns = firing(file), time.time_ns()
+    told.step(standing, [quiet(now_ns, device="leaf*")], now_ns, 0.0)
+    told.step(standing, [quiet(now_ns, device="leaf1", severity="page")], now_ns, 1.0)
+    assert server.told == []
+    told.step(standing, [quiet(now_ns, device="spine1"), quiet(now_ns - 9 * S)], now_ns, 2.0)
+    path, [alert], _ = server.told[0]
+    assert path == "/api/v2/alerts"
+    assert alert["labels"] == {"alertname": "hot port", "device": "leaf1", "severity": "page"}
+    assert alert["annotations"]["value"] == "1.4"
+    assert alert["startsAt"] == "2025-10-09T08:53:20.000000Z"
+    assert alert["endsAt"] > alert["startsAt"]
+    # Whoever was told that it fires is told that it is over, silent or not.
+    told.step([], [quiet(now_ns, device="leaf1")], now_ns, 3.0)
+    assert len(server.told) == 2
+
+
+def test_silences_are_asked_for_and_ended(store: Store, file: Path) -> None:
+    settings = Settings.model_validate({"service": {"alerts_file": file}})
+    with Asked(store, settings) as client:
+        wish = {"matchers": {"device": "leaf1*"}, "for": "2h", "comment": "change"}
+        made = client.ask("POST", "/api/v1/alerts/silences", json=wish)
+        assert made.status_code == 201, made.text
+        assert made.json()["author"] == "local"
+        [held] = client.get("/api/v1/alerts/silences").json()["silences"]
+        assert held == made.json()
+        place = f"/api/v1/alerts/silences/{held['id']}"
+        assert client.ask("DELETE", place).status_code == 204
+        assert client.ask("DELETE", place).status_code == 404
+        assert client.get("/api/v1/alerts/silences").json()["silences"] == []
+        for wrong in (
+            {"matchers": {}, "for": "2h"},
+            {"matchers": {"a": "b"}},
+            {"matchers": {"a": "b"}, "for": "2h", "to": "2030-01-01T00:00:00Z"},
+            {"matchers": {"a": "b"}, "to": "2001-01-01T00:00:00Z"},
+            {"matchers": {"a": "b"}, "for": "9999d"},
+            {"matchers": {"a": 1}, "for": "2h"},
+            {"matchers": {"a": "b\x00"}, "for": "2h"},
+            {"matchers": {"a": "b"}, "for": "2h", "more": 1},
+            [],
+        ):
+            answer = client.ask("POST", "/api/v1/alerts/silences", json=wrong)
+            assert answer.status_code == 422, (wrong, answer.text)
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("[[rule]]\nname = 'a'", "rule.1.over: Field required"),
+        ("[[rule]]\nname='a'\nover='flows'", "has above or below"),
+        ("[[rule]]\nname='a'\nover='flows'\nabove=1\nbelow=2", "has above or below"),
+        ("[[rule]]\nname='a'\nover='flows'\nabove=1\nvalue='kind'", "'kind' is no number of flows"),
+        ("[[rule]]\nname='a'\nover='flows'\nabove=1\ngroup_by=['host']", "'host' is no field"),
+        ("[[rule]]\nname='a'\nover='links'\nabove=1\nfilter='src = 1'", "filter: column 1"),
+        ("[[rule]]\nname='a'\nover='links'\nabove=1\nfor='soon'", "is not a duration"),
+        ("[[rule]]\nname='<b>'\nover='links'\nabove=1", "letters, digits"),
+        ("[[receiver]]\nname='a'\nkind='webhook'\nurl='file:///etc'", "receiver.1.url"),
+        ("[[reciever]]\n", "reciever"),
+        ("[[rule]\n", "alerts.toml"),
+    ],
+)
+def test_a_wrong_file_of_rules_is_named(tmp_path: Path, told: str, said: str) -> None:
+    path = tmp_path / "alerts.toml"
+    path.write_text(told)
+    with pytest.raises(AlertsError) as caught:
+        read(path)
+    assert said in str(caught.value)
+    with pytest.raises(AlertsError, match="No such file"):
+        read(tmp_path / "none.toml")
+
+
+def test_the_command_shows_alerts_and_asks_for_silence(
+    hopsight: Any, served: Any, file: Path
+) -> None:
+    done = hopsight.run("alerts", "silence", "device=leaf1", "--for", "1h", "--store", served.dsn)
+    assert " until 20" in done.stdout
+    held = served.get("/api/v1/alerts/silences").json()["silences"]
+    assert [each["matchers"] for each in held] == [{"device": "leaf1"}]
+    assert "no alert is pending" in hopsight.run("alerts", "--store", served.dsn).stdout
+    fine = hopsight.run("alerts", "check", str(file))
+    assert fine.stdout == "3 rules and 0 receivers are fine\n"
