@@ -27,7 +27,7 @@ OPEN_FOLDER = "/console/"
 which there is nobody's data."""
 BURST_S = 5.0
 """Seconds of the rate that may be asked at once."""
-FAILED_PER_S, FAILED_BURST = 0.2, 20.0
+FAILED_PER_S, FAILED_BURST = 0.5, 60.0
 """Wrong tokens of one address that are answered by 401; more get 429."""
 HEADERS = {
     HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": 'Bearer realm="hopsight"'},
