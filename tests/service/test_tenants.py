@@ -74,6 +74,8 @@ ASKED: dict[str, list[dict[str, Any]]] = {
     "/api/v1/links/flows": [{"device": "leaf2", "interface": "Ethernet4"}],
     "/api/v1/te/paths": [{}],
     "/api/v1/topology": [{}],
+    "/api/v1/replay/decisions": [flow(3), flow(1)],
+    "/api/v1/replay/algorithms": [{"name": "dctcp"}],
     "/api/v1/te/links": [{}],
     "/api/v1/te/alternatives": [
         {"src": "10.0.1.1", "dst": "10.0.1.3"}, {"src": "host1", "dst": "leaf2"}
