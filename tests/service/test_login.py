@@ -1,6 +1,7 @@
 """Who is let in: tokens, web tokens, sessions; scopes by route; and what is kept of writes."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,9 +76,9 @@ def test_loopback_lets_everybody_in(store: Store) -> None:
 def test_a_stranger_sees_that_the_service_lives_and_nothing_else(asked: Asked) -> None:
     for line in ROUTES:
         method, path = line.split()
-        answer = asked.ask(method, path.format(table="flows", name="extent"))
+        answer = asked.ask(method, re.sub(r"\{[^}]*\}", "extent", path))
         if ROUTES[line].scope is None:
-            assert answer.status_code in {200, 204, 422}, line
+            assert answer.status_code in {200, 204, 404, 422}, line
         else:
             assert answer.status_code == 401, line
             assert answer.json()["title"] == "A login is asked for"
