@@ -6,11 +6,12 @@ exactly: sequence numbers of two packets tell the octets between them. Clocks it
 packets that are seen twice. So all that it lacks is what waited while packets passed that are not
 left, and which of several spines a flow took that nothing names (`ceiling`).
 
-A port sends while anything waits: the mean queue over time is that over its packets, times its
-utilisation. From `told` of `passed` packets that mean is known up to its standard error, of a
-sample without replacement. Loads are drawn from there, `DRAWS` times; each draw is answered, and
-the commonest answer is given. Its share of the draws is how often it is right. That is a ceiling:
-where every packet of data is left it is 1, but for the spines.
+A port sends while anything waits, and while it sends a packet, half of what comes meanwhile waits
+too: the mean queue over time is its utilisation times the mean of what waited behind its packets
+and half a packet times its utilisation. From `told` of `passed` packets that mean is known up to
+its standard error, of a sample without replacement. Loads are drawn from there, `DRAWS` times; each
+draw is answered, and the commonest answer is given. Its share of the draws is how often it is
+right. That is a ceiling: where every packet of data is left it is 1, but for the spines.
 """
 
 import numpy as np
@@ -100,7 +101,7 @@ def observer(
     where = place["group"].to_numpy(), place["hop_index"].to_numpy()
     load = np.full((group.height, HOPS, DRAWS), -np.inf)
     hot = np.zeros((group.height, HOPS, DRAWS), np.bool_)
-    load[where], hot[where] = drawn(rows)
+    load[where], hot[where] = drawn(rows, run.world.payload_bytes)
     first = load.argmax(axis=1)
     congested = np.take_along_axis(hot, first[:, None], axis=1)[:, 0]
     share = np.stack([(first == hop).mean(axis=1) for hop in range(HOPS)], axis=1)
@@ -145,7 +146,7 @@ def hop_kind() -> pl.Expr:
     return found
 
 
-def drawn(rows: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def drawn(rows: pl.DataFrame, payload_bytes: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Loads of hops and whether they are congested, shape [rows, DRAWS]; a port is drawn once."""
     ports = rows.select(pl.struct("at", "port_row").rank("dense").alias("rank"))["rank"].to_numpy()
     draws = np.random.default_rng(SEED).standard_normal((int(ports.max(initial=0)) + 1, DRAWS))
@@ -163,5 +164,6 @@ def drawn(rows: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     }
     depth = np.maximum(held["depth"] + off * held["depth_error"], 0.0)
     standing = held["standing"] + off * held["standing_error"]
-    load = held["utilisation"] * (1 + held["per_byte"] * depth)
-    return load, (load > CONGESTED_U) | (held["utilisation"] * standing > STANDING_SHARE)
+    used = held["utilisation"]
+    load = used * (1 + held["per_byte"] * (depth + used * payload_bytes / 2))
+    return load, (load > CONGESTED_U) | (used * standing > STANDING_SHARE)
