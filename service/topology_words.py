@@ -67,7 +67,7 @@ def sonic(files: Files, output: Output = None) -> None:
 
 @imports.command()
 def netbox(files: Files, output: Output = None) -> None:
-    """From lists of NetBox's API: devices, interfaces, cables, ip-addresses."""
+    """From lists of NetBox, JSON or CSV: devices, interfaces, cables, ip-addresses."""
     from service.commands import topology_import as command
 
     command.netbox_files(files, output)

@@ -1,18 +1,21 @@
-"""What NetBox's API gives of devices, interfaces, cables and addresses, as a draft.
+"""What NetBox tells of devices, interfaces, cables and addresses, as a draft.
 
-A document is an object with the lists `devices`, `interfaces`, and if there are `cables`, `sites`
-and `ip_addresses`; a list may be a page of the API (`results`), a key may be its path
-(`dcim/ip-addresses/`). Versions 2 to 4 name roles, far ends and cables differently; all are read. A
-document may also be what `manage.py dumpdata` writes (`netbox_dump`).
+A document is an answer of its API, a page or a list (`netbox_table`), or an object with the lists
+`devices`, `interfaces`, and if there are `cables`, `sites` and `ip_addresses`, whose keys may be
+paths of the API (`dcim/ip-addresses/`); or CSV of the Export button (`netbox_csv`), or what
+`manage.py dumpdata` writes (`netbox_dump`). Versions 2 to 4 name roles, far ends and cables
+differently; all are read.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pipeline.importers.document import inner, parsed, whole
 from pipeline.importers.draft import Draft, DraftDevice, DraftHost, DraftPort, End, single
+from pipeline.importers.netbox_csv import csv_tables, is_csv
 from pipeline.importers.netbox_dump import dumped, is_dump
+from pipeline.importers.netbox_table import tables_of, told_counts
 from pipeline.importers.stage import stage_of
 from pipeline.topology_text import TopologyError
 from pipeline.unit import GIGABIT
@@ -24,32 +27,32 @@ VIRTUAL = frozenset({"virtual", "lag", "bridge"})
 HOST = re.compile(r"server|host|compute|gpu|storage|hypervisor|client|worker")
 """Roles of end hosts."""
 INTERFACE = "dcim.interface"
+BY_END = "by_end"
+"""Of rows out of CSV: device and interface by their names."""
+ENDS = {BY_END, "a_terminations", "b_terminations", "termination_a_id", "termination_b_id"}
+"""Fields of cables that tell an end."""
 Row = Mapping[str, Any]
 
 
 def netbox(texts: Mapping[str, str]) -> Draft:
     """The draft of documents by file name. Raises TopologyError where they hold no devices."""
-    trees = [parsed(file, text) for file, text in texts.items()]
-    dump = [row for tree in trees if is_dump(tree) for row in tree]
+    trees = {file: parsed(file, text) for file, text in texts.items() if not is_csv(file, text)}
     tables: dict[str, list[Row]] = {}
-    for name, rows in (*(each for tree in trees for each in tables_of(tree)), *dumped(dump)):
+    unknown: list[str] = []
+    for file, name, rows in lists(texts, trees):
         tables.setdefault(name, []).extend(rows)
+        unknown += [file] if rows and not name else []
     if not tables.get("devices") or not tables.get("interfaces"):
-        raise TopologyError(
-            "no API export of NetBox, and no dump of its dumpdata: an object with the lists devices"
-            " and interfaces is wanted, or a list of rows with model, pk and fields"
-        )
+        raise TopologyError(refusal(tables, unknown))
     draft = Draft("an export of NetBox")
-    if any(row.get("assigned_object_type") == "" for row in tables.get("ip_addresses", ())):
-        draft.warn(
-            "addresses name what they are assigned to by the number of a content type: dump"
-            " contenttypes too, or with --natural-foreign"
-        )
+    missing(draft, tables, unknown, told_counts(trees))
     hosts = {name_of(row) for row in tables["devices"] if is_host(row)}
     for row in tables["devices"]:
         if name_of(row) not in hosts:
             draft.devices[name_of(row)] = device_of(row)
-    ports = {whole(row.get("id")): row for row in tables["interfaces"] if is_wired(row)}
+    wired = [row for row in tables["interfaces"] if is_wired(row)]
+    # CSV of the current view has no numbers: the names stand for them.
+    ports = {end_of(row) if row.get("id") is None else whole(row["id"]): row for row in wired}
     for row in ports.values():
         name, port = end_of(row)
         if name in draft.devices:
@@ -59,13 +62,63 @@ def netbox(texts: Mapping[str, str]) -> Draft:
     return draft
 
 
+def missing(
+    draft: Draft, tables: Mapping[str, list[Row]], unknown: Iterable[str], counts: Mapping[str, int]
+) -> None:
+    """Warn of lists that are not whole, or of which nobody can tell what they are."""
+    for file in unknown:
+        draft.warn(f"{file}: neither the rows' url nor the file's name tells what it lists")
+    for name, count in counts.items():
+        here = len(tables.get(name, ()))
+        if count > here:
+            said = f"{here} of {count} are here, further pages are missing"
+            draft.warn(f"{name.replace('_', ' ')}: {said} (?limit=0 asks for all)")
+    if any(row.get("assigned_object_type") == "" for row in tables.get("ip_addresses", ())):
+        draft.warn(
+            "addresses name what they are assigned to by the number of a content type: dump"
+            " contenttypes too, or with --natural-foreign"
+        )
+    cables = tables.get("cables", ())
+    if cables and not any(ENDS & cable.keys() for cable in cables):
+        draft.warn("cables do not name the devices at their ends: export all data, not the view")
+
+
+def lists(
+    texts: Mapping[str, str], trees: Mapping[str, Any]
+) -> Iterator[tuple[str, str, Sequence[Row]]]:
+    """File, name and rows of every list; what is dumped stands in one list over all files."""
+    for file, text in texts.items():
+        if file not in trees:
+            found: Iterable[tuple[str, Sequence[Row]]] = csv_tables(file, text)
+        else:
+            found = () if is_dump(trees[file]) else tables_of(file, trees[file])
+        for name, rows in found:
+            yield file, name, rows
+    dump = [row for tree in trees.values() if is_dump(tree) for row in tree]
+    for name, rows in dumped(dump):
+        yield "", name, rows
+
+
+def refusal(tables: Mapping[str, list[Row]], unknown: Iterable[str]) -> str:
+    """Why no topology can be made of these lists."""
+    said = (
+        "no API export of NetBox, no CSV of its Export button and no dump of its dumpdata: the"
+        " lists devices and interfaces are wanted"
+    )
+    found = [f"{len(rows)} {name.replace('_', ' ')}" for name, rows in tables.items() if name]
+    said += f"; there are {', '.join(found)}" if found else ""
+    hint = "rows tell by their url what they are, or the file by its name (devices.json)"
+    return "; ".join([said, *(f"{file}: {hint}" for file in unknown)])
+
+
 def connect(
     draft: Draft, tables: Mapping[str, list[Row]], ports: Mapping[Any, Row], hosts: set[str]
 ) -> None:
     """Take up where ports lead: to ports of devices, or to hosts with their addresses."""
-    known = dict(by_interface(tables.get("ip_addresses", ())))
     numbers = {end_of(row): number for number, row in ports.items()}
-    far_ends = {**dict(cabled(tables.get("cables", ()), ports)), **dict(connected(ports))}
+    known = dict(by_interface(tables.get("ip_addresses", ()), numbers))
+    wires = cabled(tables.get("cables", ()), ports, numbers)
+    far_ends = {**dict(wires), **dict(connected(ports))}
     for number, row in ports.items():
         near, far = end_of(row), far_ends.get(number)
         if near[0] not in draft.devices or far is None:
@@ -76,15 +129,6 @@ def connect(
             draft.host(far[0], far[1], DraftHost(near, single(known.get(own, ())), nic))
         else:
             draft.port(near).peer = far
-
-
-def tables_of(tree: Any) -> Iterator[tuple[str, list[Row]]]:
-    """The lists of a document by the last word of their name."""
-    for key, value in tree.items() if isinstance(tree, Mapping) else ():
-        rows = value.get("results") if isinstance(value, Mapping) else value
-        if isinstance(rows, list):
-            name = str(key).strip("/.").replace(".", "/").rpartition("/")[2].replace("-", "_")
-            yield name.lower(), [row for row in rows if isinstance(row, Mapping)]
 
 
 def told(value: Any) -> str:
@@ -130,7 +174,7 @@ def device_of(row: Row) -> DraftDevice:
 def end_of(row: Row) -> End:
     """Device and interface of a row of interfaces, or of a reference to one."""
     device = row.get("device")
-    own = name_of(device) if isinstance(device, Mapping) else str(device or "")
+    own = name_of(device if isinstance(device, Mapping) else {"name": device})
     return own, str(row.get("name") or row.get("display") or "")
 
 
@@ -157,17 +201,21 @@ def connected(ports: Mapping[Any, Row]) -> Iterator[tuple[Any, End]]:
                 break
 
 
-def cabled(cables: Iterable[Row], ports: Mapping[Any, Row]) -> Iterator[tuple[Any, End]]:
+def cabled(
+    cables: Iterable[Row], ports: Mapping[Any, Row], numbers: Mapping[End, Any]
+) -> Iterator[tuple[Any, End]]:
     """Far ends by cable, of interfaces at both ends."""
     for cable in cables:
-        sides = [interface_at(cable, side) for side in ("a", "b")]
+        sides = [interface_at(cable, side, numbers) for side in ("a", "b")]
         for own, far in (sides, sides[::-1]):
             if own in ports and far in ports:
                 yield own, end_of(ports[far])
 
 
-def interface_at(cable: Row, side: str) -> Any:
+def interface_at(cable: Row, side: str, numbers: Mapping[End, Any]) -> Any:
     """The interface at one end of a cable; None where another thing is, or more than one."""
+    if BY_END in cable:
+        return number_of(cable[BY_END][side], numbers)
     ends = cable.get(f"{side}_terminations")
     if isinstance(ends, list):
         if len(ends) == 1 and inner(ends[0], "object_type") == INTERFACE:
@@ -177,10 +225,20 @@ def interface_at(cable: Row, side: str) -> Any:
     return whole(cable.get(f"termination_{side}_id")) if is_port else None
 
 
-def by_interface(rows: Iterable[Row]) -> Iterator[tuple[Any, list[Any]]]:
+def number_of(end: Sequence[str], numbers: Mapping[End, Any]) -> Any:
+    """The interface that is named by device and name, as CSV does."""
+    return numbers.get((name_of({"name": end[0]}), end[1]))
+
+
+def by_interface(
+    rows: Iterable[Row], numbers: Mapping[End, Any]
+) -> Iterator[tuple[Any, list[Any]]]:
     """Addresses by the interface that they are assigned to."""
     found: dict[Any, list[Any]] = {}
     for row in rows:
+        if BY_END in row:
+            found.setdefault(number_of(row[BY_END], numbers), []).append(row.get("address"))
+            continue
         kind = row.get("assigned_object_type", INTERFACE)
         number = whole(row.get("assigned_object_id") or inner(row, "interface", "id"))
         if kind == INTERFACE and number is not None:

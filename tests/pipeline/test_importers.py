@@ -291,6 +291,101 @@ def test_pages_of_the_api_may_stand_in_files_of_their_own() -> None:
     assert netbox(paged).text() == netbox({"x": json.dumps(whole)}).text()
 
 
+def answers(*, bare: bool = False, rooted: bool = True) -> dict[str, str]:
+    """What GET answers of each list, in files as the documented command names them."""
+    told = {"devices": [LEAF1, SPINE1, SERVER], "interfaces": BARE, "cables": CABLES,
+            "ip-addresses": ADDRESSES}  # fmt: skip
+    made = {}
+    for path, rows in told.items():
+        area = "ipam" if path == "ip-addresses" else "dcim"
+        url = f"https://netbox.example/api/{area}/{path}/"
+        listed = [{**row, "url": f"{url}{at + 1}/"} if rooted else row
+                  for at, row in enumerate(rows)]  # fmt: skip
+        page = {"count": len(rows), "next": None, "previous": None, "results": listed}
+        made[f"{path}.json"] = json.dumps(listed if bare else page)
+    return made
+
+
+def test_answers_of_the_api_need_no_names_of_their_own() -> None:
+    whole = {"devices": [LEAF1, SPINE1, SERVER], "interfaces": BARE, "cables": CABLES,
+             "ip_addresses": ADDRESSES}  # fmt: skip
+    wanted = netbox({"x": json.dumps(whole)}).text()
+    by_url = {str(at): text for at, text in enumerate(answers().values())}
+    for texts in (answers(), answers(bare=True), answers(rooted=False), by_url):
+        assert netbox(texts).text() == wanted
+    every = answers()
+    pages = [json.loads(text) for text in every.values()]
+    assert netbox({"all": json.dumps(pages)}).text() == wanted
+    with pytest.raises(TopologyError, match=r"0: rows tell by their url what they are"):
+        netbox({str(at): text for at, text in enumerate(answers(rooted=False).values())})
+
+
+def test_a_page_of_several_is_named() -> None:
+    texts = answers()
+    page = json.loads(texts["interfaces.json"])
+    page["count"], page["next"] = 500, "https://netbox.example/api/dcim/interfaces/?offset=50"
+    draft = netbox({**texts, "interfaces.json": json.dumps(page)})
+    said = "interfaces: 7 of 500 are here, further pages are missing (?limit=0 asks for all)"
+    assert said in draft.warnings
+
+
+CSV = {
+    "netbox_devices.csv": """ID,Name,Status,Role,Type,Site,IP Address
+1,lf1,Active,Leaf,DCS-7050,west,10.9.0.1/24
+2,sp1,Active,Spine,DCS-7050,west,
+3,db1,Active,Server,R650,west,
+""",
+    "netbox_interfaces.csv": """Name,Device,Enabled,Type,Management Only,Speed (Kbps),IP Addresses
+Ethernet1/1,lf1,True,QSFP28 (100GE),False,,
+Ethernet1/2,lf1,True,SFP28 (25GE),False,,
+Ethernet1/3,lf1,True,SFP28 (25GE),False,,
+Vlan1,lf1,True,Virtual,False,,
+mgmt0,lf1,True,1000BASE-T (1GE),True,,
+Ethernet1/1,sp1,True,QSFP28 (100GE),False,,
+eth0,db1,True,Other,False,25000000,
+""",
+    "netbox_cables.csv": """ID,Label,Termination A,Termination B,Device A,Device B
+1,,Ethernet1/1,Ethernet1/1,lf1,sp1
+2,,eth0,Ethernet1/2,db1,lf1
+""",
+    "netbox_IP addresses.csv": """IP Address,Status,Interface,Parent
+10.0.0.5/24,Active,eth0,db1
+10.7.7.7/24,Active,,
+""",
+}
+
+
+def test_csv_of_the_export_button() -> None:
+    json_form = {"devices": [LEAF1, SPINE1, SERVER], "interfaces": BARE, "cables": CABLES,
+                 "ip_addresses": ADDRESSES}  # fmt: skip
+    wanted = made(netbox({"x": json.dumps(json_form)}))
+    csv = netbox(CSV)
+    assert made(csv).interfaces == wanted.interfaces
+    assert (made(csv).devices, made(csv).hosts) == (wanted.devices, wanted.hosts)
+    # Far ends and addresses may stand with the interfaces; a file's name may tell nothing.
+    lines = CSV["netbox_interfaces.csv"].replace("IP Addresses\n", "IP Addresses,Connection\n")
+    lines = lines.replace(
+        "lf1,True,QSFP28 (100GE),False,,\n",
+        'lf1,True,QSFP28 (100GE),False,,,"\n  sp1\n\n  Ethernet1/1\n"\n',
+    )
+    lines = lines.replace("25000000,\n", '25000000,10.0.0.5/24,"lf1\nEthernet1/2"\n')
+    lines = lines.replace(
+        "lf1,True,SFP28 (25GE),False,,\n", 'lf1,True,SFP28 (25GE),False,,,"db1\neth0"\n', 1
+    )
+    lines = lines.replace(
+        "Ethernet1/1,sp1,True,QSFP28 (100GE),False,,",
+        'Ethernet1/1,sp1,True,QSFP28 (100GE),False,,,"lf1\nEthernet1/1"',
+    )
+    texts = {"a": CSV["netbox_devices.csv"], "b": lines}
+    assert wiring(made(netbox(texts))) == {
+        "lf1:Ethernet1/1": "up sp1 Ethernet1/1", "lf1:Ethernet1/2": "host db1",
+        "sp1:Ethernet1/1": "down lf1 Ethernet1/1",
+    }  # fmt: skip
+    assert made(netbox(texts)).hosts == wanted.hosts
+    view = {**CSV, "netbox_cables.csv": "Label,Termination A,Termination B\n,Ethernet1/1,eth0\n"}
+    assert any("cables do not name the devices" in said for said in netbox(view).warnings)
+
+
 def test_types_of_interfaces_tell_their_rate() -> None:
     kinds = {"1000base-t": 10**9, "2.5gbase-t": 2_500_000_000, "400gbase-x-qsfpdd": 4 * 10**11,
              "100base-tx": 10**8, "other": 0}  # fmt: skip
