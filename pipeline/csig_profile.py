@@ -4,8 +4,11 @@ Terms are those of draft-ravi-ippm-csig-00: signal types (section 5.2), locator 
 buckets (5.4 and appendix A), delta_t (5.3.2), what a transit device may do (5.1).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from pipeline.stage import stage_named
 
 SIGNALS = ("abw", "utilization", "delay", "queue")
 """Signals by type: min(ABW), min(ABW/C), max(PD) and, of the UEC/SAI layout, max(queue depth)."""
@@ -104,10 +107,18 @@ class Csig:
         for name, bits in parts:
             value = known.get(name)
             if name in CODED:
-                value = codes.get(name, {}).get(value)
+                value = code_of(codes.get(name, {}), value)
             if name == "reserved":
                 value = 0
             if value is None or not 0 <= value < 1 << bits:
                 return None
             made = made << bits | value
         return made if parts else None
+
+
+def code_of(classes: Mapping[Any, int], value: Any) -> int | None:
+    """The number of a class: as it is called, else by another word for the same stage."""
+    if value in classes or not isinstance(value, str):
+        return classes.get(value)
+    alike = {stage_named(str(word)): code for word, code in classes.items()}
+    return alike.get(stage_named(value)) if len(alike) == len(classes) else None

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from pipeline.stage import RANKS
+
 ANY = ""
 SEVERAL = 2
 """From this many flows on a last hop is shared."""
@@ -33,12 +35,17 @@ CONGESTED = (
     Kind("last_hop_elephant", ANY, "host", False, "no", "one flow fills the last hop"),
     Kind("uplink", "tor", "up", None, "yes", "the way up from the top of the rack is full"),
     Kind("downlink", "spine", "down", None, "yes", "the way down to the rack is full"),
-    Kind("core", ANY, "up", None, "yes", "a core link is full"),
-    Kind("core", ANY, "down", None, "yes", "a core link is full"),
+    *(
+        Kind("core", stage, orientation, None, "yes", "a core link is full")
+        for stage in RANKS
+        for orientation in ("up", "down")
+    ),
     Kind("side_link", ANY, "side", None, "yes", "a link between equals is full"),
-    Kind("congested_hop", ANY, ANY, None, "unknown", "a hop that no topology names is full"),
+    Kind("congested_hop", ANY, ANY, None, "unknown", "a hop whose stage no topology tells is full"),
 )
-"""Kinds of a congested hop; the first row that applies holds."""
+"""Kinds of a congested hop; the first row that applies holds. A stage that is none of `RANKS` is
+never taken for one.
+"""
 OTHER = (
     Kind("congested_path", ANY, ANY, None, "unknown", "the path marks, but nothing says where"),
     Kind("sender_limited", ANY, ANY, None, "no", "the sender sends less than it may"),

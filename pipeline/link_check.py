@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from pipeline.interface import Interface
+from pipeline.stage import RANKS, is_known
 from pipeline.topology import Topology
 from pipeline.unit import GIGABIT
 
@@ -27,6 +28,9 @@ def ports(topology: Topology) -> Iterator[Told]:
             yield "inconsistent", f"{place}.node", f"{other} has node {device.node_id} too"
         if not device.stage:
             yield "unknown", place, "its stage is not told: kinds of bottlenecks rest on it"
+        elif not is_known(device.stage):
+            said = f"kinds of bottlenecks know no stage {device.stage}, but {', '.join(RANKS)}"
+            yield "unknown", f"{place}.stage", f"{said} and words for them"
         if device.marks_ecn is None:
             yield "unknown", place, "whether it marks ECN is not told"
         if not topology.links.get(device.name):

@@ -16,6 +16,7 @@ from pipeline.csig_profile import VARIANTS, Csig
 from pipeline.interface import Device, Host, Interface, Point, SiteRtt, Tenant
 from pipeline.locator_table import locator_table
 from pipeline.prefix_table import PrefixTable
+from pipeline.stage import stage_named
 from pipeline.topology_file import dump, parse
 from pipeline.topology_text import TopologyError
 
@@ -77,7 +78,7 @@ class Topology:
         return pl.DataFrame(
             [
                 {"node": i.node_id, "port": i.port_id, "device": i.device, "interface": i.name,
-                 "stage": i.stage, "orientation": i.orientation,
+                 "stage": stage_named(i.stage), "orientation": i.orientation,
                  "capacity_bps": i.capacity_bps or None, "peer_device": i.peer_device,
                  "peer_interface": i.peer_interface,
                  "csig_lm": i.csig_lm, "csig_lm_compact": i.csig_lm_compact}

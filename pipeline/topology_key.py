@@ -75,7 +75,8 @@ FILE = (
 DEVICE = (
     Key("node", "whole", "Id by which telemetry names the device.", 0, MOST_ID, required=True,
         field="node_id"),
-    Key("stage", "text", "Stage of the fabric: tor, spine, …", default=""),
+    Key("stage", "text", "Stage of the fabric: tor, spine or core; words for them, as leaf, "
+        "fabric, agg, superspine, T1, count as these.", default=""),
     Key("site", "text", "Site: a building, a region, whatever paths are told apart by.",
         default=""),
     Key("marks_ecn", "flag", "Whether its queues mark packets with CE."),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipeline.importers.draft import Draft, DraftDevice, DraftHost, End, single
-from pipeline.importers.stage import stage_of
+from pipeline.stage import stage_of
 from pipeline.topology_text import TopologyError, Tree, load
 
 HOSTS = frozenset({"linux", "ext-container", "generic_vm", "vr-ubuntu", "k8s-kind", "ixia-c-one",

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from pipeline.importers.stage import facing
+from pipeline.stage import facing
 from pipeline.topology_text import load
 from pipeline.unit import GIGABIT
 

@@ -16,7 +16,7 @@ from pipeline.importers.draft import Draft, DraftDevice, DraftHost, DraftPort, E
 from pipeline.importers.netbox_csv import csv_tables, is_csv
 from pipeline.importers.netbox_dump import dumped, is_dump
 from pipeline.importers.netbox_table import tables_of, told_counts
-from pipeline.importers.stage import stage_of
+from pipeline.stage import stage_of
 from pipeline.topology_text import TopologyError
 from pipeline.unit import GIGABIT
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pipeline.importers.document import inner, members, parsed, whole
 from pipeline.importers.draft import Draft, DraftDevice, DraftHost, DraftPort
-from pipeline.importers.stage import stage_of
+from pipeline.stage import stage_of
 from pipeline.topology_text import TopologyError
 
 MEGABIT = 1_000_000

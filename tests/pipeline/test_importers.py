@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from pipeline import Draft, Topology, TopologyError, containerlab, netbox, sonic
-from pipeline.importers.stage import facing, stage_of
+from pipeline.stage import facing, stage_of
 from pipeline.topology_check import findings
 
 LAB = """

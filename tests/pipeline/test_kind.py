@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from pipeline import KINDS
+from pipeline import KINDS, Topology
 from pipeline.kind import CONGESTED, congested_kind, reroute_helps
 
 CASES = [
@@ -24,6 +24,8 @@ CASES = [
     ("tor", "down", 1, "core"),
     ("spine", None, 3, "congested_hop"),
     (None, None, None, "congested_hop"),
+    ("", "up", 3, "congested_hop"),
+    ("fish", "down", 3, "congested_hop"),
 ]
 
 
@@ -36,6 +38,23 @@ def test_every_kind_of_a_congested_hop_is_reached() -> None:
     )  # fmt: skip
     assert frame.select(congested_kind().alias("kind"))["kind"].equals(frame["kind"])
     assert set(frame["kind"]) == {kind.name for kind in CONGESTED}
+
+
+WORDS = {"leaf": ("up", "uplink"), "ToR": ("up", "uplink"), "fabric": ("down", "downlink"),
+         "T1": ("down", "downlink"), "super-spine": ("down", "core")}  # fmt: skip
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_of_operators_for_stages_make_the_kinds_of_these(word: str) -> None:
+    orientation, kind = WORDS[word]
+    text = f"""
+    devices:
+      a: {{node: 1, stage: {word}, interfaces: {{e1: {{port: 1, orientation: {orientation}}}}}}}
+    """
+    told = Topology.from_yaml(text)
+    ports = told.frame.with_columns(pl.lit(2).alias("contributors"))
+    assert ports.select(congested_kind()).item() == kind
+    assert told.devices[0].stage == word  # as it was told
 
 
 @pytest.mark.parametrize("name", KINDS)

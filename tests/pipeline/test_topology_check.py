@@ -45,6 +45,8 @@ BROKEN = {
                  "{port: 1, orientation: host, peer: web1", "peer: web1",
                  "its capacity is not told"),
     "stage": ("    stage: spine\n", "", "  spine1:", "its stage is not told"),
+    "strange stage": ("    stage: spine\n", "    stage: fish\n", "stage: fish",
+                      "kinds of bottlenecks know no stage fish"),
     "addresses": ("prefixes: [10.0.2.0/24], ", "", "  db:", "its addresses are not told"),
     "nic": (WEB1, WEB1.replace("nic_gbps: 25", "nic_gbps: 40"), "nic_gbps: 40",
             "it sends 40 Gbit/s into a port of 25"),

@@ -1,9 +1,12 @@
 """Stages of a fabric by the words that operators use for them."""
 
 import re
+from functools import lru_cache
 
 RANKS = {"tor": 0, "spine": 1, "core": 2}
 """Stages from the racks up."""
+HOST = "host"
+"""Stage of an end host that tells of its own port."""
 WORDS = (
     ("core", re.compile(r"super-?_?spine|(?<![a-z])(core|t2|ss)(?![a-z])|spinerouter")),
     ("tor", re.compile(r"torrouter|leaf(?!router)|(?<![a-z])(tor|t0|access)(?![a-z])")),
@@ -22,6 +25,17 @@ def stage_of(*words: object) -> str:
             if pattern.search(said):
                 return stage
     return ""
+
+
+@lru_cache(1 << 12)
+def stage_named(word: str) -> str:
+    """The stage that a topology's word means; a word that means none stays as it was told."""
+    return word if word == HOST else stage_of(word) or word
+
+
+def is_known(stage: str) -> bool:
+    """Whether kinds of bottlenecks are told apart by a stage."""
+    return stage_named(stage) in {*RANKS, HOST}
 
 
 def facing(own: str, peer: str) -> str:
