@@ -2,14 +2,16 @@
 
 Time is cut into stretches of 250 us, about the window over which a port measures its bandwidth. A
 stretch decides where the port's own counters, here and in the two stretches before, leave little;
-it contradicts where even the smallest promise of all tags that crossed the port is larger.
+it contradicts where even the smallest promise of all tags that crossed the port is larger. Where
+the counters leave little and no tag is known to have crossed, the stretch is silent.
 """
 
 import polars as pl
 
 from pipeline.health.claims import CLAIM_KEY, claims_of
 from pipeline.health.place import HOST, Places
-from pipeline.health.tally import joined
+from pipeline.health.tally import FIRST, first_frame, joined
+from pipeline.order import NEVER
 from pipeline.sender import CE
 from pipeline.unit import BITS, SECOND
 
@@ -26,7 +28,8 @@ WAIT_NS = (GAP + 1) * BIN_NS
 """How much later than its end a stretch can be decided."""
 FEW_MARKS = 4
 LOAD_KEY = ["bin", "port"]
-LOAD = {"bin": pl.Int64, "port": pl.String, "free": pl.Float64, "by": pl.String}
+LOAD = {"bin": pl.Int64, "port": pl.String, "free": pl.Float64, "by": pl.String,
+        "seen_ns": pl.Int64, "source": pl.String, "frame": pl.UInt64}  # fmt: skip
 COUNTER = ("tx_bytes", "ts_ns")
 
 
@@ -37,6 +40,7 @@ class Beside:
         self.claims = pl.DataFrame()
         self.counters = pl.DataFrame()
         self.marks = pl.DataFrame()
+        self.closed_bin = NEVER
 
     def add(self, rows: pl.DataFrame, pairs: pl.DataFrame, places: Places) -> None:
         """Count a batch: its tags, its stacks, and marks of pairs."""
@@ -53,7 +57,11 @@ class Beside:
     def close(self, before_ns: int | None) -> pl.DataFrame:
         """Stretches that ended `WAIT_NS` before a time as rows of a tally; None: all."""
         bound = (1 << 62) if before_ns is None else (before_ns - WAIT_NS) // BIN_NS
-        made = self._decided(bound) if self.claims.height else pl.DataFrame()
+        loads = self._loads()
+        parts = [self._decided(bound, loads), self._silent(bound, loads)]
+        parts = [part for part in parts if part.height]
+        made = pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
+        self.closed_bin = max(self.closed_bin, bound)
         for name in ("claims", "counters", "marks"):
             kept, first = getattr(self, name), bound - (0 if name == "claims" else BACK + GAP)
             if kept.height:
@@ -69,14 +77,35 @@ class Beside:
             full = (pl.col("ce_n") >= FEW_MARKS) & (pl.col("ce_n") == pl.col("n"))
             parts.append(
                 self.marks.filter(full).select(
-                    *LOAD_KEY, pl.lit(0.0).alias("free"), pl.lit("marks").alias("by")
+                    *LOAD_KEY, pl.lit(0.0).alias("free"), pl.lit("marks").alias("by"), *FIRST
                 )
             )
         return pl.concat(parts, how="vertical_relaxed")
 
-    def _decided(self, bound: int) -> pl.DataFrame:
+    def _silent(self, bound: int, loads: pl.DataFrame) -> pl.DataFrame:
+        """Stretches up to a bound in which counters leave little, and no tag is known to cross."""
+        full = loads.filter(
+            (pl.col("free") <= LITTLE) & (pl.col("by") == "int"),
+            pl.col("bin").is_between(self.closed_bin, bound, closed="left"),
+        )
+        if self.claims.height:
+            full = full.join(self.claims, on=LOAD_KEY, how="anti", maintain_order="left")
+        nothing = pl.lit(0, pl.Int64)
+        return full.select(
+            (pl.col("bin") * BIN_NS).alias("time_ns"),
+            "port",
+            "by",
+            nothing.alias("n"),
+            nothing.alias("low_n"),
+            (nothing + 1).alias("silent_n"),
+            *FIRST,
+        )
+
+    def _decided(self, bound: int, loads: pl.DataFrame) -> pl.DataFrame:
         """Stretches before a bound with a promise and enough of what tells the truth."""
-        loads = self._loads()
+        if self.claims.is_empty():
+            return self.claims
+        loads = loads.drop(FIRST)
         rows = self.claims.filter(pl.col("bin") < bound)
         rows = rows.join(loads, on=LOAD_KEY, how="inner", maintain_order="left")
         for back in range(1, BACK + 1):
@@ -124,6 +153,7 @@ def left_by(counters: pl.DataFrame) -> pl.DataFrame:
         "port",
         free.alias("free"),
         pl.lit("int").alias("by"),
+        *FIRST,
     ).explode("bin")
 
 
@@ -137,6 +167,9 @@ def counters_of(rows: pl.DataFrame, places: Places) -> list[pl.DataFrame]:
             continue
         seen = rows.select(
             "bin",
+            "time_ns",
+            "source",
+            "frame",
             pl.col(node).alias("node"),
             pl.col(told["port"]).alias("number"),
             *(pl.col(told[name]).cast(pl.Int64, strict=False).alias(name) for name in COUNTER),
@@ -148,6 +181,7 @@ def counters_of(rows: pl.DataFrame, places: Places) -> list[pl.DataFrame]:
                 pl.col("bps").first().alias("bps"),
                 *(getattr(pl.col(name), end)().alias(f"{name}_{end}")
                   for name in COUNTER for end in ("min", "max")),
+                *first_frame(),
             )
         )  # fmt: skip
     return parts
@@ -169,6 +203,9 @@ def marks_of(pairs: pl.DataFrame, places: Places) -> pl.DataFrame:
     ).agg(
         pl.len().cast(pl.Int64).alias("n"),
         (pl.col("z_ecn") == CE).sum().cast(pl.Int64).alias("ce_n"),
+        pl.col("z_time_ns").first().alias("seen_ns"),
+        pl.col("z_source").first().alias("source"),
+        pl.col("z_frame").first().alias("frame"),
     )
 
 

@@ -1,9 +1,11 @@
 """Comparison: ports whose tags promise what INT or marks of the same port rule out; and clocks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import polars as pl
 
+from pipeline.health.coverage import ENOUGH
 from pipeline.health.finding import CANNOT_TELL, YES
 from pipeline.health.found import Found, first_of
 from pipeline.health.place import path
@@ -20,6 +22,7 @@ def under_reporting(scene: Scene) -> Iterator[Found]:
         return
     now = scene.beside["port"].unique() if scene.beside.height else pl.Series([], dtype=pl.String)
     speaking = names(scene)
+    yield from silent(scene, speaking)
     for row in scene.against.filter(pl.col("port").is_in(now.implode())).iter_rows(named=True):
         decided, wrong = row["n"], row["low_n"]
         if wrong < FEW_STRETCHES or wrong < MOST_AGREE * decided:
@@ -29,6 +32,38 @@ def under_reporting(scene: Scene) -> Iterator[Found]:
         told = {"contradicted": wrong, "decided": decided, "by": row["by"], "port": row["port"],
                 "named_itself": speaking.get(device, 0), **first_of(row)}  # fmt: skip
         yield Found("device", device, finding, YES, wrong, told)
+
+
+def silent(scene: Scene, speaking: dict[str, int]) -> Iterator[Found]:
+    """Devices that no tag names, with ports that INT shows full: which tags cross is not known."""
+    if "silent_n" not in scene.against.columns or scene.beside.is_empty():
+        return
+    now = scene.beside["port"].unique().implode()
+    told: dict[str, dict[str, Any]] = {}
+    rows = scene.against.filter(
+        pl.col("port").is_in(now), pl.col("n") == 0, pl.col("silent_n") >= FEW_STRETCHES
+    )
+    for row in rows.iter_rows(named=True):
+        told.setdefault(scene.places.ports[row["port"]].device, row)
+    tags = crossing(scene, told.keys() - speaking.keys())
+    for device, row in told.items():
+        if tags.get(device, 0) >= ENOUGH:
+            evidence = {"full": row["silent_n"], "decided": 0, "by": row["by"],
+                        "port": row["port"], "tags": tags[device], **first_of(row)}  # fmt: skip
+            count = row["silent_n"]
+            yield Found("device", device, "pass_through", CANNOT_TELL, count, evidence)
+
+
+def crossing(scene: Scene, devices: Iterable[str]) -> dict[str, int]:
+    """Tags that arrived on ways that may lead by some devices."""
+    wanted, counts = frozenset(devices), dict.fromkeys(devices, 0)
+    arrived = scene.paths.filter(pl.col("variant") > 0, pl.col("point") == pl.col("dst"))
+    if not wanted or arrived.is_empty():
+        return counts
+    for start, end, n in arrived.group_by("src", "dst").agg(pl.col("n").sum()).iter_rows():
+        for device in wanted & scene.places.on_the_way(start, end):
+            counts[device] += n
+    return counts
 
 
 def names(scene: Scene) -> dict[str, int]:

@@ -17,6 +17,7 @@ JOINS = {
     **dict.fromkeys(
         (
             "low_n",
+            "silent_n",
             "quiet_n",
             "ect_n",
             "long_n",

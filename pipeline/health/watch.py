@@ -20,7 +20,7 @@ from pipeline.health.pairs import Pairs
 from pipeline.health.place import Places
 from pipeline.health.rules import rules
 from pipeline.health.scene import PATH_KEY, PORT_KEY, Scene, by_port
-from pipeline.health.tally import Tally, counted, joined
+from pipeline.health.tally import FIRST, Tally, counted, joined
 from pipeline.order import NEVER
 from pipeline.settings import PipelineSettings
 from pipeline.tables import TABLES
@@ -183,6 +183,8 @@ class Health:
 
     def _summed(self, stretches: pl.DataFrame) -> pl.DataFrame:
         """Stretches by interval and port."""
+        if "silent_n" not in stretches.columns:
+            stretches = stretches.with_columns(pl.lit(0, pl.Int64).alias("silent_n"))
         return self._cut(stretches).group_by("interval", "port", "by", maintain_order=True).agg(
-            pl.col("n", "low_n").sum(), pl.col("seen_ns", "source", "frame").first()
+            pl.col("n", "low_n", "silent_n").sum(), pl.col(FIRST).first()
         )  # fmt: skip

@@ -19,9 +19,13 @@ TAGS = ("csig_compact", "csig_expanded")
 
 
 def found(
-    world: World, settings: CollectorSettings, device: str | None = None, taps: Taps = ALL
+    world: World,
+    settings: CollectorSettings,
+    device: str | None = None,
+    taps: Taps = ALL,
+    verdict: str = "yes",
 ) -> pl.DataFrame:
-    """What is said for sure of devices, by so many frames through one of them as a rogue has."""
+    """What is said, for sure or not, of devices, by as many frames through one as a rogue has."""
     run = simulate(world, settings)
     rows = Decoder(settings).decode(frames_of(run, settings, taps=taps), points(world), "fabric")
     if device is not None:
@@ -29,7 +33,7 @@ def found(
     worker = Worker(PipelineSettings(), topology(world), ("fabric",))
     made = [worker.advance(rows), worker.finish()]
     told = pl.concat([each.tables[TABLE] for each in made if TABLE in each.tables])
-    return told.filter((pl.col("class") == "device") & (pl.col("verdict") == "yes"))
+    return told.filter((pl.col("class") == "device") & (pl.col("verdict") == verdict))
 
 
 @pytest.mark.parametrize(("seed", "name"), [*enumerate(FINDINGS, start=1)])
@@ -61,6 +65,16 @@ def test_a_rogue_spine_is_told_by_its_paths_where_they_do_not(settings: Collecto
     said = found(parade_above("tag_insertion", 1), settings, SPINE)
     assert set(said["kind"]) == {"path"}
     assert said["tells"].str.contains("taps on both sides of each device").all()
+
+
+def test_whether_a_full_port_passes_tags_through_cannot_be_told_without_taps_above(
+    settings: CollectorSettings,
+) -> None:
+    world = parade_above("pass_through", 2)
+    assert found(world, settings, SPINE).is_empty()
+    said = found(world, settings, SPINE, verdict="cannot_tell")
+    assert said.select("finding", "subject").rows() == [("pass_through", SPINE)]
+    assert "a tap at the port above" in said["tells"].item()
 
 
 def test_every_class_has_its_finding() -> None:
