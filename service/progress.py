@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from service.text import progress_console
 
@@ -39,3 +47,21 @@ def working(label: str) -> Iterator[None]:
     ) as bar:
         bar.add_task(label, total=None)
         yield
+
+
+@contextmanager
+def points_bar(label: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+    """A bar of so many points of which some are done already, and what it is told at each."""
+    watched = progress_console()
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    hidden = not watched.is_terminal
+    with Progress(*columns, console=watched, transient=True, disable=hidden) as bar:
+        task = bar.add_task(label, total=total, completed=done)
+        yield lambda: bar.advance(task)

@@ -70,6 +70,20 @@ def replay(
             " seen, and with --what-if what changes; there fabric.NAME=VALUE too.",
         ),
     ] = False,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=A,B,C",
+            help="Work out every point of a grid, of decisions or with --closed-loop; also"
+            " NAME=LOW..HIGH:COUNT; repeatable. Goes on where --output (.parquet, .csv) ended.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="MEASURE", help="Of a sweep: what ranks its rows.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Of a sweep: processes; default: all cores.", min=1)
+    ] = None,
     store: Store = None,
     from_: From = None,
     to: To = None,
@@ -89,6 +103,9 @@ def replay(
         output=output,
         what_if=what_if or [],
         closed_loop=closed_loop,
+        sweep=sweep or [],
+        by=by,
+        jobs=jobs,
         store=store,
         from_=from_,
         to=to,

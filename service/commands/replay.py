@@ -9,6 +9,7 @@ import typer
 from collector import CollectorSettings
 from pipeline import COMPANIONS, Decider, Rerun, Versions, hpcc
 from service.commands.settings import chosen
+from service.commands.sweep import Sweep
 from service.decision_output import Told, output_of
 from service.decisions import Decisions
 from service.failure import ExitCode, Failure
@@ -59,6 +60,9 @@ class Request:
     from_: str | None = None
     to: str | None = None
     closed_loop: bool = False
+    sweep: Sequence[str] = ()
+    by: str | None = None
+    jobs: int | None = None
 
 
 def run(request: Request) -> None:
@@ -67,7 +71,7 @@ def run(request: Request) -> None:
     if request.closed_loop:
         close_loop(request)
         return
-    if request.what_if:
+    if request.what_if or request.sweep:
         compare(request)
         return
     wanted = flow_of(request.flow)
@@ -106,6 +110,11 @@ def compare(request: Request) -> None:
     settings, _ = what_if.told_by(asked, [])
     topology = read_topology(request.topology, settings.pipeline.topology)
     source = source_of(request, collector_of(settings, topology))
+    if request.sweep:
+        from service.commands import sweep_open
+
+        sweep_open.run(source, asked, request.topology, sweep_of(request))
+        return
     what_if.run(asked, source, topology, json=request.json, output=request.output)
 
 
@@ -114,8 +123,10 @@ def close_loop(request: Request) -> None:
     from service.commands import closed_loop
     from service.gathering import Frames
 
-    told = {"flow": request.flow, "algorithm": request.algorithm, "output": request.output}
-    idle = [name for name, value in told.items() if value] + ["explain"] * request.explain
+    output = request.output is not None and not request.sweep
+    told = {"flow": request.flow, "algorithm": request.algorithm, "output": output,
+            "explain": request.explain}  # fmt: skip
+    idle = [name for name, value in told.items() if value]
     if idle:
         raise Failure(ExitCode.USAGE, f"--{idle[0]}: of decisions, not of --closed-loop")
     settings, parameters = settings_of(request.assignments)
@@ -123,7 +134,19 @@ def close_loop(request: Request) -> None:
     source = source_of(request, collector_of(settings, topology))
     versions = topology.versions if topology else Versions()
     frames = Frames(source, settings, versions, parameters, request.point)
+    if request.sweep:
+        from service.commands import sweep_closed
+
+        sweep_closed.run(frames, sweep_of(request))
+        return
     closed_loop.run(frames, request.what_if, json=request.json)
+
+
+def sweep_of(request: Request) -> Sweep:
+    """What is swept."""
+    return Sweep(
+        request.sweep, request.what_if, request.by, request.output, request.jobs, request.json
+    )
 
 
 def source_of(request: Request, settings: CollectorSettings) -> Source:

@@ -1,0 +1,69 @@
+"""Axes of a sweep: a name and the values that it takes; several make a grid."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from service.failure import ExitCode, Failure
+
+MOST_POINTS = 100_000
+DIGITS = 12
+FORM = "NAME=A,B,C or NAME=LOW..HIGH:COUNT"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One name and its values, as they are typed."""
+
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def cells(self) -> tuple[float | str, ...]:
+        """The values as a column of results has them: numbers where all of them are."""
+        try:
+            return tuple(map(float, self.values))
+        except ValueError:
+            return self.values
+
+
+def axis(text: str) -> Axis:
+    """An axis as it is typed: values with commas, or so many between two ends, both included."""
+    name, equals, told = text.partition("=")
+    low, dots, rest = told.partition("..")
+    if not name or not equals or not told:
+        raise Failure(ExitCode.USAGE, f"--sweep {text!r} is not of the form {FORM}")
+    if not dots:
+        values = tuple(dict.fromkeys(value.strip() for value in told.split(",")))
+        if not all(values):
+            raise Failure(ExitCode.USAGE, f"--sweep {text}: a value is empty")
+        return Axis(name, values)
+    high, colon, count = rest.partition(":")
+    try:
+        steps = np.linspace(float(low), float(high), int(count)) if colon else np.zeros(0)
+    except ValueError:
+        steps = np.zeros(0)
+    if steps.size < 2 or not np.isfinite(steps).all():  # noqa: PLR2004 - both ends
+        raise Failure(ExitCode.USAGE, f"--sweep {text!r} is not of the form {FORM}")
+    return Axis(name, tuple(f"{step:.{DIGITS}g}" for step in steps))
+
+
+def grid(texts: Sequence[str]) -> tuple[tuple[Axis, ...], list[tuple[str, ...]]]:
+    """The axes, and every point as assignments in their order. Failure for one too many."""
+    axes = tuple(map(axis, texts))
+    names = [each.name for each in axes]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise Failure(ExitCode.USAGE, f"--sweep {twice}: told twice; one axis has all its values")
+    count = int(np.prod([len(each.values) for each in axes], dtype=np.float64))
+    if count > MOST_POINTS:
+        raise Failure(ExitCode.USAGE, f"--sweep: {count:,} points are more than {MOST_POINTS:,}")
+    return axes, list(points(axes))
+
+
+def points(axes: Sequence[Axis]) -> Iterator[tuple[str, ...]]:
+    """Every combination; the last axis moves fastest."""
+    for values in product(*(each.values for each in axes)):
+        yield tuple(f"{each.name}={value}" for each, value in zip(axes, values, strict=True))

@@ -1,0 +1,118 @@
+"""`hopsight replay --sweep`: every point of a grid of parameters, over all cores, resumable."""
+
+import json as json_format
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import typer
+
+from service.axis import Axis, grid
+from service.crew import Work, worked
+from service.failure import ExitCode, Failure
+from service.progress import points_bar
+from service.results import POINT, Results, digest
+from service.text import Heading, console, table
+from service.version import version
+
+SHOWN = 10
+KEPT_S = 1.0
+"""So often results are written while a sweep runs."""
+LARGER = ("utilisation", "throughput_bps", "jain", "completed")
+"""Measures of which more is better."""
+DIGITS = 5
+TOLD = "what_if"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The command line: axes, fixed changes, the measure that ranks, results, processes."""
+
+    axes: Sequence[str]
+    what_if: Sequence[str] = ()
+    by: str | None = None
+    output: Path | None = None
+    jobs: int | None = None
+    json: bool = False
+
+
+def run(asked: Sweep, work: Work, needed: Any, told: Sequence[object], ranks: str | None) -> None:
+    """Work out what is not known yet, and print the best rows.
+
+    `told` is all that results depend on beside the point; `ranks` ranks where nothing was asked.
+    """
+    axes, points = grid(asked.axes)
+    results = Results(asked.output)
+    names = {point: digest(version(), *told, sorted(asked.what_if), point) for point in points}
+    missing = [point for point in points if names[point] not in results.rows]
+    cells = {f"{each.name}={value}": cell for each in axes
+             for value, cell in zip(each.values, each.cells, strict=True)}  # fmt: skip
+    kept = time.monotonic()
+    try:
+        with points_bar("sweeping", len(points), len(points) - len(missing)) as advance:
+            for point, rows in worked(work, needed, missing, asked.jobs):
+                own = {text.partition("=")[0]: cells[text] for text in point}
+                results.add(names[point], [own | row for row in rows])
+                advance()
+                if time.monotonic() - kept > KEPT_S:
+                    results.keep()
+                    kept = time.monotonic()
+    finally:
+        if missing:
+            results.keep()
+    made = results.frame([names[point] for point in points])
+    if made.is_empty():
+        raise Failure(ExitCode.WRONG, "no point has a result")
+    tell(asked, axes, ranked(made, asked.by or ranks), len(missing))
+
+
+def ranked(rows: pl.DataFrame, by: str | None) -> pl.DataFrame:
+    """The rows, the best first; Failure for a measure that they do not have."""
+    if by is None:
+        return rows
+    if by not in rows.columns:
+        names = ", ".join(name for name in rows.columns if name != POINT)
+        raise Failure(ExitCode.USAGE, f"--by: no measure is called {by!r}; there are {names}")
+    return rows.sort(by, descending=by in LARGER, nulls_last=True, maintain_order=True)
+
+
+def tell(asked: Sweep, axes: Sequence[Axis], rows: pl.DataFrame, made: int) -> None:
+    """Print the best rows, or all of them as JSON."""
+    if asked.json:
+        told = {"points": made, "known": rows.height, "rows": rows.to_dicts()}
+        typer.echo(json_format.dumps(told, allow_nan=False))
+        return
+    swept = [each.name for each in axes]
+    names = [*swept, *(name for name in rows.columns if name not in (POINT, *swept))]
+    names = [name for name in names if rows[name].null_count() < rows.height]
+    best = rows.head(SHOWN).select(names)
+    headings = [Heading(name, numeric=best[name].dtype.is_numeric()) for name in names]
+    cells = [[shown(value) for value in row] for row in best.iter_rows()]
+    said = f"{made} points worked out, {rows.height} rows in all"
+    title = f"{said}; the best {best.height}" if best.height < rows.height else said
+    console().print(table(headings, cells, title))
+    if asked.output is not None:
+        console().print(f"all rows are in {asked.output}")
+
+
+def shown(value: object) -> str | None:
+    """A cell."""
+    if isinstance(value, float):
+        return f"{value:.{DIGITS}g}"
+    return None if value is None else str(value)
+
+
+def held(rows: pl.DataFrame, folder: str) -> Path:
+    """Rows in a file that the processes of a crew map into memory."""
+    path = Path(folder) / "rows.arrow"
+    rows.write_ipc(path, compression="uncompressed")
+    return path
+
+
+def folder() -> "tempfile.TemporaryDirectory[str]":
+    """Where such a file lies while a sweep runs."""
+    return tempfile.TemporaryDirectory(prefix="hopsight-sweep-")

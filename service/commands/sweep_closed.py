@@ -1,0 +1,64 @@
+"""`hopsight replay --closed-loop --sweep`: a rebuilt fabric played with every point of a grid."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from replay import rebuild
+from service.axis import grid
+from service.closed_loop_text import apart, sentences
+from service.commands import sweep
+from service.commands.closed_loop import altered, change_of, play
+from service.crew import Point, Row
+from service.gathering import Frames, gathered
+
+MEASURES = (
+    "bottleneck", "queue_mean_bytes", "queue_p99_bytes", "utilisation", "completed",
+    "fct_mean_ns", "fct_p99_ns", "throughput_bps", "jain", "dropped",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What a process of the crew needs: the scene, how its queues are sampled, fixed changes."""
+
+    scene: rebuild.Scene
+    measure: str
+    what_if: tuple[str, ...]
+
+
+def run(frames: Frames, asked: sweep.Sweep) -> None:
+    """Rebuild once, play every point; the unchanged re-run says what to believe."""
+    _, points = grid(asked.axes)
+    for point in points:
+        change_of([*asked.what_if, *point])
+    made = gathered(frames)
+    base = play(made.scene, made.seen.measure, "playing what was seen")
+    trust = [each._asdict() for each in rebuild.trust(made.scene, made.seen, base)]
+    needed = Needed(made.scene, made.seen.measure, tuple(asked.what_if))
+    ranks = "fct_mean_ns" if base.flows["fct_ns"].null_count() == 0 else "queue_mean_bytes"
+    if not asked.json:
+        for line in sentences(trust):
+            typer.echo(line)
+        own = rebuild.told(made.scene, base)
+        queue = next(each for each in trust if each["name"] == "queue_mean_bytes")
+        typer.echo(
+            f"Unchanged: {', '.join(f'{name} {sweep.shown(own[name])}' for name in MEASURES[1:4])}"
+            f" (queue off by {apart(queue)}); ranked by {asked.by or ranks}."
+        )
+    sweep.run(asked, outcome, needed, scene_text(made.scene), ranks)
+
+
+def outcome(needed: Needed, point: Point) -> list[Row]:
+    """What becomes of a point."""
+    scene = altered(needed.scene, change_of([*needed.what_if, *point]))
+    made = rebuild.told(scene, play(scene, needed.measure, " ".join(point)))
+    return [{name: made[name] for name in MEASURES}]
+
+
+def scene_text(scene: rebuild.Scene) -> list[Any]:
+    """All that a scene is, for the digest of its results."""
+    tables = (scene.hosts, scene.ports, scene.flows, scene.offers)
+    own = [scene.start_ns, scene.duration_ns, scene.parameters, scene.units]
+    return ["closed", *own, *(table.write_json() for table in tables)]

@@ -1,0 +1,56 @@
+"""A crew: processes that work out points of a sweep, each with what all of them need."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import Any
+
+from service.failure import ExitCode, Failure
+
+Point = tuple[str, ...]
+Row = dict[str, Any]
+Work = Callable[[Any, Point], list[Row]]
+_held: dict[str, Any] = {}
+
+
+def begin(work: Work, needed: Any) -> None:
+    """Make a process ready; an interruption is its parent's business."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _held.update(work=work, needed=needed)
+
+
+def one(point: Point) -> list[Row] | tuple[ExitCode, str]:
+    """The rows of a point, or why there are none: a Failure itself does not travel."""
+    try:
+        rows: list[Row] = _held["work"](_held["needed"], point)
+    except Failure as failure:
+        return failure.code, str(failure)
+    return rows
+
+
+def worked(
+    work: Work, needed: Any, points: Sequence[Point], jobs: int | None
+) -> Iterator[tuple[Point, list[Row]]]:
+    """The rows of each point as they come, over all cores; what a point raises is raised.
+
+    With one job or one point, nothing but this process works.
+    """
+    count = min(jobs or os.cpu_count() or 1, len(points))
+    if count <= 1:
+        for point in points:
+            yield point, work(needed, point)
+        return
+    # Fresh processes: threads of the engine and of compiled code do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, context, begin, (work, needed)) as pool:
+        asked = {pool.submit(one, point): point for point in points}
+        try:
+            for done in as_completed(asked):
+                rows = done.result()
+                if isinstance(rows, tuple):
+                    raise Failure(*rows)
+                yield asked[done], rows
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,171 @@
+"""`hopsight replay --closed-loop` and `--sweep`: what is printed, kept and refused."""
+
+import json
+from operator import getitem
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from service import crew
+from service.axis import axis, grid
+from service.commands.closed_loop import change_of
+from service.crew import worked
+from service.failure import ExitCode, Failure
+from service.results import Results, digest
+
+CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOPSIGHT_SETTINGS", raising=False)
+
+
+def test_axes_make_a_grid_whose_last_axis_moves_fastest() -> None:
+    assert axis("eta=0.8..1:3").values == ("0.8", "0.9", "1")
+    assert axis("algorithm=swift,hpcc").cells == ("swift", "hpcc")
+    axes, points = grid(["eta=0.9,0.95", "maxStage=0,5"])
+    assert axes[0].cells == (0.9, 0.95)
+    assert points[:3] == [
+        ("eta=0.9", "maxStage=0"), ("eta=0.9", "maxStage=5"), ("eta=0.95", "maxStage=0")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("axes", "sentence"),
+    [
+        (["eta"], "is not of the form NAME=A,B,C"),
+        (["eta=0..1"], "is not of the form NAME=A,B,C"),
+        (["eta=0..1:1"], "is not of the form NAME=A,B,C"),
+        (["eta=0..x:3"], "is not of the form NAME=A,B,C"),
+        (["eta=1,,2"], "a value is empty"),
+        (["eta=1,2", "eta=3"], "told twice"),
+        (["eta=0..1:1000", "g=0..1:1000"], "1,000,000 points are more than"),
+    ],
+)
+def test_a_sweep_that_is_none_is_refused(axes: list[str], sentence: str) -> None:
+    with pytest.raises(Failure, match=sentence) as refused:
+        grid(axes)
+    assert refused.value.code == ExitCode.USAGE
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ("eta", "NAME=VALUE"),
+        ("eta=2", "takes a number from 0.01 to 1"),
+        ("fabric.rates=2", "accepted are mark_bytes, buffer_bytes, rate, delay, demand"),
+        ("fabric.rate=0", "takes a number from 0.001 to 1000"),
+        ("algorithm=cubic", "is none of hpcc, dctcp, swift"),
+        ("swift.gain=1", "no parameter is called 'swift.gain'"),
+    ],
+)
+def test_a_change_that_cannot_be_made_is_refused(told: str, sentence: str) -> None:
+    with pytest.raises(Failure) as refused:
+        change_of([told])
+    assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["r.parquet", "r.csv"])
+def test_results_are_kept_and_found_again(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    kept = Results(path)
+    kept.keep()
+    assert not path.exists()
+    kept.add("00e1", [{"g": 0.25, "differ": 3}])
+    kept.add("00e2", [{"g": 0.5, "differ": 4}, {"g": 0.5, "differ": 5}])
+    kept.keep()
+    again = Results(path)
+    assert again.rows == kept.rows
+    again.add("00e3", [{"g": 1.0, "other": "x"}])
+    again.keep()
+    assert Results(path).frame(["00e3", "00e2"])["g"].to_list() == [1.0, 0.5, 0.5]
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert digest("a", ["b"]) == digest("a", ["b"]) != digest("a", ["c"])
+
+
+def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("")
+    with pytest.raises(Failure, match="no results of a sweep"):
+        Results(path)
+    path.write_text("g\n1\n")
+    with pytest.raises(Failure, match="no column point"):
+        Results(path)
+    with pytest.raises(Failure, match=r"must end in \.parquet or \.csv"):
+        Results(tmp_path / "r.json")
+
+
+def failing(_: object, point: tuple[str, ...]) -> list[dict[str, Any]]:
+    """A point that cannot be worked out."""
+    raise Failure(ExitCode.USAGE, f"a bad point {point}")
+
+
+def test_a_crew_gives_what_one_gives() -> None:
+    rows = {(str(number),): [{"sum": 10 + number}] for number in range(5)}
+    for jobs in (1, 2):
+        assert dict(worked(getitem, rows, list(rows), jobs)) == rows
+
+
+def test_what_a_crew_cannot_do_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Failure, match="a bad point"):
+        list(worked(failing, None, [("1",)], 1))
+    monkeypatch.setitem(crew._held, "work", failing)
+    monkeypatch.setitem(crew._held, "needed", None)
+    assert crew.one(("1",)) == (ExitCode.USAGE, "a bad point ('1',)")
+
+
+def test_a_capture_is_rebuilt_and_says_what_to_believe(hopsight: Any) -> None:
+    asked = ("replay", str(CAPTURE), "--closed-loop", "--what-if", "fabric.mark_bytes=60000")
+    made = json.loads(hopsight.run(*asked, "--json").stdout)
+    trust = {each["name"]: each for each in made["trust"]}
+    assert abs(trust["queue_mean_bytes"]["difference"]) < 0.25
+    assert trust["bottleneck"]["difference"] == 0
+    assert made["changed"]["queue_mean_bytes"] > made["rerun"]["queue_mean_bytes"]
+    assert any("fastest that data was acknowledged" in note for note in made["scene"]["assumed"])
+    assert sum(flow["rerun"]["share"] for flow in made["flows"]) == pytest.approx(1)
+    said = hopsight.run(*asked).stdout
+    assert "The unchanged re-run differs by" in said
+    assert "believe differences larger than that" in said
+    assert "to be believed" in said
+
+
+def test_a_sweep_goes_on_where_it_ended(hopsight: Any, tmp_path: Path) -> None:
+    path = tmp_path / "sweep.parquet"
+    asked = ["replay", str(CAPTURE), "--output", str(path), "--json", "--jobs", "1"]
+    first = json.loads(hopsight.run(*asked, "--sweep", "dctcp.g=0.0625,0.25").stdout)
+    assert first["points"] == 2
+    same, other = sorted(first["rows"], key=lambda row: row["dctcp.g"])
+    assert same["differ"] == 0 < other["differ"]
+    more = json.loads(hopsight.run(*asked, "--sweep", "dctcp.g=0.0625,0.25,0.5").stdout)
+    assert (more["points"], more["known"]) == (1, 3)
+    assert pl.read_parquet(path).height == 3
+    shorter = [each for each in asked if each != "--json"]
+    shown = hopsight.run(*shorter, "--sweep", "dctcp.g=0.0625,0.25", "--by", "differ").stdout
+    assert "0 points worked out, 2 rows in all" in shown
+    assert "The signals are held fixed" in shown
+    refused = hopsight.run(*shorter, "--sweep", "dctcp.g=0.0625", "--by", "speed")
+    assert refused.returncode == ExitCode.USAGE
+    assert "no measure is called 'speed'; there are" in refused.stderr
+
+
+def test_a_closed_loop_is_swept(hopsight: Any, tmp_path: Path) -> None:
+    path = tmp_path / "sweep.csv"
+    done = hopsight.run(
+        "replay", str(CAPTURE), "--closed-loop", "--sweep", "fabric.mark_bytes=20000,40000",
+        "--what-if", "dctcp.g=0.1", "--output", str(path), "--jobs", "1",
+    )  # fmt: skip
+    assert "2 points worked out" in done.stdout
+    assert "ranked by queue_mean_bytes" in done.stdout
+    rows = pl.read_csv(path).sort("fabric.mark_bytes")
+    assert rows["queue_mean_bytes"][0] < rows["queue_mean_bytes"][1]
+
+
+@pytest.mark.parametrize("option", [("--explain",), ("--algorithm", "dctcp")])
+def test_what_is_of_decisions_is_refused(hopsight: Any, option: tuple[str, ...]) -> None:
+    refused = hopsight.run("replay", str(CAPTURE), "--closed-loop", *option)
+    assert refused.returncode == ExitCode.USAGE
+    assert "of decisions, not of --closed-loop" in refused.stderr
