@@ -20,6 +20,7 @@ from service.hub import Hub
 from service.login import Identified, Login, login_of
 from service.loopback import is_loopback
 from service.metrics import Metrics
+from service.openapi import describe
 from service.reader import Reader
 from service.representation import Tags
 from service.routes import (
@@ -92,6 +93,7 @@ def create_app(
     for room in ROOMS:
         app.include_router(room.router)
     console.mount(app)
+    describe(app)
     limits = settings.service
     app.add_middleware(Identified, login=login, requests_per_s=limits.requests_per_s)
     app.add_middleware(Audited, store=store, metrics=metrics)

@@ -1,0 +1,96 @@
+"""The whole OpenAPI document against the service: no 5xx, and every answer as it is described."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from types import ModuleType
+from typing import Any
+
+import pytest
+import schemathesis
+from asked import Asked, opened
+from fastapi import FastAPI
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+
+from service.settings import Settings
+
+EXAMPLES = int(os.environ.get("CONTRACT_EXAMPLES", "2"))
+"""Requests of each kind to each route; `make soak` takes more."""
+STREAM = "/api/v1/events"
+"""Does not end by itself; test_events hears it."""
+NOT_CHECKED = ("positive_data_acceptance",)
+"""A text may have the right form and still be no time, filter or flow that there is."""
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory, world: ModuleType) -> Iterator[Asked]:
+    with opened(tmp_path_factory.mktemp("contract")) as store:
+        for table, rows in world.frames().items():
+            store.insert(table, rows, "world")
+        # The client of the tool calls itself so.
+        served = {"service": {"names": ["testserver"]}}
+        with Asked(store, Settings.model_validate(served)) as client:
+            yield client
+
+
+@pytest.fixture(scope="module")
+def app(asked: Asked) -> FastAPI:
+    return asked.app
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+def test_every_route_keeps_its_contract(app: FastAPI, mode: GenerationMode) -> None:
+    schema: Any = schemathesis.openapi.from_asgi("/api/v1/openapi.json", app)
+    unchecked = [schemathesis.checks.CHECKS.get_one(name) for name in NOT_CHECKED]
+    counted: Counter[str] = Counter()
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        if operation.path == STREAM:
+            continue
+
+        @settings(
+            max_examples=EXAMPLES, deadline=None, database=None, derandomize=EXAMPLES < 100,
+            suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate],
+        )  # fmt: skip
+        @given(operation.as_strategy(generation_mode=mode))
+        def ask(case: Any) -> None:
+            counted[case.operation.label] += 1
+            case.call_and_validate(excluded_checks=unchecked)
+
+        # Nothing can be wrong with what is asked of a route that takes nothing.
+        impossible = (Unsatisfiable,) if mode is GenerationMode.NEGATIVE else ()
+        with suppress(*impossible):
+            ask()
+    assert len(counted) > (20 if mode is GenerationMode.POSITIVE else 10)
+
+
+def test_the_document_has_examples_and_problems(app: FastAPI) -> None:
+    document = app.openapi()
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            problems = operation["responses"]["422"]["content"]
+            assert list(problems) == ["application/problem+json"], path
+    assert document["components"]["schemas"]["Problem"]["examples"]
+    shown = document["paths"]["/api/v1/bottlenecks"]["get"]["responses"]["200"]["content"]
+    assert shown["application/json"]["example"]["bottlenecks"]
+
+
+HOSTILE = ("' OR 1=1 --", "<script>alert(1)</script>", "../../etc/passwd", "\x00", "{a:String}",
+           "1" * 5000, "%s%n", "𝕊\u202e", "; DROP TABLE flows")  # fmt: skip
+
+
+def test_hostile_text_in_every_field_is_a_plain_answer(asked: Asked) -> None:
+    for path, operations in asked.app.openapi()["paths"].items():
+        for method, operation in operations.items():
+            names = [row["name"] for row in operation.get("parameters", ()) if row["in"] == "query"]
+            for number, name in enumerate(names):
+                text = HOSTILE[number % len(HOSTILE)]
+                if path == STREAM and len(text) < 64:
+                    continue
+                place = path.replace("{name}", "x")
+                answer = asked.ask(method.upper(), place, params={name: text})
+                assert answer.status_code < 500, (path, name, text, answer.text)
+                assert "<script>" not in answer.text or "json" in answer.headers["content-type"]
