@@ -84,6 +84,14 @@ def replay(
     jobs: Annotated[
         int | None, typer.Option(help="Of a sweep: processes; default: all cores.", min=1)
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write one self-contained report: .html or .md, with verdicts, charts, the"
+            " decisions that mattered, and what it was made of.",
+        ),
+    ] = None,
     store: Store = None,
     from_: From = None,
     to: To = None,
@@ -106,6 +114,7 @@ def replay(
         sweep=sweep or [],
         by=by,
         jobs=jobs,
+        report=report,
         store=store,
         from_=from_,
         to=to,

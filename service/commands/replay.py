@@ -63,6 +63,7 @@ class Request:
     sweep: Sequence[str] = ()
     by: str | None = None
     jobs: int | None = None
+    report: Path | None = None
 
 
 def run(request: Request) -> None:
@@ -73,6 +74,9 @@ def run(request: Request) -> None:
         return
     if request.what_if or request.sweep:
         compare(request)
+        return
+    if request.report is not None:
+        tell(request, request.report)
         return
     wanted = flow_of(request.flow)
     settings, parameters = settings_of(request.assignments, companion_of(request.algorithm))
@@ -98,6 +102,16 @@ def run(request: Request) -> None:
         typer.echo(f"hopsight: {note}", err=True)
     if not output.decisions:
         raise Failure(ExitCode.WRONG, nothing(request, made.points))
+
+
+def tell(request: Request, path: Path) -> None:
+    """Write a report."""
+    from service.commands import report
+
+    if request.output is not None or request.json:
+        name = "json" if request.json else "output"
+        raise Failure(ExitCode.USAGE, f"--{name}: of decisions, not of --report")
+    report.run(request, path)
 
 
 def compare(request: Request) -> None:

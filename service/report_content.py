@@ -1,0 +1,201 @@
+"""What a report of a replay says: verdicts, courses of flows, what mattered, provenance."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from replay import variables
+from service.endpoint import time_text
+from service.flow_names import end_text
+from service.report import Chart, Code, Part, Report, Section, Table
+from service.report_chart import sparkline, svg
+from service.report_output import Course
+from service.text import NONE, load, share
+
+MOST_FLOWS = 12
+"""Flows that are told whole; the others are lines of a table."""
+MOST_LINES = 500
+MOST_MATTERED = 40
+QUANTILES = (0.0, 0.5, 0.9, 0.99, 1.0)
+Names = Mapping[int, str]
+
+
+def names_of(keys: pl.DataFrame) -> dict[int, str]:
+    """Flows by their hash, as they are typed."""
+    return {
+        row["flow"]: f"{end_text(row['src'], row['sport'])} → {end_text(row['dst'], row['dport'])}"
+        for row in keys.iter_rows(named=True)
+    }
+
+
+def report_of(
+    courses: Sequence[Course],
+    names: Names,
+    verdicts: Sequence[Mapping[str, Any]],
+    limits: Mapping[str, tuple[str, float]],
+    last: Sequence[Section],
+) -> Report:
+    """The report: verdicts and a summary first, then flow by flow, then what it was made of."""
+    total = sum(sum(course.branches.values()) for course in courses)
+    flows = len({course.flow for course in courses})
+    lead = f"{total:,} decisions of {counted(flows)}."
+    sections = [Section("Summary", [lead, summary(courses, names)]), verdict_section(verdicts)]
+    for course in courses[:MOST_FLOWS]:
+        sections += course_sections(course, names, limits)
+    title = names.get(courses[0].flow, "replay") if flows == 1 else counted(flows)
+    return Report(f"Replay of {title}", [*sections, *last])
+
+
+def counted(flows: int) -> str:
+    """How many flows."""
+    return f"{flows:,} flow{'s' * (flows != 1)}"
+
+
+def summary(courses: Sequence[Course], names: Names) -> Table:
+    """One line a flow and algorithm."""
+    rows = []
+    for course in courses[:MOST_LINES]:
+        first, end = times(course.series)
+        rows.append(
+            [
+                names.get(course.flow, str(course.flow)), course.algorithm,
+                f"{sum(course.branches.values()):,}", first, end,
+                number(course.series["level"].mean()), number(course.series["window"].mean()),
+            ]
+        )  # fmt: skip
+    heads = (
+        "flow",
+        "algorithm",
+        "decisions",
+        "from",
+        "to",
+        "U, alpha or delay, mean",
+        "window, mean",
+    )
+    return Table(heads, rows)
+
+
+def verdict_section(verdicts: Sequence[Mapping[str, Any]]) -> Section:
+    """Where each flow was held back."""
+    if not verdicts:
+        return Section(
+            "Verdicts",
+            ["No verdict: the frames carry no telemetry that names hops, or none were judged."],
+        )
+    rows = [
+        [
+            each["name"],
+            each["sentence"],
+            load(each["u_mean"]),
+            share(each["confidence"]),
+            share(each["completeness"]),
+        ]
+        for each in verdicts[:MOST_LINES]
+    ]
+    return Section(
+        "Verdicts", [Table(("flow", "verdict", "load u", "confidence", "completeness"), rows)]
+    )
+
+
+def course_sections(
+    course: Course, names: Names, limits: Mapping[str, tuple[str, float]]
+) -> list[Section]:
+    """One flow under one algorithm."""
+    title = f"{names.get(course.flow, str(course.flow))}, {course.algorithm}"
+    return [
+        Section(title, charts(course, limits)),
+        Section("How its decisions were made", [branches(course), quantiles(course)], 3),
+        Section("The decisions that mattered", [mattered(course)], 3),
+    ]
+
+
+def charts(course: Course, limits: Mapping[str, tuple[str, float]]) -> list[Part]:
+    """What steers the sender, and its window."""
+    shown: list[Part] = []
+    for column, name in (("level", course.level), ("window", course.window)):
+        values = course.series[column]
+        if name and values.count():
+            unit = {"W": "W, bytes", "cwnd": "cwnd"}.get(name, name)
+            picture = svg(unit, course.series["time_ns"], values, limits.get(name))
+            shown.append(Chart(unit, picture, sparkline(values)))
+    return shown
+
+
+def branches(course: Course) -> Table:
+    """How often each branch ran."""
+    total = sum(course.branches.values())
+    rows = [
+        [name.replace("_", " "), f"{count:,}", share(count / total)]
+        for name, count in course.branches.items()
+    ]
+    return Table(("branch", "decisions", "share"), rows)
+
+
+def quantiles(course: Course) -> Table:
+    """How the numbers were spread."""
+    rows = []
+    for column, name in (("level", course.level), ("window", course.window)):
+        values = course.series[column].drop_nulls()
+        if name and values.len():
+            rows.append([name, *(number(values.quantile(q, "nearest")) for q in QUANTILES)])
+    return Table(("", "least", "median", "90 %", "99 %", "most"), rows)
+
+
+def mattered(course: Course) -> Table:
+    """First of each branch, the largest changes, and turns of what is known."""
+    seen: set[str] = set()
+    rows = []
+    start = int(course.series["time_ns"][0])
+    for row in course.mattered.head(MOST_MATTERED).iter_rows(named=True):
+        why = []
+        if row["branch"] not in seen:
+            why.append(f"first {row['branch'].replace('_', ' ')}")
+            seen.add(row["branch"])
+        if row["turned"]:
+            why.append(f"the state becomes {row['standing'] or row['quality']}")
+        if row["change"] and not why:
+            why.append(f"the window changes by {row['change']:+.0%}")
+        rows.append(
+            [f"+{(row['time_ns'] - start) / 1e6:.6f} ms", f"{row['frame']}", row["line"] or NONE,
+             row["sentence"] or NONE, "; ".join(why)]
+        )  # fmt: skip
+    return Table(("time", "frame", "line", "what was decided", "why it is told"), rows)
+
+
+def provenance(
+    command: str, inputs: Sequence[Sequence[str]], versions: Mapping[str, str], notes: Sequence[str]
+) -> list[Section]:
+    """What the report was made of, and how it is made again."""
+    made = Section("Made of", [Table(("input", "bytes", "SHA-256"), [*inputs])])
+    made.parts.append(Table(("program", "version"), [*versions.items()]))
+    doubts = Section("What could not be decided", [*notes]) if notes else None
+    again = Section("Made again by", [Code(command)])
+    return [section for section in (doubts, made, again) if section]
+
+
+def parameter_section(parameters: Mapping[str, Mapping[str, tuple[Any, bool]]]) -> Section:
+    """Parameters in force, those that were told marked."""
+    rows = [
+        [algorithm, name, str(value), "told" if told else "default"]
+        for algorithm, values in parameters.items()
+        for name, (value, told) in values.items()
+    ]
+    variables_of = [f"{name}: {', '.join(variables(name))}" for name in parameters]
+    return Section(
+        "Parameters",
+        [
+            Table(("algorithm", "parameter", "value", ""), rows),
+            "Variables: " + "; ".join(variables_of) + ".",
+        ],
+    )
+
+
+def times(series: pl.DataFrame) -> tuple[str, str]:
+    """First and last time."""
+    return time_text(int(series["time_ns"][0])), time_text(int(series["time_ns"][-1]))
+
+
+def number(value: Any) -> str:
+    """A number with five digits."""
+    return NONE if value is None else f"{float(value):.5g}"

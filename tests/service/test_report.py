@@ -1,0 +1,69 @@
+"""Reports: one file that says what was decided, where, with what, and is made again to the byte."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from service.failure import ExitCode
+from service.report import Code, Report, Section, Table, as_html, as_markdown
+from service.report_chart import sparkline, svg
+
+CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+FLOW = "10.1.1.1:40000 10.2.1.2:5001"
+
+
+def test_a_report_is_whole_and_is_made_again_by_the_command_it_prints(
+    hopsight: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "told.html"
+    typed = ("replay", str(CAPTURE), "--flow", FLOW, "--set", "g=0.125", "--report", str(path))
+    done = hopsight.run(*typed)
+    assert done.returncode == 0, done.stderr
+    html = path.read_text()
+    told = hopsight.run("replay", str(CAPTURE), "--flow", FLOW, "--set", "g=0.125", "--json")
+    decided = [json.loads(line) for line in told.stdout.splitlines()]
+    assert f"{len(decided):,} decisions of 1 flow." in html
+    assert hashlib.sha256(CAPTURE.read_bytes()).hexdigest() in html
+    assert "<td>g</td><td>0.125</td><td>told</td>" in html
+    assert "The path is congested" in html
+    assert "first window open" in html
+    assert html.count("<svg") == 2
+    assert not re.search(r"<script|(?:src|href)=", html)
+    assert "hopsight replay" in html
+    path.unlink()
+    assert hopsight.run(*typed).returncode == 0
+    assert path.read_text() == html
+
+
+def test_a_report_has_a_form_that_is_known(hopsight: Any, tmp_path: Path) -> None:
+    done = hopsight.run("replay", str(CAPTURE), "--report", str(tmp_path / "told.pdf"))
+    assert done.returncode == ExitCode.USAGE
+    assert ".html or .md" in done.stderr
+    done = hopsight.run("replay", str(CAPTURE), "--report", str(tmp_path / "told.md"), "--json")
+    assert done.returncode == ExitCode.USAGE
+
+
+def test_nothing_that_a_capture_holds_becomes_markup() -> None:
+    hostile = "<img src=x onerror=alert(1)> | `a` [b](c)"
+    rows = [[hostile]]
+    report = Report(hostile, [Section(hostile, [hostile, Table((hostile,), rows), Code(hostile)])])
+    html = as_html(report)
+    assert "<img" not in html
+    markdown = as_markdown(report).replace(f"```\n{hostile}\n```", "")
+    assert "<img" not in markdown.replace("\\<img", "")
+    assert "[b](c)" not in markdown
+
+
+def test_charts_keep_the_extremes_of_many_values() -> None:
+    values = pl.Series([1.0] * 50_000)
+    values[31_234] = 9.0
+    picture = svg("W", pl.int_range(50_000, eager=True), values, ("eta", 0.95))
+    assert ">9<" in picture
+    assert len(picture) < 40_000
+    assert svg("W", pl.Series([], dtype=pl.Int64), pl.Series([], dtype=pl.Float64), None) == ""
+    assert len(sparkline(values)) == 60
+    assert sparkline(pl.Series([None], dtype=pl.Float64)) == ""
