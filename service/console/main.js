@@ -8,6 +8,8 @@ import { flow } from "./flow.js";
 import { link } from "./link.js";
 import { end, moment, span } from "./units.js";
 import { onScheme } from "./colour.js";
+import { follows, listen } from "./live.js";
+import { login } from "./login.js";
 import { overview } from "./overview.js";
 import { replay } from "./replay.js";
 import { te } from "./te.js";
@@ -34,8 +36,15 @@ async function draw(moved) {
   covered(made.interval);
   reachable();
   view.setAttribute("aria-busy", "false");
+  listen(Boolean(made.interval) && follows(path, parameters), refresh);
   if (made.drawn) made.drawn();
   if (moved) { window.scrollTo(0, 0); view.focus({ preventScroll: true }); }
+}
+
+/** Draw the same view again, unless somebody is at work in it. */
+function refresh() {
+  const at = document.activeElement;
+  if (at === view || !view.contains(at)) draw(false);
 }
 
 /** What is wider than its place can be scrolled with the keyboard. */
@@ -64,6 +73,7 @@ function more(error) {
 }
 
 function failed(error) {
+  if (error instanceof ApiError && error.problem.status === 401) return { title: "log in", body: login(() => draw(true)) };
   if (!(error instanceof ApiError)) console.error(error);
   const why = error instanceof ApiError ? error.message : "The console failed while drawing this page.";
   return { title: "error", body: h("div", null, h("h1", null, "No answer"), h("div", { class: "panel" }, empty("The service refused", why, more(error)))) };

@@ -1,0 +1,17 @@
+// The door: who is not known brings a token once; the answer sets a cookie that no script can read.
+
+import { h } from "./dom.js";
+
+/** A form for a token; `entered` is called when it was taken. */
+export function login(entered) {
+  const said = h("p", { class: "aside", role: "alert" });
+  const submit = async (event) => {
+    event.preventDefault();
+    const token = new FormData(event.target).get("token").trim();
+    const answer = await fetch("/api/v1/session", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }) });
+    if (answer.ok) { entered(); return; }
+    said.textContent = (await answer.json().catch(() => ({}))).detail || "The token was not taken.";
+  };
+  return h("div", null, h("h1", null, "Log in"), h("p", { class: "lead" }, "This service asks who you are. A token is made by ", h("code", null, "hopsight token"), " on its machine, or comes from your identity provider."),
+    h("form", { class: "times", "aria-label": "Log in", onsubmit: submit }, h("label", null, "Token ", h("input", { name: "token", type: "password", required: true, autocomplete: "current-password" })), h("button", { type: "submit", class: "press" }, "Log in")), said);
+}
