@@ -82,9 +82,7 @@ def main() -> None:
         painted, drawn = (median(each) for each in zip(*found, strict=True))
         print(f"{name:<12}{painted:>14.0f}{drawn:>10.0f}")
         late += [name] if painted > BAR_MS else []
-    print(
-        f"bar: first paint within {BAR_MS:.0f} ms: {'missed by ' + ', '.join(late) if late else 'held'}"
-    )
+    print(f"bar, first paint within {BAR_MS:.0f} ms:", f"missed: {late}" if late else "held")
 
 
 if __name__ == "__main__":

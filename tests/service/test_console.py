@@ -138,6 +138,30 @@ def test_text_of_a_url_never_becomes_markup(page: Callable[..., View]) -> None:
     assert "<img/onerror=alert" in view.text
 
 
+def test_who_is_not_known_is_asked_for_a_token(page: Callable[..., View]) -> None:
+    view = page("#/nowhere")
+    refused = {"status": 401, "json": {"status": 401, "detail": "nobody is known to ask"}}
+    view.page.route("**/api/v1/bottlenecks*", lambda route: route.fulfill(**refused))
+    view.page.route("**/api/v1/session", lambda route: route.fulfill(status=200, json={}))
+    view.turn("#/")
+    view.said.clear()  # the browser tells of the 401
+    assert view.page.locator("h1").inner_text() == "Log in"
+    view.page.unroute("**/api/v1/bottlenecks*")
+    view.page.fill("input[name=token]", "hs_secret")
+    view.page.click("main button")
+    view.page.wait_for_selector(".heat")
+    assert "secret" not in view.page.url
+
+
+def test_the_overview_follows_what_is_stored(page: Callable[..., View]) -> None:
+    view = page("#/nowhere")
+    told = {"content_type": "text/event-stream", "body": "event: stored\ndata: {}\n\n"}
+    view.page.route("**/api/v1/events", lambda route: route.fulfill(**told))
+    view.turn("#/")
+    with view.page.expect_request("**/api/v1/bottlenecks"):
+        pass
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
 def test_every_view_is_accessible(
     page: Callable[..., View], axe: str, scheme: str, width: int
