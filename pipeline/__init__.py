@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pipeline.rerun import Reran, Rerun
     from pipeline.retained import retained
     from pipeline.settings import PipelineSettings
+    from pipeline.sharing import LEAST_SHARE, LITTLE
     from pipeline.sink import Sink, drain
     from pipeline.snapshot_error import SnapshotError
     from pipeline.store import Store, to_arrow
@@ -82,6 +83,8 @@ __all__ = [
     "FIELDS",
     "FINDINGS",
     "KINDS",
+    "LEAST_SHARE",
+    "LITTLE",
     "MOST_WAYS",
     "PROTOCOLS",
     "SUBJECTS",
@@ -205,6 +208,7 @@ HOMES = {
     "rerun": "Reran Rerun",
     "retained": "retained",
     "settings": "PipelineSettings",
+    "sharing": "LEAST_SHARE LITTLE",
     "sink": "Sink drain",
     "snapshot_error": "SnapshotError",
     "store": "Store to_arrow",

@@ -53,6 +53,10 @@ ANSWERS = {
         "flow": "object", "interval": "interval", "times_ns": "times", "eta": "number",
         "signals": "object", "hops": "rows", "integrity": "object?",
     },
+    "GET /api/v1/flows/contributors": {
+        "flow": "object", "interval": "interval", "hop": "object?", "others": "object",
+        "flows": "rows",
+    },
     "GET /api/v1/links": {
         "interval": "interval?", "times_ns": "times", "links": "rows", "cursor": "text?",
     },

@@ -28,6 +28,7 @@ from service.routes import (
     alternatives,
     audit,
     console,
+    contributors,
     docs,
     events,
     export,
@@ -46,8 +47,8 @@ from service.settings import Settings
 from service.topology_source import Refreshed, TopologySource, renew, store_topology
 from service.version import version
 
-ROOMS = (health, session, flows, signals, links, te, alternatives, export, telemetry, topology,
-         replay, alerts, events, audit, internal, docs, console)  # fmt: skip
+ROOMS = (health, session, flows, signals, contributors, links, te, alternatives, export,
+         telemetry, topology, replay, alerts, events, audit, internal, docs, console)  # fmt: skip
 """Routes in the order of the reference."""
 logger = logging.getLogger("hopsight.service")
 DESCRIPTION = (

@@ -138,7 +138,7 @@ def _has(row: dict[str, Any], ends: tuple[SearchEnd, ...]) -> bool:
     )
 
 
-def _question(asked: FlowParameters) -> Question:
+def question_of(asked: FlowParameters) -> Question:
     """The request as the store is asked."""
     return Question(
         src=asked.src.address,
@@ -161,7 +161,7 @@ async def bottleneck(request: Request, asked: Annotated[FlowParameters, Query()]
     state = request.app.state
     check_window(asked.window, state.settings.service.max_window_s)
     reader = reader_of(request)
-    found = await reader.run("answer", answer, reader.store, _question(asked))
+    found = await reader.run("answer", answer, reader.store, question_of(asked))
     if found["verdict"] is None:
         raise Problem(404, found["message"], field="src", flows=found["flows"])
     return found

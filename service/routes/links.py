@@ -12,6 +12,7 @@ from service.cursor import cursor_of, page_of
 from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
+from service.roles import with_roles
 from service.routes.filtering import FilterText, filtered
 from service.routes.parameter import Cursor, Name, RangeParameters
 from service.routes.span import Span, axis, check, chosen, coarser, step
@@ -89,9 +90,7 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
     most = request.app.state.settings.service.max_rows
     found = await reader.ask("link_flows", **span.bounds, **place, rows=most)
     others = (await reader.ask("link_others", **span.bounds, **place)).row(0, named=True)
-    suits = length_bounds(span.to_ns - span.from_ns, None)
-    held = await reader.ask("top_bottlenecks", **span.touched, **suits, rows=most)
-    whole = _with_held(found, held, hop)
+    whole = with_roles(await with_held(reader, found, span, place, most))
     page, last = whole.slice(start, asked.limit), start + asked.limit
     return {
         "interval": interval(span.from_ns, span.to_ns),
@@ -102,9 +101,13 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
     }
 
 
-def _with_held(found: pl.DataFrame, held: pl.DataFrame, hop: dict[str, Any]) -> pl.DataFrame:
+async def with_held(
+    reader: Reader, found: pl.DataFrame, span: Span, place: Mapping[str, int], most: int
+) -> pl.DataFrame:
     """The flows whose telemetry names a link, and those that verdicts place there without it."""
-    here = held.filter((pl.col("node") == hop["node"]) & (pl.col("port") == hop["port"]))
+    suits = length_bounds(span.to_ns - span.from_ns, None)
+    held = await reader.ask("top_bottlenecks", **span.touched, **suits, rows=most)
+    here = held.filter((pl.col("node") == place["node"]) & (pl.col("port") == place["port"]))
     common = [name for name in found.columns if name in here.columns]
     inferred = here.join(found.select("flow"), on="flow", how="anti").select(common)
     return pl.concat([found, inferred], how="diagonal_relaxed").with_columns(

@@ -1,0 +1,44 @@
+"""Who shares the hop that holds one flow back."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+
+from pipeline import answer
+from service.polled import Polled
+from service.problem import Problem
+from service.reader import reader_of
+from service.roles import with_roles
+from service.routes.flows import question_of
+from service.routes.links import with_held
+from service.routes.parameter import FlowParameters
+from service.routes.span import Span, check_window
+from service.shape import flow_of, interval, records, rest_of
+
+router = APIRouter(prefix="/api/v1", tags=["flows"], route_class=Polled)
+
+
+@router.get("/flows/contributors")
+async def contributors(
+    request: Request, asked: Annotated[FlowParameters, Query()]
+) -> dict[str, Any]:
+    """The flows at the hop that holds a flow back, most bytes first, with the role of each.
+
+    `hop` is null, and there are no flows, where the network does not hold it back.
+    """
+    limits, reader = request.app.state.settings.service, reader_of(request)
+    check_window(asked.window, limits.max_window_s)
+    found = await reader.run("answer", answer, reader.store, question_of(asked))
+    if found["verdict"] is None:
+        raise Problem(404, found["message"], field="src", flows=found["flows"])
+    span = Span(found["interval"]["from_ns"], found["interval"]["to_ns"] + 1)
+    told = {"flow": found["flow"], "interval": interval(span.from_ns, span.to_ns - 1)}
+    hop = found["verdict"]["hop"]
+    if hop is None:
+        return told | {"hop": None, "others": {"flows": 0, "data_bytes": 0}, "flows": []}
+    place = {"node": hop["node"], "port": hop["port"]}
+    flows = await reader.ask("link_flows", **span.bounds, **place, rows=limits.max_rows)
+    others = (await reader.ask("link_others", **span.bounds, **place)).row(0, named=True)
+    rows = with_roles(await with_held(reader, flows, span, place, limits.max_rows))
+    shown = [flow_of(row) | rest_of(row) for row in records(rows)]
+    return told | {"hop": hop, "others": others, "flows": shown}
