@@ -17,7 +17,7 @@ from schemathesis import GenerationMode
 
 from service.settings import Settings
 
-EXAMPLES = int(os.environ.get("CONTRACT_EXAMPLES", "2"))
+EXAMPLES = int(os.environ.get("CONTRACT_EXAMPLES", "1"))
 """Requests of each kind to each route; `make soak` takes more."""
 STREAM = "/api/v1/events"
 """Does not end by itself; test_events hears it."""

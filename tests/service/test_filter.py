@@ -202,7 +202,7 @@ COMPARISONS = st.builds(
 
 
 @given(st.lists(COMPARISONS, min_size=1, max_size=4).map(" or not ".join))
-@settings(BOUNDED, max_examples=40)
+@settings(BOUNDED, max_examples=15)
 def test_the_engine_takes_whatever_a_filter_says(asked: Asked, text: str) -> None:
     for subject, path in ROUTES.items():
         answer = asked.get(path, filter=text)
