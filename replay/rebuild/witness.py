@@ -9,6 +9,8 @@ from replay.rebuild.staging import Played
 
 FLOW = pl.int_range(pl.len(), dtype=pl.Int64).alias("flow")
 BITS_NS = 8e9
+IDLE = 0.01
+"""A port that carries less of its rate has no queue: what is slow there is an application."""
 
 
 def witnessed(seen: Sightings, scene: Scene, sampled: pl.DataFrame) -> Outcome:
@@ -50,6 +52,7 @@ def by_round_trips(scene: Scene, acks: pl.DataFrame, sampled: pl.DataFrame) -> p
         .join(bps, on="port", maintain_order="left")
         .sort("flow", "utilisation", "port", descending=[False, True, False])
         .unique("flow", keep="first", maintain_order=True)
+        .filter(pl.col("utilisation") >= IDLE)
     )
     queued = pl.col("wait_ns") * pl.col("bps") / BITS_NS
     return sampled.join(ways, on="flow", maintain_order="left").select("port", bytes=queued)
