@@ -6,12 +6,14 @@ from collector.bus import Batch, Bus, BusError, MemoryBus
 from collector.bus_address import open_bus, open_group, spooled
 from collector.capture import Capture, open_capture, tell_apart
 from collector.carriers import headers
+from collector.commented import write_commented
 from collector.datagrams import open_datagrams
 from collector.decoder import Accounting, Decoder
 from collector.feed import feed
 from collector.flow_key import directed
 from collector.follow import Follow
 from collector.frame import UNNAMED, Frames
+from collector.kafka_span import KafkaSpan
 from collector.kernel import borrowing, inlined, inner, is_compiled, kernel, merged, step
 from collector.layer import LAYERS
 from collector.live import open_interface
@@ -57,6 +59,7 @@ __all__ = [
     "Follow",
     "Frames",
     "Header",
+    "KafkaSpan",
     "MemoryBus",
     "Reading",
     "Repeats",
@@ -89,5 +92,6 @@ __all__ = [
     "spooled",
     "step",
     "tell_apart",
+    "write_commented",
     "write_pcapng",
 ]

@@ -176,7 +176,7 @@ def write_pcapng(path: str | Path, interfaces: list[str], frames: Iterable[Frame
     """
     try:
         with Path(path).open("wb") as file:
-            file.write(_section_block())
+            file.write(section_block())
             file.writelines(_interface_block(name) for name in interfaces)
             for run in frames:
                 file.writelines(_packet_blocks(run, len(interfaces)))
@@ -184,7 +184,7 @@ def write_pcapng(path: str | Path, interfaces: list[str], frames: Iterable[Frame
         raise CaptureError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def _section_block() -> bytes:
+def section_block() -> bytes:
     """Begin a section of unknown length in the writer's own byte order."""
     form = struct.Struct("=IIIHHqI")
     assert form.size == SECTION_BYTES

@@ -1,11 +1,15 @@
 """Decisions replayed and explained; synthetic fabrics with known bottlenecks."""
 
 from replay import rebuild, scenario
+from replay.conformance import Accounts, Conformance
+from replay.conformance_answer import answer as conformance_answer
+from replay.conformance_rule import RULES
 from replay.decision import COMMON, TOLD, known, lines, objects, trace, variables
-from replay.difference import Difference, compared, difference, kept
+from replay.difference import Difference, compared, difference, kept, steered
 from replay.emit import frames_of
 from replay.fabric import Run, simulate
 from replay.heard import HOPS, Heard
+from replay.judgement import Judgement, judged
 from replay.pseudocode import Line, pseudocode
 from replay.score import Score, score
 from replay.step import WHY
@@ -17,11 +21,15 @@ from replay.world import FlowScript, Phase, World
 __all__ = [
     "COMMON",
     "HOPS",
+    "RULES",
     "TOLD",
     "WHY",
+    "Accounts",
+    "Conformance",
     "Difference",
     "FlowScript",
     "Heard",
+    "Judgement",
     "Line",
     "Phase",
     "Run",
@@ -29,9 +37,11 @@ __all__ = [
     "Truth",
     "World",
     "compared",
+    "conformance_answer",
     "difference",
     "frames_of",
     "from_best",
+    "judged",
     "kept",
     "known",
     "lines",
@@ -42,6 +52,7 @@ __all__ = [
     "scenario",
     "score",
     "simulate",
+    "steered",
     "topology",
     "trace",
     "truth_of",

@@ -21,6 +21,7 @@ WINDOWS = ("W", "cwnd", "ssthresh", "alpha", "U", "R", "rate_bps")
 QUANTILES = (0.05, 0.5, 0.95)
 OTHER = "_other"
 NUMBER = "number"
+TURN = "turn"
 
 
 class Difference(NamedTuple):
@@ -54,17 +55,19 @@ def difference(base: pl.DataFrame, other: pl.DataFrame) -> Difference:
     `flows` counts decisions, those that only one run made, those that differ in branch or in value,
     and names the first that does. `spread` has mean and quantiles of (other - base)/base.
     """
-    names = [name for name in WINDOWS if name in base.columns and name in other.columns]
-    rows = beside(base, other)
-    one = rows.select(pl.col("algorithm").drop_nulls().first()).item()
-    two = rows.select(pl.col(f"algorithm{OTHER}").drop_nulls().first()).item()
+    one, two = (run["algorithm"].drop_nulls().first() for run in (base, other))
     same = one == two
-    names = [name for name in names if name in compared(str(one)) and name in compared(str(two))]
+    names = [
+        name for name in compared(str(one))
+        if name in compared(str(two)) and name in base.columns and name in other.columns
+    ]  # fmt: skip
+    rows = beside(base, other) if same else beside(turned(base), turned(other))
     both = pl.col("branch").is_not_null() & pl.col(f"branch{OTHER}").is_not_null()
     branch = pl.col("branch") != pl.col(f"branch{OTHER}")
     values = [pl.col(name).ne_missing(pl.col(f"{name}{OTHER}")) for name in names]
-    parted = pl.any_horizontal(branch, *values) if same else moves_apart(rows, str(one), str(two))
+    parted = pl.any_horizontal(branch, *values) if same else pl.col(TURN) * pl.col(TURN + OTHER) < 0
     rows = rows.with_columns((parted & both).fill_null(value=False).alias("differs"))
+    rows = rows.drop(TURN, TURN + OTHER, strict=False)
     return Difference(rows, by_flow(rows, both, branch), spread_of(rows, names if same else []))
 
 
@@ -84,14 +87,21 @@ def beside(base: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def moves_apart(rows: pl.DataFrame, one: str, two: str) -> pl.Expr:
-    """Of two algorithms: whether one lets its window grow at an ACK where the other cuts it."""
-    grown = []
-    for name, suffix in ((one, ""), (two, OTHER)):
-        window = next((each for each in compared(name)), None)
-        column = f"{window}{suffix}" if f"{window}{suffix}" in rows.columns else f"{window}"
-        grown.append((pl.col(column) - pl.col(column).shift(1).over("point", "flow")).sign())
-    return grown[0] * grown[1] < 0
+def steered(algorithm: str) -> str | None:
+    """What an algorithm steers: its window or rate; None of one that has neither."""
+    return next(iter(compared(algorithm)), None)
+
+
+def turned(run: pl.DataFrame) -> pl.DataFrame:
+    """A run with the way that each decision moves what its algorithm steers: up 1, down -1.
+
+    Null where it steers nothing, on the first decision of a flow, and where a state is not known.
+    """
+    window = steered(str(run["algorithm"].drop_nulls().first()))
+    if window is None or window not in run.columns:
+        return run.with_columns(pl.lit(None, pl.Float64).alias(TURN))
+    before = pl.col(window).shift(1).over("point", "flow")
+    return run.with_columns((pl.col(window) - before).sign().alias(TURN))
 
 
 def by_flow(rows: pl.DataFrame, both: pl.Expr, branch: pl.Expr) -> pl.DataFrame:

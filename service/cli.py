@@ -25,6 +25,7 @@ from service.argument import (
     Window,
 )
 from service.bus_words import collect, pipeline
+from service.conform_words import conform
 from service.decoding import decode
 from service.doctor_words import doctor
 from service.ending import ended
@@ -72,6 +73,7 @@ app.command()(erase)
 app.command()(backup)
 app.command()(restore)
 app.command()(replay)
+app.command()(conform)
 app.command()(archive)
 app.command()(token)
 

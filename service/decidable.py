@@ -9,6 +9,7 @@ from service.flow_names import end_text
 
 MOST = 10
 """Flows that are named; the others are counted."""
+MOST_PARTS = 64
 BY = ("flow", "algorithm", "quality", "why")
 
 
@@ -22,10 +23,14 @@ class Decidable:
     def see(self, rows: pl.DataFrame) -> None:
         """Take observations."""
         self.directions.append(
-            rows.group_by("conversation").agg(
-                pl.col("direction").min().alias("least"), pl.col("direction").max().alias("most")
+            rows.group_by("conversation", maintain_order=True).agg(
+                pl.col("direction").min().alias("least"), pl.col("direction").max().alias("most"),
+                pl.col("flow", "source", "frame").first(),
+                (pl.col("payload_bytes") > 0).any().alias("data"),
             )
-        )
+        )  # fmt: skip
+        if len(self.directions) > MOST_PARTS:
+            self.directions = [merged(self.directions)]
 
     def add(self, decisions: pl.DataFrame) -> None:
         """Take decisions that are told."""
@@ -36,7 +41,10 @@ class Decidable:
 
     def notes(self, keys: pl.DataFrame, counters: Mapping[str, int]) -> Iterator[str]:
         """Sentences; none where everything is exact."""
-        yield from self.missing()
+        yield from self.missing(keys)
+        if gaps := counters.get("gaps"):
+            places = "in one place" if gaps == 1 else f"in {gaps:,} places"
+            yield f"frames of flows are missing {places}, by their sequence numbers"
         if counters.get("late"):
             yield (
                 f"{counters['late']:,} rows came later than pipeline.disorder_us allows: decisions"
@@ -44,11 +52,8 @@ class Decidable:
             )
         doubts = self.doubts()
         flows = list(doubts["flow"].unique(maintain_order=True))
-        names = {row["flow"]: row for row in keys.iter_rows(named=True)}
         for flow in flows[:MOST]:
-            name = " → ".join(
-                end_text(names[flow][end], names[flow][f"{end[0]}port"]) for end in ("src", "dst")
-            ) if flow in names else str(flow)  # fmt: skip
+            name = name_of(flow, keys)
             for row in doubts.filter(flow=flow).iter_rows(named=True):
                 reason = f": {WHY[row['why']]}" if row["why"] in WHY else ""
                 yield (
@@ -68,18 +73,43 @@ class Decidable:
         )
         return merged.filter(pl.col("quality") != "exact")
 
-    def missing(self) -> Iterator[str]:
-        """Conversations of which only one direction was seen."""
+    def missing(self, keys: pl.DataFrame) -> Iterator[str]:
+        """Conversations of which only one direction was seen, by name and from where on."""
         if not self.directions:
             return
-        seen = (
-            pl.concat(self.directions)
-            .group_by("conversation")
-            .agg(pl.col("least").min(), pl.col("most").max())
+        seen = merged(self.directions)
+        alone = seen.filter(pl.col("least") == pl.col("most"))
+        if not alone.height:
+            return
+        yield (
+            f"{alone.height:,} of {seen.height:,} conversations were seen in one direction only:"
+            " what needs data and acknowledgments is not decided of them"
         )
-        alone = seen.filter(pl.col("least") == pl.col("most")).height
-        if alone:
+        named = alone.join(keys.select("flow"), on="flow", how="semi", maintain_order="left")
+        for row in named.head(MOST).iter_rows(named=True):
+            what = "no acknowledgments came back" if row["data"] else "its data was not seen"
             yield (
-                f"{alone:,} of {seen.height:,} conversations were seen in one direction only:"
-                " what needs data and acknowledgments is not decided of them"
+                f"{name_of(row['flow'], keys)}: {what}, from {row['source']} frame"
+                f" {row['frame']} on"
             )
+
+
+def merged(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """Parts in order as one, a row a conversation."""
+    return (
+        pl.concat(parts)
+        .group_by("conversation", maintain_order=True)
+        .agg(
+            pl.col("least").min(), pl.col("most").max(), pl.col("flow", "source", "frame").first(),
+            pl.col("data").any(),
+        )
+    )  # fmt: skip
+
+
+def name_of(flow: int, keys: pl.DataFrame) -> str:
+    """A flow by its ends."""
+    named = keys.filter(flow=flow).head(1).to_dicts()
+    if not named:
+        return str(flow)
+    ends = (end_text(named[0][end], named[0][f"{end[0]}port"]) for end in ("src", "dst"))
+    return " → ".join(ends)

@@ -9,26 +9,52 @@ from service.argument import Assignments, Json, Store, Topology
 
 From = Annotated[
     str | None,
-    typer.Option("--from", metavar="TIME", help="Begin, of what a store holds; default: all."),
+    typer.Option(
+        "--from", metavar="TIME", help="Begin, of what a store or a bus holds; default: all."
+    ),
 ]
-To = Annotated[str | None, typer.Option(metavar="TIME", help="End, of what a store holds.")]
+To = Annotated[
+    str | None, typer.Option(metavar="TIME", help="End, of what a store or a bus holds.")
+]
+
+ReplayedBus = Annotated[
+    str | None,
+    typer.Option(
+        "--bus", metavar="URL", help="What a bus holds: kafka://host:port/topic, to its end."
+    ),
+]
+FromOffset = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Of a bus: begin at this offset of each partition; -N: N messages before its end.",
+    ),
+]
+Traces = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="CAPTURE...",
+        help="Captures as above, or observations: .parquet, .arrow; without any, the store.",
+    ),
+]
+Flow = Annotated[
+    str | None,
+    typer.Option(metavar='"SRC:PORT DST:PORT"', help="Only this flow, in the data's direction."),
+]
+ReplayedPoint = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Observation point, also of captures that name none; default: for each flow the one"
+        " that knows best.",
+    ),
+]
 
 
 def replay(
-    captures: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="CAPTURE...",
-            help="Captures as above, or observations: .parquet, .arrow; without any, the store.",
-        ),
-    ] = None,
+    captures: Traces = None,
     *,
-    flow: Annotated[
-        str | None,
-        typer.Option(
-            metavar='"SRC:PORT DST:PORT"', help="Only this flow, in the data's direction."
-        ),
-    ] = None,
+    flow: Flow = None,
     algorithm: Annotated[
         str | None,
         typer.Option(
@@ -42,17 +68,18 @@ def replay(
     explain: Annotated[
         bool, typer.Option("--explain", help="Add the reason of each branch in words.")
     ] = False,
-    point: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Observation point, also of captures that name none; default: for each flow"
-            " the one that knows best.",
-        ),
-    ] = None,
+    point: ReplayedPoint = None,
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write decisions as columns: .parquet or .arrow."),
+    ] = None,
+    pcapng: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the captures once more, as pcapng with each decision as a comment of its"
+            " packet.",
+        ),
     ] = None,
     what_if: Annotated[
         list[str] | None,
@@ -93,6 +120,8 @@ def replay(
         ),
     ] = None,
     store: Store = None,
+    bus: ReplayedBus = None,
+    from_offset: FromOffset = None,
     from_: From = None,
     to: To = None,
 ) -> None:
@@ -118,6 +147,9 @@ def replay(
         store=store,
         from_=from_,
         to=to,
+        pcapng=pcapng,
+        bus=bus,
+        from_offset=from_offset,
     )
     command.run(request)
 

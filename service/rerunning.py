@@ -1,6 +1,7 @@
 """What is replayed, through the recurrences: sources onto a bus, a rerun off it, into a sink."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -29,10 +30,35 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Feeding:
-    """An open source: names of those that will bring rows, and what puts them onto a bus."""
+    """An open source: names of those that will bring rows, and what puts them onto a bus.
+
+    Where it has parts that know nothing of each other, `further` names those of each part after the
+    first, and `feed` is called once for each.
+    """
 
     sources: tuple[str, ...]
     feed: Callable[[Bus, Progress], Awaitable[None]]
+    further: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Ran:
+    """The reruns of a source, of one mostly: what moved in all of them."""
+
+    reruns: tuple[Rerun, ...]
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What moved, by name."""
+        told: Counter[str] = Counter()
+        for each in self.reruns:
+            told.update(each.counters)
+        return dict(told)
+
+    @property
+    def points(self) -> tuple[str, ...]:
+        """The observation points that are known."""
+        return tuple(dict.fromkeys(point for each in self.reruns for point in each.points))
 
 
 @dataclass(frozen=True)
@@ -54,12 +80,14 @@ class CaptureSource:
             )
 
 
-def rerun(source: Source, making: Making, sink: Sink, label: str) -> Rerun:
-    """Run a source to its end; gives the rerun, whose counters say what moved."""
+def rerun(source: Source, making: Making, sink: Sink, label: str) -> Ran:
+    """Run a source to its end; gives the reruns, whose counters say what moved."""
     with source.opened() as feeding, frames_bar(label) as told:
-        made = making(feeding.sources)
-        asyncio.run(_rerun(feeding, made, sink, told))
-        return made
+        made = []
+        for sources in (feeding.sources, *feeding.further):
+            made.append(making(sources))
+            asyncio.run(_rerun(feeding, made[-1], sink, told))
+        return Ran(tuple(made))
 
 
 async def _rerun(feeding: Feeding, made: Rerun, sink: Sink, progress: Progress) -> None:

@@ -19,6 +19,8 @@ NEEDED = (
     "dst_hi", "dst_lo", "sport", "dport", "protocol", "payload_bytes", "hop_count",
 )  # fmt: skip
 """Columns without which nothing can be decided."""
+ALWAYS = ("time_ns", "source", "point", "frame", "flow", "conversation", "direction")
+"""Columns that have a value in every row."""
 ROWS = 200_000
 EPOCH = 0
 
@@ -80,6 +82,19 @@ def check(path: Path) -> None:
     lacking = [name for name in NEEDED if name not in schema]
     if lacking:
         raise Failure(ExitCode.INPUT, f"{path}: observations lack {', '.join(lacking)}")
+    for name, kind in schema.items():
+        if name in SCHEMA and not fits(kind, SCHEMA[name]):
+            raise Failure(ExitCode.INPUT, f"{path}: column {name} is {kind}, not {SCHEMA[name]}")
+
+
+def fits(kind: pl.DataType, wanted: pl.DataType) -> bool:
+    """Whether a column of one type can be read as another: whole numbers of any width may."""
+    if wanted.is_integer():
+        return kind.is_integer() or kind == pl.Null
+    if wanted.is_float():
+        return kind.is_numeric() or kind == pl.Null
+    texts = (pl.String, pl.Categorical, pl.Enum)
+    return kind in (wanted, pl.Null) or (wanted == pl.String and kind in texts)
 
 
 def lazy(path: Path) -> pl.LazyFrame:
@@ -89,15 +104,31 @@ def lazy(path: Path) -> pl.LazyFrame:
 
 def sources_of(path: Path) -> list[str]:
     """The sources whose rows a trace holds."""
-    return lazy(path).select(pl.col("source").unique()).collect().to_series().sort().to_list()
+    named = lazy(path).select(pl.col("source").cast(pl.String).unique()).collect()
+    return named.to_series().drop_nulls().sort().to_list()
+
+
+def typed_rows(path: Path, rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows in the types of observations; Failure names a column whose values do not fit."""
+    columns = []
+    for name in SCHEMA:
+        if name not in rows.columns:
+            continue
+        try:
+            columns.append(rows[name].cast(SCHEMA[name]))
+        except pl.exceptions.PolarsError:
+            reason = f"column {name} holds values that are no {SCHEMA[name]}"
+            raise Failure(ExitCode.INPUT, f"{path}: {reason}") from None
+        if name in ALWAYS and columns[-1].null_count():
+            raise Failure(ExitCode.INPUT, f"{path}: column {name} has rows without a value")
+    return pl.DataFrame(columns)
 
 
 def slices(path: Path) -> Iterator[pl.DataFrame]:
     """Its rows, without columns that say nothing."""
     for batch in batches(path):
         rows = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch])))
-        known = [pl.col(name).cast(SCHEMA[name]) for name in SCHEMA if name in rows.columns]
-        typed = rows.select(known)
+        typed = typed_rows(path, rows)
         yield typed.select(
             column for column in typed if column.null_count() < rows.height or column.name in NEEDED
         )

@@ -1,16 +1,20 @@
-"""`hopsight dissect`: one packet, as hopsight reads it and as Wireshark does with its help."""
+"""`hopsight dissect`: one packet as hopsight reads it and Wireshark does, and what it decided."""
 
 import json as json_format
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.text import Text
 
+from replay import COMMON, TOLD
 from service.commands.settings import chosen
 from service.dissection import explained, find
+from service.frame_decisions import decisions_at
+from service.run import collector_of
 from service.text import console, printable
+from service.topology_source import read_topology
 
 GROUP = 4
 """Octets that stand together."""
@@ -18,8 +22,11 @@ GROUP = 4
 
 def run(capture: Path, frame: int, *, json: bool) -> None:
     """Print one frame of a capture."""
-    settings = chosen().collector
-    report = explained(find(capture, frame), frame, settings)
+    settings = chosen()
+    topology = read_topology(None, settings.pipeline.topology)
+    told = collector_of(settings, topology)
+    report = explained(find(capture, frame), frame, told)
+    report["decisions"] = decisions_at(capture, frame, (told, settings.pipeline), topology)
     if json:
         typer.echo(json_format.dumps(report, allow_nan=False))
         return
@@ -40,12 +47,27 @@ def lines(report: Mapping[str, Any]) -> Iterator[Text]:
         for header in reading["headers"]:
             yield from _header(header)
         yield from _columns(reading)
+    yield from _decisions(report["decisions"])
     yield Text()
     yield Text("wireshark", "bold")
     for layer in report["wireshark"]:
         yield Text(f"  {layer['name']}", "cyan")
         for field in layer["fields"]:
             yield Text(f"    {field['shown']}")
+
+
+def _decisions(decisions: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
+    """What congestion control decided at the frame, and why."""
+    for each in decisions:
+        yield Text()
+        yield Text(f"decision: {each['algorithm']} {each['branch']}", "bold")
+        yield Text(f"  [{each['line']}] {each['sentence']}")
+        yield Text(f"  {each['standing']}", "green")
+        told = {
+            name: value for name, value in each.items()
+            if name not in (*COMMON, *TOLD) and value is not None and value != []
+        }  # fmt: skip
+        yield Text("    " + ", ".join(f"{name}={value}" for name, value in told.items()))
 
 
 def _header(header: Mapping[str, Any]) -> Iterator[Text]:

@@ -10,7 +10,8 @@ from collector import CollectorSettings
 from pipeline import COMPANIONS, Decider, Rerun, Versions, hpcc
 from service.commands.settings import chosen
 from service.commands.sweep import Sweep
-from service.decision_output import Told, output_of
+from service.decision_comments import Comments
+from service.decision_output import Output, Told, output_of
 from service.decisions import Decisions
 from service.failure import ExitCode, Failure
 from service.flow_names import flow_of
@@ -64,6 +65,9 @@ class Request:
     by: str | None = None
     jobs: int | None = None
     report: Path | None = None
+    pcapng: Path | None = None
+    bus: str | None = None
+    from_offset: int | None = None
 
 
 def run(request: Request) -> None:
@@ -73,9 +77,14 @@ def run(request: Request) -> None:
         close_loop(request)
         return
     if request.what_if or request.sweep:
+        if request.pcapng is not None:
+            raise Failure(ExitCode.USAGE, "--pcapng: not beside --what-if or --sweep")
         compare(request)
         return
     if request.report is not None:
+        if request.pcapng is not None or request.bus is not None:
+            name = "pcapng" if request.pcapng is not None else "bus"
+            raise Failure(ExitCode.USAGE, f"--{name}: not beside --report")
         tell(request, request.report)
         return
     wanted = flow_of(request.flow)
@@ -94,7 +103,7 @@ def run(request: Request) -> None:
             raise Failure(ExitCode.USAGE, f"--set: {error}") from None
         return Rerun(settings.pipeline, [decider], sources)
 
-    with output_of(told, request.output, json=request.json) as output:
+    with chosen_output(request, told) as output:
         decisions = Decisions(output, wanted, request.algorithm, request.point)
         made = rerun(source, making, decisions.take, "replaying")
         decisions.finish()
@@ -112,6 +121,17 @@ def tell(request: Request, path: Path) -> None:
         name = "json" if request.json else "output"
         raise Failure(ExitCode.USAGE, f"--{name}: of decisions, not of --report")
     report.run(request, path)
+
+
+def chosen_output(request: Request, told: Told) -> Output:
+    """Where decisions go."""
+    if request.pcapng is None:
+        return output_of(told, request.output, json=request.json)
+    if request.output is not None or request.json:
+        raise Failure(ExitCode.USAGE, "--pcapng: not beside --output or --json")
+    if not request.captures or any(is_trace(path) for path in request.captures):
+        raise Failure(ExitCode.USAGE, "--pcapng: of captures, which are written once more")
+    return Comments(told, request.pcapng, request.captures)
 
 
 def compare(request: Request) -> None:
@@ -139,7 +159,7 @@ def close_loop(request: Request) -> None:
 
     output = request.output is not None and not request.sweep
     told = {"flow": request.flow, "algorithm": request.algorithm, "output": output,
-            "explain": request.explain}  # fmt: skip
+            "explain": request.explain, "pcapng": request.pcapng}  # fmt: skip
     idle = [name for name, value in told.items() if value]
     if idle:
         raise Failure(ExitCode.USAGE, f"--{idle[0]}: of decisions, not of --closed-loop")
@@ -164,8 +184,10 @@ def sweep_of(request: Request) -> Sweep:
 
 
 def source_of(request: Request, settings: CollectorSettings) -> Source:
-    """Captures, traces or the store; Failure for a mixture."""
+    """Captures, traces, the bus or the store; Failure for a mixture."""
     told = [name for name in ("store", "from_", "to") if getattr(request, name) is not None]
+    if request.bus is not None or request.from_offset is not None:
+        return bus_source(request)
     if not request.captures:
         held = chosen(store={"dsn": request.store}).store
         return StoredTrace(held.dsn, held, request.flow, request.from_, request.to)
@@ -178,6 +200,18 @@ def source_of(request: Request, settings: CollectorSettings) -> Source:
     if len(traces) < len(request.captures):
         raise Failure(ExitCode.USAGE, "captures and files of observations: only one kind at a time")
     return TraceSource(traces)
+
+
+def bus_source(request: Request) -> Source:
+    """The bus, from an offset or a time on; Failure for another source beside it."""
+    from service.bus_source import BusSource
+
+    if request.captures or request.store is not None:
+        raise Failure(ExitCode.USAGE, "--bus: not beside captures or --store")
+    settings = chosen(bus={"url": request.bus}).bus
+    if settings.url is None:
+        raise Failure(ExitCode.USAGE, "--from-offset: of a bus, --bus kafka://host:port/topic")
+    return BusSource(settings.url, settings, request.from_offset, request.from_, request.to)
 
 
 def check(algorithm: str | None) -> None:

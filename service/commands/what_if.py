@@ -10,7 +10,7 @@ import polars as pl
 import typer
 
 from pipeline import COMPANIONS, Decider, Reran, Rerun, Tracked
-from replay import Difference, difference, from_best, kept, vantage
+from replay import Difference, difference, from_best, kept, steered, vantage
 from service.decision_output import written
 from service.endpoint import time_text
 from service.failure import ExitCode, Failure
@@ -184,13 +184,18 @@ def told_of(
             **{name: value for name, value in row.items() if name != "flow"},
             "spread": spread.to_dicts(),
         })  # fmt: skip
-    return {"algorithm": one, "other": two, "what_if": list(asked.what_if), "flows": flows}
+    return {
+        "algorithm": one, "other": two, "what_if": list(asked.what_if), "flows": flows,
+        "without_window": [] if one == two else [each for each in (one, two) if not steered(each)],
+    }  # fmt: skip
 
 
 def shown(told: Mapping[str, Any]) -> Iterator[str]:
     """A comparison as lines for people."""
     beside = "" if told["other"] == told["algorithm"] else f" beside {told['other']}"
     yield f"{told['algorithm']}{beside}, with {' '.join(told['what_if'])}:"
+    for name in told["without_window"]:
+        yield f"  {name} steers no window: no decision can be said to differ"
     for row in told["flows"]:
         yield " → ".join(end_text(row[end], row[f"{end[0]}port"]) for end in ("src", "dst"))
         missing = row["only_base"] + row["only_other"]

@@ -7,7 +7,7 @@ import pytest
 
 from collector import CollectorSettings, Decoder, open_capture
 from pipeline import Decider, PipelineSettings, Rerun
-from replay import difference, kept
+from replay import difference, kept, steered
 
 CAPTURE = str(Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst")
 
@@ -76,3 +76,35 @@ def test_what_only_one_run_decided_is_counted(three: list[pl.DataFrame]) -> None
     assert made.flows["only_base"].sum() == lacking
     assert made.flows["decisions"].sum() == base.height - lacking
     assert made.flows["only_other"].sum() == 0
+
+
+def of_two(base: list[float | None], other: list[float | None], name: str) -> pl.DataFrame:
+    """Decisions of swift beside those of another algorithm, on the same ACKs; null: none."""
+
+    def run(algorithm: str, values: list[float | None]) -> pl.DataFrame:
+        rows = [
+            {"time_ns": at, "source": "s", "point": "p", "frame": at, "flow": 7, "ack": at,
+             "algorithm": algorithm, "branch": "count", "quality": "exact", "cwnd": value}
+            for at, value in enumerate(values) if value is not None
+        ]  # fmt: skip
+        return pl.DataFrame(rows)
+
+    return difference(run("dctcp", base), run(name, other)).rows
+
+
+def test_of_two_algorithms_those_acks_differ_where_one_grows_and_the_other_shrinks() -> None:
+    rows = of_two([10.0, 11.0, 12.0, 13.0], [20.0, 21.0, 19.0, 22.0], "swift")
+    assert rows["differs"].to_list() == [False, False, True, False]
+    assert "turn" not in rows.columns
+
+
+def test_a_window_moves_between_decisions_of_its_own_run() -> None:
+    rows = of_two([10.0, 11.0, 12.0, 13.0], [20.0, None, 15.0, 14.0], "swift")
+    assert rows["differs"].to_list() == [False, False, True, True]
+
+
+def test_an_algorithm_without_a_window_differs_nowhere() -> None:
+    rows = of_two([10.0, 5.0, 12.0], [0.0, 0.0, 0.0], "dctcp_receiver")
+    assert rows["differs"].to_list() == [False, False, False]
+    assert steered("dctcp_receiver") is None
+    assert steered("dctcp") == "cwnd"

@@ -11,7 +11,7 @@ from collector import CollectorSettings, Decoder, open_capture
 from service.commands.replay import Request, source_of
 from service.decidable import Decidable
 from service.failure import ExitCode, Failure
-from service.trace_file import TraceSource, is_trace
+from service.trace_file import TraceSource, check, is_trace, slices
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 FLOW = "10.1.1.1:40000 10.2.1.2:5001"
@@ -77,7 +77,12 @@ def test_sources_are_not_mixed() -> None:
 
 
 def test_what_cannot_be_decided_is_said_and_from_where_on() -> None:
-    rows = pl.DataFrame({"conversation": [1, 1, 2], "direction": [0, 1, 1]})
+    rows = pl.DataFrame(
+        {
+            "conversation": [1, 1, 2], "direction": [0, 1, 1], "flow": [8, 9, 7], "source": "s",
+            "frame": [1, 2, 3], "payload_bytes": [5, 0, 5],
+        }
+    )  # fmt: skip
     states = pl.DataFrame(
         {
             "flow": [7, 7, 7, 8], "algorithm": "dctcp", "time_ns": [1, 2, 3, 4],
@@ -92,11 +97,13 @@ def test_what_cannot_be_decided_is_said_and_from_where_on() -> None:
     told.see(rows)
     told.add(states.head(2))
     told.add(states.tail(2))
-    assert list(told.notes(keys, {"late": 3})) == [
+    assert list(told.notes(keys, {"late": 3, "gaps": 2})) == [
         (
             "1 of 2 conversations were seen in one direction only: what needs data and"
             " acknowledgments is not decided of them"
         ),
+        "10.0.0.1:1 → [fd00::2]:2: no acknowledgments came back, from s frame 3 on",
+        "frames of flows are missing in 2 places, by their sequence numbers",
         (
             "3 rows came later than pipeline.disorder_us allows: decisions of their flows are in"
             " doubt from there on"
@@ -107,3 +114,38 @@ def test_what_cannot_be_decided_is_said_and_from_where_on() -> None:
         ),
     ]
     assert list(Decidable().notes(keys, {})) == []
+
+
+@pytest.fixture(scope="module")
+def observed() -> pl.DataFrame:
+    """Observations of a capture."""
+    with open_capture(str(CAPTURE)) as capture:
+        frames = next(iter(capture.chunks(500)))
+        return Decoder(CollectorSettings()).decode(frames, capture.points, capture.source)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (pl.col("time_ns").cast(pl.String), "column time_ns is String, not Int64"),
+        (pl.col("point").str.len_chars().alias("point"), "column point is UInt32, not String"),
+        (pl.col("hop_count").cast(pl.Float64), "column hop_count is Float64, not UInt8"),
+        (-pl.col("sport").cast(pl.Int64), "column sport holds values that are no UInt16"),
+        (pl.lit(None, pl.UInt64).alias("flow"), "column flow has rows without a value"),
+    ],
+)
+def test_a_column_of_another_type_is_named(
+    observed: pl.DataFrame, tmp_path: Path, change: pl.Expr, said: str
+) -> None:
+    path = tmp_path / "trace.parquet"
+    observed.with_columns(change).write_parquet(path)
+    with pytest.raises(Failure, match=said) as refused, TraceSource([path]).opened():
+        list(slices(path))
+    assert refused.value.code == ExitCode.INPUT
+
+
+def test_whole_numbers_of_another_width_are_read(observed: pl.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "trace.parquet"
+    observed.with_columns(pl.col("sport", "frame").cast(pl.Int64)).write_parquet(path)
+    check(path)
+    assert pl.concat(slices(path))["sport"].equals(observed["sport"])

@@ -1,0 +1,110 @@
+"""Conformance for people: what breaks a rule, what could not be decided, and who is in order."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.table import Table
+
+from service.flow_names import end_text
+from service.text import NONE, Heading, printable, share, table
+
+HEADINGS = (
+    Heading("sure", numeric=True),
+    Heading("finding"),
+    Heading("about"),
+    Heading("flow"),
+    Heading("at"),
+    Heading("cases", numeric=True),
+    Heading("frames"),
+)
+MOST_FLOWS, MOST_UNDECIDED, MOST_FRAMES = 20, 10, 3
+SAID = {
+    "breaks": "breaks the rules",
+    "conforms": "does as it should",
+    "unasked": "nothing asked for a reaction",
+    "undecided": "cannot be decided",
+}
+
+
+def lines(answer: Mapping[str, Any]) -> Iterator[str | Table]:
+    """The answer from top to bottom."""
+    findings = answer["findings"]
+    if findings:
+        yield table(HEADINGS, ([*row(each)] for each in findings))
+        for meaning in dict.fromkeys(
+            f"{each['finding'].replace('_', ' ')}: {each['meaning']} ({each['document']})"
+            for each in findings
+        ):
+            yield f"  {meaning}"
+        yield ""
+    counted = Counter(each["sender"] for each in answer["flows"])
+    total = f"{len(answer['flows']):,} senders: "
+    yield total + ", ".join(f"{counted[name]:,} {said}" for name, said in SAID.items()
+                            if counted[name])  # fmt: skip
+    for each in answer["flows"][:MOST_FLOWS]:
+        yield from of_flow(each)
+    if len(answer["flows"]) > MOST_FLOWS:
+        yield f"  {len(answer['flows']) - MOST_FLOWS:,} more senders; --json has all"
+    yield from of_undecided(answer["undecided"])
+
+
+def name_of(each: Mapping[str, Any]) -> str:
+    """Who sends to whom."""
+    return " → ".join(end_text(each[end], each[f"{end[0]}port"]) for end in ("src", "dst"))
+
+
+def row(each: Mapping[str, Any]) -> Iterator[str]:
+    """One finding."""
+    yield share(min(each["sure"], 0.9999))
+    yield each["finding"].replace("_", " ")
+    yield each["about"]
+    yield name_of(each)
+    yield each["point"]
+    yield f"{each['count']:,} of {each['cases']:,}"
+    yield "; ".join(frame_text(frame) for frame in each["frames"][:MOST_FRAMES]) or NONE
+
+
+def frame_text(frame: Mapping[str, Any]) -> str:
+    """A frame, and the one that asked for it."""
+    said = f"{printable(str(frame['source']))} {frame['frame']}"
+    return said if frame["cause_frame"] is None else f"{said} after {frame['cause_frame']}"
+
+
+def of_flow(each: Mapping[str, Any]) -> Iterator[str]:
+    """One sender with its receiver."""
+    yield f"  {name_of(each)} at {printable(each['point'])}: {SAID[each['sender']]}"
+    told = each["reactions"]
+    if told and told["due"]:
+        late = f", {told['late']:,} late" * bool(told["late"])
+        twice = f", {told['twice']:,} cuts too many" * bool(told["twice"])
+        yield (
+            f"    reactions  {told['due']:,} due: {told['answered']:,} made,"
+            f" {told['unanswered']:,} not{late}{twice}"
+        )
+    window = each["window"]
+    if window["ratio_p50"] is not None:
+        name = "W" if window["sends"] else "cwnd"
+        ratios = [window[f"ratio_{name}"] for name in ("p50", "p95", "most")]
+        yield (
+            f"    in flight  up to {ratios[0]:.2f} of {name} in half of all"
+            f" {'sends' if window['sends'] else 'round trips'}, {ratios[1]:.2f} in 95 %,"
+            f" {ratios[2]:.2f} at most"
+        )
+    receiver = each["receiver"]
+    if receiver["sure"] is not None:
+        yield (
+            f"    receiver   {receiver['verdict']}, by {receiver['evidence']}, sure to"
+            f" {share(receiver['sure'])}"
+        )
+
+
+def of_undecided(undecided: list[Mapping[str, Any]]) -> Iterator[str]:
+    """What could not be decided, and from where on."""
+    for each in undecided[:MOST_UNDECIDED]:
+        where = "" if each["frame"] is None else (
+            f" from {printable(each['source'])} frame {each['frame']} on"
+        )  # fmt: skip
+        yield f"  not decided: {name_of(each)} at {printable(each['point'])}{where}: {each['why']}"
+    if len(undecided) > MOST_UNDECIDED:
+        yield f"  {len(undecided) - MOST_UNDECIDED:,} more things are not decided; --json has all"

@@ -1,0 +1,281 @@
+"""Conformance: who breaks a rule is found, who keeps to it is not, what is not seen is said."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from collector import CollectorSettings, Decoder, open_capture
+from pipeline import Decider, PipelineSettings, Reran, Rerun, Tracker
+from replay import Conformance, Judgement, conformance_answer, judged, scenario, simulate
+from service.flow_names import FlowNames
+from tests.pipeline import test_hpcc_frames as simulator
+from tests.pipeline.conftest import observations
+from tests.replay import test_rebuilt as rebuilt
+from tests.replay.ends import Ends
+
+ROOT = Path(__file__).resolve().parents[3]
+ORACLES = ROOT / "shared" / "oracles"
+CAPTURES = ROOT / "shared" / "captures"
+DATA = Path(__file__).resolve().parents[1] / "data" / "cc"
+RECEIVER = ("dctcp_receiver",)
+AHEAD = 6
+ENOUGH = 100
+
+
+def rows_of(**how: Any) -> pl.DataFrame:
+    """Observations of a flow whose ends behave so."""
+    return observations([{**row, "source": "ends"} for row in Ends(**how).run()])
+
+
+def watched(rows: pl.DataFrame, dialect: str = "auto", parts: int = 1, **more: Any) -> Conformance:
+    """What the rows show, cut into so many batches."""
+    settings = PipelineSettings(companions=RECEIVER, dctcp_dialect=dialect, **more)
+    decider = Decider(settings)
+    rerun = Rerun(settings, [decider], ("ends",))
+    conformance = Conformance()
+
+    def take(made: Reran) -> None:
+        if made.tracked:
+            conformance.advance(decider.hints.told(made.rows), made.tracked[0])
+
+    size = max(-(-rows.height // parts), 1)
+    for part in rows.iter_slices(size):
+        take(rerun.advance(part))
+    take(rerun.end("ends"))
+    take(rerun.finish())
+    return conformance
+
+
+def found(judgement: Judgement) -> list[str]:
+    """What is held against whom."""
+    return judgement.findings["finding"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("how", "findings"),
+    [
+        ({}, []),
+        ({"sender": "letter"}, []),
+        ({"sender": "ignores"}, ["ece_ignored"]),
+        ({"sender": "silent"}, ["cwr_missing"]),
+        ({"sender": "twice"}, ["cut_twice"]),
+        ({"sender": "late"}, ["reaction_late"]),
+        ({"sender": "flag"}, ["cut_missing"]),
+        ({"receiver": "never"}, ["never_echoes"]),
+        ({"receiver": "always"}, ["echoes_unmarked"]),
+        ({"receiver": "classic"}, []),
+        ({"lose_acks": 50}, ["acks_missing"]),
+    ],
+    ids=lambda each: "-".join(each.values()) if isinstance(each, dict) and "lose_acks" not in each
+    else "",
+)  # fmt: skip
+def test_each_fault_is_found_and_nothing_else(how: dict[str, Any], findings: list[str]) -> None:
+    judgement = judged(watched(rows_of(**how)).finish())
+    assert found(judgement) == findings
+    for each in judgement.findings.iter_rows(named=True):
+        assert each["sure"] > 0.95
+        assert each["frames"]
+
+
+def test_a_sender_that_settings_call_dctcp_does_not_fit_a_classic_receiver() -> None:
+    judgement = judged(watched(rows_of(receiver="classic"), "linux").finish())
+    assert found(judgement) == ["ends_differ"]
+
+
+def test_the_frames_of_a_finding_show_it() -> None:
+    rows = rows_of(sender="twice")
+    judgement = judged(watched(rows).finish())
+    [frames] = judgement.findings["frames"].to_list()
+    flags = dict(rows.select("frame", "flags").iter_rows())
+    for each in frames:
+        assert flags[each["frame"]] & 128
+        assert flags[each["cause_frame"]] & 128
+        assert each["cause_frame"] < each["frame"]
+
+
+def test_an_answer_names_the_ack_that_asked() -> None:
+    rows = rows_of(sender="ignores")
+    accounts = watched(rows).finish()
+    names = FlowNames()
+    names.know(rows)
+    told = conformance_answer(judged(accounts), accounts.sources, names.keys)
+    [finding] = told["findings"]
+    assert (finding["src"], finding["about"]) == ("10.1.0.1", "sender")
+    flags = dict(rows.select("frame", "flags").iter_rows())
+    assert all(flags[each["cause_frame"]] & 64 for each in finding["frames"])
+    assert {each["source"] for each in finding["frames"]} == {"ends"}
+    [flow] = told["flows"]
+    assert flow["sender"] == "breaks"
+    assert flow["reactions"]["unanswered"] == finding["count"]
+
+
+@pytest.mark.parametrize("parts", [3, 17])
+def test_however_rows_are_cut_the_accounts_are_the_same(parts: int) -> None:
+    rows = rows_of(sender="late", segments=800)
+    whole, cut = watched(rows).finish(), watched(rows, parts=parts).finish()
+    assert whole.senders.equals(cut.senders)
+    assert whole.acts.equals(cut.acts)
+    assert judged(whole).findings.equals(judged(cut).findings)
+
+
+def test_what_is_not_seen_is_said_and_not_judged() -> None:
+    rows = rows_of(sender="ignores")
+    sender = rows.filter(point="sender")
+    data, acks = pl.col("payload_bytes") > 0, pl.col("payload_bytes") == 0
+    later = sender.filter(pl.col("time_ns") > 300_000)
+    cases = {
+        "no_acks": sender.filter(data),
+        "no_data": sender.filter(acks),
+        "no_handshake": later,
+        "after_queue": rows.filter(point="receiver"),
+    }
+    for reason, part in cases.items():
+        judgement = judged(watched(part).finish())
+        assert found(judgement) == [], reason
+        assert reason in judgement.undecided["reason"].to_list()
+        assert judgement.undecided["frame"].min() >= part["frame"].min()
+    near = judged(watched(later, near=("10.1.0.0/16",)).finish())
+    assert found(near) == ["cwr_missing"]
+
+
+def test_a_hole_hides_a_reaction_and_says_so() -> None:
+    rows = rows_of(sender="conforms").filter(point="sender")
+    cwr = (pl.col("flags") & 128 > 0) & (pl.col("payload_bytes") > 0)
+    judgement = judged(watched(rows.filter(~cwr)).finish())
+    assert found(judgement) == []
+    assert judgement.undecided["reason"].to_list() == ["holes"]
+    assert judgement.senders["unjudged"].max() > 10
+
+
+def test_a_larger_initial_window_is_no_missing_cut() -> None:
+    rows = rows_of()
+    conformance = watched(rows)
+    assert conformance.finish().senders["beyond_frame"].max() < 0
+    settings = PipelineSettings(companions=RECEIVER)
+    decider = Decider(settings, None, {"dctcp": {"initial_window": 1}})
+    small = Conformance()
+    small.advance(rows, decider.decide(rows))
+    judgement = judged(small.finish())
+    assert found(judgement) == []
+    assert "began_larger" in judgement.undecided["reason"].to_list()
+
+
+def hpcc_frames() -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A piece of the HPCC authors' simulation: rows and the decisions on them."""
+    seen: list[pl.DataFrame] = []
+
+    class Spy(simulator.Tracker):  # type: ignore[misc, name-defined] # as it is imported there
+        def advance(self, frame: pl.DataFrame) -> Any:
+            tracked = super().advance(frame)
+            seen.extend([frame, tracked.decisions])
+            return tracked
+
+    acks, sent = (pl.read_parquet(DATA / f"hpcc_a{part}.parquet").with_columns(
+        dst_ip=pl.lit("11.0.2.1"), dport=pl.col("src_ip").rank("dense").cast(pl.Int64) + 99
+    ) for part in ("", "_sent"))  # fmt: skip
+    acks = acks.with_columns(ack_type=pl.lit("A"), u_hop=pl.lit(0))
+    flows = acks.select(simulator.KEY).unique(maintain_order=True).with_columns(
+        T_ns=4160, win_bytes=52_000, max_rate_bps=100 * 10**9, eta=0.95, mi_thresh=5,
+        rai_bps=50_000_000, min_rate_bps=100_000_000,
+    )  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulator, "Tracker", Spy)
+        simulator.rebuilt(acks, sent, flows)
+    return seen[0], seen[1]
+
+
+def hpcc_judged(rows: pl.DataFrame, decisions: pl.DataFrame) -> Judgement:
+    """What the window that decisions give says of the sender."""
+    conformance = Conformance()
+    tracked: Any = SimpleNamespace(decisions=decisions, companions={})
+    conformance.advance(rows, tracked)
+    return judged(conformance.finish())
+
+
+def test_hpcc_is_judged_by_what_is_in_flight_and_by_its_rate() -> None:
+    rows, decisions = hpcc_frames()
+    clean = hpcc_judged(rows, decisions)
+    assert found(clean) == []
+    assert clean.senders["sends"].sum() > ENOUGH
+    assert clean.senders["ratio_most"].max() < 1.2
+    less = decisions.with_columns(pl.col("W", "R") / 2)
+    assert set(found(hpcc_judged(rows, less))) == {"window_exceeded", "rate_exceeded"}
+    unsure = less.with_columns(pl.lit("estimated").cast(decisions["quality"].dtype)
+                               .alias("quality"))  # fmt: skip
+    judgement = hpcc_judged(rows, unsure)
+    assert found(judgement) == []
+    assert judgement.undecided["reason"].unique().to_list() == ["hpcc"]
+
+
+def fabric(**hpcc: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """An incast of HPCC++ senders with such parameters, and what is decided by the usual ones."""
+    usual = scenario.alone("int", senders=4, duration_ns=2_000_000)
+    world = replace(usual, hpcc={**usual.hpcc, **hpcc})
+    rows = rebuilt.seen(simulate(world, rebuilt.SETTINGS), world)
+    return rows, Tracker(usual.hpcc, usual.dctcp).advance(rows).decisions
+
+
+def test_hpcc_that_keeps_to_the_window_of_a_round_trip_ago_is_late() -> None:
+    rows, decisions = fabric()
+    assert found(hpcc_judged(rows, decisions)) == []
+    early = decisions.with_columns(
+        pl.col("W").shift(-AHEAD).over("flow", "point").fill_null(strategy="forward")
+    )
+    assert set(found(hpcc_judged(rows, early))) == {"window_late"}
+
+
+def test_senders_with_a_larger_window_than_their_path_has_exceed_it() -> None:
+    rows, decisions = fabric(window_bytes=300_000)
+    judgement = hpcc_judged(rows, decisions)
+    assert set(found(judgement)) == {"window_exceeded"}
+    assert judgement.findings["flow"].n_unique() == judgement.findings.height
+
+
+ORACLE_NAMES = (
+    "dctcp/a1", "dctcp/a1_swin", "dctcp/a1_switch", "dctcp/a_ppp", "dctcp/b", "dctcp/e2",
+    "dctcp/f2", "linux/A_h1", "linux/A_h2", "linux/A_mid", "linux/B_h1", "linux/B_tx",
+    "linux/C_h1", "linux/C_h2", "linux/E_h1",
+)  # fmt: skip
+
+
+def capture_rows(path: Path) -> pl.DataFrame:
+    """A capture's observations in order."""
+    decoder = Decoder(CollectorSettings())
+    with open_capture(path) as capture:
+        parts = [decoder.decode(frames, capture.points or ["tap"], "ends")
+                 for frames in capture.chunks(65_536)]  # fmt: skip
+    return pl.concat(parts, how="diagonal").sort("time_ns", "frame")
+
+
+@pytest.mark.parametrize("name", [DATA / "dctcp_a1.pcap.zst", DATA / "linux_A_h2.pcap.zst"],
+                         ids=lambda path: path.name)  # fmt: skip
+def test_pieces_of_traces_of_others_are_clean(name: Path) -> None:
+    judgement = judged(watched(capture_rows(name)).finish())
+    assert found(judgement) == []
+    assert judgement.senders["answered"].sum() > 5
+
+
+@pytest.mark.skipif(not ORACLES.exists(), reason="the traces are not part of a clone")
+@pytest.mark.parametrize(
+    ("name", "dialect"),
+    [
+        *((name, "auto") for name in ORACLE_NAMES),
+        *(("dctcp/a1", "ns3"), ("linux/A_h1", "linux"), ("linux/E_h1", "classic")),
+    ],
+)
+def test_nobody_is_accused_who_conforms(name: str, dialect: str) -> None:
+    rows = capture_rows(ORACLES / f"{name}.pcap.zst")
+    judgement = judged(watched(rows, dialect).finish())
+    assert found(judgement) == []
+    if name not in ("dctcp/a1_switch", "linux/A_mid"):
+        assert judgement.senders.filter("reactions_judged")["answered"].sum() > ENOUGH // 2
+
+
+@pytest.mark.skipif(not CAPTURES.exists(), reason="the captures are not part of a clone")
+def test_captures_of_others_accuse_nobody() -> None:
+    for path in sorted(CAPTURES.glob("*.pcap")):
+        assert found(judged(watched(capture_rows(path)).finish())) == [], path.name

@@ -1,0 +1,92 @@
+"""`hopsight conform`: who breaks a rule, by name and frame; who does not; what is not decided."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+
+from collector import Frames, open_capture, write_pcapng
+from service import cli
+from service.failure import ExitCode
+
+CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+FLAGS, CWR = 14 + 20 + 13, 128
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """The command in this process."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["conform", *arguments])
+    told = capsys.readouterr()
+    return int(ended.value.code or 0), told.out, told.err
+
+
+@pytest.fixture(scope="module")
+def silenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The capture as if its senders never set CWR on data."""
+    path = tmp_path_factory.mktemp("conform") / "silenced.pcapng"
+    with open_capture(CAPTURE) as capture:
+        runs: list[Frames] = []
+        for frames in capture.chunks(65_536):
+            data = frames.data.copy()
+            here = frames.offset + FLAGS
+            data[here] &= np.where(data[here] & 2 == 0, 255 - CWR, 255).astype(np.uint8)
+            runs.append(replace(frames, data=data))
+        write_pcapng(path, ["nic"], runs)
+    return path
+
+
+def test_senders_that_conform_are_not_accused(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, str(CAPTURE))
+    assert code == ExitCode.OK
+    assert "breaks" not in out
+    assert out.count("does as it should") > 1
+
+
+def test_a_sender_without_cwr_is_named_with_its_frames(
+    capsys: pytest.CaptureFixture[str], silenced: Path
+) -> None:
+    code, out, _ = run(capsys, str(silenced), "--json")
+    assert code == ExitCode.OK
+    told = json.loads(out)
+    assert {each["finding"] for each in told["findings"]} == {"cwr_missing"}
+    for each in told["findings"]:
+        assert each["about"] == "sender"
+        assert each["sure"] > 0.95
+        for frame in each["frames"]:
+            assert frame["source"] == "silenced.pcapng"
+            assert frame["cause_frame"] < frame["frame"]
+    assert {each["sender"] for each in told["flows"]} >= {"breaks"}
+    flow = told["findings"][0]
+    named = f"{flow['src']}:{flow['sport']} {flow['dst']}:{flow['dport']}"
+    code, out, _ = run(capsys, str(silenced), "--flow", named)
+    assert code == ExitCode.OK
+    assert "cwr missing" in out
+    assert out.count("breaks the rules") == 2
+
+
+def test_what_there_is_nothing_to_judge_of_is_said(
+    capsys: pytest.CaptureFixture[str], capture: Path
+) -> None:
+    code, out, err = run(capsys, str(capture), "--point", "nowhere")
+    assert (code, out) == (ExitCode.WRONG, "")
+    assert "no frame was seen at nowhere; points are " in err
+
+
+def test_octets_of_no_capture_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(zstandard.compress(b"nothing of the kind"))
+    code, _, err = run(capsys, str(path))
+    assert code == ExitCode.INPUT
+    assert "x.pcap" in err
+
+
+def test_settings_that_do_not_exist_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, str(CAPTURE), "--set", "etta=1")
+    assert code == ExitCode.USAGE
+    assert "etta" in err
