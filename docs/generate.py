@@ -40,6 +40,7 @@ from service import cli
 from service.failure import EXIT_CODES
 from service.metrics import METRICS
 from service.settings import Settings, default_store, rows
+from service.stages import STAGES
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 OWN_INDEX = FOLDER / "index.md"
@@ -183,14 +184,20 @@ def store() -> Iterator[str]:
 
 def metrics() -> Iterator[str]:
     """What `/metrics` counts."""
-    yield title("Metrics", "What `GET /metrics` gives, in the Prometheus text format.")
-    yield table(
-        ("metric", "kind", "labels", "meaning"),
-        (
-            (code(row.name), row.kind, ", ".join(code(label) for label in row.labels), row.doc)
-            for row in METRICS
-        ),
+    yield title(
+        "Metrics",
+        "What is told in the Prometheus text format: by `serve` and `up` at `GET /metrics`, by "
+        "`collect` and `pipeline` at the setting `process.metrics`.",
     )
+    for heading, told in (("The service", METRICS), ("Collector, pipeline and store", STAGES)):
+        yield f"## {heading}\n"
+        yield table(
+            ("metric", "kind", "labels", "meaning"),
+            (
+                (code(row.name), row.kind, ", ".join(code(label) for label in row.labels), row.doc)
+                for row in told
+            ),
+        )
 
 
 def command() -> Iterator[str]:

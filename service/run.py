@@ -45,6 +45,7 @@ from service.failure import ExitCode, Failure
 from service.progress import frames_bar
 from service.settings import Settings
 from service.sources import Feeds, Sources, open_sources
+from service.stages import Stages, of_bus, of_frames, of_worker
 from service.topology_source import TopologySource
 
 BATCHES = 4
@@ -73,6 +74,8 @@ class Job:
     feeds: Feeds = field(default_factory=Feeds)
     bus: BusSettings = field(default_factory=BusSettings)
     """How far the worker may be behind the decoder, and what live frames do then."""
+    stages: Stages = field(default_factory=Stages)
+    """Are told of decoder, bus and worker, so that their counters can be asked for."""
     opened: Callable[[Sources], None] = lambda _: None
     """Is given the sources, so that another thread can end them. Without it a signal does."""
 
@@ -91,9 +94,10 @@ def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
             worker = Worker(job.pipeline, known, sources.announced, job.parameters)
         except ValueError as error:
             raise Failure(ExitCode.USAGE, f"--set: {error}") from None
+        job.stages.add(of_frames(decoder.accounting), of_worker(worker))
         with frames_bar(label) as told:
             taken = sink(worker) if held is None else renewing(job, held, worker, sink(worker))
-            asyncio.run(_run(sources, decoder, worker, taken, told, job.bus))
+            asyncio.run(_run(sources, decoder, worker, taken, told, job))
         return decoder.accounting
 
 
@@ -103,9 +107,10 @@ async def _run(
     worker: Worker,
     sink: Sink,
     progress: Callable[[int], None],
-    settings: BusSettings,
+    job: Job,
 ) -> None:
     """Feed and drain one bus."""
+    settings = job.bus
     try:
         bus: Bus = MemoryBus(settings.waiting)
         if settings.spill_directory:
@@ -113,6 +118,7 @@ async def _run(
     except BusError as error:
         raise Failure(ExitCode.USAGE, str(error)) from None
     shed = Shed() if settings.overload == "shed" else None
+    job.stages.add(of_bus(bus, shed))
     if sources.endless and threading.current_thread() is threading.main_thread():
         for number in ENDING:
             asyncio.get_running_loop().add_signal_handler(number, end, sources)

@@ -25,6 +25,7 @@ from collector import PASSWORD_VARIABLE, BusSettings, CollectorSettings
 from pipeline import PipelineSettings, StoreLimits
 from service.assigned import value_of
 from service.export_key import KEY_VARIABLE
+from service.process_settings import ProcessSettings
 from service.service_settings import ServiceSettings
 from service.tokens import OWN_VARIABLE
 from service.tokens import VARIABLE as TOKENS_VARIABLE
@@ -94,6 +95,7 @@ class Settings(BaseSettings):
     bus: BusSettings = Field(default_factory=BusSettings)
     store: StoreSettings = Field(default_factory=StoreSettings)
     service: ServiceSettings = Field(default_factory=ServiceSettings)
+    process: ProcessSettings = Field(default_factory=ProcessSettings)
 
     @field_validator("collector", "pipeline", "bus", mode="before")
     @classmethod

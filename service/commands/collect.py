@@ -11,9 +11,11 @@ from collector import Bus, BusError, CaptureError, Decoder, Shed, feed, open_bus
 from service.commands.decode import account, assigned
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
+from service.logs import begin
 from service.progress import frames_bar
 from service.settings import Settings
 from service.sources import Feeds, Sources, open_sources
+from service.stages import of_bus, of_frames, telling
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,15 @@ def run(request: Request) -> None:
     settings = chosen(collector=assigned(request.assignments), bus={"url": request.bus})
     bus = opened(settings)
     decoder = Decoder(request.feeds.known_to(settings.collector))
+    begin(settings.process.log)
     try:
         with (
+            telling(settings.process.metrics) as told_of,
             open_sources(request.captures, request.feeds, request.point) as sources,
             frames_bar("collecting") as told,
         ):
             shed = Shed() if settings.bus.overload == "shed" else None
+            told_of.add(of_frames(decoder.accounting), of_bus(bus, shed))
             whole = asyncio.run(_run(sources, decoder, bus, told, shed))
     except BusError as error:
         raise Failure(ExitCode.UNAVAILABLE, str(error)) from None

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +13,10 @@ from collector import BusError
 from pipeline import Group, Store, StoreError, StoreOwned, Value, Worker
 from service.commands.serve import open_store
 from service.failure import ExitCode, Failure
+from service.logs import begin
 from service.run import settings_of
 from service.settings import Settings
+from service.stages import of_group, telling
 from service.topology_source import TopologySource, read_topology, store_topology
 
 
@@ -38,8 +39,7 @@ def run(request: Request) -> None:
         raise Failure(
             ExitCode.USAGE, "--bus must be kafka://host:port/topic, or the setting bus.url name one"
         )
-    logging.basicConfig(level=logging.INFO, format="%(created).3f %(name)s: %(message)s")
-    logging.getLogger("aiokafka").setLevel(logging.ERROR)
+    begin(settings.process.log)
     topology = read_topology(request.topology, settings.pipeline.topology)
     worker_of(settings, topology, parameters)  # refuses parameters before anything is connected
     with open_store(settings, taken) as store:
@@ -98,5 +98,7 @@ async def _run(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, group.stop.set)
     loop.add_signal_handler(signal.SIGHUP, reload)
-    await group.run()
+    with telling(settings.process.metrics) as stages:
+        stages.add(of_group(group))
+        await group.run()
     return group.counters

@@ -15,8 +15,10 @@ from service.changes import Changes
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.login import Login, LoginError, login_of
+from service.logs import begin
 from service.server import Tls, address, bind, serve
 from service.settings import Settings
+from service.stages import Stages
 from service.topology_source import TopologySource, read_topology, store_topology
 
 
@@ -82,6 +84,7 @@ def serve_store(
     started: Callable[[str], None],
     source: TopologySource | None = None,
     login: Login | None = None,
+    stages: Stages | None = None,
 ) -> None:
     """Serve an open store on a bound socket; beside an embedded store a Unix socket answers too."""
     tls = Tls.of(settings.service.tls_certificate, settings.service.tls_key)
@@ -95,6 +98,9 @@ def serve_store(
         started(url)
 
     app = create_app(settings, store, source, login or login_for(settings))
+    begin(settings.process.log)
+    if stages is not None:
+        app.state.metrics.registry.register(stages)
     watch: Watch = app.state.watch
     beats = (Beat([Changes(store, app.state.hub).step, watch.engine.step]), Beat([watch.deliver]))
     for beat in beats:

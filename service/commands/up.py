@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,6 +19,7 @@ from service.keeping import store_sink
 from service.run import Job, Sink, collector_of, run_job, settings_of
 from service.server import bind
 from service.sources import Feeds, Sources
+from service.stages import of_sink
 from service.topology_source import read_topology, store_topology
 
 END_S = 30.0
@@ -56,7 +58,9 @@ class Reading(threading.Thread):
 
         def sink(worker: Worker) -> Sink:
             del worker
-            return store_sink(self._store)
+            counts: Counter[str] = Counter()
+            self._job.stages.add(of_sink(counts))
+            return store_sink(self._store, counts)
 
         try:
             counted = run_job(self._job, sink, "reading")
@@ -115,7 +119,7 @@ def run(request: Request) -> None:
                 reading.ready.wait()
                 if reading.failure is None:
                     own = read_topology(request.topology, settings.pipeline.topology)
-                    serve_store(settings, store, listener, told, own, login)
+                    serve_store(settings, store, listener, told, own, login, job.stages)
             finally:
                 reading.end()
         except StoreError as error:

@@ -1,0 +1,20 @@
+"""Settings of a process, whichever command it runs: what it tells of itself."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from service.section import Section
+
+
+class ProcessSettings(Section):
+    """Counters and logs of long-running commands."""
+
+    metrics: str | None = Field(
+        None,
+        description="HOST:PORT at which `collect` and `pipeline` tell their counters to Prometheus;"
+        " none: they do not. `serve` and `up` tell theirs at /metrics.",
+    )
+    log: Literal["text", "json"] = Field(
+        "text", description="Form of log lines: text, or json for programs."
+    )
