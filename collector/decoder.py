@@ -62,9 +62,16 @@ class Decoder:
         self.settings = settings
         self.walk = Walk(settings)
         self.accounting = Accounting()
+        self._next: tuple[CollectorSettings, Walk] | None = None
+
+    def renew(self, settings: CollectorSettings) -> None:
+        """Read frames by other settings from the next batch on. May be called from any thread."""
+        self._next = (settings, Walk(settings))
 
     def decode(self, frames: Frames, points: list[str], source: str) -> pl.DataFrame:
         """Observations of all frames whose flow is known, see `collector.observation`."""
+        if self._next is not None:
+            (self.settings, self.walk), self._next = self._next, None
         return self._observed(self.walk.walk(frames), frames, points, source)
 
     def decode_plainly(self, frames: Frames, points: list[str], source: str) -> pl.DataFrame:

@@ -23,6 +23,7 @@ from tenacity import (
 
 from collector import BusError, BusSettings, open_group
 from pipeline.group_part import Part
+from pipeline.settings import PipelineSettings
 from pipeline.store import Store
 from pipeline.store_error import Fenced, StoreAway, StoreError
 from pipeline.versions import Versions
@@ -59,6 +60,7 @@ class Group:
         self.counts: Counter[str] = Counter()
         self.parts: dict[int, Part] = {}
         self.versions: Versions | None = None
+        self.settings_of_workers: PipelineSettings | None = None
         self._leave: dict[int, threading.Event] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._failed: asyncio.Future[None] | None = None
@@ -95,6 +97,10 @@ class Group:
     def renew(self, versions: Versions) -> None:
         """Take another topology for what is not worked on yet."""
         self.versions = versions  # taken between two cuts: one is worked on in a thread
+
+    def tune(self, settings: PipelineSettings) -> None:
+        """Take other settings for what is not worked on yet."""
+        self.settings_of_workers = settings
 
     async def _joined(self) -> None:
         """Join the group, as soon as the broker lets us."""
@@ -162,8 +168,7 @@ class Group:
         kept_at = time.monotonic()
         while not leave.is_set():
             began = time.monotonic()
-            if self.versions is not None and part.kept.worker.versions is not self.versions:
-                part.kept.worker.renew(self.versions)
+            self._renewed(part)
             octets = await self._step(partition, part)
             if time.monotonic() - kept_at >= self.settings.snapshot_s and not part.promised:
                 await asyncio.to_thread(part.snapshot)
@@ -172,6 +177,16 @@ class Group:
             if 0 < octets < SMALL and not part.promised:
                 rest = began + self.settings.cut_ms / 1000 - time.monotonic()
                 await self._pause(leave, rest)
+
+    def _renewed(self, part: Part) -> None:
+        """Give a place the topology and the settings that came since, between two cuts."""
+        worker, settings = part.kept.worker, self.settings_of_workers
+        if self.versions is not None and worker.versions is not self.versions:
+            worker.renew(self.versions)
+        if settings is not None and part.tuned is not settings:
+            part.tuned = settings
+            if left := sorted(worker.tune(settings)):
+                logger.warning("%s: %s need a restart", part.place, ", ".join(left))
 
     async def _owned(self, partition: int, leave: threading.Event) -> Part:
         """The state of a partition: still in our hands, or taken over."""

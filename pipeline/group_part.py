@@ -16,6 +16,7 @@ from collector import Batch, Repeats
 from pipeline import group_state
 from pipeline.group_log import CUT, SNAPSHOT, GroupLog, Step
 from pipeline.group_state import Kept
+from pipeline.settings import PipelineSettings
 from pipeline.sink import take
 from pipeline.state_codec import StateReader, StateWriter
 from pipeline.store import Store
@@ -50,6 +51,8 @@ class Part:
         """Offset of the next message; None: where the topic begins."""
         self.promised: list[Step] = []
         """Cuts that are decided and not stored yet."""
+        self.tuned: PipelineSettings | None = None
+        """Settings that were given last."""
         self.cuts_since = 0
         """Cuts since the last snapshot."""
         self._chain = 0
@@ -61,11 +64,13 @@ class Part:
         known = [step for step in steps if step.kind == SNAPSHOT]
         if known:
             self._chain, self.position = known[0].chain, known[0].last + 1
+            settings = self.kept.worker.settings
             reader = StateReader(self.kept.worker.versions)
             chain = self.again(lambda: [*group_state.read(self.store, self.place, self._chain)])
             for octets in chain:
                 group_state.restore(self.kept, reader, octets)
             self.kept.worker.renew(self.kept.worker.versions)
+            self.kept.worker.tune(settings)  # what state keeps of settings is that of before
             self.writer.digests = reader.digests
             self._taken = len(chain)
         self.promised = [step for step in steps if step.kind == CUT]

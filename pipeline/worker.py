@@ -29,6 +29,7 @@ from pipeline.sums import Sums
 from pipeline.tables import TABLES
 from pipeline.topology import Topology
 from pipeline.track import Tracked
+from pipeline.tuning import TUNED, tune
 from pipeline.unknown_ids import UnknownIds
 from pipeline.verdict import verdicts
 from pipeline.versions import Versions
@@ -102,6 +103,17 @@ class Worker(Decider):
         """Take another topology for all rows and intervals that are not yet worked on."""
         self.versions = self.paths.versions = Versions.of(topology)
         self.ladder.reach(self.versions.measured_ns)
+
+    def tune(self, settings: PipelineSettings) -> frozenset[str]:
+        """Take other settings, as far as that needs no new state; those that were not taken.
+
+        They hold for rows and intervals that are not worked on yet.
+        """
+        taken = {name: getattr(settings, name) for name in TUNED}
+        self.settings = self.settings.model_copy(update=taken)
+        tune(self, self.settings)
+        own, other = self.settings.model_dump(), settings.model_dump()
+        return frozenset(name for name in own if own[name] != other[name])
 
     def advance(self, rows: pl.DataFrame) -> Output:
         """Take a batch of one source, in the order of that source."""

@@ -13,6 +13,7 @@ from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.logs import begin
 from service.progress import frames_bar
+from service.reloading import reloaded
 from service.settings import Settings
 from service.sources import Feeds, Sources, open_sources
 from service.stages import of_bus, of_frames, telling
@@ -35,7 +36,7 @@ def run(request: Request) -> None:
     Begun anew after a failure it publishes from the start, and readers drop what they have.
     """
     request.feeds.beside(request.captures)
-    settings = chosen(collector=assigned(request.assignments), bus={"url": request.bus})
+    settings = settings_of(request)
     bus = opened(settings)
     decoder = Decoder(request.feeds.known_to(settings.collector))
     begin(settings.process.log)
@@ -47,12 +48,17 @@ def run(request: Request) -> None:
         ):
             shed = Shed() if settings.bus.overload == "shed" else None
             told_of.add(of_frames(decoder.accounting), of_bus(bus, shed))
-            whole = asyncio.run(_run(sources, decoder, bus, told, shed))
+            whole = asyncio.run(_run(request, sources, decoder, bus, told, shed))
     except BusError as error:
         raise Failure(ExitCode.UNAVAILABLE, str(error)) from None
     except CaptureError as error:
         raise Failure(ExitCode.INPUT, str(error)) from None
     account(decoder, stopped=not whole, why="; stopped by a signal; what was read is on the bus")
+
+
+def settings_of(request: Request) -> Settings:
+    """Settings as they are now, with those of the command line on top."""
+    return chosen(collector=assigned(request.assignments), bus={"url": request.bus})
 
 
 def opened(settings: Settings) -> Bus:
@@ -69,6 +75,7 @@ def opened(settings: Settings) -> Bus:
 
 
 async def _run(
+    request: Request,
     sources: Sources,
     decoder: Decoder,
     bus: Bus,
@@ -89,7 +96,13 @@ async def _run(
         else:
             feeding.cancel()
 
+    def reload() -> None:
+        renewed = reloaded(lambda: settings_of(request))
+        if renewed is not None:
+            decoder.renew(request.feeds.known_to(renewed.collector))
+
     loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, reload)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     try:

@@ -14,6 +14,7 @@ from pipeline import Group, Store, StoreError, StoreOwned, Value, Worker
 from service.commands.serve import open_store
 from service.failure import ExitCode, Failure
 from service.logs import begin
+from service.reloading import reloaded
 from service.run import settings_of
 from service.settings import Settings
 from service.stages import of_group, telling
@@ -32,9 +33,7 @@ class Request:
 
 def run(request: Request) -> None:
     """Work until SIGTERM or Ctrl-C; then finish what was begun and keep the state."""
-    settings, parameters = settings_of(
-        request.assignments, bus={"url": request.bus}, store={"dsn": request.store}
-    )
+    settings, parameters = told(request)
     if settings.bus.url is None:
         raise Failure(
             ExitCode.USAGE, "--bus must be kafka://host:port/topic, or the setting bus.url name one"
@@ -46,7 +45,7 @@ def run(request: Request) -> None:
         try:
             if topology is not None:
                 store_topology(store, topology.versions)
-            counters = asyncio.run(_run(settings, store, topology, parameters))
+            counters = asyncio.run(_run(settings, store, topology, parameters, request))
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None
         except BusError as error:
@@ -60,6 +59,11 @@ def taken(error: StoreOwned) -> str:
         f"{error}; an embedded store takes one pipeline, several need a server: --store"
         " http://host:8123/hopsight"
     )
+
+
+def told(request: Request) -> tuple[Settings, dict[str, dict[str, Value]]]:
+    """Settings as they are now, with those of the command line on top."""
+    return settings_of(request.assignments, bus={"url": request.bus}, store={"dsn": request.store})
 
 
 def worker_of(
@@ -80,6 +84,7 @@ async def _run(
     store: Store,
     topology: TopologySource | None,
     parameters: Mapping[str, Mapping[str, Value]],
+    request: Request,
 ) -> dict[str, int]:
     """Be a member of the group until a signal comes; what moved."""
     group = Group(
@@ -90,6 +95,9 @@ async def _run(
     )
 
     def reload() -> None:
+        renewed = reloaded(lambda: told(request)[0])
+        if renewed is not None:
+            group.tune(renewed.pipeline)
         if topology is not None and topology.refresh():
             store_topology(store, topology.versions)
             group.renew(topology.versions)

@@ -82,3 +82,16 @@ def test_a_bus_carries_it_and_the_last_of_several_is_enough(rows: pl.DataFrame) 
     assert [(each.source, each.quiet) for each in runs(news(batches))] == [
         ("tap", True), ("b", False),
     ]  # fmt: skip
+
+
+def test_settings_that_need_no_new_state_are_taken_while_it_runs(rows: pl.DataFrame) -> None:
+    worker = Worker(SETTINGS)
+    worker.advance(rows.head(5))
+    other = SETTINGS.model_copy(update={"disorder_us": 400.0, "sampling": 4.0, "interval_ms": 9.0})
+    assert worker.tune(other) == {"interval_ms"}
+    assert worker.settings.sampling == 4.0
+    assert worker.order.disorder_ns == 400_000
+    worker.advance(rows.tail(5))
+    (verdict,) = worker.finish().tables["verdicts"].to_dicts()
+    assert verdict["sampling"] is not None
+    assert worker.tune(SETTINGS) == frozenset()

@@ -1,0 +1,20 @@
+"""Settings read again while a command runs (SIGHUP)."""
+
+import logging
+from collections.abc import Callable
+
+from service.failure import Failure
+from service.settings import Settings, SettingsError
+
+logger = logging.getLogger("hopsight.service")
+
+
+def reloaded(read: Callable[[], Settings]) -> Settings | None:
+    """The settings as they are now; None, and a logged sentence, when they cannot be used."""
+    try:
+        settings = read()
+    except (SettingsError, Failure) as error:
+        logger.warning("settings were read again and are refused: %s; the ones before hold", error)
+        return None
+    logger.info("settings were read again and are taken")
+    return settings

@@ -1,0 +1,209 @@
+"""What is shipped for deployment names only what there is: metrics, settings, commands, files."""
+
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from collector import SHED_REASONS
+from collector.datagrams import DATAGRAM_REASONS
+from collector.live import LIVE_REASONS
+from collector.status import STATUS
+from service import cli
+from service.metrics import METRICS
+from service.settings import Settings, rows
+from service.stages import STAGES
+
+ROOT = Path(__file__).resolve().parent.parent
+DEPLOY = ROOT / "deploy"
+TABLE = {metric.name: metric for metric in (*METRICS, *STAGES)}
+HISTOGRAM = ("_bucket", "_sum", "_count")
+BOARDS = sorted((DEPLOY / "grafana" / "dashboards").glob("*.json"))
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+YAML = sorted(DEPLOY.rglob("*.yaml"))
+REASONS = {*(name for name, _ in STATUS), *SHED_REASONS, *LIVE_REASONS, *DATAGRAM_REASONS}
+
+
+def rules() -> list[dict[str, Any]]:
+    told = yaml.safe_load((DEPLOY / "prometheus" / "rules.yaml").read_text())
+    return [rule for group in told["groups"] for rule in group["rules"]]
+
+
+def expressions() -> Iterator[tuple[str, str]]:
+    """Where an expression stands, and the expression."""
+    for rule in rules():
+        yield rule["alert"], rule["expr"]
+    for path in BOARDS:
+        for panel in json.loads(path.read_text())["panels"]:
+            for target in panel["targets"]:
+                yield f"{path.name}: {panel['title']}", target["expr"]
+
+
+def metric(name: str) -> str:
+    """The metric of a series."""
+    for end in HISTOGRAM:
+        bare = name.removesuffix(end)
+        if bare in TABLE and TABLE[bare].kind == "histogram":
+            return bare
+    return name
+
+
+EXPRESSIONS = dict(expressions())
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS.values(), ids=EXPRESSIONS)
+def test_an_expression_asks_for_metrics_and_labels_that_there_are(expression: str) -> None:
+    named = set(map(metric, re.findall(r"hopsight_[a-z_]+", expression)))
+    assert named <= set(TABLE), named - set(TABLE)
+    assert named or "up{" in expression
+    labels = {label for name in named for label in TABLE[name].labels} | {"job", "instance", "le"}
+    asked = {word for inside in re.findall(r"by \(([^)]*)\)", expression)
+             for word in inside.replace(",", " ").split()}  # fmt: skip
+    asked |= set(re.findall(r'(\w+)(?:=~|!=|!~|=)"', expression))
+    assert asked <= labels, asked - labels
+    assert expression.count("(") == expression.count(")")
+    for value in re.findall(r'status(?:=~|!=|=)"([a-z_|]+)"', expression):
+        if "http" not in expression:
+            assert set(value.split("|")) <= REASONS
+
+
+def test_every_stage_is_shown() -> None:
+    shown = {metric(name) for each in EXPRESSIONS.values()
+             for name in re.findall(r"hopsight_[a-z_]+", each)}  # fmt: skip
+    assert {each.name for each in STAGES} <= shown
+
+
+def test_each_alert_leads_to_what_is_to_be_done() -> None:
+    for rule in rules():
+        page, _, heading = rule["annotations"]["runbook_url"].partition("#")
+        headings = re.findall(r"^## (.+)$", (ROOT / page).read_text(), re.MULTILINE)
+        assert heading in {each.lower().replace(" ", "-") for each in headings}, rule["alert"]
+        assert rule["labels"]["severity"] in {"page", "ticket"}
+        assert rule["annotations"]["summary"]
+        assert "for" in rule or "increase" in rule["expr"]
+
+
+@pytest.mark.parametrize("path", BOARDS, ids=lambda path: path.stem)
+def test_a_dashboard_has_panels_that_do_not_cover_each_other(path: Path) -> None:
+    told = json.loads(path.read_text())
+    places = [(each["gridPos"]["x"], each["gridPos"]["y"]) for each in told["panels"]]
+    assert len(places) == len(set(places)) == len({each["id"] for each in told["panels"]})
+    assert all(each["targets"] and each["title"] for each in told["panels"])
+
+
+def tables() -> Iterator[tuple[str, dict[str, Any]]]:
+    for path in DEPLOY.rglob("*.toml"):
+        yield path.relative_to(ROOT).as_posix(), tomllib.loads(path.read_text())
+    for path in YAML:
+        for document in yaml.safe_load_all(path.read_text()):
+            if document and document.get("kind") == "ConfigMap":
+                for name, text in document["data"].items():
+                    yield f"{path.name}: {name}", tomllib.loads(text)
+
+
+TABLES = dict(tables())
+
+
+@pytest.mark.parametrize("told", TABLES.values(), ids=TABLES)
+def test_settings_that_are_shipped_are_accepted(told: dict[str, Any]) -> None:
+    known = {name for name, _, _, _ in rows()}
+    assert {f"{part}.{name}" for part, names in told.items() for name in names} <= known
+    assert Settings(**told)
+
+
+@pytest.mark.parametrize("path", YAML, ids=lambda path: path.relative_to(DEPLOY).as_posix())
+def test_environment_and_commands_of_a_file_exist(path: Path) -> None:
+    text = path.read_text()
+    variables = {variable for _, variable, _, _ in rows()} | {"HOPSIGHT_SETTINGS"}
+    assert set(re.findall(r"HOPSIGHT_[A-Z_]+", text)) <= variables
+    group: Any = typer.main.get_command(cli.app)
+    for words in re.findall(
+        r"(?:command|args): \[((?:collect|pipeline|serve|migrate)[^\]]*)\]", text
+    ):
+        verb, *rest = (word.strip().strip('"') for word in words.split(","))
+        options = {each for parameter in group.commands[verb].params for each in parameter.opts}
+        assert {word for word in rest if word.startswith("--")} <= options
+
+
+def test_compose_mounts_what_there_is_and_asks_whom_it_starts() -> None:
+    told = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text())
+    services = told["services"]
+    assert {"kafka", "clickhouse", "collector", "worker1", "worker2", "service", "prometheus",
+            "grafana"} <= set(services)  # fmt: skip
+    for name, service in services.items():
+        for volume in service.get("volumes", ()):
+            source = volume.split(":")[0]
+            if source.startswith("."):
+                assert (DEPLOY / "compose" / source).exists(), volume
+            else:
+                assert source in told["volumes"], volume
+        assert set(service.get("depends_on", {})) <= set(services), name
+        if service.get("image") == "hopsight:latest":
+            assert service["read_only"], name
+            assert service["cap_drop"] == ["ALL"]
+    config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yaml").read_text())
+    hosts = {target.split(":")[0] for job in config["scrape_configs"]
+             for one in job["static_configs"] for target in one["targets"]}  # fmt: skip
+    assert hosts - {"host.docker.internal"} <= set(services)
+
+
+def test_pods_are_not_root_and_write_nowhere_but_where_they_may() -> None:
+    path = DEPLOY / "kubernetes" / "hopsight.yaml"
+    documents = [*yaml.safe_load_all(path.read_text())]
+    pods = [each["spec"]["template"]["spec"] for each in documents
+            if each["kind"] in {"Deployment", "DaemonSet", "Job"}]  # fmt: skip
+    assert len(pods) == 4
+    for pod in pods:
+        assert pod["securityContext"]["runAsNonRoot"]
+        volumes = {volume["name"] for volume in pod["volumes"]}
+        for container in pod["containers"]:
+            bounds = container["securityContext"]
+            assert bounds["readOnlyRootFilesystem"]
+            assert not bounds["allowPrivilegeEscalation"]
+            assert {mount["name"] for mount in container["volumeMounts"]} <= volumes
+            ports = {port["name"] for port in container.get("ports", ())}
+            asked = re.findall(r"'port': '(\w+)'", str(container))
+            assert set(asked) <= ports
+            assert container["resources"]["limits"]["memory"]
+    for each in documents:
+        if each["kind"] in {"Deployment", "DaemonSet"}:
+            assert (each["spec"]["selector"]["matchLabels"].items()
+                    <= each["spec"]["template"]["metadata"]["labels"].items())  # fmt: skip
+
+
+def test_the_container_is_not_root_and_copies_what_there_is() -> None:
+    lines = (DEPLOY / "Containerfile").read_text().splitlines()
+    assert [line for line in lines if line.startswith("USER ")] == ["USER 10001:10001"]
+    copied = [line.split()[1] for line in lines if line.startswith("COPY ") and "--" not in line]
+    assert all((ROOT / each).exists() for each in copied)
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
+def test_a_unit_is_one_for_systemd_and_starts_a_command_that_there_is(path: Path) -> None:
+    text = path.read_text()
+    [started] = re.findall(r"^ExecStart=/opt/hopsight/bin/hopsight (.*)$", text, re.MULTILINE)
+    verb, *rest = started.split()
+    group: Any = typer.main.get_command(cli.app)
+    options = {each for parameter in group.commands[verb].params for each in parameter.opts}
+    assert {word for word in rest if word.startswith("--")} <= options
+    for line in ("User=hopsight", "ProtectSystem=strict", "ProtectHome=yes"):
+        assert line in text
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("systemd-analyze is not installed")
+    told = subprocess.run(
+        [analyze, "verify", str(path)], capture_output=True, text=True, check=False
+    )
+    complaints = [
+        line for line in told.stderr.splitlines()
+        if path.stem.split("@")[0] in line and "not executable" not in line
+    ]  # fmt: skip
+    assert not complaints
