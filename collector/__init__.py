@@ -2,7 +2,7 @@
 
 from collector import arrow
 from collector.arena import Arena
-from collector.bus import Batch, Bus, BusError, MemoryBus
+from collector.bus import Batch, Bus, BusError, MemoryBus, MessagesGone
 from collector.bus_address import open_bus, open_group, spooled
 from collector.capture import Capture, open_capture, tell_apart
 from collector.carriers import headers
@@ -61,6 +61,7 @@ __all__ = [
     "Header",
     "KafkaSpan",
     "MemoryBus",
+    "MessagesGone",
     "Reading",
     "Repeats",
     "Rotation",

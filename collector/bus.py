@@ -19,6 +19,15 @@ class BusError(Exception):
     """A bus cannot be opened or used; the text is one sentence for the user."""
 
 
+class MessagesGone(BusError):  # noqa: N818 - what a broker has done
+    """Messages were deleted before they were read; `begin` is the first that is left."""
+
+    def __init__(self, sentence: str, begin: int) -> None:
+        """The sentence says whose messages."""
+        super().__init__(sentence)
+        self.begin = begin
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """Observations of one source, in the order in which its frames were captured.

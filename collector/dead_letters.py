@@ -5,7 +5,7 @@ from typing import Any
 
 from aiokafka.errors import KafkaError
 
-from collector.kafka_message import UnreadableError
+from collector.kafka_message import MESSAGE_BYTES, UnreadableError
 from collector.kafka_topic import KafkaTopic
 
 
@@ -13,7 +13,9 @@ class DeadLetters:
     """Writes dead letters; connected with the first one.
 
     A letter has the message's value, key and headers as they came, and headers that say why, from
-    which topic, partition and offset. A reader that goes over a partition again writes them again.
+    which topic, partition and offset. Of a value that is larger than a message may be so much is
+    kept, and `dead_octets` says how much there was. A reader that goes over a partition again
+    writes them again.
     """
 
     def __init__(self, topic: KafkaTopic) -> None:
@@ -28,13 +30,18 @@ class DeadLetters:
             "dead_reason": error.reason, "dead_sentence": str(error), "dead_topic": record.topic,
             "dead_partition": record.partition, "dead_offset": record.offset,
         }  # fmt: skip
+        value = record.value
+        if value is not None and len(value) > MESSAGE_BYTES:
+            # Refused whole, it would make the partition stand for ever.
+            told["dead_octets"] = len(value)
+            value = value[:MESSAGE_BYTES]
         added = [(name, str(value).encode()) for name, value in told.items()]
         try:
             if self._producer is None:
                 await self.topic.make()
                 self._producer = await self.topic.producer()
             await self._producer.send_and_wait(
-                self.topic.dead_letters, record.value, key=record.key,
+                self.topic.dead_letters, value, key=record.key,
                 headers=[*record.headers, *added],
             )  # fmt: skip
         except KafkaError as failed:

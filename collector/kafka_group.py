@@ -17,7 +17,7 @@ from aiokafka.errors import (
     OffsetOutOfRangeError,
 )
 
-from collector.bus import Batch, BusError
+from collector.bus import Batch, BusError, MessagesGone
 from collector.dead_letters import DeadLetters
 from collector.kafka_message import UnreadableError, read
 from collector.kafka_topic import KafkaTopic
@@ -89,7 +89,10 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
                 begin = (await self._consumer.beginning_offsets([place]))[place]
                 end = (await self._consumer.end_offsets([place]))[place]
             at = begin if offset is None else offset
-            if not begin <= at <= end:
+            if at < begin:
+                told = f"{self.place(partition)}: messages {at} to {begin - 1} were deleted unread"
+                raise MessagesGone(told, begin)
+            if at > end:
                 raise BusError(
                     f"{self.place(partition)}: the next message is {at}, and the broker has those"
                     f" from {begin} to {end}; they were deleted, or the topic was made anew"

@@ -21,7 +21,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from collector import BusError, BusSettings, open_group
+from collector import BusError, BusSettings, MessagesGone, open_group
 from pipeline.group_part import Part
 from pipeline.settings import PipelineSettings
 from pipeline.store import Store
@@ -164,7 +164,12 @@ class Group:
     async def _follow(self, partition: int, leave: threading.Event) -> None:
         """Cut after cut of one partition, from where its log says."""
         part = await self._owned(partition, leave)
-        part.position = await self.reader.seek(partition, part.position)
+        try:
+            part.position = await self.reader.seek(partition, part.position)
+        except MessagesGone as gone:
+            logger.warning("%s; the rest is read", gone)
+            self.counts["messages_gone"] += part.skip(gone.begin)
+            part.position = await self.reader.seek(partition, gone.begin)
         kept_at = time.monotonic()
         while not leave.is_set():
             began = time.monotonic()

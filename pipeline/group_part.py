@@ -95,6 +95,16 @@ class Part:
         self.promised.append(self.again(lambda: self.log.append(CUT, first, last)))
         self.counts["cuts"] += 1
 
+    def skip(self, begin: int) -> int:
+        """Go on at an offset, since those before it are gone; the messages that are missing.
+
+        A cut that was decided is worked on with what is left of it, or not at all.
+        """
+        missing = begin - int(self.position or 0)
+        self.promised = [step for step in self.promised if step.last >= begin]
+        self.position = begin
+        return missing
+
     def work(self, first: int, last: int, batches: Iterable[Batch]) -> int:
         """Turn the messages of a cut into rows, and store them; the rows that came in."""
         fresh = [each for batch in batches if (each := self._fresh(batch)) is not None]

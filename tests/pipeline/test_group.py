@@ -72,6 +72,28 @@ def go(part: Part, batches: list[list[Batch]], begin: int, end: int) -> None:
         part.work(cut * 10, cut * 10 + 9, batches[cut])
 
 
+def test_of_messages_that_are_gone_the_rest_is_read(
+    store: Store, batches: list[list[Batch]]
+) -> None:
+    """What was decided of them is done with what is left, or forgotten; the next worker agrees."""
+    place = "observations.v1.p2/91"
+    part = part_of(store, place)
+    go(part, batches, 0, 1)
+    part.snapshot()
+    part.cut(10, 19)
+    after = part_of(store, place)
+    assert (after.position, len(after.promised)) == (10, 1)
+    assert after.skip(25) == 15
+    assert (after.position, after.promised) == (25, [])
+    after.cut(25, 29)
+    after.work(25, 29, batches[2])
+    half = part_of(store, place)
+    half.promised = half.promised[-1:]
+    assert half.skip(27) == 17
+    assert [(step.first, step.last) for step in half.promised] == [(25, 29)]
+    half.cut(25, 29)
+
+
 def stored(store: Store) -> dict[str, pl.DataFrame]:
     """All rows of all tables but those of groups."""
     found = {}
