@@ -1,5 +1,6 @@
 """CSIG's part of a topology file: a device's section laid over that of the file."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -7,60 +8,97 @@ from pydantic import ValidationError
 
 from collector import CollectorSettings
 from pipeline.csig_profile import CODED, SIGNALS, VARIANTS, Csig, CsigSignal, Locator
-from pipeline.topology_key import CSIG, LOCATOR, signal_keys
-from pipeline.topology_text import TopologyError, Tree
+from pipeline.topology_key import CSIG, LOCATOR, UNITS, signal_keys
+from pipeline.topology_text import STRICT, Faults, TopologyError, Tree
 from pipeline.topology_value import read, section, written
 from pipeline.unit import GIGABIT
 
 DEEP = (("signals",), *(("signals", name) for name in SIGNALS))
 """Places below which keys are laid over each other one by one."""
 MOST_CODE = 0xFFFF
+NAMED_VALUE = re.compile(r"^csig_\w+: (?:compact |expanded )?type \d+ ")
+"""How the collector names one of its values; the file's key stands in its place."""
 
 
-def csig_of(tree: Tree, place: str) -> Csig:
-    """The part in CSIG that a section tells. Raises TopologyError with the place."""
-    found = read(CSIG, tree, place)
-    signals = section(tree, "signals", place)
+def csig_of(tree: Tree, place: str, faults: Faults = STRICT) -> Csig:
+    """The part in CSIG that a section tells; what is wrong in it is a fault with its place."""
+    found = read(CSIG, tree, place, faults)
+    signals = faults.tried(section, tree, "signals", place) or {}
     own = f"{place}.signals"
     made = [
-        signal_of(name, section(signals, name, own), f"{own}.{name}")
+        signal_of(name, faults.tried(section, signals, name, own) or {}, f"{own}.{name}", faults)
         for name in SIGNALS
     ]  # fmt: skip
     for name in signals:
         if name not in SIGNALS:
-            raise TopologyError(f"signals are {', '.join(SIGNALS)}", f"{own}.{name}")
-    csig = Csig(**found, codes=tuple(codes_of(tree, place)), signals=tuple(made))
-    try:
-        CollectorSettings.model_validate(csig.settings())
-    except ValidationError as error:
-        said = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise TopologyError(said, place) from None
+            faults.add(TopologyError(f"signals are {', '.join(SIGNALS)}", f"{own}.{name}"))
+    csig = Csig(**found, codes=tuple(codes_of(tree, place, faults)), signals=tuple(made))
+    if refused(csig.settings()):
+        for wrong in undecodable(csig, place):
+            faults.add(wrong)
     return csig
 
 
-def signal_of(name: str, tree: Tree, place: str) -> CsigSignal:
+def refused(settings: dict[str, Any]) -> str:
+    """Why the collector does not take settings, without their name; empty: it does."""
+    try:
+        CollectorSettings.model_validate(settings)
+    except ValidationError as error:
+        said = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        return NAMED_VALUE.sub("", said)
+    return ""
+
+
+def undecodable(csig: Csig, place: str) -> Iterator[TopologyError]:
+    """What tags cannot be decoded by, at the key that tells it."""
+    layout: dict[str, Any] = {"csig_layout": csig.layout}
+    for kind, signal in enumerate(csig.signals):
+        own, unit = f"{place}.signals.{signal.name}", UNITS[signal.name][0]
+        told: list[tuple[str, Any, dict[str, Any]]] = [
+            (f"buckets_{unit}", signal.buckets, {"csig_buckets": {kind: signal.buckets}}),
+            (f"quantum_{unit}", signal.quantum, {"csig_quanta": {kind: signal.quantum}}),
+            (f"base_{unit}", signal.base, {"csig_bases": {kind: signal.base}}),
+        ]
+        for variant in VARIANTS:
+            parts = getattr(signal, variant).parts
+            told.append((f"{variant}.lm", parts, {"csig_lm_fields": {variant: {kind: parts}}}))
+        for key, value, settings in told:
+            if value not in (None, ()) and (said := refused(settings | layout)):
+                yield TopologyError(said, f"{own}.{key}")
+
+
+def signal_of(name: str, tree: Tree, place: str, faults: Faults) -> CsigSignal:
     """One signal of a device."""
-    found = read(signal_keys(name), tree, place)
+    found = read(signal_keys(name), tree, place, faults)
     compact, expanded = (
-        Locator(**read(LOCATOR, section(tree, variant, place), f"{place}.{variant}"))
+        Locator(**read(LOCATOR, faults.tried(section, tree, variant, place) or {},
+                       f"{place}.{variant}", faults))
         for variant in VARIANTS
-    )
+    )  # fmt: skip
     return CsigSignal(name, **found, compact=compact, expanded=expanded)
 
 
-def codes_of(tree: Tree, place: str) -> Iterator[tuple[str, tuple[tuple[str | int, int], ...]]]:
+def codes_of(
+    tree: Tree, place: str, faults: Faults
+) -> Iterator[tuple[str, tuple[tuple[str | int, int], ...]]]:
     """Numbers of the classes of each coded part; capacities in bit/s."""
-    codes, own = section(tree, "codes", place), f"{place}.codes"
+    codes, own = faults.tried(section, tree, "codes", place) or {}, f"{place}.codes"
     for name in CODED:
-        classes = []
-        for label, code in section(codes, name, own).items():
-            if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code <= MOST_CODE:
-                raise TopologyError("must be a whole number", f"{own}.{name}.{label}")
-            classes.append((coded(name, label, f"{own}.{name}.{label}"), code))
-        if classes:
-            yield name, tuple(classes)
-    if unknown := [str(name) for name in codes if name not in CODED]:
-        raise TopologyError(f"codes are of {', '.join(CODED)}", f"{own}.{unknown[0]}")
+        named = (faults.tried(section, codes, name, own) or {}).items()
+        told = [faults.tried(code_of, name, label, code, own) for label, code in named]
+        if classes := tuple(one for one in told if one is not None):
+            yield name, classes
+    for name in codes:
+        if name not in CODED:
+            faults.add(TopologyError(f"codes are of {', '.join(CODED)}", f"{own}.{name}"))
+
+
+def code_of(name: str, label: Any, code: Any, own: str) -> tuple[str | int, int]:
+    """A class and its number."""
+    place = f"{own}.{name}.{label}"
+    if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code <= MOST_CODE:
+        raise TopologyError("must be a whole number", place)
+    return coded(name, label, place), code
 
 
 def coded(name: str, label: Any, place: str) -> str | int:

@@ -17,7 +17,8 @@ from pipeline.interface import Device, Host, Interface, Point, SiteRtt, Tenant
 from pipeline.locator_table import locator_table
 from pipeline.prefix_table import PrefixTable
 from pipeline.stage import stage_named
-from pipeline.topology_file import dump, parse
+from pipeline.topology_dump import dump
+from pipeline.topology_file import parse
 from pipeline.topology_text import TopologyError
 
 __all__ = ["Csig", "Device", "Host", "Interface", "Point", "SiteRtt", "Tenant", "Topology",

@@ -9,7 +9,7 @@ from pipeline.locator_check import csig, shared_locators
 from pipeline.place_check import hosts, overlaps, points, reach, sites
 from pipeline.topology import Topology
 from pipeline.topology_file import parse
-from pipeline.topology_text import TopologyError
+from pipeline.topology_text import Faults, TopologyError
 
 Level = Literal["inconsistent", "unknown"]
 Told = tuple[Level, str, str]
@@ -32,21 +32,27 @@ class Finding:
 
 
 def findings(text: str) -> list[Finding]:
-    """All findings of a file, by line; of a file that cannot be read the one that says why."""
-    try:
-        versions = parse(text)
-    except TopologyError as error:
-        place, _, said = str(error).partition(": ")
-        line = place.removeprefix("line ")
-        return [Finding("inconsistent", "", int(line) if line.isdecimal() else 1, "", said)]
+    """All findings of a file, by line: why it cannot be read, and what the rest of it tells."""
+    faults = Faults(every=True)
+    versions = faults.tried(parse, text, faults) or []
+    wrong = {fault_of(error): None for error in faults.found}
+    told = [
+        Finding(level, parsed.fields["version"], parsed.line(place), parsed.place(place), said)
+        for parsed in versions
+        for level, place, said in told_of(Topology(**parsed.fields))
+    ]
+    known = {(fault.line, fault.sentence.rpartition(": ")[2]) for fault in wrong}
     return sorted(
-        (
-            Finding(level, parsed.fields["version"], parsed.line(place), parsed.place(place), said)
-            for parsed in versions
-            for level, place, said in told_of(Topology(**parsed.fields))
-        ),
+        [*wrong, *(one for one in told if (one.line, one.sentence) not in known)],
         key=lambda finding: (finding.line, finding.place, finding.sentence),
     )
+
+
+def fault_of(error: TopologyError) -> Finding:
+    """A fault as a finding: its sentence names the place."""
+    place, _, said = str(error).partition(": ")
+    line = place.removeprefix("line ")
+    return Finding("inconsistent", "", int(line) if line.isdecimal() else 1, "", said)
 
 
 def told_of(topology: Topology) -> Iterator[Told]:

@@ -1,22 +1,16 @@
-"""The topology as a YAML file: written, and read with every error naming its place and line."""
+"""The topology as a YAML file: read, with every error naming its place and line."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from typing import Any
 
-import yaml
-
-from pipeline.csig_file import csig_of, csig_text, over
+from pipeline.csig_file import csig_of, over
 from pipeline.csig_profile import Csig
 from pipeline.interface import Device, Host, Interface, Point, SiteRtt, Tenant
 from pipeline.topology_key import DEVICE, FILE, HOST, INTERFACE, POINT, RTT, TENANT
-from pipeline.topology_text import TopologyError, Tree, line_of, load
-from pipeline.topology_value import read, rows, section, sections, written
-from pipeline.unit import MICROSECOND
-
-DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-"""YAML's safe writer, the compiled one where there is one."""
+from pipeline.topology_text import STRICT, Faults, TopologyError, Tree, line_of, load
+from pipeline.topology_value import read, rows, section, sections
 
 
 @dataclass(frozen=True)
@@ -33,38 +27,48 @@ class Parsed:
         first = place.partition(".")[0]
         return f"versions.{self.row}.{place}" if first in self.own else place
 
+    def told(self, error: TopologyError) -> TopologyError:
+        """A fault of the version at the file's place."""
+        place = error.place.removeprefix("topology.")
+        if place.partition(".")[0] not in self.own:
+            return error
+        return TopologyError(error.text, self.place(place))
+
     def line(self, place: str) -> int:
         """The line on which a place of the version stands, or the nearest one around it."""
         return line_of(self.place(place), self.lines)
 
 
-def parse(text: str) -> list[Parsed]:
-    """The versions of a file's text, the oldest first.
+def parse(text: str, faults: Faults = STRICT) -> list[Parsed]:
+    """The versions of a file's text, the oldest first; what is wrong has its place and line.
 
-    Raises TopologyError with the place and its line.
+    Of what is wrong without being raised the rest of the version is made.
     """
-    tree, lines = load(text)
+    tree, lines = load(text, faults)
     found: list[Parsed] = []
+    inner = Faults(every=faults.every)
     try:
-        for version, own, row in versions_of(tree):
+        for version, own, row in versions_of(tree, inner):
             here = Parsed({}, own, row, lines)
+            met = Faults(every=faults.every)
             try:
-                found.append(replace(here, fields=fields(version)))
+                made = met.tried(fields, version, met)
             except TopologyError as error:
-                place = error.place.removeprefix("topology.")
-                if place.partition(".")[0] not in own:
-                    raise
-                raise TopologyError(error.text, here.place(place)) from None
+                raise here.told(error) from None
+            inner.found += [here.told(fault) for fault in met.found]
+            found += [] if made is None else [replace(here, fields=made)]
     except TopologyError as error:
         raise error.at(lines) from None
     begun = [one.fields["valid_from_ns"] for one in found]
     for row, since in enumerate(begun):
         if since in begun[:row]:
-            raise TopologyError("two versions begin at once", f"versions.{row}").at(lines)
+            inner.found.append(TopologyError("two versions begin at once", f"versions.{row}"))
+    for fault in inner.found:
+        faults.add(fault.at(lines))
     return sorted(found, key=lambda one: int(one.fields["valid_from_ns"]))
 
 
-def versions_of(tree: Tree) -> Iterator[tuple[Tree, Tree, int]]:
+def versions_of(tree: Tree, faults: Faults = STRICT) -> Iterator[tuple[Tree, Tree, int]]:
     """Each version of a file, with what is its own and its number.
 
     What a version does not tell is that of the file's top; a file without versions is one.
@@ -73,69 +77,105 @@ def versions_of(tree: Tree) -> Iterator[tuple[Tree, Tree, int]]:
         yield tree, {}, 0
         return
     top = {name: value for name, value in tree.items() if name != "versions"}
-    for row, (own, _) in enumerate(rows(tree, "versions", "topology")):
-        yield {**top, **own}, own, row
+    for own, place in rows(tree, "versions", "topology", faults):
+        yield {**top, **own}, own, int(place.rpartition(".")[2])
 
 
-def fields(tree: Tree) -> dict[str, Any]:
+def fields(tree: Tree, faults: Faults = STRICT) -> dict[str, Any]:
     """The fields of one Topology."""
-    shared = section(tree, "csig", "topology")
-    csig = csig_of(shared, "csig") if shared else None
+    shared = faults.tried(section, tree, "csig", "topology")
+    csig = csig_of(shared, "csig", faults) if shared else None
     tenants = tuple(
-        Tenant(name, **read(TENANT, own, place))
-        for name, own, place in sections(tree, "tenants", "topology")
+        Tenant(name, **read(TENANT, own, place, faults))
+        for name, own, place in sections(tree, "tenants", "topology", faults)
     )
-    devices, interfaces = devices_of(tree, csig)
+    devices, interfaces = devices_of(tree, csig, faults)
     owners = {tenant.name for tenant in tenants}
-    hosts = tuple(hosts_of(tree, interfaces, owners, ends_in(tree)))
+    hosts = tuple(hosts_of(tree, interfaces, owners, faults))
     points = tuple(
-        Point(name, **read(POINT, own, place))
-        for name, own, place in sections(tree, "points", "topology")
+        Point(name, **read(POINT, own, place, faults))
+        for name, own, place in sections(tree, "points", "topology", faults)
     )
     return {
-        **read(FILE, tree, "topology"),
+        **read(FILE, tree, "topology", faults),
         "interfaces": interfaces,
         "hosts": hosts,
         "devices": devices,
         "points": points,
         "tenants": tenants,
-        "base_rtts": tuple(rtts_of(tree)),
+        "base_rtts": tuple(rtts_of(tree, faults)),
         "csig": csig,
     }
 
 
 def devices_of(
-    tree: Tree, csig: Csig | None
+    tree: Tree, csig: Csig | None, faults: Faults = STRICT
 ) -> tuple[tuple[Device, ...], tuple[Interface, ...]]:  # fmt: skip
     """The devices and interfaces of a file; no two interfaces may have one id."""
-    shared = section(tree, "csig", "topology")
-    ends = ends_in(tree)
+    ends = ends_in(tree, faults)
     devices: list[Device] = []
     ports: list[Interface] = []
-    named: dict[tuple[int, int], str] = {}
-    for name, own, place in sections(tree, "devices", "topology"):
-        mine = section(own, "csig", place)
-        part = csig_of(over(mine, shared), f"{place}.csig") if mine else csig
-        device = Device(name, **read(DEVICE, own, place), csig=part)
+    named: dict[tuple[int, int], tuple[str, str]] = {}
+    for name, own, place in sections(tree, "devices", "topology", faults):
+        device = faults.tried(device_of, tree, name, own, place, csig, faults)
+        if device is None:
+            continue
         devices.append(device)
-        for port, told, at in sections(own, "interfaces", place):
-            made = interface_of(device, port, told, at, ends)
-            if made.hop in named:
-                raise TopologyError(f"{named[made.hop]} has the same node and port", f"{at}.port")
-            named[made.hop] = at
-            ports.append(made)
+        for port, told, at in sections(own, "interfaces", place, faults):
+            made = faults.tried(interface_of, device, port, told, at, ends, faults)
+            if made is not None:
+                other, before = named.setdefault(made.hop, (name, at))
+                if before != at:
+                    faults.add(clash(made, other, before, place))
+                ports.append(made)
     return tuple(devices), tuple(ports)
 
 
-def ends_in(tree: Tree) -> Mapping[str, Tree]:
+def device_of(
+    tree: Tree, name: str, own: Tree, place: str, csig: Csig | None, faults: Faults
+) -> Device:
+    """One device; its part in CSIG is laid over that of the file, whose faults are told there."""
+    part = csig
+    if mine := faults.tried(section, own, "csig", place):
+        shared = tree.get("csig")
+        laid = over(mine, shared if isinstance(shared, Mapping) else {})
+        met = Faults(every=faults.every)
+        part = csig_of(laid, f"{place}.csig", met)
+        for error in met.found:
+            path = error.place.removeprefix(f"{place}.csig.").split(".")
+            if has(mine, path) or not has(laid, path):
+                faults.add(error)
+    return Device(name, **read(DEVICE, own, place, faults), csig=part)
+
+
+def has(tree: Any, path: Sequence[str]) -> bool:
+    """Whether something stands at the end of these keys, or of the first that has no keys."""
+    for key in path:
+        if not isinstance(tree, Mapping):
+            return True
+        found = [inner for name, inner in tree.items() if str(name) == key]
+        if not found:
+            return False
+        tree = found[0]
+    return True
+
+
+def clash(made: Interface, other: str, before: str, place: str) -> TopologyError:
+    """What is wrong with an interface whose id another one has: the port or the device's node."""
+    if other == made.device:
+        at = f"{place}.interfaces.{made.name}.port"
+        return TopologyError(f"{before} has the same node and port", at)
+    return TopologyError(f"{other} has node {made.node_id} too", f"{place}.node")
+
+
+def ends_in(tree: Tree, faults: Faults = STRICT) -> Mapping[str, Tree]:
     """Devices, with their interfaces, and hosts whose names have a colon: no end is cut there."""
     made: dict[str, Tree] = {}
     for key in ("hosts", "devices"):
-        named = section(tree, key, "topology")
-        for name in named:
-            if ":" in str(name):
-                inner = section(named, name, key) if key == "devices" else {}
-                made[str(name)] = section(inner, "interfaces", f"{key}.{name}")
+        for name, own, place in sections(tree, key, "topology", faults):
+            if ":" in name:
+                inner = own if key == "devices" else {}
+                made[name] = faults.tried(section, inner, "interfaces", place) or {}
     return made
 
 
@@ -157,10 +197,10 @@ def split_end(text: str, ends: Mapping[str, Tree]) -> tuple[str, str]:
 
 
 def interface_of(
-    device: Device, name: str, tree: Tree, place: str, ends: Mapping[str, Tree]
+    device: Device, name: str, tree: Tree, place: str, ends: Mapping[str, Tree], faults: Faults
 ) -> Interface:
     """One interface of the file; `ends` as `ends_in` has them."""
-    told = read(INTERFACE, tree, place)
+    told = read(INTERFACE, tree, place, faults)
     peer, peer_interface = split_end(told.pop("peer"), ends)
     return Interface(
         device=device.name,
@@ -174,27 +214,33 @@ def interface_of(
 
 
 def hosts_of(
-    tree: Tree, interfaces: Sequence[Interface], tenants: set[str], ends: Mapping[str, Tree]
+    tree: Tree, interfaces: Sequence[Interface], tenants: set[str], faults: Faults
 ) -> Iterator[Host]:
     """The hosts of the file; each hangs on a port that exists and has its prefixes alone."""
     ports = {(i.device, i.name) for i in interfaces}
     owners: dict[tuple[str, str], str] = {}
-    for name, own, place in sections(tree, "hosts", "topology"):
-        told = read(HOST, own, place)
+    ends = ends_in(tree, faults)
+    for name, own, place in sections(tree, "hosts", "topology", faults):
+        told = faults.tried(read, HOST, own, place, faults)
+        if told is None:
+            continue
         device, interface = split_end(told.pop("attached"), ends)
-        if (device, interface) not in ports:
+        here = (device, interface) in ports
+        if not here:
             reason = "must be DEVICE:INTERFACE of the devices above"
-            raise TopologyError(reason, f"{place}.attached")
+            faults.add(TopologyError(reason, f"{place}.attached"))
         tenant = told["tenant"]
         if tenant and tenant not in tenants:
-            raise TopologyError(f"{tenant} is none of the tenants", f"{place}.tenant")
-        prefixes = tuple(prefix_of(prefix, place) for prefix in told.pop("prefixes"))
+            faults.add(TopologyError(f"{tenant} is none of the tenants", f"{place}.tenant"))
+        made = [faults.tried(prefix_of, prefix, place) for prefix in told.pop("prefixes")]
+        prefixes = [prefix for prefix in made if prefix]
         for prefix in prefixes:
             if (tenant, prefix) in owners:
                 reason = f"{prefix} is also of {owners[tenant, prefix]}"
-                raise TopologyError(reason, f"{place}.prefixes")
-            owners[tenant, prefix] = place
-        yield Host(name, prefixes, device, interface, **told)
+                faults.add(TopologyError(reason, f"{place}.prefixes"))
+            owners.setdefault((tenant, prefix), place)
+        if here:
+            yield Host(name, tuple(prefixes), device, interface, **told)
 
 
 def prefix_of(prefix: str, place: str) -> str:
@@ -205,60 +251,11 @@ def prefix_of(prefix: str, place: str) -> str:
         raise TopologyError(str(error), f"{place}.prefixes") from None
 
 
-def rtts_of(tree: Tree) -> Iterator[SiteRtt]:
+def rtts_of(tree: Tree, faults: Faults) -> Iterator[SiteRtt]:
     """Round trips by pair of sites."""
-    for own, place in rows(tree, "base_rtts", "topology"):
-        told = read(RTT, own, place)
-        if len(told["sites"]) != 2:  # noqa: PLR2004 - a pair
-            raise TopologyError("must be two sites", f"{place}.between")
-        yield SiteRtt(**told)
-
-
-def dump(made: Any) -> str:
-    """The text that `parse` reads, of a Topology."""
-    text: str = yaml.dump(tree_of(made), Dumper=DUMPER, sort_keys=False, allow_unicode=True)
-    return text
-
-
-def tree_of(made: Any) -> dict[str, Any]:
-    """A Topology as the tree of its file."""
-    shared = {} if made.csig is None else {"csig": csig_text(made.csig)}
-    listed = {
-        "tenants": {tenant.name: written(TENANT, tenant) for tenant in made.tenants},
-        "points": {point.name: written(POINT, point) for point in made.points},
-        "base_rtts": [
-            {"between": list(rtt.sites), "base_rtt_us": rtt.base_rtt_ns / MICROSECOND}
-            for rtt in made.base_rtts
-        ],
-    }
-    hosts = {
-        host.name: {"attached": f"{host.device}:{host.interface}",
-                    **written([key for key in HOST if key.name != "attached"], host)}
-        for host in made.hosts
-    }  # fmt: skip
-    return {
-        "version": made.version,
-        "valid_from_ns": made.valid_from_ns,
-        "base_rtt_us": made.base_rtt_ns / MICROSECOND,
-        **shared,
-        **{name: value for name, value in listed.items() if value},
-        "devices": {device.name: device_text(device, made) for device in made.devices},
-        "hosts": hosts,
-    }
-
-
-def device_text(device: Device, made: Any) -> dict[str, Any]:
-    """A device as its section of the file."""
-    own = {} if device.csig == made.csig or device.csig is None else {"csig": device.csig}
-    return {
-        **written(DEVICE, device),
-        **{name: csig_text(csig) for name, csig in own.items()},
-        "interfaces": {port.name: interface_text(port) for port in made.links.get(device.name, ())},
-    }
-
-
-def interface_text(port: Interface) -> Mapping[str, Any]:
-    """An interface as its section of the file."""
-    peer = f"{port.peer_device}:{port.peer_interface}" if port.peer_interface else port.peer_device
-    keys = [key for key in INTERFACE if key.name != "peer"]
-    return {**written(keys, port), **({"peer": peer} if peer else {})}
+    for own, place in rows(tree, "base_rtts", "topology", faults):
+        told = faults.tried(read, RTT, own, place, faults)
+        if told is not None and len(told["sites"]) != 2:  # noqa: PLR2004 - a pair
+            faults.add(TopologyError("must be two sites", f"{place}.between"))
+        elif told is not None:
+            yield SiteRtt(**told)

@@ -1,13 +1,15 @@
 """The text of a topology file as a tree, and the line on which each place of it stands."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
 
 import yaml
 
 from pipeline.yaml_tree import Builder, TreeError
 
 Tree = Mapping[Any, Any]
+Arguments = ParamSpec("Arguments")
+Made = TypeVar("Made")
 
 
 class TopologyError(ValueError):
@@ -18,13 +20,51 @@ class TopologyError(ValueError):
         super().__init__(f"{place}: {text}" if place else text)
         self.text = text
         self.place = place
+        self.line = 0
 
     def at(self, lines: Mapping[str, int]) -> "TopologyError":
         """The same with its line in front."""
-        return TopologyError(f"line {line_of(self.place, lines)}: {self}")
+        line = line_of(self.place, lines)
+        made = TopologyError(f"line {line}: {self}")
+        made.line = line
+        return made
 
 
-def load(text: str) -> tuple[Tree, dict[str, int]]:
+class SkippedError(TopologyError):
+    """A section that is left out for what is wrong in it, which was told before."""
+
+
+class Faults:
+    """What is wrong in a file: the first thing is raised or, where `every` is wanted, all kept."""
+
+    def __init__(self, *, every: bool = False) -> None:
+        """Nothing yet."""
+        self.every = every
+        self.found: list[TopologyError] = []
+
+    def add(self, error: TopologyError) -> None:
+        """One thing, that what follows can be read beside."""
+        if not self.every:
+            raise error
+        if not isinstance(error, SkippedError):
+            self.found.append(error)
+
+    def tried(
+        self, make: Callable[Arguments, Made], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Made | None:
+        """What a call makes; None where it cannot."""
+        try:
+            return make(*args, **kwargs)
+        except TopologyError as error:
+            self.add(error)
+            return None
+
+
+STRICT = Faults()
+"""Raises the first fault."""
+
+
+def load(text: str, faults: Faults = STRICT) -> tuple[Tree, dict[str, int]]:
     """The tree and the line of each place in it. Raises TopologyError for what is no mapping."""
     made = Builder()
     try:
@@ -34,6 +74,8 @@ def load(text: str) -> tuple[Tree, dict[str, int]]:
         raise TopologyError(f"line {mark.line + 1 if mark else 1}: not YAML") from None
     except TreeError as error:
         raise TopologyError(str(error)) from None
+    for twice in made.twice:
+        faults.add(TopologyError(str(twice)))
     if not isinstance(made.tree, Mapping):
         raise TopologyError("a topology is a mapping with the keys version, devices and hosts")
     return made.tree, made.lines

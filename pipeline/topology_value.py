@@ -8,44 +8,51 @@ from math import isfinite
 from typing import Any
 
 from pipeline.topology_key import Key
-from pipeline.topology_text import TopologyError, Tree
+from pipeline.topology_text import STRICT, Faults, SkippedError, TopologyError, Tree
 
 NESTED = {"mapping", "sections", "list"}
 """Kinds that are read by those who know what is below."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def read(keys: Sequence[Key], tree: Tree, place: str) -> dict[str, Any]:
+def read(keys: Sequence[Key], tree: Tree, place: str, faults: Faults = STRICT) -> dict[str, Any]:
     """The values of a section by the names of their fields; nested ones are left out.
 
-    Raises TopologyError for a key that is missing, wrong or that no row of the table has.
+    What is missing, wrong or what no row of the table has is a fault. Raises SkippedError where
+    nothing can be made without it.
     """
     found: dict[str, Any] = {}
     met = 0
+    whole = True
     for key in keys:
-        value = tree.get(key.name)
+        value, known = tree.get(key.name), key.default
         if value is not None:
-            known = READERS[key.kind](value, key, f"{place}.{key.name}")
+            try:
+                known = READERS[key.kind](value, key, f"{place}.{key.name}")
+            except TopologyError as error:
+                faults.add(error)
+                whole = whole and not key.required
         elif key.required:
-            raise TopologyError(MISSING[key.kind], f"{place}.{key.name}")
-        else:
-            known = key.default
+            faults.add(TopologyError(MISSING[key.kind], f"{place}.{key.name}"))
+            whole = False
         met += key.name in tree
         if key.kind not in NESTED and (value is not None or key.target not in found):
             found[key.target] = known
     if met < len(tree):
-        refuse_unknown(keys, tree, place)
+        refuse_unknown(keys, tree, place, faults)
+    if not whole:
+        raise SkippedError("", place)
     return found
 
 
-def refuse_unknown(keys: Iterable[Key], tree: Tree, place: str) -> None:
+def refuse_unknown(keys: Iterable[Key], tree: Tree, place: str, faults: Faults) -> None:
     """A key that was misspelled must not be ignored in silence."""
     known = [key.name for key in keys]
     for name in tree:
         if str(name) not in known:
             near = get_close_matches(str(name), known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-            raise TopologyError(f"there is no such key; {hint}", f"{place}.{name}")
+            faults.add(TopologyError(f"there is no such key; {hint}", f"{place}.{name}"))
 
 
 def written(keys: Sequence[Key], made: Any, *, whole: bool = False) -> dict[str, Any]:
@@ -69,20 +76,26 @@ def section(tree: Tree, key: Any, place: str) -> Tree:
     return {} if value is None else mapping(value, None, f"{place}.{key}")
 
 
-def sections(tree: Tree, key: str, place: str) -> Iterable[tuple[str, Tree, str]]:
+def sections(
+    tree: Tree, key: str, place: str, faults: Faults = STRICT
+) -> Iterable[tuple[str, Tree, str]]:
     """The sections below `key`: name, tree and place of each."""
-    named = section(tree, key, place)
+    named = faults.tried(section, tree, key, place) or {}
     own = f"{place}.{key}".removeprefix("topology.")
     for name in named:
-        yield str(name), section(named, name, own), f"{own}.{name}"
+        inner = faults.tried(section, named, name, own)
+        if inner is not None:
+            yield str(name), inner, f"{own}.{name}"
 
 
-def rows(tree: Tree, key: str, place: str) -> Iterable[tuple[Tree, str]]:
+def rows(tree: Tree, key: str, place: str, faults: Faults = STRICT) -> Iterable[tuple[Tree, str]]:
     """The mappings of a list below `key`: tree and place of each."""
-    listed = listing(tree.get(key) or [], None, f"{place}.{key}")
+    listed = faults.tried(listing, tree.get(key) or [], None, f"{place}.{key}") or []
     own = f"{place}.{key}".removeprefix("topology.")
     for row, value in enumerate(listed):
-        yield mapping(value, None, f"{own}.{row}"), f"{own}.{row}"
+        inner = faults.tried(mapping, value, None, f"{own}.{row}")
+        if inner is not None:
+            yield inner, f"{own}.{row}"
 
 
 def mapping(value: Any, _key: Key | None, place: str) -> Tree:

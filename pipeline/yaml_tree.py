@@ -44,7 +44,10 @@ class Level:
 
 
 class Builder:
-    """Takes events; `tree` is what they make, `lines` the line of each place, joined by dots."""
+    """Takes events; `tree` is what they make, `lines` the line of each place, joined by dots.
+
+    `twice` has the keys that are given twice, of which the last one is in the tree.
+    """
 
     def __init__(self) -> None:
         """Nothing yet."""
@@ -53,6 +56,7 @@ class Builder:
         self.levels: list[Level] = []
         self.anchors: dict[str, Any] = {}
         self.documents = 0
+        self.twice: list[TreeError] = []
         self.words: dict[str, Any] = {}
         self.reader = Base("")
         self.takes: Mapping[type, Callable[[Any], None]] = {
@@ -93,7 +97,7 @@ class Builder:
         """A key; one that is given twice is the mistake that it is."""
         name, value = event.value, self._meaning(event)
         if name in level.seen:
-            raise TreeError(line_of(event), f"{name} is given twice")
+            self.twice.append(TreeError(line_of(event), f"{name} is given twice"))
         if event.anchor:
             self.anchors[event.anchor] = value
         level.seen.add(name)

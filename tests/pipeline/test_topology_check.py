@@ -92,6 +92,58 @@ def test_a_mistake_is_named_by_its_line(what: str) -> None:
     assert not [one for one in findings(EXAMPLE) if one.sentence.startswith(sentence)]
 
 
+SEVERAL = {
+    "{port: 2, capacity_gbps: 100, orientation: down": (
+        "{port: 1, capacity_gbps: 100, orientation: down",
+        "devices.spine1.interfaces.Ethernet2.port: devices.spine1.interfaces.Ethernet1 has"),
+    "    marks_ecn: true\n": ("    markz_ecn: true\n    colour: red\n",
+                            "devices.leaf1.markz_ecn: there is no such key"),
+    "prefixes: [10.0.2.0/24]": ('prefixes: [10.0.1.1/32, "x"]', "hosts.db.prefixes: 'x' does not"),
+    "[0, 1, 5, 10": ("[0, 5, 1, 10", "csig.signals.abw.buckets_gbps: needs 1 to 33 rising edges"),
+    "between: [west, east]": ("between: [west]", "base_rtts.0.between: must be two sites"),
+    "nic_gbps: 25}": ("nic_gbps: 40}", "it sends 40 Gbit/s into a port of 25"),
+}  # fmt: skip
+
+
+def test_every_mistake_is_named_beside_the_others() -> None:
+    text = EXAMPLE
+    for there, (wrong, _) in SEVERAL.items():
+        assert there in text
+        text = text.replace(there, wrong, 1)
+    told = [one for one in findings(text) if one.level == "inconsistent"]
+    for wrong, sentence in SEVERAL.values():
+        [one] = [one for one in told if one.sentence.startswith(sentence)]
+        lines = text.splitlines()[one.line - 1 : one.line + 1]
+        assert wrong.splitlines()[0].strip() in "\n".join(lines), one
+    assert any("leaf1.colour: there is no such key" in one.sentence for one in told)
+    assert len(told) == len(SEVERAL) + 1, told
+    assert len(set(told)) == len(told)
+
+
+def test_a_node_of_two_devices_is_blamed_on_the_node() -> None:
+    text = EXAMPLE.replace("hosts:\n", LEAF3.replace("node: 3", "node: 1"), 1)
+    wrong = [one for one in findings(text) if "leaf1 has node 1 too" in one.sentence]
+    assert [text.splitlines()[one.line - 1] for one in wrong] == ["    node: 1"]
+    assert [one.line for one in wrong] != [EXAMPLE.splitlines().index("    node: 1") + 1]
+
+
+def test_a_key_that_is_given_twice_hides_nothing() -> None:
+    text = EXAMPLE.replace("    stage: spine\n", "    stage: spine\n    stage: fish\n", 1)
+    said = {one.sentence for one in findings(text)}
+    assert {"stage is given twice", "whether it marks ECN is not told"} <= said
+
+
+def test_what_is_wrong_for_all_devices_is_told_once() -> None:
+    text = EXAMPLE.replace("[0, 1, 5, 10", "[0, 5, 1, 10").replace(
+        "    csig: {updates: false}\n", "    csig: {updates: false, layout: odd}\n"
+    )
+    wrong = [one.sentence for one in findings(text) if one.level == "inconsistent"]
+    assert wrong == [
+        "csig.signals.abw.buckets_gbps: needs 1 to 33 rising edges",
+        "devices.leaf2.csig.layout: must be one of draft, uec",
+    ]
+
+
 def test_ports_of_different_ways_may_share_a_locator() -> None:
     told = findings(EXAMPLE.replace("[[device, 9], [port, 7]]", "[[reserved, 9], [port, 7]]"))
     shared = [finding.sentence for finding in told if "on one way" in finding.sentence]

@@ -141,7 +141,7 @@ WRONG = {
     "csig.signals.speed: signals are abw, utilization, delay, queue": ("  queue: {", "  speed: {"),
     "topology.valid_from: must be a time": ("2026-01-31T12:00:00Z", "noon"),
     "tenants.blue.vnis.0: must be from 0 to 16777215": ("vnis: [5010]", "vnis: [16777216]"),
-    "csig: csig_buckets: type 0 needs 1 to 33 rising edges": ("[0, 1, 5, 10,", "[0, 5, 1, 10,"),
+    "csig.signals.abw.buckets_gbps: needs 1 to 33 rising edges": ("[0, 1, 5, 10", "[0, 5, 1, 10"),
 }  # fmt: skip
 
 
@@ -149,10 +149,9 @@ WRONG = {
 def test_an_error_names_place_and_line(place: str) -> None:
     there, wrong = WRONG[place]
     assert there in EXAMPLE
-    wanted = "csig:" if place.startswith("csig: ") else there
     with pytest.raises(TopologyError, match=rf"\Aline \d+: {re.escape(place)}") as told:
         Topology.from_yaml(EXAMPLE.replace(there, wrong, 1))
-    assert str(told.value).startswith(f"line {line_with(wanted)}: ")
+    assert str(told.value).startswith(f"line {line_with(there)}: ")
 
 
 VERSIONS = """
