@@ -8,6 +8,7 @@ from pipeline.sharing import sending
 KEY = ["time_ns", "flow", "interval_ns"]
 MOST_SEEN = ("frames", "sampled_from", "unseen_bytes", "shed_frames")
 """What completeness is told by, of the point that saw most."""
+AT_TOP = ("aecn_saturated",)
 STATE = ("U", "W", "Wc", "R", "alpha")
 
 
@@ -45,6 +46,11 @@ def activity(
             pl.col("ce_frames", "inflight_bytes").max(),
             pl.col("aecn_samples").get(furthest).fill_null(0),
             (pl.col("aecn_u_sum_n").max() * NANO).alias("aecn_u_sum"),
+            *(
+                pl.col(name).get(furthest).fill_null(0)
+                for name in AT_TOP
+                if name in flow_intervals.columns
+            ),
             pl.col("aecn_congested_hops_max").max().alias("congested_hops"),
             *(pl.col(name).get(most) for name in MOST_SEEN if name in flow_intervals.columns),
             pl.col("feedback_backwards").max().fill_null(0).alias("backwards"),

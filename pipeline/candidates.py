@@ -1,5 +1,7 @@
 """Candidate hops of every kind of telemetry, each kind's with probabilities of its own."""
 
+from typing import NamedTuple
+
 import polars as pl
 
 from pipeline.activity import mark_share
@@ -11,7 +13,7 @@ from pipeline.marking import may_be_marked
 from pipeline.reserved import PLACE
 from pipeline.sharing import NAMED_SHARE
 from pipeline.tags import bounds, by_signal, congestion_signals, heard, shared
-from pipeline.throughput import FAR_FROM_FULL, FULL
+from pipeline.throughput import FAR_FROM_FULL, FULL, while_sending
 from pipeline.topology import Topology
 
 MEASURED_SPREAD = 0.08
@@ -45,30 +47,48 @@ UNFIT = 0.05
 """What is left to a hop that other flows speak against."""
 
 
+class Named(NamedTuple):
+    """Candidate hops that telemetry names itself: by INT stacks, by locators; and CSIG's tags."""
+
+    measured: pl.DataFrame
+    located: pl.DataFrame
+    tags: pl.DataFrame
+
+    @property
+    def hops(self) -> pl.DataFrame:
+        """All of them."""
+        return pl.concat([self.measured, self.located], how="diagonal_relaxed")
+
+
+def named(
+    sent: pl.DataFrame, hops: pl.DataFrame, topology: Topology | None, possible: pl.DataFrame
+) -> Named:
+    """What names hops itself; `possible` holds the possible paths of the flows (`ways.paths`)."""
+    tags = shared(heard(hops), possible, topology)
+    return Named(inband(hops, sent), congestion_signals(tags), tags)
+
+
 def located(
     sent: pl.DataFrame,
-    hops: pl.DataFrame,
+    told_by_name: Named,
     topology: Topology | None,
-    possible: pl.DataFrame,
+    all_ways: pl.DataFrame,
     carried: pl.DataFrame,
 ) -> pl.DataFrame:
     """All candidate hops of all kinds of telemetry: see `locate` for the columns.
 
-    `possible` holds the possible paths of the flows (`ways.paths`), `carried` what they send
-    through hops (`throughput.utilisation`).
+    `all_ways` holds the paths of the flow-intervals that are left (`narrowed`), `carried` what they
+    send through hops (`throughput.utilisation`).
     """
-    tags = shared(heard(hops), possible, topology)
-    named = congestion_signals(tags)
-    measured = inband(hops, sent)
-    direct = pl.concat([measured, named], how="diagonal_relaxed")
+    measured, by_locator, tags = told_by_name
+    direct = told_by_name.hops
     hop_loads = loads(direct)
     silent = sent.join(direct.select(KEY).unique(), on=KEY, how="anti", maintain_order="left")
     told = path_loads(sent, silent, tags)
-    all_ways = narrowed(sent, direct, possible)
-    ways = fed(told, all_ways, topology, LOAD.zero)
+    ways = fed(told, all_ways, hop_loads, topology, LOAD.zero)
     by_load = compared(told, known_loads(hop_loads, carried), ways, LOAD)
     marked = path_marks(sent, silent)
-    marked_ways = fed(marked, all_ways, topology, MARKS.zero)
+    marked_ways = fed(marked, all_ways, hop_loads, topology, MARKS.zero)
     by_marks = compared(marked, known_marks(hop_loads, carried), marked_ways, MARKS)
     calm = marked.filter(pl.col("quiet") & ~pl.col("wanted"))
     full = pl.concat(
@@ -79,7 +99,7 @@ def located(
     )
     found = [
         measured,
-        tied(named, by_load, ways),
+        tied(by_locator, by_load, ways),
         with_hops(told.filter(signal="aecn"), by_load, hop_loads),
         with_hops(marked, by_marks, hop_loads),
         filled(marked, full),
@@ -89,7 +109,10 @@ def located(
 
 
 def path_loads(sent: pl.DataFrame, silent: pl.DataFrame, tags: pl.DataFrame) -> pl.DataFrame:
-    """Loads of whole paths: AECN's largest, and the bounds that CSIG's terms give."""
+    """Loads of whole paths: AECN's largest, and the bounds that CSIG's terms give.
+
+    An option at its highest value says no more than at least so much.
+    """
     mean = pl.col("aecn_u_sum") / pl.col("aecn_samples")
     quiet = silent.select(*KEY, pl.lit(value=True).alias("wanted"))
     own = (
@@ -98,7 +121,7 @@ def path_loads(sent: pl.DataFrame, silent: pl.DataFrame, tags: pl.DataFrame) -> 
         .select(
             *KEY,
             mean.alias("low"),
-            mean.alias("high"),
+            (mean + pl.col("aecn_saturated") / pl.col("aecn_samples") * MOST).alias("high"),
             spread(PATH_SPREAD, pl.col("aecn_samples")),
             pl.col("congested_hops").alias("most"),
             pl.col("wanted").fill_null(value=False),
@@ -207,12 +230,13 @@ def known_loads(hop_loads: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
         "time_ns", *HOP, pl.col("load").alias("low"), pl.col("load").alias("high"),
         width.alias("spread"),
     )  # fmt: skip
-    full, free, whole = pl.col("least") >= FULL, pl.col("most") < FAR_FROM_FULL, pl.col("whole")
+    least, most, whole = while_sending("least"), while_sending("most"), pl.col("whole")
+    full, free = least >= FULL, most < FAR_FROM_FULL
     return pl.concat(
         [
             pl.DataFrame(schema=KNOWN),
             seen,
-            bound(carried.filter(full), pl.col("least").clip(0.0, 1.0), MOST, CARRIED_SPREAD),
+            bound(carried.filter(full), least.clip(0.0, 1.0), MOST, CARRIED_SPREAD),
             bound(carried.filter(free & ~whole), pl.lit(0.0), 1.0, POSSIBLE_SPREAD),
             bound(carried.filter(free & whole), pl.lit(0.0), 1.0, WHOLE_SPREAD),
         ]
@@ -223,7 +247,8 @@ def known_marks(hop_loads: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
     """What loads say of marks: none below `CALM`, some above `FULL_LOAD`, some of a full port."""
     rows = named_only(hop_loads)
     none, some = pl.lit(0.0), pl.lit(SOME_MARKS)
-    full, free, whole = pl.col("least") >= FULL, pl.col("most") < FAR_FROM_FULL, pl.col("whole")
+    least, most, whole = while_sending("least"), while_sending("most"), pl.col("whole")
+    full, free = least >= FULL, most < FAR_FROM_FULL
     return pl.concat(
         [
             pl.DataFrame(schema=KNOWN),
@@ -251,7 +276,7 @@ def named_only(rows: pl.DataFrame) -> pl.DataFrame:
 
 def with_hops(told: pl.DataFrame, found: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
     """The candidates of flow-intervals that wanted some, and a row without a hop for the others."""
-    path = pl.when(pl.col("signal") == "aecn").then("high")
+    path = pl.when(pl.col("signal") == "aecn").then("low")
     asked = told.filter("wanted").select(*KEY, "signal", path.alias("u_mean"), "samples")
     rows = asked.join(found, on=KEY, how="left", maintain_order="left_right").join(
         hop_loads, on=["time_ns", *HOP], how="left", maintain_order="left"

@@ -19,6 +19,8 @@ OFF = 2.0
 """Spreads by which what a flow was told may be off."""
 AS_FAST = 0.99
 """Part of a link's rate from which a port is as fast."""
+MEASURED_OFF = 0.02
+"""By how much two loads that INT tells must differ to say which port is fuller."""
 SEVERAL = 0
 """In place of a link: the flow may come by several."""
 KEPT = 3
@@ -27,17 +29,27 @@ asked about, and another."""
 
 
 def fed(
-    told: pl.DataFrame, all_ways: pl.DataFrame, topology: Topology | None, zero: float
+    told: pl.DataFrame,
+    all_ways: pl.DataFrame,
+    hop_loads: pl.DataFrame,
+    topology: Topology | None,
+    zero: float,
 ) -> pl.DataFrame:
     """The rows of `all_ways` that belong to flow-intervals that were `told` something.
 
-    Left out are hops that others feed no more than they can send, and paths of which none is left,
-    unless all are. `all_ways` holds time_ns and the columns of `ways.paths` for every flow that was
-    seen; `told` has low, high and spread as in `comparison`, on a scale that begins at `zero`.
+    Left out are hops that others feed no more than they can send, hops of which INT tells that
+    another of the path is fuller, and paths of which none is left, unless all are. `all_ways` holds
+    time_ns and the columns of `ways.paths` for every flow that was seen, `hop_loads` is as
+    `locate.loads` gives it; `told` has low, high and spread as in `comparison`, on a scale that
+    begins at `zero`.
     """
     least = (pl.col("low").clip(0) + zero).log() - OFF * pl.col("spread")
     most = (pl.col("high").clip(0) + zero).log() + OFF * pl.col("spread")
-    own = told.group_by(KEY).agg(least.max().alias("least"), most.min().alias("most"))
+    # Who names a hop itself is not told by others which of two it is.
+    tagged = pl.col("signal") == "csig" if "signal" in told.columns else pl.lit(value=False)
+    own = told.group_by(KEY).agg(
+        least.max().alias("least"), most.min().alias("most"), tagged.any().alias("tagged")
+    )
     link = pl.col("via_node").cast(pl.UInt64) * (1 << 32) + pl.col("via_port")
     ways = all_ways.with_columns(link.fill_null(SEVERAL).alias("link")).join(
         own, on=KEY, how="left", maintain_order="left"
@@ -48,14 +60,38 @@ def fed(
     rates = topology.frame.select(*HOP, pl.col("capacity_bps").alias("bps"))
     behind = rates.select(pl.all().name.prefix("via_"))
     rows = (
-        mine.join(feeders(ways), on=HERE, how="left", maintain_order="left")
+        measured(mine, hop_loads)
+        .join(feeders(ways), on=HERE, how="left", maintain_order="left")
         .join(rates, on=HOP, how="left", maintain_order="left")
         .join(behind, on=VIA, how="left", maintain_order="left")
     )
     as_fast = pl.col("bps") >= AS_FAST * pl.col("via_bps")
     never = (as_fast & (others() < pl.col("least"))).fill_null(value=False)
+    by_int = pl.col("lower") | (never & ~pl.col("fuller"))
+    never = pl.when("tagged").then(never).otherwise(by_int)
     some = (~never).any().over(KEY)
     return rows.filter(~never | ~some).select(all_ways.columns)
+
+
+def measured(ways: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
+    """The ways with `lower` and `fuller`: what INT tells of a hop beside others of its path.
+
+    It is lower than another one, or fuller than the one before it: stacks grow on the way, so that
+    a port may have more to send than an equal one that feeds it.
+    """
+    told = hop_loads.filter("measured").select(*HERE, pl.col("load").alias("here_u"))
+    before = told.select("time_ns", pl.col(HOP).name.prefix("via_"), before_u="here_u")
+    most = pl.col("here_u").max().over(*KEY, "path")
+    return (
+        ways.join(told, on=HERE, how="left", maintain_order="left")
+        .join(before, on=["time_ns", *VIA], how="left", maintain_order="left")
+        .with_columns(
+            (pl.col("here_u") < most - MEASURED_OFF).fill_null(value=False).alias("lower"),
+            (pl.col("here_u") > pl.col("before_u") + MEASURED_OFF)
+            .fill_null(value=False)
+            .alias("fuller"),
+        )
+    )
 
 
 def feeders(ways: pl.DataFrame) -> pl.DataFrame:

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from collector import arrow, borrowing
 from pipeline.copies import PLACES, mixed, words_of
 from pipeline.point_number import PointNumbers
+from pipeline.reporter import is_reporter
 from pipeline.unit import MICROSECOND
 
 FIRST_NS = "first_ns"
 """The column that says when a row's packet was seen first."""
+OWN_NS = "own_ns"
 KEY = ("source", "point", "frame")
 
 
@@ -55,6 +57,19 @@ def at_first_sight(made: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         told = rows.select(*KEY, FIRST_NS).unique(KEY, keep="first")
         made = made.join(told, on=KEY, how="left", maintain_order="left")
     return made.with_columns(pl.col(FIRST_NS).alias("time_ns")).drop(FIRST_NS)
+
+
+def at_own_time(loads: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Hop loads at the time of first sight, those that switches report at that of their report.
+
+    A report tells of its own switch when the packet left it, however long it had waited before.
+    """
+    if FIRST_NS not in rows.columns:
+        return loads
+    own = is_reporter(pl.col("point"))
+    told = at_first_sight(loads.with_columns(pl.col("time_ns").alias(OWN_NS)), rows)
+    time_ns = pl.when(own).then(OWN_NS).otherwise("time_ns")
+    return told.with_columns(time_ns.alias("time_ns")).drop(OWN_NS)
 
 
 @borrowing

@@ -3,16 +3,17 @@
 Columns: time_ns, flow, point, node, port, hop_index, source, u_n (hop load in 1e-9), queue_bytes,
 standing (whether that queue is a standing one). Stacks with counters bring beside ts_ns (the hop's
 clock), sent_ns (what the port has sent, in ns at its line rate) and queue_n (the queue's part of a
-hop load, null without a T that holds for all paths).
+hop load, null without a T that holds for all paths). CSIG signals bring stood_n (in 1e-9),
+how likely their queue stood.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import polars as pl
 
 from pipeline.load_unit import nano
 from pipeline.reserved import PLACE, UNTOLD
+from pipeline.standing import Standing, stood
 from pipeline.unit import BITS, SECOND
 
 UNPLACED = 255
@@ -20,20 +21,6 @@ UNPLACED = 255
 MOST_QUEUE = 1 << 40
 """Bytes that no queue has; more is cut, so that sums cannot overflow."""
 MOST_COUNT = 1 << 62
-
-
-class Standing(NamedTuple):
-    """When a queue stands: above so many bytes where they are told, else so many ns to drain."""
-
-    ns: float
-    queue_bytes: int | None = None
-
-    def told(self, queue_bytes: pl.Expr, drained_ns: pl.Expr) -> pl.Expr:
-        """Whether a queue stands; one that is not known does not."""
-        stands = drained_ns > self.ns
-        if self.queue_bytes is not None:
-            stands = queue_bytes > self.queue_bytes
-        return stands.fill_null(value=False)
 
 
 def samples_of_stacks(
@@ -111,4 +98,5 @@ def samples_of_signals(terms: pl.DataFrame, standing: Standing) -> pl.DataFrame:
         nano(pl.col("u")).alias("u_n"),
         whole(pl.col("queue_bytes")),
         standing.told(pl.col("queue_bytes"), pl.col("delay_ns")).alias("standing"),
+        nano(stood(standing)).alias("stood_n"),
     ).drop_nulls("u_n")

@@ -10,11 +10,13 @@ import polars as pl
 
 from pipeline.cc.hpcc import Fault
 from pipeline.feedback import counted_feedback
-from pipeline.first_sight import at_first_sight
-from pipeline.hop_samples import Standing, samples_of_signals, samples_of_stacks
+from pipeline.first_sight import at_first_sight, at_own_time
+from pipeline.gaps import OPEN, with_gaps
+from pipeline.hop_samples import samples_of_signals, samples_of_stacks
 from pipeline.load_unit import nano
 from pipeline.sender import CE
 from pipeline.signals import csig_terms, placed_tags
+from pipeline.standing import Standing
 from pipeline.tables import TABLES
 from pipeline.tallies import Tallies
 from pipeline.told_samples import samples_of_told
@@ -24,9 +26,9 @@ from pipeline.track import Tracked
 COUNTER_BACKWARDS = Fault.COUNTER_BACKWARDS.value
 FLOW_KEY = ["time_ns", "interval_ns", "flow", "point"]
 HOP_KEY = [*FLOW_KEY, "node", "port", "hop_index", "source"]
-OPEN = {"seq_first": "any", "seq_end": "anyLast"}
-"""What is joined of open intervals besides the columns of their table, and how."""
-TCP, SEQUENCE, HALF_SEQUENCE = 6, 1 << 32, 1 << 31
+INFLIGHT_RATIO = 1
+"""The bit of `aecn_saturated` that speaks of the inflight ratio."""
+TCP = 6
 SLICES = 32
 """Parts of an interval of which is kept whether a flow sent in them."""
 STATE = {"hpcc": ("U", "W", "Wc", "R"), "dctcp": ("alpha",)}
@@ -113,7 +115,7 @@ class Intervals:
         base_rtt_ns = base_rtt_ns or self.base_rtt_ns
         standing = Standing(base_rtt_ns * self.standing_queue, self.standing_bytes)
         decided = self._decided(at_first_sight(tracked.decisions, rows))
-        loads, rows = at_first_sight(tracked.hop_loads, rows), at_first_sight(rows, rows)
+        loads, rows = at_own_time(tracked.hop_loads, rows), at_first_sight(rows, rows)
         self.flow_rows = merged(
             [self.flow_rows, self._sent(rows), *decided, *self._reflected(rows, loads)],
             "flow_intervals",
@@ -197,6 +199,9 @@ class Intervals:
                 told.sum().alias("aecn_u_sum_n"),
                 told.max().alias("aecn_u_max_n"),
             ]
+        if "aecn_saturated" in rows.columns:
+            full = (pl.col("aecn_saturated") & INFLIGHT_RATIO) != 0
+            totals.append(counted((full & data).sum()).alias("aecn_saturated"))
         if "aecn_queue_delay" in rows.columns:
             delay = pl.col("aecn_queue_delay").filter(data)
             totals.append(counted(delay.cast(pl.UInt64).sum()).alias("aecn_queue_delay_sum"))
@@ -255,6 +260,7 @@ class Intervals:
             *(each(pl.col(name)).alias(f"{name[:-3]}_{end}_ns")
               for name in COUNTERS for end, each in ENDS.items()),
         ]  # fmt: skip
+        stood = [summed_up(pl.col("stood_n")).alias("stood_sum_n")]
         return (
             samples.with_columns(pl.col("time_ns").alias("seen_ns"))
             .with_columns(self._bucket())
@@ -268,6 +274,7 @@ class Intervals:
                 counted(pl.col("standing").sum()).alias("standing"),
                 counted((queue > 0).sum()).alias("waiting"),
                 *counters,
+                *stood * ("stood_n" in samples.columns),
             )
         )
 
@@ -285,16 +292,3 @@ def counted(value: pl.Expr) -> pl.Expr:
 def whole_frames(frames: pl.Expr, told: pl.Expr) -> pl.Expr:
     """A number of frames as its column has it, null where nothing is told of any."""
     return pl.when(told > 0).then(frames.round().cast(pl.UInt64))
-
-
-def with_gaps(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with unseen_bytes, what sequence numbers cover and frames did not bring.
-
-    What was sent again counts against it: it is 0 or less where nothing is missing.
-    """
-    if "seq_first" not in rows.columns:
-        return rows
-    covered = (pl.col("seq_end") - pl.col("seq_first")) % SEQUENCE
-    unseen = covered - pl.col("data_bytes").cast(pl.Int64)
-    known = pl.when(covered < HALF_SEQUENCE).then(unseen)
-    return rows.with_columns(known.alias("unseen_bytes")).drop(OPEN)

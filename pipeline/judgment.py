@@ -33,8 +33,9 @@ BURST = 0.4
 """How likely a hop is congested whose flows sent in bursts that filled it."""
 BELOW = {"int": 0.008}
 """By how much a signal tells less than the mean: INT's u' takes the smaller of two queues."""
-EXACT_OFF, EXACT_BELOW = 0.003, 0.002
-"""The same of a load from counters."""
+EXACT_OFF, EXACT_NOISE = 0.003, 0.002
+"""The same of a load from counters, and its standard error: half a packet at either edge of an
+interval, and what comes while one is sent."""
 STANDING_OFF = 0.03
 """The same of the share of time that a queue stood, where its standard error is not known; where it
 is, half of that, since packets are spread evenly over the time in which a port is busy."""
@@ -74,7 +75,8 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
 
 def is_congested(settings: PipelineSettings) -> pl.Expr:
     """By load, by a queue that stands, or where neither is known by marks."""
-    loaded = (pl.col("u_mean") > settings.congested_u).fill_null(value=False)
+    noise = pl.when(pl.col("busy").is_not_null()).then(EXACT_NOISE).otherwise(0.0)
+    loaded = (pl.col("u_mean") - noise > settings.congested_u).fill_null(value=False)
     surely = pl.col("standing_share") - pl.col("standing_noise").fill_null(0.0)
     stands = (surely > STANDING_SHARE).fill_null(value=False)
     return loaded | stands | full_by_marks()
@@ -86,7 +88,7 @@ def certainty(settings: PipelineSettings) -> pl.Expr:
     off = pl.col("signal").replace_strict(OFF, default=0.05, return_dtype=pl.Float64)
     below = pl.col("signal").replace_strict(BELOW, default=0.0, return_dtype=pl.Float64)
     off = pl.when(exact).then(EXACT_OFF).otherwise(off)
-    below = pl.when(exact).then(EXACT_BELOW).otherwise(below)
+    below = pl.when(exact).then(0.0).otherwise(below)
     by_load = odds((pl.col("u_mean") + below - settings.congested_u) / off)
     noise = pl.col("standing_noise")
     stands = pl.col("standing_share") - STANDING_SHARE - noise.fill_null(0.0) / 2

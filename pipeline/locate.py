@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline.load_unit import NANO
-from pipeline.reporter import REPORTER
+from pipeline.reporter import REPORTER, is_reporter
 from pipeline.reserved import PLACE
 from pipeline.timed import counters, measured
 from pipeline.told_samples import BOUND
@@ -29,10 +29,15 @@ def load() -> list[pl.Expr]:
         (pl.col("u_sum_n").sum() / samples * NANO).alias("u_mean"),
         (pl.col("u_max_n").max() * NANO).alias("u_max"),
         (pl.col("queue_sum_bytes").sum() / samples).alias("queue_mean_bytes"),
-        (pl.col("standing").sum() / samples).alias("standing_share"),
+        (stood().sum() / samples).alias("standing_share"),
         samples.alias("samples"),
         pl.col("hop_index").min(),
     ]
+
+
+def stood() -> pl.Expr:
+    """Samples with a standing queue, or how many there likely are where a bucket leaves it open."""
+    return pl.coalesce(pl.col("stood_sum_n") * NANO, "standing")
 
 
 def probability(sharpness: pl.Expr) -> pl.Expr:
@@ -64,8 +69,11 @@ def inband(hops: pl.DataFrame, sent: pl.DataFrame | None = None) -> pl.DataFrame
     their samples; bounds count where nothing else does. `busy` is the share of time in which it
     sent. `sent` (`activity`) tells how long packets are.
     """
-    reported = pl.col("point").cast(pl.String).str.starts_with(REPORTER)
-    view = pl.when(reported).then(pl.lit(REPORTER)).otherwise(pl.col("point").cast(pl.String))
+    view = (
+        pl.when(is_reporter(pl.col("point")))
+        .then(pl.lit(REPORTER))
+        .otherwise(pl.col("point").cast(pl.String))
+    )
     # A hop that only its place names is another one on each path.
     alone = pl.when(pl.col("node") >= PLACE).then("flow").alias("alone")
     rows = hops.filter(pl.col("source").is_in(("int", BOUND))).with_columns(

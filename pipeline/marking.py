@@ -67,7 +67,13 @@ def with_marks(rows: pl.DataFrame, marked: pl.DataFrame, carried: pl.DataFrame) 
     stood = pl.when(pl.col("signal").is_in(["aecn", "ecn"]) & met.fill_null(value=False)).then(
         pl.col("marked_share") * pl.col("most_sent")
     )
-    return rows.with_columns(pl.coalesce(stood, "standing_share").alias("standing_share"))
+    # Tags sample the time in which a port is busy, which is less than that in which its flows send.
+    busy = (pl.col("most_sent") / pl.col("duty")).clip(0.0, 1.0).fill_nan(1.0).fill_null(1.0)
+    part = pl.when(pl.col("signal") == "csig").then(busy).otherwise(1.0)
+    return rows.with_columns(
+        pl.coalesce(stood, pl.col("standing_share") * part).alias("standing_share"),
+        pl.col("standing_noise") * part,
+    )
 
 
 def full_by_marks() -> pl.Expr:

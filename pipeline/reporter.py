@@ -32,3 +32,8 @@ def seen_by_reporters(rows: pl.DataFrame) -> pl.DataFrame:
     reporter = pl.lit(REPORTER) + pl.col(NODE).cast(pl.String)
     point = pl.when(pl.col(NODE).is_not_null()).then(reporter).otherwise(pl.col("point"))
     return rows.with_columns(point.cast(rows.schema["point"]).alias("point"))
+
+
+def is_reporter(point: pl.Expr) -> pl.Expr:
+    """Whether a point is a reporter."""
+    return point.cast(pl.String).str.starts_with(REPORTER)

@@ -68,14 +68,14 @@ def counts(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by("time_ns", *HOP).agg(
         contributes.sum().cast(pl.UInt32).alias("contributors"),
         suffers.sum().cast(pl.UInt32).alias("victims"),
-        duty().alias("duty"),
+        sending_together().alias("duty"),
         pl.col("data_bytes").sum().alias("crossing_bytes"),
         pl.col("bytes").sum().alias("wire_bytes"),
     )
 
 
-def duty() -> pl.Expr:
-    """See `counts`; 1 where it is not known of a flow."""
+def sending_together() -> pl.Expr:
+    """Share of an interval in which any of some flows sent; 1 where it is not known of one."""
     told = pl.col("slices").fill_null(0)
     share = sending(told.bitwise_or(), pl.col("data_frames").fill_null(0).sum())
     return pl.when((told > 0).all()).then(share).otherwise(1.0)

@@ -29,7 +29,8 @@ ENDS = {"csig": ("src", "dst"), "csig_echo": ("dst", "src")}
 """Columns of a tag or of its reflection, and which ends of the row are the flow's."""
 TERMS = {"time_ns": pl.Int64, "flow": pl.UInt64, "point": pl.String, "source": pl.String,
          "node": pl.UInt32, "port": pl.UInt32, "u": pl.Float64, "delay_ns": pl.Float64,
-         "queue_bytes": pl.Float64}  # fmt: skip
+         "queue_bytes": pl.Float64, "least_ns": pl.Float64, "most_ns": pl.Float64,
+         "capacity_bps": pl.Int64, "packet_bytes": pl.UInt32}  # fmt: skip
 
 
 def placed_tags(rows: pl.DataFrame, topology: Topology | None) -> dict[str, pl.DataFrame]:
@@ -84,6 +85,12 @@ def terms_of(
             pl.when(pl.col("untouched")).then(0.0).otherwise(term).alias("u"),
             delay.alias("delay_ns"),
             (delay * capacity * (1 / (BITS * SECOND))).alias("queue_bytes"),
+            *(
+                pl.when(pl.col("t") == DELAY)
+                .then(pl.col(told) - pl.col("base_ns"))
+                .alias(f"{end}_ns")
+                for end, told in (("least", "low"), ("most", "high"))
+            ),
         )
         .select(pl.col(name).cast(dtype) for name, dtype in TERMS.items())
         .drop_nulls("u")
@@ -119,7 +126,11 @@ def values(rows: pl.DataFrame, prefix: str, topology: Topology | None) -> pl.Dat
         for own, end in ((source, "src"), (destination, "dst"))
         for half in ("hi", "lo")
     ]
-    signal = seen.select("time_ns", flow.alias("flow"), "point", *words, *told).rename(told)
+    # A reflection does not tell how long the packet was that it reflects.
+    length = pl.col("length") if prefix == "csig" and "length" in seen.columns else pl.lit(0)
+    signal = seen.select(
+        "time_ns", flow.alias("flow"), "point", *words, length.alias("packet_bytes"), *told
+    ).rename(told)
     middle = (pl.col("low") + pl.col("high").fill_null(pl.col("low"))) * 0.5
     return signal.with_columns(
         middle.alias("value"), untouched(topology.csig if topology else None).alias("untouched")

@@ -8,7 +8,7 @@ is named, and every later one may be as full.
 import polars as pl
 
 from pipeline.load_unit import NANO
-from pipeline.locate import HOP, KEY, best, load
+from pipeline.locate import HOP, KEY, best, load, stood
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.signals import SOURCES
 from pipeline.timed import noise
@@ -42,7 +42,7 @@ def shared(rows: pl.DataFrame, paths: pl.DataFrame, topology: Topology | None) -
     The samples are divided among these ports. A locator whose ports lie on no possible path stays
     as it was told.
     """
-    summed = ("samples", "u_sum_n", "standing", "queue_sum_bytes")
+    summed = ("samples", "u_sum_n", "standing", "queue_sum_bytes", "stood_sum_n")
     rows = rows.with_columns(pl.col(summed).cast(pl.Float64))
     if topology is None:
         return rows
@@ -107,7 +107,7 @@ def congestion_signals(rows: pl.DataFrame) -> pl.DataFrame:
             pl.col("samples").filter(delay).sum().alias("queued"),
             (pl.col("u_max_n").max() * NANO).alias("u_max"),
             pl.col("queue_max_bytes").max().cast(pl.Float64).alias("queue_mean_bytes"),
-            (pl.col("standing") / pl.col("all")).max().alias("standing_share"),
+            (stood() / pl.col("all")).max().alias("standing_share"),
             pl.col("samples").sum(),
             (part.sum() / (delay.any().cast(pl.Int8) + (~delay).any())).alias("share"),
             pl.col("hop_index").min(),

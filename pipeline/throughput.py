@@ -6,7 +6,8 @@ flows that may cross it did, of those that were seen, is unlikely to hold anyone
 
 import polars as pl
 
-from pipeline.locate import HOP
+from pipeline.locate import HOP, KEY
+from pipeline.sharing import sending_together
 from pipeline.topology import Topology
 from pipeline.unit import BITS, SECOND
 
@@ -17,37 +18,37 @@ BOTH_ENDS = 2
 """Points that see a flow where both of its ends are mirrored."""
 
 
-def utilisation(
-    sent: pl.DataFrame, possible: pl.DataFrame, topology: Topology | None
-) -> pl.DataFrame:
+def utilisation(sent: pl.DataFrame, ways: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """Bounds of each hop's utilisation by flows that were seen.
 
-    time_ns, node, port, capacity_bps, least, most and `whole`: true where all data of the interval
-    was seen at two points, so that taps are likely at all ends. `possible` holds the possible paths
-    of the flows (`ways.paths`).
+    time_ns, node, port, capacity_bps, least, most; `whole`: true where all data of the interval was
+    seen at two points, so that taps are likely at all ends; `active`: the share of the interval in
+    which any of the flows sent. `ways` holds the paths that each flow may have taken in each
+    interval (`candidates.narrowed`).
     """
     kinds = {"time_ns": pl.Int64, "node": pl.UInt32, "port": pl.UInt32}
-    if topology is None or possible.is_empty():
+    if topology is None or ways.is_empty():
         bounds = {
             "capacity_bps": pl.Int64,
             "least": pl.Float64,
             "most": pl.Float64,
             "whole": pl.Boolean,
+            "active": pl.Float64,
         }
         return pl.DataFrame(schema={**kinds, **bounds})
-    all_paths = possible.group_by("flow").agg(pl.col("path").n_unique().alias("paths"))
+    all_paths = ways.group_by(KEY).agg(pl.col("path").n_unique().alias("paths"))
     crossed = (
-        possible.group_by("flow", *HOP, maintain_order=True)
+        ways.group_by(*KEY, *HOP, maintain_order=True)
         .agg(pl.col("path").n_unique().alias("through"))
-        .join(all_paths, on="flow", how="left", maintain_order="left")
-        .select("flow", *HOP, (pl.col("through") == pl.col("paths")).alias("sure"))
+        .join(all_paths, on=KEY, how="left", maintain_order="left")
+        .select(*KEY, *HOP, (pl.col("through") == pl.col("paths")).alias("sure"))
     )
     share = pl.col("bps") / pl.col("capacity_bps")
     whole = (pl.col("points") >= BOTH_ENDS).all().over("time_ns")
     return (
         sent.filter(pl.col("data_bytes") > 0)
-        .select("time_ns", "flow", wire_bps().alias("bps"), whole.alias("whole"))
-        .join(crossed, on="flow", how="inner", maintain_order="left_right")
+        .select(*KEY, wire_bps().alias("bps"), whole.alias("whole"), "slices", "data_frames")
+        .join(crossed, on=KEY, how="inner", maintain_order="left_right")
         .join(
             topology.frame.select(*HOP, "capacity_bps"),
             on=HOP,
@@ -61,8 +62,14 @@ def utilisation(
             share.filter("sure").sum().alias("least"),
             share.sum().alias("most"),
             pl.col("whole").all(),
+            sending_together().alias("active"),
         )
     )
+
+
+def while_sending(bound: str) -> pl.Expr:
+    """A bound as packets see it: those of a burst meet its load, however long the pause is."""
+    return pl.col(bound) / pl.col("active")
 
 
 def sent_bytes() -> pl.Expr:

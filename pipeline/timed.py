@@ -6,7 +6,7 @@ anything waits, so that packets do sample evenly the time in which it is busy: t
 time is the mean over packets times the share of time in which the port was busy, which is its
 utilisation. The same holds of the share of time in which a queue stands. A record is written when
 its packet leaves the queue: while it is sent, as much comes as leaves where the queue does not
-empty, so that half a packet is added to what those records tell that leave others behind.
+empty, so that half a packet is added for each that had to wait.
 
 Before the first and after the last record of an interval the port counts as idle where that takes
 longer than `GAP` times the time between records, else as busy as between them.
@@ -29,15 +29,19 @@ more is a clock that wrapped."""
 
 
 def counters() -> list[pl.Expr]:
-    """The counters of several rows of one hop as one, with `queue_u`, the queue's mean part."""
+    """The counters of several rows of one hop as one, with `queue_u`, the queue's mean part.
+
+    `left` is the share of packets that left others behind, `coming_u` half a packet's part.
+    """
     counted = pl.col("samples").filter(pl.col("queue_u_sum_n").is_not_null()).sum()
-    half = pl.col("waiting") * pl.col("packet_bytes")
+    told = pl.col("samples") * pl.col("packet_bytes")
+    left = (pl.col("waiting") * pl.col("packet_bytes")).sum() / told.sum()
     per_byte = pl.col("queue_u_sum_n").sum() / pl.col("queue_sum_bytes").sum() * NANO
     return [
         (pl.col("queue_u_sum_n").sum() / counted * NANO).alias("queue_u"),
         counted.alias("counted"),
-        # Half of the packet that comes while one is sent that leaves others behind.
-        (half.sum() / 2 / counted * per_byte).fill_nan(0.0).fill_null(0.0).alias("coming_u"),
+        left.fill_nan(0.0).fill_null(0.0).alias("left"),
+        (told.sum() / counted / 2 * per_byte).fill_nan(0.0).fill_null(0.0).alias("coming_u"),
         pl.col("interval_ns").first(),
         *(pl.col(f"{name}_first_ns").min() for name in COUNTERS),
         *(pl.col(f"{name}_last_ns").max() for name in COUNTERS),
@@ -60,7 +64,10 @@ def busy() -> pl.Expr:
 def measured(hops: pl.DataFrame) -> pl.DataFrame:
     """Hops with their `counters`: u_mean and standing share over time where these tell."""
     rows = hops.with_columns(busy().alias("busy"))
-    exact = pl.col("busy") * (1 + pl.col("queue_u") + pl.col("coming_u"))
+    # The length of a queue falls off evenly: of packets that wait as large a share leaves others
+    # behind as of all packets waits, so that the share that waits is the root of both.
+    waits = pl.min_horizontal(pl.col("left").sqrt(), "busy")
+    exact = pl.col("busy") * (1 + pl.col("queue_u") + waits * pl.col("coming_u"))
     return rows.with_columns(
         pl.coalesce(exact, "u_mean").alias("u_mean"),
         pl.col("standing_share") * pl.col("busy").fill_null(1.0),

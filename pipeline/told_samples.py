@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from pipeline.hop_samples import Standing, hop_count, place_of, value, whole
+from pipeline.hop_samples import hop_count, place_of, value, whole
 from pipeline.load_unit import nano
+from pipeline.standing import Standing
 from pipeline.topology import Topology
 from pipeline.unit import BITS, SECOND
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline.activity import activity
 from pipeline.agreement import agreement, disagreement, in_sight
-from pipeline.candidates import located
+from pipeline.candidates import located, named, narrowed
 from pipeline.completeness import told_frames
 from pipeline.doubt import with_lacking
 from pipeline.headline import headline, joined
@@ -46,11 +46,13 @@ def verdicts(
     if sent.is_empty():
         return TABLES["verdicts"].schema.to_frame()
     possible = paths(flows.filter(pl.col("flow").is_in(sent["flow"].implode())), topology)
-    carried = utilisation(sent, possible, topology)
-    candidates = located(sent, hop_intervals, topology, possible, carried)
+    told = named(sent, hop_intervals, topology, possible)
+    ways = narrowed(sent, told.hops, possible)
+    carried = utilisation(sent, ways, topology)
+    candidates = located(sent, told, topology, ways, carried)
     joint = joined(candidates)
     chosen = headline(joint)
-    rows = named(sent.join(chosen, on=KEY, how="left", maintain_order="left"), topology)
+    rows = with_names(sent.join(chosen, on=KEY, how="left", maintain_order="left"), topology)
     crossed = crossing(sent, candidates, chosen, possible)
     rows = rows.join(counts(crossed), on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(agreement(candidates), on=["time_ns", *HOP], how="left", maintain_order="left")
@@ -63,7 +65,7 @@ def verdicts(
     spoken = pl.concat(
         [joint.with_columns(pl.lit("headline").alias("signal")), candidates], how="diagonal_relaxed"
     ).filter(pl.col("node").is_not_null())
-    rows = rows.join(candidate_list(named(spoken, topology)), on=KEY, how="left")
+    rows = rows.join(candidate_list(with_names(spoken, topology)), on=KEY, how="left")
     keys = flows.drop("first_ns", "last_ns", "cc", "unseen", strict=False)
     rows = rows.join(keys, on="flow", how="left")
     return shaped(rows.with_columns(evidence_list()), topology)
@@ -95,7 +97,7 @@ def with_own_t(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     return rows.join(known, on="device", how="left", maintain_order="left")
 
 
-def named(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+def with_names(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """Hops by their topology names, or by what telemetry told of them."""
     if topology is None:
         empty = [pl.lit(None, pl.String).alias(name) for name in NAMES[:-1]]

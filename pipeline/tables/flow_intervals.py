@@ -55,6 +55,7 @@ FLOW_INTERVALS = Table(
             "feedback_backwards", U64, "", "Stacks in which a hop's counter ran backwards.", "sum"
         ),
         Column("aecn_congested_hops_max", MAYBE_U8, "", "Most congested hops reported.", "max"),
+        Column("aecn_saturated", U64, "", "AECN options at their highest ratio.", "sum"),
         Column("sampled_from", MAYBE_U64, "", "Frames that the seen ones are a sample of.", "sum"),
         Column(
             "unseen_bytes",

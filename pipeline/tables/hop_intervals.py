@@ -34,5 +34,6 @@ HOP_INTERVALS = Table(
         Column("ts_last_ns", MAYBE_I64, "ns", "The hop's clock at its most.", "max"),
         Column("sent_first_ns", MAYBE_I64, "ns", "What was sent, at line rate: least.", "min"),
         Column("sent_last_ns", MAYBE_I64, "ns", "What was sent, at line rate: most.", "max"),
+        Column("stood_sum_n", MAYBE_I64, "1e-9", "How likely queues stood; null: counted.", "sum"),
     ),
 )

@@ -9,6 +9,7 @@ import pytest
 from pipeline import Topology
 from pipeline.comparison import KNOWN, LOAD, TOLD, compared
 from pipeline.headline import headline, joined
+from pipeline.intervals import SLICES
 from pipeline.sharing import counts, crossing
 from pipeline.throughput import utilisation
 from pipeline.ways import paths
@@ -59,8 +60,10 @@ def test_a_full_port_is_known_by_what_crosses_it(flows_of: FlowsOf, line: Topolo
         "flow", pl.lit(0, pl.Int64).alias("time_ns"), pl.lit(1_000_000).alias("interval_ns"),
         pl.lit(1_000_000).alias("data_bytes"), pl.lit(1_050_000).alias("bytes"),
         pl.lit(None, pl.Int64).alias("acked_bytes"), pl.lit(1).alias("points"),
+        pl.lit((1 << SLICES) - 1, pl.UInt32).alias("slices"), pl.lit(1_000).alias("data_frames"),
     )  # fmt: skip
-    found = utilisation(sent, paths(flows, line), line)
+    ways = paths(flows, line).with_columns(pl.lit(0, pl.Int64).alias("time_ns"))
+    found = utilisation(sent, ways, line)
     assert found.select("node", "port").rows() == [(1, 1), (2, 1), LAST]
     assert found["least"].to_list() == pytest.approx([0.84] * 3)
     assert found["least"].equals(found["most"].rename("least"))
@@ -68,9 +71,11 @@ def test_a_full_port_is_known_by_what_crosses_it(flows_of: FlowsOf, line: Topolo
     sampled = sent.with_columns(
         pl.col("data_bytes", "bytes") / 100, acked_bytes=1_000_000, points=2
     )
-    again = utilisation(sampled, paths(flows, line), line)
+    again = utilisation(sampled, ways, line)
     assert again["least"].to_list() == pytest.approx([0.84] * 3)
     assert again["whole"].all()
+    burst = sent.with_columns(pl.lit((1 << SLICES // 4) - 1, pl.UInt32).alias("slices"))
+    assert utilisation(burst, ways, line)["active"].to_list() == pytest.approx([0.25] * 3, abs=0.01)
 
 
 def pointing(signal: str, *hops: tuple[int, float], flow: int = 1) -> list[dict[str, Any]]:

@@ -15,6 +15,8 @@ FlowsOf = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
 UP, DOWN, LAST = (1, 1), (2, 1), (3, 3)
 """Egress ports from leaf1's host to leaf2's, in order."""
 FIRST = pl.col("place") == 0
+LOADS = {"time_ns": pl.Int64, "node": pl.UInt32, "port": pl.UInt32, "load": pl.Float64,
+         "measured": pl.Boolean}  # fmt: skip
 
 
 @pytest.fixture
@@ -32,11 +34,16 @@ def line(chain_of: Callable[..., Topology]) -> Topology:
 
 
 def left(
-    ways: pl.DataFrame, line: Topology | None, shares: Mapping[int, float]
+    ways: pl.DataFrame,
+    line: Topology | None,
+    shares: Mapping[int, float],
+    measured: Mapping[tuple[int, int], float] | None = None,
 ) -> dict[int, list[Any]]:
-    """Hops that are left to flows that tell of shares of marks."""
+    """Hops that are left to flows that tell of shares of marks, with loads that INT `measured`."""
     rows = [(0, flow, share, share, 0.1, None, True) for flow, share in shares.items()]
-    kept = fed(pl.DataFrame(rows, schema=TOLD, orient="row"), ways, line, MARKS.zero)
+    told = [(0, *hop, load, True) for hop, load in (measured or {}).items()]
+    loads = pl.DataFrame(told, schema=LOADS, orient="row")
+    kept = fed(pl.DataFrame(rows, schema=TOLD, orient="row"), ways, loads, line, MARKS.zero)
     assert kept.columns == ways.columns
     return {flow: kept.filter(flow=flow).select("node", "port").rows() for flow in shares}
 
@@ -65,3 +72,15 @@ def test_a_flow_that_tells_nothing_may_fill_what_it_crosses(
 
 def test_without_a_topology_every_hop_stays(ways: pl.DataFrame) -> None:
     assert left(ways, None, {1: 0.3, 2: 0.3})[2] == [UP, DOWN, LAST]
+
+
+@pytest.mark.parametrize(
+    ("here", "fed_by_it", "hop"),
+    [(1.5, 1.6, DOWN), (1.6, 1.5, UP), (1.50, 1.51, UP)],
+    ids=["packets grow on the way", "as usual", "too near to tell"],
+)
+def test_int_tells_which_of_two_hops_in_a_row_is_fuller(
+    ways: pl.DataFrame, line: Topology, here: float, fed_by_it: float, hop: tuple[int, int]
+) -> None:
+    kept = left(ways, line, {1: 0.3, 2: 0.3}, {UP: here, DOWN: fed_by_it})
+    assert kept == {1: [hop], 2: [hop]}

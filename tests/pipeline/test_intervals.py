@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from pipeline import TABLES, Tracked, Tracker
-from pipeline.hop_samples import Standing, samples_of_stacks
+from pipeline.hop_samples import samples_of_stacks
 from pipeline.intervals import Intervals
 from pipeline.load_unit import MOST_LOAD, nano
 from pipeline.reserved import PLACE, UNTOLD
+from pipeline.standing import Standing
 
 Rows = Iterable[Mapping[str, Any]]
 Observed = Callable[[Rows], pl.DataFrame]

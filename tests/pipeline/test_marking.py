@@ -30,8 +30,8 @@ def carried(**limits: float | bool) -> pl.DataFrame:
 
 def headline(**told: Any) -> pl.DataFrame:
     row = {**FLOW, **HOP, "signal": "ecn", "duty": 1.0, "u_mean": None, "standing_share": None,
-           "filled": None, "u": None, **told}  # fmt: skip
-    return frame(row).with_columns(pl.col("u_mean", "filled").cast(pl.Float64))
+           "standing_noise": None, "filled": None, "u": None, **told}  # fmt: skip
+    return frame(row).with_columns(pl.col("u_mean", "filled", "standing_noise").cast(pl.Float64))
 
 
 def test_marked_bytes_are_the_time_for_which_a_queue_stood() -> None:
@@ -98,3 +98,11 @@ def test_a_flow_without_which_a_full_port_would_not_be_fills_it(
     assert rows.height == found
     assert rows.schema == FOUND
     assert rows["filled"].to_list() == [held] * found
+
+
+def test_tags_sample_the_time_in_which_a_port_is_busy() -> None:
+    """Half of the packets met a queue at a port that can have sent a fifth of its rate at most."""
+    none = marked_shares(frame({**HOP, "flow": 9}), frame(FLOW))
+    told = headline(signal="csig", standing_share=0.5, standing_noise=0.05)
+    row = with_marks(told, none, carried(most=0.2)).row(0, named=True)
+    assert (row["standing_share"], row["standing_noise"]) == pytest.approx((0.1, 0.01))

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from pipeline import Interface, PipelineSettings, Topology, Tracker, Worker
-from pipeline.hop_samples import Standing
 from pipeline.reporter import seen_by_reporters
+from pipeline.standing import Standing
 from pipeline.told_samples import samples_of_told
 
 MS = 1_000_000
