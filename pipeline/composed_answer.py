@@ -1,8 +1,9 @@
 """The answer to "where is this flow bottlenecked?", composed from verdict rows. Pure.
 
-Over several intervals the headline is the hop with the largest summed load u' over its congested
-intervals, each weighted by its samples. What the verdict says is about that hop; what happened
-elsewhere is in `candidates` and `history`.
+Over several intervals the headline is the hop that held the flow back for most of them; of equals
+the later one. What the verdict says is about that hop in those intervals, `share` of the window;
+`until_ns` says that it ended before the window did. What happened elsewhere is in `candidates` and
+`history`.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from pipeline.history import since, stretches
 from pipeline.hop import Row, described, hop_of, ids, load, weighted
 from pipeline.kind import CONGESTED, KINDS
 from pipeline.lengths import fitting
+from pipeline.question import time_text
 from pipeline.revisions import FIRST
 
 PATH = "congested_path"
@@ -27,6 +29,8 @@ REROUTE = {
     "no": "another path would not help",
     "unknown": "whether another path would help is not known",
 }
+ALL = 0.995
+"""A share that is 100 % in whole percent."""
 HASHES = frozenset({"flow", "conversation"})
 """Columns that answers show as decimal text: JSON readers round large numbers."""
 
@@ -49,11 +53,19 @@ def compose_answer(
     for row in told:
         row["congested"] = row["kind"] in HOLDING
     held = any(row["congested"] for row in told)
-    hop = worst([row for row in told if row["congested"] == held])
+    hop = longest([row for row in told if row["congested"] == held])
     for row in told:
         row["here"] = row["congested"] and ids(row) == hop if held else True
     mine = [row for row in told if row["here"] and ids(row) == hop]
     since_ns, exact = since(told, flow["first_ns"])
+    history = stretches(told)
+    time = {
+        "share": sum(row["here"] for row in told) / len(told),
+        "since_ns": since_ns,
+        "since_exact": exact,
+        "until_ns": None if told[-1]["here"] else mine[-1]["time_ns"] + length,
+    }
+    said = verdict(mine, held=held) | time
     return {
         "flow": flow_of(flow),
         "interval": {
@@ -63,12 +75,10 @@ def compose_answer(
             "covered": covered(told, from_ns, to_ns),
             "lengths_ns": list(told[0].get("lengths") or lengths),
         },
-        "verdict": verdict(mine, held=held)
-        | {"since_ns": since_ns, "since_exact": exact}
-        | {"share": sum(row["here"] for row in told) / len(told)},
+        "verdict": said | {"sentence": sentence(said, history[-1])},
         "candidates": candidates(told),
         "evidence": evidence(told),
-        "history": stretches(told),
+        "history": history,
         "topology": told[-1]["topology"],
         "notes": list(notes),
     }
@@ -82,13 +92,11 @@ def flow_of(row: Row) -> dict[str, Any]:
     }
 
 
-def worst(rows: Sequence[Row]) -> tuple[int, int]:
-    """Ids of the hop with the largest summed load; of equals the one with more samples."""
-    loads: dict[tuple[int, int], tuple[float, int]] = {}
-    for row in rows:
-        summed, samples = loads.get(ids(row), (0.0, 0))
-        loads[ids(row)] = (summed + load(row), samples + row["samples"])
-    return min(loads, key=lambda hop: (-loads[hop][0], -loads[hop][1], hop))
+def longest(rows: Sequence[Row]) -> tuple[int, int]:
+    """Ids of the hop of most intervals; of equals the one of the latest."""
+    hops = grouped(rows, ids)
+    last: tuple[int, int] = max(hops, key=lambda hop: (len(hops[hop]), hops[hop][-1]["time_ns"]))
+    return last
 
 
 def covered(rows: Sequence[Row], from_ns: int, to_ns: int) -> float:
@@ -105,7 +113,7 @@ def verdict(rows: Sequence[Row], *, held: bool) -> dict[str, Any]:
     kinds = grouped(rows, lambda row: row["kind"])
     kind = min(kinds, key=lambda name: (-sum(map(load, kinds[name])), -len(kinds[name]), name))
     named = hop_of(rows[-1])
-    said = {
+    return {
         "kind": kind,
         "hop": named if held else None,
         "most_loaded": named,
@@ -125,7 +133,6 @@ def verdict(rows: Sequence[Row], *, held: bool) -> dict[str, Any]:
         "reroute_helps": kinds[kind][-1]["reroute_helps"],
         "intervals": len(rows),
     }
-    return said | {"sentence": sentence(said)}
 
 
 def parts(rows: Sequence[Row]) -> dict[str, Any]:
@@ -162,8 +169,8 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def sentence(said: Row) -> str:
-    """The headline as a sentence."""
+def sentence(said: Row, last: Row) -> str:
+    """The headline as a sentence; `last` is the latest stretch of the history."""
     kind = KINDS.get(said["kind"])
     why = kind.sentence if kind else said["kind"]
     mean = "" if said["u_mean"] is None else f"mean load {said['u_mean']:.2f}"
@@ -174,7 +181,29 @@ def sentence(said: Row) -> str:
     flows = said["contributors"]
     shared = {0: "", 1: "one flow crosses it"}.get(flows, f"{flows} flows share it")
     if said["hop"] is None:
-        head, shared = f"The path is congested: {why}", ""
+        head, shared = f"The path {held(said, 'congested')}: {why}", ""
     else:
-        head = f"{described(said['hop'])} is the bottleneck: {why}"
-    return "; ".join(filter(None, (head, mean, shared, REROUTE.get(said["reroute_helps"])))) + "."
+        head = f"{described(said['hop'])} {held(said, 'the bottleneck')}: {why}"
+    told = (head, mean, shared, REROUTE.get(said["reroute_helps"]), now(said, last))
+    return "; ".join(filter(None, told)) + "."
+
+
+def held(said: Row, what: str) -> str:
+    """That a hop is or was what it is called, and for how much of the time."""
+    part = f" for {100 * said['share']:.0f} % of the time" if said["share"] < ALL else ""
+    if said["until_ns"] is None:
+        return f"is {what}{part and ',' + part}"
+    return f"was {what}{part} until {time_text(said['until_ns'])}"
+
+
+def now(said: Row, last: Row) -> str:
+    """What holds the flow back instead."""
+    if said["until_ns"] is None:
+        return ""
+    if last["hop"] is not None:
+        return f"now it is {last['hop']['name']}"
+    return (
+        "now the path is congested elsewhere"
+        if last["kind"] == PATH
+        else "now nothing holds it back"
+    )

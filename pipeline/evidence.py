@@ -18,7 +18,8 @@ STATE = "state"
 def candidates(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Every hop that a signal points at, per signal the likeliest first; the headline's before all.
 
-    `probability` is the mean over the intervals in which the signal speaks.
+    `probability` is the mean over the intervals in which the signal speaks; of hops that are as
+    likely in whole percent the one that was so last comes first.
     """
     found = list(listed(rows, "candidates"))
     speaks = {
@@ -33,13 +34,25 @@ def candidates(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "u_mean": weighted(entries, "u_mean"),
             "probability": fsum(e["probability"] or 0.0 for e in entries) / speaks[signal],
             "samples": sum(e["samples"] for e in entries),
+            "likely_ns": max((e["time_ns"] for e in entries if likely(e)), default=0),
         }
         for (signal, _), entries in sorted(hops.items(), key=lambda item: item[0])
     ]
-    return sorted(
+    ranked = sorted(
         pointed,
-        key=lambda one: (one["signal"] != "headline", one["signal"], -one["probability"]),
+        key=lambda one: (
+            one["signal"] != "headline",
+            one["signal"],
+            -round(one["probability"], 2),
+            -one["likely_ns"],
+        ),
     )
+    return [{k: v for k, v in one.items() if k != "likely_ns"} for one in ranked]
+
+
+def likely(entry: Row) -> bool:
+    """Whether a candidate is more likely than all others together."""
+    return (entry["probability"] or 0.0) > 1 / 2
 
 
 def evidence(rows: Sequence[Row]) -> list[dict[str, Any]]:

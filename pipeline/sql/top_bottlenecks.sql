@@ -1,4 +1,4 @@
--- Which flows were bottlenecked in a window, and where most? The worst first, one hop a flow.
+-- Which flows were bottlenecked in a window, and where longest? The worst first, one hop a flow, of equals the later.
 -- `share` is the share of the flow's intervals in which this hop held it back; the worst are those
 -- with the largest mean load times that share. Of several lengths of a flow's intervals the longest from `least_ns`
 -- to `most_ns` counts, or else, with `least_ns` 0, the shortest.
@@ -54,7 +54,7 @@ worst AS (
         WHERE p.interval_ns = f.length
     )
     WHERE congested
-    ORDER BY load DESC NULLS LAST, samples DESC, node, port
+    ORDER BY intervals DESC, until_ns DESC, node, port
     LIMIT 1 BY flow
 ),
 keys AS (

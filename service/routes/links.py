@@ -75,7 +75,7 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
 
 @router.get("/links/flows")
 async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]) -> dict[str, Any]:
-    """The flows that crossed a link, most bytes first, and which of them it held back."""
+    """The flows that crossed a link, most bytes first, which it held back, and how long (share)."""
     reader, span, start = await _start(request, asked)
     if span is None:
         return {
@@ -104,14 +104,19 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
 async def with_held(
     reader: Reader, found: pl.DataFrame, span: Span, place: Mapping[str, int], most: int
 ) -> pl.DataFrame:
-    """The flows whose telemetry names a link, and those that verdicts place there without it."""
+    """The flows whose telemetry names a link, and those that verdicts place there without it.
+
+    `held_share` is the share of a flow's intervals in which the link held it back.
+    """
     suits = length_bounds(span.to_ns - span.from_ns, None)
-    held = await reader.ask("top_bottlenecks", **span.touched, **suits, rows=most)
-    here = held.filter((pl.col("node") == place["node"]) & (pl.col("port") == place["port"]))
-    common = [name for name in found.columns if name in here.columns]
-    inferred = here.join(found.select("flow"), on="flow", how="anti").select(common)
-    return pl.concat([found, inferred], how="diagonal_relaxed").with_columns(
-        pl.col("flow").is_in(here["flow"].implode()).alias("held_back")
+    held = await reader.ask("link_held", **span.touched, **suits, **place, rows=most)
+    common = [name for name in found.columns if name in held.columns]
+    inferred = held.join(found.select("flow"), on="flow", how="anti").select(common)
+    share = pl.col("held_share").fill_null(0.0)
+    return (
+        pl.concat([found, inferred], how="diagonal_relaxed")
+        .join(held.select("flow", "held_share"), on="flow", how="left", maintain_order="left")
+        .with_columns(share, (share > 0).alias("held_back"))
     )
 
 

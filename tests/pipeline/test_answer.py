@@ -97,8 +97,8 @@ def composed(*rows: dict[str, Any], **changed: int) -> dict[str, Any]:
     return compose_answer(FLOW, frame(*rows), **window)
 
 
-def test_the_headline_is_the_hop_with_the_largest_summed_load() -> None:
-    """Two hot intervals with few samples weigh less than three with many; calm ones not at all."""
+def test_the_headline_is_the_hop_of_most_intervals() -> None:
+    """Two hot intervals weigh less than three that are less so; calm ones not at all."""
     made = composed(
         row(0, "up", "uplink", u_mean=9.0, samples=1),
         row(1, "up", "uplink", u_mean=9.0, samples=1),
@@ -115,9 +115,38 @@ def test_the_headline_is_the_hop_with_the_largest_summed_load() -> None:
     assert (said["intervals"], said["share"], said["samples"]) == (3, 0.5, 90)
     assert (said["since_ns"], said["since_exact"]) == (T0 + 2 * STEP, True)
     assert said["sentence"] == (
-        "leaf2 Ethernet8 (tor, faces a host, 10 Gbit/s) is the bottleneck: many senders meet at the"
-        " last hop; mean load 1.42; 3 flows share it; another path would not help."
+        "leaf2 Ethernet8 (tor, faces a host, 10 Gbit/s) was the bottleneck for 50 % of the time"
+        " until 2023-11-14T22:13:20.500000Z: many senders meet at the last hop; mean load 1.42;"
+        " 3 flows share it; another path would not help; now nothing holds it back."
     )
+    assert said["until_ns"] == T0 + 5 * STEP
+
+
+@pytest.mark.parametrize(
+    ("order", "head", "tail"),
+    [
+        (("up", "down"), "leaf2 Ethernet8", "another path would not help."),
+        (("up", "down", "up"), "leaf1 Ethernet50", "another path would help."),
+        (("down", "down", "up"), "leaf2 Ethernet8", "now it is leaf1 Ethernet50."),
+    ],
+)
+def test_a_flow_that_moved_is_said_to_have(order: tuple[str, ...], head: str, tail: str) -> None:
+    """Of equals the later; the ranked hops agree; the sentence says whether it is so still."""
+    kinds = {"up": "uplink", "down": "incast"}
+    said = [
+        row(i, hop, kinds[hop], candidates=json.dumps([
+            {"signal": "headline", "node": HOPS[one][0], "port": HOPS[one][1],
+             "device": HOPS[one][2], "interface": HOPS[one][3], "u_mean": 1.0, "samples": 10,
+             "probability": (0.999 if i else 0.996) if one == hop else 0.001}
+            for one in ("up", "down")
+        ]))
+        for i, hop in enumerate(order)
+    ]  # fmt: skip
+    made = composed(*said)
+    assert made["verdict"]["hop"]["name"] == made["candidates"][0]["hop"]["name"] == head
+    assert made["verdict"]["sentence"].endswith(tail)
+    tense = " was " if tail.startswith("now") else " is "
+    assert tense in made["verdict"]["sentence"]
 
 
 def test_history_says_when_it_moved() -> None:
