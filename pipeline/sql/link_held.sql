@@ -14,6 +14,7 @@ WITH per_length AS (
     FROM (
         SELECT
             *,
+            slice,
             kind NOT IN ('not_congested', 'sender_limited', 'unknown')
                 AND ifNull(node = {node:UInt32} AND port = {port:UInt32}, 0) AS here
         FROM verdicts FINAL
