@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pipeline.remote import OwnerClient, open_or_ask
     from pipeline.rerun import Reran, Rerun
     from pipeline.retained import retained
+    from pipeline.scale_in_force import CSIG_VALUES
     from pipeline.settings import PipelineSettings
     from pipeline.sharing import LEAST_SHARE, LITTLE
     from pipeline.sink import Sink, drain
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPANIONS",
+    "CSIG_VALUES",
     "DECISIONS",
     "FAULTS",
     "FIELDS",
@@ -207,6 +209,7 @@ HOMES = {
     "remote": "OwnerClient open_or_ask",
     "rerun": "Reran Rerun",
     "retained": "retained",
+    "scale_in_force": "CSIG_VALUES",
     "settings": "PipelineSettings",
     "sharing": "LEAST_SHARE LITTLE",
     "sink": "Sink drain",

@@ -24,6 +24,7 @@ from pipeline.order import Order
 from pipeline.reporter import seen_at
 from pipeline.revisions import TABLE as REVISIONS
 from pipeline.rollup_rows import Closed, summed
+from pipeline.scale_in_force import in_force
 from pipeline.settings import PipelineSettings
 from pipeline.sums import Sums
 from pipeline.tables import TABLES
@@ -79,6 +80,7 @@ class Worker(Decider):
         self.unknown_ids = UnknownIds()
         self.health = Health(settings)
         self.several = len(sources) > 1
+        self.rescaled = False
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -143,6 +145,8 @@ class Worker(Decider):
         rows = self.copies.without(rows)
         if rows.is_empty():
             return Output({})
+        if self.rescaled:
+            rows = in_force(rows, self.versions)
         rows = self.feedback.told(self.first_sight.told(rows))
         tracked = self.decide(rows)
         for topology, part, made in self._by_version(rows, tracked):

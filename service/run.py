@@ -25,6 +25,7 @@ from collector import (
 )
 from pipeline import (
     COMPANIONS,
+    CSIG_VALUES,
     Output,
     Parameter,
     PipelineSettings,
@@ -95,6 +96,7 @@ def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
         except ValueError as error:
             raise Failure(ExitCode.USAGE, f"--set: {error}") from None
         job.stages.add(of_frames(decoder.accounting), of_worker(worker))
+        worker.rescaled = follows(job.collector, worker.versions)
         with frames_bar(label) as told:
             taken = sink(worker) if held is None else renewing(job, held, worker, sink(worker))
             asyncio.run(_run(sources, decoder, worker, taken, told, job))
@@ -175,6 +177,16 @@ def collector_of(settings: Settings, held: TopologySource | None) -> CollectorSe
     }
     told = known.collector_settings() if known else {}
     return CollectorSettings.model_validate({**told, **given}) if told else settings.collector
+
+
+def follows(collector: CollectorSettings, known: Versions) -> bool:
+    """Whether values of CSIG are those of the topology: none of the collector's settings differs.
+
+    Then each version's hold at its time, and those of one that is taken later.
+    """
+    told = known.newest.collector_settings() if known.newest else {}
+    newest = CollectorSettings.model_validate(told)
+    return all(getattr(newest, name) == getattr(collector, name) for name in CSIG_VALUES)
 
 
 def settings_of(

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from collector import BusError
-from pipeline import Group, Store, StoreError, StoreOwned, Value, Worker
+from pipeline import CSIG_VALUES, Group, Store, StoreError, StoreOwned, Value, Worker
 from service.commands.serve import open_store
 from service.failure import ExitCode, Failure
 from service.logs import begin
@@ -74,9 +74,12 @@ def worker_of(
     """A worker with empty state."""
     try:
         known = topology.versions if topology else None
-        return Worker(settings.pipeline, known, (), parameters)
+        worker = Worker(settings.pipeline, known, (), parameters)
     except ValueError as error:
         raise Failure(ExitCode.USAGE, f"--set: {error}") from None
+    # Collectors know no topology: its values hold, unless the settings tell them too.
+    worker.rescaled = not CSIG_VALUES & settings.collector.model_fields_set
+    return worker
 
 
 async def _run(
