@@ -86,7 +86,7 @@ class Decoder:
         seen = observe(walked, frames, points, source, self.settings, self.walk.arena)
         if not self.settings.verify_checksums:
             return seen
-        found = integrity(frames, walked.row, self.settings)
+        found = integrity(frames, walked.row, seen["layers"], self.settings)
         if found.null_count() == len(found):
             return seen
         checked = seen.with_columns(found)

@@ -2,12 +2,12 @@
 
 A pass of its own behind the walk, so that whoever does not ask for it pays nothing. Read are
 Ethernet, VLAN and CSIG tags, IPv4 without fragments or IPv6 with options in front, TCP, UDP, RoCEv2
-(InfiniBand Architecture Annex A17); whatever else a frame is and what the snap length has cut stays
-unchecked. A UDP checksum of 0 says nothing: then IPv4's own is what was looked at, and IPv6 has
-none. Checksum complements (INT, Advanced ECN, IOAM)
-exist to keep the checksum of TCP or UDP right, so that a wrong one shows there. A capture on the
-sending host sees frames before its card has filled their checksums in: invalid there says nothing
-of the wire.
+(InfiniBand Architecture Annex A17); whatever else a frame is, fragments, a UDP checksum of 0 and
+what the snap length has cut stay unchecked, though a wrong IPv4 header is invalid. Of a flow inside
+an overlay or a mirror only the outer packet is summed: valid there says nothing of the flow.
+Checksum complements (INT, Advanced ECN, IOAM) exist to keep the checksum of TCP or UDP right, so
+that a wrong one shows there. A capture on the sending host sees frames before its card has filled
+their checksums in: invalid there says nothing of the wire.
 """
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from collector.frame import Frames
 from collector.kernel import borrowing, inlined
+from collector.layer import BIT
 from collector.settings import CollectorSettings
 
 UNCHECKED, VALID, INVALID = 0, 1, 2
@@ -42,6 +43,11 @@ CRC = 0xEDB88320
 CRC_BEGUN = 0xDEBB20E3
 """Its state behind the eight octets of ones that stand for the link header (A17)."""
 ALL_ONES = 0xFFFF
+AROUND = sum(
+    1 << BIT[name]
+    for name in ("gre", "erspan", "vxlan", "vxlan_gpe", "geneve", "nsh", "sflow", "report")
+)
+"""Layers that carry another packet."""
 
 
 def remainders() -> NDArray[np.uint32]:
@@ -67,10 +73,15 @@ def checked(frames: Frames, settings: CollectorSettings) -> NDArray[np.uint8]:
     return found
 
 
-def integrity(frames: Frames, row: NDArray[np.int32], settings: CollectorSettings) -> pl.Series:
-    """The column of an observation: 1 valid, 2 invalid, null unchecked."""
-    found = pl.Series("integrity", checked(frames, settings)[row])
-    return found.set(found == UNCHECKED, None)
+def integrity(
+    frames: Frames, row: NDArray[np.int32], layers: pl.Series, settings: CollectorSettings
+) -> pl.Series:
+    """The column of observations with these `layers`: 1 valid, 2 invalid, null unchecked."""
+    found = checked(frames, settings)[row]
+    inside = layers.to_numpy() & np.uint64(AROUND) != 0
+    found[inside & (found == VALID)] = UNCHECKED
+    told = pl.Series("integrity", found)
+    return told.set(told == UNCHECKED, None)
 
 
 @inlined
@@ -134,11 +145,12 @@ def of_ip(data: NDArray[np.uint8], at: int, end: int, kind: int, crcs: NDArray[n
         whole = int(data[at + 2]) * 256 + int(data[at + 3])
         if data[at] >> 4 == VERSION_4 and OF_IPV4 <= header <= whole and at + whole <= end:
             part = (int(data[at + 6]) * 256 + int(data[at + 7])) & FRAGMENT
-            found = VALID if right(summed(data, at, at + header)) else INVALID
-            if found == VALID and part == 0:
+            if not right(summed(data, at, at + header)):
+                found = INVALID
+            elif part == 0:
                 rest = at + header, at + whole
                 protocol = int(data[at + 9])
-                found = of_transport(data, (at + 12, 8), rest, protocol, VALID)
+                found = of_transport(data, (at + 12, 8), rest, protocol)
                 if header == OF_IPV4:
                     found = worse(found, of_roce(data, at, rest, protocol, crcs))
     elif kind == IPV6 and at + OF_IPV6 <= end:
@@ -148,7 +160,7 @@ def of_ip(data: NDArray[np.uint8], at: int, end: int, kind: int, crcs: NDArray[n
             while protocol in (HOP_BY_HOP, DESTINATION) and place + 8 <= at + whole:
                 protocol, place = int(data[place]), place + 8 + 8 * int(data[place + 1])
             rest = place, at + whole
-            found = of_transport(data, (at + 8, 32), rest, protocol, UNCHECKED)
+            found = of_transport(data, (at + 8, 32), rest, protocol)
             if place == at + OF_IPV6:
                 found = worse(found, of_roce(data, at, rest, protocol, crcs))
     return found
@@ -166,9 +178,8 @@ def of_transport(
     ends: tuple[int, int],
     rest: tuple[int, int],
     protocol: int,
-    otherwise: int,
 ) -> int:
-    """What a TCP or UDP checksum says; of other protocols what the header above said.
+    """What a TCP or UDP checksum says; UNCHECKED where there is none.
 
     `ends` are where both addresses begin and their octets, `rest` where the segment stands.
     """
@@ -178,7 +189,7 @@ def of_transport(
     if protocol == UDP and size >= OF_UDP:
         looked = data[at + 6] != 0 or data[at + 7] != 0
     if not looked:
-        return otherwise
+        return UNCHECKED
     total = summed(data, ends[0], ends[0] + ends[1]) + protocol + size + summed(data, at, end)
     return VALID if right(total) else INVALID
 

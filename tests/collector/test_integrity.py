@@ -60,10 +60,10 @@ RIGHT = {
 }
 
 
-def test_the_textbooks_header_is_right() -> None:
+def test_the_textbooks_header_is_right_and_its_segment_unchecked() -> None:
     assert complement(KNOWN[:10] + KNOWN[12:]) == bytes.fromhex("b861")
     frame = MACS + b"\x08\0" + KNOWN + bytes(0x73 - 20)
-    assert told(frame, frame[:24] + b"\xb8\x62" + frame[26:]) == [VALID, INVALID]
+    assert told(frame, frame[:24] + b"\xb8\x62" + frame[26:]) == [UNCHECKED, INVALID]
 
 
 @pytest.mark.parametrize("key", RIGHT, ids=str)
@@ -93,6 +93,36 @@ def test_what_cannot_be_looked_at_is_unchecked() -> None:
     other = MACS + b"\x08\x06" + bytes(60)
     assert told(without, other, b"short") == [UNCHECKED] * 3
     assert told(RIGHT[6, 4, 101], cut=1) == [UNCHECKED]
+
+
+def test_fragments_and_other_protocols_are_unchecked() -> None:
+    frame = RIGHT[6, 4, 101]
+    flags = bytes.fromhex("2000")
+    head = frame[14:20] + flags + frame[22:24]
+    fragment = frame[:14] + head + complement(head + frame[26:34]) + frame[26:]
+    gre = frame[14:22] + frame[22:23] + bytes([47])
+    other = frame[:14] + gre + complement(gre + frame[26:34]) + frame[26:]
+    assert told(frame, fragment, other) == [VALID, UNCHECKED, UNCHECKED]
+
+
+@pytest.mark.parametrize("outer", [True, False], ids=["outer checksum", "none"])
+def test_an_overlay_around_a_flow_says_nothing_of_it(outer: bool) -> None:
+    """The wrong segment inside is not called right because the packet around it is."""
+    inner = bytearray(RIGHT[6, 4, 101])
+    inner[-1] ^= 1
+    around = bytearray(MACS + packet(17, bytes.fromhex("0800000000000500") + inner))
+    around[36:38] = (4789).to_bytes(2, "big")
+    around[40:42] = bytes(2)
+    if outer:
+        segment = bytes(around[34:])
+        words = bytes(around[26:34]) + b"\0\x11" + len(segment).to_bytes(2, "big") + segment
+        around[40:42] = complement(words)
+    run = frames(bytes(around))
+    assert told(bytes(around)) == [VALID if outer else UNCHECKED]
+    settings = CollectorSettings(verify_checksums=True)
+    made = Decoder(settings).decode_plainly(run, ["a"], "s")
+    assert made["sport"].to_list() == [8000]
+    assert "integrity" not in made.columns
 
 
 def test_an_observation_says_it_only_when_it_is_asked_for() -> None:
