@@ -17,6 +17,8 @@ VARIANT_NAMES = {number: name for name, number in VARIANTS.items()}
 """Variants of a tag by the value of the column `csig_variant`; each has locators of its own."""
 CODED = ("stage", "orientation", "capacity")
 """Parts of a locator whose values are classes that the deployment numbers."""
+TTL, RESERVED = "ttl", "reserved"
+"""Parts that tell nothing of the port: what the packet's time to live was, and zeros."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +96,40 @@ class Csig:
         layout = {"csig_layout": self.layout} if self.layout != "draft" else {}
         return {name: value for name, value in made.items() if value} | layout
 
-    def locator(self, kind: int, variant: str, known: dict[str, Any]) -> int | None:
-        """The locator of a port by the layout of a signal; None where a part is not known.
+    def locators(self, kind: int, variant: str, known: Mapping[str, Any]) -> tuple[int, ...]:
+        """The locators of a port by the layout of a signal; none where a part is not known.
 
-        `known` holds port, device, stage, orientation and capacity of the port. A part that its
-        bits cannot hold, and a time to live, are not known beforehand.
+        `known` holds port, device, stage, orientation and capacity of the port. A time to live is
+        whatever the packet has, so every value of it counts; alone it names nobody.
         """
-        signal = self.signal(kind)
-        parts = getattr(signal, variant).parts if signal else ()
-        codes: dict[str, dict[Any, int]] = {name: dict(classes) for name, classes in self.codes}
-        made = 0
+        made = [0]
+        parts = self.parts(kind, variant)
         for name, bits in parts:
-            value = known.get(name)
-            if name in CODED:
-                value = code_of(codes.get(name, {}), value)
-            if name == "reserved":
-                value = 0
+            if name == TTL:
+                made = [upper << bits | value for upper in made for value in range(1 << bits)]
+                continue
+            value = self.number(name, known)
             if value is None or not 0 <= value < 1 << bits:
-                return None
-            made = made << bits | value
-        return made if parts else None
+                return ()
+            made = [upper << bits | value for upper in made]
+        return tuple(made) if {name for name, _ in parts} - {TTL, RESERVED} else ()
+
+    def locator(self, kind: int, variant: str, known: Mapping[str, Any]) -> int | None:
+        """The locator of a port whose layout has no time to live, as `locators`."""
+        made = self.locators(kind, variant, known)
+        return made[0] if len(made) == 1 else None
+
+    def parts(self, kind: int, variant: str) -> tuple[tuple[str, int], ...]:
+        """The parts of a signal's locator; none: no layout is told."""
+        signal = self.signal(kind)
+        return getattr(signal, variant).parts if signal else ()
+
+    def number(self, name: str, known: Mapping[str, Any]) -> int | None:
+        """What a part of a port's locator holds; None where it is not known."""
+        if name == RESERVED:
+            return 0
+        value = known.get(name)
+        return code_of(dict(dict(self.codes).get(name, ())), value) if name in CODED else value
 
 
 def code_of(classes: Mapping[Any, int], value: Any) -> int | None:

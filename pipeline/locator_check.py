@@ -1,12 +1,13 @@
 """Checks of what a topology tells of CSIG: which ports a locator cannot tell apart."""
 
 from collections.abc import Iterator
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 from typing import Literal
 
-from pipeline.csig_profile import VARIANT_NAMES, Csig
+from pipeline.csig_profile import SIGNALS, TTL, VARIANT_NAMES, VARIANTS, Csig
 from pipeline.interface import Interface
 from pipeline.link_check import place_of
+from pipeline.locator_table import TOLD, known_of
 from pipeline.topology import Topology, distances
 
 Told = tuple[Literal["inconsistent", "unknown"], str, str]
@@ -36,6 +37,32 @@ def csig(topology: Topology) -> Iterator[Told]:
             yield "inconsistent", place_of(port, "csig_lm_compact"), said
 
 
+def unfit(topology: Topology) -> Iterator[Told]:
+    """Ports without a locator, since their ids do not fit its bits or a class has no number."""
+    met: set[tuple[str, str]] = set()
+    for port in topology.interfaces:
+        profile = topology.device_by_name[port.device].csig
+        if profile is None:
+            continue
+        known = known_of(port)
+        for variant, kind in product(VARIANTS, range(len(SIGNALS))):
+            if not profile.updated(kind) or getattr(port, TOLD[variant]) is not None:
+                continue
+            for name, bits in profile.parts(kind, variant):
+                place = f"devices.{port.device}.node" if name == "device" else place_of(port, name)
+                value = profile.number(name, known)
+                level: Literal["inconsistent", "unknown"] = "inconsistent"
+                if name == TTL or (value is not None and 0 <= value < 1 << bits):
+                    continue
+                if value is None:
+                    level, said = "unknown", f"its {name} has no number in codes"
+                else:
+                    said = f"{value} does not fit the {bits} bits of {variant} locators"
+                if (place, said) not in met:
+                    met.add((place, said))
+                    yield level, place, f"{said}: locators do not name it"
+
+
 def untold(device: str, profile: Csig) -> Iterator[Told]:
     """Signals of a device whose values have no meaning."""
     for signal in profile.signals:
@@ -53,6 +80,7 @@ def shared_locators(topology: Topology) -> Iterator[Told]:
     # Signals of one layout have the same groups.
     alike = {(variant, lm, tuple(hops)) for (variant, _, lm), hops in groups.items()}
     left = MOST_PAIRS
+    looked: set[tuple[int, tuple[tuple[int, int], ...]]] = set()
     met: set[tuple[int, str]] = set()
     for variant, lm, hops in sorted(alike):
         members = [named[hop] for hop in hops]
@@ -61,6 +89,9 @@ def shared_locators(topology: Topology) -> Iterator[Told]:
                 met.add((variant, place_of(port)))
                 said = f"{VARIANT_NAMES[variant]} locator {lm} is what senders write"
                 yield "inconsistent", place_of(port), said
+        if (variant, hops) in looked:
+            continue  # with another time to live
+        looked.add((variant, hops))
         for a, b in islice(combinations(members, 2), max(left, 0)):
             left -= 1
             if crosses(topology, a, b) or crosses(topology, b, a):

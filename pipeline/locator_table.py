@@ -1,6 +1,7 @@
 """CSIG locators of ports: as they were told, or as the layout of their device makes them."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import polars as pl
 
@@ -25,11 +26,19 @@ def locator_table(
 def locators(port: Interface, csig: Csig | None) -> Iterator[tuple[int | None, ...]]:
     """Each locator of one port: of the signals that its device updates."""
     updated = [kind for kind in range(len(SIGNALS)) if csig is None or csig.updated(kind)]
-    known = {"port": port.port_id, "device": port.node_id, "stage": port.stage,
-             "orientation": port.orientation, "capacity": port.capacity_bps}  # fmt: skip
+    known = known_of(port)
     for variant, number in VARIANTS.items():
         told = getattr(port, TOLD[variant])
         for kind in updated:
-            made = csig.locator(kind, variant, known) if told is None and csig else told
-            if made is not None:
-                yield number, kind, made, *port.hop, port.capacity_bps or None
+            if told is not None:
+                made: tuple[int, ...] = (told,)
+            else:
+                made = csig.locators(kind, variant, known) if csig else ()
+            for lm in made:
+                yield number, kind, lm, *port.hop, port.capacity_bps or None
+
+
+def known_of(port: Interface) -> dict[str, Any]:
+    """What parts of a locator may tell of a port."""
+    return {"port": port.port_id, "device": port.node_id, "stage": port.stage,
+            "orientation": port.orientation, "capacity": port.capacity_bps}  # fmt: skip

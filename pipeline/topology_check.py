@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipeline.link_check import links, ports
-from pipeline.locator_check import csig, shared_locators
+from pipeline.locator_check import csig, shared_locators, unfit
 from pipeline.place_check import hosts, overlaps, points, reach, sites
 from pipeline.topology import Topology
 from pipeline.topology_file import parse
@@ -15,7 +15,7 @@ Level = Literal["inconsistent", "unknown"]
 Told = tuple[Level, str, str]
 """Level, place and sentence."""
 CHECKS: tuple[Callable[[Topology], Iterable[Told]], ...] = (
-    ports, links, hosts, overlaps, reach, points, sites, csig, shared_locators,
+    ports, links, hosts, overlaps, reach, points, sites, csig, unfit, shared_locators,
 )  # fmt: skip
 """Each looks at one version as a whole."""
 

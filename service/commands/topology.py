@@ -15,6 +15,8 @@ from service.text import NONE, Heading, console, table
 from service.topology_source import files_of, read_versions
 
 GIGABIT = 1e9
+MOST_LOCATORS = 8
+"""Locators of a port that are shown one by one."""
 FINDINGS = (
     Heading("file"), Heading("line", numeric=True), Heading("level"), Heading("place"),
     Heading("finding"),
@@ -123,7 +125,14 @@ def _ports(known: Topology) -> Iterator[tuple[Any, ...]]:
         name = f"{port.device}:{port.name}"
         rate = f"{port.capacity_bps / GIGABIT:g}" if port.capacity_bps else None
         yield (name, port.port_id, port.orientation, rate, _peer(port),
-               " ".join(locators.get(port.hop, ())))  # fmt: skip
+               shown(list(locators.get(port.hop, ()))))  # fmt: skip
+
+
+def shown(locators: list[str]) -> str:
+    """Locators in a line; of the many that a time to live makes the first and the last."""
+    if len(locators) <= MOST_LOCATORS:
+        return " ".join(locators)
+    return f"{locators[0]} … {locators[-1]} ({len(locators)})"
 
 
 def _peer(port: Interface) -> str:

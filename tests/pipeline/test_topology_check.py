@@ -47,6 +47,8 @@ BROKEN = {
     "stage": ("    stage: spine\n", "", "  spine1:", "its stage is not told"),
     "strange stage": ("    stage: spine\n", "    stage: fish\n", "stage: fish",
                       "kinds of bottlenecks know no stage fish"),
+    "wide port": (DOWN2, DOWN2.replace("port: 2,", "port: 200,"), "port: 200",
+                  "200 does not fit the 5 bits of compact locators"),
     "addresses": ("prefixes: [10.0.2.0/24], ", "", "  db:", "its addresses are not told"),
     "nic": (WEB1, WEB1.replace("nic_gbps: 25", "nic_gbps: 40"), "nic_gbps: 40",
             "it sends 40 Gbit/s into a port of 25"),

@@ -90,6 +90,17 @@ def test_a_part_that_its_bits_cannot_hold_makes_no_locator() -> None:
     assert csig.locator(9, "compact", {}) is None
 
 
+def test_a_time_to_live_in_the_locator_hides_no_port() -> None:
+    layout = "[[device, 9], [ttl, 3], [port, 4]]"
+    text = EXAMPLE.replace("[[device, 9], [port, 7]]", layout)
+    assert layout in text
+    told = Topology.from_yaml(text).locators.filter(t=2, variant=2, node=101, port=2)
+    assert told["lm"].to_list() == [101 << 7 | ttl << 4 | 2 for ttl in range(8)]
+    assert set(told["ports"]) == {1}
+    alone = Csig(signals=(CsigSignal("abw", compact=Locator((("ttl", 7),))), *Csig().signals[1:]))
+    assert alone.locators(0, "compact", {}) == ()
+
+
 def test_a_told_locator_holds_over_the_layout() -> None:
     told = Topology.from_yaml(
         EXAMPLE.replace("{port: 2, capacity_gbps: 100, orientation: down",
