@@ -73,18 +73,14 @@ class Request:
 def run(request: Request) -> None:
     """Print or write decisions as they come; status 1 when there was none."""
     check(request.algorithm)
+    check_form(request)
     if request.closed_loop:
         close_loop(request)
         return
     if request.what_if or request.sweep:
-        if request.pcapng is not None:
-            raise Failure(ExitCode.USAGE, "--pcapng: not beside --what-if or --sweep")
         compare(request)
         return
     if request.report is not None:
-        if request.pcapng is not None or request.bus is not None:
-            name = "pcapng" if request.pcapng is not None else "bus"
-            raise Failure(ExitCode.USAGE, f"--{name}: not beside --report")
         tell(request, request.report)
         return
     wanted = flow_of(request.flow)
@@ -111,6 +107,24 @@ def run(request: Request) -> None:
         typer.echo(f"hopsight: {note}", err=True)
     if not output.decisions:
         raise Failure(ExitCode.WRONG, nothing(request, made.points))
+
+
+def check_form(request: Request) -> None:
+    """Of what a replay can be made into only one thing is made."""
+    forms = {
+        "--closed-loop": request.closed_loop,
+        "--what-if": bool(request.what_if) and not request.closed_loop,
+        "--sweep": bool(request.sweep) and not request.closed_loop,
+        "--report": request.report is not None,
+        "--pcapng": request.pcapng is not None,
+    }
+    asked = [name for name, given in forms.items() if given]
+    if asked == ["--what-if", "--sweep"]:
+        return
+    if len(asked) > 1:
+        raise Failure(ExitCode.USAGE, f"{asked[-1]}: not beside {asked[0]}")
+    if request.report is not None and request.bus is not None:
+        raise Failure(ExitCode.USAGE, "--bus: not beside --report")
 
 
 def tell(request: Request, path: Path) -> None:

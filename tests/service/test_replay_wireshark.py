@@ -54,6 +54,8 @@ def test_each_decision_is_a_comment_of_its_packet(
         (["-"], "--pcapng: - is no file"),
         ([str(CAPTURE), "--json"], "--pcapng: not beside --output or --json"),
         ([str(CAPTURE), "--what-if", "g=0.5"], "--pcapng: not beside --what-if"),
+        ([str(CAPTURE), "--report", "x.html"], "--pcapng: not beside --report"),
+        ([str(CAPTURE), "--sweep", "g=0.1,0.2"], "--pcapng: not beside --sweep"),
         (["x.parquet"], "--pcapng: of captures"),
     ],
 )

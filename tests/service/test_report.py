@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
-from service.failure import ExitCode
+from service.commands.replay import Request, check_form
+from service.failure import ExitCode, Failure
 from service.report import Code, Report, Section, Table, as_html, as_markdown
 from service.report_chart import sparkline, svg
 
@@ -45,6 +47,14 @@ def test_a_report_has_a_form_that_is_known(hopsight: Any, tmp_path: Path) -> Non
     assert ".html or .md" in done.stderr
     done = hopsight.run("replay", str(CAPTURE), "--report", str(tmp_path / "told.md"), "--json")
     assert done.returncode == ExitCode.USAGE
+
+
+@pytest.mark.parametrize("other", [("--sweep", "g=0.1,0.2"), ("--closed-loop",)])
+def test_a_report_is_not_left_out_in_silence(other: tuple[str, ...], tmp_path: Path) -> None:
+    asked = Request([CAPTURE], report=tmp_path / "x.html", closed_loop=other == ("--closed-loop",),
+                    sweep=other[1:])  # fmt: skip
+    with pytest.raises(Failure, match=f"--report: not beside {other[0]}"):
+        check_form(asked)
 
 
 def test_nothing_that_a_capture_holds_becomes_markup() -> None:
