@@ -3,7 +3,7 @@
 from collector import arrow
 from collector.arena import Arena
 from collector.bus import Batch, Bus, BusError, MemoryBus, MessagesGone
-from collector.bus_address import open_bus, open_group, spooled
+from collector.bus_address import open_bus, open_group, open_span, spooled
 from collector.capture import Capture, open_capture, tell_apart
 from collector.carriers import headers
 from collector.commented import write_commented
@@ -13,7 +13,6 @@ from collector.feed import feed
 from collector.flow_key import directed
 from collector.follow import Follow
 from collector.frame import UNNAMED, Frames
-from collector.kafka_span import KafkaSpan
 from collector.kernel import borrowing, inlined, inner, is_compiled, kernel, merged, step
 from collector.layer import LAYERS
 from collector.live import open_interface
@@ -59,7 +58,6 @@ __all__ = [
     "Follow",
     "Frames",
     "Header",
-    "KafkaSpan",
     "MemoryBus",
     "MessagesGone",
     "Reading",
@@ -89,6 +87,7 @@ __all__ = [
     "open_datagrams",
     "open_group",
     "open_interface",
+    "open_span",
     "prefetch",
     "spooled",
     "step",

@@ -12,6 +12,7 @@ from collector.spool import Spool
 
 if TYPE_CHECKING:
     from collector.kafka_group import GroupReader, Moved
+    from collector.kafka_span import KafkaSpan
 
 POLICIES = ("block",)
 """What a full bus may do with the next batch; what does not want to wait sheds before (`shed`)."""
@@ -62,3 +63,13 @@ def open_group(url: str, settings: BusSettings, taken: "Moved", left: "Moved") -
     from collector.kafka_group import GroupReader
 
     return GroupReader(url, settings, taken, left)
+
+
+def open_span(url: str, settings: BusSettings, from_offset: int | None) -> "KafkaSpan":
+    """What the topic at `url` holds from an offset on, see `collector.kafka_span`.
+
+    Raises BusError for an address or a setting that cannot be used.
+    """
+    from collector.kafka_span import KafkaSpan
+
+    return KafkaSpan(url, settings, from_offset)

@@ -33,7 +33,7 @@ class Spill:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = (directory / LOCK).open("w")
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            found = sorted(directory.glob(f"*{SUFFIX}"))
+            found = sorted(each for each in directory.glob(f"*{SUFFIX}") if each.stem.isdecimal())
             self._files = deque((path, path.stat().st_size) for path in found)
         except BlockingIOError:
             self._lock.close()

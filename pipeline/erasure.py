@@ -4,6 +4,7 @@ Rows that name the address go, and so do those of its flows in tables that know 
 is a rewrite of the files (a mutation), not a mark.
 """
 
+from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address
 
 from pipeline.question import address_words
@@ -14,9 +15,21 @@ from pipeline.tables.layout import Layout
 NAMES = ("flows", "verdicts", "observations")
 """Tables that know flows by their addresses."""
 ENDS = "(src_hi = {hi} AND src_lo = {lo}) OR (dst_hi = {hi} AND dst_lo = {lo})"
-TEXTS = ("subject", "evidence", "prefix", "src", "dst")
+TEXTS = (
+    "subject",
+    "evidence",
+    "prefix",
+    "src",
+    "dst",
+    "labels",
+    "matchers",
+    "address",
+    "path",
+    "body",
+)
 """Columns of other tables in which an address may stand as text."""
-LONGEST = 39
+MOST_FLOWS = 5_000
+"""Flows that one statement names: the engine reads no longer ones than 256 KiB."""
 STATE = "group_snapshots"
 """State of workers: not readable here. It is replaced whole while they work."""
 
@@ -37,34 +50,29 @@ def erase(store: Store, address: IPv4Address | IPv6Address) -> dict[str, int]:
             told |= {int(flow) for (flow,) in rows}
         # What tells the flows goes last, so that a repeat still finds them.
         for table in sorted(TABLES.values(), key=lambda each: each.name in NAMES):
-            where = condition(table, hi, lo, str(address), told)
-            if not where:
-                continue
-            [(count,)] = connection.rows(f"SELECT count() FROM {table.name} WHERE {where}")  # noqa: S608 - numbers
-            made[table.name] = int(count)
-            if count:
-                kept = f"{layout.kept(table)}{layout.clause}"
-                connection.command(
-                    f"ALTER TABLE {kept} DELETE WHERE {where} SETTINGS mutations_sync = 2"
-                )
+            for where in conditions(table, hi, lo, str(address), sorted(told)):
+                [(count,)] = connection.rows(f"SELECT count() FROM {table.name} WHERE {where}")  # noqa: S608 - numbers
+                made[table.name] = made.get(table.name, 0) + int(count)
+                if count:
+                    kept = f"{layout.kept(table)}{layout.clause}"
+                    connection.command(
+                        f"ALTER TABLE {kept} DELETE WHERE {where} SETTINGS mutations_sync = 2"
+                    )
         [(left,)] = connection.rows(f"SELECT uniqExact(place, number) FROM {STATE}")  # noqa: S608 - our own name
         made[STATE] = int(left)
     return made
 
 
-def condition(table: Table, hi: int, lo: int, text: str, flows: set[int]) -> str:
-    """Which rows of a table go; empty: none can."""
+def conditions(table: Table, hi: int, lo: int, text: str, flows: list[int]) -> Iterator[str]:
+    """Which rows of a table go, in turns; none where no row can."""
     columns = {column.name for column in table.columns}
-    parts = []
     if "src_hi" in columns:
-        parts.append(ENDS.format(hi=hi, lo=lo))
-    elif "flow" in columns and flows:
-        parts.append(f"flow IN ({', '.join(map(str, sorted(flows)))})")
-    else:
-        parts += [
-            f"{has(name, text)}" for name in TEXTS if name in columns and "flow" not in columns
-        ]
-    return " OR ".join(f"({part})" for part in parts)
+        yield ENDS.format(hi=hi, lo=lo)
+    elif "flow" in columns:
+        for at in range(0, len(flows), MOST_FLOWS):
+            yield f"flow IN ({', '.join(map(str, flows[at : at + MOST_FLOWS]))})"
+    elif parts := [has(name, text) for name in TEXTS if name in columns]:
+        yield " OR ".join(parts)
 
 
 def has(column: str, text: str) -> str:

@@ -39,6 +39,7 @@ class Piece:
 
 def backup(store: Store, folder: Path, progress: Progress = lambda *_: None) -> list[Piece]:
     """Write everything into a folder that is empty or new. Raises StoreError and OSError."""
+    _refuse_cluster(store)
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise StoreError(f"{folder} is not empty; a backup takes a folder of its own")
@@ -62,12 +63,22 @@ def backup(store: Store, folder: Path, progress: Progress = lambda *_: None) -> 
     return pieces
 
 
+def _refuse_cluster(store: Store) -> None:
+    """One node sees its own rows alone."""
+    if store.limits.cluster:
+        raise StoreError(
+            "store.cluster is set: a cluster is backed up by its own BACKUP statement, this one"
+            " would have the rows of one node"
+        )
+
+
 def restore(store: Store, folder: Path, progress: Progress = lambda *_: None) -> list[Piece]:
     """Put a backup into a store without rows; one that was broken off begins with a new store.
 
     What fills rollups is taken away meanwhile, since the backup has their rows too. Raises
     StoreError for a store with rows of its own, and for a damaged or foreign backup.
     """
+    _refuse_cluster(store)
     pieces = read_manifest(folder)
     store.migrate()
     with store.alone() as connection:

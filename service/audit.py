@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pipeline import TABLES, Store, StoreError
 from service.access import IDENTITY
 from service.metrics import Metrics
+from service.tokens import PREFIX
 
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NOT_TOLD = ("/internal/",)
@@ -96,4 +97,5 @@ def without_secrets(body: bytes) -> str:
         name: "left out" if any(word in name.lower() for word in SECRETS) else value
         for name, value in told.items()
     }
-    return json.dumps(kept, ensure_ascii=False)[:MOST_BODY]
+    text = json.dumps(kept)
+    return json.dumps({"bytes": len(body)}) if PREFIX in text else text[:MOST_BODY]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from collector import Batch, Bus, BusError, BusSettings, KafkaSpan
+from collector import Batch, Bus, BusError, BusSettings, open_span
 from service.failure import ExitCode, Failure
 from service.rerunning import Feeding, Progress
 from service.stored_trace import moment
@@ -32,7 +32,7 @@ class BusSource:
         """See `Source`; Failure when the broker does not answer or the topic holds nothing."""
         times = moment(self.from_), moment(self.to)
         try:
-            span = KafkaSpan(self.url, self.settings, self.from_offset)
+            span = open_span(self.url, self.settings, self.from_offset)
             found = asyncio.run(span.spans())
         except BusError as error:
             raise Failure(ExitCode.UNAVAILABLE, f"--bus: {error}") from None

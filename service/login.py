@@ -16,9 +16,9 @@ from service.bucket import Buckets
 from service.guard import over_unix_socket
 from service.loopback import is_loopback
 from service.problem import Problem
-from service.service_settings import ServiceSettings
+from service.service_settings import TOKENS_VARIABLE, ServiceSettings
 from service.sessions import Sessions, cookie_of
-from service.tokens import PREFIX, VARIABLE, Tokens, TokensError, digest
+from service.tokens import PREFIX, Tokens, TokensError, digest
 from service.web_token import Provider, WebTokens
 
 OPEN_PATHS = ("/", "/healthz", "/readyz", "/api/v1/session")
@@ -97,7 +97,7 @@ def login_of(settings: ServiceSettings, environment: Mapping[str, str]) -> Login
             else "service.require_login is set"
         )
         raise LoginError(
-            f"{why} and nobody could log in; set service.tokens_file, {VARIABLE} or"
+            f"{why} and nobody could log in; set service.tokens_file, {TOKENS_VARIABLE} or"
             " service.jwt_issuer (`hopsight token` makes a token)"
         )
     return login
@@ -148,7 +148,13 @@ class Identified:
                 return await self.login.who(token.strip(), now_ns)
             cookie = cookie_of(headers.get("cookie", ""))
             if cookie and (held := self.login.sessions.token(cookie, now_ns)) is not None:
-                return await self.login.who(held, now_ns)
+                try:
+                    return await self.login.who(held, now_ns)
+                except Problem as error:
+                    if error.status != HTTPStatus.UNAUTHORIZED:
+                        raise
+                    # The session ends with its token; its browser is a stranger, who may log in.
+                    self.login.sessions.end(cookie)
         return None if self.login.required else LOCAL
 
 

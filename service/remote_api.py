@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 
 from service.failure import ExitCode, Failure
-from service.tokens import OWN_VARIABLE
+from service.service_settings import OWN_VARIABLE
 
 TIMEOUT_S = 60.0
 

@@ -6,6 +6,11 @@ from pydantic import Field
 
 from service.section import Section
 
+TOKENS_VARIABLE = "HOPSIGHT_TOKENS"
+"""Variable with lines of tokens; `;` ends a line too."""
+OWN_VARIABLE = "HOPSIGHT_TOKEN"
+"""Variable with the token that a command sends."""
+
 
 class ServiceSettings(Section):
     """The HTTP service, its login and its limits."""

@@ -26,9 +26,7 @@ from pipeline import PipelineSettings, StoreLimits
 from service.assigned import value_of
 from service.export_key import KEY_VARIABLE
 from service.process_settings import ProcessSettings
-from service.service_settings import ServiceSettings
-from service.tokens import OWN_VARIABLE
-from service.tokens import VARIABLE as TOKENS_VARIABLE
+from service.service_settings import OWN_VARIABLE, TOKENS_VARIABLE, ServiceSettings
 
 ENVIRONMENT_PREFIX = "HOPSIGHT_"
 FILE_VARIABLE = "HOPSIGHT_SETTINGS"

@@ -16,11 +16,8 @@ from pathlib import Path
 
 from service.access import ALL, SCOPES, Identity
 from service.endpoint import MAX_NS, parse_time
+from service.service_settings import TOKENS_VARIABLE
 
-VARIABLE = "HOPSIGHT_TOKENS"
-"""Variable with lines of tokens; `;` ends a line too."""
-OWN_VARIABLE = "HOPSIGHT_TOKEN"
-"""Variable with the token that a command sends."""
 PREFIX = "hs_"
 """What every token begins with, so that it is recognised where it should not stand."""
 OCTETS = 32
@@ -97,7 +94,7 @@ class Tokens:
 
     def __init__(self, environment: Mapping[str, str], file: Path | None) -> None:
         """Raises TokensError."""
-        self._told = read(environment.get(VARIABLE, ""), VARIABLE)
+        self._told = read(environment.get(TOKENS_VARIABLE, ""), TOKENS_VARIABLE)
         self._file = file
         self._stamp = self._now()
         self._read = self._from_file()

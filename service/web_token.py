@@ -19,6 +19,8 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 LEEWAY_S = 30
 REFRESH_S = 60.0
 """Least time between two fetches of the provider's keys, however many unknown keys are named."""
+FAILED_S, OLD_S = 5.0, 3600.0
+"""The same after a fetch that failed, and the age at which keys are fetched again."""
 FETCH_S = 5.0
 DISCOVERY = "/.well-known/openid-configuration"
 PREFIX = "hopsight:"
@@ -75,20 +77,26 @@ class WebTokens:
     def _key(self, name: str) -> jwt.PyJWK:
         """The provider's key of this name; an only key needs none."""
         with self._turn:
-            found = self._keys.get(name) or (self._only() if not name else None)
-            if found is None and self._may_fetch():
+            found = self._known(name)
+            if self._may_fetch(REFRESH_S if found is None else OLD_S):
                 self._fetched_s = time.monotonic()
-                self._keys = self._fetch()
-                found = self._keys.get(name) or (self._only() if not name else None)
+                try:
+                    self._keys = self._fetch()
+                except Problem:
+                    if found is None:
+                        self._fetched_s -= REFRESH_S - FAILED_S
+                        raise
+                found = self._known(name)
         if found is None:
             raise Problem(401, "the token is refused: no key of the provider signed it")
         return found
 
-    def _only(self) -> jwt.PyJWK | None:
-        return next(iter(self._keys.values())) if len(self._keys) == 1 else None
+    def _known(self, name: str) -> jwt.PyJWK | None:
+        only = next(iter(self._keys.values())) if len(self._keys) == 1 and not name else None
+        return self._keys.get(name) or only
 
-    def _may_fetch(self) -> bool:
-        return self._fetched_s is None or time.monotonic() - self._fetched_s > REFRESH_S
+    def _may_fetch(self, after_s: float) -> bool:
+        return self._fetched_s is None or time.monotonic() - self._fetched_s > after_s
 
     def _fetch(self) -> dict[str, jwt.PyJWK]:
         """The provider's key set, of its file or its URL."""
@@ -100,15 +108,16 @@ class WebTokens:
                 told = Path(place).read_text(encoding="utf-8")
             found = jwt.PyJWKSet.from_json(told).keys
         except (httpx.HTTPError, OSError, ValueError, KeyError, jwt.PyJWTError) as error:
-            self._fetched_s = None
             raise Problem(503, f"the keys of {self.provider.issuer} are not to be had:"
                           f" {type(error).__name__}") from None  # fmt: skip
         return {key.key_id or "": key for key in found}
 
     def _discovered(self) -> str:
         told = _document(self.provider.issuer.rstrip("/") + DISCOVERY)
-        place = httpx.Response(HTTPStatus.OK, text=told).json()["jwks_uri"]
-        return str(place)
+        place = str(httpx.Response(HTTPStatus.OK, text=told).json()["jwks_uri"])
+        if not place.startswith(("https://", "http://")):
+            raise ValueError("jwks_uri is no URL")
+        return place
 
 
 def _document(url: str) -> str:

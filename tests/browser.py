@@ -61,9 +61,9 @@ class View:
         return list(self.page.evaluate(CHECK))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(tool: Callable[..., str]) -> Iterator[Any]:
-    """Chromium, started once."""
+    """Chromium, started once a file: while it runs, the thread's event loop is its own."""
     from playwright.sync_api import sync_playwright
 
     chromium = tool("chromium", "chromium-browser", "google-chrome")

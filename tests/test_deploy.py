@@ -19,7 +19,7 @@ from collector.live import LIVE_REASONS
 from collector.status import STATUS
 from service import cli
 from service.metrics import METRICS
-from service.settings import Settings, rows
+from service.settings import NOT_SETTINGS, Settings, rows
 from service.stages import STAGES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -122,7 +122,7 @@ def test_settings_that_are_shipped_are_accepted(told: dict[str, Any]) -> None:
 @pytest.mark.parametrize("path", YAML, ids=lambda path: path.relative_to(DEPLOY).as_posix())
 def test_environment_and_commands_of_a_file_exist(path: Path) -> None:
     text = path.read_text()
-    variables = {variable for _, variable, _, _ in rows()} | {"HOPSIGHT_SETTINGS"}
+    variables = {variable for _, variable, _, _ in rows()} | NOT_SETTINGS
     assert set(re.findall(r"HOPSIGHT_[A-Z_]+", text)) <= variables
     group: Any = typer.main.get_command(cli.app)
     for words in re.findall(

@@ -84,7 +84,7 @@ def protocol_of(token: Token) -> int:
     name = text_of(token).lower()
     if name in PROTOCOLS:
         return PROTOCOLS[name]
-    if name.isascii() and name.isdigit() and int(name[:4]) <= MOST_PROTOCOL:
+    if name.isascii() and name.isdigit() and int(name) <= MOST_PROTOCOL:
         return int(name)
     names = ", ".join(PROTOCOLS)
     raise FilterError(token.column or 1, f"protocol is {names}, or a number from 0 to 255")

@@ -44,7 +44,9 @@ def silent(scene: Scene, speaking: dict[str, int]) -> Iterator[Found]:
         pl.col("port").is_in(now), pl.col("n") == 0, pl.col("silent_n") >= FEW_STRETCHES
     )
     for row in rows.iter_rows(named=True):
-        told.setdefault(scene.places.ports[row["port"]].device, row)
+        # A port of an earlier topology is none of the one in force.
+        if (port := scene.places.ports.get(row["port"])) is not None:
+            told.setdefault(port.device, row)
     tags = crossing(scene, told.keys() - speaking.keys())
     for device, row in told.items():
         if tags.get(device, 0) >= ENOUGH:

@@ -100,7 +100,7 @@ class Delivery:
         except RetryError:
             outcome = "failed"
             logger.warning("alerts: %s does not take them; tried again later", self.receiver.name)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             outcome = "failed"
             logger.warning("alerts: %s: %s", self.receiver.name, type(error).__name__)
         self.metrics.count(

@@ -1,9 +1,9 @@
 """Silences and maintenance windows: which alerts are not delivered, and until when."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 import polars as pl
@@ -12,6 +12,11 @@ from pipeline import TABLES
 
 KINDS = ("silence", "maintenance")
 Labels = Mapping[str, str]
+
+
+def pattern(wanted: str) -> re.Pattern[str]:
+    """What a matcher fits: its text, in which * alone stands for any other."""
+    return re.compile(".*".join(map(re.escape, wanted.split("*"))), re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,8 @@ class Silence:
     def fits(self, labels: Labels, now_ns: int) -> bool:
         """Whether an alert is silent now. Without matchers every one is."""
         return self.from_ns <= now_ns < self.to_ns and all(
-            fnmatchcase(labels.get(name, ""), wanted) for name, wanted in self.matchers.items()
+            pattern(wanted).fullmatch(labels.get(name, ""))
+            for name, wanted in self.matchers.items()
         )
 
     def row(self) -> pl.DataFrame:

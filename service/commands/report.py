@@ -2,6 +2,7 @@
 
 import hashlib
 import platform
+import re
 import shlex
 import sys
 from collections.abc import Collection, Mapping
@@ -151,6 +152,10 @@ def inputs(request: "Request", topology: TopologySource | None) -> list[list[str
     return rows if request.captures else [["the store", "", f"flow {request.flow}"], *rows]
 
 
+CREDENTIALS = re.compile(r"(https?://)[^/@]*@|[?&](?:user|username|password)=[^&]*")
+"""Who asks a store, as an address may say it."""
+
+
 def digest(path: Path) -> str:
     """SHA-256 of a file."""
     made = hashlib.sha256()
@@ -168,5 +173,10 @@ def programs() -> dict[str, str]:
 
 
 def command() -> str:
-    """The command that makes this report."""
-    return shlex.join(["hopsight", *sys.argv[1:]])
+    """The command that makes this report, without what a store's address says of its users."""
+    return shlex.join(
+        [
+            "hopsight",
+            *(CREDENTIALS.sub(lambda found: found[1] or "", each) for each in sys.argv[1:]),
+        ]
+    )
