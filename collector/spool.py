@@ -109,7 +109,8 @@ class Spool:
     async def _send(self) -> None:
         """Hand batches on until closed and empty, the oldest first."""
         try:
-            if self.spill is not None:
+            # What waits here came before what this process put on disk.
+            if self.spill is not None and not self._waiting:
                 await self._unspill()
             while (batch := await self._next()) is not None:
                 await self.inner.publish(batch)

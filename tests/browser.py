@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -61,6 +62,16 @@ class View:
         return list(self.page.evaluate(CHECK))
 
 
+WORTH_TELLING = ("error", "warning", "assert")
+"""Kinds of console messages that no page may leave; hints of the browser are none."""
+
+
+def noted(view: View, message: Any) -> None:
+    """Keep a console message that is worth it."""
+    if message.type in WORTH_TELLING:
+        view.said.append(message.text)
+
+
 @pytest.fixture(scope="module")
 def browser(tool: Callable[..., str]) -> Iterator[Any]:
     """Chromium, started once a file: while it runs, the thread's event loop is its own."""
@@ -82,7 +93,7 @@ def looked(browser: Any) -> Iterator[Callable[..., View]]:
         size = {"width": width, "height": 900}
         context = browser.new_context(viewport=size, color_scheme=scheme)
         view = View(context.new_page())
-        view.page.on("console", lambda message: view.said.append(message.text))
+        view.page.on("console", partial(noted, view))
         view.page.on("pageerror", lambda error: view.said.append(str(error)))
         view.page.on("request", lambda asked: view.hosts.add(urlsplit(asked.url).hostname or ""))
         opened.append((context, view))
