@@ -6,7 +6,6 @@ the nanosecond, and the names and link types of interfaces, each pair with a des
 [4.2] in front of its first frame. Other blocks and options of a pcapng file are not carried over.
 """
 
-import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -15,10 +14,10 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from collector.block import INTERFACE_BLOCK, PACKET_BLOCK, PACKET_BYTES
-from collector.frame import Frames
+from collector.block import PACKET_BLOCK, PACKET_BYTES
+from collector.frame import UNNAMED, Frames
 from collector.kernel import kernel
-from collector.pcapng import NANOSECONDS, OPTION_NAME, OPTION_RESOLUTION, section_block
+from collector.pcapng import interface_block, section_block
 from collector.window import CaptureError
 
 OPTION_COMMENT = 1
@@ -72,7 +71,7 @@ def blocks(
         point, link = each >> 16, each & 0xFFFF
         if (point, link) not in known:
             known[point, link] = known.first + len(known)
-            name = points[point] if point < len(points) else "unknown"
+            name = points[point] if point < len(points) else UNNAMED
             yield interface_block(name, link)
     codes = np.array(sorted((point << 16 | link) for point, link in known), np.int64)
     numbers = np.array([known[each >> 16, each & 0xFFFF] for each in codes.tolist()], np.uint32)
@@ -81,19 +80,6 @@ def blocks(
         part = frames.part(at, at + WRITTEN_AT_ONCE)
         said = comments.slice(at, len(part))
         yield packet_blocks(part, interface[at : at + len(part)], said)
-
-
-def interface_block(name: str, link: int) -> bytes:
-    """Describe an interface [4.2] that has a nanosecond clock and no snap length."""
-    options = b"".join(
-        struct.pack("=HH", code, len(value)) + value + bytes(-len(value) % 4)
-        for code, value in (
-            (OPTION_NAME, name.encode()), (OPTION_RESOLUTION, NANOSECONDS), (0, b""),
-        )
-    )  # fmt: skip
-    total = 20 + len(options)
-    head = struct.pack("=IIHxxI", INTERFACE_BLOCK, total, link, 0)
-    return head + options + struct.pack("=I", total)
 
 
 def packet_blocks(frames: Frames, interface: NDArray[np.uint32], comments: pl.Series) -> memoryview:

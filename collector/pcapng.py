@@ -177,7 +177,7 @@ def write_pcapng(path: str | Path, interfaces: list[str], frames: Iterable[Frame
     try:
         with Path(path).open("wb") as file:
             file.write(section_block())
-            file.writelines(_interface_block(name) for name in interfaces)
+            file.writelines(interface_block(name, LINK_ETHERNET) for name in interfaces)
             for run in frames:
                 file.writelines(_packet_blocks(run, len(interfaces)))
     except OSError as error:
@@ -191,8 +191,8 @@ def section_block() -> bytes:
     return form.pack(SECTION_BLOCK, form.size, BYTE_ORDER, 1, 0, -1, form.size)
 
 
-def _interface_block(name: str) -> bytes:
-    """Describe an Ethernet interface that has a nanosecond clock and no snap length."""
+def interface_block(name: str, link: int) -> bytes:
+    """Describe an interface [4.2] that has a nanosecond clock and no snap length."""
     options = b"".join(
         struct.pack("=HH", code, len(value)) + value + bytes(-len(value) % 4)
         for code, value in (
@@ -202,7 +202,7 @@ def _interface_block(name: str) -> bytes:
         )
     )
     total = 20 + len(options)
-    head = struct.pack("=IIHxxI", INTERFACE_BLOCK, total, LINK_ETHERNET, 0)
+    head = struct.pack("=IIHxxI", INTERFACE_BLOCK, total, link, 0)
     return head + options + struct.pack("=I", total)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pipeline.erasure import erase
     from pipeline.fault_names import FAULTS, fault_names
     from pipeline.feedback_integrity import integrity
-    from pipeline.filter import FIELDS, SUBJECTS, FilterError, condition
+    from pipeline.filter import FIELDS, MOST_CHARACTERS, SUBJECTS, FilterError, condition
     from pipeline.group import Group
     from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
@@ -87,6 +87,7 @@ __all__ = [
     "KINDS",
     "LEAST_SHARE",
     "LITTLE",
+    "MOST_CHARACTERS",
     "MOST_WAYS",
     "PROTOCOLS",
     "SUBJECTS",
@@ -196,7 +197,7 @@ HOMES = {
     "endpoint": "host_rows",
     "erasure": "erase",
     "fault_names": "FAULTS fault_names",
-    "filter": "FIELDS FilterError SUBJECTS condition",
+    "filter": "FIELDS FilterError MOST_CHARACTERS SUBJECTS condition",
     "protocol_names": "PROTOCOLS",
     "importers": "Draft containerlab netbox sonic",
     "group": "Group",

@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service import problem
-from service.access import IDENTITY, LOCAL, NO_LOGIN, OWNER, Identity
+from service.access import IDENTITY, LOCAL, NO_LOGIN, OPEN, OWNER, ROUTES, Identity
 from service.bucket import Buckets
 from service.guard import over_unix_socket
 from service.loopback import is_loopback
@@ -21,7 +21,7 @@ from service.sessions import Sessions, cookie_of
 from service.tokens import PREFIX, Tokens, TokensError, digest
 from service.web_token import Provider, WebTokens
 
-OPEN_PATHS = ("/", "/healthz", "/readyz", "/api/v1/session")
+OPEN_PATHS = frozenset(route.partition(" ")[2] for route, asks in ROUTES.items() if asks == OPEN)
 OPEN_FOLDER = "/console/"
 """What is answered to anybody: whether the service lives, the login, and the console's files, in
 which there is nobody's data."""

@@ -81,6 +81,11 @@ class Job:
     """Is given the sources, so that another thread can end them. Without it a signal does."""
 
 
+def table_of(algorithm: str) -> tuple[Parameter, ...]:
+    """The parameters of an algorithm; KeyError for one that there is not."""
+    return TABLES[algorithm] if algorithm in TABLES else companion_table(algorithm)
+
+
 def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
     """Run a job to its end; `sink` is made for the worker. Raises Failure for unreadable input."""
     told_ports = job.feeds.known_to(job.collector)
@@ -213,7 +218,7 @@ def settings_of(
     if companion is not None:
         sections["pipeline"]["companions"] = [*settings.pipeline.companions, companion]
         settings = chosen(**sections, **rest)
-    tables = TABLES | {name: companion_table(name) for name in settings.pipeline.companions}
+    tables = {name: table_of(name) for name in (*TABLES, *settings.pipeline.companions)}
     parameters: dict[str, dict[str, Value]] = {}
     for name, value in told:
         for algorithm, values in parameter_of(name, value, tables).items():

@@ -8,8 +8,10 @@ FROM (
         time_ns,
         interval_ns,
         ifNull(node = {node:UInt32} AND port = {port:UInt32}, 0)
-            AND kind NOT IN ('not_congested', 'sender_limited', 'unknown') AS same
-    FROM verdicts FINAL
+            AND
+-- part: holding
+        AS same
+    FROM verdicts AS i FINAL
     WHERE flow = {flow:UInt64}
         AND interval_ns = {interval_ns:Int64}
         AND slice BETWEEN intDiv({floor_ns:Int64}, 60000000000) AND intDiv({before_ns:Int64}, 60000000000)

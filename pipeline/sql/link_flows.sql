@@ -4,22 +4,7 @@
 WITH crossing AS (
     SELECT
         flow,
-        sum(h.samples) AS samples,
-        sumIf(h.samples, h.source = 'int') AS measured,
-        if(
-            measured > 0,
-            sumIf(h.u_sum_n, h.source = 'int') / measured,
-            ifNotFinite(sumIf(h.u_sum_n, match(h.source, '(abw|utilization)$'))
-                / sumIf(h.samples, match(h.source, '(abw|utilization)$')), 0)
-            + ifNotFinite(sumIf(h.u_sum_n, endsWith(h.source, 'delay'))
-                / sumIf(h.samples, endsWith(h.source, 'delay')), 0)
-        ) * 1e-9 AS u_mean,
-        if(
-            measured > 0,
-            maxIf(h.u_max_n, h.source = 'int'),
-            maxIf(h.u_max_n, match(h.source, '(abw|utilization)$'))
-            + maxIf(h.u_max_n, endsWith(h.source, 'delay'))
-        ) * 1e-9 AS u_max,
+-- part: link_load
         min(h.time_ns) AS first_ns,
         max(h.time_ns + h.interval_ns) AS last_ns
     FROM hop_intervals AS h
@@ -43,19 +28,7 @@ sent AS (
     GROUP BY flow
 ),
 keys AS (
-    SELECT
-        flow,
-        max(f.owner) AS owner,
-        any(f.tenant) AS tenant,
-        any(f.vrf) AS vrf,
-        any(f.vni) AS vni,
-        any(f.src) AS src,
-        any(f.sport) AS sport,
-        any(f.dst) AS dst,
-        any(f.dport) AS dport,
-        any(f.protocol) AS protocol,
-        any(f.cc) AS cc
-    FROM flows AS f
+-- part: flow_keys
     WHERE flow IN (SELECT flow FROM crossing)
     GROUP BY flow
 )

@@ -15,9 +15,11 @@ WITH per_length AS (
         SELECT
             *,
             slice,
-            kind NOT IN ('not_congested', 'sender_limited', 'unknown')
-                AND ifNull(node = {node:UInt32} AND port = {port:UInt32}, 0) AS here
-        FROM verdicts FINAL
+            ifNull(node = {node:UInt32} AND port = {port:UInt32}, 0)
+                AND
+-- part: holding
+            AS here
+        FROM verdicts AS i FINAL
     ) AS i
     WHERE
 -- part: in_window
@@ -36,18 +38,7 @@ fitting AS (
     GROUP BY flow
 ),
 keys AS (
-    SELECT
-        flow,
-        any(f.tenant) AS tenant,
-        any(f.vrf) AS vrf,
-        any(f.vni) AS vni,
-        any(f.src) AS src,
-        any(f.sport) AS sport,
-        any(f.dst) AS dst,
-        any(f.dport) AS dport,
-        any(f.protocol) AS protocol,
-        any(f.cc) AS cc
-    FROM flows AS f
+-- part: flow_keys
     WHERE flow IN (SELECT flow FROM per_length WHERE held_share > 0)
     GROUP BY flow
 )
@@ -59,7 +50,7 @@ SELECT
     p.samples AS samples,
     p.first_ns AS first_ns,
     p.last_ns AS last_ns,
-    k.* EXCEPT (flow)
+    k.* EXCEPT (flow, owner)
 FROM per_length AS p
 INNER JOIN fitting AS f ON p.flow = f.flow AND p.interval_ns = f.length
 LEFT JOIN keys AS k ON p.flow = k.flow

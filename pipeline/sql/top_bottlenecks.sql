@@ -6,7 +6,8 @@ WITH per_hop AS (
     SELECT
         flow,
         interval_ns,
-        i.kind NOT IN ('not_congested', 'sender_limited', 'unknown') AS congested,
+-- part: holding
+        AS congested,
         node,
         port,
         argMax(i.kind, i.samples) AS kind,
@@ -58,19 +59,7 @@ worst AS (
     LIMIT 1 BY flow
 ),
 keys AS (
-    SELECT
-        flow,
-        max(f.owner) AS owner,
-        any(f.tenant) AS tenant,
-        any(f.vrf) AS vrf,
-        any(f.vni) AS vni,
-        any(f.src) AS src,
-        any(f.sport) AS sport,
-        any(f.dst) AS dst,
-        any(f.dport) AS dport,
-        any(f.protocol) AS protocol,
-        any(f.cc) AS cc
-    FROM flows AS f
+-- part: flow_keys
     GROUP BY flow
 )
 SELECT

@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from pipeline import OwnerClient, Store, StoreError, open_or_ask
+from service.alerts.engine import MOST_ALERTS
 from service.alerts.rule import AlertsError, read
 from service.alerts.silence import Silence, silences_of, silencing
 from service.alerts.state import FIRING, PENDING
@@ -23,7 +24,6 @@ from service.failure import ExitCode, Failure
 from service.shape import records
 from service.text import Heading, console, table
 
-MOST_ALERTS = 10_000
 STANDING = (
     Heading("state"), Heading("rule"), Heading("labels"), Heading("value", numeric=True),
     Heading("since"), Heading("silenced by"),

@@ -19,7 +19,6 @@ from pipeline import (
     Summary,
     Worker,
     answer,
-    companion_table,
     hpcc,
     open_or_ask,
 )
@@ -31,7 +30,7 @@ from service.report import as_html, as_markdown
 from service.report_content import counted, names_of, parameter_section, provenance, report_of
 from service.report_output import Kept
 from service.rerunning import rerun
-from service.run import TABLES, Job, Sink, collector_of, run_job, settings_of
+from service.run import Job, Sink, collector_of, run_job, settings_of, table_of
 from service.topology_source import TopologySource, read_topology
 from service.version import version
 
@@ -88,11 +87,6 @@ def run(request: "Request", path: Path) -> None:
     except OSError as error:
         raise Failure(ExitCode.UNAVAILABLE, f"--report {path}: {error.strerror or error}") from None
     typer.echo(f"{path}: {kept.decisions:,} decisions of {counted(len(told_of))}")
-
-
-def table_of(name: str) -> Any:
-    """The parameters of an algorithm."""
-    return TABLES[name] if name in TABLES else companion_table(name)
 
 
 def judged(

@@ -4,14 +4,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pipeline import FilterError, condition
+from pipeline import MOST_CHARACTERS, FilterError, condition
 from service.problem import Problem
 
-MOST = 1000
 FilterText = Annotated[
     str,
     Field(
-        max_length=MOST,
+        max_length=MOST_CHARACTERS,
         description="Only what this filter keeps (docs/reference/filters.md); an error points at"
         " its column.",
         examples=['stage = "tor" and u.p99 > 0.95'],

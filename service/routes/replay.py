@@ -8,14 +8,14 @@ import polars as pl
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from pipeline import COMPANIONS, Question, companion_table
+from pipeline import COMPANIONS, Question
 from replay import COMMON, TOLD, known, lines, pseudocode, variables
 from service.problem import invalid
 from service.reader import reader_of
 from service.representation import CSV, JSON, documented, media_type, tagged
 from service.routes.parameter import EndsParameters, Name, Parameters, Time
 from service.routes.signals import found_flow
-from service.run import TABLES
+from service.run import TABLES, table_of
 from service.shape import flow_of, interval
 from service.stored_replay import PORTS, Replayed, Replays, Wanted
 
@@ -100,11 +100,6 @@ def described(name: str) -> dict[str, Any]:
         for row in table_of(name)
     ]  # fmt: skip
     return {"name": name, "variables": variables(name), "pseudocode": code, "parameters": own}
-
-
-def table_of(name: str) -> Any:
-    """The parameters of an algorithm."""
-    return TABLES[name] if name in TABLES else companion_table(name)
 
 
 def replays_of(state: Any) -> Replays:

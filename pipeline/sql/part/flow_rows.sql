@@ -50,7 +50,8 @@
             SELECT
                 i.*,
                 (
-                    i.kind NOT IN ('not_congested', 'sender_limited', 'unknown'),
+-- part: holding
+                    ,
                     ifNull(i.u_mean, 0),
                     i.time_ns
                 ) AS weight

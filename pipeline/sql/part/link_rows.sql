@@ -11,16 +11,7 @@
         SELECT
             node,
             port,
-            sum(h.samples) AS samples,
-            sumIf(h.samples, h.source = 'int') AS measured,
-            if(
-                measured > 0,
-                sumIf(h.u_sum_n, h.source = 'int') / measured,
-                ifNotFinite(sumIf(h.u_sum_n, match(h.source, '(bound|abw|utilization)$'))
-                    / sumIf(h.samples, match(h.source, '(bound|abw|utilization)$')), 0)
-                + ifNotFinite(sumIf(h.u_sum_n, endsWith(h.source, 'delay'))
-                    / sumIf(h.samples, endsWith(h.source, 'delay')), 0)
-            ) * 1e-9 AS u_mean,
+-- part: link_load
             quantilesExactWeightedIf(0.5, 0.9, 0.99)(
                 h.u_sum_n / greatest(h.samples, 1) * 1e-9, h.samples, h.source = 'int'
             ) AS of_stacks,
@@ -32,12 +23,6 @@
             ifNotFinite(told[1], NULL) AS u_p50,
             ifNotFinite(told[2], NULL) AS u_p90,
             ifNotFinite(told[3], NULL) AS u_p99,
-            if(
-                measured > 0,
-                maxIf(h.u_max_n, h.source = 'int'),
-                maxIf(h.u_max_n, match(h.source, '(bound|abw|utilization)$'))
-                + maxIf(h.u_max_n, endsWith(h.source, 'delay'))
-            ) * 1e-9 AS u_max,
             sum(h.queue_sum_bytes) / nullIf(sumIf(h.samples, isNotNull(h.queue_sum_bytes)), 0)
                 AS queue_mean_bytes,
             max(h.queue_max_bytes) AS queue_max_bytes,
