@@ -64,6 +64,9 @@ SCORED_ONLY = by_name(
     scored.faster_fabric,
     scored.inside_a_rack,
     scored.up_in_a_pod,
+    scored.there_and_back,
+    scored.many_on_one_way,
+    scored.incast_and_core,
 )
 """Scenarios that are only scored: nobody develops with them."""
 FIRST_SCORED = 2000

@@ -77,3 +77,36 @@ def up_in_a_pod(kinds: Kinds, duration_ns: int) -> World:
     more = flows("far", kinds, "leaf3-h1>leaf2-h1", Phase(START, None, 4, 3))
     beside = flows("beside", kinds, pairs("leaf2", "leaf4", range(3, 5)), Phase(START, GBPS, 1, 1))
     return clos((*near, *far, *more, *beside), duration_ns)
+
+
+def there_and_back(kinds: Kinds, duration_ns: int) -> World:
+    """Two of five flows leave leaf2's full way up to spine1 after a third, and come back later."""
+    third = duration_ns // 3
+    moving = flows(
+        "moving", kinds, pairs("leaf2", "leaf1", range(1, 3)),
+        Phase(START), Phase(third, spine=3), Phase(2 * third),
+    )  # fmt: skip
+    staying = flows("staying", kinds, pairs("leaf2", "leaf3", range(3, 6)))
+    there = flows(
+        "there", kinds, pairs("leaf4", "leaf1", range(3, 6)),
+        Phase(START, MICE, 3), Phase(third, 3 * GBPS, 3), Phase(2 * third, MICE, 3),
+    )  # fmt: skip
+    return even((*moving, *staying, *there), duration_ns)
+
+
+def many_on_one_way(kinds: Kinds, duration_ns: int) -> World:
+    """Eighteen flows of six hosts, no two alike, share spine4's way down to leaf2."""
+    hot = chain.from_iterable(
+        flows(f"from {leaf}", kinds, pairs(leaf, "leaf2", range(1, 7)), Phase(START, rate, 4))
+        for leaf, rate in (("leaf1", 1_100_000_000), ("leaf3", 800_000_000), ("leaf4", None))
+    )
+    return even(hot, duration_ns)
+
+
+def incast_and_core(kinds: Kinds, duration_ns: int) -> World:
+    """In a Clos three hosts of both pods meet at leaf2-h1, and others at spine3's second core."""
+    met = flows("incast", kinds, "leaf1-h1>leaf2-h1 leaf3-h1>leaf2-h1 leaf4-h1>leaf2-h1")
+    across = f"{pairs('leaf1', 'leaf3', range(2, 4))} {pairs('leaf2', 'leaf4', range(2, 4))}"
+    core = flows("core", kinds, across, Phase(START, 4 * GBPS, 3, 2))
+    free = flows("free", kinds, "leaf3-h4>leaf1-h4 leaf4-h4>leaf3-h3", Phase(START, GBPS, 2, 3))
+    return clos((*spread(met, 4), *core, *free), duration_ns, 10 * GBPS)

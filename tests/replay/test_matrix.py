@@ -63,6 +63,9 @@ def test_scored_scenarios_are_played_as_they_say() -> None:
         "faster fabric": {"uplink", "incast"},
         "inside a rack": {"incast"},
         "up in a pod": {"uplink"},
+        "there and back": {"uplink"},
+        "many on one way": {"downlink"},
+        "incast and core": {"incast", "core"},
     }
 
 
