@@ -55,6 +55,7 @@ class Access:
 OPEN = Access(None)
 READ = Access(Scope.READ)
 READ_FABRIC = Access(Scope.READ, fabric=True)
+OPERATE_OWN = Access(Scope.OPERATE)
 OPERATE = Access(Scope.OPERATE, fabric=True)
 ADMIN = Access(Scope.ADMIN, fabric=True)
 
@@ -83,6 +84,16 @@ ROUTES = {
     "GET /api/v1/topology": READ,
     "GET /api/v1/replay/decisions": READ,
     "GET /api/v1/replay/algorithms": READ,
+    "GET /api/v1/captures": READ,
+    "POST /api/v1/captures": OPERATE_OWN,
+    "GET /api/v1/captures/{name}": READ,
+    "DELETE /api/v1/captures/{name}": OPERATE_OWN,
+    "GET /api/v1/jobs": READ,
+    "POST /api/v1/jobs": OPERATE_OWN,
+    "GET /api/v1/jobs/{name}": READ,
+    "POST /api/v1/jobs/{name}/cancel": OPERATE_OWN,
+    "DELETE /api/v1/jobs/{name}": OPERATE_OWN,
+    "GET /api/v1/jobs/{name}/result": READ,
     "GET /api/v1/alerts": READ_FABRIC,
     "GET /api/v1/alerts/rules": READ_FABRIC,
     "GET /api/v1/alerts/history": READ_FABRIC,

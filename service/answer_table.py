@@ -32,6 +32,16 @@ SILENCE = {
     "id": "text", "written_ns": "whole", "from_ns": "whole", "to_ns": "whole", "matchers": "object",
     "kind": "text", "author": "text", "comment": "text",
 }  # fmt: skip
+CAPTURE = {
+    "id": "text", "name": "text", "bytes": "whole", "sha256": "text", "who": "text",
+    "created_ns": "whole",
+}  # fmt: skip
+JOB = {
+    "id": "text", "kind": "text", "asked": "object", "state": "text", "who": "text",
+    "created_ns": "whole", "started_ns": "whole?", "ended_ns": "whole?", "frames": "whole",
+    "frames_total": "whole?", "progress": "number?", "reason": "text?", "results": "texts",
+    "found": "object",
+}  # fmt: skip
 SESSION = {"login_required": "yes or no", "identity": "object?"}
 
 ANSWERS = {
@@ -79,6 +89,16 @@ ANSWERS = {
         "flow": "object", "total": "whole", "start": "whole", "next": "whole?",
     },
     "GET /api/v1/replay/algorithms": {"algorithms": "rows"},
+    "GET /api/v1/captures": {
+        "captures": "rows", "bytes": "whole", "most_bytes": "whole", "most_bytes_each": "whole",
+    },
+    "POST /api/v1/captures": CAPTURE,
+    "GET /api/v1/captures/{name}": CAPTURE,
+    "GET /api/v1/jobs": {"jobs": "rows", "more": "yes or no", "cursor": "text?"},
+    "POST /api/v1/jobs": JOB,
+    "GET /api/v1/jobs/{name}": JOB,
+    "POST /api/v1/jobs/{name}/cancel": JOB,
+    "GET /api/v1/jobs/{name}/result": {},
     "GET /api/v1/alerts": {"now_ns": "whole?", "alerts": "rows"},
     "GET /api/v1/alerts/rules": {"rules": "rows", "receivers": "rows"},
     "GET /api/v1/alerts/history": {"changes": "rows", "more": "yes or no"},
@@ -91,6 +111,7 @@ OTHER_MEDIA = {
     "GET /api/v1/te/paths": (CSV, ARROW),
     "GET /api/v1/te/links": (CSV, ARROW),
     "GET /api/v1/replay/decisions": (CSV,),
+    "GET /api/v1/jobs/{name}/result": ("application/vnd.apache.arrow.file", "text/html"),
 }
 """Other representations of an answer."""
 
@@ -135,6 +156,13 @@ EXAMPLES: dict[str, Any] = {
              "value": 2.21, "flapping": False, "silenced_by": [], "summary": "an uplink is full",
              "runbook": "https://runbooks.example/port-full"}
         ],
+    },
+    "GET /api/v1/jobs/{name}": {
+        "id": "9f3c1a2b4d5e6f70", "kind": "analyze", "state": "running", "who": "local",
+        "asked": {"kind": "analyze", "capture": "0a1b2c3d4e5f6071", "store": True},
+        "created_ns": 1760000000200000000, "started_ns": 1760000000300000000, "ended_ns": None,
+        "frames": 120000, "frames_total": 480000, "progress": 0.25, "reason": None,
+        "results": [], "found": {},
     },
     "GET /api/v1/session": {
         "login_required": True,

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI
@@ -17,6 +18,7 @@ from service.alerts.watch import Watch
 from service.audit import Audited
 from service.guard import LOCAL_NAMES, Guard
 from service.hub import Hub
+from service.jobs.desk import Desk
 from service.login import Identified, Login, login_of
 from service.loopback import is_loopback
 from service.metrics import Metrics
@@ -27,6 +29,7 @@ from service.routes import (
     alerts,
     alternatives,
     audit,
+    captures,
     console,
     contributors,
     docs,
@@ -35,6 +38,7 @@ from service.routes import (
     flows,
     health,
     internal,
+    jobs,
     links,
     replay,
     session,
@@ -48,7 +52,8 @@ from service.topology_source import Refreshed, TopologySource, renew, store_topo
 from service.version import version
 
 ROOMS = (health, session, flows, signals, contributors, links, te, alternatives, export,
-         telemetry, topology, replay, alerts, events, audit, internal, docs, console)  # fmt: skip
+         telemetry, topology, replay, captures, jobs, alerts, events, audit, internal, docs,
+         console)  # fmt: skip
 """Routes in the order of the reference."""
 logger = logging.getLogger("hopsight.service")
 DESCRIPTION = (
@@ -89,6 +94,9 @@ def create_app(
     app.state.hub = Hub(settings.service.max_streams)
     app.state.watch = Watch(read(settings.service.alerts_file), store, app.state.hub, metrics)
     app.state.source = source
+    ownership = getattr(store, "ownership", None)
+    beside = Path(f"{ownership.path}.jobs") if ownership else None
+    app.state.desk = Desk(settings, beside, metrics)
     app.state.reload = lambda: logger.info("there is no topology to read again")
     problem.install(app)
     for room in ROOMS:
@@ -104,6 +112,7 @@ def create_app(
         numbers=not is_loopback(limits.host),
         most_bytes=limits.max_body_bytes,
         most_internal_bytes=limits.max_internal_body_bytes,
+        larger={"/api/v1/captures": limits.max_capture_bytes},
     )
     if source is not None:
         source.told = partial(metrics.outcome, "hopsight_topology_reads_total")

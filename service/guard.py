@@ -3,6 +3,7 @@
 Plain ASGI, so that it also holds for static files and for answers made by the framework itself.
 """
 
+from collections.abc import Mapping
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -80,16 +81,19 @@ class Guard:
         numbers: bool = False,
         most_bytes: int,
         most_internal_bytes: int,
+        larger: Mapping[str, int] | None = None,
     ) -> None:
         """`names` are the Host names served; a body may be larger over the Unix socket.
 
-        With `numbers` any address is served too: no name server can point it elsewhere.
+        `larger` are paths with limits of their own, whose bodies go to disk. With `numbers` any
+        address is served too: no name server can point it elsewhere.
         """
         self.app = app
         self.names = frozenset(name.lower() for name in names)
         self.numbers = numbers
         self.most_bytes = most_bytes
         self.most_internal_bytes = most_internal_bytes
+        self.larger = dict(larger or {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a foreign Host or an oversized body, otherwise pass on with headers added."""
@@ -98,7 +102,8 @@ class Guard:
             return
         headers = Headers(scope=scope)
         unix = over_unix_socket(scope)
-        limit = self.most_internal_bytes if unix else self.most_bytes
+        limit = self.larger.get(scope["path"], self.most_bytes)
+        limit = max(limit, self.most_internal_bytes) if unix else limit
         named = host_name(headers.get("host", ""))
         if not unix and not self._served(named):
             detail = f"Host is {named[:100]!r}; accepted: {', '.join(sorted(self.names))}"

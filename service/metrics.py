@@ -87,6 +87,12 @@ METRICS = (
         "Deliveries of alerts with all their tries; outcome: delivered, or failed (tried later).",
     ),
     Metric(
+        "hopsight_jobs_total",
+        "counter",
+        ("kind", "outcome"),
+        "Jobs that ended, analyze or replay; outcome: done, failed or cancelled.",
+    ),
+    Metric(
         "hopsight_build_info",
         "gauge",
         ("version",),

@@ -87,7 +87,7 @@ def _complete(line: str, operation: dict[str, Any]) -> None:
     shape = {"schema": {"$ref": "#/components/schemas/Problem"}}
     for status, title in PROBLEMS.items():
         told[status] = {"description": title, "content": {MEDIA_TYPE: shape}}
-    own = told.get("200") or told.get("201")
+    own = told.get("200") or told.get("201") or told.get("202")
     if line not in ANSWERS or own is None:
         return
     own["content"] = {JSON: {"schema": schema_of(ANSWERS[line])}}

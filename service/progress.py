@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from rich.progress import (
     BarColumn,
@@ -14,6 +15,9 @@ from rich.progress import (
 )
 
 from service.text import progress_console
+
+heard: ContextVar[Callable[[int], None] | None] = ContextVar("heard", default=None)
+"""Who hears of frames beside the terminal: a job, which tells them to whoever asks for it."""
 
 
 @contextmanager
@@ -30,8 +34,11 @@ def frames_bar(label: str) -> Iterator[Callable[[int], None]]:
     hidden = not watched.is_terminal
     with Progress(*columns, console=watched, transient=True, disable=hidden) as bar:
         task = bar.add_task(label, total=None, frames=0)
+        beside = heard.get()
 
         def told(frames: int) -> None:
+            if beside is not None:
+                beside(frames)
             bar.update(task, frames=bar.tasks[task].fields["frames"] + frames)
 
         yield told

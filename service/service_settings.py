@@ -63,6 +63,27 @@ class ServiceSettings(Section):
     max_body_bytes: int = Field(
         64 * 1024, ge=0, description="Largest request body of the public API, bytes."
     )
+    jobs_folder: Path | None = Field(
+        None,
+        description="Folder of captures that are brought and of jobs; none: beside an embedded"
+        " store, and with a server there are no jobs.",
+    )
+    max_capture_bytes: int = Field(
+        1 << 30, ge=0, description="Largest capture that may be brought, bytes; 0: none may."
+    )
+    max_captures_bytes: int = Field(
+        10 << 30, ge=0, description="Most bytes of all captures that are kept."
+    )
+    max_jobs: int = Field(
+        16, ge=0, description="Jobs that run or wait; half of them may be of one login."
+    )
+    job_s: float = Field(3600.0, gt=0, description="Longest run of a job, seconds.")
+    job_memory_bytes: int = Field(
+        8 << 30, ge=1 << 28, description="Most memory of the process of a job, bytes."
+    )
+    keep_jobs_days: float = Field(
+        7.0, gt=0, description="Days that captures and what jobs made are kept."
+    )
     max_internal_body_bytes: int = Field(
         256 * 1024 * 1024, ge=0, description="Largest body on the owner's Unix socket, bytes."
     )

@@ -14,8 +14,10 @@ from service.beat import Beat
 from service.changes import Changes
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
+from service.jobs.desk import Desk
 from service.login import Login, LoginError, login_of
 from service.logs import begin
+from service.problem import Problem
 from service.server import Tls, address, bind, serve
 from service.settings import Settings
 from service.stages import Stages
@@ -103,10 +105,16 @@ def serve_store(
         app.state.metrics.registry.register(stages)
     watch: Watch = app.state.watch
     beats = (Beat([Changes(store, app.state.hub).step, watch.engine.step]), Beat([watch.deliver]))
+    desk: Desk = app.state.desk
+    try:
+        desk.begin(source.path if source else None)
+    except Problem as error:
+        raise Failure(ExitCode.UNAVAILABLE, error.detail) from None
     for beat in beats:
         beat.start()
     try:
         serve(app, listener, unix, ready, app.state.reload, tls, app.state.hub.close)
     finally:
+        desk.end()
         for beat in beats:
             beat.end()

@@ -1,0 +1,74 @@
+"""What the folder of jobs keeps: a capture that was brought, and a job with how far it has come."""
+
+import secrets
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.access import ALL, Identity
+
+State = Literal["queued", "running", "done", "failed", "cancelled"]
+QUEUED, RUNNING, DONE, FAILED, CANCELLED = "queued", "running", "done", "failed", "cancelled"
+WAITING = frozenset({QUEUED, RUNNING})
+"""States of a job that has not ended."""
+ID = r"^[0-9a-f]{16}$"
+
+
+def new_id() -> str:
+    """A name that nobody guesses."""
+    return secrets.token_hex(8)
+
+
+class Kept(BaseModel):
+    """Whose it is: who asked, and the tenants whose flows that login sees."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str = Field(default_factory=new_id)
+    who: str
+    tenants: tuple[str, ...]
+    created_ns: int
+
+    def seen_by(self, identity: Identity) -> bool:
+        """Whether a login may know of it: it sees every tenant whose flows may be in it."""
+        return identity.sees_all or (ALL not in self.tenants and
+                                     set(self.tenants) <= set(identity.tenants))  # fmt: skip
+
+
+class Brought(Kept):
+    """A capture that was brought."""
+
+    name: str
+    octets: int
+    sha256: str
+
+    def shown(self) -> dict[str, Any]:
+        """The capture as answers have it."""
+        return {"id": self.id, "name": self.name, "bytes": self.octets, "sha256": self.sha256,
+                "who": self.who, "created_ns": self.created_ns}  # fmt: skip
+
+
+class Job(Kept):
+    """A job; `asked` is what was asked for, `reason` why it failed, `found` what it came to."""
+
+    kind: Literal["analyze", "replay"]
+    asked: dict[str, Any]
+    state: State = "queued"
+    started_ns: int | None = None
+    ended_ns: int | None = None
+    frames: int = 0
+    frames_total: int | None = None
+    reason: str | None = None
+    results: dict[str, str] = Field(default_factory=dict)
+    found: dict[str, Any] = Field(default_factory=dict)
+
+    def shown(self) -> dict[str, Any]:
+        """The job as answers have it."""
+        told = self.model_dump(exclude={"tenants", "results"})
+        return told | {"results": sorted(self.results), "progress": self.progress()}
+
+    def progress(self) -> float | None:
+        """How much of the frames is done, 0 to 1; None: it is not known of how many."""
+        if self.state == DONE:
+            return 1.0
+        return min(self.frames / self.frames_total, 1.0) if self.frames_total else None

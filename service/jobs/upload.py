@@ -1,0 +1,92 @@
+"""A capture on its way to disk: within a size, at a pace, and of a kind that can be read."""
+
+import asyncio
+import errno
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from io import BufferedWriter
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+
+from collector import CaptureError, open_capture
+from service.jobs.folder import OCTETS, PRIVATE
+from service.problem import Problem
+
+PIECE = 1 << 20
+"""Bytes that are written at a time."""
+RECOGNISED = 1 << 12
+"""Bytes after which it can be told whether it is a capture."""
+SILENT_S = 30.0
+"""Longest silence of whoever sends, seconds."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass
+class Upload:
+    """Takes the bytes of one capture into `place`; `most` bytes at most."""
+
+    place: Path
+    most: int
+    limit: str
+    octets: int = 0
+    known: bool = False
+    hashed: Any = field(default_factory=sha256)
+
+    async def take(self, pieces: AsyncIterator[bytes]) -> None:
+        """Take all. Raises Problem: 408, 413, 415, 422, or 503 where the disk is full."""
+        try:
+            await self._written(pieces)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            raise Problem(503, "the disk of the captures is full") from error
+        if not self.octets:
+            raise Problem(422, "body: is empty; send the capture file itself", field="body")
+
+    async def _written(self, pieces: AsyncIterator[bytes]) -> None:
+        self.place.mkdir(mode=PRIVATE)
+        with (self.place / OCTETS).open("wb") as file:
+            held = bytearray()
+            while (piece := await _next(pieces)) is not None:
+                held += piece
+                if self.octets + len(held) > self.most:
+                    raise Problem(413, f"the capture is larger than {self.limit} ({self.most}"
+                                  " bytes) leaves room for", field="body")  # fmt: skip
+                if len(held) >= (PIECE if self.known else RECOGNISED):
+                    await anyio.to_thread.run_sync(self._keep, file, bytes(held))
+                    held.clear()
+            if held:
+                await anyio.to_thread.run_sync(self._keep, file, bytes(held))
+
+    def _keep(self, file: BufferedWriter, octets: bytes) -> None:
+        """Write; after the first bytes it is told whether they begin a capture."""
+        file.write(octets)
+        file.flush()
+        self.hashed.update(octets)
+        self.octets += len(octets)
+        if not self.known:
+            recognise(self.place / OCTETS)
+            self.known = True
+
+
+def recognise(path: Path) -> None:
+    """Raises Problem: 415 for a file that is no capture."""
+    try:
+        open_capture(path).close()
+    except CaptureError as error:
+        said = str(error).removeprefix(f"{path}: ")
+        raise Problem(
+            415, f"{said}; accepted: pcap and pcapng, plain or by gzip, zstd or lz4", field="body"
+        ) from None
+
+
+async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
+    """The next bytes, None at the end. Raises Problem when nothing comes."""
+    try:
+        async with asyncio.timeout(SILENT_S):
+            return await anext(pieces, None)
+    except TimeoutError:
+        raise Problem(408, f"nothing came for {SILENT_S:g} s", field="body") from None

@@ -1,0 +1,175 @@
+"""The process of one job: `python -P -m service.jobs.work` in the job's own folder.
+
+It runs the command that the job stands for, writes how far it is, and at last what it came to. It
+ends with the service, whose end closes its standard input.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import resource
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from service import progress
+from service.failure import Failure
+from service.jobs.environment import MEMORY
+from service.jobs.folder import ABOUT, INPUT
+from service.jobs.kept import Job
+from service.jobs.wanted import analyze_request, replay_request
+
+PROGRESS, OUTCOME = "progress.json", "outcome.json"
+EVERY_S = 0.25
+RESULT_BYTES = 4 << 30
+"""Largest file that a job writes."""
+PASSES = {"analyze": 1, "replay": 3}
+"""How often the frames of a capture are read: a replay, its report, and the report's verdicts."""
+Made = tuple[dict[str, str], dict[str, Any]]
+
+
+def main() -> None:
+    """Do the job; what it came to stands in a file."""
+    threading.Thread(target=_end_with_the_service, daemon=True).start()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (RESULT_BYTES, RESULT_BYTES))
+    if memory := int(os.environ.pop(MEMORY, "0")):
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    job = Job.model_validate_json(Path(ABOUT).read_bytes())
+    try:
+        results, found = done(job)
+        told: dict[str, Any] = {"results": results, "found": found}
+    except Failure as failure:
+        told = {"reason": str(failure)}
+    except MemoryError:
+        told = {"reason": "it needs more memory than service.job_memory_bytes"}
+    except Exception:
+        logging.getLogger("hopsight.jobs").exception("the job failed")
+        told = {"reason": "an unexpected error was logged"}
+    put(OUTCOME, told)
+
+
+def done(job: Job) -> Made:
+    """Run the command. Raises Failure."""
+    captures = sorted(Path(INPUT).iterdir()) if Path(INPUT).is_dir() else []
+    total = sum(map(frames_of, captures)) * PASSES[job.kind] or None
+    with following(total):
+        return WORK[job.kind](job, captures)
+
+
+def analyzed(job: Job, captures: list[Path]) -> Made:
+    """An analysis: its report, and its flows as a table."""
+    from service.commands import analyze
+
+    _called("analyze", captures)
+    path = Path("result.json")
+    with path.open("w", encoding="utf-8") as out, contextlib.redirect_stdout(out):
+        analyze.run(analyze_request(job.asked, captures, dsn()))
+    report = json.loads(path.read_bytes())
+    flows = report["flows"]
+    rows = pl.DataFrame([flat(each) for each in flows], infer_schema_length=None)
+    rows.write_ipc("result.arrow", compression="lz4")
+    counted = report["accounting"]
+    found = {
+        "frames": counted["seen"], "decoded": counted["decoded"], "flows": len(flows),
+        "bottlenecked": sum(each["bottleneck"]["hop"] is not None for each in flows),
+        "from_ns": min((each["first_ns"] for each in flows), default=None),
+        "to_ns": max((each["last_ns"] + 1 for each in flows), default=None),
+        "stored": bool(job.asked.get("store")),
+    }  # fmt: skip
+    return {"json": "result.json", "arrow": "result.arrow"}, found
+
+
+def replayed(job: Job, captures: list[Path]) -> Made:
+    """A replay: every decision as a table, and the report."""
+    from service.commands import replay
+
+    _called("replay", captures)
+    with Path("said").open("w", encoding="utf-8") as out, contextlib.redirect_stdout(out):
+        for more in ({"output": Path("result.arrow"), "explain": True},
+                     {"report": Path("report.html")}):  # fmt: skip
+            replay.run(replay_request(job.asked, captures, dsn(), **more))
+    rows = pl.scan_ipc("result.arrow").select(
+        pl.len().alias("decisions"), pl.col("flow").n_unique().alias("flows"),
+        pl.col("time_ns").min().alias("from_ns"), (pl.col("time_ns").max() + 1).alias("to_ns"),
+    ).collect()  # fmt: skip
+    return {"json": "result.arrow", "arrow": "result.arrow", "html": "report.html"}, rows.row(
+        0, named=True
+    )
+
+
+WORK: dict[str, Callable[[Job, list[Path]], Made]] = {"analyze": analyzed, "replay": replayed}
+
+
+def flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """One object as columns, those of an object within it by its name; lists stay text."""
+    made: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            made |= flat(value, f"{before}{name}_")
+        else:
+            made[f"{before}{name}"] = json.dumps(value) if isinstance(value, list) else value
+    return made
+
+
+def frames_of(path: Path) -> int:
+    """Frames of a capture; 0 where it cannot be read, which the command then says."""
+    from collector import CaptureError, open_capture
+
+    try:
+        with open_capture(path) as capture:
+            return sum(len(each) for each in capture.chunks())
+    except CaptureError:
+        return 0
+
+
+@contextlib.contextmanager
+def following(total: int | None) -> Iterator[None]:
+    """Write how many frames are done, now and then."""
+    done_frames, told_s = 0, 0.0
+
+    def take(frames: int) -> None:
+        nonlocal done_frames, told_s
+        done_frames += frames
+        if time.monotonic() - told_s >= EVERY_S:
+            told_s = time.monotonic()
+            put(PROGRESS, {"frames": done_frames, "frames_total": total})
+
+    before = progress.heard.set(take)
+    try:
+        yield
+    finally:
+        progress.heard.reset(before)
+        put(PROGRESS, {"frames": done_frames, "frames_total": total})
+
+
+def put(name: str, told: Mapping[str, Any]) -> None:
+    """Write a file of JSON in one step."""
+    Path(f".{name}").write_text(json.dumps(told), encoding="utf-8")
+    Path(f".{name}").replace(name)
+
+
+def dsn() -> str:
+    """The store of the service."""
+    from service.commands.settings import chosen
+
+    return chosen().store.dsn
+
+
+def _called(command: str, captures: list[Path]) -> None:
+    """What a report says it was made by."""
+    sys.argv = ["hopsight", command, *map(str, captures)]
+
+
+def _end_with_the_service() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+"""Captures that are brought, and jobs: bounds, whose they are, real processes, and their ends."""
+
+import io
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+from asked import Asked, opened, strict
+
+from service.failure import Failure
+from service.jobs import running, work
+from service.jobs.environment import environment_of
+from service.jobs.folder import Folder, FolderError
+from service.jobs.kept import DONE, FAILED, QUEUED, RUNNING, Job
+from service.jobs.running import Running
+from service.metrics import Metrics
+from service.settings import Settings
+from service.tokens import line_of, made
+
+TOKENS = {name: made() for name in ("reader", "all", "blue", "red", "both")}
+LINES = ";".join(
+    line_of(name, "read" if name == "reader" else "operate", tenants, TOKENS[name])
+    for name, tenants in (("reader", "*"), ("all", "*"), ("blue", "blue"), ("red", "red"),
+                          ("both", "blue,red"))
+)  # fmt: skip
+CAPTURES, JOBS = "/api/v1/captures", "/api/v1/jobs"
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    """Nobody works here: jobs stay as they are asked for."""
+    with opened(tmp_path_factory.mktemp("jobs")) as store:
+        settings, login = strict(LINES)
+        bounds = {"max_capture_bytes": 200_000, "max_captures_bytes": 250_000, "max_jobs": 4}
+        whole = settings.service.model_copy(update=bounds)
+        with Asked(store, settings.model_copy(update={"service": whole}), login) as client:
+            yield client
+
+
+@pytest.fixture
+def brought(asked: Asked, capture: Path) -> Iterator[dict[str, Any]]:
+    found = asked.ask("POST", f"{CAPTURES}?name=small.pcapng", TOKENS["all"],
+                      content=capture.read_bytes())  # fmt: skip
+    assert found.status_code == 201, found.text
+    assert found.headers["location"] == f"{CAPTURES}/{found.json()['id']}"
+    yield found.json()
+    for job in asked.get(JOBS, TOKENS["all"]).json()["jobs"]:
+        asked.ask("POST", f"{JOBS}/{job['id']}/cancel", TOKENS["all"])
+        assert asked.ask("DELETE", f"{JOBS}/{job['id']}", TOKENS["all"]).status_code == 204
+    asked.ask("DELETE", f"{CAPTURES}/{found.json()['id']}", TOKENS["all"])
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status", "said"),
+    [
+        (b"", {}, 422, "is empty"),
+        (b"GIF89a" + bytes(100), {}, 415, "not a capture file (first bytes 47494638)"),
+        (b"x" * 300_000, {}, 413, "limit of 200000"),
+        (b"x", {"content-type": "multipart/form-data; boundary=a"}, 415, "not a form"),
+        (b"x", {"content-encoding": "gzip"}, 415, "not by a coding"),
+    ],
+)
+def test_what_is_no_capture_is_refused_with_a_sentence(
+    asked: Asked, content: bytes, headers: dict[str, str], status: int, said: str
+) -> None:
+    answer = asked.ask("POST", CAPTURES, TOKENS["all"], content=content, headers=headers)
+    assert answer.status_code == status
+    assert said in answer.json()["detail"]
+    assert asked.get(CAPTURES, TOKENS["all"]).json()["captures"] == []
+    assert not [*asked.app.state.desk.folder.capture_place("").iterdir()]
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "-", ".hidden", "a/b", "", "x" * 200])
+def test_a_name_is_no_path(asked: Asked, name: str) -> None:
+    answer = asked.ask("POST", CAPTURES, TOKENS["all"], params={"name": name}, content=b"x")
+    assert answer.status_code == 422
+    assert answer.json()["field"] == "name"
+
+
+def test_captures_that_are_kept_have_a_bound(
+    asked: Asked, capture: Path, brought: dict[str, Any]
+) -> None:
+    size = capture.stat().st_size
+    assert brought["bytes"] == size
+    kept = []
+    while True:
+        answer = asked.ask("POST", CAPTURES, TOKENS["all"], content=capture.read_bytes())
+        if answer.status_code != 201:
+            break
+        kept.append(answer.json()["id"])
+    assert len(kept) == 250_000 // size - 1
+    assert answer.status_code == 413
+    assert "service.max_captures_bytes" in answer.json()["detail"]
+    for name in kept:
+        assert asked.ask("DELETE", f"{CAPTURES}/{name}", TOKENS["all"]).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field", "said"),
+    [
+        ({"kind": "analyze", "capture": "0" * 16}, "capture", "there is no capture"),
+        ({"kind": "analyze", "set": ["eta"]}, "set", "NAME=VALUE"),
+        ({"kind": "analyze", "set": ["wings=2"]}, "set", "no parameter is called 'wings'"),
+        ({"kind": "analyze", "set": ["pipeline.topology=/etc/passwd"]}, "set", "own holds"),
+        ({"kind": "analyze", "set": ["pipeline.interval_ms=-4"]}, "set", "interval_ms"),
+        ({"kind": "analyze", "base_rtt": "soon"}, "base_rtt", "is not a duration"),
+        ({"kind": "replay"}, "replay", "is required"),
+        ({"kind": "replay", "algorithm": "best"}, "replay.algorithm", "hpcc"),
+        ({"kind": "replay", "src": "10.0.0.1:1"}, "replay", "together"),
+        ({"kind": "sing"}, "body", "'analyze', 'replay'"),
+    ],
+)
+def test_a_job_is_checked_as_the_command_line_would(
+    asked: Asked, brought: dict[str, Any], wanted: dict[str, Any], field: str, said: str
+) -> None:
+    told = {"capture": brought["id"]} if wanted["kind"] == "analyze" else {}
+    answer = asked.ask("POST", JOBS, TOKENS["all"], json=told | wanted)
+    assert answer.status_code == 422, answer.text
+    assert said in answer.json()["detail"]
+    assert answer.json()["field"] == field
+
+
+def test_jobs_wait_in_a_bounded_queue_and_can_be_cancelled(
+    asked: Asked, brought: dict[str, Any]
+) -> None:
+    wanted = {"kind": "analyze", "capture": brought["id"]}
+    made_jobs = [asked.ask("POST", JOBS, TOKENS["all"], json=wanted) for _ in range(3)]
+    assert [each.status_code for each in made_jobs] == [202, 202, 503]
+    assert made_jobs[2].headers["retry-after"]
+    first = made_jobs[0].json()
+    assert (first["state"], first["progress"], first["asked"]["store"]) == (QUEUED, None, True)
+    place = f"{JOBS}/{first['id']}"
+    assert asked.ask("DELETE", place, TOKENS["all"]).status_code == 409
+    assert asked.get(f"{place}/result", TOKENS["all"]).status_code == 409
+    ended = asked.ask("POST", f"{place}/cancel", TOKENS["all"]).json()
+    assert (ended["state"], ended["reason"]) == ("cancelled", "all cancelled it")
+    assert asked.ask("POST", f"{place}/cancel", TOKENS["all"]).status_code == 409
+    page = asked.get(JOBS, TOKENS["all"], limit=1).json()
+    rest = asked.get(JOBS, TOKENS["all"], cursor=page["cursor"]).json()
+    assert page["more"]
+    assert [each["id"] for each in page["jobs"] + rest["jobs"]] == [
+        made_jobs[1].json()["id"], first["id"]
+    ]  # fmt: skip
+
+
+def test_tenants_see_their_own_and_readers_only_read(asked: Asked, capture: Path) -> None:
+    def bring(who: str) -> httpx.Response:
+        return asked.ask("POST", CAPTURES, TOKENS[who], content=capture.read_bytes())
+
+    assert bring("reader").status_code == 403
+    assert asked.ask("POST", CAPTURES, content=b"x").status_code == 401
+    own = bring("blue").json()["id"]
+    kept = asked.ask("POST", JOBS, TOKENS["blue"],
+                     json={"kind": "analyze", "capture": own, "store": True})  # fmt: skip
+    assert (kept.status_code, kept.json()["field"]) == (403, "store")
+    stored = {"kind": "replay", "src": "10.0.0.1:1", "dst": "10.0.0.2:2"}
+    assert asked.ask("POST", JOBS, TOKENS["blue"], json=stored).status_code == 403
+    job = asked.ask("POST", JOBS, TOKENS["blue"], json={"kind": "analyze", "capture": own}).json()
+    assert job["asked"]["store"] is False
+    for who, sees in (("blue", True), ("both", True), ("all", True), ("red", False)):
+        status = 200 if sees else 404
+        assert asked.get(f"{CAPTURES}/{own}", TOKENS[who]).status_code == status
+        assert asked.get(f"{JOBS}/{job['id']}", TOKENS[who]).status_code == status
+        assert len(asked.get(JOBS, TOKENS[who]).json()["jobs"]) == sees
+    stolen = asked.ask("POST", JOBS, TOKENS["red"], json={"kind": "analyze", "capture": own})
+    assert (stolen.status_code, stolen.json()["field"]) == (422, "capture")
+    asked.ask("POST", f"{JOBS}/{job['id']}/cancel", TOKENS["blue"])
+    assert asked.ask("DELETE", f"{JOBS}/{job['id']}", TOKENS["blue"]).status_code == 204
+    assert asked.ask("DELETE", f"{CAPTURES}/{own}", TOKENS["both"]).status_code == 204
+    told = asked.app.state.reader.store.query("audit", before_ns=2**63 - 1, rows=200)
+    assert {("POST", CAPTURES), ("POST", JOBS)} <= {*told.select("method", "path").iter_rows()}
+
+
+def job_of(state: str, created_ns: int = 1, **told: Any) -> Job:
+    return Job(who="all", tenants=("*",), created_ns=created_ns, kind="analyze",
+               asked={"kind": "analyze", "capture": "0" * 16}, state=state, **told)  # fmt: skip
+
+
+def test_jobs_survive_a_restart_as_failed_and_go_after_their_time(tmp_path: Path) -> None:
+    first = Folder(tmp_path)
+    for job in (job_of(RUNNING), job_of(QUEUED), job_of(DONE, ended_ns=5)):
+        first.job_place(job.id).mkdir()
+        first.keep(job)
+    first.job_place("begun").mkdir()
+    with pytest.raises(FolderError, match="used by another service"):
+        Folder(tmp_path)
+    first.close()
+    again = Folder(tmp_path)
+    again.interrupted(9)
+    states = sorted((each.state, each.reason or "") for each in again.jobs.values())
+    assert [state for state, _ in states] == [DONE, FAILED, FAILED]
+    assert "while this job was queued" in states[1][1]
+    assert "while this job was running" in states[2][1]
+    assert not again.job_place("begun").exists()
+    assert again.drop_older(6) == 1
+    assert len([*again.job_place("").iterdir()]) == 2
+    again.close()
+
+
+def test_a_process_that_takes_too_long_or_dies_fails_with_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Folder(tmp_path)
+    monkeypatch.setattr(running, "POLL_S", 0.01)
+    for command, most_s, reason in (
+        ("import time; time.sleep(60)", 0.05, "longer than service.job_s"),
+        ("import os; os._exit(9)", 60.0, r"without a word (exit code 9)"),
+    ):
+        folder.queue(job := job_of(QUEUED, time.time_ns()))
+        started = running.subprocess.Popen
+        monkeypatch.setattr(
+            running.subprocess, "Popen",
+            lambda argv, command=command, started=started, **given: started(
+                [argv[0], "-c", command], **given
+            ),
+        )  # fmt: skip
+        environment = environment_of(Settings(), {"PATH": "/usr/bin:/bin"})
+        worker = Running(folder, environment, Metrics(), most_s, 10**18)
+        assert worker.step()
+        monkeypatch.setattr(running.subprocess, "Popen", started)
+        assert folder.jobs[job.id].state == FAILED
+        assert reason in str(folder.jobs[job.id].reason)
+    assert not worker.step()
+    folder.close()
+
+
+def test_a_job_gets_the_settings_and_no_secret() -> None:
+    settings = Settings.model_validate(
+        {"collector": {"int_dscp": 23}, "store": {"dsn": "chdb:///tmp/x"}}
+    )
+    given = {"HOPSIGHT_TOKENS": "secret", "HOPSIGHT_SETTINGS": "a.toml", "HOME": "/root",
+             "HOPSIGHT_CACHE_DIR": "/c"}  # fmt: skip
+    told = environment_of(settings, given, Path("fabric.yaml"))
+    assert "HOPSIGHT_TOKENS" not in told
+    assert "HOPSIGHT_SETTINGS" not in told
+    assert told["HOPSIGHT_COLLECTOR__INT_DSCP"] == "23"
+    assert told["HOPSIGHT_STORE__DSN"] == "chdb:///tmp/x"
+    assert told["HOPSIGHT_PIPELINE__TOPOLOGY"] == str(Path("fabric.yaml").resolve())
+
+
+def ended(served: Any, name: str) -> dict[str, Any]:
+    until_s = time.monotonic() + 300
+    while True:
+        job: dict[str, Any] = served.get(f"{JOBS}/{name}").json()
+        if job["state"] not in {QUEUED, RUNNING} or time.monotonic() > until_s:
+            return job
+        time.sleep(0.1)
+
+
+def test_a_capture_is_analysed_into_the_store_by_a_process(
+    tmp_path: Path, serve: Callable[[str], Any], capture: Path
+) -> None:
+    served = serve(f"chdb://{tmp_path}/store")
+    try:
+        bring = httpx.post(f"{served.url}{CAPTURES}?name=small.pcapng",
+                           content=capture.read_bytes(), timeout=30)  # fmt: skip
+        wanted = {"kind": "analyze", "capture": bring.json()["id"]}
+        place = f"{JOBS}/{httpx.post(f'{served.url}{JOBS}', json=wanted).json()['id']}"
+        job = ended(served, place.rpartition("/")[2])
+        assert (job["state"], job["reason"]) == (DONE, None)
+        assert (job["frames"], job["progress"]) == (100, 1.0)
+        assert (job["found"]["flows"], job["found"]["stored"]) == (1, True)
+        report = served.get(f"{place}/result").json()
+        table = served.get(f"{place}/result", format="arrow").content
+        told = pl.read_ipc(io.BytesIO(table))["data_bytes"].to_list()
+        assert told == [each["data_bytes"] for each in report["flows"]]
+        found = served.get("/api/v1/flows", q="10.7.0.1:40000").json()["flows"]
+        assert sorted(each["dport"] for each in found) == [5001, 40000]
+        refused = served.get(f"{place}/result", format="html")
+        assert (refused.status_code, refused.json()["field"]) == (422, "format")
+        counted = served.get("/metrics").text
+        assert 'hopsight_jobs_total{kind="analyze",outcome="done"} 1.0' in counted
+        assert httpx.delete(f"{served.url}{place}").status_code == 204
+        assert served.get(place).status_code == 404
+    finally:
+        served.stop()
+
+
+def test_a_replay_keeps_decisions_and_a_report(
+    asked: Asked, brought: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = {"kind": "replay", "capture": brought["id"], "algorithm": "dctcp"}
+    name = asked.ask("POST", JOBS, TOKENS["all"], json=wanted).json()["id"]
+    folder = asked.app.state.desk.folder
+    job = folder.jobs[name]
+    monkeypatch.chdir(folder.job_place(name))
+    monkeypatch.setattr(work.sys, "argv", [])
+    results, found = work.done(job)
+    folder.change(name, frozenset({QUEUED}), state=DONE, results=results, found=found)
+    assert found["flows"] == 1
+    told = json.loads(Path(work.PROGRESS).read_text())
+    assert told["frames"] == told["frames_total"] == 300
+    place = f"{JOBS}/{name}/result"
+    page = asked.get(place, TOKENS["all"], start="2", limit="7").json()
+    assert (page["total"], page["next"], len(page["decisions"])) == (found["decisions"], 9, 7)
+    table = asked.get(place, TOKENS["all"], format="arrow").content
+    assert pl.read_ipc(io.BytesIO(table)).height == page["total"]
+    html = asked.get(place, TOKENS["all"], format="html")
+    assert "sandbox" in html.headers["content-security-policy"]
+    assert "input/small.pcapng" in html.text
+    assert str(folder.place) not in html.text
+    with pytest.raises(Failure, match="no hpcc decision in these frames"):
+        work.done(job.model_copy(update={"asked": wanted | {"algorithm": "hpcc"}}))
