@@ -52,6 +52,10 @@ def activity(
                 if name in flow_intervals.columns
             ),
             pl.col("aecn_congested_hops_max").max().alias("congested_hops"),
+            pl.col("point").get(marks).alias("ack_point"),
+            pl.col("point").get(pl.col("ce_frames").arg_max()).alias("ce_point"),
+            pl.col("point").get(furthest).alias("aecn_point"),
+            pl.col("aecn_queue_delay_sum").get(furthest).alias("aecn_queue_delay"),
             *(pl.col(name).get(most) for name in MOST_SEEN if name in flow_intervals.columns),
             pl.col("feedback_backwards").max().fill_null(0).alias("backwards"),
         )

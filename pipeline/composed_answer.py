@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.doubt import DOUBTS
-from pipeline.evidence import candidates, evidence, grouped
+from pipeline.evidence import candidates, evidence, grouped, signals
 from pipeline.history import since, stretches
 from pipeline.hop import Row, described, hop_of, ids, load, weighted
 from pipeline.kind import CONGESTED, KINDS
@@ -66,6 +66,7 @@ def compose_answer(
         "until_ns": None if told[-1]["here"] else mine[-1]["time_ns"] + length,
     }
     said = verdict(mine, held=held) | time
+    pointed, speaks = candidates(told), evidence(told)
     return {
         "flow": flow_of(flow),
         "interval": {
@@ -76,8 +77,9 @@ def compose_answer(
             "lengths_ns": list(told[0].get("lengths") or lengths),
         },
         "verdict": said | {"sentence": sentence(said, history[-1])},
-        "candidates": candidates(told),
-        "evidence": evidence(told),
+        "candidates": pointed,
+        "signals": signals(pointed, speaks),
+        "evidence": speaks,
         "history": history,
         "topology": told[-1]["topology"],
         "notes": list(notes),

@@ -1,7 +1,7 @@
 """What speaks for a headline, and where else signals point: the JSON columns of verdicts. Pure.
 
 A candidate is {signal, node, port, device, interface, u_mean, probability, samples}; a piece of
-evidence is {signal, name, value, unit, samples, point}.
+evidence is {signal, name, value, unit, samples, point}, and of a hop what `testimony` adds.
 """
 
 import json
@@ -11,6 +11,14 @@ from typing import Any
 
 from pipeline.hop import Row, hop_of, ids, weighted
 
+TITLES = {"int": "INT", "csig": "CSIG, all signals", "csig_abw": "min(ABW)",
+          "csig_utilization": "min(ABW/C)", "csig_delay": "max(PD)", "delay": "queueing delay",
+          "aecn": "Advanced ECN", "ecn": "ECN"}  # fmt: skip
+"""Signals of which each says by itself where it points, as people call them."""
+OF_PATHS = frozenset({"mark share", "CE share", "inflight ratio", "queue delay", "congested hops"})
+"""Evidence that is of the path and of no hop."""
+MOST_HOPS = 3
+"""Hops of one signal that evidence is shown of, those of most intervals first."""
 STATE = "state"
 """Signal of evidence that is a state of congestion control: of several values the last counts."""
 
@@ -56,37 +64,75 @@ def likely(entry: Row) -> bool:
 
 
 def evidence(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """What speaks for the headline, a piece a signal, from the intervals that are `here`.
+    """What speaks in the intervals that are `here`: a piece a signal, what it says, and its hop.
 
-    `share` is their share of all intervals in which the signal speaks. Values are means weighted by
-    samples; of the states of congestion control the last counts.
+    `share` is their share of all intervals in which the signal says it. Values are means weighted
+    by samples; of the states of congestion control the last counts.
     """
+    entries = [with_hop(entry) for entry in listed(rows, "evidence")]
+    names = {(each["node"], each["port"]): hop_of(each) for each in listed(rows, "candidates")}
+    names |= {ids(row): hop_of(row) for row in rows}
     told = []
-    pieces = grouped(listed(rows, "evidence"), lambda e: (e["signal"], e["name"], e["unit"]))
-    for (signal, name, unit), entries in pieces.items():
-        here = [entry for entry in entries if entry["here"]]
-        if here:
-            value = here[-1]["value"] if signal == STATE else weighted(here, "value")
-            told.append(
-                {
-                    "signal": signal,
-                    "name": name,
-                    "value": value,
-                    "unit": unit,
-                    "samples": sum(entry["samples"] for entry in here),
-                    "share": len(here) / len(entries),
-                    "points": sorted({e["point"] for e in here if e.get("point")}),
-                    "frames": [],
-                }
-            )
+    for said, every in grouped(entries, lambda e: (e["signal"], e["name"], e["unit"])).items():
+        intervals = len({entry["time_ns"] for entry in every})
+        here = [entry for entry in every if entry["here"]]
+        hops = grouped(here, lambda entry: entry["hop_ids"])
+        for hop in sorted(hops, key=lambda each: -len(hops[each]))[:MOST_HOPS]:
+            own = hops[hop]
+            piece = dict(zip(("signal", "name", "unit"), said, strict=True))
+            told.append(piece | told_of(own, intervals) | {"hop": names.get(hop)})
+    return told
+
+
+def told_of(entries: Sequence[Row], intervals: int) -> dict[str, Any]:
+    """What entries of one signal, name, unit and hop say together."""
+    last = entries[-1]
+    found = {name: last[name] for name in ("node", "port", "echo", "locators", "ago_ns")
+             if name in last}  # fmt: skip
+    return {
+        "value": last["value"] if last["signal"] == STATE else weighted(entries, "value"),
+        "samples": sum(entry["samples"] for entry in entries),
+        "share": len({entry["time_ns"] for entry in entries}) / intervals,
+        "points": sorted({e["point"] for e in entries if e.get("point")}),
+        "frames": [],
+        **found,
+    }
+
+
+def with_hop(entry: Row) -> dict[str, Any]:
+    """An entry with the ids of the hop that it is about; older ones are about the headline's."""
+    if entry["name"] in OF_PATHS or entry["signal"] == STATE:
+        return {**entry, "hop_ids": ()}
+    about = (entry["node"], entry["port"]) if entry.get("node") is not None else entry["of"]
+    return {**entry, "hop_ids": about}
+
+
+def signals(candidates: Sequence[Row], evidence: Sequence[Row]) -> list[dict[str, Any]]:
+    """Each signal by itself: its hops by probability, and what it says."""
+    told = []
+    for signal, title in TITLES.items():
+        hops = [each for each in candidates if each["signal"] == signal]
+        pieces = [each for each in evidence if each["signal"] == signal]
+        if hops or pieces:
+            told.append({
+                "signal": signal,
+                "title": title,
+                "hop": hops[0]["hop"] if hops else None,
+                "probability": hops[0]["probability"] if hops else None,
+                "candidates": [{"hop": each["hop"]["name"] if each["hop"] else None,
+                                "probability": each["probability"]} for each in hops],
+                "says": [{"name": each["name"], "value": each["value"], "unit": each["unit"],
+                          "samples": each["samples"],
+                          "hop": each["hop"]["name"] if each["hop"] else None} for each in pieces],
+            })  # fmt: skip
     return told
 
 
 def listed(rows: Sequence[Row], column: str) -> Iterator[Row]:
-    """The entries of a JSON column, each with `time_ns` and `here` of its row."""
+    """The entries of a JSON column, each with `time_ns`, `here` and the hop (`of`) of its row."""
     for row in rows:
         for entry in json.loads(row[column] or "[]"):
-            yield {**entry, "time_ns": row["time_ns"], "here": row["here"]}
+            yield {**entry, "time_ns": row["time_ns"], "here": row["here"], "of": ids(row)}
 
 
 def grouped(entries: Iterable[Row], key: Callable[[Row], Hashable]) -> dict[Any, list[Row]]:

@@ -10,10 +10,14 @@ from typing import Any
 
 from pipeline.hop import Row, hop_of, ids, weighted
 from pipeline.question import time_text
+from pipeline.revisions import FIRST
 
 
 def stretches(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Stretches of one kind at one hop, oldest first, each told by what changed."""
+    """Stretches of one kind at one hop, oldest first, each told by what changed.
+
+    `revised` is the number of their intervals whose verdicts late rows have changed.
+    """
     told: list[dict[str, Any]] = []
     for _, run in groupby(rows, lambda row: (row["kind"], row["congested"] and ids(row))):
         same = list(run)
@@ -24,6 +28,7 @@ def stretches(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "kind": last["kind"],
             "hop": hop_of(last) if last["congested"] else None,
             "u_mean": weighted(same, "u_mean"),
+            "revised": sum((row.get("revision") or 0) > FIRST for row in same),
         }
         told.append(stretch | {"sentence": change(told[-1] if told else None, stretch)})
     return told

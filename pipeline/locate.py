@@ -67,7 +67,7 @@ def inband(hops: pl.DataFrame, sent: pl.DataFrame | None = None) -> pl.DataFrame
     What switches report is seen from one point, whichever they are. A hop has one load: that of all
     flows that measured it in the interval, over time where their counters tell (`timed`), else by
     their samples; bounds count where nothing else does. `busy` is the share of time in which it
-    sent. `sent` (`activity`) tells how long packets are.
+    sent, `seen_at` the point (or `REPORTER`). `sent` (`activity`) tells how long packets are.
     """
     view = (
         pl.when(is_reporter(pl.col("point")))
@@ -80,7 +80,9 @@ def inband(hops: pl.DataFrame, sent: pl.DataFrame | None = None) -> pl.DataFrame
         view.alias("view"), alone
     )
     mine = best(rows, ["view"], [pl.struct(HOP).n_unique(), pl.col("samples").sum()])
-    found = mine.group_by([*KEY, *HOP, "alone"], maintain_order=True).agg(load())
+    found = mine.group_by([*KEY, *HOP, "alone"], maintain_order=True).agg(
+        *load(), pl.col("view").first().alias("seen_at")
+    )
     here = ["time_ns", *HOP, "alone"]
     pooled = over_flows(with_packets(mine, sent), here)
     return (

@@ -111,6 +111,7 @@ def congestion_signals(rows: pl.DataFrame) -> pl.DataFrame:
             pl.col("samples").sum(),
             (part.sum() / (delay.any().cast(pl.Int8) + (~delay).any())).alias("share"),
             pl.col("hop_index").min(),
+            *view(),
         )
         .filter(pl.col("port") != UNTOLD)
         .join(path, on=KEY, how="left", maintain_order="left")
@@ -149,9 +150,14 @@ def by_signal(rows: pl.DataFrame) -> pl.DataFrame:
     """Hops that each CSIG signal names by itself; probability is the share of samples there."""
     rows = rows.with_columns((pl.lit("csig_") + pl.col("signal_type")).alias("signal"))
     signal = [*KEY, "signal"]
-    found = rows.group_by([*signal, *HOP], maintain_order=True).agg(load())
+    found = rows.group_by([*signal, *HOP], maintain_order=True).agg(*load(), *view())
     part = pl.col("samples") / pl.col("samples").sum().over(signal)
     return found.with_columns(part.alias("probability")).filter(pl.col("port") != UNTOLD)
+
+
+def view() -> list[pl.Expr]:
+    """The view that is heard: its point as `seen_at`, and whether it is of reflections."""
+    return [pl.col("point").cast(pl.String).first().alias("seen_at"), pl.col("echo").first()]
 
 
 def bounds(rows: pl.DataFrame) -> pl.DataFrame:

@@ -21,6 +21,7 @@ from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.settings import PipelineSettings
 from pipeline.sharing import counts, crossing
 from pipeline.tables import TABLES
+from pipeline.testimony import delays, measured_against, testimony, with_locators
 from pipeline.throughput import utilisation
 from pipeline.timed import over_time
 from pipeline.topology import Topology
@@ -62,13 +63,17 @@ def verdicts(
     rows = with_lacking(rows, hop_intervals, topology)
     rows = with_own_t(with_delta_t(rows, candidates, topology), topology)
     rows = judged(rows, settings)
+    t_ns = measured_against(topology, settings)
+    each = pl.concat([candidates, delays(candidates, topology, t_ns)], how="diagonal_relaxed")
     spoken = pl.concat(
-        [joint.with_columns(pl.lit("headline").alias("signal")), candidates], how="diagonal_relaxed"
+        [joint.with_columns(pl.lit("headline").alias("signal")), each], how="diagonal_relaxed"
     ).filter(pl.col("node").is_not_null())
     rows = rows.join(candidate_list(with_names(spoken, topology)), on=KEY, how="left")
     keys = flows.drop("first_ns", "last_ns", "cc", "unseen", strict=False)
     rows = rows.join(keys, on="flow", how="left")
-    return shaped(rows.with_columns(evidence_list()), topology)
+    said = testimony(each, chosen, topology, t_ns)
+    rows = with_locators(rows.join(said, on=KEY, how="left", maintain_order="left"), topology)
+    return shaped(rows.with_columns(evidence_list(topology)), topology)
 
 
 def with_delta_t(

@@ -3,13 +3,15 @@
 import polars as pl
 
 from pipeline.locate import HOP, KEY
+from pipeline.testimony import LOAD, QUEUE, STANDING, hop_piece
+from pipeline.topology import Topology
 
 MOST_CANDIDATES = 5
 """Candidates of each signal that are kept; of the headline all that it may well be."""
 CLAIMED, MOST_CLAIMED = 0.999, 24
 """The headline's candidates are kept until they come to this probability, at most so many."""
 SIGNALS = ("headline", "int", "csig", "aecn", "ecn")
-"""Signals in the order in which they are listed, those of CSIG's types behind."""
+"""Signals in the order in which they are listed, those of CSIG's types and delay behind."""
 CANDIDATE = ("signal", "node", "port", "device", "interface", "u_mean", "probability", "samples")
 STATES = {"U": "ratio", "W": "bytes", "alpha": "ratio"}
 """State of congestion control that is told as evidence, with its unit."""
@@ -42,32 +44,40 @@ def candidate_list(candidates: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def evidence_list() -> pl.Expr:
-    """What speaks for each verdict: signal, name, value, unit, samples, observation point."""
-    signal, samples = pl.col("signal"), pl.col("samples")
+def evidence_list(topology: Topology | None) -> pl.Expr:
+    """What speaks for each verdict: signal, name, value, unit, samples, observation point.
+
+    First what the headline's signal says of its hop, then what each signal says by itself
+    (`testimony`), then what marks, Advanced ECN and the sender's state say of the path.
+    """
+    signal = pl.col("signal")
     echoed = pl.col("marked_bytes") / pl.col("acked_bytes")
     carried = pl.col("ce_frames") / pl.col("data_frames")
     acked = (pl.col("acked_bytes") > 0).fill_null(value=False)
-    ecn, state, one = pl.lit("ecn"), pl.lit("state"), pl.lit(1)
+    ce = pl.when(~acked & (pl.col("ce_frames") > 0)).then(carried)
+    ecn, aecn, state = pl.lit("ecn"), pl.lit("aecn"), pl.lit("state")
+    ratio, options = pl.col("aecn_u_sum") / pl.col("aecn_samples"), pl.col("aecn_samples")
+    waited = pl.col("aecn_queue_delay") / options
+    here = ((LOAD, "u_mean", "ratio"), (QUEUE, "queue_mean_bytes", "bytes"),
+            (STANDING, "standing_share", "ratio"))  # fmt: skip
     told = [
-        piece(signal, "hop load u'", pl.col("u_mean"), "ratio", samples),
-        piece(signal, "queue", pl.col("queue_mean_bytes"), "bytes", samples),
-        piece(signal, "standing queue", pl.col("standing_share"), "ratio", samples),
-        piece(ecn, "mark share", pl.when(acked).then(echoed), "ratio", pl.col("acks")),
-        piece(
-            ecn,
-            "CE share",
-            pl.when(~acked & (pl.col("ce_frames") > 0)).then(carried),
-            "ratio",
-            pl.col("data_frames"),
-        ),
-        *(piece(state, name, pl.col(name), unit, one) for name, unit in STATES.items()),
-    ]
+        *(hop_piece(signal, pl.lit(name), pl.col(column), pl.lit(unit), topology)
+          for name, column, unit in here),
+        pl.col("testimony"),
+        piece(aecn, "inflight ratio", ratio, "ratio", options, "aecn_point"),
+        piece(aecn, "queue delay", waited, "option units", options, "aecn_point"),
+        piece(aecn, "congested hops", pl.col("congested_hops"), "hops", options, "aecn_point"),
+        piece(ecn, "mark share", pl.when(acked).then(echoed), "ratio", pl.col("acks"), "ack_point"),
+        piece(ecn, "CE share", ce, "ratio", pl.col("data_frames"), "ce_point"),
+        *(piece(state, name, pl.col(name), unit, pl.lit(1)) for name, unit in STATES.items()),
+    ]  # fmt: skip
     listed = pl.concat_list(told).list.drop_nulls().list.join(",")
     return pl.format("[{}]", listed).alias("evidence")
 
 
-def piece(signal: pl.Expr, name: str, value: pl.Expr, unit: str, samples: pl.Expr) -> pl.Expr:
+def piece(
+    signal: pl.Expr, name: str, value: pl.Expr, unit: str, samples: pl.Expr, point: str = "point"
+) -> pl.Expr:
     """One piece of evidence as JSON, null where the value is null or no number."""
     fields = pl.struct(
         signal.alias("signal"),
@@ -75,6 +85,6 @@ def piece(signal: pl.Expr, name: str, value: pl.Expr, unit: str, samples: pl.Exp
         value.cast(pl.Float64).alias("value"),
         pl.lit(unit).alias("unit"),
         samples.cast(pl.Int64).alias("samples"),
-        pl.col("point").alias("point"),
+        pl.col(point).alias("point"),
     )
     return pl.when(value.cast(pl.Float64).is_finite()).then(fields.struct.json_encode())

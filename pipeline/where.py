@@ -10,6 +10,7 @@ from pipeline.feedback_integrity import doubt, integrity
 from pipeline.lengths import length_bounds
 from pipeline.question import Question, address_words, duration_text, end_text, time_text
 from pipeline.signals import reverse_flow
+from pipeline.witness import ago, intervals_of, witnesses
 
 LOOK_BACK_NS = 3_600_000_000_000
 """How far before the window the beginning of a bottleneck is looked for."""
@@ -27,8 +28,9 @@ class Asked(Protocol):
 def answer(store: Asked, question: Question) -> dict[str, Any]:
     """The answer to `question` as plain data; `verdict` is None where there is none to give.
 
-    Keys: flow, interval, verdict, candidates, evidence, history, integrity, topology, notes;
-    without a verdict also `message`, one sentence, and `flows`, what was seen between both ends.
+    Keys: flow, interval, verdict, candidates, signals, evidence, history, integrity, topology,
+    notes; without a verdict also `message`, one sentence, and `flows`, what was seen between both
+    ends.
     """
     found = flows_of(store, question)
     if found.is_empty():
@@ -77,27 +79,21 @@ def _ends(question: Question) -> dict[str, int]:
 
 
 def _with_frames(store: Asked, made: dict[str, Any], flow: Mapping[str, Any]) -> None:
-    """Give each piece of evidence the frames that carried its signal, so that they can be opened.
+    """Give each piece of evidence the frames that carry it, so that they can be opened.
 
     Raw rows are kept for a short time; without them there are none.
     """
-    interval = made["interval"]
     if flow["conversation"] is None or flow["direction"] is None:
         return
     found = store.query(
         "flow_frames",
         flow=flow["flow"],
         reverse=reverse_flow(flow["conversation"], flow["direction"]),
-        from_ns=interval["from_ns"],
-        to_ns=interval["to_ns"],
+        **intervals_of(made, held=made["verdict"]["kind"] in HOLDING),
+        **ago(made["evidence"]),
     ).to_dicts()
     for piece in made["evidence"]:
-        kind = str(piece["signal"]).partition("_")[0]
-        piece["frames"] = [
-            {name: value for name, value in row.items() if name != "signal"}
-            for row in found
-            if row["signal"] == kind
-        ]
+        piece["frames"] = witnesses(piece, found)
 
 
 def _since(store: Asked, made: dict[str, Any], flow: int, begun_ns: int) -> dict[str, Any]:
@@ -158,7 +154,9 @@ def _silent(
 
 def _nothing(message: str) -> dict[str, Any]:
     """The shape of an answer without a verdict."""
-    empty: dict[str, Any] = {"candidates": [], "evidence": [], "history": [], "flows": []}
+    empty: dict[str, Any] = {
+        "candidates": [], "signals": [], "evidence": [], "history": [], "flows": [],
+    }  # fmt: skip
     return {
         "flow": None, "interval": None, "verdict": None, **empty,
         "integrity": None, "topology": "", "notes": [], "message": message,

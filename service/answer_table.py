@@ -56,6 +56,7 @@ ANSWERS = {
     "GET /api/v1/flows": {"flows": "rows", "more": "yes or no", "cursor": "text?"},
     "GET /api/v1/flows/bottleneck": {
         "flow": "object", "interval": "object", "verdict": "object", "candidates": "rows",
+        "signals": "rows",
         "evidence": "rows", "history": "rows", "integrity": "object?", "topology": "text",
         "notes": "texts",
     },

@@ -8,15 +8,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from service.endpoint import time_text
-from service.text import NONE, Heading, duration, flow, load, number, share, size, table
+from service.evidence_text import candidates_text, evidence_text, opened
+from service.text import NONE, Heading, duration, flow, load, printable, share, size, table
 
 CALM = frozenset({"not_congested", "sender_limited", "unknown"})
 """Kinds of verdict that name no congested hop."""
 
 LITTLE = 0.001
 """Share of missing data from which it is said."""
-SHOWN_FRAMES = 2
-"""Sources that are named of each piece of evidence; the API has all."""
 
 
 def kind_text(kind: str) -> Text:
@@ -43,9 +42,10 @@ def _parts(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
     said = filter(None, (*verdict["doubts"], verdict["disagreement"], *answer["notes"]))
     for note in said:
         yield Padding(Text(f"note: {note}", style="yellow"), (0, 0, 0, 2), expand=False)
-    yield _evidence(answer)
+    yield evidence_text(answer)
+    yield from opened(answer)
     if answer["candidates"]:
-        yield _candidates(answer)
+        yield candidates_text(answer)
     yield _history(answer, interval["from_ns"])
 
 
@@ -92,11 +92,6 @@ def _feedback(integrity: Mapping[str, Any]) -> str:
     return f"{integrity['value']}, {integrity['feedback']} reflections"
 
 
-def _frames(run: Mapping[str, Any]) -> str:
-    """Where a signal can be looked up: `tap.pcap 12-90`."""
-    return f"{run['source']} {run['first']}-{run['last']}"
-
-
 def _sharing(verdict: Mapping[str, Any]) -> str:
     """Who shares the hop."""
     if not verdict["contributors"]:
@@ -120,69 +115,25 @@ def _completeness(verdict: Mapping[str, Any]) -> str:
     return ", ".join([share(verdict["completeness"]), *(text for text, say in told.items() if say)])
 
 
-def _evidence(answer: Mapping[str, Any]) -> RenderableType:
-    headings = (
-        Heading("evidence"),
-        Heading("what"),
-        Heading("value", numeric=True),
-        Heading("unit"),
-        Heading("samples", numeric=True),
-        Heading("share", numeric=True),
-        Heading("seen at"),
-        Heading("frames"),
-    )
-    rows = (
-        (
-            row["signal"],
-            row["name"],
-            number(row["value"]),
-            row["unit"],
-            row["samples"],
-            share(row["share"]),
-            ", ".join(row["points"]),
-            ", ".join(map(_frames, row["frames"][:SHOWN_FRAMES])),
-        )
-        for row in answer["evidence"]
-    )
-    return table(headings, rows)
-
-
-def _candidates(answer: Mapping[str, Any]) -> RenderableType:
-    headings = (
-        Heading("signal"),
-        Heading("candidate"),
-        Heading("load u", numeric=True),
-        Heading("probability", numeric=True),
-        Heading("samples", numeric=True),
-    )
-    rows = (
-        (
-            row["signal"],
-            row["hop"]["name"] if row["hop"] else None,
-            load(row["u_mean"]),
-            share(row["probability"]),
-            row["samples"],
-        )
-        for row in answer["candidates"]
-    )
-    return table(headings, rows)
-
-
 def _history(answer: Mapping[str, Any], from_ns: int) -> RenderableType:
+    """The timeline: what changed when, and which intervals late frames have changed."""
     headings = (
         Heading("from", numeric=True),
         Heading("for", numeric=True),
         Heading("history"),
-        Heading("kind"),
         Heading("load u", numeric=True),
+        Heading("revised", numeric=True),
     )
     rows = (
         (
             f"+{duration(max(0, row['from_ns'] - from_ns))}",
             duration(row["to_ns"] - row["from_ns"]),
-            row["hop"]["name"] if row["hop"] else None,
-            kind_text(row["kind"]),
+            Text(
+                printable(row["sentence"].replace("_", " ")),
+                style="" if row["kind"] in CALM else "bold yellow",
+            ),
             load(row["u_mean"]),
+            row.get("revised") or None,
         )
         for row in answer["history"]
     )

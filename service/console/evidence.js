@@ -5,26 +5,28 @@ import { csvButton, h, panel } from "./dom.js";
 import { bytes, percent } from "./units.js";
 import { during } from "./views.js";
 
-const SIGNAL = { int: "INT", csig: "CSIG", aecn: "AECN", ecn: "ECN marks", state: "sender's state" };
+const SIGNAL = { headline: "headline", state: "sender's state" };
 
 export function evidence(answer) {
   if (!answer.evidence.length && !answer.candidates.length) return null;
+  const titles = { ...SIGNAL, ...Object.fromEntries((answer.signals || []).map((each) => [each.signal, each.title])) };
   const flat = (rows) => rows.map((row) => ({ ...row, hop: row.hop ? row.hop.name : "", points: (row.points || []).join(" "), frames: (row.frames || []).map(frames).join("; ") }));
   return panel("Evidence", "what speaks for the verdict, and where else the signals point", [csvButton("evidence", () => flat([...answer.evidence, ...answer.candidates]))],
     answer.evidence.length > 0 && h("div", { class: "scroll" }, h("table", { class: "list" },
-      head(["Signal", "What", "Value#", "Samples#", "Of the time here#", "Frames that carried it"]),
+      head(["Signal", "What", "Value#", "Hop", "Samples#", "Of the time here#", "Frames that carried it"]),
       h("tbody", null, answer.evidence.map((row) => h("tr", null,
-        h("td", null, SIGNAL[row.signal] || row.signal), h("td", null, row.name),
-        right(quantity(row.value, row.unit)), right(row.samples), right(percent(row.share)),
-        h("td", { class: "where frames" }, row.frames?.length ? row.frames.map((each) => h("div", null, frames(each))) : row.points.join(", "))))))),
+        h("td", null, titles[row.signal] || row.signal), h("td", null, row.name),
+        right(quantity(row.value, row.unit)), h("td", { class: "hop" }, row.hop ? hop(row.hop) : "–"), right(row.samples), right(percent(row.share)),
+        h("td", { class: "where frames" }, row.frames?.length ? row.frames.map((each) => h("div", { title: open(each) }, frames(each))) : row.points.join(", "))))))),
     answer.candidates.length > 0 && h("div", { class: "scroll" }, h("table", { class: "list" },
       head(["Signal", "Candidate hop", "Mean load", "Probability", "Samples#"]),
       h("tbody", null, answer.candidates.map((row) => h("tr", null,
-        h("td", null, SIGNAL[row.signal] || row.signal), h("td", { class: "hop" }, row.hop ? hop(row.hop) : "–"),
+        h("td", null, titles[row.signal] || row.signal), h("td", { class: "hop" }, row.hop ? hop(row.hop) : "–"),
         h("td", null, meter(row.u_mean)), h("td", null, confidence(row.probability)), right(row.samples)))))));
 }
 
-const frames = (row) => `${row.source}: ${count(row.frames, "frame")}, ${row.first} to ${row.last}, at ${row.point}`;
+const frames = (row) => `${row.source}: ${count(row.frames, "frame")}, ${row.first} to ${row.last}, at ${row.point}${row.reflected ? ", reflected" : ""}; open ${row.telling}${row.message ? ` in message ${row.message.offset} of ${row.message.place}` : ""}`;
+const open = (row) => (row.source.includes(".pcap") ? `hopsight dissect '${row.source}' ${row.telling}` : `frame ${row.telling} of ${row.source}`);
 
 function quantity(value, unit) {
   if (value === null || value === undefined) return "–";

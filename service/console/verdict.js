@@ -15,6 +15,7 @@ export function verdict(answer, asked) {
   const facts = [
     ["Load, mean", load(best.u_mean)], ["Load, peak", load(best.u_max)], ["Queue, mean", bytes(best.queue_mean_bytes)],
     ["Since", since], ["Shared by", best.contributors ? `${best.contributors} flows` : "–"], ["Rerouting helps", best.reroute_helps],
+    ["Revised", best.parts?.revised ? `${best.parts.revised} of ${best.intervals} by late frames` : null],
     ["Confidence", percent(best.confidence)], ["Completeness", percent(best.completeness)], ["Feedback", answer.integrity?.value], ["Samples", best.samples],
   ];
   return h("section", { class: "panel", "aria-label": "Verdict" },
@@ -25,7 +26,7 @@ export function verdict(answer, asked) {
       h("p", { class: "sentence" }, best.sentence),
       (best.doubts || []).map((words) => h("p", { class: "note" }, `The telemetry cannot be quite right: ${words}.`)),
       answer.notes.map((text) => h("p", { class: "aside" }, text)),
-      h("dl", { class: "facts" }, facts.map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value ?? "–"))))));
+      h("dl", { class: "facts" }, facts.filter(([term, value]) => term !== "Revised" || value).map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value ?? "–"))))));
 }
 
 const placeName = (piece) => (piece.hop ? piece.hop.name : kind(piece.kind));
@@ -51,5 +52,18 @@ export function history(answer) {
   return panel("History", `${answer.history.length} ${answer.history.length === 1 ? "stretch" : "stretches"}`, [],
     h("div", { class: "body" }, h("div", { class: "lane", role: "img", "aria-label": answer.history.map((piece) => `${placeName(piece)} for ${span(piece.to_ns - piece.from_ns)}`).join(", ") }, pieces),
       ticks(from, length),
-      names.length > 0 && h("div", { class: "keys" }, names.map((text, i) => h("span", null, h("i", { style: { background: NAMES[i % NAMES.length] } }), text)))));
+      names.length > 0 && h("div", { class: "keys" }, names.map((text, i) => h("span", null, h("i", { style: { background: NAMES[i % NAMES.length] } }), text))),
+      changes(answer)));
+}
+
+const MOST_CHANGES = 20;
+
+/** What changed when, the last changes in words. */
+function changes(answer) {
+  const told = answer.history.slice(-MOST_CHANGES);
+  const earlier = answer.history.length - told.length;
+  return h("ol", { class: "changes" },
+    earlier > 0 && h("li", { class: "quiet" }, `${earlier} earlier; the API has all`),
+    told.map((piece) => h("li", null, after(Math.max(0, piece.from_ns - answer.interval.from_ns)), " ", piece.sentence.replaceAll("_", " "),
+      piece.revised > 0 && h("span", { class: "quiet" }, ` (${piece.revised} revised by late frames)`))));
 }

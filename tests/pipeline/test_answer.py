@@ -174,6 +174,16 @@ def test_history_says_when_it_moved() -> None:
     ]
 
 
+def test_history_says_which_intervals_late_rows_have_changed() -> None:
+    made = composed(
+        row(0, revision=1),
+        row(1, revision=2),
+        row(2, revision=3),
+        row(3, "up", "uplink", revision=1),
+    )
+    assert [h["revised"] for h in made["history"]] == [2, 0]
+
+
 def test_without_congestion_no_hop_is_named_a_bottleneck() -> None:
     made = composed(*(row(i, kind="sender_limited", u_mean=0.4) for i in range(3)))
     said = made["verdict"]

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from service import cli
+from service.evidence_text import command as opening
+from service.evidence_text import opened
 from service.failure import EXIT_CODES, ExitCode
 
 ENDS = ("10.0.1.1:40001", "10.0.2.1:5001")
@@ -28,6 +30,26 @@ def test_where_says_the_same_as_the_api_while_serve_owns_the_store(
     assert json.loads(asked.stdout) == answer
     shown = hopsight.run("where", *ENDS, "--store", served.dsn)
     assert answer["verdict"]["sentence"] in shown.stdout
+    assert f" {answer['history'][1]['sentence']} " in shown.stdout
+    assert answer["history"][1]["sentence"].startswith("moved from leaf2 Ethernet4 to leaf1")
+    assert [each["title"] for each in answer["signals"]] == ["INT"]
+
+
+def test_where_says_how_to_open_the_packets_of_its_evidence() -> None:
+    """Of a capture by a command, of an interface by its number; a message of a bus is named."""
+    run = {"source": "tap 1.pcap.zst", "point": "leaf1:E1", "first": 3, "last": 90, "telling": 7}
+    live = {
+        "source": "mirror0",
+        "first": 8,
+        "telling": 8,
+        "message": {"place": "rows/3", "offset": 12},
+    }
+    assert opening(run) == "hopsight dissect 'tap 1.pcap.zst' 7"
+    assert opening(live) == "frame 8 of mirror0, message 12 of rows/3"
+    piece = {"signal": "csig_delay", "frames": [run]}
+    answer = {"evidence": [piece, piece | {"signal": "ecn", "frames": []}],
+              "signals": [{"signal": "csig_delay", "title": "max(PD)"}]}  # fmt: skip
+    assert [line.plain for line in opened(answer)] == [f"  open max(PD): {opening(run)}"]
 
 
 def test_where_on_a_flow_that_was_not_seen(hopsight: Any, served: Any) -> None:

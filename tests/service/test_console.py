@@ -71,6 +71,8 @@ def test_a_flow_shows_verdict_path_history_signals_and_evidence(page: Callable[.
     ]  # fmt: skip
     label = view.page.locator(".lane").get_attribute("aria-label")
     assert label == "leaf2 Ethernet4 for 100 ms, leaf1 Ethernet48 for 100 ms"
+    changes = view.page.locator(".changes li").all_inner_texts()
+    assert "moved from leaf2 Ethernet4 to leaf1 Ethernet48 at " in changes[1]
     for words in ("eta 0.95", "U, normalised inflight", "Queueing delay, s", "Marks, share"):
         assert words in view.html
     assert "hop load u'" in view.text

@@ -1,0 +1,164 @@
+"""What each signal says by itself: its value in its own unit, the hop that it names, and where.
+
+A piece of a hop carries what its frames are found by: node and port, the point that was heard
+(`REPORTER`: switches that report), whether reflections were heard, CSIG's locators of the hop, and
+by how much a signal tells of a time before its frame (delta_t, by type).
+"""
+
+import polars as pl
+
+from pipeline.locate import HOP, KEY
+from pipeline.path import ASSUMED_RTT_NS
+from pipeline.reserved import LOCATOR
+from pipeline.settings import PipelineSettings
+from pipeline.signals import SOURCES
+from pipeline.topology import Topology
+from pipeline.unit import BITS, MICROSECOND, SECOND
+
+CSIG = {f"csig_{name}": kind for kind, name in SOURCES.items()}
+"""CSIG's signals and their types."""
+LOAD, QUEUE, STANDING = "hop load u'", "queue", "standing queue"
+SAYS = {
+    "csig_abw": ("min(ABW)", "bit/s"),
+    "csig_utilization": ("min(ABW/C)", "ratio"),
+    "csig_delay": ("max(PD)", "ns"),
+    "delay": ("queueing delay", "ns"),
+    "int": (LOAD, "ratio"),
+    "csig": (LOAD, "ratio"),
+}
+"""Signals that name hops: what each says of one, and in which unit."""
+PAIRS = pl.List(pl.Struct({"variant": pl.UInt8, "lm": pl.UInt32}))
+SHARPNESS = 0.03
+"""Queueing delay, in base round trips, by which one hop is e times as likely the slowest."""
+
+
+def delays(candidates: pl.DataFrame, topology: Topology | None, t_ns: float) -> pl.DataFrame:
+    """Candidates by queueing delay alone, of hops whose queue INT tells and whose rate is known.
+
+    Their `u_mean` is the queue's part of the load. Where no hop has a queue there are none.
+    """
+    if topology is None:
+        return candidates.clear()
+    rates = topology.frame.select(*HOP, "capacity_bps").filter(pl.col("capacity_bps") > 0)
+    drained = pl.col("queue_mean_bytes") * (BITS * SECOND) / pl.col("capacity_bps")
+    rows = (
+        candidates.filter(pl.col("signal") == "int")
+        .join(rates, on=HOP, how="inner", maintain_order="left")
+        .with_columns((drained * (1 / t_ns)).alias("u_mean"), pl.lit("delay").alias("signal"))
+        .filter(pl.col("u_mean").is_not_null())
+        .filter(pl.col("u_mean").max().over(KEY) > 0)
+    )
+    weight = ((pl.col("u_mean") - pl.col("u_mean").max().over(KEY)) * (1 / SHARPNESS)).exp()
+    return rows.with_columns((weight / weight.sum().over(KEY)).alias("probability")).select(
+        candidates.columns
+    )
+
+
+def measured_against(topology: Topology | None, settings: PipelineSettings) -> float:
+    """The T that delays were divided by, ns."""
+    told = (settings.base_rtt_us or 0) * MICROSECOND
+    return float(told or (topology.base_rtt_ns if topology else 0) or ASSUMED_RTT_NS)
+
+
+def with_locators(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+    """The rows with `locators`: CSIG's locators of their hop, of the signal's type or of all."""
+    known = pl.DataFrame(schema={"signal": pl.String, "node": pl.UInt32, "port": pl.UInt32,
+                                 "locators": PAIRS})  # fmt: skip
+    if topology is not None and topology.locators.height:
+        names = {kind: name for name, kind in CSIG.items()}
+        kind = pl.col("t").replace_strict(names, default="", return_dtype=pl.String)
+        each = topology.locators.select(*HOP, "variant", "lm", kind.alias("signal"))
+        both = pl.concat([each, each.with_columns(pl.lit("csig").alias("signal"))])
+        pair = pl.struct(pl.col("variant").cast(pl.UInt8), pl.col("lm").cast(pl.UInt32))
+        known = both.group_by("signal", *HOP).agg(pair.unique().sort().alias("locators"))
+    any_variant = pl.lit(None, pl.UInt8).alias("variant")
+    own = pl.concat_list(pl.struct(any_variant, pl.col("port").cast(pl.UInt32).alias("lm")))
+    raw = (pl.col("node") == LOCATOR) & pl.col("signal").str.starts_with("csig")
+    rows = rows.join(known, on=["signal", *HOP], how="left", maintain_order="left")
+    return rows.with_columns(
+        pl.when(raw).then(own.cast(PAIRS)).otherwise("locators").alias("locators")
+    )
+
+
+def testimony(
+    candidates: pl.DataFrame, chosen: pl.DataFrame, topology: Topology | None, t_ns: float
+) -> pl.DataFrame:
+    """What the likeliest hop of each signal shows, as JSON pieces: time_ns, flow, testimony.
+
+    What the signal of the headline (`chosen`) says of the headline's hop is not among it.
+    """
+    tops = (
+        candidates.filter(pl.col("signal").is_in(list(SAYS)) & pl.col("node").is_not_null())
+        .filter(pl.col("samples") > 0)
+        .sort([*KEY, "signal", "probability", *HOP], descending=[False] * 3 + [True, False, False])
+        .unique([*KEY, "signal"], keep="first", maintain_order=True)
+        .join(chosen, on=[*KEY, "signal", *HOP], how="anti", maintain_order="left")
+    )
+    nowhere = [pl.lit(None, pl.String).alias(name) for name in ("point", "aecn_point")]
+    rows = with_locators(with_port(tops, topology), topology).with_columns(nowhere)
+    parts = [value_of(name, t_ns) for name in SAYS]
+    value = pl.coalesce(
+        pl.when(pl.col("signal") == name).then(part) for name, part in zip(SAYS, parts, strict=True)
+    )
+    name, unit = (
+        pl.col("signal").replace_strict({s: said[at] for s, said in SAYS.items()},
+                                        return_dtype=pl.String)
+        for at in range(2)
+    )  # fmt: skip
+    text = hop_piece(pl.col("signal"), name, value, unit, topology)
+    told = rows.select(*KEY, text.alias("piece")).drop_nulls("piece")
+    return told.group_by(KEY, maintain_order=True).agg(
+        pl.col("piece").str.join(",").alias("testimony")
+    )
+
+
+def with_port(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+    """The rows with capacity_bps and base_ns of their hop, as far as the topology knows them."""
+    if topology is None:
+        return rows.with_columns(
+            pl.lit(None, pl.Int64).alias("capacity_bps"), pl.lit(0, pl.Int64).alias("base_ns")
+        )
+    rates = topology.frame.select(*HOP, "capacity_bps")
+    rows = rows.join(rates, on=HOP, how="left", maintain_order="left")
+    rows = rows.join(topology.base_delays, on=HOP, how="left", maintain_order="left")
+    return rows.with_columns(pl.col("base_ns").fill_null(0))
+
+
+def value_of(signal: str, t_ns: float) -> pl.Expr:
+    """A candidate's value in the signal's own unit, out of its term of hop load."""
+    u, capacity = pl.col("u_mean"), pl.when(pl.col("capacity_bps") > 0).then("capacity_bps")
+    if signal == "csig_abw":
+        return (1.0 - u) * capacity
+    if signal == "csig_utilization":
+        return 1.0 - u
+    if signal == "csig_delay":
+        return u * t_ns + pl.col("base_ns")
+    return u * t_ns if signal == "delay" else u
+
+
+def heard_at(signal: pl.Expr) -> pl.Expr:
+    """The point at which a signal was heard; what tells of paths is heard where these are told."""
+    path = pl.when(signal == "aecn").then("aecn_point").when(signal == "ecn").then("point")
+    return pl.coalesce("seen_at", path)
+
+
+def hop_piece(
+    signal: pl.Expr, name: pl.Expr, value: pl.Expr, unit: pl.Expr, topology: Topology | None
+) -> pl.Expr:
+    """One piece of evidence about a hop as JSON, null where the value is null or no number."""
+    slowest = topology.slowest_ns if topology else {}
+    ago = [slowest.get(each, 0) for each in SOURCES.values()]
+    told = pl.lit(pl.Series([ago])).first() if any(ago) else pl.lit(None, pl.List(pl.Int64))
+    fields = pl.struct(
+        signal.alias("signal"),
+        name.alias("name"),
+        value.cast(pl.Float64).alias("value"),
+        unit.alias("unit"),
+        pl.col("samples").round().cast(pl.Int64).alias("samples"),
+        heard_at(signal).alias("point"),
+        *HOP,
+        "echo",
+        "locators",
+        pl.when(signal.str.starts_with("csig")).then(told).alias("ago_ns"),
+    )
+    return pl.when(value.cast(pl.Float64).is_finite()).then(fields.struct.json_encode())
