@@ -116,8 +116,9 @@ def test_stacks_are_found_by_the_hop_that_they_name_and_marks_by_who_carries_the
         {
             "time_ns": T0 + number * 1_000, "point": "leaf2:host", "ecn": 3 if number % 3 else 2,
             **({} if number % 3 else stack | {
-                "h0_tx_bytes": 900 * number, "h1_tx_bytes": 1250 * number, "h0_ts_ns": 1_000 * number,
-                "h1_ts_ns": 1_000 * number, "h1_qlen_bytes": 50_000 + number,
+                "h0_tx_bytes": 900 * number, "h1_tx_bytes": 1250 * number,
+                "h0_ts_ns": 1_000 * number, "h1_ts_ns": 1_000 * number,
+                "h1_qlen_bytes": 50_000 + number,
             }),
         }
         for number in range(300)
