@@ -142,8 +142,9 @@ class Batch(NamedTuple):
 
 
 @inlined
-def read(rows: Rows, at: int, row: Record) -> None:
+def read(rows: Rows, at: Any, row: Record) -> None:
     """One row of a batch into the record `row`."""
+    at = np.uint64(at)  # an index without a sign is a plain load
     row.conversation = rows.conversation[at]
     row.time_ns = rows.time_ns[at]
     row.seq = rows.seq[at]
@@ -187,12 +188,19 @@ def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena, trail: NDArr
         stacks,
         sacks_of(frame),
         loads,
-        np.full(stacks.shape[1:], np.nan),
+        unknown(stacks.shape[1:], arena),
         np.zeros(BLOCK, DECISION),
         np.zeros(2, np.int64),
         np.zeros(len(Count), np.int64),
         trail,
     )
+
+
+def unknown(shape: tuple[int, ...], arena: Arena) -> NDArray[np.float64]:
+    """Room for u' (hop, row), none of which is known yet."""
+    [flat] = arena.arrays(int(np.prod(shape)), np.float64)
+    flat[:] = np.nan
+    return flat.reshape(shape)
 
 
 def rows_of(frame: pl.DataFrame, points: NDArray[np.int32], probe_dscp: int | None = None) -> Rows:
@@ -229,7 +237,9 @@ def kind_of(frame: pl.DataFrame, probe_dscp: int | None = None) -> NDArray[np.ui
 
 def acknowledgments(rows: Rows) -> int:
     """Rows that acknowledge something."""
-    acks = np.count_nonzero(rows.tcp_flags & ACK) + np.count_nonzero(ANSWERS[rows.kind])
+    acks = np.count_nonzero(rows.tcp_flags & ACK)
+    if rows.kind.max(initial=0) > Kind.TCP:
+        acks += np.count_nonzero(ANSWERS[rows.kind])
     return int(acks)
 
 

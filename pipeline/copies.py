@@ -12,12 +12,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import arrow, borrowing, inlined
+from collector import arrow, borrowing, inlined, prefetch
 from pipeline.point_number import PointNumbers
 from pipeline.unit import MICROSECOND
 
 PLACES = 1 << 18
 """Frames that are remembered; one gives way to another that falls on its place."""
+AT_ONCE = 1 << 14
+"""Rows that are looked at together, so that their words stay near."""
+AHEAD = 8
+"""Rows whose places are asked for before they are looked at."""
 FEW = 4
 """Frames at a point that say nothing yet of whether its mirror sends twice."""
 FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -46,31 +50,51 @@ class Copies:
         """The rows that are no copies of earlier ones."""
         if not self.within_ns or rows.is_empty():
             return rows
-        words = words_of(rows)
         point = self.points.of(rows["point"])
         new = len(self.points.known) - len(self.seen)
         self.seen = np.concatenate([self.seen, np.zeros((new, 2), np.int64)])
         first = np.ones(rows.height, np.bool_)
-        find(
-            words, arrow.fixed(point), self.seen, arrow.values(rows["time_ns"]),
-            arrow.values(rows["frame"]),
-            self.within_ns, self.marks, self.times, self.frames, first,
-        )  # fmt: skip
+        columns = columns_of(rows)
+        time_ns, frame = arrow.values(rows["time_ns"]), arrow.values(rows["frame"])
+        words = np.zeros((len(WORDS), AT_ONCE), np.uint64)
+        mark = np.zeros(AT_ONCE + AHEAD, np.uint64)
+        for begin in range(0, rows.height, AT_ONCE):
+            here = slice(begin, begin + AT_ONCE)
+            find(
+                filled(words, columns, here), point[here], self.seen, time_ns[here], frame[here],
+                self.within_ns, mark, self.marks, self.times, self.frames, first[here],
+            )  # fmt: skip
         copies = rows.height - int(np.count_nonzero(first))
         self.count += copies
         return rows.filter(pl.Series(first)) if copies else rows
 
 
+def columns_of(rows: pl.DataFrame) -> list[tuple[int, NDArray[Any]]]:
+    """Columns that make each frame what it is, with the number of their word."""
+    told = [(place, name) for place, name in enumerate(WORDS) if name in rows.columns]
+    told += [(WORDS.index(name), same) for name, same in OF_ROCE.items() if same in rows.columns]
+    return [(place, arrow.values(rows[name])) for place, name in told]
+
+
+def filled(
+    words: NDArray[np.uint64], columns: list[tuple[int, NDArray[Any]]], here: slice
+) -> NDArray[np.uint64]:
+    """(word, row) of some rows, in the memory of `words`; a column that is absent is 0."""
+    begun: set[int] = set()
+    for place, values in columns:
+        some = values[here]
+        if place in begun:
+            words[place, : some.size] |= some
+        else:
+            words[place, : some.size] = some
+        begun.add(place)
+    return words
+
+
 def words_of(rows: pl.DataFrame) -> NDArray[np.uint64]:
     """(word, row): what makes each frame what it is; a column that is absent is 0."""
     words = np.zeros((len(WORDS), rows.height), np.uint64)
-    for place, name in enumerate(WORDS):
-        if name in rows.columns:
-            words[place] = arrow.values(rows[name])
-    for name, same in OF_ROCE.items():
-        if same in rows.columns:
-            words[WORDS.index(name)] |= arrow.values(rows[same])
-    return words
+    return filled(words, columns_of(rows), slice(None))
 
 
 @inlined
@@ -89,6 +113,7 @@ def find(
     time_ns: NDArray[np.int64],
     frame: NDArray[np.uint64],
     within_ns: int,
+    mark: NDArray[np.uint64],
     marks: NDArray[np.uint64],
     times: NDArray[np.int64],
     frames: NDArray[np.uint64],
@@ -97,14 +122,21 @@ def find(
     """Write whether each row is the first of its kind. Rows of one frame are never copies.
 
     `seen` counts, of each point, frames that can be told apart: those that came, and came again.
+    `mark` has room for a word a row.
     """
     for row in range(time_ns.size):
-        here = point[row]
-        mark = np.uint64(here)
-        for word in range(words.shape[0]):
-            mark = mixed(mark, words[word, row])
-        place = mark & np.uint64(marks.size - 1)
-        again = marks[place] == mark and frames[place] != frame[row]
+        mark[row] = np.uint64(point[row])
+    for word in range(words.shape[0]):
+        for row in range(time_ns.size):
+            mark[row] = mixed(mark[row], words[word, row])
+    for row in range(time_ns.size):
+        here, own = point[row], mark[row]
+        later = mark[row + AHEAD] & np.uint64(marks.size - 1)
+        prefetch(marks, later)
+        prefetch(times, later)
+        prefetch(frames, later)
+        place = own & np.uint64(marks.size - 1)
+        again = marks[place] == own and frames[place] != frame[row]
         again = again and time_ns[row] - times[place] <= within_ns
         if words[NUMBERED, row] != np.uint64(0) or words[DATA, row] != np.uint64(0):
             seen[here, int(again)] += 1
@@ -113,4 +145,4 @@ def find(
         if again:
             first[row] = False
         else:
-            marks[place], times[place], frames[place] = mark, time_ns[row], frame[row]
+            marks[place], times[place], frames[place] = own, time_ns[row], frame[row]

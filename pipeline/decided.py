@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import polars.selectors as cs
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -83,18 +82,24 @@ def decisions_of(frame: pl.DataFrame, out: Decisions, count: int) -> pl.DataFram
         **dict.fromkeys(OF_DCTCP, algorithm == Algorithm.DCTCP),
         "why": made["quality"] != Quality.EXACT,
     }
-    whole = {id(rows): bitmap(rows) for rows in here.values()}
+    whole = {id(rows): bitmap(rows) if rows.any() else None for rows in here.values()}
     told = {
         name: arrow.array(values, whole[id(here[name])] if name in here else None)
         for name, values in made.items()
+        if name not in here or whole[id(here[name])] is not None
     }
-    columns |= {each.name: each for each in arrow.table(told)}
-    for name, dtype in DECISIONS.items():
-        if isinstance(dtype, pl.Enum):
-            columns[name] = columns[name].cat.to(dtype)
-    return pl.DataFrame([columns[name] for name in DECISIONS]).with_columns(
-        cs.float().fill_nan(None)
-    )
+    columns |= {each.name: typed(each) for each in arrow.table(told)}
+    for name in made.keys() - told.keys():  # no decision of the batch has it
+        columns[name] = pl.Series(name, [None], DECISIONS[name]).new_from_index(0, count)
+    return pl.DataFrame([columns[name] for name in DECISIONS])
+
+
+def typed(column: pl.Series) -> pl.Series:
+    """A column of decisions in its type, what is unknown as null."""
+    dtype = DECISIONS[column.name]
+    if isinstance(dtype, pl.Enum):
+        return column.cat.to(dtype)
+    return column.fill_nan(None) if dtype == pl.Float64 else column
 
 
 def reflected_by(rows: Rows, out: Decisions, batch: Batch) -> NDArray[np.int32]:
@@ -103,7 +108,10 @@ def reflected_by(rows: Rows, out: Decisions, batch: Batch) -> NDArray[np.int32]:
     there = rows.telemetry[drove]
     if not batch.loads.size:
         return there
-    return np.where(batch.loads["reflected"][there] != 0, there, np.int32(-1))
+    reflected = np.ascontiguousarray(batch.loads["reflected"])
+    if reflected.all():
+        return there
+    return np.where(reflected[there] != 0, there, np.int32(-1))
 
 
 def made_of(out: Decisions, count: int) -> dict[str, NDArray[Any]]:

@@ -8,11 +8,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from collector import borrowing
+from collector import borrowing, prefetch
 from pipeline.batch import BLOCK, Batch, Kind, Rows, read
 from pipeline.datagram_row import datagram
 from pipeline.decision_block import MARGIN, Decisions, is_full, spread
-from pipeline.flow import key_of, locate, settle
+from pipeline.flow import entry_of, key_of, locate, settle
 from pipeline.memory import Ints, Mark, Memory, Rules
 from pipeline.near import AHEAD, LARGE, bring
 from pipeline.pool import has_room
@@ -20,6 +20,9 @@ from pipeline.sender import enter, heed
 from pipeline.tcp_row import segment
 from pipeline.telemetry_row import observe_hops
 from pipeline.trail import leave
+
+SOON = 8
+"""A row so many behind has its entry asked for."""
 
 
 @borrowing
@@ -37,6 +40,9 @@ def follow(
             spread(batch, out)
         if (at - start) % AHEAD == 0 and memory.slots.size > LARGE:
             bring(rows, near, memory, at, min(at + AHEAD, size))
+        soon = min(at + SOON, size - 1)
+        later = key_of(rows.conversation[soon], rows.point[soon])
+        prefetch(memory.flows, entry_of(memory.flows, later, 0))
         read(rows, at, row)
         key = key_of(row.conversation, row.point)
         entry, how = locate(memory.flows, key, row.time_ns, rules.idle_ticks, memory.used)

@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from collector import CollectorSettings, Decoder, open_capture
-from pipeline import PipelineSettings, Topology, Worker
+from pipeline import PipelineSettings, Topology, Worker, copies
 from replay import frames_of, points, scenario, simulate, topology
 
 Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
@@ -75,6 +75,17 @@ def test_every_frame_mirrored_twice_gives_what_once_gives(telemetry: str, after_
         assert_frame_equal(tables[name], again[name], check_exact=True)
     ends = [each["flows"].group_by("flow").agg(pl.col("last_ns").max()) for each in (tables, again)]
     assert_frame_equal(*ends, check_row_order=False)
+
+
+def test_copies_are_found_whatever_is_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = twice(captured()[0], 2_000).sort("time_ns", maintain_order=True)
+    whole = copies.Copies(SETTINGS.copies_us)
+    kept = whole.without(rows)
+    assert whole.count == kept.height == rows.height // 2
+    monkeypatch.setattr(copies, "AT_ONCE", 5)
+    parts = copies.Copies(SETTINGS.copies_us)
+    assert_frame_equal(kept, parts.without(rows), check_exact=True)
+    assert parts.count == whole.count
 
 
 @pytest.mark.parametrize("telemetry", ["captured", "int", "csig_compact", "csig_expanded", "aecn"])
