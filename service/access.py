@@ -42,6 +42,8 @@ OWNER = Identity("socket", Scope.ADMIN)
 """The store's own user, over its Unix socket."""
 IDENTITY = "hopsight.identity"
 """Where a request's scope has who asks."""
+AGAIN = "hopsight.again"
+"""Where it has what finds that out again, for answers that take long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline import TABLES, Store, StoreError
 from service.access import IDENTITY
+from service.bucket import Buckets
 from service.metrics import Metrics
 from service.tokens import PREFIX
 
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NOT_TOLD = ("/internal/",)
 """Rows of other processes of the same user, which have their own names in the store."""
+STRANGERS_PER_S, STRANGERS_BURST = 0.1, 100.0
+"""Rows of strangers who are refused, wherever they come from: nobody fills the log from outside."""
 MOST_BODY = 4096
 SECRETS = ("token", "password", "secret", "key", "authorization")
 """What a field's name has in it when its value is left out."""
@@ -32,6 +35,8 @@ class Audited:
         self.app = app
         self.store = store
         self.metrics = metrics
+        self.strangers = Buckets(STRANGERS_PER_S, STRANGERS_BURST)
+        self.left_out = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, and keep what was answered."""
@@ -55,8 +60,26 @@ class Audited:
         try:
             await self.app(scope, heard, told)
         finally:
-            if status != HTTPStatus.TOO_MANY_REQUESTS:
-                await self._keep(row(scope, bytes(body), status))
+            if status != HTTPStatus.TOO_MANY_REQUESTS and self._worth(scope, status):
+                await self._keep(self._row(scope, bytes(body), status))
+
+    def _worth(self, scope: Scope, status: int) -> bool:
+        """Whether a row is kept: of strangers who are refused only so many, the rest counted."""
+        if scope.get(IDENTITY) is not None or status < HTTPStatus.BAD_REQUEST:
+            return True
+        if not self.strangers.wait("", time.monotonic()):
+            return True
+        self.left_out += 1
+        self.metrics.count("hopsight_audit_rows_total", outcome="left_out")
+        return False
+
+    def _row(self, scope: Scope, body: bytes, status: int) -> dict[str, Any]:
+        """A row; it says how many refused strangers have none since the row before."""
+        made = row(scope, body, status)
+        if self.left_out:
+            made["body"] = json.dumps({"strangers_left_out": self.left_out})
+            self.left_out = 0
+        return made
 
     async def _keep(self, made: dict[str, Any]) -> None:
         frame = pl.DataFrame([made], schema=TABLES["audit"].schema)

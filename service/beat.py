@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pipeline import StoreError
 
 EVERY_S = 1.0
+END_S = 5.0
 logger = logging.getLogger("hopsight.service")
 
 
@@ -41,7 +42,7 @@ class Beat(threading.Thread):
             self._failed.discard(number)
 
     def end(self) -> None:
-        """Stop after the step that is being taken."""
+        """Stop after the step that is being taken; one that takes long is left alone."""
         self._ending.set()
         if self.is_alive():
-            self.join()
+            self.join(END_S)

@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,8 @@ KEPT = 1000
 """Events that a listener who was away can still have."""
 HEARTBEAT_S = 15.0
 """Silence after which a comment is sent, so that nobody takes the line for dead."""
+ASKED_S = 3.0
+"""Time after which it is asked again whether a listener's login still holds."""
 RETRY_MS = 3000
 RESET = "reset"
 
@@ -106,18 +108,34 @@ class Hub:
         return f"id: {self.epoch}-{event.number}\nevent: {event.name}\ndata: {data}\n\n"
 
 
-async def stream(hub: Hub, listener: Listener, last_id: str) -> AsyncIterator[str]:
-    """What one listener is sent, until it goes or the service ends."""
+async def stream(
+    hub: Hub, listener: Listener, last_id: str, known: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[str]:
+    """What one listener is sent, until it goes, its login ends or the service does.
+
+    `known` says whether the login still holds; it is asked every few seconds.
+    """
+    spoke_s = asked_s = time.monotonic()
     with hub.joined(listener, last_id) as missed:
         yield f"retry: {RETRY_MS}\n: hopsight\n\n"
         for event in missed:
             yield hub.text(event)
         while True:
             try:
-                heard = await asyncio.wait_for(listener.waiting.get(), HEARTBEAT_S)
+                heard = await asyncio.wait_for(listener.waiting.get(), ASKED_S)
+                quiet = False
             except TimeoutError:
-                yield ": still here\n\n"
-                continue
-            if heard is None:
+                heard, quiet = None, True
+            now_s = time.monotonic()
+            if now_s - asked_s >= ASKED_S:
+                asked_s = now_s
+                if not await known():
+                    return
+            if heard is None and not quiet:
                 return
-            yield hub.text(heard)
+            if heard is not None:
+                spoke_s = now_s
+                yield hub.text(heard)
+            elif now_s - spoke_s >= HEARTBEAT_S:
+                spoke_s = now_s
+                yield ": still here\n\n"

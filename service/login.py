@@ -4,14 +4,16 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
+from ipaddress import IPv6Address, ip_address, ip_network
 
 import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service import problem
-from service.access import IDENTITY, LOCAL, NO_LOGIN, OPEN, OWNER, ROUTES, Identity
+from service.access import AGAIN, IDENTITY, LOCAL, NO_LOGIN, OPEN, OWNER, ROUTES, Identity
 from service.bucket import Buckets
 from service.guard import over_unix_socket
 from service.loopback import is_loopback
@@ -27,6 +29,7 @@ OPEN_FOLDER = "/console/"
 which there is nobody's data."""
 BURST_S = 5.0
 """Seconds of the rate that may be asked at once."""
+SITE_BITS = 64
 FAILED_PER_S, FAILED_BURST = 0.5, 60.0
 """Wrong tokens of one address that are answered by 401; more get 429."""
 HEADERS = {
@@ -48,6 +51,7 @@ class Login:
     web: WebTokens | None = None
     required: bool = False
     sessions: Sessions = field(default_factory=Sessions)
+    failed: Buckets = field(default_factory=lambda: Buckets(FAILED_PER_S, FAILED_BURST))
 
     @property
     def possible(self) -> bool:
@@ -110,7 +114,6 @@ class Identified:
         self.app = app
         self.login = login
         self.asked = Buckets(requests_per_s, max(1.0, requests_per_s * BURST_S))
-        self.failed = Buckets(FAILED_PER_S, FAILED_BURST)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Find out, then pass on or refuse."""
@@ -121,16 +124,17 @@ class Identified:
         try:
             identity = await self._who(scope)
         except Problem as error:
-            wait_s = self.failed.wait(address, time.monotonic())
+            wait_s = self.login.failed.wait(network_of(address), time.monotonic())
             await _refusal(error, wait_s)(scope, receive, send)
             return
         if identity is None and not _is_open(scope["path"]):
-            wait_s = self.failed.wait(address, time.monotonic())
+            wait_s = self.login.failed.wait(network_of(address), time.monotonic())
             await _refusal(Problem(401, NO_LOGIN), wait_s)(scope, receive, send)
             return
         scope[IDENTITY] = identity
+        scope[AGAIN] = partial(self._who, scope)
         if identity not in {LOCAL, OWNER}:
-            asker = identity.name if identity else f"address {address}"
+            asker = identity.name if identity else f"address {network_of(address)}"
             if wait_s := self.asked.wait(asker, time.monotonic()):
                 await _too_many(wait_s)(scope, receive, send)
                 return
@@ -156,6 +160,17 @@ class Identified:
                     # The session ends with its token; its browser is a stranger, who may log in.
                     self.login.sessions.end(cookie)
         return None if self.login.required else LOCAL
+
+
+def network_of(address: str) -> str:
+    """What counts as one stranger: an address, of IPv6 the 64 bits that a site hands out."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
+        return str(ip_network((found, SITE_BITS), strict=False))
+    return str(found)
 
 
 def _is_open(path: str) -> bool:

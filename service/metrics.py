@@ -78,13 +78,15 @@ METRICS = (
         "hopsight_audit_rows_total",
         "counter",
         ("outcome",),
-        "Requests for a change in the audit log; outcome: kept, or failed (they are logged).",
+        "Requests for a change in the audit log; outcome: kept, failed (they are logged), or"
+        " left_out (strangers who were refused, beyond a few; the next row says how many).",
     ),
     Metric(
         "hopsight_alert_deliveries_total",
         "counter",
         ("receiver", "outcome"),
-        "Deliveries of alerts with all their tries; outcome: delivered, or failed (tried later).",
+        "Deliveries of alerts with all their tries; outcome: delivered, failed (tried later),"
+        " or forgotten (more waited than are kept).",
     ),
     Metric(
         "hopsight_jobs_total",

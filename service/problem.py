@@ -96,7 +96,8 @@ def _sentence(error: Mapping[str, Any]) -> str:
 
 async def _on_problem(_: Request, error: Exception) -> Response:
     problem = error if isinstance(error, Problem) else Problem(500, "internal error")
-    headers = {"Retry-After": "1"} if problem.status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    later = {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}
+    headers = {"Retry-After": "1"} if problem.status in later else None
     return response(problem.status, problem.detail, problem.more, headers)
 
 

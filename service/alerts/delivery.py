@@ -3,8 +3,9 @@
 import json
 import logging
 import os
-import time
-from collections.abc import Iterable, Mapping
+import random
+import threading
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -30,6 +31,10 @@ REPEAT_S = 60.0
 GOOD_FOR = 4
 """Repeats after which an Alertmanager takes an alert for over that it hears no more of."""
 FIRST_WAIT_S, MOST_WAIT_S = 0.5, 10.0
+JITTER = 0.25
+"""Share by which the minute before another try is longer or shorter, so that tries do not meet."""
+MOST_WAITING = 10_000
+"""Alerts that wait for one receiver; of more the oldest go, counted."""
 NS = 10**9
 logger = logging.getLogger("hopsight.alerts")
 
@@ -53,7 +58,24 @@ class Delivery:
     receiver: Receiver
     metrics: Metrics
     sent: dict[str, Sent] = field(default_factory=dict)
+    waiting: dict[str, Standing] = field(default_factory=dict)
+    """What began to fire and was not told yet, whether it is over by now or not."""
     refused_until_s: float = 0.0
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def fired(self, standing: Standing) -> None:
+        """Hear, from any thread, that an alert fires; it waits here until it was told."""
+        with self._turn:
+            self.waiting[key_of(standing)] = standing
+            while len(self.waiting) > MOST_WAITING:
+                self.waiting.pop(next(iter(self.waiting)))
+                self._count("forgotten")
+
+    def restored(self, standing: Iterable[Standing]) -> None:
+        """Hear what fired before a restart: it may have been told, so its end is told as well."""
+        for each in standing:
+            if each.state == FIRING:
+                self.sent.setdefault(key_of(each), Sent(each, -REPEAT_S))
 
     def step(
         self, standing: Iterable[Standing], silences: Iterable[Silence], now_ns: int, now_s: float
@@ -62,28 +84,45 @@ class Delivery:
         if now_s < self.refused_until_s:
             return
         quiet = list(silences)
-        firing = {
-            json.dumps(dict(each.labels), sort_keys=True): each
-            for each in standing if each.state == FIRING
-        }  # fmt: skip
+        firing = {key_of(each): each for each in standing if each.state == FIRING}
         loud = {
             key: each for key, each in firing.items() if not silencing(quiet, each.labels, now_ns)
         }
-        due = {
+        over = {key: held.standing for key, held in self.sent.items() if key not in firing}
+        late = self._late(quiet, now_ns, firing.keys() | over.keys())
+        due = late | {
             key: each for key, each in loud.items()
             if key not in self.sent or now_s - self.sent[key].told_s >= REPEAT_S
         }  # fmt: skip
-        over = {key: held.standing for key, held in self.sent.items() if key not in firing}
         if not due and not over:
             return
         taken = self._deliver([*((each, FIRING) for each in due.values()),
                                *((each, RESOLVED) for each in over.values())], now_ns)  # fmt: skip
         if not taken:
-            self.refused_until_s = now_s + REPEAT_S
+            spread = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - nobody gains by guessing it
+            self.refused_until_s = now_s + REPEAT_S * spread
             return
         self.sent |= {key: Sent(each, now_s) for key, each in due.items()}
         for key in over:
             del self.sent[key]
+        with self._turn:
+            for key, each in due.items():
+                if key in self.waiting and self.waiting[key].since_ns <= each.since_ns:
+                    del self.waiting[key]
+
+    def _late(
+        self, quiet: list[Silence], now_ns: int, others: Collection[str]
+    ) -> dict[str, Standing]:
+        """What fired and was over before it could be told; what is silent by now is not."""
+        with self._turn:
+            for key, each in list(self.waiting.items()):
+                if silencing(quiet, each.labels, now_ns):
+                    del self.waiting[key]
+            return {key: each for key, each in self.waiting.items() if key not in others}
+
+    def _count(self, outcome: str) -> None:
+        name = "hopsight_alert_deliveries_total"
+        self.metrics.count(name, receiver=self.receiver.name, outcome=outcome)
 
     def _deliver(self, told: list[tuple[Standing, str]], now_ns: int) -> bool:
         """Whether the receiver took it."""
@@ -99,13 +138,12 @@ class Delivery:
             retrying(self._post, told, now_ns)
         except RetryError:
             outcome = "failed"
-            logger.warning("alerts: %s does not take them; tried again later", self.receiver.name)
+            said = "alerts: %s does not take them; %d are kept and tried again in a minute"
+            logger.warning(said, self.receiver.name, len(told))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             outcome = "failed"
             logger.warning("alerts: %s: %s", self.receiver.name, type(error).__name__)
-        self.metrics.count(
-            "hopsight_alert_deliveries_total", receiver=self.receiver.name, outcome=outcome
-        )
+        self._count(outcome)
         return outcome == "delivered"
 
     def _post(self, told: list[tuple[Standing, str]], now_ns: int) -> None:
@@ -154,14 +192,6 @@ def annotations(alert: Standing) -> Mapping[str, str]:
     return {"summary": alert.rule.summary, "runbook_url": alert.rule.runbook, "value": value}
 
 
-class Deliveries:
-    """All receivers; a step tells each what stands."""
-
-    def __init__(self, receivers: Iterable[Receiver], metrics: Metrics) -> None:
-        self.each = [Delivery(receiver, metrics) for receiver in receivers]
-
-    def step(self, standing: Iterable[Standing], silences: Iterable[Silence]) -> None:
-        """Tell each receiver."""
-        told, quiet = list(standing), list(silences)
-        for delivery in self.each:
-            delivery.step(told, quiet, time.time_ns(), time.monotonic())
+def key_of(standing: Standing) -> str:
+    """What tells alerts apart."""
+    return json.dumps(dict(standing.labels), sort_keys=True)

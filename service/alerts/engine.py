@@ -3,7 +3,7 @@
 import json
 import math
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from service.alerts.state import FIRING, PENDING, Alert, Patience
 from service.hub import Hub
 
 MOST_ROWS = 100_000
+MOST_UNKEPT = 100_000
+"""Changes that wait for a store that takes none; of more the latest."""
 MOST_ALERTS = 10_000
 """Alerts of one rule; groups beyond are not followed."""
 Key = tuple[str, str]
@@ -36,7 +38,17 @@ class Standing:
 class Engine:
     """The states of all alerts; may be asked from any thread while one thread steps."""
 
-    def __init__(self, file: AlertFile, store: Store, hub: Hub) -> None:
+    def __init__(
+        self,
+        file: AlertFile,
+        store: Store,
+        hub: Hub,
+        fired: Callable[[Standing], None] = lambda _: None,
+        restored: Callable[[list[Standing]], None] = lambda _: None,
+    ) -> None:
+        """`fired` hears of each alert that begins to fire, `restored` of those of before."""
+        self.fired, self.restored = fired, restored
+        self.unkept: list[dict[str, Any]] = []
         self.rules = {rule.name: rule for rule in file.rule}
         self.store = store
         self.hub = hub
@@ -47,11 +59,15 @@ class Engine:
         self._turn = threading.Lock()
 
     def step(self) -> None:
-        """One look at every rule, when something was stored since the last. Raises StoreError."""
+        """One look at every rule, when something was stored since the last. Raises StoreError.
+
+        What changed is told at once; that the store does not take it now loses nothing.
+        """
         if not self.rules:
             return
         if not self._restored:
             self._restore()
+        self._keep()
         extent = self.store.query("extent").row(0, named=True)
         if not extent["verdicts"]:
             return
@@ -63,14 +79,27 @@ class Engine:
             for rule in self.rules.values()
             for change in self._moved(rule, self._values(rule, now_ns), now_ns)
         ]
-        if made:
-            rows = pl.DataFrame(made, schema=TABLES["alerts"].schema)
-            self.store.insert("alerts", rows, f"alerts {now_ns} {rows.hash_rows().sum()}")
-        # What is stored here itself is no reason to look again.
-        self._seen = self.store.revision, now_ns
+        self.unkept += made
+        del self.unkept[:-MOST_UNKEPT]
         for change in made:
             labels = json.loads(change["labels"])
             self.hub.publish("alert", change | {"labels": labels}, "")
+            if change["state"] == FIRING:
+                rule = self.rules[change["rule"]]
+                self.fired(
+                    Standing(rule, labels, FIRING, change["since_ns"], change["value"],
+                             change["changes"] >= rule.flap_changes)
+                )  # fmt: skip
+        self._keep()
+        # What is stored here itself is no reason to look again.
+        self._seen = self.store.revision, now_ns
+
+    def _keep(self) -> None:
+        """Put changes into the store; those that it does not take wait. Raises StoreError."""
+        if self.unkept:
+            rows = pl.DataFrame(self.unkept, schema=TABLES["alerts"].schema)
+            self.store.insert("alerts", rows, f"alerts {rows.hash_rows().sum()}")
+            self.unkept.clear()
 
     def standing(self) -> list[Standing]:
         """Every alert that is pending or firing."""
@@ -142,6 +171,7 @@ class Engine:
                     alert = Alert(row["state"], row["since_ns"], row["changed_ns"], row["value"])
                     self.alerts[row["rule"], row["labels"]] = alert
         self._restored = True
+        self.restored(self.standing())
 
 
 def patience(rule: Rule) -> Patience:

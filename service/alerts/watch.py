@@ -1,10 +1,12 @@
 """Rules and receivers around one store, each at its own pace."""
 
+import logging
+import threading
 import time
 
-from pipeline import Store
-from service.alerts.delivery import Deliveries
-from service.alerts.engine import Engine
+from pipeline import Store, StoreError
+from service.alerts.delivery import Delivery
+from service.alerts.engine import Engine, Standing
 from service.alerts.rule import AlertFile
 from service.alerts.silence import Silence, silences_of
 from service.hub import Hub
@@ -13,21 +15,49 @@ from service.metrics import Metrics
 MOST_SILENCES = 10_000
 
 
+logger = logging.getLogger("hopsight.alerts")
+
+
 class Watch:
-    """The alerts of a service: `engine.step` moves states, `deliver` tells the receivers."""
+    """The alerts of a service: `engine.step` moves states, `deliver` tells one receiver.
+
+    Each receiver has a thread of its own, so that one that does not answer holds up no other.
+    """
 
     def __init__(self, file: AlertFile, store: Store, hub: Hub, metrics: Metrics) -> None:
         self.file = file
         self.store = store
-        self.engine = Engine(file, store, hub)
-        self.deliveries = Deliveries(file.receiver, metrics)
+        self.deliveries = [Delivery(each, metrics) for each in file.receiver]
+        self.engine = Engine(file, store, hub, self._fired, self._restored)
+        self._known: list[Silence] | None = None
+        self._turn = threading.Lock()
 
     def silences(self) -> list[Silence]:
-        """Silences that are not over. Raises StoreError."""
-        after = {"after_ns": time.time_ns(), "rows": MOST_SILENCES}
-        return silences_of(self.store.query("silences", **after))
+        """Silences that are not over. While the store is away those that were known last hold.
 
-    def deliver(self) -> None:
-        """Tell the receivers what stands and is not silent. Raises StoreError."""
-        if self.deliveries.each:
-            self.deliveries.step(self.engine.standing(), self.silences())
+        Raises StoreError when none were ever known.
+        """
+        after = {"after_ns": time.time_ns(), "rows": MOST_SILENCES}
+        try:
+            found = silences_of(self.store.query("silences", **after))
+        except StoreError as error:
+            with self._turn:
+                if self._known is None:
+                    raise
+                logger.debug("silences: the last known hold: %s", error)
+                return self._known
+        with self._turn:
+            self._known = found
+        return found
+
+    def deliver(self, delivery: Delivery) -> None:
+        """Tell a receiver what stands and is not silent. Raises StoreError."""
+        delivery.step(self.engine.standing(), self.silences(), time.time_ns(), time.monotonic())
+
+    def _fired(self, standing: Standing) -> None:
+        for each in self.deliveries:
+            each.fired(standing)
+
+    def _restored(self, standing: list[Standing]) -> None:
+        for each in self.deliveries:
+            each.restored(standing)

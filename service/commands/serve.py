@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
 
 import typer
 
@@ -104,7 +105,10 @@ def serve_store(
     if stages is not None:
         app.state.metrics.registry.register(stages)
     watch: Watch = app.state.watch
-    beats = (Beat([Changes(store, app.state.hub).step, watch.engine.step]), Beat([watch.deliver]))
+    beats = (
+        Beat([Changes(store, app.state.hub).step, watch.engine.step]),
+        *(Beat([partial(watch.deliver, each)]) for each in watch.deliveries),
+    )
     desk: Desk = app.state.desk
     try:
         desk.begin(source.path if source else None)

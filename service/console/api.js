@@ -30,3 +30,33 @@ export async function get(path, parameters) {
   if (!answer.ok) throw new ApiError(body, url);
   return body;
 }
+
+/** Ask for a change and read JSON; a problem document becomes an ApiError with its sentence. */
+export async function send(method, path, body) {
+  const url = address(path);
+  const told = body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  let answer;
+  try {
+    answer = await fetch(url, { method, ...told });
+  } catch {
+    throw new ApiError({ detail: "the service does not answer; is `hopsight serve` still running?" }, url);
+  }
+  const read = answer.status === 204 ? {} : await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new ApiError(read, url);
+  return read;
+}
+
+/** Bring a file; `told` hears the share that has gone, 0 to 1. */
+export function bring(path, parameters, file, told) {
+  const url = address(path, parameters);
+  return new Promise((taken, refused) => {
+    const asked = new XMLHttpRequest();
+    asked.open("POST", url);
+    asked.setRequestHeader("Content-Type", "application/octet-stream");
+    asked.responseType = "json";
+    asked.upload.addEventListener("progress", (event) => { if (event.lengthComputable) told(event.loaded / event.total); });
+    asked.addEventListener("load", () => (asked.status === 201 ? taken(asked.response) : refused(new ApiError(asked.response || {}, url))));
+    asked.addEventListener("error", () => refused(new ApiError({ detail: "the file did not arrive; the service may have refused it before its end" }, url)));
+    asked.send(file);
+  });
+}

@@ -3,7 +3,9 @@
 import { address, get } from "./api.js";
 import { count, flowCell, head, right } from "./cell.js";
 import { csvButton, empty, h, panel } from "./dom.js";
+import { field, ofFilter, pointed, typed } from "./form.js";
 import { moment } from "./units.js";
+import { findUrl } from "./views.js";
 
 const EXAMPLES = [
   "10.0.1.2",
@@ -12,21 +14,41 @@ const EXAMPLES = [
   "ESTAB 0 0 10.0.1.2:40001 10.0.2.3:5001          # ss -tn",
   "IP 10.0.1.2.40001 > 10.0.2.3.5001: Flags [.]    # tcpdump -n",
   "leaf1-h2                                        # a host of the topology",
+  "device = leaf1 and u.p99 > 0.95                 # a filter",
 ];
 
 export async function find(parameters) {
   const q = parameters.get("q") || "";
-  const found = await get("/flows", { q });
+  const filter = parameters.get("filter") || "";
+  let wrong = null;
+  const found = await get("/flows", { q, filter }).catch((error) => {
+    if (!ofFilter(error)) throw error;
+    wrong = error;
+    return { flows: [], more: false };
+  });
   const rows = found.flows;
   return {
-    title: `find ${q}`,
+    title: `find ${q || filter}`,
     body: h("div", null,
-      h("h1", null, q ? `Flows that match “${q}”` : "All flows"),
-      h("p", { class: "lead" }, `${count(rows.length, "flow")}, newest first${found.more ? "; more were seen, add an end or a port" : ""}.`),
-      panel("Flows", null, [csvButton("flows", () => rows), h("a", { href: address("/flows", { q }) }, "API")],
+      h("h1", null, q || filter ? `Flows that match “${q || filter}”` : "All flows"),
+      h("p", { class: "lead" }, wrong ? "The filter is not understood." : `${count(rows.length, "flow")}, newest first${found.more ? "; more were seen, add an end or a port" : ""}.`),
+      form(q, filter), wrong && pointed(wrong, filter),
+      !wrong && panel("Flows", null, [csvButton("flows", () => rows), h("a", { href: address("/flows", { q, filter }) }, "API")],
         rows.length ? h("div", { class: "scroll" }, table(rows))
-          : empty("No flow matches", "No flow with these ends was seen. What can be searched for:", EXAMPLES))),
+          : empty("No flow matches", filter ? "Other flows may have been seen: leave the filter out, or one of its parts. What can be searched for:" : "No flow with these ends was seen. What can be searched for:", EXAMPLES))),
   };
+}
+
+/** The ends and the filter, as a form. */
+function form(q, filter) {
+  const submit = (event) => {
+    event.preventDefault();
+    const told = typed(event.target);
+    location.hash = findUrl(told.q, told.filter);
+  };
+  return h("form", { class: "times", "aria-label": "Which flows", onsubmit: submit }, field("q", "Ends", { value: q, placeholder: "10.0.1.2:40001 10.0.2.3:5001" }),
+    field("filter", "Filter", { value: filter, class: "long", placeholder: 'stage = "tor" and u.p99 > 0.95', maxlength: 1000 }), h("button", { type: "submit", class: "press" }, "Find"),
+    h("a", { href: "/docs/reference/filters" }, "What a filter may say"));
 }
 
 function table(rows) {

@@ -1,8 +1,8 @@
 // Live updates: the service says that something changed, and a view of the latest time draws itself again.
 
 const WAIT_MS = 2000;
-const EVENTS = ["stored", "verdict", "reset"];
-const LATEST = ["/", "/fabric", "/telemetry"];
+const EVENTS = ["stored", "verdict", "alert", "reset"];
+const LATEST = ["/", "/fabric", "/telemetry", "/alerts"];
 
 let source = null;
 

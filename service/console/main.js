@@ -1,6 +1,8 @@
 // Reads the URL, draws the view that it names, and says in plain words when that fails.
 
+import { alerts } from "./alerts.js";
 import { ApiError } from "./api.js";
+import { captures } from "./captures.js";
 import { empty, h } from "./dom.js";
 import { fabric } from "./fabric.js";
 import { find } from "./find.js";
@@ -14,9 +16,9 @@ import { overview } from "./overview.js";
 import { replay } from "./replay.js";
 import { te } from "./te.js";
 import { telemetry } from "./telemetry.js";
-import { current, findUrl } from "./views.js";
+import { current, filterUrl, findUrl, isFilter } from "./views.js";
 
-const VIEWS = { "/": overview, "/flow": flow, "/link": link, "/find": find, "/fabric": fabric, "/te": te, "/telemetry": telemetry, "/replay": replay };
+const VIEWS = { "/": overview, "/flow": flow, "/link": link, "/find": find, "/fabric": fabric, "/te": te, "/telemetry": telemetry, "/replay": replay, "/alerts": alerts, "/captures": captures };
 
 const view = document.getElementById("view");
 let drawing = 0;
@@ -36,7 +38,7 @@ async function draw(moved) {
   covered(made.interval);
   reachable();
   view.setAttribute("aria-busy", "false");
-  listen(Boolean(made.interval) && follows(path, parameters), refresh);
+  listen(Boolean(made.interval || made.live) && follows(path, parameters), refresh);
   if (made.drawn) made.drawn();
   if (moved) { window.scrollTo(0, 0); view.focus({ preventScroll: true }); }
 }
@@ -84,7 +86,8 @@ const words = (form) => (form.get("q") || "").replace(/\s+/g, " ").trim();
 
 document.getElementById("search").addEventListener("submit", (event) => {
   event.preventDefault();
-  location.hash = findUrl(words(new FormData(event.target)));
+  const text = words(new FormData(event.target));
+  location.hash = isFilter(text) ? filterUrl(text) : findUrl(text);
 });
 
 /** A slash anywhere but in a field moves to the search box. */
@@ -100,6 +103,7 @@ async function version() {
 }
 
 addEventListener("hashchange", () => draw(true));
+addEventListener("hopsight:again", () => draw(false));
 addEventListener("resize", reachable);
 onScheme(() => draw(false));
 version();

@@ -3,6 +3,7 @@
 import { address, get } from "./api.js";
 import { chip, confidence, count, flowCell, head, hop, meter, right, strip } from "./cell.js";
 import { csvButton, empty, h, panel } from "./dom.js";
+import { field, ofFilter, pointed } from "./form.js";
 import { cells, heat, legend } from "./heat.js";
 import { sankey } from "./sankey.js";
 import { after, kind, load, moment, span } from "./units.js";
@@ -16,21 +17,28 @@ const MOST_ROWS = 50;
 
 export async function overview(parameters) {
   const range = { from: parameters.get("from"), to: parameters.get("to") };
-  const [found, links] = await Promise.all([get("/bottlenecks", range), get("/links", range)]);
+  const filter = parameters.get("filter") || "";
+  let wrong = null;
+  const sifted = get("/bottlenecks", { ...range, filter }).catch((error) => {
+    if (!ofFilter(error)) throw error;
+    wrong = error;
+    return get("/bottlenecks", range);
+  });
+  const [found, links] = await Promise.all([sifted, get("/links", range)]);
   if (!found.interval) {
     return { title: "overview", body: h("div", null, h("h1", null, "Nothing to show yet"), h("div", { class: "panel" }, empty("The store is empty", "No capture was analysed into this store yet. Either command fills it:", COMMANDS))) };
   }
   const covered = found.interval;
   const more = range.from || range.to ? during(covered) : {};
-  const flows = found.bottlenecks;
-  const api = () => h("a", { href: address("/bottlenecks", range) }, "API");
+  const flows = wrong ? [] : found.bottlenecks;
+  const api = () => h("a", { href: address("/bottlenecks", { ...range, filter }) }, "API");
   return {
     title: "overview",
     interval: covered,
     body: h("div", null,
-      h("h1", null, headline(flows, found.more)),
-      h("p", { class: "lead" }, subline(flows, covered)),
-      times(found, range),
+      h("h1", null, wrong ? "The filter is not understood" : headline(flows, found.more, filter)),
+      h("p", { class: "lead" }, subline(flows, covered), filter && !wrong && " Only flows that the filter keeps are told."),
+      times(found, range, filter), wrong && pointed(wrong, filter),
       flows.length > 0 && panel("Where", "the links that hold flows back, the fullest first",
         [csvButton("places", () => places(flows).map(flatPlace)), api()], placesTable(places(flows), links, covered, range)),
       flows.length > 0 && panel("Who meets there", "sites of senders → links → flows", [csvButton("bottlenecks", () => flows.map(flat)), api()], sankey(flows, range, more)),
@@ -38,8 +46,9 @@ export async function overview(parameters) {
         [legend(), csvButton("links", () => cells(links)), h("a", { href: address("/links", range) }, "API")],
         links.links.length ? heat(links, range)
           : empty("No link reported a load", "The frames carried neither INT nor CSIG, so hops have no measured load. Marks still name congestion, not its place. What telemetry was seen is on the page Telemetry.", ["hopsight doctor"])),
-      panel("Flows that are held back", `${found.more ? "the first " : ""}${flows.length} of ${found.flows_seen} seen`, [csvButton("bottlenecks", () => flows.map(flat)), api()],
+      !wrong && panel("Flows that are held back", `${found.more ? "the first " : ""}${flows.length} of ${found.flows_seen} seen`, [csvButton("bottlenecks", () => flows.map(flat)), api()],
         flows.length ? flowsTable(flows, covered, range, more)
+          : filter ? empty("No flow that is held back is kept by this filter", "Leave out one of its parts, or choose another time above.", null)
           : empty("No flow was held back by the network", `${count(found.flows_seen, "flow")} were seen and none had a hop above its capacity: senders or receivers set the pace. Another time may be chosen above, or one flow looked at:`, ["hopsight where SRC:PORT DST:PORT"]))),
   };
 }
@@ -75,8 +84,8 @@ function placesTable(rows, links, covered, range) {
       h("td", null, confidence(place.confidence)))))));
 }
 
-function headline(flows, more) {
-  if (!flows.length) return "Nothing is bottlenecked";
+function headline(flows, more, filter) {
+  if (!flows.length) return filter ? "Nothing that the filter keeps is bottlenecked" : "Nothing is bottlenecked";
   const hops = places(flows).length;
   return `${more ? "More than " : ""}${flows.length} ${flows.length === 1 ? "flow is" : "flows are"} held back at ${count(hops, "hop")}`;
 }
@@ -89,14 +98,14 @@ function subline(flows, covered) {
 }
 
 /** Which time is shown, as a form: what the store holds may be longer, or lie in pieces. */
-function times(found, range) {
-  const field = (name, shown) => h("label", null, name, " ", h("input", { name, value: range[name] || "", placeholder: shown, spellcheck: "false", autocomplete: "off" }));
+function times(found, range, filter) {
+  const time = (name, shown) => field(name, name, { value: range[name] || "", placeholder: shown });
   const held = found.stored.to_ns - found.stored.from_ns;
   const submit = (event) => {
     event.preventDefault();
     location.hash = overviewUrl(Object.fromEntries(new FormData(event.target)));
   };
-  return h("form", { class: "times", "aria-label": "Time shown", onsubmit: submit }, field("from", found.interval.from), field("to", found.interval.to), h("button", { type: "submit" }, "Show"),
+  return h("form", { class: "times", "aria-label": "Time and flows shown", onsubmit: submit }, time("from", found.interval.from), time("to", found.interval.to), field("filter", "filter", { value: filter, class: "long", placeholder: 'stage = "tor" and u.p99 > 0.95', maxlength: 1000 }), h("button", { type: "submit" }, "Show"),
     h("span", { class: "quiet" }, `The store holds ${moment(found.stored.from_ns, held)} to ${moment(found.stored.to_ns, held)} UTC.`));
 }
 

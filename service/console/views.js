@@ -1,5 +1,5 @@
 // Every view is a URL: #/ (overview), #/flow?src=…&dst=…, #/link?device=…&interface=…, #/find?q=…, #/fabric,
-// #/te?by=…, #/telemetry, #/replay?src=…&dst=…; parameters say what is shown, so that it can be shared.
+// #/te?by=…, #/telemetry, #/replay?src=…&dst=…, #/alerts, #/captures; parameters say what is shown, so that it can be shared.
 
 import { end } from "./units.js";
 
@@ -31,7 +31,12 @@ export const during = (interval) => ({ at: String(interval.to_ns), window: `${in
 /** The same for a link's page. */
 export const rangeOf = (interval) => ({ from: String(interval.from_ns), to: String(interval.to_ns) });
 
-export const findUrl = (text) => hash("/find", { q: text });
+export const findUrl = (text, filter) => hash("/find", { q: text, filter });
+
+export const filterUrl = (filter) => hash("/find", { filter });
+
+/** Whether a text is of the filter language: it begins with a field and a sign or word of comparison. */
+export const isFilter = (text) => /^[\s(]*(not[\s(]+)*[a-z_]+(\.[a-z0-9_]+)?\s*([=<>~]|!=|!~|\s(not\s+)?in\b|\sis\b)/i.test(text);
 
 /** Split location.hash into its path and parameters. */
 export function current() {

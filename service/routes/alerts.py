@@ -90,11 +90,14 @@ async def alerts(request: Request) -> dict[str, Any]:
 
 @router.get("/rules")
 async def rules(request: Request) -> dict[str, Any]:
-    """The rules in force, and the names of who is told."""
+    """The rules in force, the names of who is told, and how many alerts wait for each of them."""
     watch: Watch = request.app.state.watch
     return {
         "rules": [shown(rule) for rule in watch.file.rule],
-        "receivers": [{"name": each.name, "kind": each.kind} for each in watch.file.receiver],
+        "receivers": [
+            {"name": each.receiver.name, "kind": each.receiver.kind, "waiting": len(each.waiting)}
+            for each in watch.deliveries
+        ],
     }
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import polars as pl
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from pipeline import MOST_WAYS, Fabric, address_words, by_class, loads_of, ranked
@@ -46,7 +47,8 @@ async def alternatives(
     same: Response | None = state.tags.unchanged(request, revision)
     if same is not None:
         return same
-    answer = documented(request, await _answered(request, asked))
+    tree = await _answered(request, asked)
+    answer = await run_in_threadpool(documented, request, tree)
     state.tags.remember(request, revision, answer.headers["etag"])
     return answer
 
@@ -62,18 +64,34 @@ async def _answered(request: Request, asked: AlternativesParameters) -> dict[str
     check(span.from_ns, span.to_ns, state.settings.service.max_window_s)
     hops = await reader.ask("hops", at_ns=span.to_ns)
     hosts = await reader.ask("te_hosts", at_ns=span.to_ns)
-    ends = [
-        end_of(name, hosts, hops, field) for field, name in (("src", asked.src), ("dst", asked.dst))
-    ]
+    ends = await run_in_threadpool(ends_of, asked, hosts, hops)
     dscp = -1 if asked.class_ is None else asked.class_
     links = await reader.ask(
         "te_links", rollup=f"link_{word}", **span.bounds, dscp=dscp, rows=MOST_ALL
     )
+    siblings = await _siblings(reader, ends, span)
+    return await run_in_threadpool(told_of, asked, (hops, links, siblings), ends, span, width)
+
+
+def ends_of(asked: AlternativesParameters, hosts: pl.DataFrame, hops: pl.DataFrame) -> list[End]:
+    """Both ends. Raises Problem."""
+    named = (("src", asked.src), ("dst", asked.dst))
+    return [end_of(name, hosts, hops, field) for field, name in named]
+
+
+def told_of(
+    asked: AlternativesParameters,
+    rows: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame],
+    ends: list[End],
+    span: Span,
+    width: int,
+) -> dict[str, Any]:
+    """The ways, ranked, out of hops, loads of links and sibling flows; in a thread."""
+    hops, links, siblings = rows
     fabric, loads = Fabric(hops), loads_of(links)
     last = fabric.last(ends[1]["device"], ends[1]["interface"]) if ends[1]["interface"] else []
     ways, count = fabric.ways(ends[0]["device"], ends[1]["device"], loads, last)
     told = ranked(ways, loads)[: asked.limit]
-    siblings = await _siblings(reader, ends, span)
     return {
         "interval": interval(span.from_ns, span.to_ns, width),
         "src": ends[0],

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from service.access import identity_of
+from service.access import AGAIN, Identity, identity_of
 from service.hub import Hub, Listener, stream
 from service.problem import Problem
 from service.routes.parameter import Parameters
@@ -37,7 +37,7 @@ async def events(
     """What changes, as it happens: `verdict` (a flow's bottleneck), `alert`, `stored` (new rows).
 
     After a break the events since `Last-Event-ID` are sent again; `reset` says that these are not
-    known any more, and that all should be asked anew.
+    known any more, and that all should be asked anew. The stream ends with the login.
     """
     hub: Hub = request.app.state.hub
     if len(hub.listeners) >= hub.most:
@@ -45,5 +45,13 @@ async def events(
     identity = identity_of(request)
     tenants = None if identity is None or identity.sees_all else identity.tenants
     listener = Listener(tenants)
-    told = stream(hub, listener, last_event_id or asked.last_event_id)
+
+    async def known() -> bool:
+        try:
+            again: Identity | None = await request.scope[AGAIN]()
+        except Problem:
+            return False
+        return again == identity
+
+    told = stream(hub, listener, last_event_id or asked.last_event_id, known)
     return StreamingResponse(told, media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})

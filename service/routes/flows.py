@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import polars as pl
 from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from pipeline import Question, address_words, answer, length_bounds
@@ -62,7 +63,8 @@ async def bottlenecks(
     last = start + asked.limit
     found = await reader.ask("top_bottlenecks", **span.touched, **suits, **sifted, rows=last + 1)
     places = await located(reader, span.to_ns)
-    shown = sited(found.slice(start, asked.limit).drop("load", "congested"), places)
+    page = found.slice(start, asked.limit).drop("load", "congested")
+    shown = records(await run_in_threadpool(sited, page, places))
     more = found.height > last
     return {
         "interval": interval(span.from_ns, span.to_ns),
@@ -71,7 +73,7 @@ async def bottlenecks(
         "more": more,
         "cursor": cursor_of(span.from_ns, span.to_ns, last) if more else None,
         "bottlenecks": [
-            {"flow": flow_of(row), "hop": hop_of(row), **rest_of(row)} for row in records(shown)
+            {"flow": flow_of(row), "hop": hop_of(row), **rest_of(row)} for row in shown
         ],
     }
 
@@ -87,7 +89,7 @@ async def search(request: Request, asked: Annotated[SearchParameters, Query()]) 
         return {"flows": [], "more": False, "cursor": None}
     places = await located(reader, LATEST)
     try:
-        ends = parse_search(asked.q, places.addresses)
+        ends = await run_in_threadpool(parse_search, asked.q, places.addresses)
     except ValueError as error:
         raise invalid({"q": str(error)}) from None
     before_ns, after = numbers_of(asked.cursor, 2) if asked.cursor else (-1, 0)
@@ -120,9 +122,16 @@ async def _matching(
         )
         for hi, lo in [address_words(each) for each in first.addresses] or [(0, 0)]
     ]
+    return await run_in_threadpool(_sifted, parts, ends, given["rows"])
+
+
+def _sifted(
+    parts: list[pl.DataFrame], ends: tuple[SearchEnd, ...], rows: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of all parts that have every end, and all that are known; see `_matching`."""
     found = pl.concat(parts).unique("flow").sort("last_ns", "flow", descending=[True, False])
     # Of what an address has more of than was asked for, nothing behind its last row is known.
-    cut = [part["last_ns"][-1] for part in parts if part.height >= given["rows"]]
+    cut = [part["last_ns"][-1] for part in parts if part.height >= rows]
     known = found.filter(pl.col("last_ns") >= max(cut)) if cut else found
     keep = [_has(row, ends) for row in known.iter_rows(named=True)]
     return known.filter(pl.Series(keep, dtype=pl.Boolean)), known if cut else known.clear()

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import polars as pl
 from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from pipeline import length_bounds
@@ -68,7 +69,7 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
     return {
         "interval": interval(span.from_ns, span.to_ns, width),
         "times_ns": times,
-        "links": _timelines(records(rows), times),
+        "links": await run_in_threadpool(_timelines, rows, times),
         "cursor": more,
     }
 
@@ -168,10 +169,10 @@ async def _cells(
     return rows, width
 
 
-def _timelines(rows: list[dict[str, Any]], times: list[int]) -> list[dict[str, Any]]:
+def _timelines(found: pl.DataFrame, times: list[int]) -> list[dict[str, Any]]:
     """One object a link, its values on the time axis, the link with the largest mean load first."""
     by_link: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for row in rows:
+    for row in records(found):
         by_link.setdefault((row["node"], row["port"]), []).append(row)
     made = [(hop_of(cells[0]) or {}) | series(cells, times, SERIES) for cells in by_link.values()]
     return sorted(

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import polars as pl
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from pipeline import COMPANIONS, Question
@@ -58,7 +59,7 @@ async def decisions(request: Request, asked: Annotated[DecisionsParameters, Quer
     )  # fmt: skip
     page = found.decisions.slice(asked.start, asked.limit)
     if media_type(request) == CSV:
-        return tagged(request, as_csv(page), b"", CSV, {})
+        return tagged(request, await run_in_threadpool(as_csv, page), b"", CSV, {})
     rest = asked.start + page.height
     names = await hop_names(reader, page)
     about = {
@@ -68,11 +69,12 @@ async def decisions(request: Request, asked: Annotated[DecisionsParameters, Quer
         "total": found.decisions.height,
         "start": asked.start,
         "next": rest if rest < found.decisions.height else None,
-        "parameters": in_force(found, page),
+        "parameters": await run_in_threadpool(in_force, found, page),
         "notes": list(found.notes),
         "paths": names,
     }
-    return tagged(request, body(about, page, names), b"", JSON, {})
+    text = await run_in_threadpool(body, about, page, names)
+    return tagged(request, text, b"", JSON, {})
 
 
 class AlgorithmsParameters(Parameters):
@@ -85,7 +87,8 @@ class AlgorithmsParameters(Parameters):
 async def algorithms(request: Request, asked: Annotated[AlgorithmsParameters, Query()]) -> Response:
     """What can be replayed: pseudo-code with the branches of each line, variables, parameters."""
     names = [asked.name] if asked.name else [*TABLES, *COMPANIONS]
-    return documented(request, {"algorithms": [described(str(name)) for name in names]})
+    told = await run_in_threadpool(lambda: [described(str(name)) for name in names])
+    return documented(request, {"algorithms": told})
 
 
 def described(name: str) -> dict[str, Any]:
@@ -139,7 +142,7 @@ def in_force(found: Replayed, page: pl.DataFrame) -> dict[str, dict[str, Any]]:
 
 async def hop_names(reader: Any, page: pl.DataFrame) -> list[list[str]]:
     """The paths of a page's decisions, each hop by its name; decisions tell their number."""
-    paths = paths_of(page)
+    paths = await run_in_threadpool(paths_of, page)
     if not paths:
         return []
     hops = await reader.ask("hops", at_ns=int(page["time_ns"][-1]))

@@ -7,7 +7,8 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.access import Identity, identity_of
-from service.login import Login
+from service.login import Login, network_of
+from service.problem import Problem
 from service.sessions import COOKIE, LIFE_NS, cookie_of
 
 router = APIRouter(prefix="/api/v1", tags=["login"])
@@ -35,7 +36,12 @@ async def log_in(request: Request, response: Response, brought: Credential) -> d
     """Log a browser in: the answer sets a cookie, which no script can read."""
     login: Login = request.app.state.login
     now_ns = time.time_ns()
-    identity = await login.who(brought.token, now_ns)
+    try:
+        identity = await login.who(brought.token, now_ns)
+    except Problem as error:
+        address = request.client.host if request.client else ""
+        wait_s = login.failed.wait(network_of(address), time.monotonic())
+        raise Problem(429, "too many tokens that are not known") if wait_s else error from None
     response.set_cookie(
         COOKIE,
         login.sessions.begin(brought.token, now_ns),

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 import polars as pl
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from service.cursor import cursor_of, page_of
@@ -99,7 +100,7 @@ async def _answered(
             "total": found.height,
             "cursor": last,
         }
-    answer = represented(request, rows, about, f"{kind}s")
+    answer = await run_in_threadpool(represented, request, rows, about, f"{kind}s")
     state.tags.remember(request, revision, answer.headers["etag"])
     return answer
 

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 
 from service.endpoint import MAX_NS
 from service.places import Places
@@ -38,16 +39,20 @@ async def topology(request: Request, asked: Annotated[TopologyParameters, Query(
     hops = await reader.ask("hops", at_ns=at_ns)
     hosts = await reader.ask("te_hosts", at_ns=at_ns)
     versions = hops["topology"].unique().sort().to_list()
-    answer = {
-        "version": versions[-1] if versions else None,
-        "hops": records(hops.drop("topology")),
-        "hosts": records(hosts),
-    }
-    made = documented(request, answer)
+
+    def told() -> Response:
+        answer = {
+            "version": versions[-1] if versions else None,
+            "hops": records(hops.drop("topology")),
+            "hosts": records(hosts),
+        }
+        return documented(request, answer)
+
+    made = await run_in_threadpool(told)
     state.tags.remember(request, revision, made.headers["etag"])
     return made
 
 
 async def located(reader: Reader, at_ns: int) -> Places:
     """Where addresses are by the topology in force at a time."""
-    return Places(await reader.ask("te_hosts", at_ns=at_ns))
+    return await run_in_threadpool(Places, await reader.ask("te_hosts", at_ns=at_ns))

@@ -13,13 +13,14 @@ import polars as pl
 import pytest
 from asked import Asked, opened
 
-from pipeline import Store
+from pipeline import Store, StoreError
 from service.alerts import delivery
 from service.alerts.delivery import Delivery
 from service.alerts.rule import AlertsError, Receiver, read
 from service.alerts.silence import Silence
 from service.alerts.state import FIRING, PENDING, RESOLVED, Alert, Patience
 from service.alerts.watch import Watch
+from service.hub import Hub
 from service.metrics import Metrics
 from service.settings import Settings
 
@@ -209,7 +210,7 @@ def test_a_webhook_is_told_each_change_once_and_again_when_it_failed(
     told.step(standing, [], now_ns, 63.0)
     told.step(standing, [], now_ns, 64.0)
     assert len(server.told) == 3
-    told.step(standing, [], now_ns, 63.0 + 60.0)
+    told.step(standing, [], now_ns, 63.0 + 80.0)
     assert len(server.told) == 4
     server.failing = [404]
     told.sent.clear()
@@ -305,3 +306,64 @@ def test_the_command_shows_alerts_and_asks_for_silence(
     assert "no alert is pending" in hopsight.run("alerts", "--store", served.dsn).stdout
     fine = hopsight.run("alerts", "check", str(file))
     assert fine.stdout == "3 rules and 0 receivers are fine\n"
+
+
+def test_what_fired_and_ended_while_a_receiver_was_away_is_told(
+    heard: tuple[str, type[Heard]], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "FIRST_WAIT_S", 0.01)
+    url, server = heard
+    told = Delivery(Receiver(name="hook", kind="webhook", url=url, attempts=2), Metrics())
+    [one], now_ns = firing(file), time.time_ns()
+    server.failing = [503, 503]
+    told.fired(one)
+    told.step([one], [], now_ns, 0.0)
+    assert server.told == []
+    # It is over before the receiver comes back.
+    told.step([], [], now_ns, 10.0)
+    assert len(told.waiting) == 1
+    told.step([], [], now_ns, 90.0)
+    told.step([], [], now_ns, 91.0)
+    told.step([], [], now_ns, 92.0)
+    assert [body["alerts"][0]["state"] for _, body, _ in server.told] == [FIRING, RESOLVED]
+    assert told.waiting == {}
+    told.fired(one)
+    told.step([], [quiet(now_ns, device="leaf1")], now_ns, 93.0)
+    assert (told.waiting, len(server.told)) == ({}, 2)
+    # After a restart the end of what may have been told before is told.
+    again = Delivery(told.receiver, Metrics())
+    again.restored([one])
+    again.step([], [], now_ns, 94.0)
+    assert server.told[-1][1]["alerts"][0]["state"] == RESOLVED
+
+
+class Away:
+    """A store that can be away."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.away = store, False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.away and name == "insert":
+            raise StoreError("the disk is full")
+        return getattr(self.store, name)
+
+
+def test_changes_wait_for_a_store_that_takes_none(tmp_path: Path, store: Store) -> None:
+    path = tmp_path / "alerts.toml"
+    path.write_text('[[rule]]\nname = "any"\nover = "flows"\nwindow = "1h"\nabove = 0\n')
+    inner, hub = Away(store), Hub(1)
+    known: Any = inner
+    watch = Watch(read(path), known, hub, Metrics())
+    inner.away = True
+    with pytest.raises(StoreError):
+        watch.engine.step()
+    assert [each.state for each in watch.engine.standing()] == [FIRING]
+    given = {"rule": "any", "before_ns": 2**63 - 1, "rows": 10}
+    assert store.query("alerts_history", **given).is_empty()
+    assert len(hub._kept) == 1
+    inner.away = False
+    watch.engine.step()
+    assert store.query("alerts_history", **given)["state"].to_list() == [FIRING]
+    assert len(hub._kept) == 1
+    assert watch.engine.unkept == []

@@ -1,5 +1,6 @@
 """Who is let in: tokens, web tokens, sessions; scopes by route; and what is kept of writes."""
 
+import asyncio
 import json
 import re
 import time
@@ -16,7 +17,7 @@ from jwt.algorithms import RSAAlgorithm
 from pipeline import Store
 from service.access import ROUTES, Scope
 from service.app import create_app
-from service.login import Login, LoginError, login_of
+from service.login import Login, LoginError, login_of, network_of
 from service.settings import Settings
 from service.tokens import Tokens, TokensError, digest, line_of, made
 from service.web_token import Provider, WebTokens
@@ -267,3 +268,49 @@ def test_keys_that_are_not_to_be_had_are_said_to_be(store: Store) -> None:
         answer = client.get("/api/v1/flows", web_token())
     assert answer.status_code == 503
     assert answer.headers["retry-after"]
+
+
+def test_strangers_cannot_fill_the_audit_log(asked: Asked) -> None:
+    before = asked.get("/api/v1/audit", TOKENS["admin"], limit=10_000).json()["audit"]
+    login, kept = asked.app.state.login, []
+    for number in range(140):
+        # Each from an address of its own, as a botnet or a /64 has them.
+        login.failed = type(login.failed)(0.5, 60.0)
+        kept.append(asked.ask("POST", "/api/v1/session", json={"token": f"hs_{number}"}))
+    assert {each.status_code for each in kept} == {401}
+    after = asked.get("/api/v1/audit", TOKENS["admin"], limit=10_000).json()["audit"]
+    assert len(after) - len(before) <= 110
+    asked.ask("POST", "/api/v1/flows", TOKENS["reader"], json={"note": "x"})
+    newest = asked.get("/api/v1/audit", TOKENS["admin"], limit=1).json()["audit"][0]
+    assert json.loads(newest["body"])["strangers_left_out"] >= 30
+
+
+def test_tokens_that_are_brought_in_vain_are_slowed_down(asked: Asked) -> None:
+    codes = [asked.ask("POST", "/api/v1/session", json={"token": "no"}).status_code
+             for _ in range(70)]  # fmt: skip
+    assert (codes[0], codes[-1]) == (401, 429)
+    assert network_of("2001:db8::1") == network_of("2001:db8::2:0:0:7") == "2001:db8::/64"
+    assert network_of("10.0.0.1") != network_of("10.0.0.2")
+
+
+def test_a_stream_ends_with_its_login(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.hub.ASKED_S", 0.01)
+    login = asked.app.state.login
+    login.failed = type(login.failed)(0.5, 60.0)
+    asked.ask("POST", "/api/v1/session", json={"token": TOKENS["reader"]})
+    cookie = asked.http.cookies["hopsight_session"]
+
+    async def heard() -> str:
+        async def leave() -> None:
+            await asyncio.sleep(0.3)
+            assert asked.app.state.hub.listeners
+            login.sessions.end(cookie)
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(leave())
+            answer = await group.create_task(asked.http.get("/api/v1/events"))
+        return answer.text
+
+    assert asked.runner.run(asyncio.wait_for(heard(), 30)).startswith("retry: 3000")
+    asked.http.cookies.clear()
+    assert not asked.app.state.hub.listeners

@@ -1,0 +1,49 @@
+// What forms of the console share: fields with labels, and what is said when the service refuses one.
+
+import { ApiError } from "./api.js";
+import { h } from "./dom.js";
+
+/** A field of text with its label. */
+export const field = (name, label, more = {}) => h("label", null, label, " ", h("input", { name, spellcheck: "false", autocomplete: "off", ...more }));
+
+/** A field with a few values to choose from: [value, text] each. */
+export const choice = (name, label, options, chosen) => h("label", null, label, " ", h("select", { name }, options.map(([value, text]) => h("option", { value, selected: value === chosen }, text))));
+
+/** What was typed into a form, by the name of the field, without what was left empty. */
+export const typed = (form) => Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
+
+/** A place in which it is said what went wrong, or that it went well; screen readers say it too. */
+export const said = () => h("p", { class: "aside", role: "status" });
+
+/** Do what was asked; a refusal is said in its place. Gives whether it was done. */
+export async function done(place, work) {
+  try {
+    await work();
+    place.textContent = "";
+    return true;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    place.textContent = error.message;
+    return false;
+  }
+}
+
+/** A button that asks the service to change something, then draws anew what it changed. */
+export function act(label, about, place, work) {
+  const press = async (event) => {
+    event.target.disabled = true;
+    await done(place, work);
+    event.target.disabled = false;
+  };
+  return h("button", { type: "button", class: "press small", "aria-label": `${label} ${about}`, onclick: press }, label);
+}
+
+/** Under a filter that is refused: the text, and a caret below the column that is wrong. */
+export function pointed(error, filter) {
+  const column = error.problem.column;
+  const caret = column ? `${filter}\n${" ".repeat(column - 1)}^` : filter;
+  return h("div", { class: "note", role: "alert" }, h("div", null, error.message), h("pre", { class: "caret" }, caret));
+}
+
+/** Whether a refusal is about the filter. */
+export const ofFilter = (error) => error instanceof ApiError && error.problem.field === "filter";
