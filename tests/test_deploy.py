@@ -149,10 +149,33 @@ def test_compose_mounts_what_there_is_and_asks_whom_it_starts() -> None:
         if service.get("image") == "hopsight:latest":
             assert service["read_only"], name
             assert service["cap_drop"] == ["ALL"]
+
+
+def test_prometheus_reaches_whom_it_asks() -> None:
+    told = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text())
+    services = told["services"]
+    settings = tomllib.loads((DEPLOY / "compose" / "hopsight.toml").read_text())
+    counters = settings["process"]["metrics"].rpartition(":")[2]
+    # The service on the host's network, the others where their counters are published.
+    reached = {f"127.0.0.1:{Settings(**settings).service.port}"}
+    for service in services.values():
+        for port in service.get("ports", ()):
+            if port.endswith(f":{counters}"):
+                reached.add(port.removesuffix(f":{counters}"))
     config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yaml").read_text())
-    hosts = {target.split(":")[0] for job in config["scrape_configs"]
-             for one in job["static_configs"] for target in one["targets"]}  # fmt: skip
-    assert hosts - {"host.docker.internal"} <= set(services)
+    asked = [target for job in config["scrape_configs"]
+             for one in job["static_configs"] for target in one["targets"]]  # fmt: skip
+    assert sorted(asked) == sorted(reached)
+    assert len(asked) == 4
+    for name in ("service", "prometheus", "grafana"):
+        assert services[name]["network_mode"] == "host"
+        assert "ports" not in services[name]
+    assert settings["service"]["host"] == "127.0.0.1"
+    assert "--web.listen-address=127.0.0.1:9090" in services["prometheus"]["command"]
+    assert services["grafana"]["environment"]["GF_SERVER_HTTP_ADDR"] == "127.0.0.1"
+    sources = DEPLOY / "grafana" / "provisioning" / "datasources"
+    [source] = [yaml.safe_load(path.read_text()) for path in sources.iterdir()]
+    assert source["datasources"][0]["url"] == "http://127.0.0.1:9090"
 
 
 def test_pods_are_not_root_and_write_nowhere_but_where_they_may() -> None:

@@ -130,9 +130,26 @@ def test_serve(installed: Installed, tmp_path: Path) -> None:
         try:
             started = process.stdout.readline()
             assert "http://" in started
-            for path in ("/healthz", "/readyz", "/metrics", "/"):
+            for path in ("/healthz", "/readyz", "/metrics", "/", "/docs/how-to/where"):
                 assert httpx.get(started.split()[-1] + path, timeout=PATIENCE_S).is_success, path
         finally:
             process.send_signal(signal.SIGINT)
             _, error = process.communicate(timeout=PATIENCE_S)
     assert "Traceback" not in error
+
+
+def test_the_wheel_holds_every_file_of_the_rooms_and_the_documentation(
+    installed: Installed,
+) -> None:
+    rooms = ("collector", "pipeline", "replay", "service")
+    files = {
+        path.relative_to(ROOT)
+        for room in rooms
+        for path in (ROOT / room).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {path.suffix for path in files} >= {".py", ".sql", ".js", ".css", ".html", ".svg"}
+    assert [path for path in sorted(files) if not (installed.packages / path).is_file()] == []
+    pages = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
+    inside = installed.packages / "service" / "docs"
+    assert [path for path in sorted(pages) if not (inside / path).is_file()] == []
