@@ -3,7 +3,7 @@
 from collector import inner
 from replay import control, event, host, receiver
 from replay.egress import NS
-from replay.receiver import HELD
+from replay.receiver import HELD, UPDATE
 from replay.state import ACK, DATA, HANDSHAKE_ACK, INT, SYN, SYN_ACK, State
 
 
@@ -36,6 +36,8 @@ def receive(s: State, item: int, now: int) -> None:
     expected = packet.seq == flow.rcv_nxt
     if expected:
         flow.rcv_nxt += packet.payload
+        if flow.drain_bps > 0:
+            receiver.keep(flow, packet.payload, now)
     if flow.each > 1:
         if receiver.changes(packet, flow):
             reply(s, item, packet.seq, flow.last_ce, now)
@@ -56,7 +58,25 @@ def reply(s: State, item: int, seq: int, ece: int, now: int) -> None:
     made = host.new_packet(s, s.packets[item].flow, ACK, seq)
     s.packets[made].echo = item
     s.packets[made].ece = ece
+    if flow.drain_bps > 0:
+        s.packets[made].window = receiver.window(flow, now)
+        if s.packets[made].window < flow.payload and flow.updating == 0:
+            update(s, item, now)
     event.push(s.heap, now + flow.answer_ns, event.ANSWER_READY, made)
+
+
+@inner
+def update(s: State, item: int, now: int) -> None:
+    """Say that there is room again once the application has read enough."""
+    flow = s.flows[s.packets[item].flow]
+    flow.updating = 1
+    made = host.new_packet(s, s.packets[item].flow, ACK, flow.rcv_nxt)
+    s.packets[made].echo = item
+    s.packets[made].first_ns = UPDATE
+    s.packets[made].bare = 1
+    if flow.kind == INT:
+        s.packets[made].size = s.rules.octets[0, ACK, flow.form] + flow.around
+    event.push(s.heap, max(now, receiver.reads(flow)), event.ANSWER_READY, made)
 
 
 @inner
@@ -64,6 +84,11 @@ def acknowledge(s: State, item: int, now: int) -> None:
     """Run congestion control over one acknowledgment and write down what it then holds."""
     ack = s.packets[item]
     flow = s.flows[ack.flow]
+    if flow.drain_bps > 0:
+        flow.window = ack.seq + ack.window - max(flow.snd_una, ack.seq)
+        if ack.bare == 1 and flow.kind == INT:  # no telemetry: nothing is decided
+            host.wake(s, flow.src, now)
+            return
     decision = s.decisions[s.rules.decisions]
     s.rules.decisions += 1
     decision.time_ns = now

@@ -13,20 +13,10 @@ import numpy as np
 import polars as pl
 
 from pipeline import Interface
+from replay.carriage import NAMING
 from replay.emit import sightings
 from replay.fabric import Run
-from replay.state import (
-    ABOVE,
-    ACK,
-    CSIG_COMPACT,
-    CSIG_EXPANDED,
-    DATA,
-    IFA,
-    INT,
-    IOAM,
-    LAST,
-    REPORTED,
-)
+from replay.state import ABOVE, ACK, CSIG_COMPACT, CSIG_EXPANDED, DATA, LAST, REPORTED
 from replay.taps import Taps
 from replay.world import World
 
@@ -39,7 +29,7 @@ def named_ports(run: Run, taps: Taps) -> set[int]:
     told |= packets["kind"] == ACK
     data = run.packets[np.where(packets["kind"] == ACK, packets["echo"], seen.rows)[told]]
     kind = run.flows["kind"][data["flow"]]
-    stacked = np.isin(kind, (INT, IFA, IOAM)) | (seen.edge[told] >= REPORTED)
+    stacked = np.isin(run.flows["form"][data["flow"]], NAMING) | (seen.edge[told] >= REPORTED)
     stacks = run.paths[np.unique(data["path"][stacked])]
     found = {int(row) for path in stacks for row in path["port"][0, : path["hops"]]}
     above = run.packets[seen.rows[(seen.edge == ABOVE) & (packets["kind"] == DATA)]]

@@ -23,7 +23,7 @@ def hear(s: State, ack: Any, flow: Any, now: int) -> None:
     if ack.seq > flow.snd_una:
         flow.heard_ns = now
         flow.duplicates = 0
-    elif ack.kind == ACK and flow.snd_nxt > flow.snd_una:
+    elif ack.kind == ACK and ack.bare == 0 and flow.snd_nxt > flow.snd_una:
         flow.duplicates += 1
         if flow.duplicates == DUPLICATES and flow.snd_una >= flow.recover:
             go_back(s, ack.flow, flow, now, False)

@@ -182,7 +182,7 @@ def write_telemetry(s: State, row: int, packet: Any, queue: int, now: int) -> No
     packet.wait_ns[packet.hop] = now - packet.queued_ns + s.rules.switch_ns
     kind = s.flows[packet.flow].kind
     if kind in STACKED:
-        write_stack(s, port, packet, kind)
+        write_stack(s, port, packet, kind, s.flows[packet.flow].form)
         used = dre * 8 * NS / DRE_TAU_NS / port.bps
         packet.used_ppm[packet.hop] = min(int(used * MILLIONTHS + 0.5), MILLIONTHS)
     elif kind == AECN:
@@ -192,14 +192,14 @@ def write_telemetry(s: State, row: int, packet: Any, queue: int, now: int) -> No
 
 
 @inner
-def write_stack(s: State, port: Any, packet: Any, kind: int) -> None:
+def write_stack(s: State, port: Any, packet: Any, kind: int, form: int) -> None:
     """A hop's record; a sink takes all of them off, and what it sends is counted without them."""
     hop = packet.hop
-    packet.size += s.rules.hop_octets[kind]
+    packet.size += s.rules.hop_octets[form]
     if kind == SINK:
         packet.size += s.rules.sink_octets if hop == 0 else 0
         if port.edge == 1:
-            packet.size -= s.rules.sink_octets + (hop + 1) * s.rules.hop_octets[kind]
+            packet.size -= s.rules.sink_octets + (hop + 1) * s.rules.hop_octets[form]
     packet.tx_bytes[hop] = port.tx_bytes + packet.size
 
 

@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 
 from collector import CollectorSettings, Frames
 from replay import wiring
+from replay.carriage import EACH_HOP, GROWING, REPORTING, TUNNELS
+from replay.check import check
+from replay.checksums import fill
 from replay.content import Content
 from replay.fabric import Run
 from replay.identity import identities
 from replay.layout import Layouts, Shape, size
+from replay.packet_content import Heard
+from replay.sampling import sampled
 from replay.state import (
     ABOVE,
     ACK,
@@ -25,11 +30,8 @@ from replay.state import (
     EDGES,
     FIRST,
     HOPS,
-    IFA,
-    INT,
-    IOAM,
+    KINDS,
     LAST,
-    POSTCARDS,
     REPORTED,
     SINK,
     TELEMETRIES,
@@ -39,11 +41,8 @@ from replay.wiring import points
 
 SNAP = 256
 ETHERNET = 1
-TCP_PROTOCOL = 6
 REPORT_NS = 5_000
 """From a packet's departure to the report of it at the collector."""
-IPV4_CHECKSUM, TCP_CHECKSUM = 10, 16
-"""Octet of the checksum in its header."""
 ROWS = 32768
 """Frames packed at a time: what fits the processor's cache."""
 
@@ -59,9 +58,12 @@ class Sightings(NamedTuple):
     """Shape and edge."""
 
 
-def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP, taps: Taps = ALL) -> Frames:
+def frames_of(
+    run: Run, settings: CollectorSettings, snap: int | None = None, taps: Taps = ALL
+) -> Frames:
     """Sightings of a run in order of time; at equal times acknowledgments come before data.
 
+    `snap` octets of each are kept, by default `SNAP`, or as many as the longest headers take.
     `Frames.interface` indexes into `wiring.points(run.world)`. ValueError when the settings leave
     open what the frames need.
     """
@@ -69,6 +71,7 @@ def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP, taps: Tap
     seen, layouts = sightings(run, taps), Layouts(settings)
     rows, packets = seen.rows, run.packets
     octets = np.array([layouts.octets(shape, run.world.payload_bytes) for shape, _ in seen.shapes])
+    snap = snap or max(SNAP, *(layouts.headers(shape) for shape, _ in seen.shapes))
     snaps = [
         length if shape.report else snap
         for length, (shape, _) in zip(octets, seen.shapes, strict=True)
@@ -83,7 +86,7 @@ def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP, taps: Tap
     place = tap(run, rows, seen.edge)
     time = seen_ns(run, rows, seen.edge) + taps.offsets_ns(len(points(run.world)))[place]
     order = np.lexsort((rows, packets["kind"][rows] == DATA, time))
-    return Frames(
+    frames = Frames(
         data=data,
         offset=offset[order],
         captured=captured[order].astype(np.int32),
@@ -93,17 +96,8 @@ def frames_of(run: Run, settings: CollectorSettings, snap: int = SNAP, taps: Tap
         interface=place[order].astype(np.uint16),
         first=1,
     )
-
-
-def check(run: Run, settings: CollectorSettings) -> None:
-    """ValueError names the setting without which the flows' telemetry has no place on the wire."""
-    if settings.int_dscp is None:
-        raise ValueError("int_dscp must name a value: it announces INT over TCP")
-    carried = {flow.telemetry for flow in run.world.flows}
-    needs = {"report_udp_ports": wiring.REPORTING, "ioam_option_types": ("ioam",)}
-    for name, kinds in needs.items():
-        if carried.intersection(kinds) and not getattr(settings, name):
-            raise ValueError(f"{name} must name a value: {min(carried & {*kinds})} is sent there")
+    reported = seen.edge[order] >= REPORTED
+    return sampled(frames, settings, taps.one_in, reported) if taps.sflow else frames
 
 
 def seen_ns(run: Run, rows: NDArray[np.int64], edge: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -117,12 +111,12 @@ def seen_ns(run: Run, rows: NDArray[np.int64], edge: NDArray[np.int64]) -> NDArr
 
 def reports(run: Run) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Packets of which switches reported, and the edges: a sink's last hop, or every hop."""
-    kind = run.flows["kind"][run.packets["flow"]]
-    made = np.flatnonzero(np.isin(kind, (SINK, POSTCARDS)) & (run.packets["kind"] == DATA))
+    form = run.flows["form"][run.packets["flow"]]
+    made = np.flatnonzero(np.isin(form, REPORTING) & (run.packets["kind"] == DATA))
     hops = run.paths["hops"][run.packets["path"][made]]
     rows, edge = [], []
     for hop in range(int(hops.max(initial=0))):
-        here = (hop < hops) & ((kind[made] == POSTCARDS) | (hop == hops - 1))
+        here = (hop < hops) & (np.isin(form[made], EACH_HOP) | (hop == hops - 1))
         # A hop that was passed has a time of departure.
         here &= (run.packets["ts_ns"][made, hop] > 0) & (run.packets["hop"][made] > hop)
         rows.append(made[here])
@@ -157,12 +151,12 @@ def blocks(
     run: Run, settings: CollectorSettings, layouts: Layouts, seen: Sightings, snap: int
 ) -> Iterator[NDArray[np.uint8]]:
     """Octets of all frames in the order of the sightings, some frames at a time."""
-    names, heard = identities(run), heard_ns(run)
+    names, heard = identities(run), Heard(heard_ns(run), *arrived(run))
     edges = np.searchsorted(seen.shape, np.arange(len(seen.shapes) + 1))
     for (shape, edge), first, end in zip(seen.shapes, edges, edges[1:], strict=False):
         for start in range(first, end, ROWS):
             part = seen.rows[start : min(start + ROWS, end)]
-            content = Content(run, names, settings, layouts, shape, edge, part, heard[part])
+            content = Content(run, names, settings, layouts, shape, edge, part, heard)
             yield pack(content, content.octets if shape.report else min(content.octets, snap))
 
 
@@ -190,19 +184,21 @@ def shape_codes(
     run: Run, rows: NDArray[np.int64], edge: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], list[tuple[Shape, int]]]:
     """Number of each sighting's (shape, edge), and what the numbers mean."""
-    kind = run.packets["kind"][rows].astype(np.int64)
-    telemetry = run.flows["kind"][run.packets["flow"][rows]].astype(np.int64)
     packet, nowhere = run.packets[rows], np.zeros(len(rows), np.uint8)
+    kind = packet["kind"].astype(np.int64)
+    telemetry = run.flows["form"][packet["flow"]].astype(np.int64)
     put_on = [nowhere, packet["inserted"], packet["up_inserted"], nowhere]
     inserted = np.choose(np.minimum(edge, REPORTED), put_on) == 1
     telemetry = np.where(inserted, CSIG_COMPACT, telemetry)
-    hops = run.paths["hops"][run.packets["path"][rows]]
+    hops = run.paths["hops"][packet["path"]]
     data, reported = kind == DATA, edge >= REPORTED
-    stacked = (telemetry == INT) & (kind == ACK) | reported
-    stacked |= np.isin(telemetry, (INT, IFA, IOAM)) & data & (edge != FIRST)
+    stacked = np.isin(telemetry, GROWING[ACK]) & (kind == ACK) & (packet["bare"] == 0) | reported
+    stacked |= np.isin(telemetry, GROWING[DATA]) & data & (edge != FIRST)
     stacked |= (telemetry == SINK) & data & (edge == ABOVE)
     hops = np.where(data & (edge == ABOVE), 1, hops) * stacked
-    code = ((kind * TELEMETRIES + telemetry) * (HOPS + 1) + hops) * EDGES + edge
+    code = packet["bare"].astype(np.int64) * len(TUNNELS) + run.flows["tunnel"][packet["flow"]]
+    code = (code * KINDS + kind) * TELEMETRIES + telemetry
+    code = (code * (HOPS + 1) + hops) * EDGES + edge
     found, number = np.unique(code, return_inverse=True)
     return number, [shape_of(int(each)) for each in found]
 
@@ -211,7 +207,23 @@ def shape_of(code: int) -> tuple[Shape, int]:
     """What a number of `shape_codes` means."""
     rest, edge = divmod(code, EDGES)
     rest, hops = divmod(rest, HOPS + 1)
-    return Shape(*divmod(rest, TELEMETRIES), hops, edge >= REPORTED), edge
+    rest, telemetry = divmod(rest, TELEMETRIES)
+    rest, kind = divmod(rest, KINDS)
+    bare, tunnel = divmod(rest, len(TUNNELS))
+    return Shape(kind, telemetry, hops, edge >= REPORTED, tunnel, bool(bare)), edge
+
+
+def arrived(run: Run) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """With each packet of data: how many its flow's receiver has got, how many of them marked."""
+    packets = run.packets
+    here = np.flatnonzero((packets["kind"] == DATA) & (packets["last_ns"] > 0))
+    here = here[np.lexsort((packets["last_ns"][here], packets["flow"][here]))]
+    flow, marked = packets["flow"][here], np.cumsum(packets["ce"][here].astype(np.int64))
+    first = np.searchsorted(flow, flow)
+    counts = np.zeros((2, len(packets)), np.int64)
+    counts[0, here] = np.arange(len(here)) - first + 1
+    counts[1, here] = marked - np.concatenate([[0], marked])[first]
+    return counts[0], counts[1]
 
 
 def heard_ns(run: Run) -> NDArray[np.int64]:
@@ -243,40 +255,5 @@ def pack(content: Content, width: int) -> NDArray[np.uint8]:
             places[piece.name] = at
             frames[:, at:end] = piece.pack(rows, content.values(piece.name))
         at = end
-    fill_checksums(frames, places, headers, places["ethernet"] + content.inner)
+    fill(frames, places, headers, content)
     return frames[:, :width]
-
-
-def fill_checksums(
-    frames: NDArray[np.uint8], places: dict[str, int], headers: int, octets: int
-) -> None:
-    """IPv4 and TCP checksums (RFC 9293 section 3.1); payloads are zeros and add nothing.
-
-    `octets` is where the packet ends. IFA's stack is none of TCP's.
-    """
-    tcp, end = places["tcp"], places.get("ifa_metadata", headers)
-    octets -= headers - end
-    for ip in (places[name] for name in ("outer_ipv4", "ipv4") if name in places):
-        put(frames, ip + IPV4_CHECKSUM, total(frames[:, ip : ip + 20]))
-    if "ipv4" in places:
-        addresses = frames[:, places["ipv4"] + 12 : places["ipv4"] + 20]
-    else:
-        addresses = frames[:, places["ipv6"] + 8 : places["ipv6"] + 40]
-    pseudo = total(addresses) + np.uint64(TCP_PROTOCOL) + np.uint64(octets - tcp)
-    put(frames, tcp + TCP_CHECKSUM, pseudo + total(frames[:, tcp:end]))
-
-
-def total(octets: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Sum of each row's 16-bit words."""
-    words = np.ascontiguousarray(octets).view(">u2")
-    summed: NDArray[np.uint64] = words.sum(axis=1, dtype=np.uint64)
-    return summed
-
-
-def put(frames: NDArray[np.uint8], at: int, value: NDArray[np.uint64]) -> None:
-    """Write the ones' complement of a sum."""
-    for _ in range(2):
-        value = (value & np.uint64(0xFFFF)) + (value >> np.uint64(16))
-    frames[:, at : at + 2] = (
-        (~value & np.uint64(0xFFFF)).astype(">u2").view(np.uint8).reshape(-1, 2)
-    )

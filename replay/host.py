@@ -12,7 +12,7 @@ from collector import inner
 from replay import control, event, receiver
 from replay.control import NEVER
 from replay.egress import NS, serialization
-from replay.receiver import HELD
+from replay.receiver import HELD, UPDATE
 from replay.state import CSIG_EXPANDED, DATA, INT, SIGNALS, SYN, State
 
 RANDOM_FACTOR = np.uint64(6364136223846793005)
@@ -42,7 +42,7 @@ def new_packet(s: State, row: int, kind: int, seq: int) -> int:
     flow = s.flows[row]
     packet.size = flow.octets[kind]
     if packet.size == 0:
-        packet.size = s.rules.octets[s.paths[packet.path].hops, kind, flow.kind]
+        packet.size = s.rules.octets[s.paths[packet.path].hops, kind, flow.form] + flow.around
     packet.seq = seq
     packet.first_ns = -1
     packet.echo = -1
@@ -56,6 +56,8 @@ def answer(s: State, item: int, now: int) -> None:
     flow = s.flows[packet.flow]
     if packet.first_ns == HELD and not receiver.speaks(packet, flow, item):
         return
+    if packet.first_ns == UPDATE:
+        receiver.opens(packet, flow, now)
     row = flow.dst if packet.kind & 1 else flow.src
     host = s.hosts[row]
     packet.next = -1
@@ -115,6 +117,8 @@ def launch(s: State, row: int, item: int, now: int) -> None:
     host.free_ns = now + serialization(packet.size, host.bps)
     out = 0 if packet.kind & 1 else s.flows[packet.flow].out_ns
     event.push(s.heap, host.free_ns + out + s.rules.switch_ns, event.SWITCH_ARRIVE, item)
+    if host.cpu_bps > 0 and packet.kind == DATA:
+        host.free_ns = max(host.free_ns, now + serialization(packet.size, host.cpu_bps))
     wake(s, row, host.free_ns)
 
 
@@ -161,12 +165,14 @@ def ready_at(s: State, row: int, flow: Any, in_flight: int, now: int, following:
     if rate < 0 or flow.snd_nxt >= s.phases[flow.phase].limit:
         return following
     if flow.kind == INT:
-        ready = flow.pace_ns if in_flight < s.hpcc[row].W else NEVER
+        closed = flow.drain_bps > 0 and in_flight + flow.payload > flow.window
+        ready = flow.pace_ns if in_flight < s.hpcc[row].W and not closed else NEVER
     elif flow.swift == 1:
         ready = control.swift_ready(s, row, flow, in_flight, now)
     else:
         window = min(s.dctcp[row].cwnd, flow.window)
-        ready = now if in_flight == 0 or in_flight + flow.payload <= window else NEVER
+        alone = in_flight == 0 and flow.drain_bps == 0
+        ready = now if alone or in_flight + flow.payload <= window else NEVER
     if rate > 0:
         ready = max(ready, flow.app_ns)
     return int(ready)

@@ -6,15 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay import wiring
+from replay.carriage import CARRIAGES
 from replay.fabric import Run
-from replay.layout import OVER_IPV6
-from replay.state import INT
+from replay.state import HPCC_INT, INT, ROCE
 
 HPCC_PORT, DCTCP_PORT = 5201, 5202
+ROCE_PORT, HPCC_INT_PORT = 4791, 100
+"""UDP ports of RoCEv2, which its flows have at both ends, and of the HPCC simulator's data."""
 EPHEMERAL = 49152
 LOCAL_MAC = 0x02 << 40
 """Locally administered addresses: hosts below, the leaves that route for them from ROUTER on."""
 ROUTER = 1 << 16
+FIRST_QP = 0x100
 CLIENT, SERVER = 0, 1
 """Ends of a flow: who sends data, who receives it; the columns of the arrays of `Identities`."""
 
@@ -26,7 +29,9 @@ class Identities:
     host: NDArray[np.int64]
     """Row of the host."""
     port: NDArray[np.int64]
-    """TCP port."""
+    """Port of TCP or UDP."""
+    qp: NDArray[np.int64]
+    """Queue pair of RoCE."""
     isn: NDArray[np.int64]
     """Initial sequence number; the stream's first byte has the next one."""
     clock: NDArray[np.int64]
@@ -48,12 +53,16 @@ def identities(run: Run) -> Identities:
     host = np.stack([flows["src"], flows["dst"]], axis=1)
     server = np.where(flows["kind"] == INT, HPCC_PORT, DCTCP_PORT)
     client = EPHEMERAL + random.permutation(1 << 14)[: len(flows)]
+    port = np.stack([client, server], axis=1)
+    port[flows["form"] == HPCC_INT, SERVER] = HPCC_INT_PORT
+    port[flows["form"] == ROCE] = ROCE_PORT
     leaf = host // world.hosts_per_leaf
     number = host % world.hosts_per_leaf + 1
     word = np.uint64
     return Identities(
         host=host,
-        port=np.stack([client, server], axis=1),
+        port=port,
+        qp=FIRST_QP + np.arange(host.size).reshape(host.shape),
         isn=random.integers(1 << 32, size=host.shape),
         clock=random.integers(1 << 31, size=host.shape),
         ipv4=(10 << 24 | (leaf + 1) << 16 | number).astype(word),
@@ -61,5 +70,5 @@ def identities(run: Run) -> Identities:
         ipv6_low=number.astype(word),
         mac=(LOCAL_MAC | host + 1).astype(word),
         router=(LOCAL_MAC | ROUTER + leaf + 1).astype(word),
-        version=np.where(np.isin(flows["kind"], OVER_IPV6), 6, 4),
+        version=np.array([CARRIAGES[int(form)].version for form in flows["form"]]),
     )

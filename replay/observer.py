@@ -18,9 +18,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from replay.carriage import SILENT
 from replay.emit import sightings
 from replay.fabric import Run
-from replay.state import ABOVE, ACK, DATA, FIRST, HOPS, NONE, POSTCARDS, REPORTED
+from replay.state import ABOVE, ACK, DATA, FIRST, HOPS, REPORTED
 from replay.taps import Taps
 from replay.truth import CONGESTED_U, KINDS, STANDING_SHARE, Truth
 
@@ -35,9 +36,9 @@ def told(run: Run, taps: Taps) -> NDArray[np.bool_]:
     """Of each packet and hop, whether something that is left tells of it; shape [packets, HOPS]."""
     seen = sightings(run, taps)
     kind = run.packets["kind"][seen.rows]
-    telemetry = run.flows["kind"][run.packets["flow"][seen.rows]]
+    telemetry = run.flows["form"][run.packets["flow"][seen.rows]]
     hops = np.zeros((len(run.packets), HOPS), np.bool_)
-    carries = ~np.isin(telemetry, (NONE, POSTCARDS))
+    carries = ~np.isin(telemetry, SILENT)
     data = (kind == DATA) & carries
     hops[seen.rows[data & (seen.edge != FIRST) & (seen.edge < ABOVE)]] = True
     hops[seen.rows[data & (seen.edge == ABOVE)], 0] = True

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from collector import CollectorSettings
 from pipeline import dctcp, hop_record, hpcc, swift
 from replay import wiring
+from replay.carriage import NAMES
 from replay.control import NEVER
 from replay.event import HEAP
-from replay.layout import Layouts
+from replay.layout import HPCC_BYTES, HPCC_QUEUE, Layouts
 from replay.rogue import HONEST, code
 from replay.state import (
     BIN_NS,
@@ -20,18 +21,22 @@ from replay.state import (
     FLOW,
     HOPS,
     HOST,
+    HPCC_INT,
+    INT,
+    NONE,
     PACKET,
     PATH,
     PHASE,
     PORT,
     RECEIVER_NS,
+    ROCE,
     RULES,
     SIGNALS,
     SWITCH_NS,
     TELEMETRIES,
     State,
 )  # fmt: skip
-from replay.world import TELEMETRY, FlowScript, Phase, World
+from replay.world import OVERLAYS, TELEMETRY, FlowScript, Phase, World
 
 SPREAD_NS = 200_000
 """Flows that the script starts together start within this time of each other."""
@@ -50,7 +55,12 @@ ROOM = 1.1
 
 def build(world: World, settings: CollectorSettings, order: Sequence[int]) -> State:
     """All state at time 0; flow row `i` is `world.flows[order[i]]`, hosts' flows side by side."""
+    layouts = Layouts(settings)
     flows, phases, paths = cast_flows(world, [world.flows[row] for row in order])
+    flows["around"] = [
+        layouts.tunnel_octets(int(flow["form"]), int(flow["tunnel"])) if flow["tunnel"] else 0
+        for flow in flows
+    ]
     ports = cast_ports(world)
     links = {flow.dst: world.bps_of(flow.dst) for flow in world.flows}
     if world.lossy:  # what is sent again is not what receivers' links carry
@@ -58,7 +68,7 @@ def build(world: World, settings: CollectorSettings, order: Sequence[int]) -> St
     frames = int(sum(links.values()) * world.duration_ns / 8e9 / world.payload_bytes * ROOM) + 1000
     return State(
         heap=np.zeros(1, HEAP)[0],
-        rules=rules(world, settings),
+        rules=rules(world, settings, layouts),
         ports=ports,
         hosts=cast_hosts(world, flows),
         flows=flows,
@@ -77,17 +87,24 @@ def build(world: World, settings: CollectorSettings, order: Sequence[int]) -> St
     )
 
 
-def rules(world: World, settings: CollectorSettings) -> np.void:
-    """What holds for the whole fabric."""
-    layouts = Layouts(settings)
+def rules(world: World, settings: CollectorSettings, layouts: Layouts) -> np.void:
+    """What holds for the whole fabric.
+
+    INT of the HPCC simulator counts in units, and senders decide by what they are told.
+    """
+    carried = {TELEMETRY.index(flow.telemetry) for flow in world.flows}
     made: np.void = np.zeros(1, RULES)[0]
     for name in ("base_rtt_ns", "buffer_bytes", "payload_bytes"):
         made[name] = getattr(world, name)
     made["switch_ns"] = SWITCH_NS
     made["qlen_unit"] = made["tx_unit"] = 1
+    if HPCC_INT in carried and not carried & {INT, ROCE}:
+        made["qlen_unit"], made["tx_unit"] = HPCC_QUEUE, HPCC_BYTES
     made["hop_octets"] = [layouts.hop_octets(telemetry) for telemetry in range(TELEMETRIES)]
     made["sink_octets"] = layouts.sink_octets
-    made["octets"] = [layouts.first_octets(world.payload_bytes, hops) for hops in range(HOPS + 1)]
+    made["octets"] = [
+        layouts.first_octets(world.payload_bytes, hops, carried) for hops in range(HOPS + 1)
+    ]
     made["buckets"] = buckets(settings)
     made["lossy"] = world.lossy
     made["queues"] = QUEUES.index(world.queues)
@@ -154,13 +171,19 @@ def cast_flows(
     paths = np.zeros(len(phases), PATH)
     used = 0
     for flow, script in zip(flows, scripts, strict=True):
-        flow.kind = TELEMETRY.index(script.telemetry)
+        carriage = NAMES[script.telemetry]
+        flow.kind, flow.form = carriage.acts, TELEMETRY.index(script.telemetry)
+        flow.tunnel = OVERLAYS.index(script.overlay)
+        flow.established = carriage.transport != "tcp"
         flow.swift = script.swift and script.telemetry in TAGS
         flow.urgent = script.urgent
-        flow.ecn = script.telemetry not in ("int", "none") and not flow.swift
+        flow.ecn = carriage.acts not in (INT, NONE) and not flow.swift
         flow.src, flow.dst = names[script.src], names[script.dst]
         flow.start_ns = script.phases[0].at_ns + random.integers(SPREAD_NS)
         flow.payload, flow.window = world.payload_bytes, RECEIVE_WINDOW
+        if script.drain_bps:
+            flow.drain_bps, flow.socket_bytes = script.drain_bps, world.socket_bytes
+            flow.window = world.socket_bytes
         flow.t_ns, flow.answer_ns = world.base_rtt_ns, RECEIVER_NS
         flow.nic_bps = world.bps_of(script.src)
         flow.random = random.integers(1 << 62)
@@ -201,6 +224,7 @@ def cast_hosts(world: World, flows: NDArray[np.void]) -> NDArray[np.void]:
     names = world.host_names()
     hosts = np.zeros(len(names), HOST)
     hosts["bps"] = [world.bps_of(name) for name in names]
+    hosts["cpu_bps"] = [world.cpu_bps.get(name, 0) for name in names]
     hosts["wake_ns"] = NEVER
     hosts["head"] = hosts["tail"] = -1
     hosts["first"] = np.searchsorted(flows["src"], np.arange(len(names)))

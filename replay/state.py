@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 
 HOPS = 5
 """Most egress ports on a path: leaf, spine, core, spine, leaf."""
-TELEMETRIES = 10
-INT, CSIG_COMPACT, CSIG_EXPANDED, AECN, ECN, NONE, IFA, IOAM, SINK, POSTCARDS = range(TELEMETRIES)
+TELEMETRIES = 18
+(
+    INT, CSIG_COMPACT, CSIG_EXPANDED, AECN, ECN, NONE, IFA, IOAM, SINK, POSTCARDS,
+    INT_1, MX, POSTCARDS_1, POSTCARDS_05, TCP_INT, ROCE, HPCC_INT, ACCECN,
+) = range(TELEMETRIES)  # fmt: skip
 """Telemetry that a flow's data carries; ECN: marks alone, NONE: not even these; SINK: INT between
 the leaves, of which the last one reports; POSTCARDS: nothing, but every switch reports. INT flows
-run HPCC++, the others DCTCP."""
+run HPCC++, the others DCTCP. From INT_1 on they are other forms on the wire of what the first ones
+do (`carriage`): switches and senders know the first ten only."""
 STACKED = (INT, IFA, IOAM, SINK, POSTCARDS)
 """Telemetry to which every hop adds what it sees."""
 FIRST, LAST, ABOVE, REPORTED = range(4)
@@ -72,17 +76,18 @@ PORT = _record(
 window and its DRE; `rogue` is its place in `rogue.ROGUES`; from `down_ns` on it loses all; its own
 K, what its buffer holds, the B that its telemetry tells."""
 HOST = _record(
-    ("bps", "i8"), ("free_ns", "i8"), ("wake_ns", "i8"),
+    ("bps", "i8"), ("cpu_bps", "i8"), ("free_ns", "i8"), ("wake_ns", "i8"),
     ("head", "i8"), ("tail", "i8"), ("first", "i8"), ("count", "i8"), ("turn", "i8"),
 )  # fmt: skip
-"""A host: its NIC, the answers that wait in it, the flows that it sends and whose turn it is."""
+"""A host: its NIC, how fast it hands data to that (0: as fast as it sends), the answers that wait
+in it, the flows that it sends and whose turn it is."""
 PHASE = _record(("at_ns", "i8"), ("rate_bps", "i8"), ("path", "i8"), ("limit", "i8"))
 """From a time on a flow offers a rate (0: all it may, -1: nothing) on a path, up to the byte
 `limit` of its stream."""
 PATH = _record(("hops", "i8"), ("port", "i8", (2, HOPS)))
 """Egress ports of a flow's data (0) and of its acknowledgments (1), nearest their sender first."""
 FLOW = _record(
-    ("kind", "u1"), ("established", "u1"), ("draining", "u1"), ("cwr", "u1"),
+    ("kind", "u1"), ("form", "u1"), ("established", "u1"), ("draining", "u1"), ("cwr", "u1"),
     ("ecn", "u1"), ("swift", "u1"), ("urgent", "u1"),
     ("src", "i8"), ("dst", "i8"), ("start_ns", "i8"),
     ("phase", "i8"), ("phases", "i8"), ("phases_end", "i8"), ("path", "i8"), ("rotation", "i8"),
@@ -93,7 +98,9 @@ FLOW = _record(
     ("nic_bps", "i8"),
     ("out_ns", "i8"), ("back_ns", "i8"), ("answer_ns", "i8"),
     ("each", "i8"), ("patience_ns", "i8"), ("waiting", "i8"), ("held", "i8"), ("last_ce", "u1"),
-    ("repaced", "u1"), ("late", "u1"),
+    ("repaced", "u1"), ("late", "u1"), ("tunnel", "u1"), ("around", "i8"),
+    ("drain_bps", "i8"), ("socket_bytes", "i8"), ("empty_ns", "i8"), ("edge", "i8"),
+    ("updating", "u1"),
 )  # fmt: skip
 """A flow's two ends; `ecn`: its data is ECN capable. Of what it lost: duplicate ACKs in a row, the
 end of what was in flight when it went back, when its sender last heard of progress. `payload` is
@@ -102,7 +109,10 @@ advertises, `t_ns` and `nic_bps` its T and B_nic; `out_ns` and `back_ns` are wha
 host and back to it takes beside what ports and links add, `answer_ns` what its receiver takes.
 `each` segments (0: one) are acknowledged together, or after `patience_ns`; `waiting` are not yet,
 `held` is the ACK that would say so, `last_ce` the mark of the newest. `repaced`: a new R moves what
-already waits for its turn; `late`: its handshake is yet to be scheduled."""
+already waits for its turn; `late`: its handshake is yet to be scheduled. `form` is what its frames
+look like, `around` the octets of the `tunnel` around each. A receiver whose application reads at
+`drain_bps` (0: at once) keeps what is unread in `socket_bytes`, and will have read it all at
+`empty_ns`; `edge` is the end of what it has room for, `updating`: it will say when that moves."""
 PACKET = _record(
     ("flow", "i8"), ("path", "i8"), ("next", "i8"), ("echo", "i8"), ("size", "i8"),
     ("kind", "u1"), ("hop", "u1"), ("ce", "u1"), ("ece", "u1"), ("cwr", "u1"), ("csig_t", "u1"),
@@ -112,12 +122,14 @@ PACKET = _record(
     ("payload", "i8"), ("seq", "i8"), ("first_ns", "i8"), ("last_ns", "i8"), ("queued_ns", "i8"),
     ("qlen", "i8", (HOPS,)), ("ts_ns", "i8", (HOPS,)), ("tx_bytes", "i8", (HOPS,)),
     ("wait_ns", "i4", (HOPS,)), ("used_ppm", "u4", (HOPS,)), ("depth", "i8", (HOPS,)),
+    ("window", "i8"), ("bare", "u1"),
 )  # fmt: skip
 """One packet: first_ns its first bit at the sender's edge, last_ns its last bit at the receiver's
 (0: under way); seq its first byte, of acknowledgments the next byte expected; echo the data;
 inserted: a switch put the tag on. `up_ns` (0: never) is when it left its first leaf for a spine,
 with the other `up` columns; `ce_hop` is where it was marked, `used_ppm` each hop's DRE. Data of
-every telemetry has `ts_ns`, when it left a hop, and `depth`, what of all classes waited then."""
+every telemetry has `ts_ns`, when it left a hop, and `depth`, what of all classes waited then. An
+acknowledgment of a slow receiver says its `window`; `bare`: it says nothing else."""
 DECISION = _record(
     ("time_ns", "i8"), ("flow", "i8"), ("packet", "i8"), ("branch", "i8"), ("u_hop", "i8"),
     ("incStage", "i8"), ("ack", "i8"), ("snd_nxt", "i8"), ("lastUpdateSeq", "i8"),

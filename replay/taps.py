@@ -20,7 +20,8 @@ class Taps:
     - `one_in`: of so many frames one is mirrored, drawn by each tap for itself (`each`), the same
       packets at all taps (`packet`), or all packets of some flows (`flow`);
     - `loss`: share of mirrored frames that never reach the collector;
-    - `skew_ns`: each tap's clock is off by at most so much, either way.
+    - `skew_ns`: each tap's clock is off by at most so much, either way;
+    - `sflow`: mirrored frames come in samples of sFlow, which tell `one_in`.
     """
 
     where: Where = "hosts"
@@ -29,6 +30,7 @@ class Taps:
     choice: Choice = "each"
     loss: float = 0.0
     skew_ns: int = 0
+    sflow: bool = False
     seed: int = 1
 
     def kept(

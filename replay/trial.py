@@ -112,7 +112,10 @@ def judged(trial: Trial, settings: CollectorSettings, run: Run | None = None) ->
             how="left",
         )
         .join(
-            told.select(*KEY, "kind", "device", "interface", "confidence", "candidates"),
+            # The key of RoCE is a pair of hosts: what counts is the queue pair that data goes to.
+            told.sort("samples", descending=True, maintain_order=True)
+            .unique(KEY, keep="first", maintain_order=True)
+            .select(*KEY, "kind", "device", "interface", "confidence", "candidates"),
             on=KEY,
             how="left",
             suffix="_seen",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pipeline import dctcp, hpcc, swift
 from replay import wiring
+from replay.carriage import NAMES
 from replay.fabric import Run
 from replay.identity import CLIENT, SERVER, identities
 from replay.load import contributors, data_frame, hop_frame
@@ -26,7 +27,6 @@ STANDING_SHARE = 0.1
 ETA = next(float(one.default) for one in hpcc.TABLE if one.name == "eta")
 LEAST_OBSERVATIONS = 20
 """A flow-interval with fewer data frames at the receiver's edge is not scored."""
-TCP = 6
 KEY = ("src", "sport", "dst", "dport", "protocol")
 KINDS = (
     ("tor", "host", True, "incast"),
@@ -104,7 +104,9 @@ def flow_frame(run: Run) -> pl.DataFrame:
             "sport": names.port[:, CLIENT].astype(np.uint16),
             "dst": addresses(SERVER),
             "dport": names.port[:, SERVER].astype(np.uint16),
-            "protocol": np.full(len(scripts), TCP, np.uint8),
+            "protocol": pl.Series(
+                [NAMES[script.telemetry].protocol for script in scripts], dtype=pl.UInt8
+            ),
             "role": [script.role for script in scripts],
             "telemetry": [script.telemetry for script in scripts],
             "src_host": [script.src for script in scripts],

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline import Csig, Host, Interface, Topology
+from replay.carriage import NAMES
 from replay.state import CSIG_WINDOW_NS, SWITCH_NS
 from replay.world import World
 
@@ -19,8 +20,6 @@ COLLECTOR = 10 << 24 | 255 << 16
 COLLECTOR_MAC = 0x02 << 40 | 255 << 16
 REPORTS = "collector"
 """Where reports are captured."""
-REPORTING = ("int_sink", "int_reports")
-"""Telemetry of which switches send reports."""
 WINDOWED = ("abw", "utilization")
 """CSIG signals that ports measure over a window."""
 PREFIX = 0xFD00
@@ -194,7 +193,7 @@ def points(world: World) -> list[str]:
     """
     facing = [f"{host.device}:{host.interface}" for host in topology(world).hosts]
     up = [port for port in leaf_ports(world) if port.orientation == "up"]
-    reported = any(flow.telemetry in REPORTING for flow in world.flows)
+    reported = any(NAMES[flow.telemetry].reports for flow in world.flows)
     return [*facing, *(f"{port.device}:{port.name}" for port in up), *[REPORTS] * reported]
 
 

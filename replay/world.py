@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 GBPS = 1_000_000_000
 MS = 1_000_000
@@ -10,26 +10,29 @@ MS = 1_000_000
 Telemetry = Literal[
     "int", "csig_compact", "csig_expanded", "aecn", "ecn", "none",
     "ifa", "ioam", "int_sink", "int_reports",
+    "int_1", "int_mx", "int_reports_1", "int_reports_05", "tcp_int", "int_roce", "hpcc_int",
+    "accecn",
 ]  # fmt: skip
-TELEMETRY: tuple[Telemetry, ...] = (
-    "int",
-    "csig_compact",
-    "csig_expanded",
-    "aecn",
-    "ecn",
-    "none",
-    "ifa",
-    "ioam",
-    "int_sink",
-    "int_reports",
-)
+TELEMETRY: tuple[Telemetry, ...] = get_args(Telemetry)
 """What a flow's data carries, in the order of the simulator's codes.
 
 `int` flows run HPCC++, the others DCTCP: `ecn` flows with marks alone, `none` flows, whose packets
 are not even ECN capable, up to the window that their receivers advertise. `ifa` and `ioam` flows
 carry stacks that their receivers see; of `int_sink` flows the first leaf inserts INT, and the last
 one strips it and reports it; of `int_reports` flows every switch reports each packet of data.
+
+Others of their kind: `int_1` is INT 1.0, seen by receivers; of `int_mx` flows every switch reports,
+because the data asks for it; `int_reports_1` and `int_reports_05` are reports of older versions;
+`tcp_int` tells of the worst hop in a TCP option, and echoes it; `int_roce` is INT over RoCEv2,
+`hpcc_int` that of the HPCC authors' simulator, both with HPCC++; `accecn` counts marks (RFC 9768).
 """
+Overlay = Literal["none", "vxlan", "geneve", "gre"]
+OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
+"""Tunnels in which hosts may put what they send."""
+
+
+SIDE = 0
+"""Spine of a phase that goes from leaf to leaf."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,10 @@ class FlowScript:
     """Its sender runs Swift by what CSIG reflects, not DCTCP, and is not ECN capable."""
     urgent: bool = False
     """Its data is of the class that `World.queues` serves first or more."""
+    overlay: Overlay = "none"
+    """Its hosts put its packets into a tunnel; switches read and write what stands outside."""
+    drain_bps: int | None = None
+    """Its receiver's application reads no faster from the socket; none: all at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,12 @@ class World:
     link_bps: int = 10 * GBPS
     core_bps: int = 10 * GBPS
     nic_bps: Mapping[str, int] = field(default_factory=dict)
+    cpu_bps: Mapping[str, int] = field(default_factory=dict)
+    """Hosts that hand data to their NICs at a lower rate than these send."""
+    side_bps: int = 0
+    """Rate of links between each two leaves of a pod, taken by phases whose spine is `SIDE`."""
+    socket_bytes: int = 64_000
+    """What a socket holds of data that its application has not read."""
     rogues: Mapping[str, str] = field(default_factory=dict)
     """Ports ("leaf1:Ethernet7") that break the rules of CSIG, and how: a name of `rogue.ROGUES`."""
     queues: Literal["one", "strict", "dwrr"] = "one"

@@ -199,7 +199,7 @@ def flows_of(
         flows[name] = order[name].to_numpy()
     for row, (flow, told) in enumerate(zip(flows, order.iter_rows(named=True), strict=True)):
         algorithm = told["algorithm"]
-        flow.kind = KIND[algorithm]
+        flow.kind = flow.form = KIND[algorithm]
         flow.swift, flow.ecn = algorithm == SWIFT, algorithm == DCTCP
         flow.repaced = algorithm == HPCC
         flow.established = not told["handshake"]
