@@ -39,7 +39,8 @@ class Batch:
       only grow, so a batch whose `last` was seen before is a repeat;
     - `ended`: the source brings nothing more; such a batch has no rows;
     - `reached_ns`: a live source's time up to which all its frames have come; a batch that says
-      this alone has no rows either.
+      this alone has no rows either;
+    - `offset`: the number of the message that it came in, where a broker numbers them.
     """
 
     frame: pl.DataFrame
@@ -49,6 +50,7 @@ class Batch:
     last: int
     ended: bool = False
     reached_ns: int | None = None
+    offset: int | None = None
 
     @property
     def quiet(self) -> bool:

@@ -6,6 +6,7 @@ is only for those who watch the lag.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition
@@ -54,6 +55,11 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
     def place(self, partition: int) -> str:
         """What a partition is called in the store."""
         return f"{self.topic.name}/{partition}"
+
+    @property
+    def partitions(self) -> int:
+        """How many the topic has, by which a conversation finds its own; 0: not known yet."""
+        return len(self._consumer.partitions_for_topic(self.topic.name) or ())
 
     async def start(self) -> None:
         """Join the group. Raises BusError."""
@@ -144,7 +150,8 @@ def parted(records: Sequence[Record]) -> tuple[list[Batch], list[tuple[Record, U
     dead: list[tuple[Record, UnreadableError]] = []
     for record in records:
         try:
-            made.append(read(record.message.value, record.message.headers))
+            batch = read(record.message.value, record.message.headers)
+            made.append(replace(batch, offset=record.offset))
         except UnreadableError as error:
             dead.append((record, error))
     return made, dead

@@ -204,6 +204,7 @@ class Group:
         began = time.monotonic()
         place = self.reader.place(partition)
         part = Part(self.store, place, self.worker, again(leave, self.counts))
+        part.partitions = self.reader.partitions
         await asyncio.to_thread(part.claim)
         self.parts[partition] = part
         took = time.monotonic() - began

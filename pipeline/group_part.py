@@ -16,6 +16,7 @@ from collector import Batch, Repeats
 from pipeline import group_state
 from pipeline.group_log import CUT, SNAPSHOT, GroupLog, Step
 from pipeline.group_state import Kept
+from pipeline.message_rows import messages_of
 from pipeline.settings import PipelineSettings
 from pipeline.sink import take
 from pipeline.state_codec import StateReader, StateWriter
@@ -51,6 +52,8 @@ class Part:
         """Offset of the next message; None: where the topic begins."""
         self.promised: list[Step] = []
         """Cuts that are decided and not stored yet."""
+        self.partitions = 0
+        """Partitions of the topic; 0: not known, so that frames are not found in messages."""
         self.tuned: PipelineSettings | None = None
         """Settings that were given last."""
         self.cuts_since = 0
@@ -109,7 +112,8 @@ class Part:
         """Turn the messages of a cut into rows, and store them; the rows that came in."""
         fresh = [each for batch in batches if (each := self._fresh(batch)) is not None]
         made = [self._taken_in(batch) for batch in runs(news(fresh))]
-        for name, rows in merged(made).items():
+        tables = merged(made) | messages_of(self.place, self.partitions, fresh)
+        for name, rows in tables.items():
             self._insert(name, rows, f"{self.place}/{first}-{last}")
         self.promised.pop(0)
         self.position = last + 1

@@ -10,7 +10,7 @@ from pipeline.feedback_integrity import doubt, integrity
 from pipeline.lengths import length_bounds
 from pipeline.question import Question, address_words, duration_text, end_text, time_text
 from pipeline.signals import reverse_flow
-from pipeline.witness import ago, intervals_of, witnesses
+from pipeline.witness import ago, asked_of_the_bus, intervals_of, with_messages, witnesses
 
 LOOK_BACK_NS = 3_600_000_000_000
 """How far before the window the beginning of a bottleneck is looked for."""
@@ -94,6 +94,9 @@ def _with_frames(store: Asked, made: dict[str, Any], flow: Mapping[str, Any]) ->
     ).to_dicts()
     for piece in made["evidence"]:
         piece["frames"] = witnesses(piece, found)
+    if (asked := asked_of_the_bus(made["evidence"])) is not None:
+        messages = store.query("frame_messages", flow=flow["flow"], **asked)
+        with_messages(made["evidence"], messages.to_dicts())
 
 
 def _since(store: Asked, made: dict[str, Any], flow: int, begun_ns: int) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def witnesses(piece: Row, found: Sequence[Row]) -> list[dict[str, Any]]:
     """The frames of a piece of evidence, by source, point and direction.
 
     `found` are rows of query `flow_frames`. `first` and `last` are numbers of frames, `telling` is
-    the one that says most, `reflected` whether the signal came back on acknowledgments.
+    the one that says most (at `telling_ns`), `reflected` whether acknowledgments brought it.
     """
     about = [row for row in found if speaks(piece, row)]
     # Rows of older stores do not tell at which point a signal was heard.
@@ -54,19 +54,41 @@ def witnesses(piece: Row, found: Sequence[Row]) -> list[dict[str, Any]]:
     for row in there:
         places.setdefault((row["source"], row["point"], bool(row["echo"])), []).append(row)
     return [
-        {
-            "source": source,
-            "point": point,
-            "first": min(row["first"] for row in rows),
-            "last": max(row["last"] for row in rows),
-            "frames": max(row["frames"] for row in rows)
-            if piece["signal"] in STACKS
-            else sum(row["frames"] for row in rows),
-            "telling": max(rows, key=lambda row: (row["signal"] == LAST, row["frames"]))["telling"],
-            "reflected": reflected,
-        }
-        for (source, point, reflected), rows in places.items()
+        {"source": place[0], "point": place[1]} | told(rows) | {"reflected": place[2]}
+        for place, rows in places.items()
     ]
+
+
+def told(rows: Sequence[Row]) -> dict[str, Any]:
+    """First and last frame of rows, how many, and the one that says most."""
+    most = max(rows, key=lambda row: (row["signal"] == LAST, row["frames"]))
+    return {
+        "first": min(row["first"] for row in rows),
+        "last": max(row["last"] for row in rows),
+        "frames": sum(row["frames"] for row in rows),
+        "telling": most["telling"],
+        "telling_ns": most["telling_ns"],
+    }
+
+
+def asked_of_the_bus(pieces: Iterable[Row]) -> dict[str, list[Any]] | None:
+    """Parameters of query `frame_messages` for the telling frames of evidence; None without any."""
+    runs = {(run["source"], run["telling"], run["telling_ns"])
+            for piece in pieces for run in piece["frames"]}  # fmt: skip
+    if not runs:
+        return None
+    sources, frames, times = (list(each) for each in zip(*sorted(runs), strict=True))
+    return {"sources": sources, "frames": frames, "times": times}
+
+
+def with_messages(pieces: Iterable[Row], found: Sequence[Row]) -> None:
+    """Tell of each telling frame the message of the bus in which it came; without one none."""
+    messages = {(row["source"], row["frame"]): {"place": row["place"], "offset": row["offset"]}
+                for row in found}  # fmt: skip
+    for piece in pieces:
+        for run in piece["frames"]:
+            if message := messages.get((run["source"], run["telling"])):
+                run["message"] = message
 
 
 def speaks(piece: Row, row: Row) -> bool:

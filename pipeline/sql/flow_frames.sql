@@ -27,7 +27,8 @@ SELECT
     argMin(frame, time_ns) AS first,
     argMax(frame, time_ns) AS last,
     count() AS frames,
-    argMax(frame, (s.4, -time_ns)) AS telling
+    argMax(frame, (s.4, -time_ns)) AS telling,
+    argMax(time_ns, (s.4, -time_ns)) AS telling_ns
 FROM (
     SELECT
         time_ns,

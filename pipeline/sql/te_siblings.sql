@@ -1,4 +1,6 @@
--- Which hops did each flow between two addresses cross in a window, by its stacks of telemetry?
+-- Which hops did each flow between two addresses cross in a window, by its stacks of telemetry, and when?
+-- One row a flow and set of hops: a flow that changed its path has one for each, with the time of the first and the last
+-- interval and how long the intervals are together.
 SELECT
     flow,
     any(k.src) AS src,
@@ -6,8 +8,28 @@ SELECT
     any(k.dst) AS dst,
     any(k.dport) AS dport,
     any(k.protocol) AS protocol,
-    groupUniqArray(toUInt64(h.node) * 4294967296 + h.port) AS hops
-FROM hop_intervals AS h
+    s.hops AS hops,
+    min(s.time_ns) AS from_ns,
+    max(s.time_ns + s.interval_ns) AS to_ns,
+    sum(s.interval_ns) AS seen_ns
+FROM (
+    SELECT
+        h.flow AS flow,
+        h.time_ns AS time_ns,
+        max(h.interval_ns) AS interval_ns,
+        arraySort(groupUniqArray(toUInt64(h.node) * 4294967296 + h.port)) AS hops
+    FROM hop_intervals AS h
+    WHERE h.time_ns >= {from_ns:Int64}
+        AND h.time_ns < {to_ns:Int64}
+        AND h.source = 'int'
+        AND h.node < 4294967294
+        AND h.flow IN (
+            SELECT flow FROM flows AS f
+            WHERE f.src_hi = {src_hi:UInt64} AND f.src_lo = {src_lo:UInt64}
+                AND f.dst_hi = {dst_hi:UInt64} AND f.dst_lo = {dst_lo:UInt64}
+        )
+    GROUP BY flow, time_ns
+) AS s
 INNER JOIN (
     SELECT flow, any(f.src) AS src, any(f.sport) AS sport, any(f.dst) AS dst, any(f.dport) AS dport,
         any(f.protocol) AS protocol
@@ -16,11 +38,7 @@ INNER JOIN (
         AND f.dst_hi = {dst_hi:UInt64} AND f.dst_lo = {dst_lo:UInt64}
         AND hasAny({tenants:Array(String)}, ['*', f.owner])
     GROUP BY flow
-) AS k ON h.flow = k.flow
-WHERE h.time_ns >= {from_ns:Int64}
-    AND h.time_ns < {to_ns:Int64}
-    AND h.source = 'int'
-    AND h.node < 4294967294
-GROUP BY flow
-ORDER BY flow
+) AS k ON s.flow = k.flow
+GROUP BY flow, hops
+ORDER BY flow, from_ns, hops
 LIMIT {rows:UInt32}

@@ -2,6 +2,7 @@
 
 from pipeline.tables.alerts import ALERTS, SILENCES
 from pipeline.tables.audit import AUDIT
+from pipeline.tables.bus_messages import BUS_MESSAGES
 from pipeline.tables.column import Alias, Column, Table
 from pipeline.tables.flow_intervals import FLOW_INTERVALS
 from pipeline.tables.flow_rollups import FLOW_ROLLUPS
@@ -33,6 +34,7 @@ TABLES = {
         *PATH_ROLLUPS,
         GROUP_LOG,
         GROUP_SNAPSHOTS,
+        BUS_MESSAGES,
         AUDIT,
         ALERTS,
         SILENCES,

@@ -1,5 +1,6 @@
 """The ways between two ends, ranked by their links' loads, and the flows seen on each."""
 
+from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import Annotated, Any
 
@@ -21,6 +22,11 @@ from service.shape import interval, records
 router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
 
 MOST_SIBLINGS = 1000
+"""Flows, each as often as it changed the hops that it crosses."""
+TIMES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "from_ns": pl.Expr.min, "to_ns": pl.Expr.max, "seen_ns": pl.Expr.sum,
+}  # fmt: skip
+"""When a flow took a way: first and last, and how long of it."""
 PORTS = 1 << 32
 End = dict[str, Any]
 
@@ -100,7 +106,7 @@ def told_of(
         **covered(_of(links, told), span, width),
         "ways": count,
         "more": count > len(told),
-        "siblings": siblings.height,
+        "siblings": siblings["flow"].n_unique(),
         "alternatives": [way | {"flows": _flows(on_way(siblings, way["links"]))} for way in told],
         "classes": by_class(told, links),
     }
@@ -153,11 +159,22 @@ async def _siblings(reader: Reader, ends: list[End], span: Span) -> pl.DataFrame
 
 
 def on_way(siblings: pl.DataFrame, links: list[dict[str, Any]]) -> pl.DataFrame:
-    """The flows all of whose hops lie on a way."""
+    """The flows that took a way, each with the time in which it did.
+
+    All hops that were seen lie on the way then, or, in an interval in which the flow changed its
+    path, all of the way's that tell of themselves at all.
+    """
     crossed = [link["node"] * PORTS + link["port"] for link in links]
-    own = siblings["hops"].list.set_difference(pl.Series([crossed], dtype=pl.List(pl.UInt64)))
-    return siblings.filter((own.list.len() == 0) & (siblings["hops"].list.len() > 0))
+    way = pl.Series([crossed], dtype=pl.List(pl.UInt64))
+    hops = siblings["hops"]
+    beside = hops.list.set_difference(way).list.len() == 0
+    telling = set(crossed).intersection(hops.explode().to_list())
+    whole = (hops.list.set_intersection(way).list.len() == len(telling)) & bool(telling)
+    own = siblings.filter((beside & (hops.list.len() > 0)) | whole).drop("hops")
+    names = [name for name in own.columns if name not in TIMES]
+    times = [TIMES[name](pl.col(name)) for name in TIMES if name in own.columns]
+    return own.group_by(names, maintain_order=True).agg(times)
 
 
 def _flows(rows: pl.DataFrame) -> list[dict[str, Any]]:
-    return records(rows.drop("hops"))
+    return records(rows)

@@ -8,7 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from collector import Batch
 from pipeline import PipelineSettings, Store, Topology, Worker
+from pipeline.message_rows import messages_of
 from pipeline.question import Question
 from pipeline.where import answer
 
@@ -63,7 +65,7 @@ def test_evidence_names_the_frames_that_carry_it(
     assert load["points"] == ["leaf1:host"]
     assert load["frames"] == [
         {"source": "a", "point": "leaf1:host", "first": 2, "last": 58, "frames": 29, "telling": 2,
-         "reflected": True},
+         "telling_ns": T0 + 1, "reflected": True},
     ]  # fmt: skip
     assert made["verdict"]["hop"]["name"] == "leaf2 host"
 
@@ -104,6 +106,29 @@ def test_of_a_flow_that_moved_the_frames_are_those_of_the_named_hop_while_it_hel
         assert one["candidates"][0]["probability"] == pytest.approx(2 / 3, abs=0.01)
     [whole] = piece(made, "csig", "hop load u'", "leaf2 host")["frames"]
     assert (whole["first"], whole["last"], whole["frames"]) == (201, 600, 400)
+
+
+def test_of_frames_that_came_over_a_bus_the_message_is_told(
+    store: Store, observed: Observed, chain_of: Callable[..., Topology]
+) -> None:
+    """Two messages hold the frames of one partition; another one covers the same numbers."""
+    rows = observed({"time_ns": T0 + at, "point": "leaf2:host", **TAG} for at in range(60))
+    own = int(rows["conversation"][0]) % 4
+    for partition in (own, (own + 1) % 4):
+        cut = [Batch(part, "a", 0, 1, 60, offset=at + partition)
+               for part, at in ((rows.head(20), 70), (rows.tail(40), 80))]  # fmt: skip
+        for name, made in messages_of(f"rows/{partition}", 4, [*cut, *cut]).items():
+            store.insert(name, made, f"{name}/{partition}")
+    assert messages_of(f"rows/{own}", 4, [Batch(rows, "a", 0, 1, 60)]) == {}
+    made = answered(store, rows, chain_of("leaf1", "spine1", "leaf2"))
+    [frames] = piece(made, "csig", "hop load u'", "leaf2 host")["frames"]
+    assert frames["telling"] == 1
+    assert frames["message"] == {"place": f"rows/{own}", "offset": 70 + own}
+    asked = {"sources": ["a", "a"], "frames": [21, 20], "times": [T0 + 20, T0 + 40]}
+    found = store.query("frame_messages", flow=int(rows["flow"][0]), **asked)
+    assert found.to_dicts() == [
+        {"source": "a", "frame": 21, "place": f"rows/{own}", "offset": 80 + own}
+    ], "frame 20 was not seen then"
 
 
 def test_stacks_are_found_by_the_hop_that_they_name_and_marks_by_who_carries_them(

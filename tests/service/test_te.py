@@ -255,6 +255,20 @@ def test_flows_of_two_addresses_are_found_on_the_way_that_they_take(client: Clie
     told = client.get("alternatives", params=ends).json()
     assert [[flow["sport"] for flow in way["flows"]] for way in told["alternatives"]] == [[2], [1]]
     assert told["siblings"] == 2
+    # Later the first one moves; in the interval between both ways carried it.
+    part = S // 10
+    moved = [
+        {"time_ns": T0 + at * part, "interval_ns": part, "flow": 1, "node": node, "port": port,
+         "source": "int"}
+        for at, ways in ((1, (((1, 1), (11, 2)), ((1, 2), (12, 2)))), (2, (((1, 2), (12, 2)),)))
+        for way in ways for node, port in way
+    ]  # fmt: skip
+    client.store.insert("hop_intervals", rows("hop_intervals", moved), "moved")
+    told = client.get("alternatives", params=ends).json()
+    seen = [[(flow["sport"], flow["from_ns"] - T0, flow["to_ns"] - T0, flow["seen_ns"])
+             for flow in way["flows"]] for way in told["alternatives"]]  # fmt: skip
+    assert seen == [[(1, part, 3 * part, 2 * part), (2, 0, S, S)], [(1, 0, S, S + part)]]
+    assert told["siblings"] == 2
 
 
 def test_a_time_without_rows_is_told_as_such(client: Client) -> None:
