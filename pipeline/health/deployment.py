@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.health.coverage import ENOUGH
-from pipeline.health.finding import YES
+from pipeline.health.finding import CANNOT_TELL, YES
 from pipeline.health.found import Found, first_of, port_or_locator, sure
 from pipeline.health.scene import Scene
 from pipeline.signals import DELAY
@@ -15,7 +15,9 @@ QUEUED = 32
 """Packets that met a long queue unmarked before a port is said not to mark."""
 REPEATED = 3
 """Handshakes that were repeated before a queue is said to drop them."""
-CLASSIC = "classic"
+CLASSIC, DCTCP = "classic", "dctcp"
+SPOKEN = (DCTCP, CLASSIC, "unrecognised")
+"""What ECN-capable TCP may be: by a dialect of DCTCP, by classic ECN, or not recognised."""
 
 
 def deployment(scene: Scene) -> Iterator[Found]:
@@ -27,22 +29,47 @@ def deployment(scene: Scene) -> Iterator[Found]:
 
 
 def beside_classic(scene: Scene) -> Iterator[Found]:
-    """ECN-capable and other TCP data to one port in one class."""
-    here = scene.sights.filter(pl.col("point") == pl.col("dst"))
-    shared = (
-        here.group_by("point", "dscp", maintain_order=True)
-        .agg(
-            pl.col("ect_n").sum(),
-            pl.col("plain_n").sum(),
-            *(pl.col(name).first() for name in ("seen_ns", "source", "frame")),
-        )
-        .filter((pl.col("ect_n") >= ENOUGH) & (pl.col("plain_n") >= ENOUGH))
+    """DCTCP and classic TCP (classic ECN, or none) to one port in one class.
+
+    ECN-capable data says nothing of who sends it: its flows count as what they were recognised as.
+    Those of no known dialect may be either, so that beside classic TCP they leave it open.
+    """
+    here = with_dialects(scene).filter(pl.col("point") == pl.col("dst"))
+    each = (pl.col("ect_n").filter(pl.col("spoken") == name).sum().alias(name) for name in SPOKEN)
+    shared = here.group_by("point", "dscp", maintain_order=True).agg(
+        *each,
+        pl.col("plain_n").sum(),
+        *(pl.col(name).first() for name in ("seen_ns", "source", "frame")),
     )
     for row in shared.iter_rows(named=True):
-        told = {"dscp": row["dscp"], "ecn_capable": row["ect_n"], "not_ecn_capable": row["plain_n"],
-                **first_of(row)}  # fmt: skip
-        count = min(row["ect_n"], row["plain_n"])
-        yield Found("interface", row["point"], "dctcp_beside_classic", YES, count, told)
+        classic = row["plain_n"] + row["classic"]
+        either = max(row["dctcp"], row["unrecognised"])
+        if min(classic, either) < ENOUGH:
+            continue
+        verdict = YES if row["dctcp"] >= ENOUGH else CANNOT_TELL
+        told = {"dscp": row["dscp"], **{name: row[name] for name in SPOKEN},
+                "not_ecn_capable": row["plain_n"], **first_of(row)}  # fmt: skip
+        count = min(classic, row["dctcp"] if verdict == YES else either)
+        yield Found("interface", row["point"], "dctcp_beside_classic", verdict, count, told)
+
+
+def with_dialects(scene: Scene) -> pl.DataFrame:
+    """Sights with what their flow speaks (`SPOKEN`): what the most of its decisions rest on."""
+    # State that an older hopsight kept does not tell TCP's from others.
+    tcp = "tcp_ect_n" if "tcp_ect_n" in scene.sights.columns else "ect_n"
+    rows, unknown = scene.sights.with_columns(pl.col(tcp).alias("ect_n")), SPOKEN[-1]
+    if scene.dialects.is_empty():
+        return rows.with_columns(pl.lit(unknown).alias("spoken"))
+    spoken = pl.when(pl.col("dialect") == CLASSIC).then(pl.lit(CLASSIC)).otherwise(pl.lit(DCTCP))
+    known = (
+        scene.dialects.group_by("flow", spoken.alias("spoken"))
+        .agg(pl.col("n").sum())
+        .sort("flow", "n", "spoken", descending=[False, True, False])
+        .unique("flow", keep="first")
+        .select("flow", "spoken")
+    )
+    rows = rows.join(known, on="flow", how="left", maintain_order="left")
+    return rows.with_columns(pl.col("spoken").fill_null(unknown))
 
 
 def unmarked(scene: Scene) -> Iterator[Found]:

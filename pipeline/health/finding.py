@@ -192,8 +192,10 @@ FINDINGS: tuple[Finding, ...] = (
         "deployment",
         "Flows that run DCTCP and flows of classic TCP share one queue.",
         f"{DCTCP} 5: classic TCP is starved or DCTCP is",
-        "data frames of ECN-capable and of other TCP flows to one port, in one class",
-        "the scheduling of the port's classes",
+        "data frames of flows recognised as DCTCP, recognised as classic ECN, not recognised and "
+        "not ECN-capable, to one port in one class",
+        "acknowledgments of the ECN-capable flows, in which ECE follows the marks or lasts until "
+        "CWR: a tap that sees both directions",
     ),
     Finding(
         "ect_without_marks",

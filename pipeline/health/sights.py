@@ -71,6 +71,7 @@ def sights(data: pl.DataFrame, slowest_bps: int | None, base_rtt_ns: int) -> pl.
         total(smallest, "low_n"),
         total(quiet(t, slowest_bps), "quiet_n"),
         total(ect, "ect_n"),
+        total(ect & (pl.col("protocol") == TCP), "tcp_ect_n"),
         total(long, "long_n"),
         total(long & (pl.col("ecn") == CE), "marked_n"),
         total(pl.col("ecn") == CE, "ce_n"),

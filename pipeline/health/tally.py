@@ -20,6 +20,7 @@ JOINS = {
             "silent_n",
             "quiet_n",
             "ect_n",
+            "tcp_ect_n",
             "long_n",
             "marked_n",
             "ce_n",

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import polars as pl
 import pytest
 
 from pipeline import Topology
+from pipeline.health.deployment import beside_classic
+from pipeline.health.scene import Scene
 from tests.pipeline.health_rows import (
     DELAY,
     END,
@@ -113,8 +116,35 @@ def test_ecn_capable_and_other_tcp_in_one_queue(observed: Observed, chain_of: Ch
 
     chain = chain_of("one", "two")
     found = said(watched(observed(rows(0)), chain))
-    assert found == {("dctcp_beside_classic", END, "yes")}
+    assert found == {("dctcp_beside_classic", END, "cannot_tell")}, "of ECT alone nobody knows"
     assert said(watched(observed(rows(10)), chain)) == set()
+
+
+@pytest.mark.parametrize(
+    ("dialects", "verdict"),
+    [
+        ({1: "linux", 2: None}, "yes"),  # beside TCP without ECN
+        ({1: "linux", 2: "classic", 3: None}, "yes"),
+        ({1: "linux", 2: "classic"}, "yes"),  # beside classic ECN
+        ({1: "linux", 2: "ns3"}, None),
+        ({1: "classic", 2: None}, None),  # both are classic
+        ({1: "?", 2: None}, "cannot_tell"),
+        ({1: "?", 2: "classic"}, "cannot_tell"),
+        ({1: "?", 2: "linux"}, None),  # nothing speaks of classic TCP
+    ],
+)
+def test_dctcp_is_what_was_recognised_as_dctcp(
+    dialects: Mapping[int, str | None], verdict: str | None
+) -> None:
+    """Flows by number with their dialect: None is not ECN-capable, ? was not recognised."""
+    seen = {"point": END, "dst": END, "dscp": 0, "seen_ns": 1, "source": "a", "frame": 2}
+    sights = [{**seen, "flow": flow, "tcp_ect_n": 50 * (told is not None), "ect_n": 99,
+               "plain_n": 50 * (told is None)} for flow, told in dialects.items()]  # fmt: skip
+    spoken = [{"flow": flow, "dialect": told, "n": 9}
+              for flow, told in dialects.items() if told not in {None, "?"}]  # fmt: skip
+    scene = SimpleNamespace(sights=pl.DataFrame(sights), dialects=pl.DataFrame(spoken))
+    found = [(each.finding, each.verdict) for each in beside_classic(cast("Scene", scene))]
+    assert found == [("dctcp_beside_classic", verdict)] * (verdict is not None)
 
 
 @pytest.mark.parametrize(
