@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bar import met
+
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import numpy as np
@@ -195,9 +197,9 @@ def recurrence() -> None:
         bar(f"at most {MOST_C}x the time of C", slower <= MOST_C, slower)
 
 
-def bar(what: str, met: bool, figure: float) -> None:
+def bar(what: str, holds: bool, figure: float) -> None:
     """One promise and whether it is kept."""
-    print(f"  {what}: {'met' if met else 'NOT MET'} ({figure:,.2f})")
+    print(f"  {what}: {met(holds, what)} ({figure:,.2f})")
 
 
 def rows(flows: int, size: int, first: int) -> pl.DataFrame:
@@ -277,3 +279,4 @@ if __name__ == "__main__":
         print(found.wall, found.cpu)
     else:
         main()
+        end()

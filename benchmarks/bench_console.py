@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bar import end, met, missed
+
 BAR_MS = 1000.0
 ROUNDS = 5
 FLOW = "src={src}:{sport}&dst={dst}:{dport}"
@@ -77,12 +79,12 @@ def main() -> None:
                 times[name].append(opened(browser, f"{url}/{view.format(**named)}"))
         browser.close()
     print(f"{'view':<12}{'first paint':>14}{'drawn':>10}   of {ROUNDS} rounds, median, ms")
-    late = []
     for name, found in times.items():
         painted, drawn = (median(each) for each in zip(*found, strict=True))
         print(f"{name:<12}{painted:>14.0f}{drawn:>10.0f}")
-        late += [name] if painted > BAR_MS else []
-    print(f"bar, first paint within {BAR_MS:.0f} ms:", f"missed: {late}" if late else "held")
+        met(painted <= BAR_MS, name)
+    print(f"first paint within {BAR_MS:.0f} ms:", f"NOT MET by {missed}" if missed else "met")
+    end()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import traffic
+from bar import end, met
 
 RUNS, COLD_RUNS = 5, 3
 FRAMES = 1000
@@ -66,11 +67,12 @@ def main() -> None:
     print(f"  importing the libraries alone: {floor:.2f} s ({FLOOR})")
     for name, found, bar in (("warm", warms, WARM_S), ("cold cache", colds, COLD_S)):
         middle = statistics.median(found)
-        verdict = "met" if middle <= bar else "NOT MET"
+        verdict = met(middle <= bar, name)
         print(
             f"  first row, {name}: {middle:.2f} s, {middle / floor:.1f}x the libraries alone, "
             f"{min(found):.2f} to {max(found):.2f} s; at most {bar} s: {verdict}"
         )
+    end()
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 
 import polars as pl
+from bar import end
 
 from collector import Decoder
 from pipeline import TABLES, PipelineSettings, Worker
@@ -193,6 +194,7 @@ def main() -> None:
     cost()
     print(f"\nbars not met: {len(missed)}")
     print(*(f"  {line}" for line in missed), sep="\n")
+    end(missed)
 
 
 if __name__ == "__main__":

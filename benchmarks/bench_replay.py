@@ -9,6 +9,8 @@ objects. Medians of three in processor seconds.
 import os
 from typing import Any
 
+from bar import end, met
+
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import numpy as np
@@ -127,9 +129,9 @@ def measured(name: str, make: Any, before: pl.DataFrame | None) -> float:
     return found["decided"]
 
 
-def bar(what: str, met: bool, figure: float) -> None:
+def bar(what: str, holds: bool, figure: float) -> None:
     """One promise and whether it is kept."""
-    print(f"  {what}: {'met' if met else 'NOT MET'} ({figure:,.2f})")
+    print(f"  {what}: {met(holds, what)} ({figure:,.2f})")
 
 
 def main() -> None:
@@ -137,6 +139,7 @@ def main() -> None:
     one_core()
     measured("DCTCP", of_dctcp, begun())
     measured("HPCC++ of five hops", of_hpcc, None)
+    end()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import Any
 
 import mirror
 import traffic
+from bar import end, met
 from stopwatch import Spent, in_turns, spent
 
 from collector import CollectorSettings, Decoder, open_capture
@@ -131,11 +132,6 @@ def show(name: str, frames: int, took: dict[str, Spent], stored: dict[str, Kept]
         )
 
 
-def met(holds: bool) -> str:
-    """Whether a bar is met, in words."""
-    return "met" if holds else "NOT MET"
-
-
 def main() -> None:
     """Write the captures, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -147,6 +143,7 @@ def main() -> None:
             frames = int(FRAMES[name] * part) // mirror.TURN * mirror.TURN
             write(path, frames)
             show(name, frames, *measured(path, topology(world)))
+    end()
 
 
 if __name__ == "__main__":

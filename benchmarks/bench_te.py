@@ -14,6 +14,7 @@ from time import perf_counter, process_time
 import httpx
 import numpy as np
 import polars as pl
+from bar import end, met
 
 from pipeline import TABLES, Store
 from service.app import create_app
@@ -118,7 +119,8 @@ async def polled(client: httpx.AsyncClient) -> None:
 
 def told(what: str, found: float, most: float, unit: str = "ms") -> None:
     """One figure beside its bar."""
-    print(f"{what}: {found:.1f} {unit}, bar {most:g} {unit}, {most / found:.1f} times inside")
+    times = f"{most / found:.1f} times inside"
+    print(f"{what}: {found:.1f} {unit}, bar {most:g} {unit}, {times}: {met(found <= most, what)}")
 
 
 def main() -> None:
@@ -139,6 +141,7 @@ def main() -> None:
                 LINK_BYTES,
                 "bytes",
             )
+    end()
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from dataclasses import replace
 from multiprocessing import get_context
 
 import polars as pl
+from bar import end
 
 from replay.campaign import (
     FIRST_SCORED,
@@ -162,6 +163,7 @@ def main() -> None:
     print(f"all bars that are not met: {len(missed)}")
     print(*(f"  {line}" for line in missed), sep="\n")
     print(f"played in {time.perf_counter() - begun:.0f} s, {asked.processes} processes")
+    end(missed)
 
 
 if __name__ == "__main__":

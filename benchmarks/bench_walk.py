@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from bar import end, met
+
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import rivals
@@ -158,7 +160,7 @@ def bars(found: dict[str, Rates]) -> None:
         if rate is None or base is None:
             verdict = "not shown"
         else:
-            verdict = f"{'met' if rate / base >= least else 'NOT MET'} ({rate / base:,.1f})"
+            verdict = f"{met(rate / base >= least, what)} ({rate / base:,.1f})"
         print(f"  {file}: at least {what}: {verdict}")
 
 
@@ -176,6 +178,7 @@ def main() -> None:
         found["INT in VXLAN"] = inband(Path(folder), asked.int_frames)
     print("The bar:")
     bars(found)
+    end()
 
 
 if __name__ == "__main__":

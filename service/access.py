@@ -75,6 +75,7 @@ ROUTES = {
     "GET /api/v1/flows": READ,
     "GET /api/v1/flows/bottleneck": READ,
     "GET /api/v1/flows/signals": READ,
+    "GET /api/v1/flows/spans": READ,
     "GET /api/v1/flows/contributors": READ,
     "GET /api/v1/links": READ,
     "GET /api/v1/links/flows": READ,

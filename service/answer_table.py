@@ -64,6 +64,7 @@ ANSWERS = {
         "flow": "object", "interval": "interval", "times_ns": "times", "eta": "number",
         "signals": "object", "hops": "rows", "integrity": "object?",
     },
+    "GET /api/v1/flows/spans": {"resourceSpans": "rows"},
     "GET /api/v1/flows/contributors": {
         "flow": "object", "interval": "interval", "hop": "object?", "others": "object",
         "flows": "rows",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI
+from opentelemetry.trace import TracerProvider
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline import Store, StoreError, StoreLimits, Versions
@@ -43,15 +44,17 @@ from service.routes import (
     replay,
     session,
     signals,
+    spans,
     te,
     telemetry,
     topology,
 )
 from service.settings import Settings
 from service.topology_source import Refreshed, TopologySource, renew, store_topology
+from service.tracing import NOTHING, told_of
 from service.version import version
 
-ROOMS = (health, session, flows, signals, contributors, links, te, alternatives, export,
+ROOMS = (health, session, flows, signals, spans, contributors, links, te, alternatives, export,
          telemetry, topology, replay, captures, jobs, alerts, events, audit, internal, docs,
          console)  # fmt: skip
 """Routes in the order of the reference."""
@@ -67,6 +70,7 @@ def create_app(
     store: Store,
     source: TopologySource | None = None,
     login: Login | None = None,
+    traces: TracerProvider = NOTHING,
 ) -> FastAPI:
     """The application around an open, migrated store; it opens nothing itself.
 
@@ -83,12 +87,13 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         dependencies=[Depends(allowed)],
+        telemetry=told_of(traces),
     )
     metrics = Metrics()
     metrics.move("hopsight_build_info", 1, version=version())
     app.state.settings = settings
     app.state.login = login
-    app.state.reader = reader_on(store, metrics)
+    app.state.reader = reader_on(store, metrics, traces)
     app.state.metrics = metrics
     app.state.tags = Tags()
     app.state.hub = Hub(settings.service.max_streams)
@@ -123,11 +128,12 @@ def create_app(
     return app
 
 
-def reader_on(store: Store, metrics: Metrics) -> Reader:
+def reader_on(store: Store, metrics: Metrics, traces: TracerProvider = NOTHING) -> Reader:
     """A store as routes see it."""
     # The reference page is written without a store.
     bounds = getattr(store, "limits", None) or StoreLimits()
-    return Reader(store, metrics, CapacityLimiter(bounds.readers), bounds.wait_s)
+    tracer = traces.get_tracer("hopsight")
+    return Reader(store, metrics, CapacityLimiter(bounds.readers), bounds.wait_s, tracer)
 
 
 def again(source: TopologySource, keep: Callable[[Versions], None]) -> None:

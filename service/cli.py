@@ -33,6 +33,7 @@ from service.failure import EXIT_CODES, ExitCode
 from service.health_words import health
 from service.plugin import wireshark
 from service.replay_words import archive, replay
+from service.spans_words import spans
 from service.store_words import backup, erase, migrate, restore
 from service.token_words import token
 from service.top_words import top, watch
@@ -76,6 +77,7 @@ app.command()(replay)
 app.command()(conform)
 app.command()(archive)
 app.command()(token)
+app.command()(spans)
 
 Protocol = Annotated[str, typer.Option("--proto", help="tcp, udp, … or a number.")]
 

@@ -15,6 +15,12 @@ class ProcessSettings(Section):
         description="HOST:PORT at which `collect` and `pipeline` tell their counters to Prometheus;"
         " none: they do not. `serve` and `up` tell theirs at /metrics.",
     )
+    traces: str | None = Field(
+        None,
+        pattern=r"^https?://",
+        description="Where `serve` and `up` send traces of requests and questions to the store"
+        " (OTLP over HTTP), such as http://127.0.0.1:4318/v1/traces; none: nowhere.",
+    )
     log: Literal["text", "json"] = Field(
         "text", description="Form of log lines: text, or json for programs."
     )

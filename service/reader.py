@@ -9,11 +9,13 @@ import anyio
 import anyio.to_thread
 import polars as pl
 from fastapi import Request
+from opentelemetry.trace import Tracer
 
 from pipeline import NotTheirs, Store, StoreBusy, StoreError, StoreLimit, TenantStore
 from service.access import identity_of
 from service.metrics import Metrics
 from service.problem import Problem
+from service.tracing import NOTHING
 
 T = TypeVar("T")
 
@@ -30,7 +32,9 @@ class Reader:
         metrics: Metrics,
         turns: anyio.CapacityLimiter,
         wait_s: float,
+        tracer: Tracer | None = None,
     ) -> None:
+        self.tracer = tracer or NOTHING.get_tracer("hopsight")
         self.store = store
         self.metrics = metrics
         self.turns = turns
@@ -41,7 +45,7 @@ class Reader:
         own = (
             self.store if isinstance(self.store, TenantStore) else TenantStore(self.store, tenants)
         )
-        return Reader(own, self.metrics, self.turns, self.wait_s)
+        return Reader(own, self.metrics, self.turns, self.wait_s, self.tracer)
 
     async def ask(self, name: str, **parameters: Any) -> pl.DataFrame:
         """The answer to a query of the store by its name."""
@@ -56,7 +60,8 @@ class Reader:
         began, outcome = time.perf_counter(), "failed"
         call = functools.partial(function, *given, **named)
         try:
-            answer = await self._in_turn(call)
+            with self.tracer.start_as_current_span(f"store {label}"):
+                answer = await self._in_turn(call)
             outcome = "answered"
         except StoreBusy as error:
             outcome = "refused"

@@ -4,8 +4,10 @@ import os
 import socket
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import typer
+from fastapi import FastAPI
 
 from pipeline import Store, StoreError, StoreOwned
 from service.alerts.rule import AlertsError, read
@@ -23,6 +25,7 @@ from service.server import Tls, address, bind, serve
 from service.settings import Settings
 from service.stages import Stages
 from service.topology_source import TopologySource, read_topology, store_topology
+from service.tracing import tracing
 
 
 def run(*, store: str | None, host: str | None, port: int | None) -> None:
@@ -100,10 +103,25 @@ def serve_store(
             ownership.announce(url, str(unix.getsockname()))
         started(url)
 
-    app = create_app(settings, store, source, login or login_for(settings))
+    login = login or login_for(settings)
     begin(settings.process.log)
-    if stages is not None:
-        app.state.metrics.registry.register(stages)
+    with tracing(settings.process.traces) as traces:
+        app = create_app(settings, store, source, login, traces)
+        if stages is not None:
+            app.state.metrics.registry.register(stages)
+        _served(app, store, listener, unix, ready, source.path if source else None, tls)
+
+
+def _served(
+    app: FastAPI,
+    store: Store,
+    listener: socket.socket,
+    unix: socket.socket | None,
+    ready: Callable[[], None],
+    topology: Path | None,
+    tls: Tls | None,
+) -> None:
+    """Serve, with what the service does by itself beside it."""
     watch: Watch = app.state.watch
     beats = (
         Beat([Changes(store, app.state.hub).step, watch.engine.step]),
@@ -111,7 +129,7 @@ def serve_store(
     )
     desk: Desk = app.state.desk
     try:
-        desk.begin(source.path if source else None)
+        desk.begin(topology)
     except Problem as error:
         raise Failure(ExitCode.UNAVAILABLE, error.detail) from None
     for beat in beats:

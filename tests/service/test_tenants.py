@@ -70,6 +70,7 @@ ASKED: dict[str, list[dict[str, Any]]] = {
     "/api/v1/flows": [{}, {"q": ":5001"}, {"q": "10.0.2.1"}],
     "/api/v1/flows/bottleneck": [flow(3), flow(1), {"src": "10.0.1.1:9", "dst": "10.0.2.1:5001"}],
     "/api/v1/flows/signals": [flow(3), flow(1)],
+    "/api/v1/flows/spans": [flow(3), flow(1)],
     "/api/v1/flows/contributors": [flow(3), flow(1)],
     "/api/v1/links": [{}, {"device": "leaf2", "interface": "Ethernet4"}],
     "/api/v1/links/flows": [{"device": "leaf2", "interface": "Ethernet4"}],

@@ -1,0 +1,159 @@
+"""Hops of a flow as spans, and traces of the service itself, taken by a real receiver."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import ModuleType
+from typing import Any, ClassVar
+
+import httpx
+import pytest
+from asked import opened
+from fastapi import FastAPI
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from service.app import create_app
+from service.hop_spans import hop_spans
+from service.settings import Settings
+from service.tracing import tracing
+
+FLOW = {"src": "10.0.1.1:40001", "dst": "10.0.2.1:5001"}
+PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+MS = 1_000_000
+
+
+class Collector(BaseHTTPRequestHandler):
+    """Takes traces as a collector does."""
+
+    told: ClassVar[list[tuple[str, bytes]]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.told.append((self.headers["Content-Type"], body))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
+    Collector.told = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1/traces", Collector.told
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def signals(delays: list[list[float | None]]) -> dict[str, Any]:
+    """Two intervals of a flow over hops with these delays."""
+    hops = [
+        {"node": at, "port": 1, "device": f"leaf{at}", "interface": "e1", "stage": "tor",
+         "hop_index": at, "u_mean": [0.5 + at, 0.5], "u_max": [1.0, 1.0], "samples": [3, 3],
+         "queue_mean_bytes": [10, None], "delay_ns": delay}
+        for at, delay in enumerate(delays)
+    ]  # fmt: skip
+    flow = {"flow": "7", "src": "10.0.1.1", "sport": 1, "dst": "10.0.2.1", "dport": 2}
+    return {"flow": flow, "interval": {"to_ns": 20 * MS, "step_ns": 10 * MS}, "hops": hops,
+            "times_ns": [0, 10 * MS], "signals": {"U": [0.9, None]}}  # fmt: skip
+
+
+def spans_of(told: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*told["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+
+
+def test_a_hop_is_as_long_as_its_queue_and_begins_where_the_one_before_ends() -> None:
+    told = hop_spans(signals([[1000.0, 5.0], [None, 7.0], [300.4, 2 * MS]]), PARENT, 10, "1")
+    made = spans_of(told)
+    path, *hops = made[:4]
+    assert {each["traceId"] for each in made} == {PARENT.split("-")[1]}
+    assert (path["parentSpanId"], path["name"]) == (
+        PARENT.split("-")[2], "network path 10.0.1.1:1 → 10.0.2.1:2"
+    )  # fmt: skip
+    assert {each["parentSpanId"] for each in hops} == {path["spanId"]}
+    times = [(int(each["startTimeUnixNano"]), int(each["endTimeUnixNano"])) for each in hops]
+    assert times == [(0, 1000), (1000, 1000), (1000, 1300)]
+    said = [{one["key"]: one["value"] for one in each["attributes"]} for each in made]
+    assert said[0]["hopsight.queue_delay_complete"] == {"boolValue": False}
+    assert said[4]["hopsight.queue_delay_complete"] == {"boolValue": True}
+    assert said[2]["hopsight.queue_delay_known"] == {"boolValue": False}
+    assert [one["hopsight.most_loaded"]["boolValue"] for one in said[1:4]] == [False, False, True]
+    assert said[1]["hopsight.samples"] == {"intValue": "3"}
+    assert "hopsight.U" in said[0]
+    assert "hopsight.U" not in said[4]
+    assert len({each["spanId"] for each in made}) == len(made) == 8
+    assert hop_spans(signals([[1.0, 5.0]]), "", 10, "1") == hop_spans(
+        signals([[1.0, 5.0]]), "", 10, "1"
+    )
+    assert len(spans_of(hop_spans(signals([[1.0, 5.0]]), "", 1, "1"))) == 2
+
+
+def test_spans_are_asked_for_and_sent(
+    served: Any, hopsight: Any, collector: tuple[str, list[tuple[str, bytes]]]
+) -> None:
+    made = spans_of(served.get("/api/v1/flows/spans", **FLOW, traceparent=PARENT).json())
+    names = {each["name"] for each in made}
+    assert "queue at leaf1 Ethernet48" in names
+    assert {len(each["traceId"]) for each in made} == {32}
+    wrong = served.get("/api/v1/flows/spans", **FLOW, traceparent="00-0-0-0")
+    assert (wrong.status_code, wrong.json()["field"]) == (422, "traceparent")
+    url, told = collector
+    done = hopsight.run("spans", *FLOW.values(), "--server", served.url, "--send", url)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{len(made)} spans sent to {url}\n"
+    [(kind, body)] = told
+    assert kind == "application/json"
+    assert {each["name"] for each in spans_of(json.loads(body))} == names
+
+
+async def asked(app: FastAPI, *paths: str) -> list[int]:
+    """What is answered to requests of a trace."""
+    transport = httpx.ASGITransport(app, client=("127.0.0.1", 1))
+    headers = {"traceparent": PARENT}
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        return [(await client.get(path, headers=headers)).status_code for path in paths]
+
+
+def test_requests_and_questions_to_the_store_are_traced_where_that_is_asked_for(
+    tmp_path: Any, world: ModuleType, collector: tuple[str, list[tuple[str, bytes]]]
+) -> None:
+    url, told = collector
+    with opened(tmp_path) as store, tracing(url) as provider:
+        for table, rows in world.frames().items():
+            store.insert(table, rows, "world")
+        app = create_app(Settings(), store, traces=provider)
+        assert asyncio.run(asked(app, "/api/v1/flows", "/healthz")) == [200, 200]
+    sent = [ExportTraceServiceRequest.FromString(body) for _, body in told]
+    spans = [span for each in sent for one in each.resource_spans
+             for scope in one.scope_spans for span in scope.spans]  # fmt: skip
+    names = {span.name: span for span in spans}
+    assert set(names) == {"GET /api/v1/flows", "store te_hosts", "store flows_search"}
+    root = names["GET /api/v1/flows"]
+    assert root.trace_id.hex() == PARENT.split("-")[1]
+    assert root.parent_span_id.hex() == PARENT.split("-")[2]
+    assert names["store flows_search"].parent_span_id == root.span_id
+
+
+def test_without_the_library_the_setting_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import builtins
+
+    from service.failure import Failure
+
+    real: Callable[..., Any] = builtins.__import__
+
+    def lacking(name: str, *given: Any) -> Any:
+        if name.startswith("opentelemetry.sdk"):
+            raise ImportError(name)
+        return real(name, *given)
+
+    monkeypatch.setattr(builtins, "__import__", lacking)
+    with pytest.raises(Failure, match=r"pip install 'hopsight\[traces\]'"), tracing("http://x/"):
+        pass
