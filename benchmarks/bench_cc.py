@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bar import met
+from bar import end, met
 
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
