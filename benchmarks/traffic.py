@@ -15,6 +15,7 @@ AT_ONCE = 100_000
 FLOWS = 256
 CAPTURED, WIRE = 96, 1090
 HOPS = 5
+PORT, SEGMENT, ACK_BYTES, MARKED = 5001, 1024, 52, 16
 INT_DSCP = 0x17
 INT_SETTINGS: dict[str, Any] = {"int_dscp": INT_DSCP}
 """Settings under which the INT of `vxlan_int` is found."""
@@ -42,6 +43,30 @@ def csig(path: Path, frames: int, *, tagged: bool = True) -> None:
         flowing(rows, at, number)
         if tagged:
             put(rows, 14, 2, (number % 3 << 13) | (number * 7 % 32 << 7) | number % 100)
+
+    write(path, one, WIRE + at, frames, varied)
+
+
+def conversations(path: Path, frames: int) -> None:
+    """TCP of 256 flows, each segment followed by its acknowledgment, as DCTCP's ends send them."""
+    ethernet = MACS + IP_TYPE
+    at = len(ethernet)
+    one = (ethernet + IPV4 + TCP).ljust(CAPTURED, b"\0")
+    back = np.frombuffer(IPV4[16:20] + IPV4[12:16], np.uint8)
+
+    def varied(rows: NDArray[np.uint8], number: NDArray[np.int64]) -> None:
+        pair, answers = number // 2, number % 2 == 1
+        flow, segment = pair % FLOWS, pair // FLOWS
+        marked = (segment * 7 + flow) % MARKED == 0
+        rows[:, at + 1] |= np.where(answers, 0, np.where(marked, 3, 2)).astype(np.uint8)
+        rows[answers, at + 12 : at + 20] = back
+        put(rows, at + 2, 2, np.where(answers, ACK_BYTES, SEGMENT + ACK_BYTES))
+        put(rows, at + 4, 2, pair)
+        put(rows, at + 20, 2, np.where(answers, PORT, 40_000 + flow))
+        put(rows, at + 22, 2, np.where(answers, 40_000 + flow, PORT))
+        put(rows, at + 24, 4, np.where(answers, 1, 1 + segment * SEGMENT))
+        put(rows, at + 28, 4, np.where(answers, 1 + (segment + 1) * SEGMENT, 1))
+        put(rows, at + 33, 1, np.where(answers & marked, 0x50, 0x10))
 
     write(path, one, WIRE + at, frames, varied)
 

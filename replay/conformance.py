@@ -31,19 +31,23 @@ NOTHING = pl.DataFrame(
 class Accounts(NamedTuple):
     """`senders` has a row a flow and point, `acts` the first frames of each act, `receivers` too.
 
-    Sources are numbers in `sources`.
+    Sources are numbers in `sources`; `unplaced` decisions came without the row that drove them, and
+    are not judged.
     """
 
     senders: pl.DataFrame
     acts: pl.DataFrame
     receivers: pl.DataFrame
     sources: tuple[str, ...]
+    unplaced: int = 0
 
     def seen_from(self, point: str) -> "Accounts":
         """Only what one point saw."""
         here = pl.col("point") == point
         senders, acts = self.senders.filter(here), self.acts.filter(here)
-        return Accounts(senders, acts, self.receivers.filter(here), self.sources)
+        return Accounts(
+            senders, acts, self.receivers.filter(here), self.sources, self.unplaced
+        )  # fmt: skip
 
 
 class Conformance:
@@ -59,6 +63,7 @@ class Conformance:
         self.acts = NOTHING
         self.events = np.zeros(ROOM, EVENT)
         self.receivers = Receivers()
+        self.unplaced = 0
 
     def advance(self, rows: pl.DataFrame, tracked: Tracked) -> None:
         """Take rows in order, with `hints` where settings say some, and their decisions."""
@@ -72,11 +77,12 @@ class Conformance:
         self.reverse = pl.concat([self.reverse, pairs]).unique("sender", keep="first")
         seen = self.seen(rows, own, acked)
         told = self.told(tracked.decisions)
-        places = np.zeros(3, np.int64)
+        places = np.zeros(4, np.int64)
         while places[0] < rows.height:
             observe(seen, told, self.known, self.events, places)
             self.keep(int(places[2]))
             places[2] = 0
+        self.unplaced += int(places[3]) + told.frame.size - int(places[1])
         if "dctcp_receiver" in tracked.companions:
             self.receivers.advance(tracked.companions["dctcp_receiver"], self.source_numbers)
 
@@ -158,7 +164,9 @@ class Conformance:
         joined = joined.join(back, on="other", how="left").sort(KEY).drop("sender", "other")
         acts = self.acts.join(self.keys, on="sender", how="left", maintain_order="left")
         acts = acts.sort(*KEY, "act", maintain_order=True).drop("sender")
-        return Accounts(joined, acts, self.receivers.finish(), tuple(self.sources))
+        return Accounts(
+            joined, acts, self.receivers.finish(), tuple(self.sources), self.unplaced
+        )  # fmt: skip
 
 
 TCP = 6

@@ -16,8 +16,13 @@ RECEIVER = ("verdict", "evidence", "sure", "judged", "wrong", "ece_missing", "ec
 IDS = {"id_following": "back_id_next", "id_missing": "back_id_missing", "id_odd": "back_id_odd"}
 
 
-def answer(judgement: Judgement, sources: Sequence[str], keys: pl.DataFrame) -> dict[str, Any]:
-    """`flows`, `findings` and `undecided` of the flows that `keys` names, in plain data."""
+def answer(
+    judgement: Judgement, sources: Sequence[str], keys: pl.DataFrame, unplaced: int = 0
+) -> dict[str, Any]:
+    """`flows`, `findings` and `undecided` of the flows that `keys` names, in plain data.
+
+    `unplaced` decisions could not be judged, since the rows that drove them are missing.
+    """
     named = {row["flow"]: {end: row[end] for end in ENDS} for row in keys.iter_rows(named=True)}
     findings = [
         {**named[row["flow"]], **told(row, sources)}
@@ -35,7 +40,10 @@ def answer(judgement: Judgement, sources: Sequence[str], keys: pl.DataFrame) -> 
         for row in seen_best(judgement.senders).iter_rows(named=True)
         if row["flow"] in named
     ]
-    return {"flows": flows, "findings": findings, "undecided": undecided}
+    return {
+        "flows": flows, "findings": findings, "undecided": undecided,
+        "decisions_without_row": unplaced,
+    }  # fmt: skip
 
 
 def seen_best(senders: pl.DataFrame) -> pl.DataFrame:

@@ -80,18 +80,17 @@ def observe(
 ) -> None:
     """Rows from places[0] on, decisions from places[1] on; places[2] events are made.
 
-    It stops where there is no room for the events of another row.
+    It stops where there is no room for the events of another row. Decisions that no row of the
+    batch drove lead to nothing and are counted in places[3].
     """
     while places[0] < seen.time_ns.size and places[2] + MARGIN < events.size:
         at = places[0]
         if seen.flags[at] >= 0:
             handshake_and_ack(seen, at, known, events, places)
-        while (
-            places[1] < told.frame.size
-            and told.frame[places[1]] == seen.frame[at]
-            and told.time_ns[places[1]] == seen.time_ns[at]
-            and told.source[places[1]] == seen.source[at]
-        ):
+        first = driven(seen, at, told, places[1])
+        places[3] += first - places[1]
+        places[1] = first
+        while places[1] < told.frame.size and drove(seen, at, told, places[1]):
             decided(told, places[1], known, events, places)
             places[1] += 1
         s = known[seen.sender[at]]
@@ -102,6 +101,29 @@ def observe(
         elif seen.flags[at] >= 0 and seen.flags[at] & FIN:
             s.nxt = max(s.nxt, unwrap(seen.seq[at], s.nxt) + 1)
         places[0] += 1
+
+
+@inlined
+def drove(seen: Seen, at: int, told: Told, decision: int) -> bool:
+    """Whether a decision is of this row."""
+    return bool(
+        told.frame[decision] == seen.frame[at]
+        and told.time_ns[decision] == seen.time_ns[at]
+        and told.source[decision] == seen.source[at]
+    )
+
+
+@inlined
+def driven(seen: Seen, at: int, told: Told, decision: int) -> int:
+    """The first decision of this row from `decision` on, or else the first of a later one."""
+    while decision < told.frame.size and told.time_ns[decision] < seen.time_ns[at]:
+        decision += 1
+    for later in range(decision, told.frame.size):
+        if told.time_ns[later] != seen.time_ns[at]:
+            break
+        if drove(seen, at, told, later):
+            return int(later)
+    return int(decision)
 
 
 @inlined

@@ -47,6 +47,8 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str | Table]:
     if len(answer["flows"]) > MOST_FLOWS:
         yield f"  {len(answer['flows']) - MOST_FLOWS:,} more senders; --json has all"
     yield from of_undecided(answer["undecided"])
+    if answer["decisions_without_row"]:
+        yield f"  {answer['decisions_without_row']:,} decisions are of frames that are missing here"
 
 
 def name_of(each: Mapping[str, Any]) -> str:

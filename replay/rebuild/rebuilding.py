@@ -23,7 +23,7 @@ FASTEST_BPS = 400_000_000_000
 PERCENT = 100
 UNITS = 100
 """Different values that tell a unit."""
-CLASSIC = "classic"
+CLASSIC, AUTO = "classic", "auto"
 
 
 class Rebuilt(NamedTuple):
@@ -168,17 +168,18 @@ def described(
 def controlled(
     flows: pl.DataFrame, parameters: Mapping[str, Mapping[str, Value]]
 ) -> tuple[dict[str, dict[str, Value]], tuple[str, ...]]:
-    """Parameters of the senders: as told, and the dialect that their packets show."""
+    """Parameters of the senders: as told, and the dialect that their packets show if none is."""
     told = {name: dict(values) for name, values in parameters.items()}
     dialects = flows["dialect"].cast(pl.String).drop_nulls()
-    told.setdefault(DCTCP, {}).setdefault("dialect", "linux")
-    seen = str(dialects.mode().sort().first() or "linux")
+    seen = str(dialects.mode().sort().first() or "none")
+    asked = str(told.get(DCTCP, {}).get("dialect", AUTO))
+    played = seen if asked == AUTO else asked
+    told.setdefault(DCTCP, {})["dialect"] = "linux" if played in ("none", CLASSIC) else played
     notes: tuple[str, ...] = ()
-    if told[DCTCP]["dialect"] in ("auto", "linux") and seen not in ("none", CLASSIC):
-        told[DCTCP]["dialect"] = seen
-    if seen == CLASSIC:
-        told[DCTCP]["dialect"] = "linux"
+    if CLASSIC in (seen, asked):
         notes = ("senders answer marks as classic ECN does: they are played as DCTCP",)
+    elif asked not in (AUTO, seen) and seen != "none":
+        notes = (f"senders are played as {asked}, as told; their frames were read as {seen}",)
     return told, notes
 
 

@@ -42,7 +42,9 @@ class Watched:
         accounts = self.conformance.finish()
         if self.point:
             accounts = accounts.seen_from(self.point)
-        return conformance_answer(judged(accounts), accounts.sources, self.names.keys)
+        return conformance_answer(
+            judged(accounts), accounts.sources, self.names.keys, accounts.unplaced
+        )
 
 
 def run(request: Request) -> None:

@@ -12,6 +12,7 @@ from collector import CollectorSettings, Decoder, open_capture
 from pipeline import Decider, Host, Interface, PipelineSettings, Topology, address_text
 from replay import Run, World, frames_of, points, rebuild, scenario, simulate, topology
 from replay.rebuild import link
+from replay.rebuild.rebuilding import controlled
 from replay.state import DATA
 from replay.world import GBPS, FlowScript, Phase, Telemetry
 from tests.pipeline.test_hpcc_frames import observed
@@ -224,3 +225,24 @@ def test_a_run_far_from_its_beginning_is_played_whole() -> None:
     )
     again = rebuild.measured(scene, rebuild.played(scene), made.seen.measure)
     assert again.flows["bytes"].to_list() == base.flows["bytes"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown", "played", "said"),
+    [
+        (None, "linux_before", "linux_before", 0),
+        ("auto", "ns3", "ns3", 0),
+        ("linux", "ns3", "linux", 1),
+        ("rfc8257", "linux", "rfc8257", 1),
+        ("ns3", "classic", "ns3", 1),
+        (None, "classic", "linux", 1),
+        (None, "none", "linux", 0),
+    ],
+)
+def test_a_dialect_that_is_told_wins_over_what_frames_show(
+    asked: str | None, shown: str, played: str, said: int
+) -> None:
+    told = {"dctcp": {"dialect": asked}} if asked else {}
+    found, notes = controlled(pl.DataFrame({"dialect": [shown, shown]}), told)
+    assert found["dctcp"]["dialect"] == played
+    assert len(notes) == said

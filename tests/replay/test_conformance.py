@@ -151,6 +151,26 @@ def test_a_hole_hides_a_reaction_and_says_so() -> None:
     assert judgement.senders["unjudged"].max() > 10
 
 
+def test_decisions_without_their_rows_are_counted_and_stop_nothing() -> None:
+    rows = rows_of()
+    decider = Decider(PipelineSettings(companions=RECEIVER))
+    tracked = decider.decide(rows)
+    every = tracked.decisions.filter(pl.int_range(pl.len()) % 7 == 3)
+    lost = every.select("source", "point", "frame")
+    kept = rows.join(lost, on=lost.columns, how="anti", maintain_order="left")
+    watch = Conformance()
+    watch.advance(kept, tracked)
+    accounts = watch.finish()
+    assert accounts.unplaced == every.height > 5
+    whole = Conformance()
+    whole.advance(rows, tracked)
+    assert whole.finish().unplaced == 0
+    assert accounts.senders["rounds"].sum() > whole.finish().senders["rounds"].sum() // 2
+    told = conformance_answer(judged(accounts), accounts.sources, pl.DataFrame(
+        schema={"flow": pl.UInt64}), accounts.unplaced)  # fmt: skip
+    assert told["decisions_without_row"] == every.height
+
+
 def test_a_larger_initial_window_is_no_missing_cut() -> None:
     rows = rows_of()
     conformance = watched(rows)
