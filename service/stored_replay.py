@@ -1,11 +1,13 @@
 """A replay of what the store still holds of one flow, bounded, for answers over HTTP."""
 
-import threading
+import functools
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import polars as pl
 
 from pipeline import (
@@ -14,7 +16,6 @@ from pipeline import (
     PipelineSettings,
     Question,
     Rerun,
-    StoreBusy,
     Value,
     Versions,
     companion_table,
@@ -25,15 +26,16 @@ from service.decision_output import Output, Told
 from service.decisions import Decisions
 from service.endpoint import Endpoint
 from service.failure import Failure
-from service.problem import invalid
+from service.problem import Problem, invalid
+from service.reader import Reader
 from service.run import TABLES, parameter_of
 
 MOST_OBSERVATIONS = 200_000
 """Observations of one replay; a longer time has to be asked for in parts."""
 REMEMBERED = 4
 """Replays that are kept, so that pages of one are cut from the same run."""
-WAIT_S = 5.0
-"""Seconds that a request waits while another one is replayed."""
+WAIT_S = 30.0
+"""Seconds that a request waits while others are replayed."""
 
 
 @dataclass(frozen=True)
@@ -72,40 +74,66 @@ class Kept(Output):
 
 @dataclass
 class Replays:
-    """Replays one flow at a time; the last ones are kept while the store is as it was."""
+    """Replays one flow at a time; the last ones are kept while the store is as it was.
+
+    Whoever waits or computes here holds no turn of the store.
+    """
 
     settings: PipelineSettings
     made: "OrderedDict[Any, Replayed]" = field(default_factory=OrderedDict)
-    turn: threading.Lock = field(default_factory=threading.Lock)
+    turns: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    wait_s: float = WAIT_S
 
-    def of(self, store: Any, wanted: Wanted, versions: Versions | None) -> Replayed:
+    async def of(self, reader: Reader, wanted: Wanted, versions: Versions | None) -> Replayed:
         """The replay; Problem where it is too long or a parameter is not accepted."""
-        key = (wanted, store.revision, getattr(store, "tenants", None) and tuple(store.tenants))
-        if not self.turn.acquire(timeout=WAIT_S):
-            raise StoreBusy("another flow is being replayed")
+        settings = with_companion(wanted, self.settings)
+        parameters = parameters_of(wanted.told, settings)
+        store = reader.store
+        key = (wanted, store.revision, tuple(getattr(store, "tenants", ())))
+        if key not in self.made or store.revision is None:
+            rows = await reader.run("replay", observations, store, wanted)
+            compute = functools.partial(replayed, rows, wanted, settings, parameters, versions)
+            await self._in_turn(key, compute, again=store.revision is None)
+        self.made.move_to_end(key)
+        found = self.made[key]
+        while len(self.made) > REMEMBERED:
+            self.made.popitem(last=False)
+        return found
+
+    async def _in_turn(self, key: Any, compute: Callable[[], Replayed], *, again: bool) -> None:
+        """Compute in a thread, unless another one did so meanwhile. Raises Problem."""
+        turn = object()
         try:
-            if key not in self.made or store.revision is None:
-                self.made[key] = replayed(store, wanted, self.settings, versions)
-            self.made.move_to_end(key)
-            while len(self.made) > REMEMBERED:
-                self.made.popitem(last=False)
-            return self.made[key]
+            with anyio.fail_after(self.wait_s):
+                await self.turns.acquire_on_behalf_of(turn)
+        except TimeoutError:
+            raise Problem(503, "other flows are being replayed; try again") from None
+        try:
+            if again or key not in self.made:
+                self.made[key] = await anyio.to_thread.run_sync(compute)
         finally:
-            self.turn.release()
+            self.turns.release_on_behalf_of(turn)
+
+
+def with_companion(wanted: Wanted, settings: PipelineSettings) -> PipelineSettings:
+    """The settings under which the algorithm that is asked for runs."""
+    if wanted.algorithm not in COMPANIONS or wanted.algorithm in settings.companions:
+        return settings
+    more = (*settings.companions, wanted.algorithm)
+    return settings.model_copy(update={"companions": more})
 
 
 def replayed(
-    store: Any, wanted: Wanted, settings: PipelineSettings, versions: Versions | None
+    rows: pl.DataFrame,
+    wanted: Wanted,
+    settings: PipelineSettings,
+    parameters: Mapping[str, Mapping[str, Value]],
+    versions: Versions | None,
 ) -> Replayed:
-    """Run the recurrences over what the store holds."""
-    if wanted.algorithm in COMPANIONS and wanted.algorithm not in settings.companions:
-        more = (*settings.companions, wanted.algorithm)
-        settings = settings.model_copy(update={"companions": more})
-    parameters = parameters_of(wanted.told, settings)
+    """Run the recurrences over what the store held."""
     record = hpcc.record(parameters.get("hpcc"))
     upper = tuple(name for name, told in parameters.items() if told.get("acts_on") == "upper")
     output = Kept(Told(float(record.eta), int(record.maxStage), upper, explain=True))
-    rows = observations(store, wanted)
     decisions = Decisions(output, ends_of(wanted.question), wanted.algorithm, wanted.point)
     decider = Decider(settings, versions, parameters)
     paths: list[pl.DataFrame] = []

@@ -53,10 +53,8 @@ async def decisions(request: Request, asked: Annotated[DecisionsParameters, Quer
     flow = await found_flow(reader, asked)
     if asked.from_ is not None and asked.to is not None and asked.to <= asked.from_:
         raise invalid({"to": "is not after from"})
-    found = await reader.run(
-        "replay", replays_of(state).of, reader.store, wanted_of(asked, flow),
-        state.source.versions if state.source else None,
-    )  # fmt: skip
+    versions = state.source.versions if state.source else None
+    found = await replays_of(state).of(reader, wanted_of(asked, flow), versions)
     page = found.decisions.slice(asked.start, asked.limit)
     if media_type(request) == CSV:
         return tagged(request, await run_in_threadpool(as_csv, page), b"", CSV, {})
