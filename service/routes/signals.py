@@ -4,13 +4,14 @@ from typing import Annotated, Any
 
 import polars as pl
 from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
 
 from pipeline import address_words, hpcc, integrity
 from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
 from service.routes.parameter import EndsParameters, FlowParameters
-from service.routes.span import Span, check_window
+from service.routes.span import LATEST_NS, Span, check_window
 from service.shape import flow_of, hop_of, interval, records, series
 
 router = APIRouter(prefix="/api/v1", tags=["flows"], route_class=Polled)
@@ -29,6 +30,10 @@ HOP_KEY = (
     "time_ns", "interval_ns", "node", "port", "device", "interface", "stage", "orientation",
     "capacity_bps", "hop_index",
 )  # fmt: skip
+WIDTHS = {"seconds": 10**9, "minutes": 60 * 10**9, "hours": 3600 * 10**9}
+"""Rollups of flows and their width, ns."""
+MOST_STEPS = 5000
+"""Steps of a long window, at most."""
 UNPLACED = 255
 """Hop index of a hop whose place on the path its telemetry does not tell."""
 BITS = 8
@@ -37,18 +42,53 @@ NS_PER_S = 1e9
 
 @router.get("/flows/signals")
 async def signals(request: Request, asked: Annotated[FlowParameters, Query()]) -> dict[str, Any]:
-    """What one flow did, and the load of each of its hops, on one time axis."""
+    """What one flow did, and the load of each of its hops, on one time axis.
+
+    Windows of more than ten minutes are told by seconds, minutes or hours.
+    """
     state, reader = request.app.state, reader_of(request)
     flow = await found_flow(reader, asked)
     to_ns = int(flow["last_ns"]) if asked.at is None else asked.at
     check_window(asked.window, state.settings.service.max_window_s)
     from_ns, first_ns = to_ns - asked.window, int(flow["first_ns"])
     span = Span(first_ns if from_ns < first_ns < to_ns else from_ns, to_ns)
-    asked_for = {"flow": flow["flow"], **span.touched, "step_ns": asked.interval or 0}
-    own = await reader.ask("flow_signals", **asked_for)
-    hops = await reader.ask("flow_hops", **asked_for)
+    about = {"flow": flow["flow"], **span.touched}
+    step_ns, own = await _own(reader, about, asked)
+    hops = await reader.ask("flow_hops", **about, step_ns=step_ns)
     told = await reader.ask("flow_integrity", flow=flow["flow"], **span.touched)
-    return _shaped(flow, span, own, hops) | {"integrity": integrity(told)}
+    shaped = await run_in_threadpool(_shaped, flow, span, own, hops)
+    return shaped | {"integrity": integrity(told)}
+
+
+async def _own(
+    reader: Reader, about: dict[str, Any], asked: FlowParameters
+) -> tuple[int, pl.DataFrame]:
+    """What a flow did, and the length that intervals are added up to, ns (0: their own).
+
+    Over long windows, and where intervals are not kept any more, rollups tell.
+    """
+    step_ns = asked.interval or 0
+    if asked.window <= LATEST_NS:
+        own = await reader.ask("flow_signals", **about, step_ns=step_ns)
+        if own.height:
+            return step_ns, own
+    rollup, width = rolled(asked.window, step_ns)
+    if rollup is None:
+        return step_ns, await reader.ask("flow_signals", **about, step_ns=step_ns)
+    return width, await reader.ask("flow_signals_long", rollup=rollup, **about, step_ns=width)
+
+
+def rolled(window_ns: int, step_ns: int) -> tuple[str | None, int]:
+    """The rollup that tells a window, and its step: as asked for, else the finest that suits.
+
+    None where a step is asked for that no rollup has a part of.
+    """
+    if step_ns:
+        whole = [name for name, width in WIDTHS.items() if step_ns % width == 0]
+        return (f"flow_{whole[-1]}" if whole else None), step_ns
+    name = next((name for name, width in WIDTHS.items() if window_ns <= width * MOST_STEPS),
+                [*WIDTHS][-1])  # fmt: skip
+    return f"flow_{name}", WIDTHS[name]
 
 
 async def found_flow(reader: Reader, asked: EndsParameters) -> dict[str, Any]:

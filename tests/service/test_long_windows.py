@@ -1,0 +1,50 @@
+"""Long windows of one flow are told by rollups, which say the same as the intervals."""
+
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+from asked import Asked, opened
+
+from service.routes.signals import rolled
+
+FLOW = {"src": "10.0.1.1:40001", "dst": "10.0.2.1:5001"}
+S = 10**9
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory, world: ModuleType) -> Iterator[Asked]:
+    with opened(tmp_path_factory.mktemp("long")) as store:
+        for table, rows in world.frames().items():
+            store.insert(table, rows, "world")
+        with Asked(store) as client:
+            yield client
+
+
+@pytest.mark.parametrize(("window", "step_ns"), [("1h", S), ("2h", 60 * S), ("4d", 3600 * S)])
+def test_a_long_window_says_what_the_intervals_say(asked: Asked, window: str, step_ns: int) -> None:
+    short = asked.get("/api/v1/flows/signals", **FLOW, window="10s", interval="1s").json()
+    long = asked.get("/api/v1/flows/signals", **FLOW, window=window).json()
+    assert [time_ns % step_ns for time_ns in long["times_ns"]] == [0]
+    for name in ("U", "W", "decisions", "mark_share", "ce_share"):
+        assert long["signals"][name] == short["signals"][name], name
+    assert [hop["device"] for hop in long["hops"]] == [hop["device"] for hop in short["hops"]]
+    rate = long["signals"]["rate_bps"][0] * step_ns
+    assert rate == pytest.approx(short["signals"]["rate_bps"][0] * S)
+
+
+def test_rollups_tell_what_is_kept_no_longer(asked: Asked) -> None:
+    store = asked.app.state.reader.store
+    before = asked.get("/api/v1/flows/signals", **FLOW, window="1h").json()["signals"]
+    store._writer.command("TRUNCATE TABLE flow_intervals")
+    after = asked.get("/api/v1/flows/signals", **FLOW, window="10s").json()["signals"]
+    assert after == before
+    assert after["decisions"][0] > 0
+
+
+def test_the_finest_rollup_that_suits_is_asked() -> None:
+    assert rolled(3600 * S, 0) == ("flow_seconds", S)
+    assert rolled(86_400 * S, 0) == ("flow_minutes", 60 * S)
+    assert rolled(365 * 86_400 * S, 0) == ("flow_hours", 3600 * S)
+    assert rolled(3600 * S, 120 * S) == ("flow_minutes", 120 * S)
+    assert rolled(3600 * S, 10**6) == (None, 10**6)
