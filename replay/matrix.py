@@ -13,6 +13,7 @@ from replay.proof import (
     headline_skill,
     summary,
 )
+from replay.signal_score import by_signal
 from replay.world import MS
 
 Columns = Sequence[tuple[str, str, int]]
@@ -36,7 +37,9 @@ TOTALS = (
     ("ranked", "of set", 7), ("listed", "hops", 8),
 )  # fmt: skip
 """The same of a kind of telemetry, with calibration and both skills (`proof`)."""
-COUNTS = {"intervals", "few", "congested", "bins", "wrong", "listed"}
+OF_SIGNALS = (("rows", "told", 7), ("signals_first", "top-1", 7), ("signals_held", "in set", 7))
+"""The same of a signal."""
+COUNTS = {"rows", "intervals", "few", "congested", "bins", "wrong", "listed"}
 SKILLS = {"skill", "ranked"}
 
 SMALL = Plan("small", duration_ns=3 * MS, casts=(KINDS,))
@@ -59,6 +62,8 @@ def lines(rows: pl.DataFrame, kinds: Sequence[str]) -> Iterator[str]:
     for row in totals(rows, kinds):
         yield f"{row['telemetry']!s:15}" + cells(row, TOTALS)
     yield ""
+    yield from signals(rows, kinds)
+    yield ""
     yield from verdict(rows, kinds)
 
 
@@ -71,6 +76,16 @@ def totals(rows: pl.DataFrame, kinds: Sequence[str]) -> Iterator[dict[str, objec
             names = ("off", "bins", "skill", "wrong", "ranked", "listed")
             more = (*calibration(mine), *headline_skill(mine), *candidate_skill(mine))
             yield {**found[kind], **dict(zip(names, more, strict=True))}
+
+
+def signals(rows: pl.DataFrame, kinds: Sequence[str]) -> Iterator[str]:
+    """Hops that each signal by itself points at, of flow-intervals where the truth has one."""
+    yield f"{'telemetry':15}{'signal':18}{'about':11}" + heading(OF_SIGNALS)
+    found = by_signal(rows)
+    for kind in kinds:
+        for row in found.filter(telemetry=kind).iter_rows(named=True):
+            names = f"{row['telemetry']:15}{row['signals']:18}{row['about']:11}"
+            yield names + cells(row, OF_SIGNALS)
 
 
 def verdict(rows: pl.DataFrame, kinds: Sequence[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import polars as pl
 
 from collector import CollectorSettings, Decoder
 from pipeline import PipelineSettings, Worker, address_text
+from replay import signal_score
 from replay.ceiling import ceiling
 from replay.emit import frames_of, sightings
 from replay.fabric import Run, simulate
@@ -93,6 +94,7 @@ def judged(trial: Trial, settings: CollectorSettings, run: Run | None = None) ->
     - `listed`, `listed_right`, `listed_error`: of the hops that it lists (`listed`), how many there
       are, how many are the bottleneck, and the sum of the squared errors of their probabilities;
     - `right`: where it agrees with the truth (see `score`): `named` and `calls` where congested;
+    - `signals`, `signals_first`, `signals_held`: the same of each signal (`signal_score`);
     - `best`, `best_kind`: how often the best possible observer names the hop, and the kind.
     """
     run = run or simulate(trial.world, settings)
@@ -100,6 +102,7 @@ def judged(trial: Trial, settings: CollectorSettings, run: Run | None = None) ->
     told = verdicts_of(run, trial, settings)
     best = ceiling(run, trial.taps)
     like = dict(zip(best.select(pl.format(HOP, *PORT)).to_series(), best["like"], strict=True))
+    shares = dict(zip(like, best["ceiling"], strict=True))
     rows = (
         truth.verdicts.join(
             truth.flows.select("script", "role", "telemetry"), on="script", how="left"
@@ -131,6 +134,7 @@ def judged(trial: Trial, settings: CollectorSettings, run: Run | None = None) ->
         pl.Series("held", held, pl.Int64),
         pl.Series("like_seen", named, pl.String),
         *pl.DataFrame(listed, LISTED, orient="row"),
+        *signal_score.compared(rows, truth.signals, like, shares),
     ).with_columns(*compared())
 
 

@@ -17,6 +17,7 @@ from replay.fabric import Run
 from replay.identity import CLIENT, SERVER, identities
 from replay.load import contributors, data_frame, hop_frame
 from replay.offered import limited_frame
+from replay.signal_truth import signal_frame
 from replay.state import BIN_NS, DECISION, INT
 from replay.world import MS
 
@@ -55,13 +56,15 @@ class Truth(NamedTuple):
     - `verdicts`: one row a flow and interval: the headline hop with its columns, congested, kind,
       observations, steady (the script changes nothing inside), scored, the runner-up's load, and
       the hop of each CSIG signal;
-    - `decisions`: one row an acknowledgment at a sender; sequence numbers as on the wire.
+    - `decisions`: one row an acknowledgment at a sender; sequence numbers as on the wire;
+    - `signals`: one row a flow, interval and signal: the hop that it is about (`signal_truth`).
     """
 
     flows: pl.DataFrame
     hops: pl.DataFrame
     verdicts: pl.DataFrame
     decisions: pl.DataFrame
+    signals: pl.DataFrame = pl.DataFrame()
 
 
 def truth_of(run: Run, interval_ns: int = INTERVAL_NS) -> Truth:
@@ -80,10 +83,11 @@ def truth_of(run: Run, interval_ns: int = INTERVAL_NS) -> Truth:
         """The frame with flow keys and times for the run's own numbers."""
         timed = frame.select("script", time_ns.alias("time_ns"), pl.exclude("script"))
         own = ("at", "port_row", "phase", "flow_row")
-        return names.join(timed.drop(own), on="script", maintain_order="right")
+        return names.join(timed.drop(own, strict=False), on="script", maintain_order="right")
 
     verdicts = verdict_frame(run, hops, interval_ns)
-    return Truth(flows, named(hops), named(verdicts), decision_frame(run, names))
+    signals = named(signal_frame(run, hops, interval_ns))
+    return Truth(flows, named(hops), named(verdicts), decision_frame(run, names), signals)
 
 
 def flow_frame(run: Run) -> pl.DataFrame:
