@@ -1,9 +1,9 @@
 """Copies of one frame at one point: a mirror that sends twice must not count twice.
 
 A frame is a copy when everything that a host would change is as in one shortly before: IP
-identification, sequence numbers, flags, timestamps, length. Two acknowledgments of a host that does
-not number its packets may say the same and both have been sent: they are copies only where frames
-that can be told apart came twice too, or where too few came yet to know.
+identification, sequence numbers, flags, timestamps, length. Of a host that does not number its
+packets two acknowledgments may say the same, and data that is sent again is as it was: they are
+copies only where half of the frames of their point come twice, or where too few came yet to know.
 """
 
 from typing import Any
@@ -138,11 +138,11 @@ def find(
         place = own & np.uint64(marks.size - 1)
         again = marks[place] == own and frames[place] != frame[row]
         again = again and time_ns[row] - times[place] <= within_ns
-        if words[NUMBERED, row] != np.uint64(0) or words[DATA, row] != np.uint64(0):
+        numbered, data = words[NUMBERED, row] != np.uint64(0), words[DATA, row] != np.uint64(0)
+        if numbered or data:
             seen[here, int(again)] += 1
-        elif seen[here, 0] > FEW and 2 * seen[here, 1] < seen[here, 0]:
-            continue
+        sent_alike = not numbered and seen[here, 0] > FEW and 2 * seen[here, 1] < seen[here, 0]
         if again:
-            first[row] = False
-        else:
+            first[row] = sent_alike
+        elif data or not sent_alike:
             marks[place], times[place], frames[place] = own, time_ns[row], frame[row]

@@ -106,7 +106,7 @@ def course_sections(
     return [
         Section(title, charts(course, limits)),
         Section("How its decisions were made", [branches(course), quantiles(course)], 3),
-        Section("The decisions that mattered", [mattered(course)], 3),
+        Section("The decisions that mattered", [mattered(course), *left_out(course)], 3),
     ]
 
 
@@ -147,7 +147,7 @@ def mattered(course: Course) -> Table:
     seen: set[str] = set()
     rows = []
     start = int(course.series["time_ns"][0])
-    for row in course.mattered.head(MOST_MATTERED).iter_rows(named=True):
+    for row in most(course.mattered).iter_rows(named=True):
         why = []
         if row["branch"] not in seen:
             why.append(f"first {row['branch'].replace('_', ' ')}")
@@ -161,6 +161,27 @@ def mattered(course: Course) -> Table:
              row["sentence"] or NONE, "; ".join(why)]
         )  # fmt: skip
     return Table(("time", "frame", "line", "what was decided", "why it is told"), rows)
+
+
+def most(rows: pl.DataFrame) -> pl.DataFrame:
+    """So many rows as are told, in order: the first of each branch, then the largest changes."""
+    if rows.height <= MOST_MATTERED:
+        return rows
+    numbered = rows.with_row_index("row")
+    first = numbered.unique("branch", keep="first", maintain_order=True)
+    others = numbered.join(first, on="row", how="anti", maintain_order="left")
+    size = pl.col("change").abs()
+    largest = others.sort(size, descending=True, nulls_last=True, maintain_order=True)
+    return pl.concat([first, largest]).head(MOST_MATTERED).sort("row").drop("row")
+
+
+def left_out(course: Course) -> list[Part]:
+    """How many of the decisions that mattered are not told."""
+    total = course.mattered.height
+    if total <= MOST_MATTERED:
+        return []
+    chosen = "the first of each branch, then those that changed the window most"
+    return [f"{MOST_MATTERED} of {total:,} are told: {chosen}."]
 
 
 def provenance(

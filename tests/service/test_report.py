@@ -13,6 +13,7 @@ from service.commands.replay import Request, check_form
 from service.failure import ExitCode, Failure
 from service.report import Code, Report, Section, Table, as_html, as_markdown
 from service.report_chart import sparkline, svg
+from service.report_content import MOST_MATTERED, most
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 FLOW = "10.1.1.1:40000 10.2.1.2:5001"
@@ -77,3 +78,18 @@ def test_charts_keep_the_extremes_of_many_values() -> None:
     assert svg("W", pl.Series([], dtype=pl.Int64), pl.Series([], dtype=pl.Float64), None) == ""
     assert len(sparkline(values)) == 60
     assert sparkline(pl.Series([None], dtype=pl.Float64)) == ""
+
+
+def test_of_many_decisions_those_that_changed_most_are_told_in_order() -> None:
+    count = 5 * MOST_MATTERED
+    change = [((-1) ** row) * (row % 97) / 100 if row % 10 else None for row in range(count)]
+    rows = pl.DataFrame(
+        {"time_ns": range(count), "branch": ["ai"] * (count - 1) + ["mi"], "change": change}
+    )
+    kept = most(rows)
+    assert kept.height == MOST_MATTERED
+    assert kept["time_ns"].is_sorted()
+    assert {0, count - 1} <= set(kept["time_ns"])
+    others = rows.join(kept, on="time_ns", how="anti")["change"].abs().max()
+    assert kept.filter(~pl.col("time_ns").is_in([0, count - 1]))["change"].abs().min() >= others
+    assert most(rows.head(3)).equals(rows.head(3))
