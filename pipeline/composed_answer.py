@@ -29,6 +29,10 @@ REROUTE = {
     "no": "another path would not help",
     "unknown": "whether another path would help is not known",
 }
+UNDECIDED = (
+    "late frames have changed {}; congestion control did not decide again: U, W, alpha, and whether"
+    " the sender limits itself, are as they came out without them"
+)
 ALL = 0.995
 """A share that is 100 % in whole percent."""
 HASHES = frozenset({"flow", "conversation"})
@@ -82,8 +86,19 @@ def compose_answer(
         "evidence": speaks,
         "history": history,
         "topology": told[-1]["topology"],
-        "notes": list(notes),
+        "notes": [*notes, *late_notes(told)],
     }
+
+
+def late_notes(rows: Sequence[Row]) -> list[str]:
+    """What late frames have left as it was: telemetry adds up anew, decisions are not made again.
+
+    `rows` are all intervals of the window, for state goes on from one to the next.
+    """
+    revised = sum((row.get("revision") or 0) > FIRST for row in rows)
+    if not revised:
+        return []
+    return [UNDECIDED.format("one verdict" if revised == 1 else f"{revised} verdicts")]
 
 
 def flow_of(row: Row) -> dict[str, Any]:
@@ -148,7 +163,8 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
       flows;
     - `time`: share of the intervals in which the hop's flows sent;
     - `revised`: intervals whose verdicts late rows have changed, `revised_ns`: how far time had
-      come when that happened last.
+      come when that happened last; `redecided`: whether congestion control decided again since,
+      which it never does, None where nothing was late.
     """
     known = [row for row in rows if row.get("hops") and row.get("hops_seen") is not None]
     hops = max((row["hops"] for row in known), default=None)
@@ -164,7 +180,8 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
         "hops_seen": seen,
         "hops_out_of_sight": None if hops is None or seen is None else max(hops - seen, 0),
         "time": weighted(rows, "duty"),
-        "revised": sum((row.get("revision") or 0) > FIRST for row in rows),
+        "revised": (revised := sum((row.get("revision") or 0) > FIRST for row in rows)),
+        "redecided": False if revised else None,
         "revised_ns": max(
             (row["revised_ns"] for row in rows if row.get("revised_ns") is not None), default=None
         ),

@@ -1,14 +1,17 @@
 """Beside: what tags promise of a port, next to what INT, reports or marks show of the same port.
 
-Time is cut into stretches of 250 us, about the window over which a port measures its bandwidth. A
-stretch decides where the port's own counters, here and in the two stretches before, leave little;
-it contradicts where even the smallest promise of all tags that crossed the port is larger. Where
-the counters leave little and no tag is known to have crossed, the stretch is silent.
+A port's load is told by byte counters, or where stacks have none by utilisation, queue or delay
+(`occupancy`). Time is cut into stretches of 250 us, about the window over which a port measures its
+bandwidth. A stretch decides where the port's own counters, here and in the two stretches before,
+leave little; it contradicts where even the smallest promise of all tags that crossed the port is
+larger. Where the counters leave little and no tag is known to have crossed, the stretch is silent.
 """
 
 import polars as pl
 
+from pipeline.health import edges
 from pipeline.health.claims import CLAIM_KEY, claims_of
+from pipeline.health.occupancy import BARE, BY_QUEUE, BY_UTILISATION, OCCUPANCY, left, occupancy
 from pipeline.health.place import HOST, Places
 from pipeline.health.tally import FIRST, first_frame, joined
 from pipeline.order import NEVER
@@ -31,6 +34,8 @@ LOAD_KEY = ["bin", "port"]
 LOAD = {"bin": pl.Int64, "port": pl.String, "free": pl.Float64, "by": pl.String,
         "seen_ns": pl.Int64, "source": pl.String, "frame": pl.UInt64}  # fmt: skip
 COUNTER = ("tx_bytes", "ts_ns")
+BY_STACKS = ("int", BY_UTILISATION, BY_QUEUE)
+"""What decides, where it is INT, IOAM or reports."""
 
 
 class Beside:
@@ -40,6 +45,10 @@ class Beside:
         self.claims = pl.DataFrame()
         self.counters = pl.DataFrame()
         self.marks = pl.DataFrame()
+        self.stacks = pl.DataFrame()
+        self.named = pl.DataFrame()
+        self.buckets = pl.DataFrame()
+        """What the last closing found of buckets beside counters (`edges.compared`)."""
         self.closed_bin = NEVER
 
     def add(self, rows: pl.DataFrame, pairs: pl.DataFrame, places: Places) -> None:
@@ -51,6 +60,9 @@ class Beside:
             pairs = pairs.with_columns((pl.col("z_time_ns") // BIN_NS).alias("bin"))
         self.claims = summed([self.claims, *claims_of(rows, pairs, places)], CLAIM_KEY)
         self.counters = summed([self.counters, *counters_of(rows, places)], LOAD_KEY)
+        told = occupancy(rows, places, BIN_NS)
+        self.stacks = joined([self.stacks, *told], LOAD_KEY, OCCUPANCY)
+        self.named = joined([self.named, *edges.named(rows, places)], edges.KEY, edges.JOINS)
         if pairs.height:
             self.marks = summed([self.marks, marks_of(pairs, places)], LOAD_KEY)
 
@@ -58,12 +70,14 @@ class Beside:
         """Stretches that ended `WAIT_NS` before a time as rows of a tally; None: all."""
         bound = (1 << 62) if before_ns is None else (before_ns - WAIT_NS) // BIN_NS
         loads = self._loads()
-        parts = [self._decided(bound, loads), self._silent(bound, loads)]
+        parts = [self._decided(bound, loads), self._silent(bound, loads), self._bare(bound)]
         parts = [part for part in parts if part.height]
         made = pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
+        self.buckets = self._buckets(bound)
         self.closed_bin = max(self.closed_bin, bound)
-        for name in ("claims", "counters", "marks"):
-            kept, first = getattr(self, name), bound - (0 if name == "claims" else BACK + GAP)
+        for name in ("claims", "named", "counters", "marks", "stacks"):
+            alone = name in {"claims", "named"}
+            kept, first = getattr(self, name), bound - (0 if alone else BACK + GAP)
             if kept.height:
                 setattr(self, name, kept.filter(pl.col("bin") >= first))
         return made
@@ -73,6 +87,9 @@ class Beside:
         parts = [pl.DataFrame(schema=LOAD)]
         if self.counters.height:
             parts.append(left_by(self.counters))
+        if self.stacks.height:
+            # Counters say more than what a switch makes of them.
+            parts.append(left(self.stacks).join(parts[-1], on=LOAD_KEY, how="anti"))
         if self.marks.height:
             full = (pl.col("ce_n") >= FEW_MARKS) & (pl.col("ce_n") == pl.col("n"))
             parts.append(
@@ -82,10 +99,18 @@ class Beside:
             )
         return pl.concat(parts, how="vertical_relaxed")
 
+    def _buckets(self, bound: int) -> pl.DataFrame:
+        """Buckets of stretches before a bound beside the counters of their ports."""
+        if self.named.is_empty() or self.counters.is_empty():
+            return pl.DataFrame()
+        ended = self.named.filter(pl.col("bin") < bound)
+        made = edges.compared(ended, between_records(self.counters), BACK)
+        return made.with_columns((pl.col("bin") * BIN_NS).alias("time_ns"))
+
     def _silent(self, bound: int, loads: pl.DataFrame) -> pl.DataFrame:
         """Stretches up to a bound in which counters leave little, and no tag is known to cross."""
         full = loads.filter(
-            (pl.col("free") <= LITTLE) & (pl.col("by") == "int"),
+            (pl.col("free") <= LITTLE) & pl.col("by").is_in(BY_STACKS),
             pl.col("bin").is_between(self.closed_bin, bound, closed="left"),
         )
         if self.claims.height:
@@ -98,6 +123,23 @@ class Beside:
             nothing.alias("n"),
             nothing.alias("low_n"),
             (nothing + 1).alias("silent_n"),
+            *FIRST,
+        )
+
+    def _bare(self, bound: int) -> pl.DataFrame:
+        """Stacks up to a bound that name a port and tell nothing of how full it is."""
+        if self.stacks.is_empty():
+            return self.stacks
+        ended = pl.col("bin").is_between(self.closed_bin, bound, closed="left")
+        nothing = pl.lit(0, pl.Int64)
+        return self.stacks.filter(ended & (pl.col("bare_n") > 0)).select(
+            (pl.col("bin") * BIN_NS).alias("time_ns"),
+            "port",
+            pl.lit(BARE).alias("by"),
+            nothing.alias("n"),
+            nothing.alias("low_n"),
+            nothing.alias("silent_n"),
+            "bare_n",
             *FIRST,
         )
 
@@ -133,6 +175,15 @@ def left_by(counters: pl.DataFrame) -> pl.DataFrame:
 
     What was left over a longer time may all have been left in one stretch of it.
     """
+    longer = (pl.col("span") / BIN_NS).clip(1.0)
+    return between_records(counters).select(
+        "bin", "port", (pl.col("free") * longer).clip(0.0, 1.0).alias("free"),
+        pl.lit("int").alias("by"), *FIRST,
+    )  # fmt: skip
+
+
+def between_records(counters: pl.DataFrame) -> pl.DataFrame:
+    """What the counters of ports leave in the mean between two records, for each stretch of it."""
     earlier = [pl.col(name).shift().over("port") for name in ("bin", "tx_bytes_max", "ts_ns_max")]
     since, sent, start = earlier
     span = pl.col("ts_ns_max") - start
@@ -146,13 +197,11 @@ def left_by(counters: pl.DataFrame) -> pl.DataFrame:
             & pl.col("used").is_between(0, 1 + MARGIN)
         )
     )
-    longer = (pl.col("span") / BIN_NS).clip(1.0)
-    free = ((1.0 - pl.col("used")).clip(0.0) * longer).clip(0.0, 1.0)
     return ways.select(
         pl.int_ranges(pl.col("since") + 1, pl.col("bin") + 1).alias("bin"),
         "port",
-        free.alias("free"),
-        pl.lit("int").alias("by"),
+        (1.0 - pl.col("used")).clip(0.0).alias("free"),
+        "span",
         *FIRST,
     ).explode("bin")
 

@@ -8,10 +8,13 @@ import polars as pl
 from pipeline.health.coverage import ENOUGH
 from pipeline.health.finding import CANNOT_TELL, YES
 from pipeline.health.found import Found, first_of
+from pipeline.health.occupancy import BARE
 from pipeline.health.place import path
 from pipeline.health.scene import Scene
 
 FEW_STRETCHES = 3
+LACKING = "byte counters with times, utilisation, queue, or delay beside the port's base delay"
+"""What of a port a stack would have to tell."""
 MOST_AGREE = 0.75
 """Share of the stretches that decide which must contradict."""
 
@@ -23,6 +26,7 @@ def under_reporting(scene: Scene) -> Iterator[Found]:
     now = scene.beside["port"].unique() if scene.beside.height else pl.Series([], dtype=pl.String)
     speaking = names(scene)
     yield from silent(scene, speaking)
+    yield from bare(scene)
     for row in scene.against.filter(pl.col("port").is_in(now.implode())).iter_rows(named=True):
         decided, wrong = row["n"], row["low_n"]
         if wrong < FEW_STRETCHES or wrong < MOST_AGREE * decided:
@@ -54,6 +58,25 @@ def silent(scene: Scene, speaking: dict[str, int]) -> Iterator[Found]:
                         "port": row["port"], "tags": tags[device], **first_of(row)}  # fmt: skip
             count = row["silent_n"]
             yield Found("device", device, "pass_through", CANNOT_TELL, count, evidence)
+
+
+def bare(scene: Scene) -> Iterator[Found]:
+    """Devices that tags may cross and whose stacks tell nothing of how full any port is."""
+    if "bare_n" not in scene.against.columns or scene.beside.is_empty():
+        return
+    told = scene.against.filter(pl.col("by") != BARE)["port"].implode()
+    now = scene.beside.filter(pl.col("by") == BARE)["port"].unique().implode()
+    named: dict[str, dict[str, Any]] = {}
+    lacking = pl.col("port").is_in(now) & ~pl.col("port").is_in(told)
+    for row in scene.against.filter(lacking & (pl.col("bare_n") >= ENOUGH)).iter_rows(named=True):
+        if (port := scene.places.ports.get(row["port"])) is not None:
+            named.setdefault(port.device, row)
+    tags = crossing(scene, named.keys())
+    for device, row in named.items():
+        if tags[device] >= ENOUGH:
+            evidence = {"stacks": row["bare_n"], "lacking": LACKING, "port": row["port"],
+                        "tags": tags[device], **first_of(row)}  # fmt: skip
+            yield Found("device", device, "under_reporting", CANNOT_TELL, row["bare_n"], evidence)
 
 
 def crossing(scene: Scene, devices: Iterable[str]) -> dict[str, int]:

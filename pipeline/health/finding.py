@@ -87,10 +87,13 @@ FINDINGS: tuple[Finding, ...] = (
     Finding(
         "other_buckets",
         "coverage",
-        "Values from a device lie outside the table of buckets that it is said to use.",
+        "Values from a device lie outside the table of buckets that it is said to use, or stand "
+        "for other values than it says.",
         f"{CSIG} 5.2 and Appendix A",
-        "tags that name the device whose value no bucket has",
-        "the device's buckets in the topology",
+        "tags that name the device whose value no bucket has; of each value what counters of the "
+        "port show, beside the ends of its bucket",
+        "the device's buckets in the topology; of edges inside the range also INT with byte "
+        "counters of the port, at several loads: one value alone may be measured otherwise",
     ),
     Finding(
         "unknown_locator",
@@ -174,8 +177,9 @@ FINDINGS: tuple[Finding, ...] = (
         f"{CSIG} 5.1: the smallest value of the path is kept",
         "stretches of 250 us in which even the smallest value is too large, of all that INT or "
         "marks decide",
-        "INT or reports of the same link, or taps on both sides that see marks; of links between "
-        "switches also a tap at the port above the sender's, which tells the way",
+        "INT, IOAM or reports of the same link with byte counters, utilisation, queue or delay, or "
+        "taps on both sides that see marks; of links between switches also a tap at the port above "
+        "the sender's, which tells the way",
     ),
     Finding(
         "pass_through",

@@ -16,19 +16,21 @@ PORT_KEY = ("variant", "t", "lm", "src", "sender")
 
 @dataclass(frozen=True)
 class Scene:
-    """`sights`, `changes` and `beside` are of the interval, with the ports of each flow's ends.
+    """What is of the interval: `sights`, with the ports of flows' ends, to `buckets`.
 
-    `paths`, `ports`, `changed`, `against` and `begun` are the totals since the beginning.
+    `paths`, `ports`, `changed`, `against`, `edges` and `begun` are the totals since the beginning.
     """
 
     places: Places
     sights: pl.DataFrame
     changes: pl.DataFrame
     beside: pl.DataFrame
+    buckets: pl.DataFrame
     paths: pl.DataFrame
     ports: pl.DataFrame
     changed: pl.DataFrame
     against: pl.DataFrame
+    edges: pl.DataFrame
     begun: pl.DataFrame
     dialects: pl.DataFrame
     may_tag: tuple[str, ...] | None

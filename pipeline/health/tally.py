@@ -18,6 +18,9 @@ JOINS = {
         (
             "low_n",
             "silent_n",
+            "bare_n",
+            "off_n",
+            "free_sum",
             "quiet_n",
             "ect_n",
             "tcp_ect_n",

@@ -15,6 +15,7 @@ from pipeline.health.beside import WAIT_NS, Beside
 from pipeline.health.comparison import clocks, under_reporting
 from pipeline.health.coverage import coverage
 from pipeline.health.deployment import deployment
+from pipeline.health.edges import other_edges
 from pipeline.health.found import TABLE, Found, rows_of
 from pipeline.health.pairs import Pairs
 from pipeline.health.place import Places
@@ -46,6 +47,7 @@ class Health:
         self.sights = Tally(*tag_sights.KEY, kept=())
         self.changes = Tally(*tag_changes.KEY)
         self.against = Tally("port", "by")
+        self.edges = Tally("port", "t", "s")
         self.begun = Tally("point", "flow", kept=())
         self.dialects = Tally("flow", "dialect", kept=())
         self.judged_by: Topology | None = None
@@ -55,7 +57,7 @@ class Health:
     def _forget(self) -> None:
         """Begin all totals anew: they are of one topology."""
         self.paths, self.ports, self.handshakes = pl.DataFrame(), pl.DataFrame(), pl.DataFrame()
-        self.changes.total = self.against.total = pl.DataFrame()
+        self.changes.total = self.against.total = self.edges.total = pl.DataFrame()
 
     def add(
         self,
@@ -94,7 +96,12 @@ class Health:
         before_ns = None if before_ns is None else before_ns - WAIT_NS
         if stretches.height:
             self.against.add(self._summed(stretches))
-        tallies = (self.sights, self.changes, self.against, self.begun, self.dialects)
+        if self.beside.buckets.height:
+            cut = self._cut(self.beside.buckets).drop("bin", "time_ns", "free")
+            self.edges.add(joined([cut], self.edges.key))
+        tallies = (
+            self.sights, self.changes, self.against, self.edges, self.begun, self.dialects,
+        )  # fmt: skip
         starts = sorted(set().union(*(tally.starts() for tally in tallies)))
         ended = [
             start for start in starts if before_ns is None or start + self.interval_ns <= before_ns
@@ -131,6 +138,7 @@ class Health:
             yield from coverage(scene)
             yield from rules(scene)
             yield from under_reporting(scene)
+            yield from other_edges(scene)
             yield from deployment(scene)
         yield from clocks(scene)
 
@@ -154,8 +162,10 @@ class Health:
             self.handshakes = self.handshakes.filter(young)
         return Scene(
             places=places, sights=seen, changes=self.changes.close(start),
-            beside=self.against.close(start), paths=self.paths, ports=self.ports,
-            changed=self.changes.total, against=self.against.total, begun=self.handshakes,
+            beside=self.against.close(start), buckets=self.edges.close(start), paths=self.paths,
+            ports=self.ports,
+            changed=self.changes.total, against=self.against.total, edges=self.edges.total,
+            begun=self.handshakes,
             dialects=dialects, may_tag=self.may_tag,
         )  # fmt: skip
 
@@ -183,8 +193,10 @@ class Health:
 
     def _summed(self, stretches: pl.DataFrame) -> pl.DataFrame:
         """Stretches by interval and port."""
-        if "silent_n" not in stretches.columns:
-            stretches = stretches.with_columns(pl.lit(0, pl.Int64).alias("silent_n"))
-        return self._cut(stretches).group_by("interval", "port", "by", maintain_order=True).agg(
-            pl.col("n", "low_n", "silent_n").sum(), pl.col(FIRST).first()
-        )  # fmt: skip
+        counts = ("n", "low_n", "silent_n", "bare_n")
+        absent = [pl.lit(0, pl.Int64).alias(n) for n in counts if n not in stretches.columns]
+        return (
+            self._cut(stretches.with_columns(absent))
+            .group_by("interval", "port", "by", maintain_order=True)
+            .agg(pl.col(counts).sum(), pl.col(FIRST).first())
+        )

@@ -182,6 +182,11 @@ def test_history_says_which_intervals_late_rows_have_changed() -> None:
         row(3, "up", "uplink", revision=1),
     )
     assert [h["revised"] for h in made["history"]] == [2, 0]
+    assert made["verdict"]["parts"]["redecided"] is False
+    [note] = made["notes"]
+    assert note.startswith("late frames have changed 2 verdicts; congestion control did not decide")
+    steady = composed(*(row(number, revision=1) for number in range(3)))
+    assert (steady["verdict"]["parts"]["redecided"], steady["notes"]) == (None, [])
 
 
 def test_without_congestion_no_hop_is_named_a_bottleneck() -> None:

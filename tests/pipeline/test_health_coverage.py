@@ -186,3 +186,62 @@ def test_a_port_that_marks_everything_cannot_be_free(
         rows += [link, {**sight(n, END, 62, **own, ecn=ecn), "time_ns": at + 2_000}]
     found = said(watched(observed(rows), chain_of("one", "two")))
     assert (finding, "two", "yes") in found if marked else not found
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"utilization": 0.97}, "yes"),
+        ({"utilization": 0.4}, None),
+        ({"qlen_bytes": 60_000}, "yes"),
+        ({"qlen_bytes": 2_000}, None),  # two packets: the port may rest after them
+        ({"latency_ns": 50_000}, "yes"),
+        ({"latency_ns": 3_000}, None),
+        ({"utilization": 0.3, "tx_bytes": True, "ts_ns": True}, "yes"),  # counters say more
+        ({"ts_ns": True}, "cannot_tell"),
+    ],
+)
+def test_stacks_without_counters_tell_of_a_port_what_they_have(
+    observed: Observed, chain_of: Chain, told: Mapping[str, Any], expected: str | None
+) -> None:
+    """Tags at the receiver promise a free port; a packet each 4 us, 5000 octets of it each."""
+    chain = chain_of("one", "two")
+    ports = tuple(replace(port, base_delay_ns=1_000) for port in chain.interfaces)
+    rows = []
+    for n in range(1000):
+        grown = {"tx_bytes": n * 5_000, "ts_ns": n * 4_000}
+        stack = {f"h0_{name}": grown[name] if value is True else value
+                 for name, value in told.items()}  # fmt: skip
+        named = {"hop_count": 1, "h0_node": 2, "h0_port": 3, **stack}
+        rows.append({**sight(n, END, 62, **SENT, **named), "time_ns": n * 4_000})
+    found = said(watched(observed(rows), replace(chain, interfaces=ports)))
+    judged = {(name, verdict) for name, who, verdict in found
+              if name in {"under_reporting", "pass_through"} and who == "two"}  # fmt: skip
+    names = {"yes": "pass_through", "cannot_tell": "under_reporting"}
+    assert judged == ({(names[expected], expected)} if expected else set())
+
+
+@pytest.mark.parametrize(
+    ("says", "verdict"),
+    [
+        ((12, 19), None),  # 12.5 Gbit/s in 32 buckets: half of 10 Gbit/s, and three quarters
+        ((4, 9), "yes"),
+        ((9, 4), "cannot_tell"),  # more bandwidth, less value: no edges do that
+        ((4, 19), "cannot_tell"),
+        ((4, 4), "cannot_tell"),
+    ],
+)
+def test_buckets_with_other_edges_are_told_beside_counters(
+    observed: Observed, chain_of: Chain, says: tuple[int, int], verdict: str | None
+) -> None:
+    """Four ms at half of the port, then four at a quarter; tags name the port, stacks count."""
+    rows, sent = [], 0
+    for n in range(2000):
+        sent += 2_500 if n < 1000 else 1_250
+        stack = {"hop_count": 1, "h0_node": 2, "h0_port": 3, "h0_tx_bytes": sent,
+                 "h0_ts_ns": n * 4_000}  # fmt: skip
+        own = tag(says[n >= 1000], 7)
+        rows.append({**sight(n, END, 62, **own, **stack), "time_ns": n * 4_000})
+    found = said(watched(observed(rows), chain_of("one", "two"), cuts=(700, 1300)))
+    told = [(who, how) for name, who, how in found if name == "other_buckets"]
+    assert told == ([("two", verdict)] if verdict else [])
