@@ -82,6 +82,8 @@ class Changes:
             return
         self.before = now
         if before is None:
+            # Whoever came just now may have looked before what was stored a moment ago.
+            self.hub.publish("stored", {"to_ns": now.to_ns, "verdicts_not_told": 0})
             return
         told = list(changes(before.flows, now.flows))
         for row, data in told[:MOST_EVENTS]:

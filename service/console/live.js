@@ -20,5 +20,7 @@ export function listen(following, changed) {
   source = new EventSource("/api/v1/events");
   let timer = null;
   const later = () => { timer ||= setTimeout(() => { timer = null; if (source && !document.hidden) changed(); }, WAIT_MS); };
+  // What was stored between the page and the stream is looked up once the stream stands.
+  source.addEventListener("open", later);
   for (const name of EVENTS) source.addEventListener(name, later);
 }

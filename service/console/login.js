@@ -2,6 +2,14 @@
 
 import { h } from "./dom.js";
 
+/** Who is logged in, with a button that ends it; empty where nobody has to be. */
+export async function who(place, left) {
+  const told = await fetch("/api/v1/session").then((answer) => answer.json()).catch(() => ({}));
+  if (!told.login_required || !told.identity) { place.replaceChildren(); return; }
+  const leave = async () => { await fetch("/api/v1/session", { method: "DELETE" }); place.replaceChildren(); left(); };
+  place.replaceChildren(told.identity.name, " ", h("button", { type: "button", class: "press small", onclick: leave }, "Log out"));
+}
+
 /** A form for a token; `entered` is called when it was taken. */
 export function login(entered) {
   const said = h("p", { class: "aside", role: "alert" });

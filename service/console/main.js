@@ -11,7 +11,7 @@ import { link } from "./link.js";
 import { end, moment, span } from "./units.js";
 import { onScheme } from "./colour.js";
 import { follows, listen } from "./live.js";
-import { login } from "./login.js";
+import { login, who } from "./login.js";
 import { overview } from "./overview.js";
 import { replay } from "./replay.js";
 import { te } from "./te.js";
@@ -75,7 +75,7 @@ function more(error) {
 }
 
 function failed(error) {
-  if (error instanceof ApiError && error.problem.status === 401) return { title: "log in", body: login(() => draw(true)) };
+  if (error instanceof ApiError && error.problem.status === 401) return { title: "log in", body: login(() => { known(); draw(true); }) };
   if (!(error instanceof ApiError)) console.error(error);
   const why = error instanceof ApiError ? error.message : "The console failed while drawing this page.";
   return { title: "error", body: h("div", null, h("h1", null, "No answer"), h("div", { class: "panel" }, empty("The service refused", why, more(error)))) };
@@ -102,11 +102,15 @@ async function version() {
   document.getElementById("version").textContent = answer.version ? `hopsight ${answer.version}` : "";
 }
 
+/** Say who is logged in; whoever logs out is asked for a token again. */
+const known = () => who(document.getElementById("who"), () => { listen(false); draw(true); });
+
 addEventListener("hashchange", () => draw(true));
 addEventListener("hopsight:again", () => draw(false));
 addEventListener("resize", reachable);
 onScheme(() => draw(false));
 version();
+known();
 const asked = new URLSearchParams(location.search);
 if (asked.has("q")) location.replace(`/${findUrl(words(asked))}`);
 else draw(false);

@@ -100,6 +100,7 @@ async function ways(now) {
     if (!(error instanceof ApiError)) throw error;
     return panel(title, null, [], empty("No ways to rank", `${error.message}. Ways are ranked between devices, hosts or addresses.`));
   }
+  if (!found.alternatives.length) return panel(title, null, [h("a", { href: address("/te/alternatives", asked) }, "API")], empty("No way is known", "The topology names no links that lead from one to the other.", ["hopsight topology check FILE"]));
   const flat = found.alternatives.flatMap((way) => way.links.map((link) => ({ rank: way.rank, ...link })));
   return panel(title, `${found.ways} shortest, the best first`, [csvButton("ways", () => flat), h("a", { href: address("/te/alternatives", asked) }, "API")],
     h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Rank#", "Over", "Load u, 90 %", "Available bandwidth, 10 %#", "Delay 99 %#", "Telemetry covers#"]),

@@ -132,13 +132,14 @@ class Desk:
 
     def _queued(self, job: Job) -> Job:
         folder, most = self.folder, self.limits.max_jobs
-        if folder.waiting() >= most or folder.waiting(job.who) >= max(most // 2, 1):
-            raise Problem(503, f"the queue of jobs is full (service.max_jobs is {most}, half of it"
-                          " for one login); try again later")  # fmt: skip
-        try:
-            folder.queue(job)
-        except OSError as error:
-            raise Problem(503, f"the job cannot be kept: {error.strerror}") from error
+        with self._turn:
+            if folder.waiting() >= most or folder.waiting(job.who) >= max(most // 2, 1):
+                raise Problem(503, f"the queue of jobs is full (service.max_jobs is {most}, half of"
+                              " it for one login); try again later")  # fmt: skip
+            try:
+                folder.queue(job)
+            except OSError as error:
+                raise Problem(503, f"the job cannot be kept: {error.strerror}") from error
         if self.running is not None:
             self.running.wake.set()
         return job

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from service.access import Identity
 from service.jobs.kept import FAILED, QUEUED, WAITING, Brought, Job, Kept
 
 ABOUT, OCTETS, INPUT = "about.json", "octets", "input"
@@ -105,9 +106,27 @@ class Folder:
             if job is None or job.state not in wanted:
                 return None
             changed = job.model_copy(update=told)
-            if changed != job:
+            if changed == job:
+                return changed
+            try:
                 self.keep(changed)
+            except OSError as error:
+                # A full disk must not make a job that has ended run on.
+                logger.warning("job %s could not be written down: %s", name, error.strerror)
+                self.jobs[name] = changed
             return changed
+
+    def kept_captures(self, identity: Identity) -> list[Brought]:
+        """The captures that a login may know of, the latest first."""
+        with self._turn:
+            seen = [each for each in self.captures.values() if each.seen_by(identity)]
+        return sorted(seen, key=lambda each: (-each.created_ns, each.id))
+
+    def kept_jobs(self, identity: Identity) -> list[Job]:
+        """The jobs that a login may know of, the latest first."""
+        with self._turn:
+            seen = [each for each in self.jobs.values() if each.seen_by(identity)]
+        return sorted(seen, key=lambda each: (-each.created_ns, each.id))
 
     def forget(self, kept: Kept) -> None:
         """Delete a capture or a job, with its files."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -21,6 +22,8 @@ RECOGNISED = 1 << 12
 """Bytes after which it can be told whether it is a capture."""
 SILENT_S = 30.0
 """Longest silence of whoever sends, seconds."""
+PATIENCE_S, LEAST_PER_S = 60.0, 10_000
+"""Seconds after which a capture must have come at so many bytes a second."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -48,10 +51,12 @@ class Upload:
 
     async def _written(self, pieces: AsyncIterator[bytes]) -> None:
         self.place.mkdir(mode=PRIVATE)
+        begun_s = time.monotonic()
         with (self.place / OCTETS).open("wb") as file:
             held = bytearray()
             while (piece := await _next(pieces)) is not None:
                 held += piece
+                self._at_pace(len(held), time.monotonic() - begun_s)
                 if self.octets + len(held) > self.most:
                     raise Problem(413, f"the capture is larger than {self.limit} ({self.most}"
                                   " bytes) leaves room for", field="body")  # fmt: skip
@@ -60,6 +65,11 @@ class Upload:
                     held.clear()
             if held:
                 await anyio.to_thread.run_sync(self._keep, file, bytes(held))
+
+    def _at_pace(self, held: int, took_s: float) -> None:
+        """Raises Problem for whoever holds the place and sends next to nothing."""
+        if took_s > PATIENCE_S and self.octets + held < took_s * LEAST_PER_S:
+            raise Problem(408, f"less than {LEAST_PER_S} bytes came in a second", field="body")
 
     def _keep(self, file: BufferedWriter, octets: bytes) -> None:
         """Write; after the first bytes it is told whether they begin a capture."""

@@ -39,11 +39,10 @@ class BringParameters(Parameters):
 async def captures(request: Request) -> dict[str, Any]:
     """The captures that are kept, the latest first, and how much room they take."""
     desk, identity = await desk_of(request), whoever(request)
-    seen = [each for each in desk.folder.captures.values() if each.seen_by(identity)]
-    latest = sorted(seen, key=lambda each: (-each.created_ns, each.id))
+    latest = desk.folder.kept_captures(identity)
     return {
         "captures": [each.shown() for each in latest],
-        "bytes": sum(each.octets for each in seen),
+        "bytes": sum(each.octets for each in latest),
         "most_bytes": desk.limits.max_captures_bytes,
         "most_bytes_each": desk.limits.max_capture_bytes,
     }

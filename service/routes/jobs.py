@@ -67,11 +67,10 @@ def whoever(request: Request) -> Identity:
 async def jobs(request: Request, asked: Annotated[JobsParameters, Query()]) -> dict[str, Any]:
     """The jobs that are kept, the latest first."""
     desk, identity = await desk_of(request), whoever(request)
-    seen = sorted(
-        (each for each in desk.folder.jobs.values() if each.seen_by(identity)
-         and asked.kind in {None, each.kind} and asked.state in {None, each.state}),
-        key=lambda each: (-each.created_ns, each.id),
-    )  # fmt: skip
+    seen = [
+        each for each in desk.folder.kept_jobs(identity)
+        if asked.kind in {None, each.kind} and asked.state in {None, each.state}
+    ]  # fmt: skip
     if asked.cursor:
         (last_ns,) = numbers_of(asked.cursor, 1)
         seen = [each for each in seen if each.created_ns < last_ns]

@@ -175,7 +175,7 @@ def test_nothing_is_looked_up_while_nobody_listens(asked: Asked, world: ModuleTy
             changes.step()
 
     asyncio.run(looked())
-    assert [event.name for event in hub._kept] == ["verdict", "verdict", "stored"]
+    assert [event.name for event in hub._kept] == ["stored", "verdict", "verdict", "stored"]
 
 
 @pytest.mark.parametrize(

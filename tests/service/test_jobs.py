@@ -18,7 +18,9 @@ from service.jobs.environment import environment_of
 from service.jobs.folder import Folder, FolderError
 from service.jobs.kept import DONE, FAILED, QUEUED, RUNNING, Job
 from service.jobs.running import Running
+from service.jobs.upload import Upload
 from service.metrics import Metrics
+from service.problem import Problem
 from service.settings import Settings
 from service.tokens import line_of, made
 
@@ -306,3 +308,26 @@ def test_a_replay_keeps_decisions_and_a_report(
     assert str(folder.place) not in html.text
     with pytest.raises(Failure, match="no hpcc decision in these frames"):
         work.done(job.model_copy(update={"asked": wanted | {"algorithm": "hpcc"}}))
+
+
+def test_whoever_sends_next_to_nothing_gives_the_place_to_others(tmp_path: Path) -> None:
+    upload = Upload(tmp_path, 10**9, "service.max_capture_bytes")
+    upload._at_pace(10, 59.0)
+    upload._at_pace(700_000, 61.0)
+    with pytest.raises(Problem, match="bytes came in a second"):
+        upload._at_pace(500_000, 61.0)
+
+
+def test_a_full_disk_does_not_make_a_job_run_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Folder(tmp_path)
+    folder.queue(job := job_of(QUEUED))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("service.jobs.folder.write", full)
+    assert folder.change(job.id, frozenset({QUEUED}), state=FAILED, reason="x") is not None
+    assert folder.jobs[job.id].state == FAILED
+    folder.close()
