@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from pipeline import COMPANIONS
 from service.endpoint import MAX_NS, parse_duration
@@ -62,6 +62,14 @@ class Replay(Wanted):
     algorithm: Algorithm | None = Field(
         None, description="What is run; default: what the packets show."
     )
+
+    @field_validator("src", "dst", mode="before")
+    @classmethod
+    def written(cls, given: Any) -> Any:
+        """Refuse an end that is no text."""
+        if given is not None and not isinstance(given, str):
+            raise ValueError("is a text such as 10.0.1.2:40001")
+        return given
 
     @model_validator(mode="after")
     def whole(self) -> "Replay":

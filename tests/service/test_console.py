@@ -24,8 +24,6 @@ VIEWS = {
     "no such page": "#/nowhere",
     "alerts, empty": "#/alerts",
     "captures, empty": "#/captures",
-    "filtered": f"#/?{RANGE}&filter=device+%3D+leaf1",
-    "nothing kept": f"#/?{RANGE}&filter=device+%3D+leaf7",
     "filter refused": f"#/?{RANGE}&filter=stage+%3D+tor+and+colour+%3D+red",
     "found by a filter": f"#/find?{RANGE}&filter=sport+%3D+40003",
 }

@@ -114,6 +114,11 @@ def test_captures_that_are_kept_have_a_bound(
         ({"kind": "replay"}, "replay", "is required"),
         ({"kind": "replay", "algorithm": "best"}, "replay.algorithm", "hpcc"),
         ({"kind": "replay", "src": "10.0.0.1:1"}, "replay", "together"),
+        (
+            {"kind": "replay", "src": {"address": "1.1.1.1", "port": 9**9}, "dst": "1.1.1.1:1"},
+            "replay.src",
+            "is a text",
+        ),
         ({"kind": "sing"}, "body", "'analyze', 'replay'"),
     ],
 )
