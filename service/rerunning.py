@@ -2,14 +2,17 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import typer
+
 from collector import Bus, CollectorSettings, Decoder, feed, open_bus
 from pipeline import Reran, Rerun
+from service.accounting_text import accounting_line
 from service.progress import frames_bar
 from service.run import BATCHES, beside
 from service.sources import Feeds, open_sources
@@ -78,6 +81,15 @@ class CaptureSource:
                 held.announced,
                 lambda bus, progress: feed(held.sources, decoder, bus, progress, held.rotations),
             )
+            tell_unread(decoder.accounting.decoded, decoder.accounting.reasons)
+
+
+def tell_unread(decoded: int, reasons: Mapping[str, int]) -> None:
+    """Say which frames were not read, if there are any: what follows knows nothing of them."""
+    if reasons:
+        seen = decoded + sum(reasons.values())
+        line = accounting_line({"seen": seen, "decoded": decoded, "reasons": reasons})
+        typer.echo(f"hopsight: {line}", err=True)
 
 
 def rerun(source: Source, making: Making, sink: Sink, label: str) -> Ran:
