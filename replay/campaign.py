@@ -8,6 +8,7 @@ import polars as pl
 from collector import CollectorSettings
 from replay import scenario_clos as clos
 from replay import scenario_core as core
+from replay import scenario_ends as ends
 from replay import scenario_hosts as hosts
 from replay import scenario_loss as loss
 from replay import scenario_scored as scored
@@ -69,6 +70,8 @@ SCORED_ONLY = by_name(
     scored.incast_and_core,
 )
 """Scenarios that are only scored: nobody develops with them."""
+AT_ENDS = by_name(ends.slow_application, ends.busy_sender, ends.leaf_to_leaf)
+"""Scenarios that are only played by name: their limit is at a host, or on a link between equals."""
 FIRST_SCORED = 2000
 """Seeds from here on are kept for scoring; those below are for development."""
 DSCP = 23
@@ -123,7 +126,7 @@ def play(asked: Play) -> pl.DataFrame:
 
     `mixed` says whether several kinds of telemetry were beside each other.
     """
-    made = {**SCENARIOS, **SCORED_ONLY}[asked.scenario](asked.kinds, asked.duration_ns)
+    made = {**SCENARIOS, **SCORED_ONLY, **AT_ENDS}[asked.scenario](asked.kinds, asked.duration_ns)
     world = slower(cast(made, asked.seed), asked.slower)
     run = simulate(world, SETTINGS)
     parts = [

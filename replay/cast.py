@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from replay.world import FlowScript, World
+from replay.world import SIDE, FlowScript, World
 
 
 class Cast:
@@ -55,7 +55,7 @@ class Cast:
         phases = tuple(
             replace(
                 phase,
-                spine=int(self.spines[phase.spine - 1]) + 1,
+                spine=int(self.spines[phase.spine - 1]) + 1 if phase.spine != SIDE else SIDE,
                 core=int(self.cores[phase.core - 1]) + 1 if len(self.cores) else 1,
             )
             for phase in flow.phases
@@ -71,6 +71,7 @@ def cast(world: World, seed: int) -> World:
         seed=seed,
         flows=tuple(map(made.flow, world.flows)),
         nic_bps={made.host(host): bps for host, bps in world.nic_bps.items()},
+        cpu_bps={made.host(host): bps for host, bps in world.cpu_bps.items()},
         rogues={made.port(name): kind for name, kind in world.rogues.items()},
         failures={made.port(name): at for name, at in world.failures.items()},
     )

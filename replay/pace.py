@@ -22,6 +22,7 @@ def slower(world: World, times: int) -> World:
     flows = tuple(
         replace(
             flow,
+            drain_bps=flow.drain_bps and flow.drain_bps // times,
             phases=tuple(
                 replace(phase, rate_bps=phase.rate_bps and phase.rate_bps // times)
                 for phase in flow.phases
@@ -38,6 +39,8 @@ def slower(world: World, times: int) -> World:
         link_bps=world.link_bps // times,
         core_bps=world.core_bps // times,
         nic_bps={host: bps // times for host, bps in world.nic_bps.items()},
+        cpu_bps={host: bps // times for host, bps in world.cpu_bps.items()},
+        side_bps=world.side_bps // times,
         base_rtt_ns=round(world.base_rtt_ns * longer),
         mark_bytes=round(world.mark_bytes * longer / times),
         payload_bytes=PAYLOAD_BYTES,

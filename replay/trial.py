@@ -87,7 +87,8 @@ def judged(trial: Trial, settings: CollectorSettings, run: Run | None = None) ->
     `run` is the world's, where it has been played already.
 
     - `scored`: the taps saw enough of the flow, and the script did not change the traffic inside;
-    - `calls`: the verdict calls something congested; `kind_right`: its kind is the truth's;
+    - `calls`: the verdict calls something congested; `kind_right`: its kind is the truth's, or
+      what can be known of that;
     - `named`: 1 where its hop is the truth's. Of ports that nobody can tell apart (`ceiling`) each
       is as often the truth when all casts are played, so that one of them counts as much as that;
     - `covered`: the same of the set of candidates;
@@ -143,12 +144,13 @@ def compared() -> list[pl.Expr]:
     calls = (~pl.col("kind_seen").is_in(CALM)).fill_null(value=False)
     same = (pl.col("like") == pl.col("like_seen")).fill_null(value=False)
     share = pl.col("ceiling")
+    known = (pl.col("kind_seen") == pl.col("kind")) | (pl.col("kind_seen") == pl.col("observable"))
     right = pl.when("congested").then((calls & same) * share).otherwise((~calls).cast(pl.Float64))
     return [
         calls.alias("calls"),
         right.alias("right"),
         (same * share).alias("named"),
         (pl.col("held") * share).clip(0.0, 1.0).alias("covered"),
-        (pl.col("kind") == pl.col("kind_seen")).fill_null(value=False).alias("kind_right"),
+        known.fill_null(value=False).alias("kind_right"),
         (pl.col("steady") & (pl.col("seen").fill_null(0) >= LEAST_OBSERVATIONS)).alias("scored"),
     ]

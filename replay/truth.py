@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from pipeline import dctcp, hpcc, swift
 from replay import wiring
-from replay.carriage import NAMES
+from replay.carriage import CARRIAGES, NAMES
+from replay.ends import ends_frame, observable
 from replay.fabric import Run
 from replay.identity import CLIENT, SERVER, identities
 from replay.load import contributors, data_frame, hop_frame
@@ -36,6 +37,7 @@ KINDS = (
     ("spine", "down", None, "downlink"),
     ("spine", "up", None, "core"),
     ("core", "down", None, "core"),
+    ("tor", "side", None, "side_link"),
 )
 """(stage and orientation of the port, several contributors, kind)."""
 OF = {
@@ -54,8 +56,8 @@ class Truth(NamedTuple):
     - `hops`: one row a flow, interval and hop: u_mean, queue_mean_bytes, standing_share, abw_bps,
       abw_share, delay_mean_ns, dropped (packets), contributors, and the port's names;
     - `verdicts`: one row a flow and interval: the headline hop with its columns, congested, kind,
-      observations, steady (the script changes nothing inside), scored, the runner-up's load, and
-      the hop of each CSIG signal;
+      what packets can show of that (`observable`), observations, steady (the script changes nothing
+      inside), scored, the runner-up's load, and the hop of each CSIG signal;
     - `decisions`: one row an acknowledgment at a sender; sequence numbers as on the wire;
     - `signals`: one row a flow, interval and signal: the hop that it is about (`signal_truth`).
     """
@@ -141,18 +143,24 @@ def verdict_frame(run: Run, hops: pl.DataFrame, interval_ns: int) -> pl.DataFram
     counts = pl.col("observations").ge(LEAST_OBSERVATIONS) & pl.col("steady")
     limits = limited_frame(run, interval_ns)
     kinds = pl.lit(pl.Series(run.flows["kind"]))
+    windows = pl.Series([CARRIAGES[int(form)].transport == "tcp" for form in run.flows["form"]])
     return (
         worst.join(signals, on=group, maintain_order="left")
         .join(seen, on=["flow_row", "at"], how="left", maintain_order="left")
         .join(limits, on=["flow_row", "at"], how="left", maintain_order="left")
+        .join(
+            ends_frame(run, interval_ns), on=["flow_row", "at"], how="left", maintain_order="left"
+        )
         .with_columns(
             pl.col("observations").fill_null(0),
             congested.alias("congested"),
             (~changing(run, interval_ns)).alias("steady"),
             kinds.gather(pl.col("flow_row")).eq(INT).alias("measured"),
+            pl.lit(windows).gather(pl.col("flow_row")).alias("windows"),
         )
         .with_columns(kind_of().alias("kind"), counts.alias("scored"))
-        .drop("limited", "measured")
+        .with_columns(observable("kind").alias("observable"))
+        .drop("limited", "measured", "end", "windows")
     )
 
 
@@ -170,6 +178,8 @@ def kind_of() -> pl.Expr:
     found = (
         pl.when(pl.col("limited") & ~told_to_slow)
         .then(pl.lit("sender_limited"))
+        .when(pl.col("end").is_not_null())
+        .then(pl.col("end"))
         .otherwise(pl.lit("not_congested"))
     )
     for stage, orientation, several, name in KINDS:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pipeline import Csig, Host, Interface, Topology
 from replay.carriage import NAMES
 from replay.state import CSIG_WINDOW_NS, SWITCH_NS
-from replay.world import World
+from replay.world import SIDE, World
 
 SPINE_NODE, CORE_NODE = 100, 200
 """Node ids: leaves count from 1, spines and cores from here on."""
@@ -32,12 +32,12 @@ def leaf_of(world: World, host: int) -> int:
 
 
 def interfaces(world: World) -> tuple[Interface, ...]:
-    """All egress ports: of leaves, of spines, of cores; down first, then up.
+    """All egress ports: of leaves, of spines, of cores, down first, then up; from leaf to leaf.
 
     Every port has an expanded CSIG locator of its own, node << 8 | port. Compact ones are its
     number here (from 1: 0 is what senders write), or that of its place, which many ports share.
     """
-    made = (*leaf_ports(world), *spine_ports(world), *core_ports(world))
+    made = (*leaf_ports(world), *spine_ports(world), *core_ports(world), *side_ports(world))
     numbers = range(1, len(made) + 1)
     if world.locators == "place":
         places = [(port.stage, port.orientation, port.capacity_bps) for port in made]
@@ -98,6 +98,29 @@ def core_ports(world: World) -> Iterator[Interface]:
             yield egress(f"core{number}", node, pod + 1, world.core_bps, place, peer)
 
 
+def side_ports(world: World) -> Iterator[Interface]:
+    """Ports of leaves to the others of their pod, if there are links between them."""
+    if not world.side_bps:
+        return
+    for leaf in range(1, world.leaves + 1):
+        for other in beside(world, leaf):
+            port = first_side(world) + beside(world, leaf).index(other)
+            back = first_side(world) + beside(world, other).index(leaf)
+            peer = f"leaf{other}", f"Ethernet{back}"
+            yield egress(f"leaf{leaf}", leaf, port, world.side_bps, ("tor", "side"), peer)
+
+
+def beside(world: World, leaf: int) -> list[int]:
+    """The other leaves of a leaf's pod, all from 1."""
+    first = (leaf - 1) // world.leaves_per_pod * world.leaves_per_pod + 1
+    return [other for other in range(first, first + world.leaves_per_pod) if other != leaf]
+
+
+def first_side(world: World) -> int:
+    """Number of a leaf's first port to another leaf."""
+    return world.hosts_per_leaf + world.spines + 1
+
+
 def egress(
     device: str, node: int, port: int, bps: int, place: tuple[str, str], peer: tuple[str, str]
 ) -> Interface:
@@ -133,6 +156,8 @@ def route(world: World, src: int, dst: int, spine: int, core: int = 1) -> list[i
     source, target = leaf_of(world, src), leaf_of(world, dst)
     if source == target:
         return [host_port(world, dst)]
+    if spine == SIDE:
+        return [side_row(world, source, target), host_port(world, dst)]
     (here, _), (there, below) = (divmod(leaf, world.leaves_per_pod) for leaf in (source, target))
     leaf_ports, spine_ports = (
         world.hosts_per_leaf + world.spines,
@@ -148,6 +173,15 @@ def route(world: World, src: int, dst: int, spine: int, core: int = 1) -> list[i
     leaving += world.leaves_per_pod + core - 1
     across = first_core + ((spine - 1) * world.cores + core - 1) * world.pods + there
     return [up, leaving, across, down, host_port(world, dst)]
+
+
+def side_row(world: World, source: int, target: int) -> int:
+    """Row of a leaf's port to another one, both from 0; ValueError when there is no such link."""
+    name = f"leaf{target + 1}"
+    for row, port in enumerate(interfaces(world)):
+        if port.orientation == "side" and port.peer_device == name and port.node_id == source + 1:
+            return row
+    raise ValueError(f"side_bps: leaf{source + 1} has no link to {name}")
 
 
 def address(world: World, host: int, version: int) -> str:
@@ -192,7 +226,7 @@ def points(world: World) -> list[str]:
     last one, where switches report, is the collector.
     """
     facing = [f"{host.device}:{host.interface}" for host in topology(world).hosts]
-    up = [port for port in leaf_ports(world) if port.orientation == "up"]
+    up = [port for port in leaf_ports(world) if port.orientation == "up"] + [*side_ports(world)]
     reported = any(NAMES[flow.telemetry].reports for flow in world.flows)
     return [*facing, *(f"{port.device}:{port.name}" for port in up), *[REPORTS] * reported]
 
