@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -41,11 +42,15 @@ def percentile(values: Sequence[float], share: float) -> float:
     return values[min(int(len(values) * share), len(values) - 1)] if values else float("nan")
 
 
-async def client(url: str, flows: Sequence[Any], until_s: float, seed: int, heard: Heard) -> None:
-    """Ask until the end; whoever is told to come later does."""
+async def client(
+    url: str, flows: Sequence[Any], until_s: float, most: int, seed: int, heard: Heard
+) -> None:
+    """Ask until the end, or so many times; whoever is told to come later does."""
     chance, tags = random.Random(seed), {}  # noqa: S311 - a seeded workload
     async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_S) as http:
-        while perf_counter() < until_s:
+        for _ in range(most):
+            if perf_counter() >= until_s:
+                return
             number = chance.randrange(len(flows))
             where = chance.random() < SHARE_WHERE
             path = where_of(flows[number]) if where else chance.choice(OVERVIEW)
@@ -77,10 +82,12 @@ def where_of(flow: dict[str, Any]) -> str:
     return f"/api/v1/flows/bottleneck?{'&'.join(ends)}&window=10s"
 
 
-async def asked(url: str, flows: Sequence[Any], clients: int, seconds: float) -> Heard:
-    """All clients at once, for so long."""
+async def asked(
+    url: str, flows: Sequence[Any], clients: int, seconds: float, most: int = sys.maxsize
+) -> Heard:
+    """All clients at once, for so long, each at most so many times."""
     heard, until_s = Heard(), perf_counter() + seconds
     async with asyncio.TaskGroup() as group:
         for seed in range(clients):
-            group.create_task(client(url, flows, until_s, seed, heard))
+            group.create_task(client(url, flows, until_s, most, seed, heard))
     return heard

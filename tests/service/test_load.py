@@ -18,7 +18,7 @@ def test_clients_at_once_get_answers_or_are_asked_to_come_later(served: Any) -> 
     spec.loader.exec_module(clients)
     flows = served.get("/api/v1/flows", filter="sport < 40004").json()["flows"]
     assert len(flows) == 3
-    heard = asyncio.run(clients.asked(served.url, flows, 10, 0.8))
+    heard = asyncio.run(clients.asked(served.url, flows, 6, 600.0, most=12))
     assert heard.wrong == []
     assert {name for name, _, _ in heard.answers} == {
         *(path.partition("?")[0] for path in clients.OVERVIEW), "/api/v1/flows/bottleneck"
