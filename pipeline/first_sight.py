@@ -17,7 +17,31 @@ from pipeline.unit import MICROSECOND
 FIRST_NS = "first_ns"
 """The column that says when a row's packet was seen first."""
 OWN_NS = "own_ns"
+"""The column that says when a stack was seen first, of a hop load that it tells."""
+STACK_NS = "stack_ns"
+"""The same of a row."""
 KEY = ("source", "point", "frame")
+
+
+class Sight:
+    """When each packet of late was seen first, and by which point."""
+
+    def __init__(self) -> None:
+        self.marks = np.zeros(PLACES, np.uint64)
+        self.times = np.zeros(PLACES, np.int64)
+        self.places = np.zeros(PLACES, np.int32)
+
+    def of(
+        self,
+        words: NDArray[np.uint64],
+        point: NDArray[np.int32],
+        time_ns: NDArray[np.int64],
+        within_ns: int,
+    ) -> NDArray[np.int64]:
+        """When the packets, told apart by their words, were seen first."""
+        first_ns = time_ns.copy()
+        find(words, point, time_ns, within_ns, self.marks, self.times, self.places, first_ns)
+        return first_ns
 
 
 class FirstSight:
@@ -25,9 +49,7 @@ class FirstSight:
 
     def __init__(self, within_us: float) -> None:
         self.within_ns = round(within_us * MICROSECOND)
-        self.marks = np.zeros(PLACES, np.uint64)
-        self.times = np.zeros(PLACES, np.int64)
-        self.places = np.zeros(PLACES, np.int32)
+        self.packets, self.stacks = Sight(), Sight()
         self.points = PointNumbers()
 
     @property
@@ -36,17 +58,24 @@ class FirstSight:
         return self.within_ns > 0 and len(self.points.known) > 1
 
     def told(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows with `first_ns`, or as they are while there is only one point."""
+        """The rows as they are while there is only one point, else with `first_ns`.
+
+        Where some have stacks, `stack_ns` is when the packet was seen first with as many hops.
+        """
         point = arrow.fixed(self.points.of(rows["point"]))
         if not self.several:
             return rows
-        time_ns = arrow.values(rows["time_ns"])
-        first_ns = time_ns.copy()
-        find(
-            words_of(rows), point, time_ns, self.within_ns, self.marks, self.times, self.places,
-            first_ns,
-        )  # fmt: skip
-        return rows.with_columns(pl.Series(FIRST_NS, first_ns))
+        words, time_ns = words_of(rows), arrow.values(rows["time_ns"])
+        first_ns = self.packets.of(words, point, time_ns, self.within_ns)
+        seen = rows.with_columns(pl.Series(FIRST_NS, first_ns))
+        if "hop_count" not in rows.columns:
+            return seen
+        hops = rows["hop_count"].fill_null(0).cast(pl.UInt64).to_numpy()
+        at = np.flatnonzero(hops)
+        stack_ns = time_ns.copy()
+        named = np.ascontiguousarray(np.vstack([words[:, at], hops[at]]))
+        stack_ns[at] = self.stacks.of(named, point[at], time_ns[at], self.within_ns)
+        return seen.with_columns(pl.Series(STACK_NS, stack_ns))
 
 
 def at_first_sight(made: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
@@ -56,20 +85,23 @@ def at_first_sight(made: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     if FIRST_NS not in made.columns:
         told = rows.select(*KEY, FIRST_NS).unique(KEY, keep="first")
         made = made.join(told, on=KEY, how="left", maintain_order="left")
-    return made.with_columns(pl.col(FIRST_NS).alias("time_ns")).drop(FIRST_NS)
+    seen = made.with_columns(pl.col(FIRST_NS).alias("time_ns"))
+    return seen.drop(FIRST_NS, STACK_NS, strict=False)
 
 
 def at_own_time(loads: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Hop loads at the time of first sight, those that switches report at that of their report.
 
     A report tells of its own switch when the packet left it, however long it had waited before.
+    `own_ns` is when the stack was seen first that tells of the load.
     """
-    if FIRST_NS not in rows.columns:
-        return loads
+    if STACK_NS not in rows.columns:
+        return at_first_sight(loads, rows)
+    told = rows.select(*KEY, FIRST_NS, pl.col(STACK_NS).alias(OWN_NS)).unique(KEY, keep="first")
+    made = loads.join(told, on=KEY, how="left", maintain_order="left")
     own = is_reporter(pl.col("point"))
-    told = at_first_sight(loads.with_columns(pl.col("time_ns").alias(OWN_NS)), rows)
-    time_ns = pl.when(own).then(OWN_NS).otherwise("time_ns")
-    return told.with_columns(time_ns.alias("time_ns")).drop(OWN_NS)
+    time_ns = pl.when(own).then("time_ns").otherwise(FIRST_NS)
+    return made.with_columns(time_ns.alias("time_ns")).drop(FIRST_NS)
 
 
 @borrowing

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from pipeline.hop_time import time_at
 from pipeline.load_unit import nano
 from pipeline.reserved import PLACE, UNTOLD
 from pipeline.standing import Standing, stood
@@ -35,7 +36,7 @@ def samples_of_stacks(
         drained_ns = queue * at_line_rate
         part = drained_ns / pl.lit(pl.Series([float(known_rtt_ns or 1)])).first()
         yield rows.select(
-            "time_ns",
+            time_at(rows, hop),
             "flow",
             "point",
             *(place_of(rows, hop, end).alias(end) for end in ("node", "port")),

@@ -12,7 +12,8 @@ from pipeline.cc.hpcc import Fault
 from pipeline.feedback import counted_feedback
 from pipeline.first_sight import at_first_sight, at_own_time
 from pipeline.gaps import OPEN, with_gaps
-from pipeline.hop_samples import samples_of_signals, samples_of_stacks
+from pipeline.hop_samples import hop_count, samples_of_signals, samples_of_stacks
+from pipeline.hop_time import hop_times
 from pipeline.load_unit import nano
 from pipeline.sender import CE
 from pipeline.signals import csig_terms, placed_tags
@@ -115,7 +116,9 @@ class Intervals:
         base_rtt_ns = base_rtt_ns or self.base_rtt_ns
         standing = Standing(base_rtt_ns * self.standing_queue, self.standing_bytes)
         decided = self._decided(at_first_sight(tracked.decisions, rows))
-        loads, rows = at_own_time(tracked.hop_loads, rows), at_first_sight(rows, rows)
+        loads = at_own_time(tracked.hop_loads, rows)
+        loads = hop_times(loads, hop_count(loads))
+        rows = at_first_sight(rows, rows)
         self.flow_rows = merged(
             [self.flow_rows, self._sent(rows), *decided, *self._reflected(rows, loads)],
             "flow_intervals",

@@ -20,6 +20,8 @@ SENDER_LIMITED = 0.5
 by itself."""
 IDLE_U = 0.8
 """With nothing marked and the fullest hop below this load, hosts set the pace, not the network."""
+HARDLY = 0.1
+"""Share of marked bytes up to which marks were few: the rest of a queue that drained, say."""
 PACED_U = 0.95
 """Load of the fullest hop from which HPCC++ holds its senders back: eta (4.2 of its draft)."""
 PAUSES = 0.5
@@ -47,7 +49,8 @@ UNMARKED = 0.03
 def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
     """Kind, confidence, completeness, plausibility of each headline."""
     congested = is_congested(settings)
-    idle = (pl.col("u_mean") < IDLE_U) & (pl.col("marked_bytes").fill_null(0) == 0)
+    marked = pl.col("marked_bytes").fill_null(0) > HARDLY * pl.col("acked_bytes").fill_null(0)
+    idle = (pl.col("u_mean") < IDLE_U) & ~marked
     packet = pl.col("data_bytes") / pl.col("data_frames").clip(1)
     sparing = pl.col("inflight_bytes") + packet < SENDER_LIMITED * pl.col("W")
     sparing &= (pl.col("u_mean") < PACED_U).fill_null(value=True)

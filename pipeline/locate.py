@@ -21,6 +21,9 @@ SHARPNESS, EXACT = 0.03, 0.004
 """Difference of hop load at which one hop is e times as likely as another, by samples and by
 counters."""
 
+LEAST_OF_CLASS = 20
+"""Packets of a class that tell how long its queue is."""
+
 
 def load() -> list[pl.Expr]:
     """Sums over partial rows of one candidate as its mean load, largest load and mean queue."""
@@ -97,21 +100,50 @@ def inband(hops: pl.DataFrame, sent: pl.DataFrame | None = None) -> pl.DataFrame
 
 
 def over_flows(rows: pl.DataFrame, here: Sequence[str]) -> pl.DataFrame:
-    """The load of each hop by all rows that tell of it, or by their bounds alone."""
+    """The load of each hop by all rows that tell of it, or by their bounds alone.
+
+    Queues of several classes are told by each class's packets: the port's is at least the longest.
+    """
     bound = pl.col("source") == BOUND
     counting = rows.filter(~bound | bound.all().over(here))
     whole = counting.group_by(here, maintain_order=True).agg(*load()[:4], *counters())
-    return measured(whole).select(*here, "u_mean", "standing_share", "standing_noise", "busy")
+    return measured(with_longest(whole, counting, here)).select(
+        *here, "u_mean", "standing_share", "standing_noise", "busy"
+    )
+
+
+def with_longest(whole: pl.DataFrame, rows: pl.DataFrame, here: Sequence[str]) -> pl.DataFrame:
+    """The loads of hops, those of the class with most where several have `LEAST_OF_CLASS` rows."""
+    several = rows.filter((pl.col("dscp") != pl.col("dscp").first()).any().over(here))
+    if several.is_empty():
+        return whole
+    classes = (
+        several.group_by([*here, "dscp"], maintain_order=True)
+        .agg(*load()[:5], *counters())
+        .filter(pl.col("samples") >= LEAST_OF_CLASS)
+    )
+    most = classes.group_by(here, maintain_order=True).agg(
+        pl.col("u_mean", "queue_u").max(),
+        pl.col("standing_share", "counted").get(pl.col("standing_share").arg_max()),
+    )
+    names = [name for name in most.columns if name not in here]
+    return whole.join(
+        most, on=here, how="left", nulls_equal=True, maintain_order="left", suffix="_most"
+    ).select(
+        pl.coalesce(f"{name}_most", name).alias(name) if name in names else name
+        for name in whole.columns
+    )
 
 
 def with_packets(rows: pl.DataFrame, sent: pl.DataFrame | None) -> pl.DataFrame:
-    """The rows with `packet_bytes`, how long the flow's frames are; 0 where that is not told."""
+    """The rows with `packet_bytes`, the length of the flow's frames (0: not told), and `dscp`."""
     if sent is None:
-        return rows.with_columns(pl.lit(0.0).alias("packet_bytes"))
+        return rows.with_columns(pl.lit(0.0).alias("packet_bytes"), pl.lit(0).alias("dscp"))
     length = pl.when(pl.col("data_frames") > 0).then(pl.col("bytes") / pl.col("data_frames"))
-    lengths = sent.select(*KEY, length.fill_null(0.0).alias("packet_bytes"))
-    return rows.join(lengths, on=KEY, how="left", maintain_order="left").with_columns(
-        pl.col("packet_bytes").fill_null(0.0)
+    known = pl.col("dscp") if "dscp" in sent.columns else pl.lit(0)
+    told = sent.select(*KEY, length.fill_null(0.0).alias("packet_bytes"), known)
+    return rows.join(told, on=KEY, how="left", maintain_order="left").with_columns(
+        pl.col("packet_bytes").fill_null(0.0), pl.col("dscp").fill_null(0)
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from pipeline.hop_samples import hop_count, place_of, value, whole
+from pipeline.hop_time import time_at
 from pipeline.load_unit import nano
 from pipeline.standing import Standing
 from pipeline.topology import Topology
@@ -52,7 +53,7 @@ def of_hop(
     held = waited / pl.lit(pl.Series([float(base_rtt_ns)])).first()
     whole_load = held + used
     return placed.select(
-        "time_ns",
+        time_at(rows, hop),
         "flow",
         "point",
         "node",

@@ -46,6 +46,8 @@ def verdicts(
     sent = activity(flow_intervals, hop_intervals, flows)
     if sent.is_empty():
         return TABLES["verdicts"].schema.to_frame()
+    if "dscp" in flows.columns:
+        sent = sent.join(flows.select("flow", "dscp"), on="flow", how="left", maintain_order="left")
     possible = paths(flows.filter(pl.col("flow").is_in(sent["flow"].implode())), topology)
     told = named(sent, hop_intervals, topology, possible)
     ways = narrowed(sent, told.hops, possible)

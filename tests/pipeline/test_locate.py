@@ -51,6 +51,23 @@ def test_a_hop_has_one_load_for_all_flows_that_measured_it(rows_of: RowsOf) -> N
     assert found.filter(node=PLACE)["u_mean"].to_list() == pytest.approx([1.0, 2.0])
 
 
+def test_a_port_is_as_full_as_the_fullest_of_its_classes(rows_of: RowsOf) -> None:
+    """Packets of a class tell of its own queue; few packets tell nothing."""
+    rows = [
+        hop(1.8, 30, standing=15), hop(0.4, 90, flow=2), hop(2.5, 5, flow=3, standing=5),
+        hop(1.8, 30, node=2, standing=15), hop(0.4, 90, flow=3, node=2),
+    ]  # fmt: skip
+    classes = {1: 0, 2: 46, 3: 0}
+    sent = pl.DataFrame(
+        {"time_ns": 0, "flow": flow, "bytes": 1000, "data_frames": 1, "dscp": dscp}
+        for flow, dscp in classes.items()
+    ).with_columns(pl.col("flow").cast(pl.UInt64), pl.col("time_ns").cast(pl.Int64))
+    found = inband(rows_of("hop_intervals", rows), sent).unique("node").sort("node")
+    # Of flows 1 and 3, which share a class, 35 packets tell together.
+    assert found["u_mean"].to_list() == pytest.approx([(54 + 12.5) / 35, (54 + 36) / 120])
+    assert found["standing_share"].to_list() == pytest.approx([20 / 35, 15 / 120])
+
+
 def test_equal_loads_are_equally_likely_hops(rows_of: RowsOf) -> None:
     rows = [hop(1.2, port=port, hop_index=port - 1) for port in (1, 2, 3)]
     found = inband(rows_of("hop_intervals", rows))
