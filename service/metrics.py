@@ -79,7 +79,7 @@ METRICS = (
         "counter",
         ("outcome",),
         "Requests for a change in the audit log; outcome: kept, failed (they are logged), or"
-        " left_out (strangers who were refused, beyond a few; the next row says how many).",
+        " left_out (refused without a login, beyond a few; the next row says how many).",
     ),
     Metric(
         "hopsight_alert_deliveries_total",
