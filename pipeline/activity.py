@@ -9,6 +9,7 @@ KEY = ["time_ns", "flow", "interval_ns"]
 MOST_SEEN = ("frames", "sampled_from", "unseen_bytes", "shed_frames")
 """What completeness is told by, of the point that saw most."""
 AT_TOP = ("aecn_saturated",)
+HOW = ("ecn_echo",)
 STATE = ("U", "W", "Wc", "R", "alpha")
 
 
@@ -41,7 +42,10 @@ def activity(
         .agg(
             pl.col("bytes", "data_bytes", "data_frames", "slices", "point").get(most),
             (pl.col("data_bytes") > 0).sum().alias("points"),
-            pl.col("acked_bytes", "marked_bytes", "acks").get(marks),
+            pl.col("acked_bytes", "acks").get(marks),
+            # A counter may run ahead of what is acknowledged.
+            pl.col("marked_bytes").clip(upper_bound=pl.col("acked_bytes")).get(marks),
+            *(pl.col(name).get(marks) for name in HOW if name in flow_intervals.columns),
             pl.col(STATE).drop_nulls().first(),
             pl.col("ce_frames", "inflight_bytes").max(),
             pl.col("aecn_samples").get(furthest).fill_null(0),

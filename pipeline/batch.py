@@ -11,9 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import HOPS, Arena, arrow, inlined
+from pipeline.accecn import ACE_FLAGS, ECHO, MARKED
 from pipeline.cc.hop_record import KINDS
 from pipeline.cc.parameter import Record, state_dtype
-from pipeline.memory import Count, Ints
+from pipeline.memory import Count, Echo, Ints
 from pipeline.sack_blocks import numbered, sacks_of
 from pipeline.sender import ACK
 
@@ -23,8 +24,8 @@ ROW = state_dtype(
     ("u8", "conversation"),
     ("i8", "time_ns", "seq", "ack", "payload", "telemetry", "direction", "tcp_flags"),
     ("i8", "src_nic_bps", "dst_nic_bps", "base_rtt_ns", "window_bytes"),
-    ("i4", "point", "mss", "sacked", "hints"),
-    ("i1", "kind", "timestamps", "ecn"),
+    ("i4", "point", "mss", "sacked", "hints", "marked"),
+    ("i1", "kind", "timestamps", "ecn", "echo"),
 )
 """One row of a batch, what is null as 0; `telemetry` is its row among the stacks,
 and `sacked` among the SACK blocks, or -1."""
@@ -71,6 +72,8 @@ COLUMNS = {
     "base_rtt_ns": ("base_rtt_ns", np.int64),
     "window_bytes": ("window_bytes", np.int64),
     "hints": ("hints", np.uint8),
+    "echo": (ECHO, np.uint8),
+    "marked": (MARKED, np.int32),
 }
 """Fields of `Rows`, the columns of observations that they are read from, and their types."""
 
@@ -92,6 +95,8 @@ class Rows(NamedTuple):
     base_rtt_ns: NDArray[np.int64]
     window_bytes: NDArray[np.int64]
     hints: NDArray[np.uint8]
+    echo: NDArray[np.uint8]
+    marked: NDArray[np.int32]
     kind: NDArray[np.uint8]
     timestamps: NDArray[np.bool_]
     telemetry: NDArray[np.int32]
@@ -110,7 +115,7 @@ DECISION_FIELDS = {
     "u4": ("ack", "lastUpdateSeq", "WindowEnd"),
     "i4": ("incStage", "hop_count", "faults"),
     "i1": (
-        "u_hop", "algorithm", "branch", "direction", "quality", "why", "dialect", "basis",
+        "u_hop", "algorithm", "branch", "direction", "quality", "why", "dialect", "basis", "echo",
     ),
 }  # fmt: skip
 DECISION = state_dtype(*((kind, *names) for kind, names in DECISION_FIELDS.items()))
@@ -160,6 +165,8 @@ def read(rows: Rows, at: Any, row: Record) -> None:
     row.base_rtt_ns = rows.base_rtt_ns[at]
     row.window_bytes = rows.window_bytes[at]
     row.hints = rows.hints[at]
+    row.echo = rows.echo[at]
+    row.marked = rows.marked[at]
     row.timestamps = rows.timestamps[at]
     row.telemetry = rows.telemetry[at]
     row.sacked = rows.sacked[at]
@@ -211,6 +218,11 @@ def rows_of(frame: pl.DataFrame, points: NDArray[np.int32], probe_dscp: int | No
         else np.zeros(frame.height, kind)
         for field, (name, kind) in COLUMNS.items()
     }
+    if ECHO in frame.columns:  # where ACE counts there is neither ECE nor CWR
+        counts = read_from["echo"] != Echo.ECE.value
+        read_from["tcp_flags"] = np.where(
+            counts, read_from["tcp_flags"] & ~ACE_FLAGS, read_from["tcp_flags"]
+        )
     hops = arrow.values(frame["hop_count"])
     read_from |= {
         "kind": kind_of(frame, probe_dscp),

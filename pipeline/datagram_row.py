@@ -7,7 +7,7 @@ flight, or acknowledged, are packets times the largest payload that was seen of 
 from collector import inlined
 from pipeline.batch import BEGINNING, PSNS, UNPAIRED, Batch, Kind, write
 from pipeline.cc.parameter import Record
-from pipeline.memory import Count, Mark, Memory, Quality, Rules, Why
+from pipeline.memory import Count, Echo, Mark, Memory, Quality, Rules, Why
 from pipeline.roce_row import request
 from pipeline.sender import WHOLE, quality_of_window, send, unwrap
 from pipeline.telemetry_row import run_hpcc
@@ -59,7 +59,7 @@ def answer(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rul
     if not reflected and not slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value):
         return
     s = run_hpcc(slot, d, row, ack, acked, batch, memory, rules)
-    made = decision(slot, d, at, ack, acked, False, batch)
+    made = decision(slot, d, at, ack, acked, Echo.NONE.value, 0, batch)
     tell_hpcc(made, s)
     made.quality, made.why = quality_of_window(slot, d, s, rules.hpcc[0])
     if roce:

@@ -8,7 +8,7 @@ from pipeline import late
 from pipeline.batch import Batch, write
 from pipeline.cc import classic, dctcp, recovery, scoreboard
 from pipeline.cc.parameter import Record
-from pipeline.memory import Basis, Mark, Memory, Rules
+from pipeline.memory import Basis, Echo, Mark, Memory, Rules
 from pipeline.pool import BOARDS, LATE, place
 from pipeline.sender import (
     CLASSIC,
@@ -21,7 +21,7 @@ from pipeline.sender import (
     unwrap,
     waits,
 )
-from pipeline.tell import decision, tell_before, tell_classic, tell_dctcp
+from pipeline.tell import decision, tell_accecn, tell_before, tell_classic, tell_dctcp
 
 
 @inlined
@@ -114,7 +114,8 @@ def answer(
     run_dctcp(slot, d, s, ack, acked, ece, repeats, sacked, batch, memory, rules.dctcp[dialect])
     if acked == 0 and not slot.marks[d] & Mark.SENT.value:
         return
-    made = decision(slot, d, at, ack, acked, ece, batch)
+    marked = acked if ece else 0
+    made = decision(slot, d, at, ack, acked, Echo.ECE.value, marked, batch)
     tell_dctcp(made, s)
     made.quality, made.why = quality_of_alpha(slot, d, s)
     if dialect == CLASSIC or (basis != Basis.SET.value and classic.is_classic(s)):
@@ -123,6 +124,52 @@ def answer(
         tell_classic(made)
     made.dialect = dialect
     made.basis = basis
+    write(batch)
+
+
+@inlined
+def counted(slot: Record, d: int, row: Record, rules: Rules) -> int:
+    """Bytes that an ACK by Accurate ECN is the first to call marked; segments are taken as full."""
+    if row.echo == Echo.BYTES.value:
+        return int(row.marked)
+    dialect, _ = dialect_of(slot, d, rules.dialect)
+    return int(row.marked) * segment_size(slot, d, rules.dctcp[dialect].mss)
+
+
+@step
+def answer_counted(
+    slot: Record,
+    row: Record,
+    at: int,
+    ack: int,
+    acked: int,
+    repeats: bool,
+    marked: int,
+    batch: Batch,
+    memory: Memory,
+    rules: Rules,
+) -> None:
+    """DCTCP of a sender to whom ACKs count what was marked (`accecn`), in the place of step 3.
+
+    No ECE comes, so that nothing tells when its window falls.
+    """
+    d = 1 - row.direction
+    dialect, basis = dialect_of(slot, d, rules.dialect)
+    p = rules.dctcp[dialect]
+    s = state_of(slot, d, ack - acked, memory, rules)
+    tell_before(batch, s.alpha)
+    dctcp.mark(s, p, marked, acked)
+    run_dctcp(slot, d, s, ack, acked, False, repeats, row.sacked, batch, memory, p)
+    if acked == 0 and marked == 0 and not slot.marks[d] & Mark.SENT.value:
+        return
+    made = decision(slot, d, at, ack, acked, row.echo, marked, batch)
+    tell_dctcp(made, s)
+    made.quality, made.why = quality_of_alpha(slot, d, s)
+    tell_accecn(made, row.echo)
+    if dialect == CLASSIC:
+        tell_classic(made)
+    made.dialect = dialect
+    made.basis = basis if basis == Basis.SET.value else Basis.ASSUMED.value
     write(batch)
 
 

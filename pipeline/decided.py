@@ -7,7 +7,7 @@ lastUpdateSeq, WindowEnd) are modulo 2**32, as on the wire; branch is the name o
 else of the open one. U_before and alpha_before are U and alpha as the ACK found them. quality (and
 why it is not exact) speaks of W, Wc, R or of alpha; U is as good as its telemetry (faults). cwnd
 and ssthresh are always estimates: what the application wrote is not on the wire. Columns of the
-other algorithm are null.
+other algorithm are null. echo says how the ACK told marked_bytes (`memory.Echo`).
 
 `hop_loads` has one row for each row with telemetry: time_ns, source, point, frame, conversation,
 flow (the data's), reflected (read from an ACK: the data's whole path, half a round trip late),
@@ -28,7 +28,7 @@ from collector import arrow, directed
 from pipeline.batch import DECISION_FIELDS, Batch, Rows
 from pipeline.cc import dctcp, hpcc
 from pipeline.decision_block import Decisions
-from pipeline.memory import Algorithm, Basis, Count, Quality, Why
+from pipeline.memory import Algorithm, Basis, Count, Echo, Quality, Why
 from pipeline.queue_pairs import DATA_FLOW
 
 HOP_COLUMN = re.compile(r"h\d+_\w+")
@@ -43,6 +43,7 @@ def names(kind: type[Any]) -> pl.Enum:
 BRANCH = pl.Enum(["none", *(b.name.lower() for b in (*hpcc.Branch, *dctcp.Branch))])
 """Branches of both algorithms; their codes here are those of HPCC++, then those of DCTCP."""
 DIALECT = pl.Enum(["none", *dctcp.DIALECTS])
+ECHOES = names(Echo)
 _I32, _I64, _F64 = pl.Int32(), pl.Int64(), pl.Float64()
 _U32, _U64 = pl.UInt32(), pl.UInt64()
 OF_HPCC: dict[str, pl.DataType] = {
@@ -60,7 +61,7 @@ DECISIONS = pl.Schema(
         "conversation": _U64, "flow": _U64, "algorithm": names(Algorithm), "branch": BRANCH,
         "quality": names(Quality), "why": names(Why), "ack": _U32,
         **dict.fromkeys(("acked_bytes", "marked_bytes", "inflight_bytes"), _I64),
-        **OF_HPCC, **OF_DCTCP,
+        **OF_HPCC, **OF_DCTCP, "echo": ECHOES,
     }
 )  # fmt: skip
 """Columns of `decisions`."""

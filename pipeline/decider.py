@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from pipeline.accecn import AccurateEcn
 from pipeline.cc.parameter import Value
 from pipeline.hints import Hints
 from pipeline.path import Paths
@@ -33,6 +34,7 @@ class Decider:
         told = {name: dict(values) for name, values in (parameters or {}).items()}
         self.paths = Paths(settings, Versions.of(topology), told.get("hpcc"))
         self.hints = Hints(settings)
+        self.accecn = AccurateEcn()
         dctcp = {"dialect": settings.dctcp_dialect, **told.get("dctcp", {})}
         companions = {name: told.get(name, {}) for name in settings.companions}
         self.tracker = Tracker(
@@ -42,4 +44,5 @@ class Decider:
 
     def decide(self, rows: pl.DataFrame) -> Tracked:
         """Take the next rows, in order."""
-        return self.tracker.advance(self.hints.told(self.paths.along(rows)))
+        along = self.accecn.told(self.hints.told(self.paths.along(rows)))
+        return self.tracker.advance(along)

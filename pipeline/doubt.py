@@ -13,6 +13,8 @@ from pipeline.topology import Topology
 FINER, FINER_AECN = "interval_finer_than_csig", "interval_finer_than_aecn"
 TOO_FINE = (FINER, FINER_AECN)
 """Flags of verdicts that are finer than what fed them."""
+ESTIMATED, UNSEEN = "marks_estimated", "ecn_form_unknown"
+"""Flags of how marks were told (`ecn_echo` of flow_intervals)."""
 IMPLAUSIBLE_U = 10.0
 """Hop load that no port can sustain: ten times what it can send."""
 MOST_CARRIED = 1.1
@@ -50,6 +52,14 @@ DOUBTS = {
             FINER_AECN,
             "the interval is shorter than the time over which the device takes its AECN ratio",
         ),
+        Doubt(
+            ESTIMATED,
+            "marked bytes are estimated from Accurate ECN's count of packets, modulo 8",
+        ),
+        Doubt(
+            UNSEEN,
+            "the connection's beginning was not seen, so that what is read as ECE may be a counter",
+        ),
         Doubt("telemetry_disagrees", "kinds of telemetry contradict each other on this hop"),
     )
 }  # fmt: skip
@@ -68,6 +78,8 @@ def doubts() -> pl.Expr:
         "counter_backwards": pl.col("backwards") > 0,
         FINER: slow,
         FINER_AECN: (pl.col("signal") == "aecn") & (pl.col("t_ns") > pl.col("interval_ns")),
+        ESTIMATED: pl.col("ecn_echo") & 2 != 0,
+        UNSEEN: pl.col("ecn_echo") & 4 != 0,
         "telemetry_disagrees": pl.col("agreement") < DIFFER,
     }
     said = [pl.when(when).then(pl.lit(name)) for name, when in flags.items()]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import polars as pl
 
+from pipeline.accecn import how_marked
 from pipeline.cc.hpcc import Fault
 from pipeline.feedback import counted_feedback
 from pipeline.first_sight import at_first_sight, at_own_time
@@ -245,6 +246,7 @@ class Intervals:
             .agg(
                 counted(pl.len()).alias("acks"),
                 pl.col("acked_bytes", "marked_bytes").cast(pl.UInt64).sum(),
+                how_marked(),
                 pl.col("inflight_bytes").last(),
             )
         )

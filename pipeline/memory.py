@@ -72,6 +72,21 @@ class Why(IntEnum):
     QUEUE_PAIR = 10
     ANCHORED = 11
     BOUNDS = 12
+    ACCECN = 13
+    ACE = 14
+
+
+class Echo(IntEnum):
+    """How an ACK says what was marked (`accecn`).
+
+    Of `UNKNOWN` ones the beginning was not seen: what is read as ECE may be a counter.
+    """
+
+    ECE = 0
+    BYTES = 1
+    SEGMENTS = 2
+    UNKNOWN = 3
+    NONE = 4
 
 
 class Algorithm(IntEnum):

@@ -3,8 +3,8 @@
 from collector import inlined
 from pipeline.batch import Batch, write
 from pipeline.cc.parameter import Record
-from pipeline.dctcp_row import data, hear, hear_due
-from pipeline.memory import Count, Mark, Memory, Rules
+from pipeline.dctcp_row import answer_counted, counted, data, hear, hear_due
+from pipeline.memory import Count, Echo, Mark, Memory, Rules
 from pipeline.sender import (
     ACK,
     ECE,
@@ -66,16 +66,20 @@ def acknowledge(
         and slot.snd_nxt[d] > ack
         and row.tcp_flags & FIN == 0
     )
-    ece = row.tcp_flags & ECE != 0
+    marked = acked if row.tcp_flags & ECE else 0
+    if row.echo != Echo.ECE.value:
+        marked = counted(slot, d, row, rules)
     slot.snd_una[d] = max(slot.snd_una[d], ack)
     reflected = row.telemetry >= 0 and batch.loads[row.telemetry].reflected != 0
     if reflected or slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value):
         s = run_hpcc(slot, d, row, ack, acked, batch, memory, rules)
-        made = decision(slot, d, at, ack, acked, ece, batch)
+        made = decision(slot, d, at, ack, acked, row.echo, marked, batch)
         tell_hpcc(made, s)
         made.quality, made.why = quality_of_window(slot, d, s, rules.hpcc[0])
         write(batch)
-    if slot.marks[d] & (Mark.ECN_AGREED.value | Mark.ECT_SEEN.value):
+    if row.echo != Echo.ECE.value:
+        answer_counted(slot, row, at, ack, acked, duplicate, marked, batch, memory, rules)
+    elif slot.marks[d] & (Mark.ECN_AGREED.value | Mark.ECT_SEEN.value):
         dialect, _ = dialect_of(slot, d, rules.dialect)
         if acked == 0 and predicted(slot, row, rules.dctcp[dialect].predicted_ns):
             return

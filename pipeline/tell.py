@@ -6,7 +6,7 @@ from collector import inlined
 from pipeline.batch import Batch
 from pipeline.cc import dctcp, hpcc
 from pipeline.cc.parameter import Record
-from pipeline.memory import Algorithm, Quality, Why
+from pipeline.memory import Algorithm, Echo, Mark, Quality, Why
 
 WORD = 0xFFFF_FFFF
 """Sequence numbers are told modulo 2**32, as they are on the wire."""
@@ -23,16 +23,21 @@ def tell_before(batch: Batch, value: float) -> None:
 
 @inlined
 def decision(
-    slot: Record, d: int, at: int, ack: int, acked: int, ece: bool, batch: Batch
+    slot: Record, d: int, at: int, ack: int, acked: int, echo: int, marked: int, batch: Batch
 ) -> Record:
-    """A new decision with what both algorithms share; `batch.write` keeps it."""
+    """A new decision with what both algorithms share; `batch.write` keeps it.
+
+    Of `marked` bytes `echo` says how the ACK told them (`Echo`).
+    """
     made = batch.block[batch.made[0]]
     made.row = at
     made.direction = d
     made.ack = ack & WORD
     made.inflight_bytes = slot.snd_nxt[d] - slot.snd_una[d]
     made.acked_bytes = acked
-    made.marked_bytes = acked if ece else 0
+    made.marked_bytes = marked
+    unseen = echo == Echo.ECE.value and not slot.marks[d] & Mark.SYN_SEEN.value
+    made.echo = Echo.UNKNOWN.value if unseen else echo
     return made
 
 
@@ -66,6 +71,16 @@ def tell_dctcp(made: Record, s: Record) -> None:
     made.WindowEnd = s.WindowEnd & WORD
     made.cwnd = s.cwnd
     made.ssthresh = s.ssthresh
+
+
+@inlined
+def tell_accecn(made: Record, echo: int) -> None:
+    """Alpha of a sender that hears counters: as DCTCP would have it; what it does then is open."""
+    made.cwnd = np.nan
+    made.ssthresh = np.nan
+    if made.quality != Quality.UNKNOWN.value:
+        made.quality = Quality.ESTIMATED.value
+        made.why = Why.ACCECN.value if echo == Echo.BYTES.value else Why.ACE.value
 
 
 @inlined

@@ -170,5 +170,7 @@ WHY = {
     "queue_pair": "whose data this acknowledges is not certain",
     "anchored": "the window was taken anew from the bytes in flight",
     "bounds": "of the load only bounds are known",
+    "accecn": "Accurate ECN counts marked bytes, and how the sender answers them is open",
+    "ace": "marked bytes are estimated from Accurate ECN's count of packets modulo 8",
 }
 """Why a state is not exact, in words, by the names of `pipeline`."""

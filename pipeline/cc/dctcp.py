@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import borrowing
+from collector import borrowing, step
 from pipeline.cc import ns3, parameter, recovery, scoreboard
 from pipeline.cc.dialect import DIALECTS, TABLE, record
 from pipeline.cc.parameter import Record
@@ -123,6 +123,14 @@ def take(s: Record, p: Record, delivered: int, units: int, marked: bool) -> None
     if marked:
         s.BytesMarked += delivered
         s.marked += units
+
+
+@step
+def mark(s: Record, p: Record, octets: int, acked: int) -> None:
+    """Step 3 by a counter of bytes (RFC 9768) at an ACK of `acked` ones, in the place of ECE."""
+    unit = 1 if p.counts == BYTES else int(s.mss)
+    s.BytesMarked = min(s.BytesMarked + octets, s.BytesAcked + acked)
+    s.marked = min(s.marked - (-octets // unit), s.acked - (-acked // unit))
 
 
 @borrowing

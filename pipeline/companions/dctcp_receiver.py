@@ -1,5 +1,7 @@
 """Companion: whether a receiver's ACKs echo CE as DCTCP says (`cc.dctcp_receiver`).
 
+Receivers that count by Accurate ECN are left alone: they have no ECE to check.
+
 Its decisions are of the flow whose data the ACK acknowledges, one an ACK: what the ACK was
 (branch), whose rules all so far follow (verdict), on what evidence, and how sure that is.
 """
@@ -21,7 +23,7 @@ from pipeline.cc.parameter import Record, Value
 from pipeline.cc.receiver_verdict import Verdict
 from pipeline.companion import Course, decide, decided_dtype, frame_of, quality_of_sender
 from pipeline.decided import names
-from pipeline.memory import Ints, Quality
+from pipeline.memory import Echo, Ints, Quality
 from pipeline.sender import ACK, RST, SYN, unwrap
 
 NAME = "dctcp_receiver"
@@ -70,7 +72,7 @@ def follow(
     """Every TCP row: its ACK to the receiver that sent it, its data to the other one."""
     count, p = 0, parameters[0]
     for at in range(trail.size):
-        if rows.kind[at] != Kind.TCP.value:
+        if rows.kind[at] != Kind.TCP.value or rows.echo[at] != Echo.ECE.value:
             continue
         # What is ORed with 0 has a sign from here on, as `1 - r` needs.
         mark, flags, r = trail[at], rows.tcp_flags[at] | 0, rows.direction[at] | 0

@@ -8,6 +8,7 @@ from pipeline.tables.types import (
     MAYBE_U8,
     MAYBE_U64,
     TIME,
+    U8,
     U32,
     U64,
     WORD,
@@ -31,7 +32,22 @@ FLOW_INTERVALS = Table(
         Column("data_frames", U64, "", "Frames with payload.", "sum"),
         Column("acks", U64, "", "Acknowledgments of this flow's data.", "sum"),
         Column("acked_bytes", U64, "bytes", "Bytes newly acknowledged.", "sum"),
-        Column("marked_bytes", U64, "bytes", "Bytes newly acknowledged with ECE set.", "sum"),
+        Column(
+            "marked_bytes",
+            U64,
+            "bytes",
+            "Bytes newly acknowledged with ECE set, or marked by Accurate ECN's counters.",
+            "sum",
+        ),
+        Column(
+            "ecn_echo",
+            U8,
+            "bits",
+            "How marked bytes were told: 1 by Accurate ECN's count of"
+            " bytes, 2 estimated from its count of packets, 4 by ECE that may be the latter, of"
+            " a connection whose beginning was not seen.",
+            "groupBitOr",
+        ),
         Column("ce_frames", U64, "", "Data frames that carry CE.", "sum"),
         Column("decisions", U64, "", "Decisions of congestion control.", "sum"),
         Column("U", MAYBE_F64, "", "HPCC++ U after the last ACK.", "anyLast"),

@@ -114,6 +114,7 @@ def test_acknowledgments_are_counted_once_for_both_algorithms() -> None:
         "time_ns": [1, 1, 2, 3], "flow": [1] * 4, "point": ["p"] * 4, "source": ["a"] * 4,
         "frame": [1, 1, 2, 3], "algorithm": ["hpcc", "dctcp", "hpcc", "dctcp"],
         "acked_bytes": [10, 10, 20, 30], "marked_bytes": [0, 0, 20, 0],
+        "echo": ["ece", "ece", "segments", "unknown"],
         "inflight_bytes": [5, 5, 4, 3],
         "U": [0.5, None, 0.6, None], "W": [1.0, None, None, None], "Wc": [1.0] * 4, "R": [1.0] * 4,
         "alpha": [None, 0.1, None, 0.2],
@@ -129,6 +130,7 @@ def test_acknowledgments_are_counted_once_for_both_algorithms() -> None:
     made.add(rows, Tracked(decisions, loads), None)
     row = made.close(None)[0].row(0, named=True)
     assert (row["acks"], row["acked_bytes"], row["marked_bytes"]) == (3, 60, 20)
+    assert row["ecn_echo"] == 2, "of those that tell of marks"
     assert (row["decisions"], row["inflight_bytes"]) == (4, 3)
     assert (row["U"], row["W"], row["alpha"]) == (0.6, 1.0, 0.2)
 
