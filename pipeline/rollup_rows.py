@@ -165,8 +165,12 @@ def sent(closed: Closed) -> pl.DataFrame:
 
 
 def crossing(closed: Closed) -> pl.DataFrame:
-    """What each flow sent over each link that its telemetry names."""
-    links = closed.hop_intervals.select("time_ns", "flow", "node", "port").unique()
+    """What each flow sent over each link that its telemetry names, or that held it back."""
+    key = ["time_ns", "flow", "node", "port"]
+    held = closed.verdicts.filter(pl.col("kind").is_in(list(HOLDING))).drop_nulls(["node", "port"])
+    links = pl.concat(
+        [closed.hop_intervals.select(key), held.select(key)], how="vertical_relaxed"
+    ).unique()
     named = links.filter((pl.col("node") != LOCATOR) | (pl.col("port") != UNTOLD))
     here = (pl.col("node") == pl.col("held_node")) & (pl.col("port") == pl.col("held_port"))
     return named.join(sent(closed), on=["time_ns", "flow"]).with_columns(

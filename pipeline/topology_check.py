@@ -52,7 +52,9 @@ def fault_of(error: TopologyError) -> Finding:
     """A fault as a finding: its sentence names the place."""
     place, _, said = str(error).partition(": ")
     line = place.removeprefix("line ")
-    return Finding("inconsistent", "", int(line) if line.isdecimal() else 1, "", said)
+    if not (place.startswith("line ") and line.isdecimal()):
+        return Finding("inconsistent", "", 1, "", str(error))
+    return Finding("inconsistent", "", int(line), "", said)
 
 
 def told_of(topology: Topology) -> Iterator[Told]:

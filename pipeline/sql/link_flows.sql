@@ -1,6 +1,7 @@
 -- Which flows crossed one hop in a window, and how much did each send? Most bytes first.
 -- Measured loads (INT) where there are any, else the rate and the delay term of CSIG added up.
--- A flow seen at several observation points counts with the point that saw most of it.
+-- A flow seen at several observation points counts with the point that saw most of it, and one that went another way
+-- before or after with what it sent as long as it crossed the hop.
 WITH crossing AS (
     SELECT
         flow,
@@ -19,10 +20,13 @@ sent AS (
     FROM (
         SELECT flow, point, sum(i.data_bytes) AS at_point
         FROM flow_intervals AS i
+        INNER JOIN crossing AS c ON i.flow = c.flow
         WHERE slice BETWEEN intDiv({from_ns:Int64}, 60000000000) AND intDiv({to_ns:Int64}, 60000000000)
             AND i.time_ns >= {from_ns:Int64}
             AND i.time_ns < {to_ns:Int64}
             AND flow IN (SELECT flow FROM crossing)
+            AND i.time_ns >= c.first_ns
+            AND i.time_ns < c.last_ns
         GROUP BY flow, point
     )
     GROUP BY flow

@@ -15,6 +15,8 @@ from service.text import NONE, Heading, console, table
 from service.topology_source import files_of, read_versions
 
 GIGABIT = 1e9
+MOST_FINDINGS = 200
+"""Findings that are shown of a check, mistakes first; JSON has all."""
 MOST_LOCATORS = 8
 """Locators of a port that are shown one by one."""
 FINDINGS = (
@@ -45,11 +47,23 @@ def check(path: Path, *, json: bool) -> None:
         told = [{"file": str(file), **asdict(finding)} for file, finding in found]
         typer.echo(json_format.dumps({"inconsistent": wrong, "findings": told}))
     else:
+        shown_first = first(found)
         if found:
-            console().print(table(FINDINGS, (tuple(_finding(*one)) for one in found)))
-        typer.echo(f"{wrong} inconsistent, {len(found) - wrong} unknown")
+            console().print(table(FINDINGS, (tuple(_finding(*one)) for one in shown_first)))
+        typer.echo(f"{wrong:,} inconsistent, {len(found) - wrong:,} unknown")
+        if len(shown_first) < len(found):
+            typer.echo(f"{len(found) - len(shown_first):,} more; --json shows all")
     if wrong:
         raise typer.Exit(int(ExitCode.WRONG))
+
+
+def first(found: list[tuple[Path, Finding]]) -> list[tuple[Path, Finding]]:
+    """What is shown of many findings: in their order, of too many the mistakes before the rest."""
+    if len(found) <= MOST_FINDINGS:
+        return found
+    mistakes = [one for one in found if one[1].level == "inconsistent"]
+    rest = [one for one in found if one[1].level != "inconsistent"]
+    return [*mistakes, *rest][:MOST_FINDINGS]
 
 
 def show(path: Path, *, at: str | None, json: bool) -> None:

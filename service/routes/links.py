@@ -118,6 +118,7 @@ async def with_held(
         pl.concat([found, inferred], how="diagonal_relaxed")
         .join(held.select("flow", "held_share"), on="flow", how="left", maintain_order="left")
         .with_columns(share, (share > 0).alias("held_back"))
+        .sort("data_bytes", "flow", descending=[True, False], nulls_last=True)
     )
 
 

@@ -129,3 +129,28 @@ def test_signals_add_up_to_the_length_that_is_asked_for(store: Store) -> None:
     (whole,) = store.query("flow_signals", **window, step_ns=1000 * MS).to_dicts()
     assert (whole["time_ns"], whole["interval_ns"]) == (T0, 1000 * MS)
     assert (whole["frames"], whole["W"]) == (45, 6.0)
+
+
+def test_what_a_flow_sent_at_a_link_is_what_it_sent_while_it_was_there(store: Store) -> None:
+    """Of a hop that only verdicts name, and of one that the telemetry of half the time names."""
+    at = [SPAN_NS // 2 - 100 * MS, SPAN_NS // 2, SPAN_NS // 2 + 100 * MS]
+    sent = [
+        {"time_ns": T0 + when, "interval_ns": 100 * MS, "flow": 2, "point": point,
+         "data_bytes": size} for when, size in zip(at, (1000, 20, 3), strict=True)
+        for point in ("a", "b")
+    ]  # fmt: skip
+    schema = TABLES["flow_intervals"].schema
+    store.insert("flow_intervals", pl.DataFrame(sent, {n: schema[n] for n in sent[0]}), "sent")
+    window = {"from_ns": T0, "to_ns": T0 + SPAN_NS, "rows": 9}
+    suits = length_bounds(SPAN_NS, None)
+    for hop, size in (("up", 1000), ("down", 23)):
+        place = dict(zip(("node", "port"), HOPS[hop][:2], strict=True))
+        held = store.query("link_held", **window, **suits, **place)
+        assert dict(held.select("flow", "data_bytes").rows())[2] == size
+    crossed = [{"time_ns": T0 + when, "interval_ns": 100 * MS, "flow": 2, "point": "a", "node": 9,
+                "port": 9, "samples": 1} for when in at[1:]]  # fmt: skip
+    schema = TABLES["hop_intervals"].schema
+    rows = pl.DataFrame(crossed, {n: schema[n] for n in crossed[0]})
+    store.insert("hop_intervals", rows, "crossed")
+    named = store.query("link_flows", **window, node=9, port=9)
+    assert named.select("flow", "data_bytes").rows() == [(2, 23)]

@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.histogram import METRICS, middle
 from pipeline.interface import Host, Interface
+from pipeline.rollup_rows import Closed, crossing
 from pipeline.settings import PipelineSettings
 from pipeline.store import Store
 from pipeline.tables import TABLES
@@ -89,6 +90,30 @@ def test_a_known_load_is_what_the_rows_say() -> None:
         0,
         50,
     )
+
+
+def test_a_link_has_the_flows_that_it_held_back_without_being_named() -> None:
+    """Advanced ECN and marks name no hop; what verdicts place there is the link's traffic too."""
+    made = [one.tables for one in ran([*frames(1, T0, 20), *frames(2, T0, 30)])]
+    (tables,) = [each for each in made if "verdicts" in each]
+    flows, verdicts = tables["flows"], tables["verdicts"]
+    first, second = flows.sort("sport")["flow"].to_list()
+    named = tables["hop_intervals"].filter(pl.col("flow") == first)
+    none = pl.DataFrame({"flow": []}, {"flow": pl.UInt64})
+    affected = []
+    for kind in ("downlink", "sender_limited"):
+        told = verdicts.with_columns(
+            pl.when(pl.col("flow") == second).then(pl.lit(kind)).otherwise("kind").alias("kind"),
+            pl.lit(7, pl.UInt32).alias("node"), pl.lit(3, pl.UInt32).alias("port"),
+        )  # fmt: skip
+        rows = crossing(Closed(flows, tables["flow_intervals"], named, told, none, none))
+        affected.append(
+            dict(rows.filter("affected").group_by("flow").agg(pl.col("data_bytes").sum()).rows())
+        )
+        held = {second} if kind == "downlink" else set()
+        assert set(rows["flow"]) == {first} | held
+        assert set(rows.select("node", "port").rows()) == {(7, 3)}
+    assert affected == [{second: 30_000}, {}]
 
 
 def test_classes_are_kept_apart_and_an_end_is_its_prefix() -> None:

@@ -64,6 +64,31 @@ def test_check_tells_by_line_and_ends_with_a_status(
     assert wrong[0]["sentence"] == "there is no device web1"
 
 
+@pytest.mark.parametrize("text", ["", "null", "- 1"])
+def test_a_file_that_is_no_mapping_is_told_in_words(
+    write: Write, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    with pytest.raises(typer.Exit):
+        command.check(write(text), json=True)
+    [told] = json.loads(capsys.readouterr().out)["findings"]
+    assert (told["line"], told["sentence"]) == (
+        1, "a topology is a mapping with the keys version, devices and hosts"
+    )  # fmt: skip
+
+
+def test_of_too_many_findings_mistakes_are_shown_first(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ports = "".join(f"      e{n}: {{port: {n}}}\n" for n in range(300))
+    text = f"version: v\ndevices:\n  leaf1:\n    node: 1\n    interfaces:\n{ports}"
+    with pytest.raises(typer.Exit):
+        command.check(write(f"{text}hosts:\n  h: 7\n"), json=False)
+    shown = capsys.readouterr().out
+    assert "hosts.h: must be a mapping" in shown
+    assert shown.endswith(" more; --json shows all\n")
+    assert shown.count(".yaml") == command.MOST_FINDINGS
+
+
 def test_show_prints_the_version_of_a_time(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
