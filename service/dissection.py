@@ -53,7 +53,8 @@ def find(path: Path, number: int) -> Found:
                     points = capture.points or ["unknown"]
                     return Found(frames, row, points[int(frames.interface[row])])
     except CaptureError as error:
-        raise Failure(ExitCode.INPUT, str(error)) from None
+        hint = "" if path.exists() else "; evidence names captures without their directory"
+        raise Failure(ExitCode.INPUT, f"{error}{hint}") from None
     raise Failure(ExitCode.USAGE, f"{path} holds {held:,} frames, there is no frame {number:,}")
 
 

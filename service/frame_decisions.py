@@ -58,7 +58,7 @@ def decisions_at(
         )
 
     with suppress(Enough):
-        rerun(CaptureSource([capture], collector), making, at.take, "replaying")
+        rerun(CaptureSource([capture], collector, quiet=True), making, at.take, "replaying")
     kept = [each for each in at.kept if each.height]
     if not kept:
         return []

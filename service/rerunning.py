@@ -66,11 +66,12 @@ class Ran:
 
 @dataclass(frozen=True)
 class CaptureSource:
-    """Capture files, decoded."""
+    """Capture files, decoded; `quiet` keeps to itself which frames were not read."""
 
     paths: Sequence[Path]
     settings: CollectorSettings
     point: str | None = None
+    quiet: bool = False
 
     @contextmanager
     def opened(self) -> Iterator[Feeding]:
@@ -81,7 +82,8 @@ class CaptureSource:
                 held.announced,
                 lambda bus, progress: feed(held.sources, decoder, bus, progress, held.rotations),
             )
-            tell_unread(decoder.accounting.decoded, decoder.accounting.reasons)
+            if not self.quiet:
+                tell_unread(decoder.accounting.decoded, decoder.accounting.reasons)
 
 
 def tell_unread(decoded: int, reasons: Mapping[str, int]) -> None:

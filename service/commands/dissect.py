@@ -12,6 +12,7 @@ from replay import COMMON, TOLD
 from service.commands.settings import chosen
 from service.dissection import explained, find
 from service.frame_decisions import decisions_at
+from service.frame_meaning import meanings
 from service.run import collector_of
 from service.text import console, printable
 from service.topology_source import read_topology
@@ -25,7 +26,10 @@ def run(capture: Path, frame: int, *, json: bool) -> None:
     settings = chosen()
     topology = read_topology(None, settings.pipeline.topology)
     told = collector_of(settings, topology)
-    report = explained(find(capture, frame), frame, told)
+    found = find(capture, frame)
+    report = explained(found, frame, told)
+    known = topology.versions.at(report["time_ns"]) if topology else None
+    report["meaning"] = meanings(found, told, known)
     report["decisions"] = decisions_at(capture, frame, (told, settings.pipeline), topology)
     if json:
         typer.echo(json_format.dumps(report, allow_nan=False))
@@ -47,6 +51,10 @@ def lines(report: Mapping[str, Any]) -> Iterator[Text]:
         for header in reading["headers"]:
             yield from _header(header)
         yield from _columns(reading)
+    if report["meaning"]:
+        yield Text()
+        yield Text("meaning", "bold")
+        yield from (Text(printable(f"  {said}")) for said in report["meaning"])
     yield from _decisions(report["decisions"])
     yield Text()
     yield Text("wireshark", "bold")

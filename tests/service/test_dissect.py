@@ -80,6 +80,12 @@ def report(hopsight: Any, capture: Path, tool: Callable[..., str]) -> dict[str, 
     return read
 
 
+def test_what_the_tag_means_is_told(report: dict[str, Any]) -> None:
+    [said] = report["meaning"]
+    assert said.startswith("CSIG tag: min(ABW")
+    assert said.endswith("of which no topology tells")
+
+
 def test_a_packet_has_its_place_and_size(report: dict[str, Any]) -> None:
     assert (report["frame"], report["point"], report["link"]) == (1, "leaf1:Ethernet4", 1)
     assert report["captured"] == report["length"] == len(FRAMES[0])
