@@ -50,7 +50,7 @@ from replay.matrix import lines, small, unmet
 from replay.taps import ALL, Taps
 from replay.world import MS
 
-SEEDS = (FIRST_SCORED + 1, FIRST_SCORED + 2)
+SEEDS = (FIRST_SCORED + 3, FIRST_SCORED + 4)
 CLEAR = Plan("every frame of every host's port, intervals of 1 ms")
 CARRIED = Plan(CLEAR.name, casts=(STACKS,))
 ALONE = Plan(CLEAR.name, casts=(("ioam",), ("int_reports",)))
