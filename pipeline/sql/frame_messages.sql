@@ -1,5 +1,5 @@
--- In which messages of the bus did frames of one flow and its reverse come? Frames are told by source, number and time;
--- of several copies of a message the first is named.
+-- In which messages of the bus did frames of one flow and its reverse come?
+-- Frames are told by source, number and time; of several copies of a message the first is named.
 SELECT
     m.source AS source,
     asked.2 AS frame,

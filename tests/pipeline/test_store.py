@@ -214,14 +214,19 @@ def test_categories_are_kept_as_text(store: Store) -> None:
 def test_every_query_runs_and_says_what_it_asks(store: Store, name: str) -> None:
     text = question(name)
     assert re.match(r"-- \S.*[?.)]\n", text), "the first line is the question"
-    wanted = dict(re.findall(r"\{(\w+):(\w+)\}", text))
+    wanted = dict(re.findall(r"\{(\w+):([\w()]+)\}", text))
+    lists = {"Array(Int64)": [T0], "Array(UInt64)": [1], "Array(String)": ["capture"]}
     given: dict[str, object] = {"from_ns": T0, "to_ns": T0 + STEP, "step_ns": STEP}
-    given |= {
-        "interval_ns": STEP,
-        "rollup": "link_seconds" if name == "te_links" else "path_seconds",
-    }
+    rollups = {"te_links": "link_seconds", "flow_signals_long": "flow_seconds"}
+    given |= {"interval_ns": STEP, "rollup": rollups.get(name, "path_seconds")}
     assert (
-        store.query(name, **{parameter: given.get(parameter, 1) for parameter in wanted})
+        store.query(
+            name,
+            **{
+                parameter: given.get(parameter, lists.get(kind, 1))
+                for parameter, kind in wanted.items()
+            },
+        )
         is not None
     )
 
