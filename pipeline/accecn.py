@@ -37,10 +37,11 @@ ECHO_BITS = {echo.name.lower(): 1 << echo >> 1 for echo in Echo}
 
 CONNECTION = state_dtype(
     ("u8", "key"), (("u4", 2), "ack"), (("i4", 2), "ceb"), (("i1", 2), "ace", "told"),
-    ("i1", "state"),
+    ("i4", "state"),
 )  # fmt: skip
 """One conversation at one point, pairs by the direction of the ACK: its highest number, the
-counters that it had, and whether an option told bytes."""
+counters that it had, and whether an option told bytes. Fields leave no gap, which a snapshot would
+not keep."""
 
 
 class AccurateEcn:

@@ -10,6 +10,7 @@ MOST_SEEN = ("frames", "sampled_from", "unseen_bytes", "shed_frames")
 """What completeness is told by, of the point that saw most."""
 AT_TOP = ("aecn_saturated",)
 HOW = ("ecn_echo",)
+WINDOWS = ("rwnd_acks", "rwnd_full", "rwnd_zero", "rwnd_unscaled", "rwnd_sum_bytes")
 STATE = ("U", "W", "Wc", "R", "alpha")
 
 
@@ -24,7 +25,8 @@ def activity(
     Counts are those of the point that saw most. Marks are those of the point that saw most
     acknowledged, path sums those of the point furthest downstream, where they are largest. State is
     that of the point that is most likely before the queues: the one that saw the fewest CE marks.
-    What is in flight is what the point nearest the sender sees, where it is most.
+    What is in flight is what the point nearest the sender sees, where it is most; windows are those
+    of the point that saw most of them filled.
     `spoken` is the number of frames that could tell of congestion, `points` that of the points that
     saw data, `own_duty` the share of the interval in which the flow sent.
     """
@@ -34,6 +36,7 @@ def activity(
     reflected = hop_intervals.filter(is_unseen).select(*KEY, "point").unique(maintain_order=True)
     most, marks = pl.col("data_bytes").arg_max(), pl.col("acked_bytes").arg_max()
     furthest = pl.col("aecn_u_sum_n").arg_max()
+    fullest = (pl.col("rwnd_full") + pl.col("rwnd_zero")).arg_max()
     rows = (
         pl.concat([flow_intervals, reflected], how="diagonal_relaxed")
         .with_columns(pl.col("data_bytes", "data_frames", "ce_frames").fill_null(0))
@@ -59,6 +62,8 @@ def activity(
             pl.col("point").get(marks).alias("ack_point"),
             pl.col("point").get(pl.col("ce_frames").arg_max()).alias("ce_point"),
             pl.col("point").get(furthest).alias("aecn_point"),
+            pl.col(WINDOWS).get(fullest),
+            pl.col("point").get(fullest).alias("rwnd_point"),
             pl.col("aecn_queue_delay_sum").get(furthest).alias("aecn_queue_delay"),
             *(pl.col(name).get(most) for name in MOST_SEEN if name in flow_intervals.columns),
             pl.col("feedback_backwards").max().fill_null(0).alias("backwards"),

@@ -13,7 +13,7 @@ from pipeline.hop import Row, hop_of, ids, weighted
 
 TITLES = {"int": "INT", "csig": "CSIG, all signals", "csig_abw": "min(ABW)",
           "csig_utilization": "min(ABW/C)", "csig_delay": "max(PD)", "delay": "queueing delay",
-          "aecn": "Advanced ECN", "ecn": "ECN"}  # fmt: skip
+          "aecn": "Advanced ECN", "ecn": "ECN", "window": "advertised window"}  # fmt: skip
 """Signals of which each says by itself where it points, as people call them."""
 OF_PATHS = frozenset({"mark share", "CE share", "inflight ratio", "queue delay", "congested hops"})
 """Evidence that is of the path and of no hop."""
@@ -101,7 +101,7 @@ def told_of(entries: Sequence[Row], intervals: int) -> dict[str, Any]:
 
 def with_hop(entry: Row) -> dict[str, Any]:
     """An entry with the ids of the hop that it is about; older ones are about the headline's."""
-    if entry["name"] in OF_PATHS or entry["signal"] == STATE:
+    if entry["name"] in OF_PATHS or entry["signal"] in {STATE, "window"}:
         return {**entry, "hop_ids": ()}
     about = (entry["node"], entry["port"]) if entry.get("node") is not None else entry["of"]
     return {**entry, "hop_ids": about}

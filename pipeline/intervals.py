@@ -24,6 +24,7 @@ from pipeline.tallies import Tallies
 from pipeline.told_samples import samples_of_told
 from pipeline.topology import Topology
 from pipeline.track import Tracked
+from pipeline.windows import counted_windows
 
 COUNTER_BACKWARDS = Fault.COUNTER_BACKWARDS.value
 FLOW_KEY = ["time_ns", "interval_ns", "flow", "point"]
@@ -219,13 +220,12 @@ class Intervals:
 
     def _reflected(self, rows: pl.DataFrame, loads: pl.DataFrame) -> Iterable[pl.DataFrame]:
         """What came back to each flow's sender, and how much of it cannot be right."""
-        told = counted_feedback(rows)
-        names = [name for name in told.columns if name.startswith("feedback")]
-        yield (
-            told.with_columns(self._bucket())
-            .group_by(FLOW_KEY, maintain_order=True)
-            .agg(pl.col(names).sum())
-        )
+        for told in (counted_feedback(rows), counted_windows(rows)):
+            yield (
+                told.with_columns(self._bucket())
+                .group_by(FLOW_KEY, maintain_order=True)
+                .agg(pl.exclude(FLOW_KEY).sum())
+            )
         back = loads.filter(pl.col("faults") & COUNTER_BACKWARDS != 0)
         yield (
             back.with_columns(self._bucket())

@@ -9,6 +9,7 @@ import polars as pl
 from pipeline.completeness import completeness, parts
 from pipeline.doubt import doubts
 from pipeline.kind import congested_kind
+from pipeline.locate import HOP
 from pipeline.marking import full_by_marks, likely_by_marks, unhindered
 from pipeline.odds import odds
 from pipeline.settings import PipelineSettings
@@ -18,6 +19,10 @@ STANDING_SHARE = 0.1
 SENDER_LIMITED = 0.5
 """A sender with less than this share of its window in flight, one packet more counted, is limited
 by itself."""
+FILLED = 0.5
+"""Share of acknowledgments that found the window full, above which it held the flow back."""
+RECEIVER = "receiver_host"
+NAMES = ("device", "interface", "stage", "orientation", "capacity_bps")
 IDLE_U = 0.8
 """With nothing marked and the fullest hop below this load, hosts set the pace, not the network."""
 HARDLY = 0.1
@@ -63,6 +68,8 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
         .then(congested_kind())
         .when(congested)
         .then(pl.lit("congested_path"))
+        .when(window_is_shut())
+        .then(pl.lit(RECEIVER))
         .when(limited)
         .then(pl.lit("sender_limited"))
         .when(pl.col("u_mean").is_not_null() | (pl.col("acked_bytes") > 0))
@@ -70,10 +77,18 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
         .otherwise(pl.lit("unknown"))
     )
     found = rows.with_columns(kind.alias("kind"), *parts()).with_columns(completeness(), doubts())
+    hop = [pl.when(congested | (pl.col("kind") != RECEIVER)).then(name) for name in (*HOP, *NAMES)]
+    found = found.with_columns(hop)
     sure = certainty(settings)
     said = pl.when(congested).then(pl.col("probability") * sure).otherwise(1 - sure)
     known = pl.col("kind") != "unknown"
     return found.with_columns(pl.when(known).then(said).alias("confidence"))
+
+
+def window_is_shut() -> pl.Expr:
+    """Whether the receiver's window held the flow back: it was full most of the time, or 0."""
+    full = pl.col("rwnd_full") > FILLED * pl.col("rwnd_acks")
+    return (full | (pl.col("rwnd_zero") > 0)).fill_null(value=False)
 
 
 def is_congested(settings: PipelineSettings) -> pl.Expr:

@@ -13,7 +13,7 @@ from pipeline.candidates import located, named, narrowed
 from pipeline.completeness import told_frames
 from pipeline.doubt import with_lacking
 from pipeline.headline import headline, joined
-from pipeline.judgment import judged
+from pipeline.judgment import NAMES, judged
 from pipeline.kind import reroute_helps
 from pipeline.locate import HOP, KEY
 from pipeline.marking import marked_shares, with_marks
@@ -27,8 +27,6 @@ from pipeline.timed import over_time
 from pipeline.topology import Topology
 from pipeline.verdict_json import candidate_list, evidence_list
 from pipeline.ways import paths
-
-NAMES = ("device", "interface", "stage", "orientation", "capacity_bps")
 
 
 def verdicts(

@@ -2,10 +2,12 @@
 
 import polars as pl
 
+from pipeline.judgment import RECEIVER, window_is_shut
 from pipeline.locate import HOP, KEY
 from pipeline.testimony import LOAD, QUEUE, STANDING, hop_piece
 from pipeline.topology import Topology
 
+WINDOW = "advertised window"
 MOST_CANDIDATES = 5
 """Candidates of each signal that are kept; of the headline all that it may well be."""
 CLAIMED, MOST_CLAIMED = 0.999, 24
@@ -68,11 +70,28 @@ def evidence_list(topology: Topology | None) -> pl.Expr:
         piece(aecn, "queue delay", waited, "option units", options, "aecn_point"),
         piece(aecn, "congested hops", pl.col("congested_hops"), "hops", options, "aecn_point"),
         piece(ecn, "mark share", pl.when(acked).then(echoed), "ratio", pl.col("acks"), "ack_point"),
+        *window_pieces(),
         piece(ecn, "CE share", ce, "ratio", pl.col("data_frames"), "ce_point"),
         *(piece(state, name, pl.col(name), unit, pl.lit(1)) for name, unit in STATES.items()),
     ]  # fmt: skip
     listed = pl.concat_list(told).list.drop_nulls().list.join(",")
     return pl.format("[{}]", listed).alias("evidence")
+
+
+def window_pieces() -> list[pl.Expr]:
+    """What advertised windows say: how large they are where they hold the flow back."""
+    signal, acks, zeros = pl.lit("window"), pl.col("rwnd_acks"), pl.col("rwnd_zero")
+    mean = pl.when((pl.col("kind") == RECEIVER) & window_is_shut() & (acks > 0)).then(
+        pl.col("rwnd_sum_bytes") / acks
+    )
+    unscaled = pl.when(pl.col("rwnd_unscaled") > 0).then("rwnd_unscaled")
+    number = "acknowledgments"
+    return [
+        piece(signal, WINDOW, mean, "bytes", acks, "rwnd_point"),
+        piece(signal, f"{WINDOW} of 0", pl.when(zeros > 0).then(zeros), number, zeros,
+              "rwnd_point"),
+        piece(signal, f"{WINDOW}, scale unknown", unscaled, number, unscaled, "rwnd_point"),
+    ]  # fmt: skip
 
 
 def piece(

@@ -34,6 +34,7 @@ from pipeline.tuning import TUNED, tune
 from pipeline.unknown_ids import UnknownIds
 from pipeline.verdict import verdicts
 from pipeline.versions import Versions
+from pipeline.windows import Windows
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Worker(Decider):
         self.copies = Copies(settings.copies_us)
         self.first_sight = FirstSight(settings.copies_us)
         self.feedback = Feedback()
+        self.windows = Windows()
         self.unknown_ids = UnknownIds()
         self.health = Health(settings)
         self.several = len(sources) > 1
@@ -147,7 +149,7 @@ class Worker(Decider):
             return Output({})
         if self.rescaled:
             rows = in_force(rows, self.versions)
-        rows = self.feedback.told(self.first_sight.told(rows))
+        rows = self.windows.told(self.feedback.told(self.first_sight.told(rows)))
         tracked = self.decide(rows)
         for topology, part, made in self._by_version(rows, tracked):
             base_rtt_ns = self.paths.base_rtt_ns(topology)

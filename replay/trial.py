@@ -9,6 +9,7 @@ from pipeline import PipelineSettings, Worker, address_text
 from replay import signal_score
 from replay.ceiling import ceiling
 from replay.emit import frames_of, sightings
+from replay.ends import RECEIVER
 from replay.fabric import Run, simulate
 from replay.listed import LISTED, claimed, forecasts
 from replay.observer import observer
@@ -141,7 +142,10 @@ def judged(trial: Trial, settings: CollectorSettings, run: Run | None = None) ->
 
 def compared() -> list[pl.Expr]:
     """Columns of `judged` from truth and verdict side by side."""
-    calls = (~pl.col("kind_seen").is_in(CALM)).fill_null(value=False)
+    # A receiver that closes its window is named without a hop, and nothing is congested.
+    calm = pl.col("kind_seen").is_in(CALM)
+    calm |= (pl.col("kind_seen") == RECEIVER) & (pl.col("device_seen") == "")
+    calls = (~calm).fill_null(value=False)
     same = (pl.col("like") == pl.col("like_seen")).fill_null(value=False)
     share = pl.col("ceiling")
     known = (pl.col("kind_seen") == pl.col("kind")) | (pl.col("kind_seen") == pl.col("observable"))

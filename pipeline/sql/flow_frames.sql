@@ -1,6 +1,6 @@
 -- Which frames of a window carried each signal of one flow, by hop or locator, source and observation point?
 -- Those of the intervals in which the answer's verdict stood: at a hop that holds the flow back, or else all. A signal
--- is `int` with node and port, `csig_<type>` with variant and locator, `aecn`, or `ecn` (CE, or ECE of reflections); a
+-- is `int` with node and port, `csig_<type>` with variant and locator, `aecn`, `ecn` (CE, or ECE of reflections), or `window`; a
 -- reflection travels with the reverse flow. CSIG tells of a time before its frame. `first` and `last` are numbers of
 -- frames in their source, by time; `telling` is the frame that says most of congestion, of equals the first.
 WITH stood AS (
@@ -60,7 +60,8 @@ FROM (
                 toInt64(ifNull(variant, 0)), toInt64(ifNull(if(echo, csig_echo_lm, csig_lm), 0)),
                 if(kind = 2, value, -value))], []),
             if(NOT echo AND isNotNull(aecn_u), [('aecn', 0, 0, ifNull(aecn_u, 0))], []),
-            if(ifNull(if(echo, bitAnd(flags, 64) != 0, ecn = 3), 0), [('ecn', 0, 0, 0.)], [])
+            if(ifNull(if(echo, bitAnd(flags, 64) != 0, ecn = 3), 0), [('ecn', 0, 0, 0.)], []),
+            if(echo AND protocol = 6 AND bitAnd(ifNull(flags, 0), 22) = 16, [('window', 0, 0, -toFloat64(ifNull(window, 0)))], [])
         )) AS s
     FROM observations AS o
     WHERE o.flow IN ({flow:UInt64}, {reverse:UInt64})

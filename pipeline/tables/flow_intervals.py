@@ -71,6 +71,20 @@ FLOW_INTERVALS = Table(
             "feedback_backwards", U64, "", "Stacks in which a hop's counter ran backwards.", "sum"
         ),
         Column("aecn_congested_hops_max", MAYBE_U8, "", "Most congested hops reported.", "max"),
+        Column("rwnd_acks", U64, "", "Acknowledgments whose advertised window is known.", "sum"),
+        Column(
+            "rwnd_full",
+            U64,
+            "",
+            "Those that came when all that the window before the last let in was"
+            " in flight, but for less than a segment.",
+            "sum",
+        ),
+        Column("rwnd_zero", U64, "", "Acknowledgments with a window of 0.", "sum"),
+        Column(
+            "rwnd_unscaled", U64, "", "Acknowledgments whose window's scale is not known.", "sum"
+        ),
+        Column("rwnd_sum_bytes", U64, "bytes", "Sum of the known windows.", "sum"),
         Column("aecn_saturated", U64, "", "AECN options at their highest ratio.", "sum"),
         Column("sampled_from", MAYBE_U64, "", "Frames that the seen ones are a sample of.", "sum"),
         Column(

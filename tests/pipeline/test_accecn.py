@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
-from pipeline.accecn import AccurateEcn
+from pipeline.accecn import CONNECTION, AccurateEcn
 from pipeline.decider import Decider
 from pipeline.settings import PipelineSettings
+from pipeline.windows import CONVERSATION
 from pipeline.worker import Worker
 from tests.pipeline.conftest import observations
 
@@ -181,3 +183,9 @@ def test_rows_without_it_are_as_they_are() -> None:
     rows = timed([*shaken(SYN | ECE | CWR, SYN | ACK | ECE, ACK), *exchange([0], option=False)])
     plain = rows.with_columns(pl.col("flags") & ~pl.lit(AE, pl.UInt16))
     assert AccurateEcn().told(plain) is plain
+
+
+@pytest.mark.parametrize("kept", [CONNECTION, CONVERSATION])
+def test_what_is_kept_has_no_gaps(kept: np.dtype[Any]) -> None:
+    """A snapshot does not keep what lies between fields, so it would not be the same again."""
+    assert kept.itemsize == sum(kept[name].itemsize for name in kept.names or ())
