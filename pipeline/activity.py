@@ -11,6 +11,8 @@ MOST_SEEN = ("frames", "sampled_from", "unseen_bytes", "shed_frames")
 AT_TOP = ("aecn_saturated",)
 HOW = ("ecn_echo",)
 WINDOWS = ("rwnd_acks", "rwnd_full", "rwnd_zero", "rwnd_unscaled", "rwnd_sum_bytes")
+SAID = ("frames", "acks", "feedback", "feedback_backwards")
+"""What speaks of a flow of which only acknowledgments were captured."""
 STATE = ("U", "W", "Wc", "R", "alpha")
 
 
@@ -33,6 +35,9 @@ def activity(
     nobody = pl.Series("flow", [], pl.UInt64)
     unseen = flows.filter("unseen")["flow"] if "unseen" in flows.columns else nobody
     is_unseen = pl.col("flow").is_in(unseen.implode())
+    # That a window was advertised to it says nothing of whether a flow sent.
+    told = pl.any_horizontal(pl.col(name).fill_null(0) > 0 for name in SAID)
+    flow_intervals = flow_intervals.filter(~is_unseen | told)
     reflected = hop_intervals.filter(is_unseen).select(*KEY, "point").unique(maintain_order=True)
     most, marks = pl.col("data_bytes").arg_max(), pl.col("acked_bytes").arg_max()
     furthest = pl.col("aecn_u_sum_n").arg_max()
