@@ -6,7 +6,7 @@ the table that the reference page is made from.
 
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -132,6 +132,16 @@ class Stages(Collector):
             for told in reading():
                 family(families, told.name).add_metric(told.labels, told.value)
         yield from families.values()
+
+    def values(self, name: str) -> dict[tuple[str, ...], float]:
+        """One metric of all stages as it stands, by its labels."""
+        with self._turn:
+            readings = [*self._readings]
+        found: dict[tuple[str, ...], float] = defaultdict(float)
+        for told in (each for reading in readings for each in reading()):
+            if told.name == name:
+                found[told.labels] += told.value
+        return found
 
     def describe(self) -> list[Any]:
         """Nothing ahead: what there is shows when it is asked for."""

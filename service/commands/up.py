@@ -2,15 +2,19 @@
 
 import os
 import signal
+import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import typer
 
+from collector import STATUS
 from pipeline import Store, StoreError, Worker
 from service.accounting_text import accounting_line
 from service.commands.serve import login_for, open_store, serve_store
@@ -22,8 +26,12 @@ from service.sources import Feeds, Sources
 from service.stages import of_sink
 from service.topology_source import read_topology, store_topology
 
-END_S = 30.0
-"""Seconds that what has come may take to be judged and stored after the end."""
+STUCK_S = 60.0
+"""Seconds without a row stored after which what has come is given up at the end."""
+TOLD_S = 5.0
+"""Seconds between two lines that tell how far the end is."""
+ENDED = "frames that were read are not stored: it was ended again before"
+STUCK = "frames that were read are not stored: nothing was for {:g} s"
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,10 @@ class Request:
     port: int | None = None
 
 
+class Lost(Failure):
+    """What was read is given up, while a thread still works on it."""
+
+
 class Reading(threading.Thread):
     """Reads the sources into the store beside the server; ends the server when it fails."""
 
@@ -48,19 +60,20 @@ class Reading(threading.Thread):
         super().__init__(name="reading", daemon=True)
         self.failure: Exception | None = None
         self.ready = threading.Event()
+        # A signal that comes while a thread is joined would have it taken for ended.
+        self.over = threading.Event()
         self._sources: Sources | None = None
         self._job = replace(job, opened=self._opened)
         self._store = store
-        self._told = False
+        self._counts: Counter[str] = Counter()
 
     def run(self) -> None:
         """Read until the sources end."""
 
         def sink(worker: Worker) -> Sink:
             del worker
-            counts: Counter[str] = Counter()
-            self._job.stages.add(of_sink(counts))
-            return store_sink(self._store, counts)
+            self._job.stages.add(of_sink(self._counts))
+            return store_sink(self._store, self._counts)
 
         try:
             counted = run_job(self._job, sink, "reading")
@@ -71,20 +84,51 @@ class Reading(threading.Thread):
                 os.kill(os.getpid(), signal.SIGTERM)
         finally:
             self.ready.set()
+            self.over.set()
 
     def _opened(self, sources: Sources) -> None:
         self._sources = sources
         self.ready.set()
 
     def end(self) -> None:
-        """What has come is judged and stored, then it is over. Raises what went wrong."""
+        """What has come is judged and stored, however long it takes, then it is over.
+
+        Raises what went wrong; Lost says how many frames are lost where nothing is stored any
+        more, or where a second signal ends it.
+        """
         if self._sources is not None:
             self._sources.stop()
-        self.join(END_S)
-        if self.is_alive():
-            raise Failure(ExitCode.STORE, "what was read could not be judged in time; it is lost")
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            self._drained()
+        except KeyboardInterrupt:
+            raise Lost(ExitCode.STORE, f"{self.left:,} {ENDED}") from None
+        finally:
+            signal.signal(signal.SIGTERM, before)
         if self.failure is not None:
             raise self.failure
+
+    @property
+    def left(self) -> int:
+        """Frames that are read and not stored."""
+        ended = self._job.stages.values("hopsight_collector_frames_total")
+        read = sum(ended.get((name,), 0) for name, _ in STATUS)
+        return max(round(read) - self._counts["rows_observations"], 0)
+
+    def _drained(self) -> None:
+        """Wait for the end of the work, and tell how far it is. Raises Lost."""
+        stored, moved_s = -1, time.monotonic()
+        told_s = moved_s
+        while not self.over.wait(min(TOLD_S, STUCK_S) / 4):
+            now_s, rows = time.monotonic(), self._counts.total()
+            if rows != stored:
+                stored, moved_s = rows, now_s
+            if now_s - moved_s > STUCK_S:
+                raise Lost(ExitCode.STORE, f"{self.left:,} {STUCK.format(STUCK_S)}")
+            if now_s - told_s >= TOLD_S:
+                told_s = now_s
+                typer.echo(f"ending: {self.left:,} frames that were read are still to be stored"
+                           " (Ctrl-C gives them up)", err=True)  # fmt: skip
 
 
 def run(request: Request) -> None:
@@ -122,10 +166,20 @@ def run(request: Request) -> None:
                     serve_store(settings, store, listener, told, own, login, job.stages)
             finally:
                 reading.end()
+        except Lost as lost:
+            gone(lost)
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None
         finally:
             store.close()
+
+
+def gone(lost: Lost) -> NoReturn:
+    """End at once: whoever left in order would wait for the thread that still works."""
+    typer.echo(f"hopsight: {lost}", err=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(lost.code)
 
 
 def told(url: str) -> None:

@@ -31,7 +31,7 @@ class Desk:
         self.limits = settings.service
         self.place = self.limits.jobs_folder or place
         self.metrics = metrics
-        self.uploads = 0
+        self.uploads: list[Upload] = []
         self.running: Running | None = None
         self._folder: Folder | None = None
         self._turn = threading.Lock()
@@ -69,17 +69,20 @@ class Desk:
     async def bring(self, identity: Identity, name: str, pieces: AsyncIterator[bytes]) -> Brought:
         """Take a capture. Raises Problem."""
         folder = self.folder
-        left = self.limits.max_captures_bytes - folder.octets()
-        if left <= 0:
+        if self._left() <= 0:
             raise Problem(413, "the captures that are kept fill service.max_captures_bytes;"
                           " delete some", field="body")  # fmt: skip
-        if self.uploads >= UPLOADS:
+        if len(self.uploads) >= UPLOADS:
             raise Problem(503, f"{UPLOADS} captures are being brought; try again later")
-        most, limit = min((self.limits.max_capture_bytes, "service.max_capture_bytes"),
-                          (left, "service.max_captures_bytes"))  # fmt: skip
         made = new_id()
-        upload = Upload(folder.capture_place(made), most, limit)
-        self.uploads += 1
+
+        def room() -> tuple[int, str]:
+            left = self._left() + upload.come
+            return min((self.limits.max_capture_bytes, "service.max_capture_bytes"),
+                       (left, "service.max_captures_bytes"))  # fmt: skip
+
+        upload = Upload(folder.capture_place(made), room)
+        self.uploads.append(upload)
         try:
             await upload.take(pieces)
             brought = Brought(
@@ -91,8 +94,13 @@ class Desk:
             shutil.rmtree(upload.place, ignore_errors=True)
             raise
         finally:
-            self.uploads -= 1
+            self.uploads.remove(upload)
         return brought
+
+    def _left(self) -> int:
+        """Bytes that neither captures have nor those that are on their way."""
+        coming = sum(each.come for each in self.uploads)
+        return self.limits.max_captures_bytes - self.folder.octets() - coming
 
     def capture(self, identity: Identity, name: str) -> Brought:
         """A capture by its name. Raises Problem."""

@@ -3,7 +3,7 @@
 import asyncio
 import errno
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from io import BufferedWriter
@@ -29,12 +29,18 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @dataclass
 class Upload:
-    """Takes the bytes of one capture into `place`; `most` bytes at most."""
+    """Takes the bytes of one capture into `place`.
+
+    `room` tells how many bytes it may have now, and the setting that says so: others that are
+    brought meanwhile take room too.
+    """
 
     place: Path
-    most: int
-    limit: str
+    room: Callable[[], tuple[int, str]]
     octets: int = 0
+    """Bytes that are written."""
+    come: int = 0
+    """Bytes that have come, written or not yet."""
     known: bool = False
     hashed: Any = field(default_factory=sha256)
 
@@ -57,9 +63,11 @@ class Upload:
             while (piece := await _next(pieces)) is not None:
                 held += piece
                 self._at_pace(len(held), time.monotonic() - begun_s)
-                if self.octets + len(held) > self.most:
-                    raise Problem(413, f"the capture is larger than {self.limit} ({self.most}"
-                                  " bytes) leaves room for", field="body")  # fmt: skip
+                self.come = self.octets + len(held)
+                most, limit = self.room()
+                if self.come > most:
+                    raise Problem(413, f"the capture is larger than {limit} leaves room for"
+                                  f" ({max(most, 0)} bytes)", field="body")  # fmt: skip
                 if len(held) >= (PIECE if self.known else RECOGNISED):
                     await anyio.to_thread.run_sync(self._keep, file, bytes(held))
                     held.clear()

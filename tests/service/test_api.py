@@ -141,6 +141,7 @@ def test_signals_share_one_time_axis(served: Any, world: ModuleType) -> None:
 
 def test_metrics_count_by_route_and_not_by_path(served: Any) -> None:
     served.get("/secret-path-of-a-stranger")
+    served.get("/api/v1/links")
     text = served.get("/metrics").text
     assert 'hopsight_http_requests_total{method="GET",route="/api/v1/links",status="200"}' in text
     assert 'hopsight_inserted_rows_total{table="verdicts"} 80.0' in text

@@ -1,9 +1,10 @@
 """Captures that are brought, and jobs: bounds, whose they are, real processes, and their ends."""
 
+import asyncio
 import io
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,35 @@ def test_captures_that_are_kept_have_a_bound(
     assert "service.max_captures_bytes" in answer.json()["detail"]
     for name in kept:
         assert asked.ask("DELETE", f"{CAPTURES}/{name}", TOKENS["all"]).status_code == 204
+
+
+def test_captures_that_are_brought_at_once_keep_the_bound_together(
+    asked: Asked, capture: Path
+) -> None:
+    head = capture.read_bytes()
+    turn = asyncio.Event()
+
+    async def slowly(first: bool) -> AsyncIterator[bytes]:
+        yield head
+        for _ in range(12):
+            if first:
+                await turn.wait()
+            yield bytes(10_000)
+        turn.set()
+
+    async def both() -> list[httpx.Response]:
+        return await asyncio.gather(*(
+            asked.http.post(CAPTURES, content=slowly(first),
+                            headers={"Authorization": f"Bearer {TOKENS['all']}"})
+            for first in (True, False)
+        ))  # fmt: skip
+
+    first, second = asked.runner.run(both())
+    assert (first.status_code, second.status_code) == (413, 201), first.text
+    assert "service.max_captures_bytes" in first.json()["detail"]
+    assert asked.get(CAPTURES, TOKENS["all"]).json()["bytes"] == second.json()["bytes"]
+    assert asked.app.state.desk.uploads == []
+    asked.ask("DELETE", f"{CAPTURES}/{second.json()['id']}", TOKENS["all"])
 
 
 @pytest.mark.parametrize(
@@ -316,7 +346,7 @@ def test_a_replay_keeps_decisions_and_a_report(
 
 
 def test_whoever_sends_next_to_nothing_gives_the_place_to_others(tmp_path: Path) -> None:
-    upload = Upload(tmp_path, 10**9, "service.max_capture_bytes")
+    upload = Upload(tmp_path, lambda: (10**9, "service.max_capture_bytes"))
     upload._at_pace(10, 59.0)
     upload._at_pace(700_000, 61.0)
     with pytest.raises(Problem, match="bytes came in a second"):

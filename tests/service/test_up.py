@@ -1,9 +1,13 @@
 """Everything in one process: what arrives is served while it goes on, and the end loses nothing."""
 
+import os
 import re
+import signal
 import socket
 import subprocess
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +15,16 @@ from typing import Any
 import httpx
 import pytest
 
-from collector import open_capture, write_pcapng
+from collector import CollectorSettings, open_capture, write_pcapng
+from pipeline import PipelineSettings, Store
+from service.commands import up
+from service.failure import ExitCode
+from service.run import Job
 
 WAIT_S = 300
 SECOND = 1_000_000_000
+FRAMES = 100
+"""Of the capture."""
 
 
 def listening(process: subprocess.Popen[str]) -> str:
@@ -99,3 +109,56 @@ def test_there_must_be_something_to_read(hopsight: Any) -> None:
         told = hopsight.run("analyze", "--sflow", feed)
         assert told.returncode == 2
         assert f"{feed!r} is not of the form HOST:PORT" in told.stderr
+
+
+class Slow(Store):
+    """A store that takes nothing before it is let."""
+
+    let = threading.Event()
+
+    def insert(self, *given: Any, **more: Any) -> int:
+        self.let.wait()
+        return super().insert(*given, **more)
+
+
+@pytest.fixture
+def reading(capture: Path, tmp_path: Path) -> Iterator[up.Reading]:
+    """Reads 100 frames into a store that does not take them yet."""
+    Slow.let = threading.Event()
+    with Slow(f"chdb://{tmp_path}/store") as store:
+        store.migrate()
+        made = up.Reading(Job([capture], CollectorSettings(), PipelineSettings()), store)
+        made.start()
+        made.ready.wait()
+        while made.left < FRAMES:
+            time.sleep(0.01)
+        yield made
+        Slow.let.set()
+        made.over.wait()
+
+
+def test_what_was_read_is_stored_however_long_it_takes(
+    reading: up.Reading, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(up, "TOLD_S", 0.1)
+    threading.Timer(0.5, Slow.let.set).start()
+    reading.end()
+    said = capsys.readouterr()
+    assert "ending: 100 frames that were read are still to be stored" in said.err
+    assert "read: frames: 100 seen = 100 decoded" in said.out
+    assert reading.left == 0
+
+
+def test_frames_that_are_given_up_at_the_end_are_told(
+    reading: up.Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
+        with pytest.raises(up.Lost, match=r"^100 frames that were read") as told:
+            reading.end()
+        assert told.value.code == ExitCode.STORE
+        assert signal.getsignal(signal.SIGTERM) == before
+    monkeypatch.setattr(up, "STUCK_S", 0.2)
+    with pytest.raises(up.Lost, match=r"^100 frames .* not stored: nothing was for 0\.2 s"):
+        reading.end()
