@@ -44,7 +44,7 @@ class Rounds:
         self.done: Counter[str] = Counter()
         self.workers: list[Process] = []
 
-    def run(self, rounds: int) -> None:
+    def run(self, rounds: int, frames: int) -> None:
         """All rounds, then the rest of the capture."""
         self.grow(0.05)
         self.workers = [self.world.worker(name, "killed", "killed") for name in ("one", "two")]
@@ -59,7 +59,8 @@ class Rounds:
             self.done[kind] += 1
             print(f"round {number + 1}: {kind}, {time.monotonic() - began:.1f} s", flush=True)
         self.grow(1)
-        time.sleep(1)
+        # One that has only just begun anew would be ended before it has read anything.
+        until(lambda: self.stored() >= frames, "the last frame")
         self.collector.signal(signal.SIGTERM)
         assert self.collector.wait() == 0, self.collector.text()[-2000:]
 
@@ -230,7 +231,7 @@ def soak(directory: Path, rounds: int, seed: int, frames: int) -> list[str]:
     world = World(directory)
     try:
         made = Rounds(world, growing, whole.read_bytes(), random.Random(seed))  # noqa: S311 - instants, no secrets
-        made.run(rounds)
+        made.run(rounds, frames)
         settled(world, "killed", frames, made.workers)
         calm = [world.worker("calm", "calm", "calm")]
         assert world.collector("calm", whole).wait() == 0

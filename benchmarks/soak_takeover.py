@@ -10,8 +10,10 @@ see that a worker is dead, the session's time-out, comes on top.
 import sys
 import tempfile
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import polars as pl
@@ -19,6 +21,7 @@ from kill_world import SESSION_S, Process, free_port, reachable
 
 from collector import SCHEMA, Batch
 from pipeline import PipelineSettings, Store, Worker
+from pipeline.group import again
 from pipeline.group_part import Part
 
 FLOWS, PARTITIONS, TURN = 1_000_000, 4, 100_000
@@ -53,7 +56,7 @@ def part_of(store: Store, partition: int) -> Part:
     """A partition, claimed."""
     settings = PipelineSettings(flows=1 << 20)
     place = f"takeover.v1.p2/{partition}"
-    made = Part(store, place, lambda: Worker(settings), lambda work: work())
+    made = Part(store, place, lambda: Worker(settings), again(Event(), Counter()))
     made.claim()
     return made
 

@@ -25,7 +25,7 @@ from collector import BusError, BusSettings, MessagesGone, open_group
 from pipeline.group_part import Part
 from pipeline.settings import PipelineSettings
 from pipeline.store import Store
-from pipeline.store_error import Fenced, StoreAway, StoreError
+from pipeline.store_error import Fenced, StoreAway, StoreBusy, StoreError
 from pipeline.versions import Versions
 from pipeline.worker import Worker
 
@@ -38,6 +38,8 @@ SMALL = 1 << 20
 MOST_THREADS = 64
 """Partitions that may wait for the store at once; they take turns at the processor anyway."""
 LONGEST_PAUSE_S = 2.0
+PASSING = (StoreAway, StoreBusy)
+"""What is tried again."""
 logger = logging.getLogger("hopsight.pipeline")
 
 
@@ -153,7 +155,7 @@ class Group:
                 logger.warning("%s", error)
                 self.counts["bus_away"] += 1
                 await self._pause(leave, WAIT_S)
-            except (StoreAway, asyncio.CancelledError):
+            except (*PASSING, asyncio.CancelledError):
                 self._drop(partition)
                 return
             except Exception as error:  # noqa: BLE001 - whatever it is ends the process, and is told
@@ -262,7 +264,7 @@ def again(leave: threading.Event, counts: Counter[str]) -> Callable[[Callable[[]
 
     def run(work: Callable[[], Any]) -> Any:
         retrying = Retrying(
-            retry=retry_if_exception_type(StoreAway),
+            retry=retry_if_exception_type(PASSING),
             stop=stop_when_event_set(leave),
             wait=wait_random_exponential(multiplier=0.05, max=LONGEST_PAUSE_S),
             before_sleep=told,

@@ -15,7 +15,7 @@ import zstandard
 from collector import Repeats
 from pipeline.fence import Fence
 from pipeline.snapshot_error import SnapshotError
-from pipeline.state_codec import StateReader, StateWriter
+from pipeline.state_codec import PACKED, StateReader, StateWriter
 from pipeline.store import Store
 from pipeline.worker import Worker
 
@@ -39,20 +39,25 @@ def octets_of(kept: Kept, writer: StateWriter, *, full: bool) -> bytes:
     state = writer.write(kept, full=full)
     buffer = io.BytesIO()
     table = kept.worker.tracker.snapshot(full=full)
-    with pa.ipc.new_stream(buffer, table.schema) as stream:
+    with pa.ipc.new_stream(buffer, table.schema, options=PACKED) as stream:
         stream.write_table(table)
-    tracker = buffer.getvalue()
-    heading = json.dumps([len(state), len(tracker)]).encode()
-    whole = b"".join([len(heading).to_bytes(4, "little"), heading, state, tracker])
-    return zstandard.compress(whole, LEVEL)
+    heading = json.dumps([len(state), buffer.tell()]).encode()
+    pieces: list[bytes | memoryview] = [
+        len(heading).to_bytes(4, "little"),
+        heading,
+        state,
+        buffer.getbuffer(),
+    ]
+    packer = zstandard.ZstdCompressor(LEVEL, write_checksum=True).compressobj(sum(map(len, pieces)))
+    return b"".join([*map(packer.compress, pieces), packer.flush()])
 
 
 def restore(kept: Kept, reader: StateReader, octets: bytes) -> None:
     """Put a snapshot back, after the one before it. Raises SnapshotError."""
     try:
-        whole = zstandard.decompress(octets)
+        whole = memoryview(zstandard.decompress(octets))
         at = 4 + int.from_bytes(whole[:4], "little")
-        state, tracker = json.loads(whole[4:at])
+        state, tracker = json.loads(bytes(whole[4:at]))
         table = pa.ipc.open_stream(whole[at + state : at + state + tracker]).read_all()
     except (zstandard.ZstdError, ValueError, pa.ArrowException) as error:
         raise SnapshotError(f"the snapshot is damaged: {error}") from None

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from pydantic import BaseModel
 
 from pipeline.snapshot_error import SnapshotError
@@ -36,6 +37,8 @@ SEQUENCES: Mapping[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 MAPPINGS: Mapping[str, type] = {"dict": dict, "Counter": Counter, "OrderedDict": OrderedDict}
 PLAIN = (bool, int, float, str, type(None))
+PACKED = pa.ipc.IpcWriteOptions(compression="zstd")
+"""How tables are written."""
 Tree = Any
 """What JSON can hold."""
 
@@ -138,7 +141,7 @@ class StateReader:
         self._blobs: list[bytes] = []
         self._found: dict[str, tuple[str, Any]] = {}
 
-    def read(self, value: Any, octets: bytes) -> None:
+    def read(self, value: Any, octets: bytes | memoryview) -> None:
         """Put a snapshot into an object. Raises SnapshotError for one that does not fit."""
         tree, blobs = opened(octets)
         self._blobs, self._found = blobs, {}
@@ -209,21 +212,21 @@ class StateReader:
         return made.copy() if isinstance(made, np.ndarray) else made
 
 
-def opened(octets: bytes) -> tuple[Tree, list[bytes]]:
+def opened(octets: bytes | memoryview) -> tuple[Tree, list[bytes]]:
     """The tree of a snapshot and what stands behind it."""
-    if not octets.startswith(MAGIC):
+    if octets[: len(MAGIC)] != MAGIC:
         raise SnapshotError("the octets are no state")
     try:
         at = len(MAGIC) + 8
         size = int.from_bytes(octets[len(MAGIC) : at], "little")
-        tree, lengths = json.loads(octets[at : at + size])
+        tree, lengths = json.loads(bytes(octets[at : at + size]))
     except (ValueError, TypeError, RecursionError) as error:
         raise SnapshotError(f"the state cannot be read: {error}") from None
     if tree["format"] != FORMAT:
         raise SnapshotError(f"the state has the format {tree['format']}, and this is {FORMAT}")
     ends = np.cumsum([at + size, *lengths])
-    blobs = [octets[int(a) : int(b)] for a, b in pairwise(ends)]
-    return tree, blobs
+    # Each for itself: what is read of one must not keep all others in memory.
+    return tree, [bytes(octets[int(a) : int(b)]) for a, b in pairwise(ends)]
 
 
 def own_class(name: str) -> type:
@@ -274,15 +277,24 @@ def npy(array: np.ndarray[Any, Any]) -> bytes:
 
 
 def ipc(frame: pl.DataFrame) -> bytes:
-    """A table as octets."""
-    buffer = io.BytesIO()
-    frame.rechunk().write_ipc_stream(buffer)
+    """A table as octets, the same for the same rows.
+
+    Packed from where it lies: state is many times larger, and copies of it would cost more.
+    """
+    table, buffer = frame.rechunk().to_arrow(), io.BytesIO()
+    with pa.ipc.new_stream(buffer, table.schema, options=PACKED) as stream:
+        stream.write_table(table)
     return buffer.getvalue()
 
 
 def read_octets(kind: str, octets: bytes) -> Any:
-    """An array or a table of octets."""
-    if kind == "array":
-        return np.load(io.BytesIO(octets), allow_pickle=False)
-    frame = pl.read_ipc_stream(io.BytesIO(octets))
+    """An array or a table of octets; a table is read where it lies, without a copy."""
+    try:
+        if kind == "array":
+            return np.load(io.BytesIO(octets), allow_pickle=False)
+        table = pa.ipc.open_stream(octets).read_all()
+        table.validate(full=True)  # Polars believes what Arrow hands over
+    except (ValueError, pa.ArrowException) as error:
+        raise SnapshotError(f"the state is damaged: {error}") from None
+    frame = pl.DataFrame(table)
     return frame.to_series() if kind == "Series" else frame

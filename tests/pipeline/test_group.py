@@ -1,7 +1,9 @@
 """A place goes from one worker to the next: rows as if nobody had died, and nothing of a zombie."""
 
 import io
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,20 @@ import pytest
 from collector import Batch
 from pipeline import PipelineSettings, SnapshotError, Store, Worker
 from pipeline.fence import Fence
+from pipeline.group import again
 from pipeline.group_log import CUT, GroupLog
 from pipeline.group_part import Part
-from pipeline.state_codec import FORMAT, MAGIC, StateReader, StateWriter, own_class, own_tuple
-from pipeline.store_error import Fenced
+from pipeline.state_codec import (
+    FORMAT,
+    MAGIC,
+    StateReader,
+    StateWriter,
+    ipc,
+    own_class,
+    own_tuple,
+    read_octets,
+)
+from pipeline.store_error import Fenced, StoreAway, StoreBusy, StoreError
 from pipeline.tables import TABLES
 from pipeline.versions import Versions
 
@@ -292,3 +304,23 @@ def test_arrays_of_objects_have_no_form() -> None:
     held.held = [io.BytesIO()]  # type: ignore[list-item] # what must be refused
     with pytest.raises(SnapshotError, match=r"no form for \.held\[0\], a BytesIO"):
         StateWriter().write(held, full=True)
+
+
+@pytest.mark.parametrize("passing", [StoreBusy, StoreAway])
+def test_a_store_that_is_busy_or_away_is_asked_again(passing: type[StoreError]) -> None:
+    asked, counts = iter([passing("not now"), "rows"]), Counter[str]()
+
+    def ask() -> str:
+        found = next(asked)
+        if isinstance(found, StoreError):
+            raise found
+        return found
+
+    assert again(Event(), counts)(ask) == "rows"
+    assert counts == {"store_away": 1}
+
+
+def test_a_damaged_table_of_a_state_is_a_sentence() -> None:
+    octets = ipc(pl.DataFrame({"name": ["leaf1", "spine"], "number": [1, 2]}))
+    with pytest.raises(SnapshotError, match="damaged"):
+        read_octets("DataFrame", octets[: len(octets) // 2])
