@@ -1,12 +1,15 @@
 """The hops that a flow may cross, by the topology: all of them, or path by path."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from polars.datatypes import DataTypeClass
 
 from pipeline.endpoint import tenants
+from pipeline.reserved import UNTOLD
 from pipeline.topology import Hop, Host, Topology, distances
 
 ENDS = ("src_hi", "src_lo", "dst_hi", "dst_lo")
@@ -17,6 +20,11 @@ PATHS = {"flow": pl.UInt64, "path": pl.UInt32, "place": pl.UInt8, "node": pl.UIn
          "port": pl.UInt32, "via_node": pl.UInt32, "via_port": pl.UInt32}  # fmt: skip
 MOST_PATHS = 64
 """Paths between two devices that are told apart; of more the first in order of ids."""
+REMEMBERED = 1 << 14
+"""Pairs of hosts of which is remembered what was told."""
+Told = NDArray[np.uint32]
+"""(column, row) of what is told of two hosts, in the order of `WAYS` or `PATHS`; `UNTOLD` where it
+is not known."""
 
 
 def ways(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
@@ -27,11 +35,7 @@ def ways(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     if topology is None:
         return pl.DataFrame(schema=WAYS)
 
-    def told(source: Host, destination: Host) -> Iterator[tuple[int, ...]]:
-        length = topology.way_length(source, destination)
-        return ((*hop, length) for hop in sorted(topology.hops(source, destination)))
-
-    return by_pair(flows, topology, WAYS, told)
+    return by_pair(flows, topology, WAYS, crossed)
 
 
 def paths(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
@@ -44,38 +48,50 @@ def paths(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     if topology is None:
         return pl.DataFrame(schema=PATHS)
 
-    def told(source: Host, destination: Host) -> Iterator[tuple[int | None, ...]]:
-        own = port_of(topology, source) or (None, None)
-        for path, hops in enumerate(between(topology, source, destination)):
-            for place, (hop, via) in enumerate(zip(hops, (own, *hops), strict=False)):
-                yield path, place, *hop, *via
-
-    return by_pair(flows, topology, PATHS, told)
+    return by_pair(flows, topology, PATHS, laid_out)
 
 
 def by_pair(
     flows: pl.DataFrame,
     topology: Topology,
     schema: Mapping[str, DataTypeClass],
-    told: Callable[[Host, Host], Iterable[tuple[int | None, ...]]],
+    told: Callable[[Topology, Host, Host], Told],
 ) -> pl.DataFrame:
-    """What is told of the hosts at the ends of each flow, worked out once for each pair of them."""
-    key = [*ENDS, *OWNERS] if set(OWNERS) <= set(flows.columns) else [*ENDS]
-    number = pl.int_range(pl.len(), dtype=pl.UInt64)
-    pairs = flows.select(key).unique(maintain_order=True).with_columns(number.alias("flow"))
-    rows = [
-        (pair, *row)
-        for pair, source, destination in ends_of(pairs, topology)
+    """What is told of the hosts at the ends of each flow, the rows of a flow together."""
+    known = flows.select("flow", *ENDS, *(name for name in OWNERS if name in flows.columns))
+    pairs = [
+        (flow, told(topology, source, destination))
+        for flow, source, destination in ends_of(known, topology)
         if source and destination
-        for row in told(source, destination)
     ]
-    known = pl.DataFrame(rows, schema=schema, orient="row").rename({"flow": "pair"})
-    numbered = flows.select("flow", *key).join(
-        pairs.rename({"flow": "pair"}), on=key, how="inner", nulls_equal=True, maintain_order="left"
+    rows = np.concatenate(
+        [np.zeros((len(schema) - 1, 0), np.uint32), *(each for _, each in pairs)], axis=1
     )
-    return numbered.join(known, on="pair", how="inner", maintain_order="left_right").select(
-        list(schema)
-    )
+    flow = np.array([flow for flow, _ in pairs], np.uint64)
+    counts = np.array([each.shape[1] for _, each in pairs], np.int64)
+    columns = dict(zip(schema, (np.repeat(flow, counts), *rows), strict=True))
+    told_of = [pl.when(pl.col(name) != UNTOLD).then(name) for name in schema if name != "flow"]
+    return pl.DataFrame(columns).with_columns(told_of).cast(dict(schema))
+
+
+@lru_cache(REMEMBERED)
+def crossed(topology: Topology, source: Host, destination: Host) -> Told:
+    """Hops of all shortest ways between two hosts, and how many one way has."""
+    length = topology.way_length(source, destination)
+    hops = [(*hop, length) for hop in sorted(topology.hops(source, destination))]
+    return np.array(hops, np.uint32).reshape(-1, len(WAYS) - 1).T
+
+
+@lru_cache(REMEMBERED)
+def laid_out(topology: Topology, source: Host, destination: Host) -> Told:
+    """Hops of the possible paths between two hosts."""
+    own = port_of(topology, source) or (UNTOLD, UNTOLD)
+    hops = [
+        (path, place, *hop, *via)
+        for path, hops in enumerate(between(topology, source, destination))
+        for place, (hop, via) in enumerate(zip(hops, (own, *hops), strict=False))
+    ]
+    return np.array(hops, np.uint32).reshape(-1, len(PATHS) - 1).T
 
 
 def port_of(topology: Topology, host: Host) -> Hop | None:
@@ -99,7 +115,6 @@ def ends_of(
         yield flow, topology.host(src_hi, src_lo, tenant), topology.host(dst_hi, dst_lo, tenant)
 
 
-@lru_cache(1 << 16)
 def between(topology: Topology, source: Host, destination: Host) -> tuple[tuple[Hop, ...], ...]:
     """The shortest paths between two hosts as their egress ports in order, at most MOST_PATHS."""
     hop = port_of(topology, destination)
