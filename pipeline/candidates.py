@@ -15,6 +15,7 @@ from pipeline.sharing import NAMED_SHARE
 from pipeline.tags import bounds, by_signal, congestion_signals, heard, shared
 from pipeline.throughput import FAR_FROM_FULL, FULL, while_sending
 from pipeline.topology import Topology
+from pipeline.way_choice import fitting
 
 MEASURED_SPREAD = 0.08
 """How far a hop's load as INT measured it may be off, in steps of e."""
@@ -140,15 +141,7 @@ def path_loads(sent: pl.DataFrame, silent: pl.DataFrame, tags: pl.DataFrame) -> 
 def narrowed(sent: pl.DataFrame, named: pl.DataFrame, possible: pl.DataFrame) -> pl.DataFrame:
     """The possible paths of each flow-interval: those with most of the hops that it named."""
     sure = (pl.col("signal") == "int") | (pl.col("share") >= NAMED_SHARE)
-    mine = named.filter(sure).select(*KEY, *HOP, pl.lit(1).alias("named"))
-    rows = (
-        sent.select(KEY)
-        .join(possible, on="flow", how="inner", maintain_order="left_right")
-        .join(mine, on=[*KEY, *HOP], how="left", maintain_order="left")
-        .with_columns(pl.col("named").sum().over(*KEY, "path").alias("count"))
-    )
-    most = pl.col("count").max().over(KEY)
-    return rows.filter(pl.col("count") == most).drop("count", "named")
+    return fitting(sent, named.filter(sure).select(*KEY, *HOP), possible)
 
 
 def tied(named: pl.DataFrame, by_load: pl.DataFrame, ways: pl.DataFrame) -> pl.DataFrame:

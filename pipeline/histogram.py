@@ -5,10 +5,12 @@ most. Values are integers of the metric's unit; bucket 0 holds what is below its
 """
 
 from dataclasses import dataclass
-from math import log2
+from math import floor, log, log2
 
 import numpy as np
 import polars as pl
+
+from collector import merged
 
 PER_OCTAVE = 8
 LAST = 255
@@ -38,10 +40,11 @@ METRICS = (
 """What links and paths are told by. Edges: 0.001 for ratios, 131 kbit/s, 8 ns."""
 
 
-def bucket(value: pl.Expr, metric: Metric) -> pl.Expr:
-    """Number of the bucket that an integer value falls into; null stays null."""
-    octaves = value.clip(1).cast(pl.Float64).log(2.0) - metric.first
-    return (octaves * PER_OCTAVE).floor().add(1).clip(0, LAST).cast(pl.UInt8)
+@merged
+def bucket(value: int, first: int) -> int:
+    """Number of the bucket of an integer value, of a metric whose first begins at 2**`first`."""
+    octaves = log(float(max(value, 1))) / log(2.0) - first
+    return min(max(floor(octaves * PER_OCTAVE) + 1, 0), LAST)
 
 
 def middle(number: int, metric: Metric) -> float:

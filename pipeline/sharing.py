@@ -11,6 +11,7 @@ import polars as pl
 from pipeline.intervals import SLICES
 from pipeline.locate import HOP, KEY
 from pipeline.reserved import PLACE
+from pipeline.way_choice import common
 
 LEAST_SHARE = 0.005
 """Share of a hop's bytes from which a flow contributes to its load."""
@@ -32,12 +33,6 @@ def crossing(
         & (pl.col("node") < PLACE)
         & ((pl.col("signal") == "int") | (pl.col("share") >= NAMED_SHARE))
     )
-    all_paths = pl.col("path").n_unique().over("flow")
-    sure = (
-        possible.filter(pl.col("path").n_unique().over("flow", *HOP) == all_paths)
-        .select("flow", *HOP)
-        .unique(maintain_order=True)
-    )
     held = chosen.filter(pl.col("node").is_not_null()).select(
         *KEY, *HOP, pl.lit(value=True).alias("held")
     )
@@ -45,7 +40,7 @@ def crossing(
         [
             named.select(*KEY, *HOP),
             held.select(*KEY, *HOP),
-            sent.select(KEY).join(sure, on="flow", how="inner").select(*KEY, *HOP),
+            sent.select(KEY).join(common(possible), on="flow", how="inner").select(*KEY, *HOP),
         ]
     ).unique(maintain_order=True)
     rows = every.join(

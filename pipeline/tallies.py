@@ -6,16 +6,26 @@ Counts, least and most add up in any order, so any split of the input gives the 
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from itertools import pairwise
+from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from polars.datatypes import DataTypeClass
 
-from pipeline.histogram import METRICS, bucket
+from collector import kernel
+from pipeline.groups import Ints, hop, numbered, words
+from pipeline.histogram import LAST, METRICS, bucket
 from pipeline.path_samples import KEY, SOURCE, options, stacks, tags
 
 PATH_KEY = list(KEY)
 LINK_KEY = [*KEY, "node", "port"]
+HOP = ("node", "port")
 COUNTED = ["metric", "bucket"]
+FIRST_BUCKETS = np.array([metric.first for metric in METRICS])
+NOT_TOLD = -1
+LARGEST = (1 << 63) - 1
 MOST_PARTS = 64
 """Batches whose tallies of one interval wait to be joined."""
 KINDS: dict[str, DataTypeClass | pl.DataType] = {
@@ -31,24 +41,32 @@ class Open:
     def __init__(self, key: Sequence[str]) -> None:
         self.key = key
         self.parts: dict[int, list[pl.DataFrame]] = {}
+        self.told: dict[int, list[pl.Series]] = {}
 
     @property
     def flows(self) -> pl.Series:
         """Every flow that is told of, each maybe more than once."""
-        told = [part["flow"] for parts in self.parts.values() for part in parts]
+        told = [flows for parts in self.told.values() for flows in parts]
         return pl.concat([blank(self.key)["flow"], *told])
 
     def add(self, counted: pl.DataFrame) -> None:
-        """Take the tally of a batch."""
-        for (start,), part in counted.partition_by("time_ns", as_dict=True).items():
-            parts = self.parts.setdefault(int(start), [])
+        """Take the tally of a batch, whose rows of an interval lie together."""
+        times = counted["time_ns"].to_numpy()
+        cuts = [0, *(np.flatnonzero(np.diff(times)) + 1).tolist(), len(times)]
+        for begin, end in pairwise(cuts if len(times) else ()):
+            start, part = int(times[begin]), counted[begin:end]
+            parts = self.parts.setdefault(start, [])
             parts.append(part)
+            self.told.setdefault(start, []).append(part["flow"].rle().struct["value"].unique())
             if len(parts) > MOST_PARTS:
                 parts[:] = [joined(parts, self.key)]
+                self.told[start] = [pl.concat(self.told[start]).unique()]
 
     def close(self, before_ns: int | None) -> pl.DataFrame:
         """Take out the tallies of intervals that begin by a time; None: all."""
         ended = [start for start in self.parts if before_ns is None or start <= before_ns]
+        for start in ended:
+            del self.told[start]
         whole = [joined(self.parts.pop(start), self.key) for start in sorted(ended)]
         return pl.concat([blank(self.key), *whole])
 
@@ -94,29 +112,77 @@ class Tallies:
         if not told:
             return blank(key)
         start = pl.col("time_ns") - pl.col("time_ns") % self.interval_ns
-        samples = pl.concat(told, how="vertical_relaxed")
-        wide = samples.lazy().with_columns(start.alias("time_ns"))
-        counted = [self._metric(wide, number, key) for number in range(len(METRICS))]
-        return pl.concat(pl.collect_all(counted))
-
-    @staticmethod
-    def _metric(samples: pl.LazyFrame, number: int, key: Sequence[str]) -> pl.LazyFrame:
-        """The rows of one metric."""
-        metric = METRICS[number]
-        value = pl.col(metric.name)
-        return (
-            samples.select(*key, value)
-            .drop_nulls(metric.name)
-            .group_by(*key, bucket(value, metric).alias("bucket"))
-            .agg(
-                pl.len().cast(pl.UInt64).alias("samples"),
-                value.min().alias("least"),
-                value.max().alias("most"),
-            )
-            .select(
-                *key, pl.lit(number, pl.UInt8).alias("metric"), "bucket", "samples", "least", "most"
-            )
+        samples = pl.concat(told, how="vertical_relaxed").with_columns(start.alias("time_ns"))
+        group, first = numbered(words(samples, self._words(key)))
+        order = np.argsort(samples["time_ns"].to_numpy()[first], kind="stable")
+        values = np.stack(
+            [samples[each.name].fill_null(NOT_TOLD).to_numpy() for each in METRICS], axis=1
         )
+        at, *counted = histograms(in_order(group, len(first)), values, FIRST_BUCKETS, order)
+        columns = zip((*COUNTED, "samples", "least", "most"), counted, strict=True)
+        own: pl.DataFrame = samples.select(pl.col(name).cast(KINDS[name]) for name in key)[
+            first[at]
+        ]
+        return own.with_columns(pl.Series(name, told, KINDS[name]) for name, told in columns)
+
+    def _words(self, key: Sequence[str]) -> list[str | pl.Expr]:
+        """What samples are told apart by: a few words, since every sample is looked up by them."""
+        begun = (pl.col("time_ns") - pl.col("time_ns").min()) // self.interval_ns
+        what = begun * len(SOURCE.categories) + pl.col("source").to_physical()
+        return ["flow", what, *[hop()] * (key == LINK_KEY)]
+
+
+@kernel
+def in_order(group: Ints, groups: int) -> tuple[Ints, Ints]:
+    """Rows by their group, and where those of each group begin; the last is their number."""
+    begins = np.zeros(groups + 2, np.int64)
+    for each in group:
+        begins[each + 2] += 1
+    for each in range(groups):
+        begins[each + 2] += begins[each + 1]
+    rows = np.empty(group.size, np.int64)
+    for row in range(group.size):
+        rows[begins[group[row] + 1]] = row
+        begins[group[row] + 1] += 1
+    return rows, begins
+
+
+@kernel
+def histograms(
+    sorted_rows: tuple[Ints, Ints], values: Ints, first: Ints, order: Ints
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Buckets that samples fall into: group, metric, bucket, samples, the least and the most.
+
+    Groups come in the `order` that is asked for; `values` are (sample, metric), below 0 not told.
+    """
+    rows, begins = sorted_rows
+    own = np.empty(values.size, np.int32)
+    kind, place = np.empty(values.size, np.uint8), np.empty(values.size, np.uint8)
+    samples = np.empty(values.size, np.uint64)
+    least, most = np.empty(values.size, np.int64), np.empty(values.size, np.int64)
+    here = np.full(LAST + 1, -1, np.int64)
+    count = 0
+    for group in order:
+        for metric in range(values.shape[1]):
+            start = count
+            for at in range(begins[group], begins[group + 1]):
+                value = values[rows[at], metric]
+                if value < 0:
+                    continue
+                number = bucket(value, first[metric])
+                if here[number] < start:
+                    here[number] = count
+                    own[count], kind[count], place[count] = group, metric, number
+                    samples[count], least[count], most[count] = 0, value, value
+                    count += 1
+                at_hand = here[number]
+                samples[at_hand] += np.uint64(1)
+                least[at_hand] = min(least[at_hand], value)
+                most[at_hand] = max(most[at_hand], value)
+    return (
+        own[:count].copy(), kind[:count].copy(), place[:count].copy(),
+        samples[:count].copy(), least[:count].copy(), most[:count].copy(),
+    )  # fmt: skip
 
 
 def blank(key: Sequence[str]) -> pl.DataFrame:
@@ -130,8 +196,25 @@ def joined(parts: Sequence[pl.DataFrame], key: Sequence[str]) -> pl.DataFrame:
     told = [part for part in parts if part.height]
     if len(told) <= 1:
         return reduce(lambda _, part: part, told, parts[0])
-    return (
-        pl.concat(told)
-        .group_by(*key, *COUNTED)
-        .agg(pl.col("samples").sum(), pl.col("least").min(), pl.col("most").max())
-    )
+    rows = pl.concat(told)
+    source, metric = (pl.col(name).to_physical().cast(pl.UInt64) for name in ("source", "metric"))
+    what = (source * len(METRICS) + metric) * (LAST + 1) + pl.col("bucket")
+    group, first = numbered(words(rows, ["flow", what, *[hop()] * (key == LINK_KEY)]))
+    counted = [rows[name].to_numpy() for name in ("samples", "least", "most")]
+    columns = zip(("samples", "least", "most"), added(group, len(first), *counted), strict=True)
+    return rows[first].with_columns(pl.Series(name, told) for name, told in columns)
+
+
+@kernel
+def added(
+    group: Ints, groups: int, samples: NDArray[np.uint64], least: Ints, most: Ints
+) -> tuple[NDArray[np.uint64], Ints, Ints]:
+    """Samples of groups of rows, the least and the most of them."""
+    count = np.zeros(groups, np.uint64)
+    low, high = np.full(groups, LARGEST), np.zeros(groups, np.int64)
+    for row in range(group.size):
+        here = group[row]
+        count[here] += samples[row]
+        low[here] = min(low[here], least[row])
+        high[here] = max(high[here], most[row])
+    return count, low, high

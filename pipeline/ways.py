@@ -71,7 +71,7 @@ def by_pair(
     counts = np.array([each.shape[1] for _, each in pairs], np.int64)
     columns = dict(zip(schema, (np.repeat(flow, counts), *rows), strict=True))
     told_of = [pl.when(pl.col(name) != UNTOLD).then(name) for name in schema if name != "flow"]
-    return pl.DataFrame(columns).with_columns(told_of).cast(dict(schema))
+    return pl.DataFrame(columns).with_columns(told_of).cast(pl.Schema(schema))
 
 
 @lru_cache(REMEMBERED)

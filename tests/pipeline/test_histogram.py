@@ -8,14 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.histogram import LAST, METRICS, REGISTERS, bucket, distinct, middle, registers
+from pipeline.histogram import (
+    LAST,
+    METRICS,
+    REGISTERS,
+    Metric,
+    bucket,
+    distinct,
+    middle,
+    registers,
+)
 
 
 @given(st.integers(0, 2), st.floats(0, 1))
 def test_a_value_is_told_to_4_4_percent(metric: int, share: float) -> None:
     told = METRICS[metric]
     value = round(2 ** (told.first + share * (LAST - 1) / 8))
-    [number] = pl.select(bucket(pl.lit(value), told)).to_series()
+    number = bucket(value, told.first)
     if number:
         assert abs(middle(number, told) / value - 1) < 0.0443
     else:
@@ -23,12 +32,11 @@ def test_a_value_is_told_to_4_4_percent(metric: int, share: float) -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
-def test_buckets_are_ordered_and_whatever_is_beyond_is_in_the_first_or_last(metric: object) -> None:
-    values = pl.Series([-5, 0, 1, *(2**n for n in range(63)), 2**63 - 1])
-    numbers = pl.select(bucket(pl.lit(values), metric)).to_series()  # type: ignore[arg-type]
-    assert numbers.is_sorted()
+def test_buckets_are_ordered_and_whatever_is_beyond_is_in_the_first_or_last(metric: Metric) -> None:
+    values = [-5, 0, 1, *(2**n for n in range(63)), 2**63 - 1]
+    numbers = [bucket(value, metric.first) for value in values]
+    assert numbers == sorted(numbers)
     assert (numbers[0], numbers[-1]) == (0, LAST)
-    assert pl.select(bucket(pl.lit(None, pl.Int64), metric)).item() is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("number", [1, 3, 20, 200, 2_000, 50_000])

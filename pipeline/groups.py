@@ -1,0 +1,110 @@
+"""Groups: rows that are alike in all words of their key, numbered as they come.
+
+What Polars' group_by does in one go is parted here, so that rows are hashed once however much is
+made of their groups, and no key is a text.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from collector import arrow, borrowing, inlined, prefetch
+from pipeline.copies import mixed
+
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+Places = NDArray[np.int32]
+FEW = 1 << 10
+"""Groups that there is room for at first."""
+AHEAD = 16
+"""Rows whose places are asked for before they are looked at."""
+NONE = np.int32(-1)
+
+
+def words(frame: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> Words:
+    """(word, row) of columns of integers, which are not null."""
+    told = frame.select(columns)
+    found = np.empty((told.width, told.height), np.uint64)
+    for place, column in enumerate(told):
+        found[place] = arrow.values(column.to_physical())
+    return found
+
+
+def hop() -> pl.Expr:
+    """Node and port as one word."""
+    return (pl.col("node").cast(pl.UInt64) * (1 << 32) + pl.col("port")).alias("hop")
+
+
+def numbered(key: Words) -> tuple[Ints, Ints]:
+    """The group of each row, from 0 as they come, and the first row of each group."""
+    rows = key.shape[1]
+    group, first = np.empty(rows, np.int64), np.empty(FEW, np.int64)
+    own, places = np.empty((FEW, len(key)), np.uint64), np.full(2 * FEW, NONE)
+    known, row = 0, 0
+    while (row := sort_out(key, row, known, group, first, own, places)) < rows:
+        known = len(first)
+        first, own = (np.concatenate([each, np.empty_like(each)]) for each in (first, own))
+        places = np.full(2 * len(first), NONE)
+        place_again(own[:known], places)
+    return group, first[: int(group.max(initial=-1)) + 1]
+
+
+@borrowing
+def sort_out(
+    key: Words, row: int, known: int, group: Ints, first: Ints, own: Words, places: Places
+) -> int:
+    """Number rows from one on until all are, or no group has room any more; the next row.
+
+    `own` has the words of each group, `places` groups by their hash.
+    """
+    marks = np.uint64(places.size - 1)
+    for begin in range(row, key.shape[1], AHEAD):
+        end = min(begin + AHEAD, key.shape[1])
+        for at in range(begin, end):
+            group[at] = np.int64(hashed(key[:, at]) & marks)
+            prefetch(places, group[at])
+        for at in range(begin, end):
+            place = np.uint64(group[at])
+            while places[place] != NONE and not alike(own[places[place]], key[:, at]):
+                place = (place + np.uint64(1)) & marks
+            if places[place] == NONE:
+                if known == first.size:
+                    return at
+                places[place], first[known] = known, at
+                for word in range(key.shape[0]):
+                    own[known, word] = key[word, at]
+                known += 1
+            group[at] = places[place]
+    return int(key.shape[1])
+
+
+@borrowing
+def place_again(own: Words, places: Places) -> None:
+    """Put known groups into their places."""
+    marks = np.uint64(places.size - 1)
+    for group in range(own.shape[0]):
+        place = hashed(own[group]) & marks
+        while places[place] != NONE:
+            place = (place + np.uint64(1)) & marks
+        places[place] = group
+
+
+@inlined
+def hashed(key: Any) -> Any:
+    """All words of a key in one."""
+    mark = np.uint64(0)
+    for word in range(key.size):
+        mark = mixed(mark, key[word])
+    return mark
+
+
+@inlined
+def alike(one: Any, other: Any) -> bool:
+    """Whether two keys are the same."""
+    same = True
+    for word in range(one.size):
+        same &= one[word] == other[word]
+    return same

@@ -1,0 +1,112 @@
+"""Which of a flow's possible paths fit the hops that it named, and which hops lie on all of them.
+
+Paths are rows as `ways.paths` gives them: those of a flow together, path by path, hop by hop. The
+compiled passes read hops as one word, node before port.
+"""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from collector import arrow, kernel
+
+KEY = ["time_ns", "flow"]
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+
+
+def fitting(intervals: pl.DataFrame, named: pl.DataFrame, possible: pl.DataFrame) -> pl.DataFrame:
+    """The paths of each flow-interval with most of the hops that it `named`, with its time.
+
+    A hop that was named twice counts twice, and has two rows.
+    """
+    keys = intervals.select(KEY)
+    begin, end = spans(keys["flow"], possible["flow"])
+    rows = keys.with_row_index("row")
+    told = named.join(rows, on=KEY, how="inner").sort("row")
+    first = np.searchsorted(told["row"].to_numpy(), np.arange(keys.height + 1))
+    at, row = chosen(
+        begin, end, arrow.values(possible["path"]), words_of(possible), first, words_of(told)
+    )
+    return pl.concat([keys[row], possible.drop("flow")[at]], how="horizontal")
+
+
+def common(possible: pl.DataFrame) -> pl.DataFrame:
+    """The hops that lie on all paths of a flow: flow, node, port."""
+    hops = possible.select("flow", "node", "port")
+    flow, path = (arrow.values(possible[name]) for name in ("flow", "path"))
+    return hops.filter(pl.Series(on_all(flow, path, words_of(possible))))
+
+
+def words_of(hops: pl.DataFrame) -> Words:
+    """Hops as one word each."""
+    word = pl.col("node").cast(pl.UInt64) * (1 << 32) + pl.col("port")
+    return np.asarray(arrow.values(hops.select(word).to_series()))
+
+
+def spans(asked: pl.Series, flows: pl.Series) -> tuple[Ints, Ints]:
+    """First row of each flow that is asked for and the first behind; the same where it has none."""
+    runs = flows.rle().struct.unnest()
+    begins = runs.select(
+        pl.col("value").alias("flow"), pl.col("len").cast(pl.Int64),
+        begin=pl.col("len").cast(pl.Int64).cum_sum() - pl.col("len").cast(pl.Int64),
+    )  # fmt: skip
+    found = pl.DataFrame({"flow": asked}).join(begins, on="flow", how="left", maintain_order="left")
+    begin, count = (found[name].fill_null(0).to_numpy() for name in ("begin", "len"))
+    return begin, begin + count
+
+
+@kernel
+def chosen(
+    begin: Ints, end: Ints, path: NDArray[np.uint32], hop: Words, first: Ints, named: Words
+) -> tuple[Ints, Ints]:
+    """Rows of the paths that fit best, and the flow-interval of each.
+
+    The paths of one lie from `begin` to `end`, the hops that it named from `first` on.
+    """
+    most = 0
+    for row in range(begin.size):
+        most += (end[row] - begin[row]) * max(first[row + 1] - first[row], 1)
+    at, own = np.empty(most, np.int64), np.empty(most, np.int64)
+    count = 0
+    for row in range(begin.size):
+        here, best = count, 0
+        place = begin[row]
+        while place < end[row]:
+            kept, fits, number = count, 0, path[place]
+            while place < end[row] and path[place] == number:
+                times = 0
+                for each in range(first[row], first[row + 1]):
+                    times += named[each] == hop[place]
+                for _ in range(max(times, 1)):
+                    at[count], own[count] = place, row
+                    count += 1
+                fits += times
+                place += 1
+            if fits < best:
+                count = kept
+            elif fits > best:
+                at[here : here + count - kept] = at[kept:count]
+                count, best = here + count - kept, fits
+        own[here:count] = row
+    return at[:count].copy(), own[:count].copy()
+
+
+@kernel
+def on_all(flow: Words, path: NDArray[np.uint32], hop: Words) -> NDArray[np.bool_]:
+    """Whether each row is the first of a hop that lies on all paths of its flow."""
+    found = np.zeros(flow.size, np.bool_)
+    begin = 0
+    while begin < flow.size:
+        end = begin
+        while end < flow.size and flow[end] == flow[begin]:
+            end += 1
+        for row in range(begin, end):
+            if path[row] != path[begin]:
+                break
+            times = 0
+            for other in range(begin, end):
+                times += hop[other] == hop[row]
+            found[row] = times == path[end - 1] - path[begin] + 1
+        begin = end
+    return found

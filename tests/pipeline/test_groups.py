@@ -1,0 +1,84 @@
+"""Rows that are alike are in one group, and tallies of them say what Polars' group_by says."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.groups import FEW, numbered
+from pipeline.histogram import METRICS, bucket
+from pipeline.path_samples import SOURCE
+from pipeline.tallies import LINK_KEY, Open, Tallies, joined
+
+MS = 1_000_000
+
+
+@pytest.mark.parametrize("kinds", [1, 7, FEW, FEW + 1, 5 * FEW])
+def test_groups_are_numbered_as_they_come_however_many_there_are(kinds: int) -> None:
+    told = np.random.default_rng(kinds).integers(0, kinds, 20_000).astype(np.uint64)
+    key = np.stack([told // np.uint64(3), told % np.uint64(3)])
+    group, first = numbered(key)
+    found = pl.DataFrame({"told": told, "group": group}).group_by("told", maintain_order=True)
+    assert found.agg(pl.col("group").n_unique())["group"].to_list() == [1] * len(first)
+    assert group[first].tolist() == list(range(len(first)))
+    assert (told[first][group] == told).all()
+
+
+def test_no_rows_are_in_no_group() -> None:
+    group, first = numbered(np.zeros((2, 0), np.uint64))
+    assert (len(group), len(first)) == (0, 0)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 1 << 32), st.integers(1, 300), st.integers(1, 4))
+def test_a_tally_counts_each_metric_by_bucket_however_it_is_cut(
+    seed: int, rows: int, parts: int
+) -> None:
+    samples = drawn(seed, rows)
+    tallies, links = Tallies(MS), Open(LINK_KEY)
+    for part in np.array_split(np.arange(rows), parts):
+        links.add(tallies._counted([samples[part]], LINK_KEY))
+    assert set(links.flows) <= set(samples["flow"])
+    found = links.close(None).sort(pl.all())
+    assert found.equals(plain(samples).select(found.columns).sort(pl.all()))
+    again = joined([found, found], LINK_KEY)
+    assert again["samples"].sum() == 2 * found["samples"].sum()
+
+
+def drawn(seed: int, rows: int) -> pl.DataFrame:
+    """Samples of a few links, in order of time."""
+    chance = np.random.default_rng(seed)
+    values = {
+        metric.name: pl.Series(chance.integers(-1 << 18, 1 << 22, rows)) for metric in METRICS
+    }
+    return pl.DataFrame(
+        {
+            "time_ns": np.sort(chance.integers(0, 3 * MS, rows)),
+            "flow": chance.integers(0, 3, rows).astype(np.uint64),
+            "source": pl.Series(chance.choice(SOURCE.categories, rows), dtype=SOURCE),
+            "node": chance.integers(0, 2, rows).astype(np.uint32),
+            "port": chance.integers(0, 2, rows).astype(np.uint32),
+            **values,
+        }
+    ).with_columns(pl.when(pl.col(m.name) >= 0).then(m.name) for m in METRICS)
+
+
+def plain(samples: pl.DataFrame) -> pl.DataFrame:
+    """The same, sample by sample and bucket by bucket."""
+    start = pl.col("time_ns") - pl.col("time_ns") % MS
+    found = [
+        samples.select(
+            start,
+            *LINK_KEY[1:],
+            pl.lit(number, pl.UInt8).alias("metric"),
+            pl.Series("bucket", [bucket(v or 0, m.first) for v in samples[m.name]], pl.UInt8),
+            pl.col(m.name).alias("value"),
+        ).drop_nulls()
+        for number, m in enumerate(METRICS)
+    ]
+    value = pl.col("value")
+    return pl.concat(found).group_by(*LINK_KEY, "metric", "bucket").agg(
+        pl.len().cast(pl.UInt64).alias("samples"),
+        value.min().alias("least"), value.max().alias("most"),
+    )  # fmt: skip
