@@ -28,18 +28,20 @@ BINS = 41
 PER_WINDOW = 16
 """Bins from 0 to W."""
 
-RESENT, BEGAN_LARGER = 1, 2
-"""Why a window is not what is known of it."""
+MENDING, BEGAN_LARGER, MID_FLOW, MENDED_LARGER = 1, 2, 3, 4
+"""Why a window is not what is known of it: a loss is mended, until all that was sent before it is
+acknowledged; it was larger from the beginning; nobody saw its beginning; it was larger after a
+loss, until the next one is mended."""
 
 _NUMBERS = (
     "nxt", "una", "heard", "iss", "syn_ns", "lag_ns", "rtt_ns",
     "due_una", "due_nxt", "due_frame", "due_source", "later_nxt", "later_sent",
     "quiet_nxt", "cut_end", "mended",
-    "round_nxt", "flight", "ack_ns", "data_ns", "sent",
+    "round_nxt", "flight", "ack_ns", "data_ns", "sent", "due_mended",
 )  # fmt: skip
 _COUNTS = (
     "segments", "acks", "ect", "ce", "echoes", "due", "answered", "unanswered", "prompt", "late",
-    "twice", "unjudged", "rounds", "rounds_over", "sends", "sends_over", "sends_late",
+    "twice", "unjudged", "rounds", "rounds_over", "mendings", "sends", "sends_over", "sends_late",
     "sends_less",
     "quick",
     "quick_echoes", "paced",
@@ -90,9 +92,10 @@ flight, cut what ssthresh (threshold) was cut to (0: it was not) and fall by whi
 _before are of the round before, those in _then of the one before that. flight, W, R, ack_ns are
 those of the last ACK, sent and allowed what was sent in the round and what R let go. Of the frames
 each is the first: of the flow, with ECE, with a hole before it, sent again, beyond a window that
-nothing had cut yet, with a state that is not exact (why). untrue: the window as it is known is not
-the sender's, after a loss (1) or from its beginning (2); hpcc: it runs HPCC++, so ECE asks nothing
-of it; stated: settings say its dialect of DCTCP; classic: it was recognised as no DCTCP.
+nothing had cut yet, with a state that is not exact (why). untrue: why the window as it is known is
+not the sender's (0: it is); due_mended are the reactions that were due when it last became so;
+mendings counts losses, or several at once, that were mended; hpcc: it runs HPCC++, so ECE asks
+nothing of it; stated: settings say its dialect of DCTCP; classic: it was recognised as no DCTCP.
 sends_less are sends after W had fallen within two round trips. data_ns is when its last data
 passed, 0 if that had CE; quick are acknowledgments of it that came too soon for a queue behind the
 tap, quick_echoes those with ECE.

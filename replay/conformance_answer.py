@@ -10,7 +10,8 @@ from replay.judgement import Judgement
 
 ENDS = ("src", "sport", "dst", "dport")
 REACTIONS = ("due", "answered", "unanswered", "prompt", "late", "twice", "unjudged")
-WINDOWS = ("rounds", "rounds_over", "cuts", "cuts_kept", "sends", "sends_over", "sends_late")
+WINDOWS = ("rounds", "rounds_over", "mendings", "cuts", "cuts_kept", "sends", "sends_over",
+           "sends_late")  # fmt: skip
 RATIOS = ("ratio_p50", "ratio_p95", "ratio_most")
 RECEIVER = ("verdict", "evidence", "sure", "judged", "wrong", "ece_missing", "ece_unexpected")
 IDS = {"id_following": "back_id_next", "id_missing": "back_id_missing", "id_odd": "back_id_odd"}

@@ -84,7 +84,15 @@ UNDECIDED = {
     "after_queue": "the tap is behind the queue that marks, so what the sender knew is not seen",
     "far": "the tap is farther from the sender than from the receiver",
     "holes": "frames of the data are missing: reactions beside a hole are not judged",
-    "resent": "after a loss cwnd is not known well enough: bytes in flight are judged up to here",
+    "resent": (
+        "while a loss is mended cwnd is not known well enough: bytes in flight are judged again"
+        " where all that was sent before is acknowledged"
+    ),
+    "mid_flow": "its beginning was not seen, so cwnd is not known: bytes in flight are not judged",
+    "mended_larger": (
+        "after a loss more was in flight than cwnd as it is known: bytes in flight are not judged"
+        " until another one is mended"
+    ),
     "began_larger": (
         "more was in flight than cwnd before anything asked for less: dctcp.initial_window is"
         " larger, or cwnd was not limited as is thought"

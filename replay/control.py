@@ -96,11 +96,11 @@ def decide_hpcc(s: State, ack: Any, snd_nxt: int, decision: Any) -> None:
 def decide_dctcp(s: State, ack: Any, flow: Any, decision: Any) -> None:
     """DCTCP from the ECE flag; a reduction is told to the receiver by CWR on the next segment."""
     state = s.dctcp[ack.flow]
-    threshold, windows = state.ssthresh, state.windows
+    windows = state.windows
     decision.branch = dctcp.new_ack(
         state, s.dctcp_parameters, ack.seq, flow.snd_nxt, ack.ece == 1, 0, False
     )
-    if state.ssthresh != threshold:
+    if state.reduced == 1:
         flow.cwr = 1
     decision.alpha = state.alpha
     decision.cwnd = state.cwnd

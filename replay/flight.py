@@ -10,7 +10,7 @@ flight than when it was due. cwnd is an estimate, so that is asked only of cuts 
 from typing import Any
 
 from collector import inlined
-from replay.conduct import BEGAN_LARGER, BINS, PER_WINDOW
+from replay.conduct import BEGAN_LARGER, BINS, MENDED_LARGER, MENDING, PER_WINDOW
 
 SEGMENTS = 2
 """Segments above W: the one that crosses it, and one that is on its way through the host."""
@@ -42,11 +42,28 @@ def next_round(s: Any, snd_nxt: int) -> None:
 
 
 @inlined
+def mended(s: Any, ssthresh: float) -> None:
+    """All that was sent before a loss is acknowledged: rounds begin anew, and know of no cut."""
+    s.untrue = 0
+    s.mendings += 1
+    s.due_mended = s.due
+    s.threshold = ssthresh
+    s.window = s.window_before = 0.0
+    s.peak = s.peak_before = s.peak_then = float(s.nxt - s.una)
+    s.cut = s.cut_before = s.cut_then = 0.0
+    s.fall = s.fall_before = s.fall_then = 0.0
+    s.round_nxt = s.nxt
+
+
+@inlined
 def tcp_round(s: Any, cwnd: float, ssthresh: float, alpha: float) -> bool:
     """An ACK of TCP and what it leaves; whether the round that ends shows that a cut was not made.
 
-    What begins with more in flight than cwnd, before anything asked for less, has another window.
+    What begins with more in flight than cwnd, before anything asked for less, has another window;
+    so has what goes on so after a loss, whose end is when all that was sent before is acknowledged.
     """
+    if s.untrue == MENDING and s.heard >= s.mended:
+        mended(s, ssthresh)
     s.window = max(s.window, cwnd)
     if ssthresh > 0 and (s.threshold == 0 or ssthresh < s.threshold):
         s.cut, s.fall = ssthresh, alpha / 2
@@ -57,8 +74,8 @@ def tcp_round(s: Any, cwnd: float, ssthresh: float, alpha: float) -> bool:
     most = max(s.window, s.window_before)
     if s.peak > 0 and most > 0 and s.untrue == 0:
         beyond = s.peak > (1 + ROUND_SHARE) * most + ROUND_SEGMENTS * s.largest
-        if beyond and s.due == 0:
-            s.untrue = BEGAN_LARGER
+        if beyond and s.due == s.due_mended:
+            s.untrue = MENDED_LARGER if s.resent > 0 else BEGAN_LARGER
         else:
             s.rounds += 1
             s.rounds_over += 1 if beyond else 0

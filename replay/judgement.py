@@ -11,7 +11,7 @@ from typing import NamedTuple
 import polars as pl
 
 from pipeline import DECISIONS
-from replay.conduct import Act
+from replay.conduct import MENDED_LARGER, MENDING, MID_FLOW, Act
 from replay.conformance import Accounts
 from replay.conformance_rule import BY_NAME, UNDECIDED
 from replay.step import WHY
@@ -191,6 +191,7 @@ def undecided(senders: pl.DataFrame) -> pl.DataFrame:
 
     Something that another point decided is decided.
     """
+    elsewhere_judged = (pl.col("sends") > 0).any().over("flow")
     asked = (pl.col("echoes") > 0) & (pl.col("refused") == 0) & (pl.col("hpcc") == 0)
     known = (pl.col("shaken") == 1) | (pl.col("near") == 1)
     reasons = (
@@ -204,11 +205,16 @@ def undecided(senders: pl.DataFrame) -> pl.DataFrame:
         ("receiver", "marks_behind", (pl.col("verdict") == "contradicts").fill_null(value=False)
          & (pl.col("quick_echoes") * 2 <= pl.col("quick")), "echo"),
         ("holes", "holes", asked & (pl.col("holes") > 0) & pl.col("reactions_judged"), "hole"),
-        ("window", "resent", asked & (pl.col("resent") > 0) & pl.col("reactions_judged"),
-         "resending"),
+        ("window", "mid_flow", asked & (pl.col("untrue") == MID_FLOW)
+         & pl.col("reactions_judged"), "first"),
+        ("window", "mended_larger", asked & (pl.col("untrue") == MENDED_LARGER)
+         & pl.col("reactions_judged"), "resending"),
+        ("window", "resent", asked & (pl.col("untrue") <= MENDING) & (pl.col("resent") > 0)
+         & pl.col("reactions_judged"), "resending"),
         ("window", "began_larger", asked & (pl.col("beyond_frame") >= 0)
          & pl.col("reactions_judged"), "beyond"),
-        ("window", "hpcc", (pl.col("hpcc") == 1) & (pl.col("inexact_frame") >= 0), "inexact"),
+        ("window", "hpcc", (pl.col("hpcc") == 1) & (pl.col("inexact_frame") >= 0)
+         & ((pl.col("sends") > 0) | ~elsewhere_judged), "inexact"),
     )  # fmt: skip
     parts = [
         senders.filter(where).select(

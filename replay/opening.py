@@ -19,6 +19,7 @@ def unwrap(number: int, near: int) -> int:
 def begin(s: Any, seq: int) -> None:
     """A connection begins: what was due of the one before is forgotten."""
     s.numbered, s.told, s.owes, s.untrue = 1, 1, 0, 0
+    s.due_mended = s.due
     s.answers, s.shaken, s.agreed, s.refused = 0, 0, 0, 0
     s.nxt, s.una, s.heard, s.iss = seq + 1, seq + 1, seq + 1, seq
     s.cut_end, s.mended, s.quiet_nxt, s.id, s.flight = -1, -1, -1, -1, -1

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from collector import borrowing, inlined
 from replay import flight, reaction
-from replay.conduct import BEGAN_LARGER, RESENT, Act
+from replay.conduct import BEGAN_LARGER, MENDED_LARGER, MENDING, MID_FLOW, Act
 from replay.opening import ACK, CWR, ECE, FIN, SYN, open_up, unwrap
 
 CE = 3
@@ -219,7 +219,7 @@ def sent(s: Any, seen: Seen, at: int, events: NDArray[Any], places: Ints) -> Non
     if seen.flags[at] < 0:
         return
     if s.numbered == 0:
-        s.numbered, s.untrue = 1, RESENT
+        s.numbered, s.untrue = 1, MID_FLOW
         s.nxt, s.una = seen.seq[at], seen.seq[at]
         s.heard = s.heard if s.told else seen.seq[at]
         s.told = 1
@@ -227,7 +227,7 @@ def sent(s: Any, seen: Seen, at: int, events: NDArray[Any], places: Ints) -> Non
     if seq < s.nxt:
         s.resent += 1
         s.mended = s.nxt
-        s.untrue = RESENT
+        s.untrue = MENDING if s.untrue in (0, MENDED_LARGER) else s.untrue
         reaction.drop(s)
         if s.resending_frame < 0:
             s.resending_frame, s.resending_source = seen.frame[at], seen.source[at]

@@ -1,5 +1,6 @@
 """Axes of a sweep: a name and the values that it takes; several make a grid."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -42,9 +43,12 @@ def axis(text: str) -> Axis:
         return Axis(name, values)
     high, colon, count = rest.partition(":")
     try:
-        steps = np.linspace(float(low), float(high), int(count)) if colon else np.zeros(0)
+        size = int(count) if colon else 0
+        ends = float(low), float(high)
     except ValueError:
-        steps = np.zeros(0)
+        size, ends = 0, (0.0, 0.0)
+    few(max(size, 0))
+    steps = np.linspace(*ends, max(size, 0))
     if steps.size < 2 or not np.isfinite(steps).all():  # noqa: PLR2004 - both ends
         raise Failure(ExitCode.USAGE, f"--sweep {text!r} is not of the form {FORM}")
     return Axis(name, tuple(f"{step:.{DIGITS}g}" for step in steps))
@@ -57,10 +61,14 @@ def grid(texts: Sequence[str]) -> tuple[tuple[Axis, ...], list[tuple[str, ...]]]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise Failure(ExitCode.USAGE, f"--sweep {twice}: told twice; one axis has all its values")
-    count = int(np.prod([len(each.values) for each in axes], dtype=np.float64))
+    few(math.prod(len(each.values) for each in axes))
+    return axes, list(points(axes))
+
+
+def few(count: int) -> None:
+    """Failure for more points than are worked out, before room is made for them."""
     if count > MOST_POINTS:
         raise Failure(ExitCode.USAGE, f"--sweep: {count:,} points are more than {MOST_POINTS:,}")
-    return axes, list(points(axes))
 
 
 def points(axes: Sequence[Axis]) -> Iterator[tuple[str, ...]]:

@@ -20,11 +20,14 @@ HEADINGS = (
 )
 MOST_FLOWS, MOST_UNDECIDED, MOST_FRAMES = 20, 10, 3
 SAID = {
-    "breaks": "breaks the rules",
-    "conforms": "does as it should",
-    "unasked": "nothing asked for a reaction",
-    "undecided": "cannot be decided",
+    "breaks": ("breaks the rules", "break the rules"),
+    "conforms": ("does as it should", "do as they should"),
+    "unasked": ("was asked for no reaction", "were asked for no reaction"),
+    "undecided": ("cannot be decided", "cannot be decided"),
 }
+"""What is said of one sender, and of several."""
+OPEN_RATIO = 2.5
+"""From here on in-flight bytes over a window are counted together."""
 
 
 def lines(answer: Mapping[str, Any]) -> Iterator[str | Table]:
@@ -39,9 +42,10 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str | Table]:
             yield f"  {meaning}"
         yield ""
     counted = Counter(each["sender"] for each in answer["flows"])
-    total = f"{len(answer['flows']):,} senders: "
-    yield total + ", ".join(f"{counted[name]:,} {said}" for name, said in SAID.items()
-                            if counted[name])  # fmt: skip
+    count = len(answer["flows"])
+    total = f"{count:,} sender{'s' * (count != 1)}: " if count else "no sender can be judged"
+    yield total + ", ".join(f"{counted[name]:,} {said[counted[name] > 1]}"
+                            for name, said in SAID.items() if counted[name])  # fmt: skip
     for each in answer["flows"][:MOST_FLOWS]:
         yield from of_flow(each)
     if len(answer["flows"]) > MOST_FLOWS:
@@ -75,7 +79,7 @@ def frame_text(frame: Mapping[str, Any]) -> str:
 
 def of_flow(each: Mapping[str, Any]) -> Iterator[str]:
     """One sender with its receiver."""
-    yield f"  {name_of(each)} at {printable(each['point'])}: {SAID[each['sender']]}"
+    yield f"  {name_of(each)} at {printable(each['point'])}: {SAID[each['sender']][0]}"
     told = each["reactions"]
     if told and told["due"]:
         late = f", {told['late']:,} late" * bool(told["late"])
@@ -87,11 +91,12 @@ def of_flow(each: Mapping[str, Any]) -> Iterator[str]:
     window = each["window"]
     if window["ratio_p50"] is not None:
         name = "W" if window["sends"] else "cwnd"
-        ratios = [window[f"ratio_{name}"] for name in ("p50", "p95", "most")]
+        ratios = [ratio(window[f"ratio_{name}"]) for name in ("p50", "p95", "most")]
+        mending = f"; not judged while {window['mendings']:,} losses were mended"
         yield (
-            f"    in flight  up to {ratios[0]:.2f} of {name} in half of all"
-            f" {'sends' if window['sends'] else 'round trips'}, {ratios[1]:.2f} in 95 %,"
-            f" {ratios[2]:.2f} at most"
+            f"    in flight  up to {ratios[0]} of {name} in half of all"
+            f" {'sends' if window['sends'] else 'round trips'}, {ratios[1]} in 95 %,"
+            f" {ratios[2]} at most{mending * bool(window['mendings'])}"
         )
     receiver = each["receiver"]
     if receiver["sure"] is not None:
@@ -99,6 +104,11 @@ def of_flow(each: Mapping[str, Any]) -> Iterator[str]:
             f"    receiver   {receiver['verdict']}, by {receiver['evidence']}, sure to"
             f" {share(receiver['sure'])}"
         )
+
+
+def ratio(value: float) -> str:
+    """In-flight bytes over a window."""
+    return f"more than {OPEN_RATIO:g}" if value > OPEN_RATIO else f"{value:.2f}"
 
 
 def of_undecided(undecided: list[Mapping[str, Any]]) -> Iterator[str]:

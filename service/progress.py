@@ -26,7 +26,7 @@ def frames_bar(label: str) -> Iterator[Callable[[int], None]]:
     watched = progress_console()
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         TextColumn("{task.fields[frames]:,} frames"),
         TimeElapsedColumn(),
@@ -48,7 +48,7 @@ def frames_bar(label: str) -> Iterator[Callable[[int], None]]:
 def working(label: str) -> Iterator[None]:
     """A sign that something is done whose end cannot be told, and for how long already."""
     watched = progress_console()
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(
         *columns, console=watched, transient=True, disable=not watched.is_terminal
     ) as bar:
@@ -62,7 +62,7 @@ def points_bar(label: str, total: int, done: int) -> Iterator[Callable[[], None]
     watched = progress_console()
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

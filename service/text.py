@@ -36,15 +36,21 @@ class Heading:
 
 
 def console() -> Console:
-    """Standard output: as wide as the terminal, or wide enough for every column when piped."""
+    """Standard output: as wide as the terminal, or wide enough for every column when piped.
+
+    Brackets are brackets: an IPv6 endpoint, or a name of strangers, is never taken for markup.
+    """
     return Console(
-        width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False, soft_wrap=False
+        width=None if sys.stdout.isatty() else PIPED_WIDTH,
+        highlight=False,
+        soft_wrap=False,
+        markup=False,
     )
 
 
 def progress_console() -> Console:
     """Standard error, where progress is shown so that output can be piped."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, markup=False)
 
 
 def table(

@@ -19,6 +19,9 @@ NEEDED = (
     "dst_hi", "dst_lo", "sport", "dport", "protocol", "payload_bytes", "hop_count",
 )  # fmt: skip
 """Columns without which nothing can be decided."""
+OF_TCP = ("seq", "ack", "flags")
+"""Columns without which nothing of TCP can be decided."""
+TCP = 6
 ALWAYS = ("time_ns", "source", "point", "frame", "flow", "conversation", "direction")
 """Columns that have a value in every row."""
 ROWS = 200_000
@@ -85,6 +88,9 @@ def check(path: Path) -> None:
     for name, kind in schema.items():
         if name in SCHEMA and not fits(kind, SCHEMA[name]):
             raise Failure(ExitCode.INPUT, f"{path}: column {name} is {kind}, not {SCHEMA[name]}")
+    of_tcp = [name for name in OF_TCP if name not in schema]
+    if of_tcp and lazy(path).select((pl.col("protocol") == TCP).any()).collect().item():
+        raise Failure(ExitCode.INPUT, f"{path}: observations of TCP lack {', '.join(of_tcp)}")
 
 
 def fits(kind: pl.DataType, wanted: pl.DataType) -> bool:

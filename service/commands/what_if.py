@@ -21,7 +21,7 @@ from service.settings import Settings
 from service.text import NONE
 from service.topology_source import TopologySource
 
-ALGORITHM = "algorithm="
+ALGORITHM, FABRIC = "algorithm=", "fabric."
 SHOWN = ("hpcc", "dctcp")
 HELD = (
     "The signals are held fixed: this is what would have been decided on what was captured, not"
@@ -161,10 +161,21 @@ def making_of(asked: Asked, topology: TopologySource | None) -> Making:
 def told_by(asked: Asked, changes: Sequence[str]) -> tuple[Settings, dict[str, Any]]:
     """Settings and parameters of one run; companions of both run in either."""
     assignments = [*asked.assignments, *changes]
+    closed = next((text for text in changes if text.startswith(FABRIC)), None)
+    if closed:
+        raise Failure(ExitCode.USAGE, f"--what-if {closed}: the fabric is changed by --closed-loop")
     named = [name for name in (asked.algorithm, asked.other) if name in COMPANIONS]
     if len(named) > 1:
         assignments.insert(0, f'pipeline.companions=["{named[0]}"]')
-    return settings_of(assignments, named[-1] if named else None)
+    try:
+        return settings_of(assignments, named[-1] if named else None)
+    except Failure as failure:
+        raise (as_what_if(failure) if changes else failure) from None
+
+
+def as_what_if(failure: Failure) -> Failure:
+    """A refusal of an assignment that was told by `--what-if`."""
+    return Failure(failure.code, str(failure).replace("--set", "--what-if", 1))
 
 
 def told_of(

@@ -21,13 +21,15 @@ class Ends:
     """A flow of so many segments, by how its `sender` and its `receiver` behave.
 
     sender: conforms, letter (reduces where its window ends), ignores, silent (cuts without CWR),
-    twice, late, flag (CWR without a cut). receiver: conforms, never, always, classic.
+    twice, late, flag (CWR without a cut). receiver: conforms, never, always, classic. Of the data
+    each `lose_data`-th segment is lost the first time; it is mended as RFC 6582 has it.
     """
 
     sender: str = "conforms"
     receiver: str = "conforms"
     segments: int = 1600
     lose_acks: int = 0
+    lose_data: int = 0
     rows: list[dict[str, Any]] = field(default_factory=list)
     events: list[tuple[int, int, str, Any]] = field(default_factory=list)
     cwnd: float = WINDOW
@@ -46,6 +48,10 @@ class Ends:
     latched: bool = False
     free_ns: int = 0
     identification: int = 0
+    lost: set[int] = field(default_factory=set)
+    kept: set[int] = field(default_factory=set)
+    duplicates: int = 0
+    recover: int = 0
 
     def run(self) -> list[dict[str, Any]]:
         """Both taps' rows."""
@@ -83,23 +89,37 @@ class Ends:
     def fill(self, now: int) -> None:
         """Send what the window lets go."""
         last = 1 + self.segments * SEGMENT
-        while self.nxt < last and self.nxt - self.una + SEGMENT <= max(self.cwnd, 1) * SEGMENT:
+        arrived = self.duplicates * SEGMENT
+        while (
+            self.nxt < last
+            and self.nxt - self.una - arrived + SEGMENT <= max(self.cwnd, 1) * SEGMENT
+        ):
             flags = ACK | (CWR if self.flag else 0)
             self.flag = False
-            self.see(now, "sender", False, seq=self.nxt, ack=1, flags=flags, ecn=2,
-                     payload_bytes=SEGMENT, ip_id=self.nxt // SEGMENT & 0xFFFF)  # fmt: skip
-            begins = max(self.free_ns, now + WAY_NS // 2)
-            marks = begins - now - WAY_NS // 2 > THRESHOLD * SERVICE_NS
-            marks = marks and self.nxt // SEGMENT % 5 != 0
-            self.free_ns = begins + SERVICE_NS
-            self.at(self.free_ns + WAY_NS // 2, "arrive", self.nxt, flags, marks)
+            self.send(now, self.nxt, flags, self.nxt // SEGMENT)
             self.nxt += SEGMENT
+
+    def send(self, now: int, seq: int, flags: int, identification: int) -> None:
+        """Put a segment into the queue, unless it is one of those that are lost."""
+        self.see(now, "sender", False, seq=seq, ack=1, flags=flags, ecn=2,
+                 payload_bytes=SEGMENT, ip_id=identification & 0xFFFF)  # fmt: skip
+        number = seq // SEGMENT
+        if self.lose_data and number % self.lose_data == 0 and number not in self.lost:
+            self.lost.add(number)
+            return
+        begins = max(self.free_ns, now + WAY_NS // 2)
+        marks = begins - now - WAY_NS // 2 > THRESHOLD * SERVICE_NS
+        marks = marks and number % 5 != 0
+        self.free_ns = begins + SERVICE_NS
+        self.at(self.free_ns + WAY_NS // 2, "arrive", seq, flags, marks)
 
     def arrive(self, now: int, seq: int, flags: int, marks: bool) -> None:
         """Data reaches the receiver."""
         self.see(now, "receiver", False, seq=seq, ack=1, flags=flags, ecn=3 if marks else 2,
                  payload_bytes=SEGMENT, ip_id=seq // SEGMENT & 0xFFFF)  # fmt: skip
-        self.rcv_nxt = seq + SEGMENT
+        self.kept.add(seq)
+        while self.rcv_nxt in self.kept:
+            self.rcv_nxt += SEGMENT
         self.latched = marks or (self.latched and not flags & CWR)
         echo = {"conforms": marks, "never": False, "always": True, "classic": self.latched}
         self.identification += 1
@@ -117,7 +137,8 @@ class Ends:
         echo = bool(flags & ECE)
         self.acked += newly
         self.marked += newly if echo else 0
-        closes = ack >= self.window_end
+        self.mend(now, newly)
+        closes = ack >= self.window_end and self.acked > 0
         if closes:
             self.alpha += (self.marked / self.acked - self.alpha) / 16
             due = self.marked > 0
@@ -134,6 +155,16 @@ class Ends:
             grows = newly / SEGMENT if self.cwnd < self.ssthresh else newly / SEGMENT / self.cwnd
             self.cwnd = min(self.cwnd + grows, MOST)
         self.fill(now)
+
+    def mend(self, now: int, newly: int) -> None:
+        """Three duplicate ACKs say that a segment was lost; a partial ACK, that another was."""
+        self.duplicates = 0 if newly else self.duplicates + 1
+        first = self.duplicates == 3 and self.una >= self.recover
+        if first:
+            self.recover = self.cut_end = self.nxt
+            self.cwnd = self.ssthresh = max(self.cwnd / 2, 2)
+        if first or (newly and self.una < self.recover):
+            self.send(now, self.una, ACK, self.una // SEGMENT + 0x8000)
 
     def react(self, now: int) -> None:
         """ECE reaches the sender."""

@@ -11,6 +11,8 @@ import pytest
 from collector import CollectorSettings, Decoder, open_capture
 from pipeline import Decider, PipelineSettings, Reran, Rerun, Tracker
 from replay import Conformance, Judgement, conformance_answer, judged, scenario, simulate
+from replay.campaign import KINDS, SCENARIOS
+from replay.cast import cast
 from service.flow_names import FlowNames
 from tests.pipeline import test_hpcc_frames as simulator
 from tests.pipeline.conftest import observations
@@ -84,6 +86,30 @@ def test_each_fault_is_found_and_nothing_else(how: dict[str, Any], findings: lis
 def test_a_sender_that_settings_call_dctcp_does_not_fit_a_classic_receiver() -> None:
     judgement = judged(watched(rows_of(receiver="classic"), "linux").finish())
     assert found(judgement) == ["ends_differ"]
+
+
+@pytest.mark.parametrize(
+    ("sender", "findings"),
+    [("conforms", []), ("letter", []), ("flag", ["cut_missing"]), ("silent", ["cwr_missing"]),
+     ("ignores", ["ece_ignored"])],
+)  # fmt: skip
+def test_senders_are_judged_again_where_a_loss_is_mended(sender: str, findings: list[str]) -> None:
+    """The first loss comes before anything could be judged."""
+    judgement = judged(watched(rows_of(sender=sender, lose_data=1000, segments=6000)).finish())
+    assert found(judgement) == findings
+    [told] = judgement.senders.filter("reactions_judged").to_dicts()
+    assert told["mendings"] == told["resent"] == 6000 // 1000
+    assert told["rounds"] > ENOUGH
+    assert told["ratio_most"] < 1.5
+    assert "resent" in judgement.undecided["reason"].to_list()
+
+
+def test_what_began_before_it_was_seen_has_no_window() -> None:
+    sender = rows_of().filter(pl.col("time_ns") > 300_000, point="sender")
+    judgement = judged(watched(sender, near=("10.1.0.0/16",)).finish())
+    assert found(judgement) == []
+    assert "mid_flow" in judgement.undecided["reason"].to_list()
+    assert judgement.senders["rounds"].max() == 0
 
 
 def test_the_frames_of_a_finding_show_it() -> None:
@@ -237,6 +263,30 @@ def fabric(**hpcc: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
     world = replace(usual, hpcc={**usual.hpcc, **hpcc})
     rows = rebuilt.seen(simulate(world, rebuilt.SETTINGS), world)
     return rows, Tracker(usual.hpcc, usual.dctcp).advance(rows).decisions
+
+
+@pytest.mark.parametrize("name", ["incast", "shallow buffers", "broken link"])
+def test_nobody_of_the_fabric_is_accused_though_it_loses(name: str) -> None:
+    world = cast(SCENARIOS[name](KINDS, 6_000_000), 3)
+    rows = rebuilt.seen(simulate(world, rebuilt.SETTINGS), world)
+    judgement = judged(watched(rows).finish())
+    told = judgement.senders.filter("reactions_judged", pl.col("due") > 0)
+    senders = judgement.findings.filter(pl.col("about") == "sender")
+    assert senders["finding"].to_list() == []
+    assert told["answered"].sum() > 20
+    assert (told["mendings"].sum() > 0) == (name != "incast")
+
+
+def test_senders_whose_window_is_the_smallest_say_each_cut() -> None:
+    """A threshold cannot fall any more, and CWR is set all the same, as stacks do."""
+    world = replace(scenario.alone("ecn", senders=9, duration_ns=6_000_000), mark_bytes=3_000)
+    rows = rebuilt.seen(simulate(world, rebuilt.SETTINGS), world)
+    judgement = judged(watched(rows).finish())
+    assert found(judgement) == []
+    told = judgement.senders.filter("reactions_judged")
+    assert told["echoes"].min() > ENOUGH
+    assert told["answered"].min() > 0
+    assert told["unanswered"].sum() == 0
 
 
 def test_hpcc_that_keeps_to_the_window_of_a_round_trip_ago_is_late() -> None:

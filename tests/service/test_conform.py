@@ -10,7 +10,9 @@ import zstandard
 
 from collector import Frames, open_capture, write_pcapng
 from service import cli
+from service.conform_text import lines
 from service.failure import ExitCode
+from service.text import console
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 FLAGS, CWR = 14 + 20 + 13, 128
@@ -44,6 +46,18 @@ def test_senders_that_conform_are_not_accused(capsys: pytest.CaptureFixture[str]
     assert code == ExitCode.OK
     assert "breaks" not in out
     assert out.count("does as it should") > 1
+
+
+def test_ends_are_told_whatever_brackets_they_have(capsys: pytest.CaptureFixture[str]) -> None:
+    for line in (": [fd00::1]:40000 → [fd00::2]:5001", "a name [bold]of[/bold] [red]strangers"):
+        console().print(line, soft_wrap=True)
+        assert capsys.readouterr().out == f"{line}\n"
+
+
+def test_several_and_one_are_told_apart() -> None:
+    told = {"findings": [], "undecided": [], "decisions_without_row": 0}
+    [one, *_] = lines(told | {"flows": []})
+    assert one == "no sender can be judged"
 
 
 def test_a_sender_without_cwr_is_named_with_its_frames(

@@ -236,7 +236,9 @@ def test_another_algorithm_hears_the_same_signals(hopsight: Any) -> None:
     ("told", "sentence"),
     [
         ("collector.int_dscp=3", "the signals are held fixed"),
-        ("dctcp.gg=3", "no parameter is called 'dctcp.gg'"),
+        ("dctcp.gg=3", "--what-if: no parameter is called 'dctcp.gg'"),
+        ("dctcp.g=nan", "--what-if dctcp.g: g takes a number"),
+        ("fabric.rate=2", "the fabric is changed by --closed-loop"),
         ("algorithm=cubic", "algorithm 'cubic' is none of hpcc, dctcp"),
     ],
 )

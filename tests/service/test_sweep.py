@@ -44,6 +44,8 @@ def test_axes_make_a_grid_whose_last_axis_moves_fastest() -> None:
         (["eta=1,,2"], "a value is empty"),
         (["eta=1,2", "eta=3"], "told twice"),
         (["eta=0..1:1000", "g=0..1:1000"], "1,000,000 points are more than"),
+        (["eta=0..1:1000000000"], "1,000,000,000 points are more than"),
+        (["eta=0..1:-4"], "is not of the form NAME=A,B,C"),
     ],
 )
 def test_a_sweep_that_is_none_is_refused(axes: list[str], sentence: str) -> None:

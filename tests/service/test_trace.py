@@ -67,6 +67,15 @@ def test_what_is_no_trace_says_what_it_lacks(tmp_path: Path) -> None:
     assert refused.value.code == ExitCode.INPUT
 
 
+def test_tcp_without_its_numbers_is_refused(observed: pl.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "trace.parquet"
+    observed.drop("seq", "flags").write_parquet(path)
+    with pytest.raises(Failure, match="observations of TCP lack seq, flags"):
+        check(path)
+    observed.drop("seq").with_columns(protocol=pl.lit(17, pl.UInt8)).write_parquet(path)
+    check(path)
+
+
 def test_sources_are_not_mixed() -> None:
     for asked, sentence in (
         (Request([Path("a.pcap"), Path("b.parquet")]), "only one kind at a time"),
