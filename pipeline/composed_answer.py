@@ -45,14 +45,16 @@ def compose_answer(
     from_ns: int,
     to_ns: int,
     notes: Sequence[str] = (),
+    lengths: Sequence[int] = (),
 ) -> dict[str, Any]:
     """The answer as plain data, from at least one row of query `flow_bottleneck`.
 
     `flow` is a row of query `flow_of_key`; the window is `from_ns` to `to_ns` since 1970. Of rows
-    of several lengths of intervals those count that suit the window (`lengths.fitting`).
+    of several lengths of intervals those count that suit the window (`lengths.fitting`); `lengths`
+    are all that there are.
     """
-    lengths = sorted(rows["interval_ns"].unique())
-    length = fitting(lengths, to_ns - from_ns)
+    known = sorted(rows["interval_ns"].unique())
+    length = fitting(known, to_ns - from_ns)
     told = sorted(rows.filter(interval_ns=length).to_dicts(), key=lambda row: row["time_ns"])
     for row in told:
         row["congested"] = row["kind"] in HOLDING
@@ -78,7 +80,7 @@ def compose_answer(
             "to_ns": to_ns,
             "step_ns": length,
             "covered": covered(told, from_ns, to_ns),
-            "lengths_ns": list(told[0].get("lengths") or lengths),
+            "lengths_ns": list(lengths or known),
         },
         "verdict": said | {"sentence": sentence(said, history[-1])},
         "candidates": pointed,

@@ -7,10 +7,18 @@ import polars as pl
 
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity
-from pipeline.lengths import length_bounds
+from pipeline.lengths import fitting
 from pipeline.question import Question, address_words, duration_text, end_text, time_text
 from pipeline.signals import reverse_flow
-from pipeline.witness import ago, asked_of_the_bus, intervals_of, with_messages, witnesses
+from pipeline.witness import (
+    STACKS,
+    ago,
+    asked_of_the_bus,
+    carried,
+    stood,
+    with_messages,
+    witnesses,
+)
 
 LOOK_BACK_NS = 3_600_000_000_000
 """How far before the window the beginning of a bottleneck is looked for."""
@@ -47,17 +55,23 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     if from_ns < flow["first_ns"] < to_ns:
         from_ns = flow["first_ns"]
     window = {"flow": flow["flow"], "from_ns": from_ns, "to_ns": to_ns}
-    suits = length_bounds(to_ns - from_ns, question.interval_ns)
-    rows = store.query("flow_bottleneck", **window, **suits)
-    if rows.is_empty():
-        lengths = store.query("flow_lengths", **window)["interval_ns"].to_list()
+    lengths = store.query("flow_lengths", **window)["interval_ns"].to_list()
+    length = fitting(lengths, to_ns - from_ns, question.interval_ns)
+    if length is None:
         return _silent(flow, question, (from_ns, to_ns), notes, lengths)
-    made = compose_answer(flow, rows, from_ns, to_ns, notes)
-    _with_frames(store, made, flow)
+    rows = newest(store.query("flow_bottleneck", **window, interval_ns=length))
+    made = compose_answer(flow, rows, from_ns, to_ns, notes, lengths)
+    _with_frames(store, made, flow, rows)
     made["integrity"] = integrity(store.query("flow_integrity", **window))
     if said := doubt(made["integrity"]):
         made["notes"].append(said)
     return _since(store, made, flow["flow"], rows["time_ns"][0])
+
+
+def newest(rows: pl.DataFrame) -> pl.DataFrame:
+    """Of each interval the newest revision, in order of time."""
+    latest = rows.sort("time_ns", "revision", descending=[False, True])
+    return latest.unique(["time_ns", "interval_ns"], keep="first", maintain_order=True)
 
 
 def flows_of(store: Asked, question: Question) -> pl.DataFrame:
@@ -78,24 +92,31 @@ def _ends(question: Question) -> dict[str, int]:
     return {"src_hi": src[0], "src_lo": src[1], "dst_hi": dst[0], "dst_lo": dst[1]}
 
 
-def _with_frames(store: Asked, made: dict[str, Any], flow: Mapping[str, Any]) -> None:
+def _with_frames(
+    store: Asked, made: dict[str, Any], flow: Mapping[str, Any], rows: pl.DataFrame
+) -> None:
     """Give each piece of evidence the frames that carry it, so that they can be opened.
 
     Raw rows are kept for a short time; without them there are none.
     """
     if flow["conversation"] is None or flow["direction"] is None:
         return
-    found = store.query(
-        "flow_frames",
-        flow=flow["flow"],
-        reverse=reverse_flow(flow["conversation"], flow["direction"]),
-        **intervals_of(made, held=made["verdict"]["kind"] in HOLDING),
-        **ago(made["evidence"]),
-    ).to_dicts()
+    asked: dict[str, Any] = {
+        "flow": flow["flow"],
+        "reverse": reverse_flow(flow["conversation"], flow["direction"]),
+        "from_ns": made["interval"]["from_ns"],
+        "to_ns": made["interval"]["to_ns"],
+        "step_ns": made["interval"]["step_ns"],
+        "stood": stood(made["verdict"], rows),
+    }
+    found = carried(store.query("flow_frames", **asked, ago_ns=ago(made["evidence"])))
+    if any(piece["signal"] in STACKS for piece in made["evidence"]):
+        hops = store.query("flow_stacks", **asked)
+        found += [{"signal": "int", **row} for row in hops.iter_rows(named=True)]
     for piece in made["evidence"]:
         piece["frames"] = witnesses(piece, found)
-    if (asked := asked_of_the_bus(made["evidence"])) is not None:
-        messages = store.query("frame_messages", flow=flow["flow"], **asked)
+    if (telling := asked_of_the_bus(made["evidence"])) is not None:
+        messages = store.query("frame_messages", flow=flow["flow"], **telling)
         with_messages(made["evidence"], messages.to_dicts())
 
 

@@ -4,48 +4,103 @@ A frame bears witness to a piece of evidence when it carried that signal about t
 observation point that was heard, in an interval in which the answer's verdict stood.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
+from pipeline.composed_answer import HOLDING
 from pipeline.hop import Row
 from pipeline.reporter import REPORTER
 
-NOT_HELD, NO_HOP = -2, -1
-"""Nodes of query `flow_frames`: every interval counts; those of a path without a named hop."""
+PLACE, ENDS = ("node", "port"), ("first", "last")
 STACKS = frozenset({"int", "delay"})
 """Signals that stacks of hops carry."""
 MARKS = {"mark share": True, "CE share": False}
 """Pieces of marks by whether reflections carry them."""
-AGO = ("abw_ago_ns", "utilization_ago_ns", "delay_ago_ns")
-"""How far before its frame each of CSIG's signals tells of, by type."""
-LAST = "csig_delay"
+TYPES = ("csig_abw", "csig_utilization", "csig_delay")
+"""CSIG's signals by type."""
+LAST = TYPES[2]
 """Of CSIG's three signals the one whose frame is shown first: it says how long the queue was."""
 
 
-def intervals_of(made: Mapping[str, Any], *, held: bool) -> dict[str, int]:
-    """Parameters of query `flow_frames` that name the intervals in which the verdict stood."""
-    hop = made["verdict"]["hop"]
-    nowhere = NO_HOP if held else NOT_HELD
-    return {
-        "step_ns": made["interval"]["step_ns"],
-        "node": hop["node"] if held and hop else nowhere,
-        "port": hop["port"] if held and hop else nowhere,
-        "from_ns": made["interval"]["from_ns"],
-        "to_ns": made["interval"]["to_ns"],
-    }
+def stood(verdict: Mapping[str, Any], rows: pl.DataFrame) -> list[int]:
+    """Begins of the intervals in which an answer's verdict stood; `rows` are its verdicts.
+
+    At a hop that holds the flow back it is those of this hop, or else all.
+    """
+    if verdict["kind"] not in HOLDING:
+        return rows["time_ns"].to_list()
+    hop = verdict["hop"] or {"node": None, "port": None}
+    here = [pl.col(name).eq_missing(pl.lit(hop[name], rows[name].dtype)) for name in PLACE]
+    return rows.filter(pl.col("kind").is_in(HOLDING), *here)["time_ns"].to_list()
 
 
-def ago(pieces: Iterable[Row]) -> dict[str, int]:
-    """Parameters of query `flow_frames` that say how far before its frame a signal tells of."""
+def ago(pieces: Iterable[Row]) -> list[int]:
+    """How far before its frame each of CSIG's signals tells of, by type, and any other one."""
     told = [piece["ago_ns"] for piece in pieces if piece.get("ago_ns")]
-    return {name: max((each[kind] for each in told), default=0) for kind, name in enumerate(AGO)}
+    return [max((each[kind] for each in told), default=0) for kind in range(len(TYPES))] + [0]
+
+
+def carried(found: pl.DataFrame) -> list[Row]:
+    """Frames by the signal that they carried, out of query `flow_frames`.
+
+    A signal is `csig_<type>` with variant (`high`) and locator (`low`), `aecn`, `ecn` (CE, or ECE
+    of reflections), or `window`.
+    """
+    made: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+    for row in found.iter_rows(named=True):
+        here = row["echo"], row["source"], row["point"]
+        for signal, high, low, most in signals_of(row):
+            made.setdefault((signal, high, low, *here), []).append(
+                (most, *(tuple(row[name].values()) for name in ENDS), row["frames"])
+            )
+    return [joined(key, rows) for key, rows in sorted(made.items())]
+
+
+def signals_of(row: Row) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
+    """Signals of frames, with variant and locator, and the most that is told of congestion.
+
+    That is how much, when and by which frame; of several the largest holds.
+    """
+    kind = row["kind"]
+    if row["tagged"] and row["variant"] is not None and kind is not None and kind < len(TYPES):
+        most = tuple(row["most"].values()) if TYPES[kind] == LAST else turned(row["least"])
+        yield TYPES[kind], row["variant"], row["lm"] or 0, most
+    if not row["plain"]:
+        return
+    if row["told_aecn"]:
+        yield "aecn", 0, 0, tuple(row["most_aecn"].values())
+    if row["marked"]:
+        yield "ecn", 0, 0, turned({"value": 0, **row["first"]})
+    if row["told_window"]:
+        yield "window", 0, 0, turned(row["least_window"])
+
+
+def turned(least: Mapping[str, Any]) -> tuple[float, int, int]:
+    """A least value, the first time of it and its frame, so that the largest of several counts."""
+    value, time_ns, frame = least.values()
+    return -value, -time_ns, frame
+
+
+def joined(key: tuple[Any, ...], rows: Sequence[tuple[Any, ...]]) -> Row:
+    """One signal of one place: first and last frame, how many, and the one that says most."""
+    signal, high, low, echo, source, point = key
+    most, first, last, frames = zip(*rows, strict=True)
+    _, telling_ns, telling = max(most)
+    return {
+        "signal": signal, "high": high, "low": low, "echo": echo, "source": source, "point": point,
+        "first": min(first)[1], "last": max(last)[1], "frames": sum(frames),
+        "telling": telling, "telling_ns": -telling_ns,
+    }  # fmt: skip
 
 
 def witnesses(piece: Row, found: Sequence[Row]) -> list[dict[str, Any]]:
     """The frames of a piece of evidence, by source, point and direction.
 
-    `found` are rows of query `flow_frames`. `first` and `last` are numbers of frames, `telling` is
-    the one that says most (at `telling_ns`), `reflected` whether acknowledgments brought it.
+    `found` are rows of `carried` and of query `flow_stacks`. `first` and `last` are numbers of
+    frames, `telling` is the one that says most (at `telling_ns`), `reflected` whether
+    acknowledgments brought it.
     """
     about = [row for row in found if speaks(piece, row)]
     # Rows of older stores do not tell at which point a signal was heard.

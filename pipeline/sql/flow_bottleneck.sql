@@ -1,15 +1,4 @@
--- Where was one flow bottlenecked in the intervals that touch a window? The newest revision of each.
--- Of several lengths of intervals the longest from `least_ns` to `most_ns` answers, or else, with `least_ns` 0, the
--- shortest.
-WITH asked AS (
-    SELECT
--- part: fitting
-        AS length,
-        arraySort(groupUniqArray(interval_ns)) AS lengths
-    FROM verdicts AS i
-    PREWHERE flow = {flow:UInt64} AND
--- part: in_window
-)
+-- Where was one flow bottlenecked in the intervals of one length that touch a window? Every revision that is still kept.
 SELECT
     time_ns,
     interval_ns,
@@ -44,12 +33,8 @@ SELECT
     revised_ns,
     candidates,
     evidence,
-    topology,
-    (SELECT lengths FROM asked) AS lengths
+    topology
 FROM verdicts AS i
-PREWHERE flow = {flow:UInt64} AND
+PREWHERE flow = {flow:UInt64} AND interval_ns = {interval_ns:Int64} AND
 -- part: in_window
-WHERE interval_ns = (SELECT length FROM asked)
-ORDER BY time_ns, interval_ns, revision DESC
-LIMIT 1 BY time_ns, interval_ns
 SETTINGS max_threads = 1

@@ -24,6 +24,7 @@ from pipeline.store_limits import StoreLimits
 from pipeline.tables import TABLES
 from pipeline.tables.column import SLICE_NS
 from pipeline.tables.ddl import DEDUPLICATION_WINDOW
+from pipeline.where import newest
 
 T0 = 1_700_000_000_000_000_000
 STEP = 100_000_000
@@ -320,8 +321,8 @@ def test_the_newest_revision_of_a_verdict_holds(store: Store) -> None:
     )
     store.insert("verdicts", frame[:1], "r/2")
     store.insert("verdicts", frame[1:], "r/1")
-    window = {"flow": 77, "from_ns": T0, "to_ns": T0 + STEP, "least_ns": 0, "most_ns": 1}
-    found = store.query("flow_bottleneck", **window)
+    window = {"flow": 77, "from_ns": T0, "to_ns": T0 + STEP, "interval_ns": STEP}
+    found = newest(store.query("flow_bottleneck", **window))
     assert found["kind"].to_list() == ["incast"]
 
 

@@ -1,0 +1,246 @@
+"""`where` on 100 million stored observations: 50,000 flows by Zipf's law, windows of 10 s.
+
+The store is that of `stored_day.py`: 24 hours from noon to noon, with the verdicts, intervals and
+flows that go with the observations, in as many parts as inserting left. Each question is a GET of
+`/api/v1/flows/bottleneck` through the whole application in this process, at the end of a turn that
+the flow had, drawn by a seed: of flows drawn uniformly, and of the ten largest. Warm is each
+question asked again; before a cold one the engine's caches are dropped and the files of the store
+leave the system's page cache. The statements that a question sends to the engine are then sent
+straight to it, one after the other, with the same parameters. Last what the console's first page
+asks for, of the newest ten minutes.
+
+`--store DIRECTORY` keeps the store, and takes it up again; `--frames` is how many observations.
+"""
+
+import argparse
+import asyncio
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from statistics import median
+from time import perf_counter, sleep
+from typing import Any
+
+import httpx
+import numpy as np
+from bar import end, met
+from clients import percentile
+from stored_day import FLOWS, GAP_NS, HOURS, Day, begin, day_of, hour, seeded
+
+from pipeline import Store, StoreLimits
+from service.app import create_app
+from service.settings import Settings
+
+FRAMES = 100_000_000
+UNIFORM, LARGEST, EACH, COLD = 200, 10, 10, 30
+"""Questions of flows drawn uniformly; the largest flows, and questions of each; cold ones."""
+P50_MS, P99_MS, LARGEST_P99_MS, TIMES, OVERVIEW_MS = 15.0, 50.0, 150.0, 1.5, 300.0
+OVERVIEW = {"/api/v1/bottlenecks": 500, "/api/v1/links": 50}
+"""What the console's first page asks for, at once, and of how many rows."""
+ROUNDS = 5
+WINDOW = "10s"
+FILLING = StoreLimits(insert_memory_bytes=6 << 30)
+CACHES = ("MARK CACHE", "UNCOMPRESSED CACHE", "PRIMARY INDEX CACHE", "INDEX MARK CACHE",
+          "QUERY CONDITION CACHE", "MMAP CACHE")  # fmt: skip
+Sent = tuple[Any, tuple[Any, ...], dict[str, Any]]
+
+
+class Heard:
+    """A connection of the engine that remembers what it is asked."""
+
+    def __init__(self, connection: Any, sent: list[Sent]) -> None:
+        self.connection = connection
+        self.sent = sent
+
+    def query(self, *given: Any, **named: Any) -> Any:
+        """Ask, and remember."""
+        self.sent.append((self.connection, given, named))
+        return self.connection.query(*given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.connection, name)
+
+
+@contextmanager
+def heard(store: Store) -> Iterator[list[Sent]]:
+    """What is sent to the engine meanwhile, as it is sent."""
+    sent: list[Sent] = []
+    handles = [each._client._backend._handle for each in store._readers.queue if each]  # noqa: SLF001 - no verb tells
+    for handle in handles:
+        handle.conn = Heard(handle.conn, sent)
+    try:
+        yield sent
+    finally:
+        for handle in handles:
+            handle.conn = handle.conn.connection
+
+
+def filled(place: Path, frames: int, day: Day) -> None:
+    """Fill the store as far as it is not."""
+    with Store(f"chdb://{place}/store", FILLING) as store:
+        store.migrate()
+        done = place / "hours"
+        if not done.exists():
+            seeded(store)
+            begin(store, day)
+            done.write_text("0")
+        for number in range(int(done.read_text()), HOURS):
+            hour(store, number)
+            done.write_text(str(number + 1))
+        with store.alone() as engine:
+            while engine.rows("SELECT 1 FROM system.merges LIMIT 1"):
+                sleep(1)
+            [(rows, flows)] = engine.rows("SELECT count(), uniq(conversation) FROM observations")
+            parts = engine.rows(
+                "SELECT table, count(), sum(rows), sum(bytes_on_disk) FROM system.parts"
+                " WHERE active AND database = currentDatabase() AND table IN"
+                " ('observations', 'verdicts', 'flow_intervals') GROUP BY table ORDER BY table"
+            )
+    if rows != frames:
+        raise SystemExit(f"{rows:,} observations are stored, and not {frames:,}")
+    print(f"{rows:,} observations of {flows:,} flows over {HOURS} h are stored:")
+    for table, count, kept, octets in parts:
+        print(f"  {table}: {kept:,} rows in {count} parts, {octets / 1e9:.1f} GB")
+
+
+def questions(day: Day, ranks: Sequence[int], each: int) -> list[dict[str, Any]]:
+    """Parameters of questions about flows, each at the end of one of the flow's turns."""
+    chance, made = np.random.default_rng(11), []
+    order = np.argsort(day.rank, kind="stable")
+    begins = np.searchsorted(day.rank[order], np.arange(FLOWS + 1))
+    keys = day.flows.select("src_lo", "sport", "dst_lo", "dport")
+    for rank in ranks:
+        src, sport, dst, dport = keys.row(rank)
+        for turn in chance.choice(order[begins[rank] : begins[rank + 1]], each):
+            at = int(day.start_ns[turn] + day.frames[turn] * GAP_NS)
+            ends = {"src": f"{dotted(src)}:{sport}", "dst": f"{dotted(dst)}:{dport}"}
+            made.append(ends | {"at": at, "window": WINDOW})
+    return made
+
+
+def dotted(word: int) -> str:
+    """An IPv4 address by the half that the store keeps."""
+    return ".".join(str(word >> shift & 255) for shift in (24, 16, 8, 0))
+
+
+async def where(client: httpx.AsyncClient, asked: dict[str, Any]) -> float:
+    """Milliseconds of one question; an answer without a verdict ends the run."""
+    begun = perf_counter()
+    answer = await client.get("/api/v1/flows/bottleneck", params=asked)
+    took = (perf_counter() - begun) * 1e3
+    if answer.status_code != httpx.codes.OK:
+        raise SystemExit(f"{answer.status_code}: {answer.text[:300]}")
+    return took
+
+
+def forgotten(store: Store, place: Path) -> None:
+    """Nothing of the store is in memory any more, but what its tables are."""
+    with store.alone() as engine:
+        for cache in CACHES:
+            engine.command(f"SYSTEM DROP {cache}")
+    for folder, _, names in os.walk(place):
+        for name in names:
+            with suppress(FileNotFoundError):  # merged meanwhile
+                number = os.open(Path(folder) / name, os.O_RDONLY)
+                os.posix_fadvise(number, 0, 0, os.POSIX_FADV_DONTNEED)
+                os.close(number)
+
+
+def straight(sent: Sequence[Sent]) -> float:
+    """Milliseconds of the same statements sent to the engine itself."""
+    begun = perf_counter()
+    for connection, given, named in sent:
+        connection.query(*given, **named).bytes()
+    return (perf_counter() - begun) * 1e3
+
+
+async def measured(
+    client: httpx.AsyncClient, store: Store, place: Path, name: str, asked: list[dict[str, Any]],
+    most: dict[float, float],
+) -> None:  # fmt: skip
+    """Cold, warm, and straight: percentiles of each, beside the bars."""
+    cold = []
+    for one in asked[:: max(len(asked) // COLD, 1)]:
+        forgotten(store, place)
+        cold.append(await where(client, one))
+    print(f"{name}, {len(asked)} questions, {len(cold)} of them cold:")
+    told("cold", cold)
+    for one in asked:
+        await where(client, one)
+    warm, alone = [], []
+    for one in asked:
+        warm.append(await where(client, one))
+        with heard(store) as sent:
+            await where(client, one)
+        alone.append(straight(sent))
+    told("warm", warm)
+    told("straight to the engine", alone)
+    for share, bar in most.items():
+        for kind, found in (("warm", warm), ("cold", cold)):
+            took = percentile(sorted(found), share)
+            holds = met(took <= bar)
+            print(f"  {kind}: p{share * 100:.0f} at most {bar:g} ms: {holds} ({took:.1f})")
+    times = sum(warm) / sum(alone)
+    print(f"  at most {TIMES:g} times the same SQL straight: {met(times <= TIMES)} ({times:.2f})")
+
+
+def told(what: str, took: list[float]) -> None:
+    """Percentiles of some questions."""
+    shares = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "most": 1.0}
+    at = {name: percentile(sorted(took), share) for name, share in shares.items()}
+    print(f"  {what:24}" + "".join(f"{name:>6} {each:7.1f} ms" for name, each in at.items()))
+
+
+async def overview(client: httpx.AsyncClient) -> None:
+    """The first page of the console, asked anew each time."""
+    took, size = [], 0
+    for turn in range(ROUNDS):
+        begun = perf_counter()
+        answers = await asyncio.gather(*(
+            client.get(path, params={"limit": most - turn}) for path, most in OVERVIEW.items()
+        ))  # fmt: skip
+        took.append((perf_counter() - begun) * 1e3)
+        for answer in answers:
+            answer.raise_for_status()
+        size = sum(len(answer.content) for answer in answers)
+    found = median(took)
+    print(f"overview, {size / 1e3:,.0f} kB: at most {OVERVIEW_MS:g} ms: {met(found <= OVERVIEW_MS)}"
+          f" ({found:.0f})")  # fmt: skip
+
+
+async def asked_all(store: Store, place: Path, day: Day) -> None:
+    """Every question, through the application."""
+    transport = httpx.ASGITransport(create_app(Settings(), store))
+    chance = np.random.default_rng(3)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        uniform = questions(day, [*map(int, chance.choice(FLOWS, UNIFORM, replace=False))], 1)
+        await measured(client, store, place, "flows drawn uniformly", uniform,
+                       {0.5: P50_MS, 0.99: P99_MS})  # fmt: skip
+        largest = questions(day, range(LARGEST), EACH)
+        await measured(client, store, place, "the ten largest flows", largest,
+                       {0.99: LARGEST_P99_MS})  # fmt: skip
+        await overview(client)
+
+
+def main() -> None:
+    """Fill, ask, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--frames", type=float, default=FRAMES, help="observations (100 million)")
+    parser.add_argument(
+        "--store", type=Path, help="directory of the store; none: it is thrown away"
+    )
+    given = parser.parse_args()
+    day = day_of(int(given.frames))
+    with tempfile.TemporaryDirectory() as folder:
+        place = given.store or Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        filled(place, int(given.frames), day)
+        with Store(f"chdb://{place}/store") as store:
+            asyncio.run(asked_all(store, place, day))
+    end()
+
+
+if __name__ == "__main__":
+    main()
