@@ -24,7 +24,7 @@ from pipeline.store import Store
 from pipeline.worker import Output, Worker
 
 FULL_EVERY = 32
-"""Snapshots until the next full one, which lets those before it be forgotten."""
+"""Snapshots at most until the next full one, which lets those before it be forgotten."""
 Again = Callable[[Callable[[], Any]], Any]
 """Does something until it succeeds; what passes by itself is tried again."""
 
@@ -59,7 +59,8 @@ class Part:
         self.cuts_since = 0
         """Cuts since the last snapshot."""
         self._chain = 0
-        self._taken = 0
+        self._sizes: list[int] = []
+        """Octets of the snapshots of this chain, the full one first."""
 
     def claim(self) -> None:
         """Take the place over: state of the last snapshot, then the cuts decided since."""
@@ -75,7 +76,7 @@ class Part:
             self.kept.worker.renew(self.kept.worker.versions)
             self.kept.worker.tune(settings)  # what state keeps of settings is that of before
             self.writer.digests = reader.digests
-            self._taken = len(chain)
+            self._sizes = [len(octets) for octets in chain]
         self.promised = [step for step in steps if step.kind == CUT]
         self.counts["claims"] += 1
 
@@ -127,13 +128,13 @@ class Part:
         # Behind a snapshot no cut is read again: one that was decided must be worked on first.
         if self.position is None or not self.cuts_since or self.promised:
             return
-        full = not self._chain or self._taken >= FULL_EVERY
+        full = not self._chain or long(self._sizes)
         number = self.log.number + 1
         octets = group_state.octets_of(self.kept, self.writer, full=full)
         self.again(lambda: group_state.write(self.store, self.log.fence, number, octets))
         chain = number if full else self._chain
         self.again(lambda: self.log.append(SNAPSHOT, last=int(self.position or 0) - 1, chain=chain))
-        self._taken = 1 if full else self._taken + 1
+        self._sizes = [len(octets)] if full else [*self._sizes, len(octets)]
         self._chain, self.cuts_since = chain, 0
         self.counts["snapshots"] += 1
         self.counts["snapshot_octets"] += len(octets)
@@ -158,6 +159,14 @@ class Part:
         if batch.ended and not worker.order.reached:
             return Output(merged([made, worker.finish()]))
         return made
+
+
+def long(sizes: Sequence[int]) -> bool:
+    """Whether a chain of snapshots is to end: whoever takes the place over reads all of it.
+
+    What came after the full one is at most about as large, so a takeover takes twice its time.
+    """
+    return len(sizes) >= FULL_EVERY or sum(sizes[1:]) >= sizes[0]
 
 
 def news(batches: Sequence[Batch]) -> list[Batch]:

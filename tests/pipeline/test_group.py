@@ -15,7 +15,7 @@ from pipeline import PipelineSettings, SnapshotError, Store, Worker
 from pipeline.fence import Fence
 from pipeline.group import again
 from pipeline.group_log import CUT, GroupLog
-from pipeline.group_part import Part
+from pipeline.group_part import Part, long
 from pipeline.state_codec import (
     FORMAT,
     MAGIC,
@@ -318,6 +318,16 @@ def test_a_store_that_is_busy_or_away_is_asked_again(passing: type[StoreError]) 
 
     assert again(Event(), counts)(ask) == "rows"
     assert counts == {"store_away": 1}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ends"),
+    [([100], False), ([100, 60], False), ([100, 60, 40], True), ([100] + [1] * 31, True)],
+)
+def test_a_chain_of_snapshots_grows_to_about_twice_its_full_one(
+    sizes: list[int], ends: bool
+) -> None:
+    assert long(sizes) is ends
 
 
 def test_a_damaged_table_of_a_state_is_a_sentence() -> None:
