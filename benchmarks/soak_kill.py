@@ -31,6 +31,7 @@ KILLS = ("collect", "worker", "store", "stop_worker", "stop_broker", "cut_bus", 
 LAST_WINS = frozenset({"telemetry_health"})
 """Tables whose row of one key each partition writes: which of them stays hangs on who came last."""
 CALM_S = 0.3
+NEARLY = 0.99
 STOPPED_BROKER_S = 3.0
 
 
@@ -59,8 +60,9 @@ class Rounds:
             self.done[kind] += 1
             print(f"round {number + 1}: {kind}, {time.monotonic() - began:.1f} s", flush=True)
         self.grow(1)
-        # One that has only just begun anew would be ended before it has read anything.
-        until(lambda: self.stored() >= frames, "the last frame")
+        # One that has only just begun anew would be ended before it has read anything. The last
+        # frames of a source wait for later ones until it ends.
+        until(lambda: self.stored() >= NEARLY * frames, "the last frames")
         self.collector.signal(signal.SIGTERM)
         assert self.collector.wait() == 0, self.collector.text()[-2000:]
 
