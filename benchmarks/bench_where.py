@@ -6,7 +6,8 @@ flows that go with the observations, in as many parts as inserting left. Each qu
 the flow had, drawn by a seed: of flows drawn uniformly, and of the ten largest. Warm is each
 question asked again; before a cold one the engine's caches are dropped and the files of the store
 leave the system's page cache. The statements that a question sends to the engine are then sent
-straight to it, one after the other, with the same parameters. Last what the console's first page
+straight to it, one after the other, with the same parameters. Processor seconds of the warm ones
+are told too, since a clock also shows what else a machine does. Last what the console's first page
 asks for, of the newest ten minutes.
 
 `--store DIRECTORY` keeps the store, and takes it up again; `--frames` is how many observations.
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
-from time import perf_counter, sleep
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 import httpx
@@ -169,13 +170,16 @@ async def measured(
     told("cold", cold)
     for one in asked:
         await where(client, one)
-    warm, alone = [], []
+    warm, alone, worked = [], [], []
     for one in asked:
+        begun = process_time()
         warm.append(await where(client, one))
+        worked.append((process_time() - begun) * 1e3)
         with heard(store) as sent:
             await where(client, one)
         alone.append(straight(sent))
     told("warm", warm)
+    told("of processors", worked)
     told("straight to the engine", alone)
     for share, bar in most.items():
         for kind, found in (("warm", warm), ("cold", cold)):

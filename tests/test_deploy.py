@@ -44,7 +44,8 @@ def expressions() -> Iterator[tuple[str, str]]:
     for path in BOARDS:
         for panel in json.loads(path.read_text())["panels"]:
             for target in panel["targets"]:
-                yield f"{path.name}: {panel['title']}", target["expr"]
+                if "expr" in target:
+                    yield f"{path.name}: {panel['title']}", target["expr"]
 
 
 def metric(name: str) -> str:
@@ -174,8 +175,16 @@ def test_prometheus_reaches_whom_it_asks() -> None:
     assert "--web.listen-address=127.0.0.1:9090" in services["prometheus"]["command"]
     assert services["grafana"]["environment"]["GF_SERVER_HTTP_ADDR"] == "127.0.0.1"
     sources = DEPLOY / "grafana" / "provisioning" / "datasources"
-    [source] = [yaml.safe_load(path.read_text()) for path in sources.iterdir()]
-    assert source["datasources"][0]["url"] == "http://127.0.0.1:9090"
+    [store], [counters_of] = (yaml.safe_load(path.read_text())["datasources"]
+                              for path in sorted(sources.iterdir()))  # fmt: skip
+    assert counters_of["url"] == "http://127.0.0.1:9090"
+    reached_at = "{host}:{port}".format(**store["jsonData"])
+    assert f"{reached_at}:8123" in services["store-port"]["ports"]
+    assert store["type"] in services["grafana"]["environment"]["GF_PLUGINS_PREINSTALL"]
+    known = {(each["type"], each["uid"]) for each in (store, counters_of)}
+    for path in BOARDS:
+        for panel in json.loads(path.read_text())["panels"]:
+            assert (panel["datasource"]["type"], panel["datasource"]["uid"]) in known
 
 
 def test_pods_are_not_root_and_write_nowhere_but_where_they_may() -> None:
