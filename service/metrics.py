@@ -54,7 +54,8 @@ METRICS = (
         "hopsight_store_queries_total",
         "counter",
         ("query", "outcome"),
-        "Queries of the store; outcome: answered, failed, or refused (no turn within the wait).",
+        "Queries of the store; outcome: answered, shared (of one that was on its way), failed, or"
+        " refused (no turn within the wait).",
     ),
     Metric(
         "hopsight_inserted_rows_total",

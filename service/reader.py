@@ -15,6 +15,7 @@ from pipeline import NotTheirs, Store, StoreBusy, StoreError, StoreLimit, Tenant
 from service.access import identity_of
 from service.metrics import Metrics
 from service.problem import Problem
+from service.shared import Shared
 from service.tracing import NOTHING
 
 T = TypeVar("T")
@@ -33,7 +34,9 @@ class Reader:
         turns: anyio.CapacityLimiter,
         wait_s: float,
         tracer: Tracer | None = None,
+        shared: Shared | None = None,
     ) -> None:
+        self.shared = shared or Shared()
         self.tracer = tracer or NOTHING.get_tracer("hopsight")
         self.store = store
         self.metrics = metrics
@@ -45,11 +48,21 @@ class Reader:
         own = (
             self.store if isinstance(self.store, TenantStore) else TenantStore(self.store, tenants)
         )
-        return Reader(own, self.metrics, self.turns, self.wait_s, self.tracer)
+        return Reader(own, self.metrics, self.turns, self.wait_s, self.tracer, self.shared)
 
     async def ask(self, name: str, **parameters: Any) -> pl.DataFrame:
-        """The answer to a query of the store by its name."""
-        return await self.run(name, self.store.query, name, **parameters)
+        """The answer to a query of the store by its name; who asks the same meanwhile shares it."""
+        seen = self.store.tenants if isinstance(self.store, TenantStore) else None
+        key = (name, repr(seen), repr(sorted(parameters.items())))
+
+        async def asked() -> pl.DataFrame:
+            return await self.run(name, self.store.query, name, **parameters)
+
+        answer: pl.DataFrame
+        answer, known = await self.shared.ask(key, self.store.revision, asked)
+        if known:
+            self.metrics.count("hopsight_store_queries_total", query=name, outcome="shared")
+        return answer
 
     async def run(self, label: str, function: Callable[..., T], *given: Any, **named: Any) -> T:
         """Call a function that asks the store, in a thread; `label` names it in the metrics.
