@@ -15,7 +15,7 @@ from pipeline import NotTheirs, Store, StoreBusy, StoreError, StoreLimit, Tenant
 from service.access import identity_of
 from service.metrics import Metrics
 from service.problem import Problem
-from service.shared import Shared
+from service.same_question import Shared
 from service.tracing import NOTHING
 
 T = TypeVar("T")

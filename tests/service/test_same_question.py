@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from service.shared import Shared
+from service.same_question import Shared
 
 
 class Slow:
