@@ -5,7 +5,7 @@ from replay.conformance import Accounts, Conformance
 from replay.conformance_answer import answer as conformance_answer
 from replay.conformance_rule import RULES
 from replay.decision import COMMON, TOLD, known, lines, objects, trace, variables
-from replay.difference import Difference, compared, difference, kept, steered
+from replay.difference import WINDOW_BYTES, Difference, difference, kept, steered
 from replay.emit import frames_of
 from replay.fabric import Run, simulate
 from replay.heard import HOPS, Heard
@@ -24,6 +24,7 @@ __all__ = [
     "RULES",
     "TOLD",
     "WHY",
+    "WINDOW_BYTES",
     "Accounts",
     "Conformance",
     "Difference",
@@ -36,7 +37,6 @@ __all__ = [
     "Score",
     "Truth",
     "World",
-    "compared",
     "conformance_answer",
     "difference",
     "frames_of",

@@ -18,6 +18,10 @@ ACK = ("source", "point", "frame", "flow", "ack")
 SHARED = ("time_ns", *ACK, "algorithm", "branch", "quality")
 WINDOWS = ("W", "cwnd", "ssthresh", "alpha", "U", "R", "rate_bps")
 """Variables that are compared, where an algorithm has them; the first of them is what it steers."""
+SIZED = ("W", "cwnd")
+"""Windows; of `IN_PACKETS` they count packets, else bytes."""
+IN_PACKETS = ("swift", "poseidon")
+WINDOW_BYTES = "window_bytes"
 QUANTILES = (0.05, 0.5, 0.95)
 OTHER = "_other"
 NUMBER = "number"
@@ -49,11 +53,15 @@ def kept(decisions: pl.DataFrame) -> pl.DataFrame:
     ).with_columns(pl.col("algorithm", "branch", "quality").cast(pl.String))
 
 
-def difference(base: pl.DataFrame, other: pl.DataFrame) -> Difference:
+def difference(
+    base: pl.DataFrame, other: pl.DataFrame, segments: pl.DataFrame | None = None
+) -> Difference:
     """Compare runs of one algorithm, or of two; both as `kept` gives them, in order of time.
 
     `flows` counts decisions, those that only one run made, those that differ in branch or in value,
-    and names the first that does. `spread` has mean and quantiles of (other - base)/base.
+    and names the first that does. `spread` has mean and quantiles of (other - base)/base; of two
+    algorithms that steer windows it is of these in bytes (`window_bytes`), for which `segments`
+    tells flow and segment_bytes, the largest that each flow sent.
     """
     one, two = (run["algorithm"].drop_nulls().first() for run in (base, other))
     same = one == two
@@ -61,14 +69,21 @@ def difference(base: pl.DataFrame, other: pl.DataFrame) -> Difference:
         name for name in compared(str(one))
         if name in compared(str(two)) and name in base.columns and name in other.columns
     ]  # fmt: skip
-    rows = beside(base, other) if same else beside(turned(base), turned(other))
+    if not same:
+        base, other = (sized(turned(run), segments) for run in (base, other))
+        both_sized = all(WINDOW_BYTES in run.columns for run in (base, other))
+        names = [WINDOW_BYTES] if both_sized else []
+    rows = beside(base, other)
     both = pl.col("branch").is_not_null() & pl.col(f"branch{OTHER}").is_not_null()
     branch = pl.col("branch") != pl.col(f"branch{OTHER}")
-    values = [pl.col(name).ne_missing(pl.col(f"{name}{OTHER}")) for name in names]
-    parted = pl.any_horizontal(branch, *values) if same else pl.col(TURN) * pl.col(TURN + OTHER) < 0
+    if same:
+        values = [pl.col(name).ne_missing(pl.col(f"{name}{OTHER}")) for name in names]
+        parted = pl.any_horizontal(branch, *values)
+    else:
+        parted = pl.col(TURN) * pl.col(TURN + OTHER) < 0
     rows = rows.with_columns((parted & both).fill_null(value=False).alias("differs"))
     rows = rows.drop(TURN, TURN + OTHER, strict=False)
-    return Difference(rows, by_flow(rows, both, branch), spread_of(rows, names if same else []))
+    return Difference(rows, by_flow(rows, both, branch), spread_of(rows, names))
 
 
 def beside(base: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
@@ -102,6 +117,21 @@ def turned(run: pl.DataFrame) -> pl.DataFrame:
         return run.with_columns(pl.lit(None, pl.Float64).alias(TURN))
     before = pl.col(window).shift(1).over("point", "flow")
     return run.with_columns((pl.col(window) - before).sign().alias(TURN))
+
+
+def sized(run: pl.DataFrame, segments: pl.DataFrame | None) -> pl.DataFrame:
+    """A run with its window in bytes, where it steers one whose unit is known."""
+    algorithm = str(run["algorithm"].drop_nulls().first())
+    window = steered(algorithm)
+    if window not in SIZED or window not in run.columns:
+        return run
+    if algorithm not in IN_PACKETS:
+        return run.with_columns(pl.col(window).alias(WINDOW_BYTES))
+    if segments is None:
+        return run
+    named = run.join(segments, on="flow", how="left", maintain_order="left")
+    in_bytes = pl.col(window) * pl.col("segment_bytes")
+    return named.with_columns(in_bytes.alias(WINDOW_BYTES)).drop("segment_bytes")
 
 
 def by_flow(rows: pl.DataFrame, both: pl.Expr, branch: pl.Expr) -> pl.DataFrame:

@@ -72,7 +72,10 @@ def rows(
         line = [NAMES[each["name"]], value(each, "seen"), value(each, "rerun"), apart(each)]
         other = changes.get(each["name"])
         if other:
-            line += [value(other, "rerun"), apart(other), believed(each, other)]
+            became_of = value(other, "rerun")
+            if each["kind"] == rebuild.POINTS:  # of the flow that the change moves most
+                became_of = f"{value(other, 'seen')} → {became_of}"
+            line += [became_of, apart(other), believed(each, other)]
         yield line
 
 

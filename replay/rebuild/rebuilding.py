@@ -52,6 +52,10 @@ def rebuilt(
 
     `t_ns` is HPCC++'s T where settings or topology know it.
     """
+    if seen.flows.is_empty() and seen.roce:
+        raise ValueError(
+            f"{seen.roce:,} frames are RoCE, whose queue pairs the simulator cannot play"
+        )
     if seen.flows.is_empty() or seen.acks.is_empty():
         raise ValueError(
             "no data whose acknowledgments were seen as well: there is no loop to close"
@@ -78,7 +82,7 @@ def rebuilt(
     scene = Scene(
         start_ns, end_ns - start_ns + 1, lines.hosts, marked, told.drop("flow"), offered, chosen,
         units=units_of(seen),
-        notes=(*ways.notes, *lines.notes, *said, *more, *warned(flows)),
+        notes=(*ways.notes, *lines.notes, *said, *more, *warned(flows, seen.roce)),
     )  # fmt: skip
     return Rebuilt(scene, witnessed(seen, scene, sampled))
 
@@ -237,7 +241,7 @@ def units_of(seen: Sightings) -> tuple[int, int]:
     return made[0], made[1]
 
 
-def warned(flows: pl.DataFrame) -> tuple[str, ...]:
+def warned(flows: pl.DataFrame, roce: int) -> tuple[str, ...]:
     """What the tap cannot show."""
     behind = int(flows["marked_seen"].fill_null(value=False).sum())
     middle = flows.filter(~pl.col("handshake"), pl.col("protocol") == TCP).height
@@ -250,5 +254,9 @@ def warned(flows: pl.DataFrame) -> tuple[str, ...]:
     if middle:
         said.append(
             f"{middle} flows began before the capture: they are played from their first window"
+        )
+    if roce:
+        said.append(
+            f"{roce:,} frames of RoCE are not played: what they took of links is missing there"
         )
     return tuple(said)

@@ -24,7 +24,7 @@ HOP = ("qlen_bytes", "b_bps", "node", "port", "tx_bytes")
 """What is kept of each hop of a stack."""
 READ = {
     "seq": pl.UInt32, "ack": pl.UInt32, "flags": pl.UInt16, "window": pl.UInt16,
-    "wscale": pl.UInt8, "ecn": pl.UInt8, "hpcc_kind": pl.UInt8,
+    "wscale": pl.UInt8, "ecn": pl.UInt8, "hpcc_kind": pl.UInt8, "roce_psn": pl.UInt32,
 }  # fmt: skip
 """Columns that rows may lack."""
 
@@ -43,6 +43,8 @@ class Sightings(NamedTuple):
     flows: pl.DataFrame
     sends: pl.DataFrame
     acks: pl.DataFrame
+    roce: int = 0
+    """Frames of RoCE data, which counts packets and asks for them by messages: no stream here."""
 
 
 def sightings(rows: pl.DataFrame, decisions: pl.DataFrame) -> Sightings:
@@ -60,7 +62,8 @@ def sightings(rows: pl.DataFrame, decisions: pl.DataFrame) -> Sightings:
     order = flows.select("flow", number=pl.int_range(pl.len(), dtype=pl.Int64))
     sends, acks = (renumbered(each, order) for each in (sends, acks))
     kept = ("flow", "time_ns", "begin", "end", "again", "octets", *hop_columns(sends))
-    return Sightings(flows.drop("flow"), sends.select(kept), acks)
+    roce = numbered.filter(pl.col("roce_psn").is_not_null(), pl.col("payload_bytes") > 0).height
+    return Sightings(flows.drop("flow"), sends.select(kept), acks, roce)
 
 
 def from_one_point(

@@ -9,7 +9,7 @@ import polars as pl
 import typer
 
 from pipeline import Reran
-from replay import compared
+from replay import WINDOW_BYTES, steered
 from service.axis import grid
 from service.commands import sweep, what_if
 from service.crew import Point, Row
@@ -84,7 +84,8 @@ def compare(needed: Needed, point: Point) -> list[Row]:
         sides.take(Reran(rows, tuple(decider.decide(rows) for decider in deciders)))
     told = []
     for one, two, made in sides.differences():
-        names = [name for name in compared(one) if name in compared(two)][: one == two]
+        names = [steered(one) or ""] if one == two else [WINDOW_BYTES]
+        names = [name for name in names if f"{name}_other" in made.rows.columns]
         counts: Row = {name: int(made.flows[name].sum()) for name in COUNTS}
         counts["differ_share"] = counts["differ"] / max(counts["decisions"], 1)
         told.append({"algorithm": one, "other": two, **counts, **spread(made.rows, names)})

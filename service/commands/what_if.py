@@ -61,12 +61,16 @@ class Sides:
         self.names = FlowNames(flow_of(asked.flow))
         self.base: dict[str, list[pl.DataFrame]] = {}
         self.other: dict[str, list[pl.DataFrame]] = {}
+        self.segments = pl.DataFrame(schema={"flow": pl.UInt64, "segment_bytes": pl.UInt32})
 
     def take(self, made: Reran) -> None:
         """Take the next decisions of both runs."""
         if not made.tracked:
             return
         self.names.know(made.rows)
+        own = made.rows.select("flow", pl.col("payload_bytes").alias("segment_bytes"))
+        grown = pl.concat([self.segments, own.cast(self.segments.schema)])
+        self.segments = grown.group_by("flow", maintain_order=True).max()
         for side, tracked in ((self.base, made.tracked[0]), (self.other, made.tracked[-1])):
             for algorithm, rows in parts(tracked):
                 side.setdefault(algorithm, []).append(self.chosen(rows))
@@ -93,7 +97,7 @@ class Sides:
             best = vantage(base)
             base = from_best(base, best)
             beside = beside.join(best, on=["flow", "point"], how="semi", maintain_order="left")
-            yield algorithm, other, difference(base, beside)
+            yield algorithm, other, difference(base, beside, self.segments)
 
 
 def parts(tracked: Tracked) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -220,7 +224,7 @@ def shown(told: Mapping[str, Any]) -> Iterator[str]:
             )
         for each in row["spread"]:
             shares = ", ".join(f"{name} {percent(each[name])}" for name in SPREAD)
-            yield f"    {each['variable']:9} {shares}"
+            yield f"    {each['variable']:12} {shares}"
 
 
 def percent(share: float | None) -> str:

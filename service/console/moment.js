@@ -27,11 +27,12 @@ export function hops(one) {
 
 const shown = (value) => (value === null || value === undefined ? "–" : typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(6)) : String(value));
 
-/** Variables before each other, of one run or two. */
-export function variables(names, one, other) {
-  const rows = ["branch", ...names.filter((name) => name !== "u_hops" && name !== "faults"), "acked_bytes", "marked_bytes", "inflight_bytes"];
+/** Variables beside each other, of one run or two; what only the second algorithm has comes last. */
+export function variables(names, one, other, second) {
+  const own = Object.keys(other || {}).filter((name) => !(name in one) && typeof other[name] !== "object");
+  const rows = ["branch", ...names.filter((name) => name !== "u_hops" && name !== "faults"), "acked_bytes", "marked_bytes", "inflight_bytes", ...own];
   return h("table", { class: "list variables" }, h("caption", { class: "hidden" }, "Variables after this decision"),
-    h("thead", null, h("tr", null, h("th", { scope: "col" }, "Variable"), h("th", { scope: "col", class: "right" }, other ? "First run" : "Value"), other && h("th", { scope: "col", class: "right" }, "Second run"))),
+    h("thead", null, h("tr", null, h("th", { scope: "col" }, "Variable"), h("th", { scope: "col", class: "right" }, other ? "First run" : "Value"), other && h("th", { scope: "col", class: "right" }, second))),
     h("tbody", null, rows.map((name) => h("tr", { class: other && other[name] !== one[name] ? "differs" : null }, h("th", { scope: "row" }, name),
       h("td", { class: "num right" }, name === "branch" ? kind(one[name]) : shown(one[name])), other && h("td", { class: "num right" }, name === "branch" ? kind(other[name]) : shown(other[name]))))));
 }

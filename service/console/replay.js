@@ -1,6 +1,6 @@
 // Replay: a flow's decisions step by step, with the path at that instant and the pseudo-code; two runs overlaid.
 
-import { address, get } from "./api.js";
+import { address, ApiError, get } from "./api.js";
 import { count, head, right } from "./cell.js";
 import { NAMES } from "./colour.js";
 import { csvButton, empty, h, panel } from "./dom.js";
@@ -21,11 +21,18 @@ export async function replay(parameters) {
   if (!asked.src || !asked.dst) return chooser();
   const told = (name) => (parameters.get(name) || "").split(/[\s,]+/).filter(Boolean);
   const known = (await get("/replay/algorithms")).algorithms;
-  const first = await run({ ...asked, algorithm: parameters.get("algorithm"), set: told("set") });
-  const other = told("with");
-  const second = other.length ? await run(secondOf(asked, first, other)) : null;
   const name = `${asked.src} → ${asked.dst}`;
-  const top = [h("p", { class: "crumb" }, h("a", { href: flowUrl(first.flow) }, "Flow"), " / replay"), h("h1", { class: "mono" }, name)];
+  const title = h("h1", { class: "mono" }, name);
+  const other = told("with");
+  let [first, second] = [null, null];
+  try {
+    first = await run({ ...asked, algorithm: parameters.get("algorithm"), set: told("set") });
+    second = other.length ? await run(secondOf(asked, first, other)) : null;
+  } catch (error) {
+    if (!(error instanceof ApiError) || !told("set").length && !other.length) throw error;
+    return { title: name, body: h("div", null, title, form(parameters, first, known), h("div", { class: "panel" }, empty("That was refused", `${error.message}. Change it above and run it again.`))) };
+  }
+  const top = [h("p", { class: "crumb" }, h("a", { href: flowUrl(first.flow) }, "Flow"), " / replay"), title];
   const controls = form(parameters, first, known);
   if (!first.decisions.length) {
     const why = first.observations ? `${count(first.observations, "frame")} of the flow are held, but none led to a decision of ${first.asked.algorithm || "HPCC++ or DCTCP"}. The reverse direction, or an algorithm run by name, may have some.` : "The store holds no frames of the flow in that time: they were not stored, or their retention is over. A capture can be replayed instead:";
@@ -51,7 +58,7 @@ function form(parameters, first, known) {
   };
   const text = (name, label, hint) => h("label", null, label, " ", h("input", { name, value: parameters.get(name) || "", placeholder: hint, spellcheck: "false", autocomplete: "off" }));
   return h("form", { class: "times", "aria-label": "What is run", onsubmit: submit },
-    h("label", null, "Algorithm ", h("select", { name: "algorithm" }, h("option", { value: "" }, `as packets show${first.algorithm && !parameters.get("algorithm") ? ` (${first.algorithm})` : ""}`), known.map((one) => h("option", { value: one.name, selected: one.name === parameters.get("algorithm") }, one.name)))),
+    h("label", null, "Algorithm ", h("select", { name: "algorithm" }, h("option", { value: "" }, `as packets show${first?.algorithm && !parameters.get("algorithm") ? ` (${first.algorithm})` : ""}`), known.map((one) => h("option", { value: one.name, selected: one.name === parameters.get("algorithm") }, one.name)))),
     text("set", "with", "eta=0.95 maxStage=5"), text("with", "beside it", "eta=0.8, or algorithm=swift"), h("button", { type: "submit", class: "press" }, "Run"));
 }
 
@@ -76,7 +83,7 @@ function player(parameters, first, second, known) {
     parts.sentence.textContent = one.sentence || kind(one.branch);
     parts.facts.textContent = `${moment(one.time_ns, 1e6)} UTC, +${span(one.time_ns - decisions[0].time_ns)}; frame ${one.frame} at ${one.point}; ${one.line || ""}; state ${one.standing || one.quality}`;
     parts.hops.replaceChildren(hops(one));
-    parts.variables.replaceChildren(variables(table.variables, one, other));
+    parts.variables.replaceChildren(variables(table.variables, one, other, second && second.algorithm !== first.algorithm ? `Second run (${second.algorithm})` : "Second run"));
     parts.around.replaceChildren(...around(decisions, at, go));
     history.replaceState(null, "", replayUrl({ ...Object.fromEntries(parameters), zoom: lens.width() || "", at }));
   }

@@ -28,20 +28,25 @@ export async function run(asked) {
   return { ...page, asked, algorithms, algorithm, decisions: decisions.filter((one) => one.algorithm === algorithm) };
 }
 
-/** Rows of the timeline from decision `low` to `high`; of the second run, dashed, the first variable of each row. */
+const kindOf = (one) => (one.algorithm?.startsWith("hpcc") ? "hpcc" : one.algorithm);
+
+/** Rows of the timeline from decision `low` to `high`; of the second run, dashed, the first variable of each row.
+    Another algorithm has variables and units of its own, so its second run has rows of its own. */
 export function rowsOf(first, second, colours, low, high) {
   const [from, to] = [first.decisions[low].time_ns, first.decisions[high].time_ns];
   const shown = new Map([first, second].filter(Boolean).map((one) => [one, one.decisions.filter((each) => each.time_ns >= from && each.time_ns <= to)]));
-  const kind = first.algorithm?.startsWith("hpcc") ? "hpcc" : first.algorithm;
-  const rows = ROWS[kind] || generic(first);
-  return rows.map((row) => ({
-    title: row.title, unit: row.unit || "",
-    mark: row.limit && first.parameters[first.algorithm]?.[row.limit] ? { at: first.parameters[first.algorithm][row.limit], text: `${row.limit} ${first.parameters[first.algorithm][row.limit]}` } : null,
-    lines: [first, second].filter(Boolean).flatMap((one, which) => row.names.slice(0, which ? 1 : undefined).map((name, at) => ({
-      name: which ? `${name}, second run` : name, colour: colours[which ? 5 : at], dash: which === 1,
-      times: shown.get(one).map((each) => each.time_ns), values: shown.get(one).map((each) => each[name]),
-    }))),
-  }));
+  const line = (one, name, colour) => ({
+    name: one === second ? `${name}, second run` : name, colour: colours[colour], dash: one === second,
+    times: shown.get(one).map((each) => each.time_ns), values: shown.get(one).map((each) => each[name]),
+  });
+  const row = (one, { title, unit, names, limit }, lines) => {
+    const at = limit && one.parameters[one.algorithm]?.[limit];
+    return { title: one === second ? `${title}: second run, ${one.algorithm}` : title, unit: unit || "", mark: at ? { at, text: `${limit} ${at}` } : null, lines: lines || names.map((name, place) => line(one, name, one === second ? 5 - place : place)) };
+  };
+  const rows = (one) => ROWS[kindOf(one)] || generic(one);
+  if (!second) return rows(first).map((each) => row(first, each));
+  if (kindOf(first) !== kindOf(second)) return [first, second].flatMap((one) => rows(one).map((each) => row(one, each)));
+  return rows(first).map((each) => row(first, each, [...each.names.map((name, place) => line(first, name, place)), line(second, each.names[0], 5)]));
 }
 
 const PLAIN = new Set(["time_ns", "sport", "dport", "ack", "frame", "faults", "path", "hop_count", "lastUpdateSeq", "WindowEnd"]);
@@ -63,13 +68,32 @@ export function before(decisions, ns) {
 }
 
 const COMPARED = ["branch", "W", "cwnd", "alpha", "U"];
+const STEERED = ["W", "cwnd", "R", "rate_bps"];
 
-/** Number of the first decision of `first` that `second` took otherwise; null: none. */
+/** Number of the first decision of `first` that `second` took otherwise; null: none.
+    Two algorithms part where one lets what it steers grow and the other cuts it. */
 export function divergence(first, second) {
+  if (first.algorithm !== second.algorithm) return parted(first, second);
   for (let at = 0; at < first.decisions.length; at += 1) {
     const one = first.decisions[at];
     const other = second.decisions[before(second.decisions, one.time_ns)];
     if (!other || COMPARED.some((name) => name in one && name in other && one[name] !== other[name])) return at;
   }
   return null;
+}
+
+function parted(first, second) {
+  const [one, two] = [turns(first), turns(second)];
+  for (let at = 1; at < first.decisions.length; at += 1) {
+    const beside = before(second.decisions, first.decisions[at].time_ns);
+    if (second.decisions[beside].frame === first.decisions[at].frame && one[at] * two[beside] < 0) return at;
+  }
+  return null;
+}
+
+/** Which way each decision moves what its algorithm steers; NaN where that is not known. */
+function turns({ decisions }) {
+  const name = STEERED.find((each) => decisions.some((one) => typeof one[each] === "number"));
+  const value = (at) => decisions[at]?.[name] ?? NaN;
+  return decisions.map((_, at) => Math.sign(value(at) - value(at - 1)));
 }

@@ -200,6 +200,16 @@ def test_what_cannot_be_played_is_said() -> None:
         closed(data, None)
 
 
+def test_queue_pairs_are_not_played_and_are_said_not_to_be() -> None:
+    _, rows = witnessed(scenario.alone("int_roce", senders=2, duration_ns=2 * MS))
+    with pytest.raises(ValueError, match="frames are RoCE, whose queue pairs the simulator"):
+        closed(rows, None)
+    world = scenario.alone("ecn", senders=2, duration_ns=2 * MS)
+    _, beside = witnessed(world)
+    made, _ = closed(pl.concat([rows, beside], how="diagonal_relaxed").sort("time_ns"), None)
+    assert any("frames of RoCE are not played" in note for note in made.scene.notes)
+
+
 def test_a_threshold_is_where_marks_begin() -> None:
     wait = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10] * 3, np.int64)
     found = link.threshold(wait, wait > 6)

@@ -230,6 +230,11 @@ def test_another_algorithm_hears_the_same_signals(hopsight: Any) -> None:
     [told] = json.loads(done.stdout)["comparisons"]
     assert (told["algorithm"], told["other"]) == ("dctcp", "swift")
     assert all(0 < row["differ"] < row["decisions"] for row in told["flows"])
+    for row in told["flows"]:
+        [window] = row["spread"]
+        assert window["variable"] == "window_bytes"
+        assert window["known"] > row["decisions"] // 2
+        assert -1 < window["p05"] <= window["p50"] <= window["p95"] < 100
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,30 @@ def test_two_runs_lie_over_each_other(replays: Any, looked: Callable[..., View])
     view.page.click("button:text-is('Pause')")
 
 
+def test_another_algorithm_has_rows_and_units_of_its_own(
+    replays: Any, looked: Callable[..., View]
+) -> None:
+    """Swift's cwnd is packets: beside DCTCP's bytes it would be a line at 0."""
+    view = looked(f"{replays.url}/{PAGE}&with=algorithm=swift swift.base_target_ns=100000")
+    titles = view.page.locator(".timeline text.title").all_inner_texts()
+    assert titles[-1] == "cwnd, packets: second run, swift"
+    assert len(titles) == 4
+    assert "Second run (swift)" in view.text
+    assert "the runs part at decision" in view.text
+    assert "the runs part at decision 1;" not in view.text
+
+
+def test_what_is_refused_can_be_changed_and_run_again(
+    replays: Any, looked: Callable[..., View]
+) -> None:
+    view = looked(f"{replays.url}/{PAGE}&with=g=nan")
+    assert "g takes a number from 0.001 to 1" in view.text
+    view.page.fill("input[name=with]", "g=0.25")
+    view.page.click("button:text-is('Run')")
+    view.page.wait_for_selector(".timeline polyline")
+    assert "with=g" in view.page.url
+
+
 def test_the_documentation_is_served_at_this_version(
     replays: Any, looked: Callable[..., View], axe: str
 ) -> None:
