@@ -88,16 +88,20 @@ def whole(queue: pl.Expr) -> pl.Expr:
 
 def samples_of_signals(terms: pl.DataFrame, standing: Standing) -> pl.DataFrame:
     """Terms of CSIG signals (`csig_terms`)."""
-    return terms.select(
-        "time_ns",
-        "flow",
-        "point",
-        "node",
-        "port",
-        pl.lit(UNPLACED, pl.UInt8).alias("hop_index"),
-        "source",
-        nano(pl.col("u")).alias("u_n"),
-        whole(pl.col("queue_bytes")),
-        standing.told(pl.col("queue_bytes"), pl.col("delay_ns")).alias("standing"),
-        nano(stood(standing)).alias("stood_n"),
-    ).drop_nulls("u_n")
+    return (
+        terms.with_columns(stood(terms, standing))
+        .select(
+            "time_ns",
+            "flow",
+            "point",
+            "node",
+            "port",
+            pl.lit(UNPLACED, pl.UInt8).alias("hop_index"),
+            "source",
+            nano(pl.col("u")).alias("u_n"),
+            whole(pl.col("queue_bytes")),
+            standing.told(pl.col("queue_bytes"), pl.col("delay_ns")).alias("standing"),
+            nano(pl.col("stood")).alias("stood_n"),
+        )
+        .drop_nulls("u_n")
+    )

@@ -7,9 +7,15 @@ more; and it lies anywhere in the bucket that the tag names.
 
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from collector import arrow, inner, kernel
 from pipeline.unit import BITS, SECOND
+
+Floats = NDArray[np.float64]
+NOT_TOLD = -1
 
 
 class Standing(NamedTuple):
@@ -25,34 +31,55 @@ class Standing(NamedTuple):
             stands = queue_bytes > self.queue_bytes
         return stands.fill_null(value=False)
 
-    def beyond(self, delay_ns: pl.Expr, capacity_bps: pl.Expr) -> pl.Expr:
-        """By how much a delay is longer than that of the least queue that stands."""
-        if self.queue_bytes is None:
-            return delay_ns - self.ns
-        return delay_ns - self.queue_bytes * (BITS * SECOND) / capacity_bps
 
-
-def stood(standing: Standing) -> pl.Expr:
+def stood(rows: pl.DataFrame, standing: Standing) -> pl.Series:
     """How likely a queue stood.
 
     Of least_ns and most_ns (the ends of the delay's bucket, less the port's base), capacity_bps and
-    packet_bytes (0: not known).
+    packet_bytes (0: not known); 0 where no delay is told.
     """
-    capacity = pl.when(pl.col("capacity_bps") > 0).then("capacity_bps")
-    packet = (pl.col("packet_bytes") * (BITS * SECOND) / capacity).fill_null(0.0)
-    least = standing.beyond(pl.col("least_ns"), capacity)
-    # The last bucket may have no end.
-    most = standing.beyond(pl.max_horizontal("most_ns", pl.col("least_ns") + 1), capacity)
-    share = (waiting(most, packet) - waiting(least, packet)) / (most - least)
-    return share.clip(0.0, 1.0).fill_null(0.0).alias("stood")
+    names = ("least_ns", "most_ns", "capacity_bps", "packet_bytes")
+    least, most, capacity, packet = (
+        arrow.fixed(rows[name].cast(pl.Float64).to_numpy()) for name in names
+    )
+    queue = NOT_TOLD if standing.queue_bytes is None else standing.queue_bytes
+    part = shares(least, most, capacity, packet, float(standing.ns), float(queue))
+    return pl.Series("stood", part)
 
 
-def waiting(beyond: pl.Expr, packet: pl.Expr) -> pl.Expr:
+@kernel
+def shares(
+    least_ns: Floats,
+    most_ns: Floats,
+    capacity: Floats,
+    packet_bytes: Floats,
+    ns: float,
+    octets: float,
+) -> Floats:
+    """The part of each bucket in which a queue stands of more `octets`, or `ns` where not told."""
+    found = np.zeros(least_ns.size)
+    for row in range(least_ns.size):
+        known = capacity[row] > 0
+        if np.isnan(least_ns[row]) or not (known or octets < 0):
+            continue
+        packet = packet_bytes[row] * (BITS * SECOND) / capacity[row] if known else 0.0
+        stands = ns if octets < 0 else octets * (BITS * SECOND) / capacity[row]
+        least, most = least_ns[row] - stands, least_ns[row] + 1
+        if not np.isnan(most_ns[row]):  # the last bucket may have no end
+            most = max(most, most_ns[row])
+        most -= stands
+        share = (waiting(most, packet) - waiting(least, packet)) / (most - least)
+        found[row] = 0.0 if share < 0 else 1.0 if share > 1 else share
+    return found
+
+
+@inner
+def waiting(beyond: float, packet: float) -> float:
     """The integral, up to a delay, of the chance that its queue stands.
 
-    The chance rises evenly from 0 where the delay is that of the least queue that stands to 1 where
-    it is one packet more.
+    It is `beyond` the delay of the least queue that stands; the chance rises evenly from 0 there to
+    1 where it is one packet more.
     """
-    rising = beyond.clip(0.0, packet)
-    part = pl.when(packet > 0).then(rising * rising / (2 * packet)).otherwise(0.0)
-    return part + (beyond - packet).clip(0.0)
+    rising = min(max(beyond, 0.0), packet)
+    part = rising * rising / (2 * packet) if packet > 0 else 0.0
+    return part + max(beyond - packet, 0.0)

@@ -1,7 +1,10 @@
 """The JSON columns of verdicts: other candidates, and what speaks for the headline."""
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from collector import arrow, kernel
 from pipeline.judgment import RECEIVER, window_is_shut
 from pipeline.locate import HOP, KEY
 from pipeline.testimony import LOAD, QUEUE, STANDING, hop_piece
@@ -36,14 +39,37 @@ def candidate_list(candidates: pl.DataFrame) -> pl.DataFrame:
         descending=[False, False, False, False, True, False, False],
         nulls_last=True,
     )
-    place, is_headline = pl.int_range(pl.len()).over(signal), pl.col("signal") == SIGNALS[0]
-    before = pl.col("probability").cum_sum().over(signal) - pl.col("probability")
-    most = pl.when(is_headline).then(MOST_CLAIMED).otherwise(MOST_CANDIDATES)
-    ranked = ranked.filter((place < most) & (~is_headline | (before < CLAIMED)))
+    new = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in signal)
+    told = ranked.select(new, pl.col("signal") == SIGNALS[0], pl.col("probability"))
+    ranked = ranked.filter(pl.Series(listed(*(arrow.fixed(each.to_numpy()) for each in told))))
     text = pl.struct(CANDIDATE).struct.json_encode()
     return ranked.group_by(KEY, maintain_order=True).agg(
         pl.format("[{}]", text.str.join(",")).alias("candidates")
     )
+
+
+@kernel
+def listed(
+    new: NDArray[np.bool_], headline: NDArray[np.bool_], probability: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Whether each candidate is kept, of those of one signal by rank; `new` begins another one.
+
+    One without a probability is no headline that is claimed.
+    """
+    kept = np.empty(new.size, np.bool_)
+    place, before = 0, 0.0
+    for row in range(new.size):
+        if new[row]:
+            place, before = 0, 0.0
+        if headline[row]:
+            told = not np.isnan(probability[row])
+            before += probability[row] if told else 0.0
+            claimed = told and before - probability[row] < CLAIMED
+            kept[row] = claimed and place < MOST_CLAIMED
+        else:
+            kept[row] = place < MOST_CANDIDATES
+        place += 1
+    return kept
 
 
 def evidence_list(topology: Topology | None) -> pl.Expr:

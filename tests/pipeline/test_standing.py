@@ -22,7 +22,7 @@ def chance(
          "capacity_bps": [capacity]},
         schema_overrides={"most_ns": pl.Float64, "capacity_bps": pl.Int64},
     )  # fmt: skip
-    return float(row.select(stood(Standing(1.0, THRESHOLD))).item())
+    return float(stood(row, Standing(1.0, THRESHOLD)).item())
 
 
 @pytest.mark.parametrize(
