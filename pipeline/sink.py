@@ -1,4 +1,8 @@
-"""Batches off the bus, through the worker, into a sink."""
+"""Batches off the bus, through the worker, into a sink: one output is kept while the next is made.
+
+The worker and the sink take turns only where they have to: an output is handed over when the one
+before has been kept, so two are held at most.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -7,15 +11,53 @@ from collector import Batch, Bus
 from pipeline.worker import Output, Worker
 
 Sink = Callable[[Output, str], None]
-"""Takes what the worker made, and a token that names the input it was made of."""
+"""Takes what the worker made, and a token that names the input it was made of; knows no worker."""
+Outputs = asyncio.Queue[tuple[Output, str]]
 
 
-async def drain(bus: Bus, worker: Worker, sink: Sink) -> None:
-    """Work until the bus is closed and empty. The token makes a repeated insert recognisable."""
+async def drain(
+    bus: Bus, worker: Worker, sink: Sink, between: Callable[[], None] = lambda: None
+) -> None:
+    """Work until the bus is closed and empty, and all is kept; what the sink raises ends it.
+
+    The token makes a repeated insert recognisable. `between` two batches the worker may be changed.
+    """
+    outputs: Outputs = asyncio.Queue()
+    works = [
+        asyncio.ensure_future(work(bus, worker, outputs, between)),
+        asyncio.ensure_future(keep(outputs, sink)),
+    ]
+    try:
+        ended, _ = await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
+        for one in ended:
+            one.result()
+    finally:
+        for one in works:
+            one.cancel()
+        await asyncio.gather(*works, return_exceptions=True)
+
+
+async def work(bus: Bus, worker: Worker, outputs: Outputs, between: Callable[[], None]) -> None:
+    """What the worker makes of each batch, handed over in turn; returns when all of it is kept."""
+
+    async def hand_over(output: Output, name: str) -> None:
+        await outputs.join()
+        outputs.put_nowait((output, name))
+
     async for batch in bus:
-        output = await asyncio.to_thread(take, worker, batch)
-        await asyncio.to_thread(sink, output, token(batch))
-    await asyncio.to_thread(sink, worker.finish(), "finish")
+        await hand_over(await asyncio.to_thread(take, worker, batch), token(batch))
+        await asyncio.to_thread(between)
+    await hand_over(await asyncio.to_thread(worker.finish), "finish")
+    await outputs.join()
+
+
+async def keep(outputs: Outputs, sink: Sink) -> None:
+    """Put outputs into the sink, until this is cancelled."""
+    while True:
+        output, name = await outputs.get()
+        await asyncio.to_thread(sink, output, name)
+        del output
+        outputs.task_done()
 
 
 def take(worker: Worker, batch: Batch) -> Output:

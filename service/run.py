@@ -94,7 +94,6 @@ def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
         slow = job.slow_path
         decoder = SlowPath(told_ports, slow) if slow else Decoder(told_ports)
         given = job.topology
-        held = given if isinstance(given, TopologySource) else None
         known = given.versions if isinstance(given, TopologySource) else given
         try:
             worker = Worker(job.pipeline, known, sources.announced, job.parameters)
@@ -103,8 +102,7 @@ def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
         job.stages.add(of_frames(decoder.accounting), of_worker(worker))
         worker.rescaled = follows(job.collector, worker.versions)
         with frames_bar(label) as told:
-            taken = sink(worker) if held is None else renewing(job, held, worker, sink(worker))
-            asyncio.run(_run(sources, decoder, worker, taken, told, job))
+            asyncio.run(_run(sources, decoder, worker, sink(worker), told, job))
         return decoder.accounting
 
 
@@ -131,7 +129,7 @@ async def _run(
             asyncio.get_running_loop().add_signal_handler(number, end, sources)
     await beside(
         feed(sources.sources, decoder, bus, progress, sources.rotations, shed),
-        drain(bus, worker, sink),
+        drain(bus, worker, sink, renewing(job, worker)),
     )
 
 
@@ -161,17 +159,17 @@ def end(sources: Sources) -> None:
     sources.stop()
 
 
-def renewing(job: Job, held: TopologySource, worker: Worker, sink: Sink) -> Sink:
-    """A sink after which the worker takes another topology, when the file has changed."""
+def renewing(job: Job, worker: Worker) -> Callable[[], None]:
+    """What gives the worker another topology between two batches, when the file has changed."""
+    held = job.topology
 
-    def take(output: Output, token: str) -> None:
-        sink(output, token)
-        if held.refresh():
+    def renew() -> None:
+        if isinstance(held, TopologySource) and held.refresh():
             worker.renew(held.versions)
             if job.renewed is not None:
                 job.renewed(held.versions)
 
-    return take
+    return renew
 
 
 def collector_of(settings: Settings, held: TopologySource | None) -> CollectorSettings:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from collector import (
     write_pcapng,
 )
 from collector.frame import Frames
-from pipeline import PipelineSettings, Summary, Worker, drain
+from pipeline import Output, PipelineSettings, Sink, StoreError, Summary, Worker, drain
 from replay import frames_of, scenario, simulate
 
 Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
@@ -155,6 +156,50 @@ def test_a_sink_is_told_which_input_it_was_made_of(observed: Observed) -> None:
 
     asyncio.run(run())
     assert tokens == ["a:0:1-1", "a:0:2-2", "a:0:end", "finish"]
+
+
+def test_one_output_is_kept_while_the_next_is_made(observed: Observed) -> None:
+    """The sink of a batch ends only when another one is being worked on; none is left behind."""
+    kept: list[str] = []
+    made = threading.Semaphore(0)
+
+    def sink(_: Output, token: str) -> None:
+        if token != "finish":
+            assert made.acquire(timeout=10), "nothing is made while this is kept"
+        kept.append(token)
+
+    class Told(Worker):
+        def advance(self, rows: pl.DataFrame) -> Output:
+            if rows["frame"][0] > 1:
+                made.release()
+            return super().advance(rows)
+
+        def finish(self) -> Output:
+            made.release()
+            return super().finish()
+
+    asyncio.run(drained(observed, Told(SETTINGS, None, ("a",)), sink))
+    assert kept == ["a:0:1-1", "a:0:2-2", "a:0:3-3", "finish"]
+
+
+def test_what_a_sink_raises_ends_the_work(observed: Observed) -> None:
+    tokens: list[str] = []
+
+    def sink(_: Output, token: str) -> None:
+        tokens.append(token)
+        raise StoreError("no room")
+
+    with pytest.raises(StoreError, match="no room"):
+        asyncio.run(drained(observed, Worker(SETTINGS, None, ("a",)), sink))
+    assert tokens == ["a:0:1-1"]
+
+
+async def drained(observed: Observed, worker: Worker, sink: Sink) -> None:
+    bus = MemoryBus(8)
+    for first in (1, 2, 3):
+        await bus.publish(Batch(observed([{"frame": first}]), "a", 0, first, first))
+    await bus.close()
+    await drain(bus, worker, sink)
 
 
 def test_captures_of_one_file_name_are_two_sources(tmp_path: Path) -> None:

@@ -229,16 +229,14 @@ def test_a_worker_that_runs_takes_a_changed_topology(write: Write) -> None:
     settings, source = Settings(), TopologySource(write(version("a")))
     stored: list[Any] = []
     job = Job((), settings.collector, settings.pipeline, source, renewed=stored.append)
-    worker, seen = Worker(settings.pipeline, source.versions), []
-    sink = renewing(job, source, worker, lambda _, token: seen.append(token))
-    empty = worker.finish()
-    sink(empty, "1")
+    worker = Worker(settings.pipeline, source.versions)
+    between = renewing(job, worker)
+    between()
     assert worker.versions.topologies[0].version == "a"
     write(version("b"))
-    sink(empty, "2")
+    between()
     assert worker.versions.topologies[0].version == "b"
     assert [versions.newest.version for versions in stored] == ["b"]
-    assert seen == ["1", "2"]
 
 
 def test_the_collector_decodes_as_the_topology_tells_where_settings_do_not() -> None:
