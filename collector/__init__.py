@@ -17,7 +17,7 @@ from collector.kernel import borrowing, inlined, inner, is_compiled, kernel, mer
 from collector.layer import LAYERS
 from collector.live import open_interface
 from collector.lua import dissectors
-from collector.observation import HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
+from collector.observation import HOP, HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
 from collector.pcapng import write_pcapng
 from collector.prefetch import prefetch
 from collector.reading import Reading
@@ -35,6 +35,7 @@ from collector.window import CaptureError
 from collector.wire.table import Header
 
 __all__ = [
+    "HOP",
     "HOPS",
     "LAYERS",
     "OBSERVATION",

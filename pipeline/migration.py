@@ -1,6 +1,7 @@
 """Bring the tables of a store up to `pipeline.tables`: idempotent checks, not numbered scripts.
 
-Forward only: columns and tables are added, never taken away. What has to be done is told statement
+Forward only: columns and tables are added, and what rows say is never taken away: columns that
+became arrays go when these have their values. What has to be done is told statement
 by statement, each after the one before was run, or all at once without running any.
 """
 
@@ -16,6 +17,7 @@ from pipeline.tables.ddl import (
     column_definitions,
     column_type,
     create_table,
+    dropping,
     feeding,
 )
 from pipeline.tables.layout import Layout
@@ -150,6 +152,9 @@ def _in_front(connection: Connection, table: Table, layout: Layout) -> Iterator[
         if name not in found:
             bare = definition.partition(" CODEC(")[0]
             yield f"ALTER TABLE {table.name}{layout.clause} ADD COLUMN IF NOT EXISTS {bare}"
+    gone = [name for each in table.gathered for name in each.of if name in found]
+    if gone:
+        yield f"ALTER TABLE {table.name}{layout.clause} {dropping(gone)}"
 
 
 def _columns(connection: Connection, table: str) -> dict[str, str]:

@@ -8,6 +8,8 @@ import polars as pl
 from collector import SCHEMA
 from pipeline.question import Question
 from pipeline.signals import reverse_flow
+from pipeline.tables import TABLES
+from pipeline.tables.gathered import spread
 from pipeline.where import Asked, flows_of
 
 PAGE = 100_000
@@ -53,6 +55,7 @@ def pages(
 
 def observed(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows as observations: in the types of the schema, without columns that say nothing."""
+    rows = spread(rows, TABLES["observations"].gathered)
     known = [name for name in SCHEMA if name in rows.columns]
     typed = rows.select(pl.col(name).cast(SCHEMA[name]) for name in known)
     return typed.select(column for column in typed if column.null_count() < rows.height)

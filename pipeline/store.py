@@ -28,11 +28,15 @@ from pipeline.store_error import StoreBusy, StoreError
 from pipeline.store_limits import StoreLimits
 from pipeline.tables import TABLES
 from pipeline.tables.column import SLICE, SLICE_NS
+from pipeline.tables.gathered import gathered
 
 TRIM_S = 600.0
 """Time between two looks at how many bytes the store takes, seconds."""
 ROWS_PER_INSERT = 1 << 18
 """Rows sent at a time. Larger frames are cut, always at the same rows, so that a retry matches."""
+
+FEW = 1 << 8
+"""Texts that are told once, of frames with more rows."""
 
 WRITER_SETTINGS: dict[str, Any] = {
     "async_insert": 0,  # on by default in this engine: rows are acknowledged before they are kept
@@ -137,7 +141,7 @@ class Store:
         that the table lacks, Fenced behind a `fence` that another worker has moved on.
         """
         more = FEEDING_SETTINGS if table in FEEDING else {}
-        for part, part_token in slices(in_order(table, conform(table, frame)), token):
+        for part, part_token in slices(kept(table, frame), token):
             body = to_arrow(part)
             with self._writing:
                 self._inserts += table not in UNASKED
@@ -237,6 +241,25 @@ def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().partition("\n")[0]
         raise StoreError(f"rows for {table} do not fit: {reason}") from error
+
+
+def kept(table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame as a table keeps it: in its types and order, words as numbers of a dictionary."""
+    return gathered(in_order(table, numbered(conform(table, frame))), TABLES[table].gathered)
+
+
+def numbered(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with texts of which there are few different ones told once.
+
+    They are sorted and sent as numbers, and the engine keeps words so anyway.
+    """
+    few: dict[Any, pl.Enum] = {}
+    for name in frame.columns if frame.height > FEW else ():
+        if frame.schema[name] == pl.String:
+            words = frame[name].drop_nulls().unique()
+            if words.len() <= FEW:
+                few[name] = pl.Enum(words)
+    return frame.cast(few)
 
 
 def in_order(table: str, frame: pl.DataFrame) -> pl.DataFrame:

@@ -5,6 +5,7 @@ has its digest in the manifest, which is written last: a folder without one is n
 the time at which they were stored, so retention goes on where it was.
 """
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -12,12 +13,15 @@ from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 
+import polars as pl
+
 from pipeline.connection import Connection
 from pipeline.room import days_of
 from pipeline.store import Store
 from pipeline.store_error import StoreError
 from pipeline.tables import SCHEMA_VERSION, TABLES, Table
 from pipeline.tables.column import STORED_AT
+from pipeline.tables.gathered import gathered
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -90,9 +94,9 @@ def restore(store: Store, folder: Path, progress: Progress = lambda *_: None) ->
             body = (folder / piece.file).read_bytes()
             if _digest(body) != piece.digest:
                 raise StoreError(f"{folder / piece.file} is damaged: it has another digest")
-            connection.put(
-                piece.table, _columns(TABLES[piece.table]), body, f"restore/{piece.digest}"
-            )
+            table = TABLES[piece.table]
+            now = _as_now(table, body)
+            connection.put(piece.table, _columns(table), now, f"restore/{piece.digest}")
             progress(piece.table, piece.rows)
     store.migrate()
     return pieces
@@ -163,6 +167,16 @@ def _refuse_rows(connection: Connection) -> None:
 def _columns(table: Table) -> list[str]:
     """Columns that hold something, and when it was stored."""
     return [*(column.name for column in table.columns), STORED_AT]
+
+
+def _as_now(table: Table, body: bytes) -> bytes:
+    """A file in the columns of today: those that are kept as arrays now were single before."""
+    single = {name for each in table.gathered for name in each.of}
+    if not single & pl.read_parquet_schema(io.BytesIO(body)).keys():
+        return body
+    written = io.BytesIO()
+    gathered(pl.read_parquet(io.BytesIO(body)), table.gathered).write_parquet(written)
+    return written.getvalue()
 
 
 def _digest(body: bytes) -> str:

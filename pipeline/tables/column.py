@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 from polars.datatypes import DataTypeClass
 
+from pipeline.tables.gathered import Gathered
 from pipeline.tables.types import Type
 
 DAY_NS = 86_400_000_000_000
@@ -90,8 +91,15 @@ class Table:
     step_ns: int = 0
     width: str = "interval_ns"
     """Column that holds how long a row's time is, where the table has one."""
+    gathered: tuple[Gathered, ...] = ()
+    """Columns of arrays, which a frame brings one by one."""
 
     @property
     def schema(self) -> pl.Schema:
         """Names and Polars types of the columns that a frame may bring."""
-        return pl.Schema({column.name: column.dtype for column in self.columns})
+        of = {each.name: each for each in self.gathered}
+        single: dict[str, pl.DataType | DataTypeClass] = {}
+        for column in self.columns:
+            array = of.get(column.name)
+            single |= dict.fromkeys(array.of, array.dtype) if array else {column.name: column.dtype}
+        return pl.Schema(single)

@@ -1,7 +1,7 @@
 """The tables as ClickHouse statements: create, and bring what exists up to the tables."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pipeline.tables.column import DAY_NS, STORED_AT, Column, Table
 from pipeline.tables.layout import ALONE, Layout
@@ -12,6 +12,8 @@ MANY_COLUMNS = 64
 LARGE_PART = 1 << 29
 """Bytes up to which a part of a table with many columns is one file and not two a column: half the
 work of an insert."""
+MERGED_AT_ONCE = 16
+"""Parts of such a table that wait for each other: each merge costs its rows another insert."""
 
 
 def table_settings(table: Table, layout: Layout = ALONE) -> dict[str, int]:
@@ -23,6 +25,7 @@ def table_settings(table: Table, layout: Layout = ALONE) -> dict[str, int]:
     }
     if len(table.columns) > MANY_COLUMNS:
         settings["min_bytes_for_wide_part"] = LARGE_PART
+        settings["min_parts_to_merge_at_once"] = MERGED_AT_ONCE
     return settings
 
 
@@ -101,6 +104,26 @@ def feeding(
     return f"ALTER TABLE {view}{layout.clause} MODIFY QUERY {feed(table, layout)}"
 
 
+def gathering(table: Table, columns: frozenset[str], alter: str) -> Iterator[str]:
+    """Statements that take columns of before into the arrays that are in their place now."""
+    before = [name for each in table.gathered for name in each.of if name in columns]
+    if not before:
+        return
+    told = []
+    for each in table.gathered:
+        values = ", ".join(f"`{name}`" if name in columns else "NULL" for name in each.of)
+        last = f"arrayLastIndex(value -> isNotNull(value), [{values}])"
+        told.append(f"`{each.name}` = arraySlice([{values}], 1, {last})")
+    some = " OR ".join(f"isNotNull(`{name}`)" for name in before)
+    yield f"{alter} UPDATE {', '.join(told)} WHERE {some} SETTINGS mutations_sync = 2"
+    yield f"{alter} {dropping(before)} SETTINGS mutations_sync = 2"
+
+
+def dropping(columns: Iterable[str]) -> str:
+    """What drops columns, in an ALTER."""
+    return ", ".join(f"DROP COLUMN IF EXISTS `{name}`" for name in columns)
+
+
 def alterations(
     table: Table,
     retention_days: int,
@@ -116,6 +139,7 @@ def alterations(
     for name, definition in column_definitions(table).items():
         if name not in columns:
             yield f"{alter} ADD COLUMN IF NOT EXISTS {definition}"
+    yield from gathering(table, columns, alter)
     for name, value in table_settings(table, layout).items():
         if not re.search(rf"\b{name} = {value}\b", create_query):
             yield f"{alter} MODIFY SETTING {name} = {value}"

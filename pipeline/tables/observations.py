@@ -1,9 +1,12 @@
 """What each frame said, as the collector's own table has it: raw rows, kept for a short time."""
 
-from collector import OBSERVATION
+import polars as pl
+
+from collector import HOP, HOPS, OBSERVATION
 from collector import Column as Observed
 from pipeline.tables.column import SLICE, Column, Table
 from pipeline.tables.flow_key import ADDRESSES
+from pipeline.tables.gathered import Gathered
 from pipeline.tables.types import Type
 
 TYPES = {
@@ -27,6 +30,26 @@ def _stored(column: Observed) -> Column:
     return Column(column.name, held, column.unit, column.doc)
 
 
+def _of_hops(column: Observed) -> Column:
+    """A column of the store that holds a column of every hop."""
+    kind = Type(pl.List(column.dtype), f"Array(Nullable({TYPES[str(column.dtype)]}))")
+    told = f"{column.doc[0].lower()}{column.doc[1:]}"
+    return Column(f"hop_{column.name}", kind, column.unit, f"Of each hop: {told}")
+
+
+STACK = tuple(column for column in HOP if column.stored)
+"""What is kept of each hop."""
+GATHERED = tuple(
+    Gathered(
+        f"hop_{column.name}",
+        tuple(f"h{hop}_{column.name}" for hop in range(HOPS)),
+        column.dtype,
+    )
+    for column in STACK
+)
+"""Columns of hops as arrays, hop 0 first."""
+SINGLE = {name for each in GATHERED for name in each.of}
+
 OBSERVATIONS = Table(
     name="observations",
     doc="One frame: what it says about congestion.",
@@ -34,6 +57,10 @@ OBSERVATIONS = Table(
     order=(SLICE.expression, "flow", "time_ns"),
     time="time_ns",
     retention_days=3,
-    columns=tuple(_stored(column) for column in OBSERVATION if column.stored),
+    columns=(
+        *(_stored(each) for each in OBSERVATION if each.stored and each.name not in SINGLE),
+        *map(_of_hops, STACK),
+    ),
     aliases=(SLICE, *ADDRESSES),
+    gathered=GATHERED,
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from pipeline.retained import observed
 from pipeline.store import Store
 from pipeline.store_error import StoreError
 from pipeline.tables import TABLES
@@ -20,6 +21,12 @@ KEYS = """
 SELECT name, engine, sorting_key, partition_key FROM system.tables
 WHERE database = 'hopsight' ORDER BY name
 """
+SINGLE = """
+(time_ns, flow, hop_count, h0_node, h1_node, h1_qlen_bytes)
+VALUES (5, 9, 2, 7, 3, 90), (6, 9, 0, NULL, NULL, NULL), (7, 9, 1, NULL, 5, NULL)
+"""
+"""Observations as they were stored when each column of each hop was one of the table."""
+STACK = ("h0_node", "h1_node", "h1_qlen_bytes")
 FRAME = pl.DataFrame(
     {"time_ns": [0, 100_000_000, 2_000_000_000], "interval_ns": [100_000_000] * 3,
      "flow": [7, 7, 7], "point": ["tap"] * 3, "frames": [1, 2, 4], "data_bytes": [10, 20, 40]}
@@ -56,6 +63,7 @@ def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
             store._writer.command("INSERT INTO hopsight.schema_version (version) SELECT 1")
             old = "INSERT INTO hopsight.flow_intervals (time_ns, flow, frames) SELECT 5, 9, 3"
             store._writer.command(old)
+            store._writer.command(f"INSERT INTO hopsight.observations {SINGLE}")
         told = store.pending()
         assert told, "something has changed since"
         assert store.pending() == told, "to be told changes nothing"
@@ -64,6 +72,10 @@ def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
         assert set(told) <= set(done)
         assert store.pending() == []
         assert shape(store) == fresh
+        held = store.query("flow_observations", flow=9, reverse=9, from_ns=0, to_ns=9, rows=9)
+        seen = observed(held).sort("time_ns")
+        assert seen["hop_count"].to_list() == [2, 0, 1]
+        assert seen.select(STACK).rows() == [(7, 3, 90), (None,) * 3, (None, 5, None)]
         for _ in range(2):
             store.insert("flow_intervals", FRAME, "a")
         with store.alone() as connection:

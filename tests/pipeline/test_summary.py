@@ -163,10 +163,10 @@ def test_one_output_is_kept_while_the_next_is_made(observed: Observed) -> None:
     kept: list[str] = []
     made = threading.Semaphore(0)
 
-    def sink(_: Output, token: str) -> None:
-        if token != "finish":
+    def sink(_: Output, name: str) -> None:
+        if name != "finish":
             assert made.acquire(timeout=10), "nothing is made while this is kept"
-        kept.append(token)
+        kept.append(name)
 
     class Told(Worker):
         def advance(self, rows: pl.DataFrame) -> Output:
@@ -185,8 +185,8 @@ def test_one_output_is_kept_while_the_next_is_made(observed: Observed) -> None:
 def test_what_a_sink_raises_ends_the_work(observed: Observed) -> None:
     tokens: list[str] = []
 
-    def sink(_: Output, token: str) -> None:
-        tokens.append(token)
+    def sink(_: Output, name: str) -> None:
+        tokens.append(name)
         raise StoreError("no room")
 
     with pytest.raises(StoreError, match="no room"):
