@@ -124,7 +124,7 @@ def test_another_algorithm_has_rows_and_units_of_its_own(
 ) -> None:
     """Swift's cwnd is packets: beside DCTCP's bytes it would be a line at 0."""
     view = looked(f"{replays.url}/{PAGE}&with=algorithm=swift swift.base_target_ns=100000")
-    titles = view.page.locator(".timeline text.title").all_inner_texts()
+    titles = view.page.locator(".timeline text.title").all_text_contents()
     assert titles[-1] == "cwnd, packets: second run, swift"
     assert len(titles) == 4
     assert "Second run (swift)" in view.text
