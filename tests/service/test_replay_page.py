@@ -141,6 +141,8 @@ def test_what_is_refused_can_be_changed_and_run_again(
     view.page.click("button:text-is('Run')")
     view.page.wait_for_selector(".timeline polyline")
     assert "with=g" in view.page.url
+    assert all("422" in each for each in view.said)  # the browser tells of every refusal
+    view.said.clear()
 
 
 def test_the_documentation_is_served_at_this_version(
