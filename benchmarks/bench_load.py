@@ -120,16 +120,13 @@ def patiently(url: str, pump: Pump) -> float:
 
 
 def taken(url: str, pump: Pump) -> tuple[float, float]:
-    """Frames a second that the service takes while nobody asks, and how far it is behind, s."""
-    time.sleep(WARM_S)
-    before, begun = patiently(url, pump), time.monotonic()
-    while before == float("inf") and time.monotonic() < begun + PROBE_S:
-        time.sleep(1)
-        before, begun = patiently(url, pump), time.monotonic()
-    time.sleep(PROBE_S)
+    """Frames a second that are judged while nobody asks, from the begin on; how far behind, s."""
+    time.sleep(WARM_S + PROBE_S)
     lag = patiently(url, pump)
-    grown = (lag - before) / (time.monotonic() - begun)
-    return pump.rate * min(1 - grown, 1.0) if lag > MOST_BEHIND_S else float(pump.rate), lag
+    if lag <= MOST_BEHIND_S:
+        return float(pump.rate), lag
+    came_s = pump.frames / pump.rate
+    return pump.rate * max(1 - lag / came_s, 0.0), lag
 
 
 @contextmanager
@@ -191,6 +188,8 @@ def main() -> None:
         with fed(place / "alone", source, frames, rate) as (url, _, pump):
             takes, lag = taken(url, pump)
         print(f"of {rate:,} frames/s {takes:,.0f} are taken while nobody asks ({lag:.1f} s behind)")
+        if takes < mirror.TURN:
+            raise SystemExit("nothing is judged in time on this machine before anybody asks")
         if lag > MOST_BEHIND_S:
             rate = max(int(takes * PART), mirror.TURN)
         frames = captured(source, rate, given.seconds)
@@ -199,6 +198,8 @@ def main() -> None:
             lag = patiently(url, pump)
             told = httpx.get(f"{url}/api/v1/flows?limit=10000&filter=dport%3D5001", timeout=60)
             flows, memory = told.json()["flows"], resident(process)
+            if not flows:
+                raise SystemExit(f"no flow is stored after {WARM_S + PROBE_S / 2:g} s")
             heard = asyncio.run(asked(url, flows, given.clients, given.seconds))
             late, grown = patiently(url, pump), resident(process)
         print(f"{given.clients} clients, {len(flows):,} flows, {rate:,} frames/s:")
