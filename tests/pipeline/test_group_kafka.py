@@ -101,18 +101,14 @@ def test_an_insert_of_an_old_owner_has_no_effect_in_any_table(store_dsn: str) ->
         old.claim()
         fence = old.fence
         for name, table in TABLES.items():
-            rows = pl.DataFrame(
-                {column.name: [None] for column in table.columns}, schema=table.schema
-            )
+            rows = pl.DataFrame({name: [None] for name in table.schema}, schema=table.schema)
             for _ in range(2):
                 assert store.insert(name, rows, "own", fence) == 1
         before = counts(store)
         new.claim()
         assert Fence(new.place, 2) == new.fence
         for name, table in TABLES.items():
-            rows = pl.DataFrame(
-                {column.name: [None] for column in table.columns}, schema=table.schema
-            )
+            rows = pl.DataFrame({name: [None] for name in table.schema}, schema=table.schema)
             with pytest.raises(Fenced, match="another worker has taken the place over"):
                 store.insert(name, rows, "late", fence)
         assert counts(store) == before | {"group_log": before["group_log"] + 1}
