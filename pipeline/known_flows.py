@@ -27,19 +27,27 @@ class KnownFlows:
     def add(self, rows: pl.DataFrame, decisions: pl.DataFrame, told: pl.Series) -> None:
         """Take the flows of ordered observations; `told` are those with rows in open intervals."""
         seen = flow_rows(rows).with_columns(pl.lit(value=False).alias("unseen"))
-        names = pl.concat([self.rows["flow"], seen["flow"]])
-        unseen = reversed_rows(seen).filter(
-            pl.col("flow").is_in(told.implode()) & ~pl.col("flow").is_in(names.implode())
+        order = TABLES["flows"].order
+        known = self.rows.filter(pl.col("flow").is_in(seen["flow"].implode()))
+        both = merged([known, seen], "flows", order, {"unseen": "min"})
+        wanted = pl.concat([told, self.rows.filter("unseen")["flow"]])
+        # With all that is known of the flow that was seen: times do not hang on how rows were cut.
+        unseen = reversed_rows(both.select(seen.columns)).filter(
+            pl.col("flow").is_in(wanted.implode()) & ~pl.col("flow").is_in(self._seen(seen))
         )
         controlled = decisions.group_by("flow", maintain_order=True).agg(
             # HPCC++ is only tracked where its telemetry is seen, so it outranks the marks.
             pl.col("algorithm").cast(pl.String).max().alias("cc")
         )
         news = pl.concat([seen, unseen]).join(controlled, on="flow", how="left")
-        order = TABLES["flows"].order
         known = merged([self.rows, news], "flows", order, {"unseen": "min"})
         alive = pl.col("last_ns") >= pl.col("last_ns").max() - FORGET_NS
         self.rows = known.filter(alive | pl.col("flow").is_in(told.implode()))
+
+    def _seen(self, seen: pl.DataFrame) -> pl.Series:
+        """Flows of which frames were captured, in one value."""
+        before = self.rows.filter(~pl.col("unseen"))["flow"]
+        return pl.concat([before, seen["flow"]]).implode()
 
     def of(self, flows: pl.Series) -> pl.DataFrame:
         """The rows of some flows."""
