@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from pipeline.hop_time import time_at
+from pipeline.hop_value import value
 from pipeline.load_unit import nano
 from pipeline.reserved import PLACE, UNTOLD
 from pipeline.standing import Standing, stood
@@ -63,12 +64,6 @@ def place_of(loads: pl.DataFrame, hop: int, end: str) -> pl.Expr:
     if end == "port":
         told = pl.when(node.is_null()).then(pl.lit(hop)).otherwise(port.fill_null(UNTOLD))
     return told.cast(pl.UInt32)
-
-
-def value(rows: pl.DataFrame, name: str) -> pl.Expr:
-    """A value of a hop as a float, which holds every id and any capacity; null when left out."""
-    told = pl.col(name) if name in rows.columns else pl.lit(None)
-    return told.cast(pl.Float64)
 
 
 def whole_number(rows: pl.DataFrame, name: str) -> pl.Expr:

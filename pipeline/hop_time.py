@@ -8,11 +8,10 @@ a queue that falls off within an interval is not taken for the one before or aft
 import polars as pl
 
 from pipeline.first_sight import OWN_NS
-from pipeline.unit import BITS, SECOND
+from pipeline.hop_value import drained_ns, value
 
 MOST_NS = 1e7
 """Longer than this no packet waits at a port: such a hop is not believed."""
-WAITS = ("qlen_bytes", "b_bps", "latency_ns")
 
 
 def hop_times(loads: pl.DataFrame, hops: int) -> pl.DataFrame:
@@ -45,11 +44,8 @@ def time_at(loads: pl.DataFrame, hop: int) -> pl.Expr:
 
 def waited(loads: pl.DataFrame, hop: int) -> pl.Expr:
     """How long a packet waited at a hop, ns, by its queue at line rate, else by its latency."""
-    queue, capacity, latency = (
-        (pl.col(name) if name in loads.columns else pl.lit(None)).cast(pl.Float64)
-        for name in (f"h{hop}_{one}" for one in WAITS)
-    )
-    drained = queue * (BITS * SECOND) / pl.when(capacity > 0).then(capacity)
-    told = pl.coalesce(drained, latency)
+    names = ("qlen_bytes", "b_bps", "latency_ns")
+    queue, capacity, latency = (value(loads, f"h{hop}_{name}") for name in names)
+    told = pl.coalesce(drained_ns(queue, capacity), latency)
     # Times have more digits than a float holds.
     return pl.when(told.is_between(0, MOST_NS)).then(told).round().cast(pl.Int64)

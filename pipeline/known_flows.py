@@ -28,8 +28,8 @@ class KnownFlows:
         """Take the flows of ordered observations; `told` are those with rows in open intervals."""
         seen = flow_rows(rows).with_columns(pl.lit(value=False).alias("unseen"))
         order = TABLES["flows"].order
-        known = self.rows.filter(pl.col("flow").is_in(seen["flow"].implode()))
-        both = merged([known, seen], "flows", order, {"unseen": "min"})
+        before = self.rows.filter(pl.col("flow").is_in(seen["flow"].implode()))
+        both = merged([before, seen], "flows", order, {"unseen": "min"})
         wanted = pl.concat([told, self.rows.filter("unseen")["flow"]])
         # With all that is known of the flow that was seen: times do not hang on how rows were cut.
         unseen = reversed_rows(both.select(seen.columns)).filter(

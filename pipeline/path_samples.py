@@ -16,7 +16,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from pipeline.hop_samples import MOST_QUEUE, hop_count, place_of, value
+from pipeline.hop_samples import MOST_QUEUE, hop_count, place_of
+from pipeline.hop_value import value
 from pipeline.load_unit import nano
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.signals import ABW, DELAY, ENDS, SOURCES, UTILIZATION

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from pipeline.hop_samples import hop_count, place_of, value, whole
+from pipeline.hop_samples import hop_count, place_of, whole
 from pipeline.hop_time import time_at
+from pipeline.hop_value import drained_ns, value
 from pipeline.load_unit import nano
 from pipeline.standing import Standing
 from pipeline.topology import Topology
-from pipeline.unit import BITS, SECOND
 
 LOAD, BOUND = "int", "int_bound"
 BASE = {"node": pl.UInt32, "port": pl.UInt32, "base_ns": pl.Int64}
@@ -48,8 +48,9 @@ def of_hop(
     placed = rows.with_columns(
         place_of(rows, hop, end).alias(end) for end in ("node", "port")
     ).join(bases, on=["node", "port"], how="left", maintain_order="left")
-    drained = queue * (BITS * SECOND) / pl.when(capacity > 0).then(capacity)
-    waited = pl.coalesce(drained, (latency - pl.col("base_ns").fill_null(0.0)).clip(0.0))
+    waited = pl.coalesce(
+        drained_ns(queue, capacity), (latency - pl.col("base_ns").fill_null(0.0)).clip(0.0)
+    )
     held = waited / pl.lit(pl.Series([float(base_rtt_ns)])).first()
     whole_load = held + used
     return placed.select(

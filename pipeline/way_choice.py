@@ -9,10 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, kernel
+from pipeline.groups import Ints, Words, hop, words
 
 KEY = ["time_ns", "flow"]
-Words = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 
 def fitting(intervals: pl.DataFrame, named: pl.DataFrame, possible: pl.DataFrame) -> pl.DataFrame:
@@ -26,7 +25,12 @@ def fitting(intervals: pl.DataFrame, named: pl.DataFrame, possible: pl.DataFrame
     told = named.join(rows, on=KEY, how="inner").sort("row")
     first = np.searchsorted(told["row"].to_numpy(), np.arange(keys.height + 1))
     at, row = chosen(
-        begin, end, arrow.values(possible["path"]), words_of(possible), first, words_of(told)
+        begin,
+        end,
+        arrow.values(possible["path"]),
+        words(possible, [hop()])[0],
+        first,
+        words(told, [hop()])[0],
     )
     return pl.concat([keys[row], possible.drop("flow")[at]], how="horizontal")
 
@@ -35,13 +39,7 @@ def common(possible: pl.DataFrame) -> pl.DataFrame:
     """The hops that lie on all paths of a flow: flow, node, port."""
     hops = possible.select("flow", "node", "port")
     flow, path = (arrow.values(possible[name]) for name in ("flow", "path"))
-    return hops.filter(pl.Series(on_all(flow, path, words_of(possible))))
-
-
-def words_of(hops: pl.DataFrame) -> Words:
-    """Hops as one word each."""
-    word = pl.col("node").cast(pl.UInt64) * (1 << 32) + pl.col("port")
-    return np.asarray(arrow.values(hops.select(word).to_series()))
+    return hops.filter(pl.Series(on_all(flow, path, words(possible, [hop()])[0])))
 
 
 def spans(asked: pl.Series, flows: pl.Series) -> tuple[Ints, Ints]:
