@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
+from json_text import json_text
 from markdown_text import code, table, title
 
 from pipeline.store import Store
 from service.access import ROUTES
+from service.answer_table import EXAMPLES
 from service.app import create_app
 from service.settings import Settings
 
@@ -17,13 +19,15 @@ def api() -> Iterator[str]:
     schema = create_app(Settings.model_construct(), cast("Store", None)).openapi()
     yield title(
         "HTTP API",
-        f"{schema['info']['description']} The whole schema is at `/api/v1/openapi.json`.",
+        f"{schema['info']['description']} The whole schema is at `/api/v1/openapi.json`."
+        " Answers that are shown are about the demo, their lists shortened.",
     )
     for path, methods in schema["paths"].items():
         for method, route in methods.items():
-            yield f"## {method.upper()} {path}\n"
+            line = f"{method.upper()} {path}"
+            yield f"## {line}\n"
             yield f"{route.get('description') or route['summary']}\n"
-            yield f"{scope_of(f'{method.upper()} {path}')}\n"
+            yield f"{scope_of(line)}\n"
             given = route.get("parameters", [])
             if given:
                 yield table(
@@ -38,6 +42,8 @@ def api() -> Iterator[str]:
                         for row in given
                     ),
                 )
+            if line in EXAMPLES:
+                yield f"```json\n{json_text(EXAMPLES[line])}\n```\n"
 
 
 def scope_of(line: str) -> str:

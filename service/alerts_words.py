@@ -37,11 +37,12 @@ def history(
 @alerts.command()
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File of rules (TOML).")],
+    json: Json = False,
 ) -> None:
     """Say what is wrong with a file of rules."""
     from service.commands import alerts as command
 
-    command.check(file)
+    command.check(file, json=json)
 
 
 @alerts.command()
@@ -55,9 +56,22 @@ def silence(
         bool, typer.Option("--maintenance", help="It is a maintenance window.")
     ] = False,
     store: Store = None,
+    json: Json = False,
 ) -> None:
     """Ask for silence: alerts with these labels are not delivered."""
     from service.commands import alerts as command
 
     kind = "maintenance" if maintenance else "silence"
-    command.silence(command.Wish(matchers, length, comment, kind), store)
+    command.silence(command.Wish(matchers, length, comment, kind), store, json=json)
+
+
+@alerts.command()
+def unsilence(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `alerts silence` printed it.")],
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """End a silence now."""
+    from service.commands import alerts as command
+
+    command.unsilence(name, store, json=json)

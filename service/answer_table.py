@@ -1,5 +1,7 @@
-"""What the answers of routes hold: a table of names and kinds for each, and some examples."""
+"""What the answers of routes hold: a table of names and kinds for each, and examples."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 from service.representation import ARROW, CSV
@@ -117,57 +119,6 @@ OTHER_MEDIA = {
 }
 """Other representations of an answer."""
 
-INTERVAL = {
-    "from_ns": 1760000000000000000,
-    "to_ns": 1760000000200000000,
-    "from": "2025-10-09T08:53:20.000000Z",
-    "to": "2025-10-09T08:53:20.200000Z",
-}
-FLOW = {
-    "flow": "9223372036854776809", "tenant": "", "vrf": "", "vni": None, "src": "10.1.0.1",
-    "sport": 65522, "dst": "10.4.0.1", "dport": 5201, "protocol": 6,
-}  # fmt: skip
-HOP = {
-    "node": 1, "port": 7, "device": "leaf1", "interface": "Ethernet7", "stage": "tor",
-    "orientation": "up", "capacity_bps": 10_000_000_000,
-}  # fmt: skip
-EXAMPLES: dict[str, Any] = {
-    "GET /api/v1/bottlenecks": {
-        "interval": INTERVAL, "stored": INTERVAL, "flows_seen": 28, "more": False, "cursor": None,
-        "bottlenecks": [
-            {"flow": FLOW, "hop": HOP, "kind": "uplink", "u_mean": 2.21, "share": 0.5,
-             "confidence": 0.99, "reroute_helps": "yes", "contributors": 8}
-        ],
-    },
-    "GET /api/v1/flows": {
-        "flows": [FLOW | {"first_ns": 1760000000000000094, "last_ns": 1760000000199922000,
-                          "cc": "hpcc"}],
-        "more": False, "cursor": None,
-    },
-    "GET /api/v1/links": {
-        "interval": INTERVAL | {"step_ns": 100000000},
-        "times_ns": [1760000000000000000, 1760000000100000000],
-        "links": [HOP | {"u_mean": [2.21, 2.2], "u_max": [5.48, 5.1], "flows": [8, 8]}],
-        "cursor": None,
-    },
-    "GET /api/v1/alerts": {
-        "now_ns": 1760000000200000000,
-        "alerts": [
-            {"rule": "port full", "state": "firing", "since_ns": 1760000000100000000,
-             "labels": {"alertname": "port full", "device": "leaf1", "severity": "page"},
-             "value": 2.21, "flapping": False, "silenced_by": [], "summary": "an uplink is full",
-             "runbook": "https://runbooks.example/port-full"}
-        ],
-    },
-    "GET /api/v1/jobs/{name}": {
-        "id": "9f3c1a2b4d5e6f70", "kind": "analyze", "state": "running", "who": "local",
-        "asked": {"kind": "analyze", "capture": "0a1b2c3d4e5f6071", "store": True},
-        "created_ns": 1760000000200000000, "started_ns": 1760000000300000000, "ended_ns": None,
-        "frames": 120000, "frames_total": 480000, "progress": 0.25, "reason": None,
-        "results": [], "found": {},
-    },
-    "GET /api/v1/session": {
-        "login_required": True,
-        "identity": {"name": "grafana", "scope": "read", "tenants": ["*"]},
-    },
-}  # fmt: skip
+EXAMPLES_FILE = Path(__file__).with_name("answer_examples.json")
+EXAMPLES: dict[str, Any] = json.loads(EXAMPLES_FILE.read_text(encoding="utf-8"))
+"""Answers about the demo, lists shortened (docs/answer_examples.py)."""

@@ -12,6 +12,7 @@ from service.argument import (
     Inputs,
     Interfaces,
     IntReports,
+    Json,
     Point,
     Sflow,
     Store,
@@ -36,6 +37,7 @@ def collect(
     bus: Bus = None,
     assignments: CollectorAssignments = None,
     point: Point = None,
+    json: Json = False,
 ) -> None:
     """Publish observations on a bus, for pipelines in other processes. Ctrl-C ends a feed."""
     from service.commands import collect as command
@@ -48,6 +50,7 @@ def collect(
             bus=bus,
             assignments=assignments or [],
             point=point,
+            json=json,
         )
     )
 
@@ -57,10 +60,13 @@ def pipeline(
     store: Store = None,
     topology: Topology = None,
     assignments: Assignments = None,
+    json: Json = False,
 ) -> None:
     """Be one worker of the group that turns a bus into rows of a store, until SIGTERM."""
     from service.commands import pipeline as command
 
     command.run(
-        command.Request(bus=bus, store=store, topology=topology, assignments=assignments or [])
+        command.Request(
+            bus=bus, store=store, topology=topology, assignments=assignments or [], json=json
+        )
     )

@@ -180,11 +180,11 @@ def where(
 
 
 @app.command()
-def serve(store: Store = None, host: Host = None, port: Port = None) -> None:
+def serve(store: Store = None, host: Host = None, port: Port = None, json: Json = False) -> None:
     """Serve API and console, and own the embedded store."""
     from service.commands import serve as command
 
-    command.run(store=store, host=host, port=port)
+    command.run(store=store, host=host, port=port, json=json)
 
 
 @app.command()
@@ -201,15 +201,18 @@ def dissect(
 
 @app.command()
 def settings(
+    check: Annotated[
+        bool, typer.Option("--check", help="Say whether they can be used, as without an option.")
+    ] = False,
     dump: Annotated[
         bool, typer.Option("--dump", help="Print every setting with its value and meaning.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Check the settings in force, or print them."""
+    """Check the settings in force, or print them; status 2 where one is wrong."""
     from service.commands import settings as command
 
-    command.run(dump=dump, json=json)
+    command.run(check=check, dump=dump, json=json)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -162,8 +162,9 @@ def archive(
     from_: From = None,
     to: To = None,
     store: Store = None,
+    json: Json = False,
 ) -> None:
     """Keep the observations of a flow past their retention, in a file that replay reads."""
     from service.commands import archive as command
 
-    command.run(flow=flow, output=output, from_=from_, to=to, store=store)
+    command.run(flow=flow, output=output, from_=from_, to=to, store=store, json=json)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from service.argument import At, Interval, Server, Window
+from service.argument import At, Interval, Json, Server, Window
 
 
 def spans(
@@ -22,10 +22,11 @@ def spans(
         typer.Option(metavar="URL", help="Send them there, such as http://host:4318/v1/traces."),
     ] = None,
     server: Server = None,
+    json: Json = False,
 ) -> None:
     """Show the hops of a flow as spans, with the time that each queue takes (OTLP)."""
     from service.commands import spans as command
 
     asked = {"src": src, "dst": dst, "proto": proto, "at": at, "window": window,
              "interval": interval, "traceparent": traceparent or None}  # fmt: skip
-    command.run(asked, server, send)
+    command.run(asked, server, send, json=json)

@@ -34,15 +34,15 @@ def erase(
     store_life.run_erase(address, store=store, json=json)
 
 
-def backup(folder: Folder, store: Store = None) -> None:
+def backup(folder: Folder, store: Store = None, json: Json = False) -> None:
     """Write all tables into an empty folder, as Parquet files beside a manifest."""
     from service.commands import store_life
 
-    store_life.run_backup(folder, store=store)
+    store_life.run_backup(folder, store=store, json=json)
 
 
-def restore(folder: Folder, store: Store = None) -> None:
+def restore(folder: Folder, store: Store = None, json: Json = False) -> None:
     """Put a backup into an empty store."""
     from service.commands import store_life
 
-    store_life.run_restore(folder, store=store)
+    store_life.run_restore(folder, store=store, json=json)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from service.argument import Json
+
 
 def token(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Who it is for.")],
@@ -20,8 +22,9 @@ def token(
     file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Add its hash to this file (mode 0600).")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Make a token for the API and print it, once: only its hash is kept."""
     from service.commands import token as command
 
-    command.run(command.Request(name, scope, tenants, expires, file))
+    command.run(command.Request(name, scope, tenants, expires, file, json=json))

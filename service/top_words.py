@@ -44,8 +44,9 @@ def watch(
     rows: Rows = 10,
     keep: Filter = "",
     store: Store = None,
+    json: Json = False,
 ) -> None:
-    """Show which hops hold flows back, again and again, until Ctrl-C."""
+    """Show which hops hold flows back, again and again, until Ctrl-C; as JSON a line a look."""
     from service.commands import top as command
 
-    command.run(command.Request(None, window, rows, keep, store, every_s=every))
+    command.run(command.Request(None, window, rows, keep, store, json=json, every_s=every))

@@ -8,6 +8,7 @@ from service.argument import (
     Inputs,
     Interfaces,
     IntReports,
+    Json,
     Point,
     Port,
     Sflow,
@@ -27,8 +28,10 @@ def up(
     topology: Topology = None,
     assignments: Assignments = None,
     point: Point = None,
+    *,
     host: Host = None,
     port: Port = None,
+    json: Json = False,
 ) -> None:
     """Run everything in one process: read, judge, store, and serve API and console on loopback.
 
@@ -48,5 +51,6 @@ def up(
             point=point,
             host=host,
             port=port,
+            json=json,
         )
     )

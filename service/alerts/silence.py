@@ -3,14 +3,16 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import polars as pl
 
 from pipeline import TABLES
 
 KINDS = ("silence", "maintenance")
+LONGEST_NS = 366 * 86_400 * 10**9
+"""The farthest end, from now."""
 Labels = Mapping[str, str]
 
 
@@ -38,6 +40,10 @@ class Silence:
             pattern(wanted).fullmatch(labels.get(name, ""))
             for name, wanted in self.matchers.items()
         )
+
+    def ended(self, now_ns: int) -> Self:
+        """The same, over now."""
+        return replace(self, written_ns=now_ns, to_ns=now_ns)
 
     def row(self) -> pl.DataFrame:
         """The silence as a row of the store."""

@@ -15,7 +15,7 @@ import typer
 from pipeline import OwnerClient, Store, StoreError, open_or_ask
 from service.alerts.engine import MOST_ALERTS
 from service.alerts.rule import AlertsError, read
-from service.alerts.silence import Silence, silences_of, silencing
+from service.alerts.silence import LONGEST_NS, Silence, silences_of, silencing
 from service.alerts.state import FIRING, PENDING
 from service.alerts.watch import MOST_SILENCES
 from service.commands.settings import chosen
@@ -94,16 +94,18 @@ def history(rule: str, most: int, dsn: str | None, *, json: bool) -> None:
         console().print(table(CHANGES, lines, title="changes of alerts, the latest first"))
 
 
-def check(file: Path) -> None:
+def check(file: Path, *, json: bool) -> None:
     """Say whether a file of rules can be used."""
     try:
         found = read(file)
     except AlertsError as error:
         raise Failure(ExitCode.INPUT, str(error)) from None
-    typer.echo(f"{len(found.rule)} rules and {len(found.receiver)} receivers are fine")
+    rules, receivers = len(found.rule), len(found.receiver)
+    told = json_format.dumps({"rules": rules, "receivers": receivers})
+    typer.echo(told if json else f"{rules} rules and {receivers} receivers are fine")
 
 
-def silence(wish: Wish, dsn: str | None) -> None:
+def silence(wish: Wish, dsn: str | None, *, json: bool) -> None:
     """Keep a silence and print its name."""
     if wrong := [pair for pair in wish.matchers if "=" not in pair]:
         raise Failure(ExitCode.USAGE, f"{wrong[0]!r} is not LABEL=TEXT")
@@ -116,9 +118,26 @@ def silence(wish: Wish, dsn: str | None) -> None:
     now_ns = time.time_ns()
     made = Silence(secrets.token_hex(8), now_ns, now_ns, now_ns + length_ns, matchers, wish.kind,
                    getpass.getuser(), wish.comment)  # fmt: skip
+    if length_ns > LONGEST_NS:
+        raise Failure(ExitCode.USAGE, "--for: is more than a year")
     with opened(dsn) as store:
         store.insert("silences", made.row(), f"{made.id} {now_ns}")
-    typer.echo(f"{made.id} until {time_text(made.to_ns)}")
+    if json:
+        typer.echo(json_format.dumps(made.shown()))
+    else:
+        typer.echo(f"{made.id} until {time_text(made.to_ns)}")
+
+
+def unsilence(name: str, dsn: str | None, *, json: bool) -> None:
+    """End a silence."""
+    now_ns = time.time_ns()
+    with opened(dsn) as store:
+        held = silences_of(store.query("silences", after_ns=now_ns, rows=MOST_SILENCES))
+        made = next((each.ended(now_ns) for each in held if each.id == name), None)
+        if made is None:
+            raise Failure(ExitCode.WRONG, f"no silence {name!r} is in force or to come")
+        store.insert("silences", made.row(), f"{made.id} {now_ns}")
+    typer.echo(json_format.dumps(made.shown()) if json else f"{name} is over")
 
 
 def _labels(labels: dict[str, str]) -> str:

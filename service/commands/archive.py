@@ -1,5 +1,6 @@
 """`hopsight archive`: keep the observations of a flow past their retention, as a trace."""
 
+import json as json_format
 from pathlib import Path
 
 import typer
@@ -11,7 +12,9 @@ from service.stored_trace import StoredTrace
 from service.trace_file import ENDINGS
 
 
-def run(*, flow: str, output: Path, from_: str | None, to: str | None, store: str | None) -> None:
+def run(
+    *, flow: str, output: Path, from_: str | None, to: str | None, store: str | None, json: bool
+) -> None:
     """Write what the store holds of the flow; `hopsight replay` reads it again."""
     if output.suffix not in ENDINGS:
         accepted = " or ".join(ENDINGS)
@@ -21,5 +24,9 @@ def run(*, flow: str, output: Path, from_: str | None, to: str | None, store: st
     with trace.parts() as rows, File((), output, parquet=output.suffix == ENDINGS[0]) as file:
         file.put(rows)
     first, last = rows["time_ns"][0], rows["time_ns"][-1]
+    if json:
+        kept = {"file": str(output), "observations": rows.height, "from_ns": first, "to_ns": last}
+        typer.echo(json_format.dumps(kept))
+        return
     span = (last - first) / 1e9
     typer.echo(f"{output}: {rows.height:,} observations over {span:.6f} s", err=True)

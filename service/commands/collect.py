@@ -1,11 +1,14 @@
 """`hopsight collect`: observations of captures onto a bus, for pipelines elsewhere."""
 
 import asyncio
+import json as json_format
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from collector import Bus, BusError, CaptureError, Decoder, Shed, feed, open_bus, spooled
 from service.commands.decode import account, assigned
@@ -28,6 +31,7 @@ class Request:
     feeds: Feeds = field(default_factory=Feeds)
     assignments: Sequence[str] = field(default_factory=list)
     point: str | None = None
+    json: bool = False
 
 
 def run(request: Request) -> None:
@@ -54,6 +58,8 @@ def run(request: Request) -> None:
     except CaptureError as error:
         raise Failure(ExitCode.INPUT, str(error)) from None
     account(decoder, stopped=not whole, why="; stopped by a signal; what was read is on the bus")
+    if request.json:
+        typer.echo(json_format.dumps({"accounting": decoder.accounting.numbers, "whole": whole}))
 
 
 def settings_of(request: Request) -> Settings:

@@ -1,7 +1,7 @@
 """`hopsight pipeline`: one worker of the group that turns a bus into rows of a store."""
 
 import asyncio
-import json
+import json as json_format
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +29,7 @@ class Request:
     store: str | None = None
     topology: Path | None = None
     assignments: Sequence[str] = field(default_factory=list)
+    json: bool = False
 
 
 def run(request: Request) -> None:
@@ -50,7 +51,10 @@ def run(request: Request) -> None:
             raise Failure(ExitCode.STORE, str(error)) from None
         except BusError as error:
             raise Failure(ExitCode.UNAVAILABLE, str(error)) from None
-    typer.echo(json.dumps(counters))
+    if request.json:
+        typer.echo(json_format.dumps(counters))
+    else:
+        typer.echo(", ".join(f"{name} {count:,}" for name, count in counters.items() if count))
 
 
 def taken(error: StoreOwned) -> str:

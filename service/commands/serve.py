@@ -1,5 +1,6 @@
 """`hopsight serve`: own the store, and answer API and console on loopback until Ctrl-C."""
 
+import json as json_format
 import os
 import socket
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from service.topology_source import TopologySource, read_topology, store_topolog
 from service.tracing import tracing
 
 
-def run(*, store: str | None, host: str | None, port: int | None) -> None:
+def run(*, store: str | None, host: str | None, port: int | None, json: bool) -> None:
     """Serve until SIGINT or SIGTERM."""
     settings = chosen(store={"dsn": store}, service={"host": host, "port": port})
     login = login_for(settings)
@@ -38,7 +39,7 @@ def run(*, store: str | None, host: str | None, port: int | None) -> None:
         try:
             if source is not None:
                 store_topology(opened, source.versions)
-            serve_store(settings, opened, listener, told, source, login)
+            serve_store(settings, opened, listener, told_json if json else told, source, login)
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None
         finally:
@@ -57,6 +58,11 @@ def login_for(settings: Settings) -> Login:
 def told(url: str) -> None:
     """Where to look."""
     typer.echo(f"hopsight serves {url}")
+
+
+def told_json(url: str) -> None:
+    """Where to look, for a program that asked for any free port."""
+    typer.echo(json_format.dumps({"url": url}))
 
 
 def owned(error: StoreOwned) -> str:

@@ -19,10 +19,14 @@ def chosen(**flags: Mapping[str, Any]) -> service_settings.Settings:
         raise Failure(ExitCode.USAGE, str(error)) from None
 
 
-def run(*, dump: bool, json: bool) -> None:
+def run(*, check: bool, dump: bool, json: bool) -> None:
     """Print every setting in force, or one line that says they are fine."""
+    if check and dump:
+        raise Failure(ExitCode.USAGE, "--check and --dump: one of them; --dump checks too")
     rows = [_without_login(*row) for row in service_settings.rows(chosen())]
-    if json:
+    if json and check:
+        typer.echo(json_format.dumps({"settings": len(rows), "usable": True}))
+    elif json:
         values = {name: value for name, _, value, _ in rows}
         typer.echo(json_format.dumps(values, indent=2, default=str))
     elif dump:

@@ -11,7 +11,7 @@ from service.failure import ExitCode, Failure
 from service.remote_api import TIMEOUT_S, ask
 
 
-def run(asked: dict[str, Any], server: str | None, send: str | None) -> None:
+def run(asked: dict[str, Any], server: str | None, send: str | None, *, json: bool) -> None:
     """Ask the service; print what it says, or send it on."""
     own = chosen().service
     host = f"[{own.host}]" if ":" in own.host else own.host
@@ -28,4 +28,5 @@ def run(asked: dict[str, Any], server: str | None, send: str | None) -> None:
         answer.raise_for_status()
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise Failure(ExitCode.UNAVAILABLE, f"--send {send}: {error}") from None
-    typer.echo(f"{len(made)} spans sent to {send}")
+    sent = json_format.dumps({"spans": len(made), "sent": send})
+    typer.echo(sent if json else f"{len(made)} spans sent to {send}")

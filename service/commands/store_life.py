@@ -1,14 +1,15 @@
 """`hopsight migrate`, `erase`, `backup`, `restore`: what is done to a whole store."""
 
 import json as json_format
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
 
 import typer
 
-from pipeline import Store, StoreError, backup, erase, restore
+from pipeline import Piece, Store, StoreError, backup, erase, restore
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 
@@ -64,18 +65,32 @@ def run_erase(address: str, *, store: str | None, json: bool) -> None:
         typer.echo(f"{state} snapshots of workers' state are kept; a flow leaves them when it ends")
 
 
-def run_backup(folder: Path, *, store: str | None) -> None:
+def run_backup(folder: Path, *, store: str | None, json: bool) -> None:
     """Write a backup."""
     with opened(store) as held:
         pieces = backup(held, folder, _told())
+    if json:
+        typer.echo(_moved(folder, pieces))
+        return
     typer.echo(f"{folder}: {sum(piece.rows for piece in pieces)} rows in {len(pieces)} files")
 
 
-def run_restore(folder: Path, *, store: str | None) -> None:
+def run_restore(folder: Path, *, store: str | None, json: bool) -> None:
     """Put a backup into an empty store."""
     with opened(store) as held:
         pieces = restore(held, folder, _told())
+    if json:
+        typer.echo(_moved(folder, pieces))
+        return
     typer.echo(f"{sum(piece.rows for piece in pieces)} rows of {len(pieces)} files restored")
+
+
+def _moved(folder: Path, pieces: Sequence[Piece]) -> str:
+    """What was written or put back, as JSON: rows of each table."""
+    rows = Counter[str]()
+    for piece in pieces:
+        rows[piece.table] += piece.rows
+    return json_format.dumps({"folder": str(folder), "files": len(pieces), "rows": rows})
 
 
 def _told() -> Callable[[str, int], None]:

@@ -1,5 +1,6 @@
 """`hopsight token`: make a token, and the line by which the service knows it."""
 
+import json as json_format
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ class Request:
     tenants: str
     expires: str | None = None
     file: Path | None = None
+    json: bool = False
 
 
 def run(request: Request) -> None:
@@ -28,12 +30,16 @@ def run(request: Request) -> None:
         line = line_of(request.name, request.scope, request.tenants, token, request.expires or "")
     except TokensError as error:
         raise Failure(ExitCode.USAGE, str(error)) from None
+    if request.file is not None:
+        append(request.file, line)
+    if request.json:
+        told = {"token": token, "name": request.name, "scope": request.scope}
+        typer.echo(json_format.dumps(told if request.file else told | {"line": line}))
+        return
     if request.file is None:
         typer.echo(
             f"# put this line into service.tokens_file or HOPSIGHT_TOKENS:\n{line}", err=True
         )
-    else:
-        append(request.file, line)
     typer.echo(token)
 
 

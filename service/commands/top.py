@@ -2,8 +2,8 @@
 
 import json as json_format
 import time
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,23 +74,30 @@ def run(request: Request) -> None:
             with open_or_ask(settings.store.dsn, settings.store) as store:
                 _print(request, look(store, at_ns, window_ns, request.filter))
             return
-        screen = console()
-        drawn = Live(console=screen, auto_refresh=False) if screen.is_terminal else nullcontext()
-        with drawn as live:
+        with _told(request) as tell:
             while True:
                 # Opened anew each time: an owner that ended is no reason to end.
                 with open_or_ask(settings.store.dsn, settings.store) as store:
-                    found = shown(look(store, at_ns, window_ns, request.filter), request.rows)
-                if live is None:
-                    screen.print(found)
-                else:
-                    live.update(found, refresh=True)
+                    tell(look(store, at_ns, window_ns, request.filter))
                 time.sleep(request.every_s)
     except StoreError as error:
         raise Failure(ExitCode.STORE, str(error)) from None
     except KeyboardInterrupt:
         if request.every_s is None:
             raise
+
+
+@contextmanager
+def _told(request: Request) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """How each look is shown: in the place of the one before on a terminal, else one by one."""
+    screen = console()
+    if request.json:
+        yield lambda found: typer.echo(json_format.dumps(found, allow_nan=False))
+    elif screen.is_terminal:
+        with Live(console=screen, auto_refresh=False) as live:
+            yield lambda found: live.update(shown(found, request.rows), refresh=True)
+    else:
+        yield lambda found: screen.print(shown(found, request.rows))
 
 
 def _print(request: Request, found: Mapping[str, Any]) -> None:

@@ -1,12 +1,13 @@
 """`hopsight up`: collector, pipeline, store, API and console in one process."""
 
+import json as json_format
 import os
 import signal
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,10 +15,10 @@ from typing import NoReturn
 
 import typer
 
-from collector import STATUS
+from collector import STATUS, Accounting
 from pipeline import Store, StoreError, Worker
 from service.accounting_text import accounting_line
-from service.commands.serve import login_for, open_store, serve_store
+from service.commands.serve import login_for, open_store, serve_store, told_json
 from service.failure import ExitCode, Failure
 from service.keeping import store_sink
 from service.run import Job, Sink, collector_of, run_job, settings_of
@@ -46,6 +47,7 @@ class Request:
     point: str | None = None
     host: str | None = None
     port: int | None = None
+    json: bool = False
 
 
 class Lost(Failure):
@@ -55,8 +57,11 @@ class Lost(Failure):
 class Reading(threading.Thread):
     """Reads the sources into the store beside the server; ends the server when it fails."""
 
-    def __init__(self, job: Job, store: Store) -> None:
-        """Begin with `start`; the job's sources are open before `ready` is set."""
+    def __init__(self, job: Job, store: Store, read: Callable[[Accounting], None]) -> None:
+        """Begin with `start`; the job's sources are open before `ready` is set.
+
+        `read` is told how the frames ended.
+        """
         super().__init__(name="reading", daemon=True)
         self.failure: Exception | None = None
         self.ready = threading.Event()
@@ -64,7 +69,7 @@ class Reading(threading.Thread):
         self.over = threading.Event()
         self._sources: Sources | None = None
         self._job = replace(job, opened=self._opened)
-        self._store = store
+        self._store, self._read = store, read
         self._counts: Counter[str] = Counter()
 
     def run(self) -> None:
@@ -76,8 +81,7 @@ class Reading(threading.Thread):
             return store_sink(self._store, self._counts)
 
         try:
-            counted = run_job(self._job, sink, "reading")
-            typer.echo(f"read: {accounting_line(counted.numbers)}")
+            self._read(run_job(self._job, sink, "reading"))
         except Exception as error:  # noqa: BLE001 - the main thread raises it again
             self.failure = error
             if self.ready.is_set():
@@ -157,13 +161,14 @@ def run(request: Request) -> None:
             )
             if topology is not None:
                 store_topology(store, topology.versions)
-            reading = Reading(job, store)
+            reading = Reading(job, store, read_json if request.json else read)
             reading.start()
             try:
                 reading.ready.wait()
                 if reading.failure is None:
                     own = read_topology(request.topology, settings.pipeline.topology)
-                    serve_store(settings, store, listener, told, own, login, job.stages)
+                    started = told_json if request.json else told
+                    serve_store(settings, store, listener, started, own, login, job.stages)
             finally:
                 reading.end()
         except Lost as lost:
@@ -185,3 +190,13 @@ def gone(lost: Lost) -> NoReturn:
 def told(url: str) -> None:
     """Where to look, and how to end."""
     typer.echo(f"console and API: {url}  (Ctrl-C ends)")
+
+
+def read(counted: Accounting) -> None:
+    """How the frames ended."""
+    typer.echo(f"read: {accounting_line(counted.numbers)}")
+
+
+def read_json(counted: Accounting) -> None:
+    """How the frames ended, for a program."""
+    typer.echo(json_format.dumps({"accounting": counted.numbers}))

@@ -98,6 +98,6 @@ function rulesTable(rows) {
 function past(rows) {
   if (!rows.length) return h("p", { class: "body quiet" }, "No alert changed its state yet.");
   return h("div", { class: "scroll" }, h("table", { class: "list" }, head(["When (UTC)#", "Rule", "About", "Became", "Value#"]),
-    h("tbody", null, rows.map((row) => h("tr", null, right(moment(row.time_ns, 1e9)), h("td", null, row.rule), h("td", { class: "flow" }, words(JSON.parse(row.labels))),
+    h("tbody", null, rows.map((row) => h("tr", null, right(moment(row.time_ns, 1e9)), h("td", null, row.rule), h("td", { class: "flow" }, words(row.labels)),
       h("td", null, chip(row.state === "firing", row.state)), right(value(row.value)))))));
 }

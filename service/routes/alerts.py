@@ -1,5 +1,6 @@
 """Alerts: what stands, what was, the rules, and silences."""
 
+import json
 import secrets
 import time
 from typing import Annotated, Any, Literal
@@ -9,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from service.access import identity_of
 from service.alerts.rule import Rule
-from service.alerts.silence import Silence, silences_of, silencing
+from service.alerts.silence import LONGEST_NS, Silence, silences_of, silencing
 from service.alerts.watch import MOST_SILENCES, Watch
 from service.endpoint import MAX_NS
 from service.problem import Problem, invalid
@@ -19,7 +20,6 @@ from service.shape import records
 
 router = APIRouter(prefix="/api/v1/alerts", tags=["alerts"])
 
-LONGEST_NS = 366 * 86_400 * 10**9
 EXAMPLE: dict[str, Any] = {
     "matchers": {"device": "leaf1*"},
     "for": "2h",
@@ -107,7 +107,10 @@ async def history(request: Request, asked: Annotated[HistoryParameters, Query()]
     before_ns = MAX_NS if asked.before is None else asked.before
     given = {"rule": asked.rule, "before_ns": before_ns, "rows": asked.limit + 1}
     rows = await reader_of(request).ask("alerts_history", **given)
-    return {"changes": records(rows.head(asked.limit)), "more": rows.height > asked.limit}
+    changes = [
+        row | {"labels": json.loads(row["labels"])} for row in records(rows.head(asked.limit))
+    ]
+    return {"changes": changes, "more": rows.height > asked.limit}
 
 
 @router.get("/silences")
@@ -145,8 +148,7 @@ async def unsilence(
     held = next((each for each in await _silences(request, now_ns) if each.id == name), None)
     if held is None:
         raise Problem(404, f"no silence {name!r} is in force or to come", field="name")
-    told = {**held.shown(), "written_ns": now_ns, "to_ns": now_ns}
-    await _keep(request, Silence(**told))
+    await _keep(request, held.ended(now_ns))
 
 
 async def _silences(request: Request, after_ns: int) -> list[Silence]:

@@ -103,9 +103,9 @@ class EndsParameters(Parameters):
     sport: Port = None
     dport: Port = None
     proto: Protocol = 6
-    tenant: Name | None = None
-    vrf: Name | None = None
-    vni: Vni | None = None
+    tenant: Name | None = Field(None, description="Whose flow; none: whoever has one by this key.")
+    vrf: Name | None = Field(None, description="Routing instance, as the collector was told it.")
+    vni: Vni | None = Field(None, description="Network identifier of the tunnel that it came in.")
 
     @model_validator(mode="before")
     @classmethod

@@ -304,6 +304,13 @@ def test_the_command_shows_alerts_and_asks_for_silence(
     held = served.get("/api/v1/alerts/silences").json()["silences"]
     assert [each["matchers"] for each in held] == [{"device": "leaf1"}]
     assert "no alert is pending" in hopsight.run("alerts", "--store", served.dsn).stdout
+    name = done.stdout.split()[0]
+    for code, said in ((0, f"{name} is over\n"), (1, f"no silence '{name}' is in force")):
+        done = hopsight.run("alerts", "unsilence", name, "--store", served.dsn)
+        assert (done.returncode, said in done.stdout + done.stderr) == (code, True)
+    assert served.get("/api/v1/alerts/silences").json()["silences"] == []
+    done = hopsight.run("alerts", "silence", "a=b", "--for", "9000h", "--store", served.dsn)
+    assert (done.returncode, "more than a year" in done.stderr) == (2, True)
     fine = hopsight.run("alerts", "check", str(file))
     assert fine.stdout == "3 rules and 0 receivers are fine\n"
 

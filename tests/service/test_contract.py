@@ -13,11 +13,14 @@ from asked import Asked, opened
 from fastapi import FastAPI
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
+from jsonschema_rs import validate
 from schemathesis import GenerationMode
 
+from service.answer_table import ANSWERS, EXAMPLES
+from service.openapi import schema_of
 from service.settings import Settings
 
-EXAMPLES = int(os.environ.get("CONTRACT_EXAMPLES", "1"))
+TIMES = int(os.environ.get("CONTRACT_EXAMPLES", "1"))
 """Requests of each kind to each route; `make soak` takes more."""
 STREAM = "/api/v1/events"
 """Does not end by itself; test_events hears it."""
@@ -52,7 +55,7 @@ def test_every_route_keeps_its_contract(app: FastAPI, mode: GenerationMode) -> N
             continue
 
         @settings(
-            max_examples=EXAMPLES, deadline=None, database=None, derandomize=EXAMPLES < 100,
+            max_examples=TIMES, deadline=None, database=None, derandomize=TIMES < 100,
             suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate],
         )  # fmt: skip
         @given(operation.as_strategy(generation_mode=mode))
@@ -76,6 +79,44 @@ def test_the_document_has_examples_and_problems(app: FastAPI) -> None:
     assert document["components"]["schemas"]["Problem"]["examples"]
     shown = document["paths"]["/api/v1/bottlenecks"]["get"]["responses"]["200"]["content"]
     assert shown["application/json"]["example"]["bottlenecks"]
+
+
+def shape(value: Any) -> Any:
+    """Names of an answer, one entry of a list standing for all; None where there is nothing."""
+    if isinstance(value, dict):
+        return {name: shape(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return shape(value[0]) if value else None
+    return None
+
+
+def fits(example: Any, answer: Any, place: str) -> None:
+    """An answer holds no name that its example lacks."""
+    if example is not None and answer is not None:
+        assert set(answer) <= set(example), place
+        for name, each in answer.items():
+            fits(example[name], each, f"{place} {name}")
+
+
+def test_every_answer_has_an_example_that_is_as_it_is_described() -> None:
+    assert set(EXAMPLES) == set(ANSWERS)
+    for line, example in EXAMPLES.items():
+        validate(schema_of(ANSWERS[line]), example)
+
+
+def test_examples_have_the_names_of_answers(asked: Asked) -> None:
+    key = asked.get("/api/v1/bottlenecks").json()["bottlenecks"][0]["flow"]
+    ends = {"src": f"{key['src']}:{key['sport']}", "dst": f"{key['dst']}:{key['dport']}"}
+    about: dict[str, dict[str, str]] = {
+        "flows/bottleneck": ends, "flows/signals": ends, "flows/contributors": ends,
+        "flows/spans": ends,
+    }  # fmt: skip
+    plain = ("bottlenecks", "flows", "links", "topology",
+             "replay/algorithms", "session", "captures", "jobs")  # fmt: skip
+    for name in (*plain, *about):
+        answer = asked.get(f"/api/v1/{name}", **about.get(name, {}))
+        assert answer.status_code == 200, (name, answer.text)
+        fits(shape(EXAMPLES[f"GET /api/v1/{name}"]), shape(answer.json()), name)
 
 
 HOSTILE = ("' OR 1=1 --", "<script>alert(1)</script>", "../../etc/passwd", "\x00", "{a:String}",

@@ -87,7 +87,7 @@ def test_a_wrong_file_is_named(elsewhere: Path, text: str, sentence: str) -> Non
 
 
 def test_the_dump_is_a_settings_file(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(dump=True, json=False)
+    run(check=False, dump=True, json=False)
     dumped = capsys.readouterr().out
     tomllib.loads(dumped)
     before = load()
@@ -103,7 +103,7 @@ def test_the_dump_shows_no_password(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOPSIGHT_STORE__DSN", "https://sre:secret@store.example:8443/hopsight")
-    run(dump=True, json=False)
+    run(check=False, dump=True, json=False)
     shown = capsys.readouterr().out
     assert "https://store.example:8443/hopsight" in shown
     assert "secret" not in shown
@@ -118,7 +118,7 @@ def test_none_takes_a_value_away_and_the_dump_says_so(
     assert load().collector.csig_echo_exid is None
     assert load({"collector": {"int_dscp": "none"}}).collector.int_dscp is None
     assert load({"collector": {"tenant": "none"}}).collector.tenant == "none"
-    run(dump=True, json=False)
+    run(check=False, dump=True, json=False)
     file.write_text(capsys.readouterr().out)
     assert load().collector.csig_echo_exid is None
     with pytest.raises(SettingsError, match=r"collector\.tcp_int_kind: .*given: 'none'"):

@@ -127,7 +127,7 @@ def reading(capture: Path, tmp_path: Path) -> Iterator[up.Reading]:
     Slow.let = threading.Event()
     with Slow(f"chdb://{tmp_path}/store") as store:
         store.migrate()
-        made = up.Reading(Job([capture], CollectorSettings(), PipelineSettings()), store)
+        made = up.Reading(Job([capture], CollectorSettings(), PipelineSettings()), store, up.read)
         made.start()
         made.ready.wait()
         while made.left < FRAMES:

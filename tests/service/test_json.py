@@ -1,0 +1,107 @@
+"""Every command speaks to programs too, and a command that does not is named with its reason."""
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from service import cli
+from service.tokens import digest, parsed
+
+WITHOUT = {
+    "demo": "a show for people",
+    "export": "prints JSON and nothing else",
+    "topology import containerlab": "prints a topology file",
+    "topology import sonic": "prints a topology file",
+    "topology import netbox": "prints a topology file",
+    "wireshark install": "writes a file",
+    "wireshark print": "prints a script",
+}
+
+
+def commands(group: TyperGroup, before: str = "") -> dict[str, TyperCommand]:
+    """Every command that can be typed, by its words."""
+    found: dict[str, TyperCommand] = {}
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            found |= commands(command, f"{before}{name} ")
+        else:
+            assert isinstance(command, TyperCommand)
+            found[f"{before}{name}"] = command
+    return found
+
+
+def test_every_command_has_json_or_a_reason() -> None:
+    group = typer.main.get_command(cli.app)
+    assert isinstance(group, TyperGroup)
+    found = commands(group)
+    lacking = {
+        name
+        for name, command in found.items()
+        if not any("--json" in option.opts for option in command.params)
+    }
+    assert lacking == set(WITHOUT)
+    assert len(found) > len(lacking) + 20
+
+
+def told(hopsight: Any, *arguments: str) -> Any:
+    """What a command says to a program."""
+    done = hopsight.run(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_settings_are_checked(hopsight: Any, tmp_path: Path) -> None:
+    assert told(hopsight, "settings", "--check")["usable"] is True
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text("[service]\nport = 70000\n")
+    done = hopsight.run("--settings", str(wrong), "settings", "--check")
+    assert (done.returncode, "service.port" in done.stderr) == (2, True)
+    both = hopsight.run("settings", "--check", "--dump")
+    assert (both.returncode, "one of them" in both.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_token_is_told_once(hopsight: Any, tmp_path: Path, kept: bool) -> None:
+    file = tmp_path / "tokens"
+    made = told(hopsight, "token", "te", *(["--file", str(file)] if kept else []))
+    line = file.read_text().strip() if kept else made["line"]
+    assert made["token"] not in line
+    assert (made["name"], made["scope"], "line" in made) == ("te", "read", not kept)
+    assert parsed(line, "line 1").digest == digest(made["token"])
+
+
+def test_what_a_backup_holds_comes_back(hopsight: Any, tmp_path: Path) -> None:
+    store, other = (("--store", f"chdb://{tmp_path}/{name}") for name in ("store", "other"))
+    assert told(hopsight, "migrate", *store)["statements"]
+    assert told(hopsight, "migrate", *other)["statements"]
+    folder = str(tmp_path / "kept")
+    kept = told(hopsight, "backup", folder, *store)
+    assert kept["folder"] == folder
+    assert told(hopsight, "restore", folder, *other) == kept
+
+
+def test_watch_says_a_line_a_look(hopsight: Any, served: Any) -> None:
+    arguments = ("watch", "--store", served.dsn, "--window", "1m", "--every", "0.2", "--json")
+    process = hopsight.start(*arguments)
+    assert process.stdout is not None
+    looks = [json.loads(process.stdout.readline()) for _ in range(2)]
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert looks[0] == looks[1]
+    assert looks[0]["hops"]
+    assert process.returncode == 0
+
+
+def test_a_program_reads_which_port_was_free(hopsight: Any, tmp_path: Path) -> None:
+    process = hopsight.start("serve", "--store", f"chdb://{tmp_path}/s", "--port", "0", "--json")
+    assert process.stdout is not None
+    url = json.loads(process.stdout.readline())["url"]
+    assert url.startswith("http://127.0.0.1:")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
