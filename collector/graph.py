@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector.carriers import OPTION_SPACES, SPACES, edges, headers, option_edges, option_extra
+from collector.deciding import deciding
 from collector.graph_dtype import (
     BRANCH,
     CHECK,
@@ -79,6 +80,7 @@ class _Builder:
         self.settings = settings
         self.number = {header.name: at + 1 for at, header in enumerate(tables)}
         self.registers = Registers(tables)
+        self.deciding = deciding(tables, edges(settings), option_edges(settings))
         self.space = {name: at for at, name in enumerate(SPACES)}
         self.rows: dict[str, list[tuple[object, ...]]] = {
             kind: [] for kind in ("field", "check", "branch", "mark", "part", "records")
@@ -146,11 +148,12 @@ class _Builder:
         fixed = (0 if header.peek else header.octets, 0, 0, header.octets)
         sizes = [self.size(rule, by_name, own) for rule, own in zip(lengths, fixed, strict=True)]
         options = header.options
+        rules = self.registers.rules(header, self.deciding[header.name])
         return (
             header.octets, header.peek, *sizes, header.extent is not None, follows, space,
             self.number.get(header.to or "", 0), self.number.get(header.otherwise or "", 0),
             self.number.get(header.again or "", 0),
-            *self.kept(header.places(), self.registers.rules(header), handed=header.inherited),
+            *self.kept(header.places(), rules, handed=header.inherited),
             *self.append("check", checks), *self.append("branch", branches),
             *self.append("mark", marks),
             OPTION_SPACES.index(options[0]) if options else NONE,

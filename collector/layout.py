@@ -14,6 +14,7 @@ from collector.kernel import Record, inlined, step
 from collector.script import (
     BOUND,
     BOUNDS,
+    EMPTY,
     END_AT,
     EXTENT,
     FLOOR,
@@ -41,7 +42,7 @@ LAYOUT = np.dtype(
     [("start", "i8"), ("need", "i8"), ("floor", "i8"), ("end", "i8"), ("guard0", "i8"),
      ("guard1", "i8"), ("lookup0", "i8"), ("lookup1", "i8"), ("bound0", "i8"), ("bound1", "i8"),
      ("read0", "i8"), ("read1", "i8"), ("layers", "i8"), ("status", "i8"), ("hops", "i8"),
-     ("rest", "i8"), ("matchable", "i8"), ("hash", "u8"), ("known", "i8")]
+     ("rest", "i8"), ("empty", "i8"), ("matchable", "i8"), ("hash", "u8"), ("known", "i8")]
 )  # fmt: skip
 GUARD = np.dtype([("at", "i8"), ("mask", "u8"), ("value", "u8")])
 MOST_LAYOUTS, MOST_GUARDS, MOST_POOLED, MOST_POOLED_READS = 4096, 1 << 16, 1 << 15, 1 << 18
@@ -124,7 +125,7 @@ def last_wins(pool: Layouts, s: Script) -> None:
 def digest(s: Script, start: int) -> Any:
     """Hash of all that a script says."""
     state = stir(np.uint64(PRIME), start)
-    for place in (NEED, FLOOR, END_AT, LAYERS, STATUS, HOPS, REST, MATCHABLE, READS):
+    for place in (NEED, FLOOR, END_AT, LAYERS, STATUS, HOPS, REST, EMPTY, MATCHABLE, READS):
         state = stir(state, s.n[place])
     for number in range(s.n[READS]):
         read = s.reads[number]
@@ -176,7 +177,7 @@ def store(pool: Layouts, s: Script, start: int, known: int) -> int:
     layout.start, layout.hash, layout.known = start, state, known
     layout.need, layout.floor, layout.end = s.n[NEED], s.n[FLOOR], s.n[END_AT]
     layout.layers, layout.status, layout.hops = s.n[LAYERS], s.n[STATUS], s.n[HOPS]
-    layout.rest, layout.matchable = s.n[REST], s.n[MATCHABLE]
+    layout.rest, layout.empty, layout.matchable = s.n[REST], s.n[EMPTY], s.n[MATCHABLE]
     layout.guard0 = pool.n[GUARD_COUNT]
     layout.lookup0, layout.bound0 = pool.n[LOOKUP_COUNT], pool.n[BOUND_COUNT]
     layout.read0 = pool.n[READ_COUNT]
@@ -264,5 +265,7 @@ def matches(
                 return False
             found[1], found[2] = end, wire
         wire = end
+    if layout.empty != 0 and wire > layout.end:
+        return False
     found[0] = max(wire - layout.end, 0)
     return True

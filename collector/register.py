@@ -25,7 +25,6 @@ class Registers:
         self.column |= {name: at for at, name in enumerate(self.hop)}
         if double := set(self.flat) & set(self.hop):
             raise ValueError(f"column {min(double)} is both the frame's and a hop's")
-        self.steering = frozenset(name for header in tables for name in _steering(header) if name)
 
     def _take(self, header: Header) -> None:
         kept = [(field.column, field.bits) for field in header.fields]
@@ -49,12 +48,13 @@ class Registers:
             if name:
                 self.bits[name] = max(bits, self.bits.get(name, 1))
 
-    def rules(self, header: Header) -> frozenset[str]:
-        """Fields of a header whose value decides what else is read."""
+    @staticmethod
+    def rules(header: Header, deciding: frozenset[str]) -> frozenset[str]:
+        """Fields of a header whose value decides what else is read: these columns do."""
         lengths = (header.length, header.trailer, header.options_at)
         named = {rule.field for rule in lengths if isinstance(rule, Length)}
         named |= {check.field for check in header.checks}
-        named |= {field.name for field in header.fields if field.column in self.steering}
+        named |= {field.name for field in header.fields if field.column in deciding}
         return frozenset(named & {field.name for field in header.fields})
 
     @staticmethod
@@ -66,17 +66,3 @@ class Registers:
             for field in header.fields
             if field.column and not field.column.startswith("_")
         ]
-
-
-def _steering(header: Header) -> Iterable[str | None]:
-    """Columns that the rules of a header look at."""
-    yield from (branch.column for branch in header.branches)
-    yield from (branch.divides for branch in header.branches)
-    for rule in (header.length, header.extent, header.trailer, header.options_at):
-        if rule is not None and rule.column:
-            yield rule.column
-    if (stack := header.records) is not None:
-        yield from stack.bitmap
-        yield from (stack.stride, stack.total, stack.skip, stack.count)
-        if stack.tail:
-            yield stack.tail[0]

@@ -35,13 +35,14 @@ EXTENT, AGAIN, TRAILER, WITHIN = 0, 1, 2, 3
 extent inside such a row, behind which nothing may be left."""
 
 (READS, LOOKUPS, BOUNDS, MATCHABLE, NEED, FLOOR, LAYERS, STATUS, HOPS, REST, END, WIRE_END, PAYLOAD,
- REST_AT, REST_END, END_AT, MORE) = range(17)  # fmt: skip
-"""Places in `Script.n`: how much is filled, and what is known of the whole frame."""
+ REST_AT, REST_END, END_AT, MORE, EMPTY) = range(18)  # fmt: skip
+"""Places in `Script.n`: how much is filled, and what is known of the whole frame. `EMPTY`: that
+nothing is left behind what was read ended the walk."""
 
 
 REGISTERS = 512
 SCRIPT = np.dtype(
-    [("n", "i8", (17,)), ("guard_mask", "u8", (GUARD_WORDS,)),
+    [("n", "i8", (18,)), ("guard_mask", "u8", (GUARD_WORDS,)),
      ("guard_value", "u8", (GUARD_WORDS,)),
      ("reads", READ, (MOST_READS,)), ("lookups", LOOKUP, (MOST_LOOKUPS,)),
      ("bounds", BOUND, (MOST_BOUNDS,)), ("register", "u8", (REGISTERS,)),

@@ -10,6 +10,7 @@ from collector.header import Data, bound, enter, extend, follow, judge, keep, oc
 from collector.kernel import step
 from collector.options import options
 from collector.script import (
+    EMPTY,
     END,
     END_AT,
     FLOOR,
@@ -108,7 +109,7 @@ def frame(data: Data, start: int, number: int, graph: Graph, s: Script) -> Any:
         if to <= 0:
             return -to
         if at >= s.n[WIRE_END]:
-            s.n[MATCHABLE] = 0
+            s.n[EMPTY] = 1
             return 0
         s.n[FLOOR] = max(s.n[FLOOR], at + 1)
         number = to
