@@ -32,6 +32,7 @@ from collector.slow_path import SlowAccounting, SlowPath
 from collector.source import Source
 from collector.status import STATUS
 from collector.window import CaptureError
+from collector.wire.place import Field
 from collector.wire.table import Header
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "CollectorSettings",
     "Column",
     "Decoder",
+    "Field",
     "Follow",
     "Frames",
     "Header",

@@ -108,7 +108,7 @@ def hpcc_sends(s: Any, inflight: int, acked: int) -> bool:
         before = max(s.window, s.window_before)
         s.sends += 1
         s.sends_less += 1 if before > s.W + slack else 0
-        tally(s, flight, s.W)
+        tally(s, flight, max(s.W, float(s.largest)))  # of a window below a segment one goes
         if flight > s.W + slack:
             beyond = True
             s.sends_over += 1

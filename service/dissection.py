@@ -10,6 +10,7 @@ import numpy as np
 from collector import (
     CaptureError,
     CollectorSettings,
+    Field,
     Frames,
     Reading,
     Scalar,
@@ -18,6 +19,7 @@ from collector import (
     open_capture,
 )
 from service.failure import ExitCode, Failure
+from service.field_text import columns_text, fields_text
 
 CHUNK = 65_536
 FAKE = "_ws.lua.fake"
@@ -84,26 +86,36 @@ def explained(found: Found, number: int, settings: CollectorSettings) -> dict[st
 
 def _reading(scalar: Scalar, reading: Reading, octets: bytes) -> dict[str, Any]:
     """What the tables say: how the frame ended, its headers, and the columns that are kept."""
+    columns = reading.inherited | reading.columns
     return {
         "reason": reading.reason,
         "payload_bytes": reading.payload_bytes,
         "headers": [_header(scalar, name, at, octets) for name, at in reading.headers],
-        "columns": reading.inherited | reading.columns,
+        "columns": columns,
+        "shown": columns_text(columns, flags_of(scalar)),
         "hops": reading.hops,
+        "hops_shown": [columns_text(hop) for hop in reading.hops],
     }
+
+
+def flags_of(scalar: Scalar) -> Field:
+    """The field that the column of TCP's flags is of."""
+    return next(field for field in scalar.tables["tcp"].fields if field.name == "flags")
 
 
 def _header(scalar: Scalar, name: str, at: int, octets: bytes) -> dict[str, Any]:
     """One header: where it lies, its fixed octets, its fields."""
     table = scalar.tables[name]
     own = octets[at : at + table.octets]
+    fields = table.unpack(own)
     return {
         "name": name,
         "doc": table.doc,
         "source": table.source,
         "octet": at,
         "octets": own.hex(),
-        "fields": table.unpack(own),
+        "fields": fields,
+        "shown": fields_text(fields, {field.name: field for field in table.fields}),
     }
 
 

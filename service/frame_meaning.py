@@ -1,6 +1,6 @@
 """What the telemetry of one frame says in words: hops by name, signals in their units."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -8,13 +8,31 @@ import polars as pl
 from collector import HOPS, CollectorSettings, Decoder
 from pipeline import Topology
 from service.dissection import Found
-from service.text import number
+from service.text import duration, number, rate
 
-SIGNALS = {0: ("min(ABW)", "bit/s"), 1: ("min(ABW/C)", "of the capacity"), 2: ("max(PD)", "ns")}
-"""CSIG signal types, as draft-ravi-ippm-csig-00 5.1 numbers them, with the unit of their values."""
+Words = Callable[[float], str]
+
+
+def capacity(value: float) -> str:
+    """A share of a port's rate."""
+    return f"{number(value)} of the capacity"
+
+
+def exact(value: float) -> str:
+    """A whole number, whatever its size."""
+    return f"{value:,.12g}"
+
+
+SIGNALS: dict[int, tuple[str, Words]] = {
+    0: ("min(ABW)", rate), 1: ("min(ABW/C)", capacity), 2: ("max(PD)", duration),
+}  # fmt: skip
+"""CSIG signal types, as draft-ravi-ippm-csig-00 5.1 numbers them, with how values are told."""
 ENDS = {"csig": "CSIG tag", "csig_echo": "CSIG reflection"}
-TOLD = {"qlen_bytes": "bytes queued", "latency_ns": "ns in the hop", "b_bps": "bit/s line rate"}
-"""What is told of a hop of a stack, in the units of observations."""
+TOLD: dict[str, tuple[Words, str]] = {
+    "qlen_bytes": (exact, "bytes queued"), "latency_ns": (duration, "in the hop"),
+    "b_bps": (rate, "line rate"),
+}  # fmt: skip
+"""What is told of a hop of a stack: its columns, how their values are written, and what follows."""
 AECN = {"aecn_u": "inflight ratio", "aecn_congested_hops": "congested hops"}
 
 
@@ -31,28 +49,29 @@ def sentences(row: Mapping[str, Any], topology: Topology | None) -> Iterator[str
     for prefix, name in ENDS.items():
         kind, low = row.get(f"{prefix}_t"), row.get(f"{prefix}_low")
         if kind in SIGNALS and low is not None:
-            signal, unit = SIGNALS[kind]
-            value = between(low, row.get(f"{prefix}_high"))
-            yield f"{name}: {signal} {value} {unit}, locator: {located(row, prefix, topology)}"
+            signal, words = SIGNALS[kind]
+            value = between(low, row.get(f"{prefix}_high"), words)
+            yield f"{name}: {signal} {value}, locator: {located(row, prefix, topology)}"
     for hop in range(HOPS):
         if row.get(f"h{hop}_node") is not None:
             place = hop_name(row[f"h{hop}_node"], row.get(f"h{hop}_port"), topology)
-            values = [(row.get(f"h{hop}_{name}"), unit) for name, unit in TOLD.items()]
-            words = ", ".join(f"{number(told)} {unit}" for told, unit in values if told is not None)
-            yield f"stack, hop {hop}: {place}" + (f": {words}" if words else "")
+            values = [(row.get(f"h{hop}_{name}"), *how) for name, how in TOLD.items()]
+            said = ", ".join(f"{words(told)} {what}" for told, words, what in values
+                             if told is not None)  # fmt: skip
+            yield f"stack, hop {hop}: {place}" + (f": {said}" if said else "")
     told = {name: row.get(key) for key, name in AECN.items()}
-    words = ", ".join(
+    listed = ", ".join(
         f"{name} {number(value)}" for name, value in told.items() if value is not None
     )
-    if words:
-        yield f"Advanced ECN: {words}"
+    if listed:
+        yield f"Advanced ECN: {listed}"
 
 
-def between(low: float, high: float | None) -> str:
+def between(low: float, high: float | None, words: Words) -> str:
     """A value that is known by the ends of its bucket."""
     if high is None:
-        return f"from {number(low)}"
-    return number(low) if low == high else f"{number(low)} to {number(high)}"
+        return f"from {words(low)}"
+    return words(low) if low == high else f"{words(low)} to {words(high)}"
 
 
 def located(row: Mapping[str, Any], prefix: str, topology: Topology | None) -> str:

@@ -11,6 +11,7 @@ from rich.text import Text
 from replay import COMMON, TOLD
 from service.commands.settings import chosen
 from service.dissection import explained, find
+from service.field_text import columns_text, moment_text
 from service.frame_decisions import decisions_at
 from service.frame_meaning import meanings
 from service.run import collector_of
@@ -43,7 +44,8 @@ def lines(report: Mapping[str, Any]) -> Iterator[Text]:
     """The report as lines: the tables' reading, then Wireshark's."""
     yield Text(
         f"frame {report['frame']:,} at {printable(report['point'])}: {report['captured']:,} of"
-        f" {report['length']:,} octets, link type {report['link']}"
+        f" {report['length']:,} octets, link type {report['link']},"
+        f" {moment_text(report['time_ns'])}"
     )
     for reading in report["hopsight"]:
         yield Text()
@@ -75,7 +77,8 @@ def _decisions(decisions: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
             name: value for name, value in each.items()
             if name not in (*COMMON, *TOLD) and value is not None and value != []
         }  # fmt: skip
-        yield Text("    " + ", ".join(f"{name}={value}" for name, value in told.items()))
+        shown = columns_text(told).items()
+        yield Text("    " + ", ".join(f"{name}={value}" for name, value in shown))
 
 
 def _header(header: Mapping[str, Any]) -> Iterator[Text]:
@@ -84,17 +87,17 @@ def _header(header: Mapping[str, Any]) -> Iterator[Text]:
     words = " ".join(octets[at : at + 2 * GROUP] for at in range(0, len(octets), 2 * GROUP))
     name = Text(f"  {header['name']}", "cyan")
     yield name.append(f"  octet {header['octet']}  {words}  {header['source']}", "dim")
-    fields = ", ".join(f"{name} {value}" for name, value in header["fields"].items())
+    fields = ", ".join(f"{name} {value}" for name, value in header["shown"].items())
     if fields:
         yield Text(f"    {fields}")
 
 
 def _columns(reading: Mapping[str, Any]) -> Iterator[Text]:
     """The columns that the walk keeps, the frame's own and each hop's."""
-    kept = reading["columns"]
+    kept = reading["shown"]
     if kept:
         yield Text("  kept", "green")
         yield Text("    " + ", ".join(f"{name}={value}" for name, value in sorted(kept.items())))
-    for number, hop in enumerate(reading["hops"]):
+    for number, hop in enumerate(reading["hops_shown"]):
         told = ", ".join(f"{name}={value}" for name, value in hop.items())
         yield Text(f"    hop {number}: {told}")

@@ -298,6 +298,18 @@ def test_hpcc_that_keeps_to_the_window_of_a_round_trip_ago_is_late() -> None:
     assert set(found(hpcc_judged(rows, early))) == {"window_late"}
 
 
+def test_a_window_below_a_segment_lets_one_go() -> None:
+    rows, decisions = fabric()
+    segment = float(rows["payload_bytes"].cast(pl.Float64).max() or 0)  # type: ignore[arg-type] # a number
+    told = [
+        hpcc_judged(rows, decisions.with_columns(pl.col("W").clip(upper_bound=most))).senders
+        for most in (1.0, segment)
+    ]
+    ratios = [each.select("ratio_p50", "ratio_p95", "ratio_most") for each in told]
+    assert ratios[0].equals(ratios[1])
+    assert ratios[0]["ratio_p50"].count() > 0
+
+
 def test_senders_with_a_larger_window_than_their_path_has_exceed_it() -> None:
     rows, decisions = fabric(window_bytes=300_000)
     judgement = hpcc_judged(rows, decisions)

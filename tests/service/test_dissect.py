@@ -115,7 +115,10 @@ def test_people_get_lines_without_escapes_when_piped(hopsight: Any, capture: Pat
     shown = hopsight.run("dissect", str(capture), "1")
     assert shown.returncode == 0, shown.stderr
     assert "\x1b" not in shown.stdout
-    for words in ("csig_compact  octet 14  2b850800", "t 1, r 0, s 23, lm 5", "hopsight.csig"):
+    for words in (
+        "csig_compact  octet 14  2b850800", "t 1, r 0, s 23, lm 5", "hopsight.csig",
+        "source 10.0.0.1, destination 10.0.0.2", "2026-02-02T02:40:00.000000000Z",
+    ):  # fmt: skip
         assert words in shown.stdout
 
 

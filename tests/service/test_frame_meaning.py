@@ -24,23 +24,26 @@ def test_a_locator_is_told_by_the_ports_that_have_it(topology: Topology) -> None
         "csig_low": 1e9, "csig_high": 5e9,
     }  # fmt: skip
     [said] = sentences(row, topology)
-    assert said.startswith("CSIG tag: min(ABW) 1e+09 to 5e+09 bit/s, locator: ")
+    assert said.startswith("CSIG tag: min(ABW) 1 Gbit/s to 5 Gbit/s, locator: ")
     assert "leaf1 Ethernet1" in said
     [said] = sentences(row | {"csig_high": None, "csig_lm": 65535}, topology)
-    assert said.endswith("min(ABW) from 1e+09 bit/s, locator: 65535, which is none of a port")
+    assert said.endswith("min(ABW) from 1 Gbit/s, locator: 65535, which is none of a port")
     [said] = sentences(row, None)
     assert said.endswith(f"locator: {port['lm']}, of which no topology tells")
 
 
 def test_hops_of_a_stack_have_their_names_or_raw_ids(topology: Topology) -> None:
-    row = {"h0_node": 101, "h0_port": 2, "h0_qlen_bytes": 160, "h1_node": 9, "h1_port": None,
+    row = {"h0_node": 101, "h0_port": 2, "h0_qlen_bytes": 172_070, "h0_b_bps": 10**10,
+           "h1_node": 9, "h1_port": None,
            "aecn_u": 2.55, "aecn_congested_hops": 1}  # fmt: skip
     assert list(sentences(row, topology)) == [
-        "stack, hop 0: spine1 Ethernet2: 160 bytes queued",
+        "stack, hop 0: spine1 Ethernet2: 172,070 bytes queued, 10 Gbit/s line rate",
         "stack, hop 1: node 9 port not told, which the topology lacks",
         "Advanced ECN: inflight ratio 2.55, congested hops 1",
     ]
-    assert next(sentences(row, None)) == "stack, hop 0: node 101 port 2: 160 bytes queued"
+    assert next(sentences(row, None)) == (
+        "stack, hop 0: node 101 port 2: 172,070 bytes queued, 10 Gbit/s line rate"
+    )
     assert list(sentences({}, topology)) == []
 
 
