@@ -75,3 +75,12 @@ def points(axes: Sequence[Axis]) -> Iterator[tuple[str, ...]]:
     """Every combination; the last axis moves fastest."""
     for values in product(*(each.values for each in axes)):
         yield tuple(f"{each.name}={value}" for each, value in zip(axes, values, strict=True))
+
+
+def each_value(axes: Sequence[Axis]) -> Iterator[tuple[str, ...]]:
+    """Points that have every value of every axis, and no more of them than there are values."""
+    first = [f"{axis.name}={axis.values[0]}" for axis in axes]
+    yield tuple(first)
+    for number, axis in enumerate(axes):
+        for value in axis.values[1:]:
+            yield (*first[:number], f"{axis.name}={value}", *first[number + 1 :])

@@ -3,8 +3,10 @@
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from service.failure import ExitCode, Failure
@@ -12,13 +14,26 @@ from service.failure import ExitCode, Failure
 Point = tuple[str, ...]
 Row = dict[str, Any]
 Work = Callable[[Any, Point], list[Row]]
+ENDED = (
+    "a process of the sweep was ended from outside, for want of memory perhaps: fewer --jobs need"
+    " less; --output keeps what was worked out"
+)
 _held: dict[str, Any] = {}
 
 
 def begin(work: Work, needed: Any) -> None:
-    """Make a process ready; an interruption is its parent's business."""
+    """Make a process ready; an interruption is its parent's business, whose end is its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=end_with_parent, daemon=True).start()
     _held.update(work=work, needed=needed)
+
+
+def end_with_parent() -> None:
+    """End when the parent has: one that was killed has told nobody."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def one(point: Point) -> list[Row] | tuple[ExitCode, str]:
@@ -48,7 +63,10 @@ def worked(
         asked = {pool.submit(one, point): point for point in points}
         try:
             for done in as_completed(asked):
-                rows = done.result()
+                try:
+                    rows = done.result()
+                except BrokenProcessPool:
+                    raise Failure(ExitCode.UNAVAILABLE, ENDED) from None
                 if isinstance(rows, tuple):
                     raise Failure(*rows)
                 yield asked[done], rows

@@ -18,6 +18,10 @@ from service.text import progress_console
 
 heard: ContextVar[Callable[[int], None] | None] = ContextVar("heard", default=None)
 """Who hears of frames beside the terminal: a job, which tells them to whoever asks for it."""
+heard_points: ContextVar[Callable[[int, int], None] | None] = ContextVar(
+    "heard_points", default=None
+)
+"""Who hears of the points of a sweep likewise: how many are done, of how many."""
 
 
 @contextmanager
@@ -71,4 +75,15 @@ def points_bar(label: str, total: int, done: int) -> Iterator[Callable[[], None]
     hidden = not watched.is_terminal
     with Progress(*columns, console=watched, transient=True, disable=hidden) as bar:
         task = bar.add_task(label, total=total, completed=done)
-        yield lambda: bar.advance(task)
+        beside, made = heard_points.get(), done
+
+        def told() -> None:
+            nonlocal made
+            made += 1
+            if beside is not None:
+                beside(made, total)
+            bar.advance(task)
+
+        if beside is not None:
+            beside(done, total)
+        yield told

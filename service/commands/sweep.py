@@ -3,7 +3,7 @@
 import json as json_format
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,10 +40,14 @@ class Sweep:
     json: bool = False
 
 
-def run(asked: Sweep, work: Work, needed: Any, told: Sequence[object], ranks: str | None) -> None:
+def run(
+    asked: Sweep, work: Work, needed: Any, told: Sequence[object], ranks: str | None,
+    about: Mapping[str, Any],
+) -> None:  # fmt: skip
     """Work out what is not known yet, and print the best rows.
 
-    `told` is all that results depend on beside the point; `ranks` ranks where nothing was asked.
+    `told` is all that results depend on beside the point; `ranks` ranks where nothing was asked;
+    `about` is what the JSON says of all of them.
     """
     axes, points = grid(asked.axes)
     results = Results(asked.output)
@@ -67,7 +71,15 @@ def run(asked: Sweep, work: Work, needed: Any, told: Sequence[object], ranks: st
     made = results.frame([names[point] for point in points])
     if made.is_empty():
         raise Failure(ExitCode.WRONG, "no point has a result")
-    tell(asked, axes, ranked(made, asked.by or ranks), len(missing))
+    tell(asked, axes, ranked(made, asked.by or ranks), len(missing), about)
+
+
+def check_measure(by: str | None, axes: Sequence[Axis], measures: Sequence[str]) -> None:
+    """Failure for a measure that no row will have, before any of them is worked out."""
+    names = [*(each.name for each in axes), *measures]
+    if by not in (None, *names):
+        raise Failure(ExitCode.USAGE, f"--by: no measure is called {by!r}; there are"
+                      f" {', '.join(names)}")  # fmt: skip
 
 
 def ranked(rows: pl.DataFrame, by: str | None) -> pl.DataFrame:
@@ -80,10 +92,12 @@ def ranked(rows: pl.DataFrame, by: str | None) -> pl.DataFrame:
     return rows.sort(by, descending=by in LARGER, nulls_last=True, maintain_order=True)
 
 
-def tell(asked: Sweep, axes: Sequence[Axis], rows: pl.DataFrame, made: int) -> None:
+def tell(
+    asked: Sweep, axes: Sequence[Axis], rows: pl.DataFrame, made: int, about: Mapping[str, Any]
+) -> None:
     """Print the best rows, or all of them as JSON."""
     if asked.json:
-        told = {"points": made, "known": rows.height, "rows": rows.to_dicts()}
+        told = {**about, "points": made, "known": rows.height, "rows": rows.to_dicts()}
         typer.echo(json_format.dumps(told, allow_nan=False))
         return
     swept = [each.name for each in axes]

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from replay import rebuild
-from service.axis import grid
+from service.axis import each_value, grid
 from service.closed_loop_text import apart, sentences
 from service.commands import sweep
 from service.commands.closed_loop import altered, change_of, play
@@ -30,24 +30,26 @@ class Needed:
 
 def run(frames: Frames, asked: sweep.Sweep) -> None:
     """Rebuild once, play every point; the unchanged re-run says what to believe."""
-    _, points = grid(asked.axes)
-    for point in points:
+    axes, _ = grid(asked.axes)
+    sweep.check_measure(asked.by, axes, MEASURES)
+    for point in each_value(axes):
         change_of([*asked.what_if, *point])
     made = gathered(frames)
     base = play(made.scene, made.seen.measure, "playing what was seen")
     trust = [each._asdict() for each in rebuild.trust(made.scene, made.seen, base)]
     needed = Needed(made.scene, made.seen.measure, tuple(asked.what_if))
     ranks = "fct_mean_ns" if base.flows["fct_ns"].null_count() == 0 else "queue_mean_bytes"
+    own = rebuild.told(made.scene, base)
     if not asked.json:
         for line in sentences(trust):
             typer.echo(line)
-        own = rebuild.told(made.scene, base)
         queue = next(each for each in trust if each["name"] == "queue_mean_bytes")
         typer.echo(
             f"Unchanged: {', '.join(f'{name} {sweep.shown(own[name])}' for name in MEASURES[1:4])}"
             f" (queue off by {apart(queue)}); ranked by {asked.by or ranks}."
         )
-    sweep.run(asked, outcome, needed, scene_text(made.scene), ranks)
+    about = {"trust": trust, "unchanged": {name: own[name] for name in MEASURES}}
+    sweep.run(asked, outcome, needed, scene_text(made.scene), ranks, about)
 
 
 def outcome(needed: Needed, point: Point) -> list[Row]:

@@ -10,7 +10,7 @@ import typer
 
 from pipeline import Reran
 from replay import WINDOW_BYTES, steered
-from service.axis import grid
+from service.axis import each_value, grid
 from service.commands import sweep, what_if
 from service.crew import Point, Row
 from service.failure import ExitCode, Failure
@@ -20,6 +20,11 @@ from service.topology_source import TopologySource, read_topology
 BATCH = 1 << 16
 COUNTS = ("decisions", "differ", "other_branch", "only_base", "only_other")
 QUANTILES = (0.05, 0.5, 0.95)
+MEASURES = (
+    "algorithm", "other", *COUNTS, "differ_share", "variable", "change_mean",
+    *(f"change_p{round(100 * each):02}" for each in QUANTILES),
+)  # fmt: skip
+"""What each row has, beside the values of the axes."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +38,10 @@ class Needed:
 
 def run(source: Source, asked: what_if.Asked, topology: Path | None, swept: sweep.Sweep) -> None:
     """Read once, decide twice at every point; ranked only where that is asked for."""
-    _, points = grid(swept.axes)
+    axes, _ = grid(swept.axes)
+    sweep.check_measure(swept.by, axes, MEASURES)
     known = topology_of(asked, topology)
-    for point in points:
+    for point in each_value(axes):
         what_if.making_of(of_point(asked, point), known)
     taken: list[pl.DataFrame] = []
     rerun(source, what_if.making_of(replace(asked, what_if=()), known),
@@ -50,7 +56,7 @@ def run(source: Source, asked: what_if.Asked, topology: Path | None, swept: swee
         told = ["open", sorted(asked.assignments), asked.algorithm, asked.flow, asked.point,
                 known.versions.newest.to_yaml() if known and known.versions.newest else "",
                 fingerprint(rows)]  # fmt: skip
-        sweep.run(swept, compare, needed, told, None)
+        sweep.run(swept, compare, needed, told, None, {"held_fixed": what_if.HELD})
 
 
 def topology_of(asked: what_if.Asked, path: Path | None) -> TopologySource | None:

@@ -1,4 +1,4 @@
-// Captures that are brought, and the jobs that analyse and replay them, with how far each is.
+// Captures that are brought, and the jobs that analyse, replay and judge them, with how far each is.
 
 import { address, bring, get, send } from "./api.js";
 import { chip, count, head, right } from "./cell.js";
@@ -79,6 +79,8 @@ function capturesPanel(held, told, show) {
       h("td", { class: "flow" }, row.name), right(bytes(row.bytes)), right(moment(row.created_ns, 60e9)), h("td", null, row.who),
       h("td", null, act("Analyse", row.name, told, job({ kind: "analyze", capture: row.id })), " ",
         act("Replay", row.name, told, job({ kind: "replay", capture: row.id })), " ",
+        act("Judge", row.name, told, job({ kind: "conform", capture: row.id })), " ",
+        act("Rebuild", row.name, told, job({ kind: "closed_loop", capture: row.id })), " ",
         act("Delete", row.name, told, async () => { await send("DELETE", `/captures/${row.id}`); await show(); }))))))),
     replayForm(rows, told, show));
 }
@@ -107,8 +109,8 @@ function jobsPanel(asked, held, told, show) {
   return panel("Jobs", `${count(rows.length, "job")}${asked.more ? " and more" : ""}, the latest first`, tools, h("div", { class: "scroll" }, h("table", { class: "list" },
     head(["Job", "State", "Asked for (UTC)#", "What came of it", "Do"]),
     h("tbody", null, rows.map((row) => {
-      const about = `${row.kind} ${names[row.asked.capture] || row.asked.src || "a capture that is gone"}`;
-      return h("tr", null, h("td", null, about, h("div", { class: "where" }, [row.asked.algorithm, ...(row.asked.set || [])].filter(Boolean).join(" "))),
+      const about = `${row.kind.replace("_", " ")} ${names[row.asked.capture] || row.asked.src || "a capture that is gone"}`;
+      return h("tr", null, h("td", null, about, h("div", { class: "where" }, [row.asked.algorithm, ...(row.asked.set || []), ...(row.asked.what_if || []), ...(row.asked.sweep || [])].filter(Boolean).join(" "))),
         h("td", null, state(row)), right(moment(row.created_ns, 60e9)), h("td", { class: "told" }, outcome(row)),
         h("td", null, ENDED.includes(row.state) ? act("Delete", about, told, change("DELETE", `/jobs/${row.id}`)) : act("Cancel", about, told, change("POST", `/jobs/${row.id}/cancel`))));
     })))));
@@ -120,13 +122,23 @@ function state(row) {
   return [`${row.state}${share === null ? "" : `, ${percent(share)}`} `, h("progress", { max: 1, value: share ?? false, "aria-label": `${row.state}, ${row.frames} frames` })];
 }
 
+const apart = (share) => (share === null || share === undefined ? "nobody knows how much" : percent(Math.abs(share)));
+const WORDS = {
+  analyze: (found) => `${count(found.flows, "flow")}, ${found.bottlenecked} held back`,
+  replay: (found) => count(found.decisions, "decision"),
+  what_if: (found) => `${found.differ} of ${count(found.decisions, "decision")} differ`,
+  closed_loop: (found) => `${count(found.flows, "flow")} played again, mean queue off by ${apart(found.off_by.queue_mean_bytes)}`,
+  sweep: (found) => `${count(found.rows, "row")}${found.off_by ? `, mean queue off by ${apart(found.off_by.queue_mean_bytes)}` : ""}`,
+  conform: (found) => `${count(found.findings, "finding")} of ${count(found.flows, "sender")}`,
+};
+
 /** What a job came to, in words and links. */
 function outcome(row) {
   if (row.reason) return row.reason;
   if (row.state !== "done") return row.frames ? count(row.frames, "frame") : "–";
   const found = row.found;
   const result = (format) => h("a", { href: address(`/jobs/${row.id}/result`, { format }) }, { json: "JSON", arrow: "Arrow", html: "report" }[format]);
-  const words = row.kind === "analyze" ? `${count(found.flows, "flow")}, ${found.bottlenecked} held back` : count(found.decisions, "decision");
+  const words = WORDS[row.kind](found);
   const there = row.kind === "analyze" && found.stored && found.from_ns !== null
     ? [" · ", h("a", { href: overviewUrl({ from: String(found.from_ns), to: String(found.to_ns) }) }, "overview"), " · ", h("a", { href: findUrl("") }, "flows")] : null;
   return [words, there, row.results.map((format) => [" · ", result(format)])];

@@ -11,9 +11,10 @@ from service.access import Identity
 from service.jobs.environment import environment_of
 from service.jobs.folder import Folder, FolderError
 from service.jobs.kept import CANCELLED, WAITING, Brought, Job, new_id
+from service.jobs.request import checked
 from service.jobs.running import Running
 from service.jobs.upload import Upload
-from service.jobs.wanted import Analyze, Replay, checked
+from service.jobs.wanted import Analyze, Kinds, Traced
 from service.metrics import Metrics
 from service.problem import Problem, invalid
 from service.settings import Settings
@@ -116,7 +117,7 @@ class Desk:
             raise Problem(404, f"there is no job {name!r}", field="name")
         return found
 
-    def ask(self, identity: Identity, wanted: Analyze | Replay) -> Job:
+    def ask(self, identity: Identity, wanted: Kinds) -> Job:
         """Take a job. Raises Problem."""
         asked = wanted.model_dump(mode="json", by_alias=True)
         if wanted.capture is not None and (
@@ -131,7 +132,7 @@ class Desk:
         elif wanted.capture is None and not identity.sees_all:
             raise Problem(403, "src: a job reads the flows of all tenants; this login sees some:"
                           " GET /api/v1/replay/decisions replays theirs", field="src")  # fmt: skip
-        if isinstance(wanted, Replay) and wanted.src and wanted.dst:
+        if isinstance(wanted, Traced) and wanted.src and wanted.dst:
             asked |= {"src": str(wanted.src), "dst": str(wanted.dst)}
         checked(wanted)
         job = Job(who=identity.name, tenants=identity.tenants, created_ns=time.time_ns(),

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.access import ALL, Identity
 
+Kind = Literal["analyze", "replay", "what_if", "closed_loop", "sweep", "conform"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 QUEUED, RUNNING, DONE, FAILED, CANCELLED = "queued", "running", "done", "failed", "cancelled"
 WAITING = frozenset({QUEUED, RUNNING})
@@ -51,13 +52,15 @@ class Brought(Kept):
 class Job(Kept):
     """A job; `asked` is what was asked for, `reason` why it failed, `found` what it came to."""
 
-    kind: Literal["analyze", "replay"]
+    kind: Kind
     asked: dict[str, Any]
     state: State = "queued"
     started_ns: int | None = None
     ended_ns: int | None = None
     frames: int = 0
     frames_total: int | None = None
+    points: int = 0
+    points_total: int | None = None
     reason: str | None = None
     results: dict[str, str] = Field(default_factory=dict)
     found: dict[str, Any] = Field(default_factory=dict)
@@ -68,7 +71,9 @@ class Job(Kept):
         return told | {"results": sorted(self.results), "progress": self.progress()}
 
     def progress(self) -> float | None:
-        """How much of the frames is done, 0 to 1; None: it is not known of how many."""
+        """How much is done, 0 to 1: of a sweep's points, else of the frames; None: not known."""
         if self.state == DONE:
             return 1.0
+        if self.points_total:
+            return min(self.points / self.points_total, 1.0)
         return min(self.frames / self.frames_total, 1.0) if self.frames_total else None

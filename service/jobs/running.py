@@ -15,7 +15,7 @@ from typing import Any
 
 from service.jobs.folder import Folder
 from service.jobs.kept import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Job
-from service.jobs.work import OUTCOME, PROGRESS
+from service.jobs.work import COUNTED, OUTCOME, PROGRESS
 from service.metrics import Metrics
 
 POLL_S = 0.2
@@ -140,4 +140,4 @@ def told_of(path: Path) -> dict[str, Any]:
 def progress_of(place: Path) -> dict[str, Any]:
     """How far a job is."""
     told = told_of(place / PROGRESS)
-    return {name: told[name] for name in ("frames", "frames_total") if name in told}
+    return {name: told[name] for name in COUNTED if name in told}

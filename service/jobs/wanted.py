@@ -1,17 +1,12 @@
-"""What may be asked of a job, and the command line that it stands for."""
+"""What may be asked of a job: one model a kind, each refused in a sentence what does not fit."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from pipeline import COMPANIONS
-from service.endpoint import MAX_NS, parse_duration
-from service.failure import Failure
+from service.endpoint import MAX_NS
 from service.jobs.kept import ID
-from service.problem import invalid
-from service.routes.parameter import End, Name, Time
+from service.routes.parameter import Algorithm, End, Name, Time
 
 CaptureId = Annotated[str, Field(pattern=ID, description="A capture that was brought.")]
 Told = Annotated[
@@ -22,9 +17,14 @@ Told = Annotated[
         " collector.NAME=VALUE or pipeline.NAME=VALUE.",
     ),
 ]
-Algorithm = Literal["hpcc", "dctcp", *COMPANIONS]  # type: ignore[valid-type] # names of a table
-PLACES = ("pipeline.topology",)
-"""Settings that name files of the machine, which is no guest's business."""
+Changes = Annotated[
+    list[Name],
+    Field(
+        max_length=32,
+        description="As `--what-if` of the command line: NAME=VALUE, algorithm=NAME, or with the"
+        " loop closed fabric.NAME=VALUE.",
+    ),
+]
 
 
 class Wanted(BaseModel):
@@ -50,18 +50,14 @@ class Analyze(Wanted):
     base_rtt: Name | None = Field(None, description="Base round trip time T, such as 10us.")
 
 
-class Replay(Wanted):
-    """What congestion control decided at each ACK of a capture, or of a flow of the store."""
+class Traced(Wanted):
+    """What reads a capture, or a flow of the store."""
 
-    kind: Literal["replay"]
     capture: CaptureId | None = Field(None, description="A capture; none: a flow of the store.")
     src: End | None = None
     dst: End | None = None
     from_: Time | None = Field(None, alias="from", description="Of the store: since when.")
     to: Time | None = Field(None, description="Of the store: until when.")
-    algorithm: Algorithm | None = Field(
-        None, description="What is run; default: what the packets show."
-    )
 
     @field_validator("src", "dst", mode="before")
     @classmethod
@@ -72,7 +68,7 @@ class Replay(Wanted):
         return given
 
     @model_validator(mode="after")
-    def whole(self) -> "Replay":
+    def whole(self) -> "Traced":
         """Refuse half a flow, no source, and what does not belong together."""
         if (self.src is None) != (self.dst is None):
             raise ValueError("src and dst name a flow together")
@@ -93,55 +89,56 @@ class Replay(Wanted):
         return f"{self.src} {self.dst}" if self.src else None
 
 
-Asked = Annotated[Analyze | Replay, Field(discriminator="kind")]
+class Replay(Traced):
+    """What congestion control decided at each ACK."""
+
+    kind: Literal["replay"]
+    algorithm: Algorithm | None = Field(
+        None, description="What is run; default: what the packets show."
+    )
 
 
-def checked(wanted: Analyze | Replay) -> None:
-    """Refuse, by the same means as the command line, what it would refuse. Raises Problem."""
-    from service.commands.replay import companion_of
-    from service.run import settings_of
+class WhatIf(Traced):
+    """Where decisions part under other parameters or another algorithm, the signals held fixed."""
 
-    for text in wanted.set_:
-        if text.partition("=")[0].strip() in PLACES:
-            raise invalid({"set": f"{text.partition('=')[0]}: the service's own holds"})
-    companion = companion_of(wanted.algorithm) if isinstance(wanted, Replay) else None
-    try:
-        settings_of(wanted.set_, companion)
-    except Failure as error:
-        said = str(error).removeprefix("--set").lstrip(": ")
-        raise invalid({"set": said}) from None
-    if isinstance(wanted, Analyze) and wanted.base_rtt is not None:
-        try:
-            parse_duration(wanted.base_rtt)
-        except ValueError as error:
-            raise invalid({"base_rtt": str(error)}) from None
+    kind: Literal["what_if"]
+    what_if: Changes = Field(min_length=1)
+    algorithm: Algorithm | None = None
 
 
-def analyze_request(asked: dict[str, Any], captures: Sequence[Path], dsn: str) -> Any:
-    """The command line of an analysis."""
-    from service.commands.analyze import Request
+class ClosedLoop(Wanted):
+    """The fabric of the frames rebuilt and played: how well it repeats them, and with a change."""
 
-    wanted = Analyze.model_validate(asked)
-    return Request(
-        captures, json=True, store=dsn if wanted.store else None, dialect=wanted.dialect,
-        base_rtt=wanted.base_rtt, assignments=wanted.set_, point=wanted.point,
-    )  # fmt: skip
+    kind: Literal["closed_loop"]
+    capture: CaptureId
+    what_if: Changes = Field(default_factory=list)
 
 
-def replay_request(asked: dict[str, Any], captures: Sequence[Path], dsn: str, **more: Any) -> Any:
-    """The command line of a replay."""
-    from service.commands.replay import Request
+class Sweep(Traced):
+    """Every point of a grid of parameters, on fixed signals or with the loop closed."""
 
-    wanted = Replay.model_validate(asked)
-    told: dict[str, Any] = {} if captures else {
-        "store": dsn, "from_": text(wanted.from_), "to": text(wanted.to)
-    }  # fmt: skip
-    return Request(
-        captures, flow=wanted.flow, algorithm=wanted.algorithm, assignments=wanted.set_,
-        point=wanted.point, **told, **more,
-    )  # fmt: skip
+    kind: Literal["sweep"]
+    sweep: list[Name] = Field(
+        min_length=1, max_length=8, description="Axes: NAME=A,B,C or NAME=LOW..HIGH:COUNT."
+    )
+    what_if: Changes = Field(default_factory=list)
+    closed_loop: bool = False
+    by: Name | None = Field(None, description="Measure that ranks the rows.")
+    algorithm: Algorithm | None = None
+
+    @model_validator(mode="after")
+    def of_one_form(self) -> "Sweep":
+        """Refuse what a closed loop cannot be told."""
+        if self.closed_loop and (self.algorithm is not None or self.flow is not None):
+            raise ValueError("algorithm, src and dst are of decisions, not of a closed loop")
+        return self
 
 
-def text(time_ns: int | None) -> str | None:
-    """A time as the command line takes it."""
-    return None if time_ns is None else f"{time_ns // 10**9}.{time_ns % 10**9:09d}"
+class Conform(Traced):
+    """Do senders and receivers do what their congestion control asks of them."""
+
+    kind: Literal["conform"]
+
+
+Kinds = Analyze | Replay | WhatIf | ClosedLoop | Sweep | Conform
+Asked = Annotated[Kinds, Field(discriminator="kind")]

@@ -23,14 +23,20 @@ from service.failure import Failure
 from service.jobs.environment import MEMORY
 from service.jobs.folder import ABOUT, INPUT
 from service.jobs.kept import Job
-from service.jobs.wanted import analyze_request, replay_request
+from service.jobs.request import analyze_request, replay_request
+from service.jobs.summary import FOUND
 
 PROGRESS, OUTCOME = "progress.json", "outcome.json"
 EVERY_S = 0.25
 RESULT_BYTES = 4 << 30
 """Largest file that a job writes."""
-PASSES = {"analyze": 1, "replay": 3}
-"""How often the frames of a capture are read: a replay, its report, and the report's verdicts."""
+COUNTED = ("frames", "frames_total", "points", "points_total")
+"""What is told of how far a job is."""
+PASSES = {"analyze": 1, "replay": 3, "what_if": 1, "closed_loop": 2, "conform": 1}
+"""How often the frames of a capture are read: a replay, its report, and the report's verdicts.
+
+A closed loop is played as long as it is read; of a sweep the points are counted.
+"""
 Made = tuple[dict[str, str], dict[str, Any]]
 
 
@@ -57,8 +63,9 @@ def main() -> None:
 def done(job: Job) -> Made:
     """Run the command. Raises Failure."""
     captures = sorted(Path(INPUT).iterdir()) if Path(INPUT).is_dir() else []
-    total = sum(map(frames_of, captures)) * PASSES[job.kind] or None
-    with following(total):
+    passes = PASSES.get(job.kind, 0)
+    total = sum(map(frames_of, captures)) * passes if passes else None
+    with following(total or None):
         return WORK[job.kind](job, captures)
 
 
@@ -103,7 +110,27 @@ def replayed(job: Job, captures: list[Path]) -> Made:
     )
 
 
-WORK: dict[str, Callable[[Job, list[Path]], Made]] = {"analyze": analyzed, "replay": replayed}
+def answered(job: Job, captures: list[Path]) -> Made:
+    """What a command prints with `--json`; where there are rows, they are a table too."""
+    from service.commands import conform, replay
+
+    rows, path = Path("rows.arrow"), Path("result.json")
+    more = {"output": rows} if job.kind == "what_if" else {}
+    run = conform.run if job.kind == "conform" else replay.run
+    with path.open("w", encoding="utf-8") as out, contextlib.redirect_stdout(out):
+        run(replay_request(job.asked, captures, dsn(), json=True, **more))
+    answer = json.loads(path.read_bytes())
+    if job.kind == "sweep":
+        pl.DataFrame(answer["rows"], infer_schema_length=None).write_ipc(rows, compression="lz4")
+    results = {"json": path.name} | ({"arrow": rows.name} if rows.exists() else {})
+    return results, FOUND[job.kind](answer)
+
+
+WORK: dict[str, Callable[[Job, list[Path]], Made]] = {
+    "analyze": analyzed,
+    "replay": replayed,
+    **dict.fromkeys(FOUND, answered),
+}
 
 
 def flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -130,22 +157,33 @@ def frames_of(path: Path) -> int:
 
 @contextlib.contextmanager
 def following(total: int | None) -> Iterator[None]:
-    """Write how many frames are done, now and then."""
-    done_frames, told_s = 0, 0.0
+    """Write how many frames and points are done, now and then."""
+    told: dict[str, int | None] = {
+        "frames": 0, "frames_total": total, "points": 0, "points_total": None
+    }  # fmt: skip
+    told_s = 0.0
 
-    def take(frames: int) -> None:
-        nonlocal done_frames, told_s
-        done_frames += frames
+    def tell() -> None:
+        nonlocal told_s
         if time.monotonic() - told_s >= EVERY_S:
             told_s = time.monotonic()
-            put(PROGRESS, {"frames": done_frames, "frames_total": total})
+            put(PROGRESS, told)
 
-    before = progress.heard.set(take)
+    def take(frames: int) -> None:
+        told["frames"] = (told["frames"] or 0) + frames
+        tell()
+
+    def take_points(made: int, of: int) -> None:
+        told.update(points=made, points_total=of)
+        tell()
+
+    before = progress.heard.set(take), progress.heard_points.set(take_points)
     try:
         yield
     finally:
-        progress.heard.reset(before)
-        put(PROGRESS, {"frames": done_frames, "frames_total": total})
+        progress.heard.reset(before[0])
+        progress.heard_points.reset(before[1])
+        put(PROGRESS, told)
 
 
 def put(name: str, told: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Jobs: captures analysed, captures and flows of the store replayed, as long as that takes."""
+"""Jobs: captures analysed, replayed, rebuilt and judged, flows of the store too, in their time."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from replay import TOLD, lines
 from service.access import Identity, identity_of
 from service.cursor import cursor_of, numbers_of
 from service.jobs.desk import Desk
-from service.jobs.kept import DONE, ID, Job
+from service.jobs.kept import DONE, ID, Job, Kind
 from service.jobs.wanted import Asked
 from service.problem import Problem
 from service.representation import JSON, tagged
@@ -32,7 +32,7 @@ SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
 class JobsParameters(Parameters):
     """Which jobs."""
 
-    kind: Literal["analyze", "replay"] | None = None
+    kind: Kind | None = None
     state: Literal["queued", "running", "done", "failed", "cancelled"] | None = None
     cursor: Cursor = None
     limit: int = Field(100, ge=1, le=1000, description="Most jobs of the answer.")
@@ -116,7 +116,7 @@ async def drop(request: Request, name: JobName) -> None:
 async def result(
     request: Request, name: JobName, asked: Annotated[ResultParameters, Query()]
 ) -> Response:
-    """What a job made: the answer of `hopsight analyze --json`, or a page of decisions."""
+    """What a job made: the answer of its command with `--json`; of a replay a page of decisions."""
     desk = await desk_of(request)
     found = desk.job(whoever(request), name)
     if found.state != DONE:
@@ -130,7 +130,7 @@ async def result(
     if asked.format in MEDIA:
         headers = {"Content-Security-Policy": SANDBOX} if asked.format == "html" else {}
         return FileResponse(path, media_type=MEDIA[asked.format], headers=headers)
-    if found.kind == "analyze":
+    if found.kind != "replay":
         return FileResponse(path, media_type=JSON)
     body = await run_in_threadpool(paged, path, found, asked)
     return tagged(request, body, b"", JSON, {})

@@ -1,6 +1,6 @@
 """Query parameters of the API: each is parsed to an exact value, and an unknown one is refused."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -11,6 +11,7 @@ from pydantic import (
     model_validator,
 )
 
+from pipeline import COMPANIONS
 from service import endpoint
 from service.endpoint import Endpoint
 
@@ -64,6 +65,7 @@ Cursor = Annotated[
     str | None,
     Field(max_length=TEXT_LIMIT, description="Where to go on: `cursor` of the answer before."),
 ]
+Algorithm = Literal["hpcc", "dctcp", *COMPANIONS]  # type: ignore[valid-type] # names of a table
 Vni = Annotated[int, Field(ge=0, le=0xFFFFFF)]
 Port = Annotated[
     int | None,

@@ -14,15 +14,13 @@ from replay import COMMON, TOLD, known, lines, pseudocode, variables
 from service.problem import invalid
 from service.reader import reader_of
 from service.representation import CSV, JSON, documented, media_type, tagged
-from service.routes.parameter import EndsParameters, Name, Parameters, Time
+from service.routes.parameter import Algorithm, EndsParameters, Name, Parameters, Time
 from service.routes.signals import found_flow
 from service.run import TABLES, table_of
 from service.shape import flow_of, interval
 from service.stored_replay import PORTS, Replayed, Replays, Wanted
 
 router = APIRouter(prefix="/api/v1/replay", tags=["replay"])
-
-Algorithm = Literal["hpcc", "dctcp", *COMPANIONS]  # type: ignore[valid-type] # names of a table
 
 
 class DecisionsParameters(EndsParameters):

@@ -31,6 +31,7 @@ LINES = ";".join(
     for name, tenants in (("reader", "*"), ("all", "*"), ("blue", "blue"), ("red", "red"),
                           ("both", "blue,red"))
 )  # fmt: skip
+DCTCP = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 CAPTURES, JOBS = "/api/v1/captures", "/api/v1/jobs"
 
 
@@ -150,6 +151,14 @@ def test_captures_that_are_brought_at_once_keep_the_bound_together(
             "is a text",
         ),
         ({"kind": "sing"}, "body", "'analyze', 'replay'"),
+        ({"kind": "conform"}, "conform", "is required"),
+        (
+            {"kind": "what_if", "src": "1.1.1.1:1", "dst": "1.1.1.1:2"},
+            "what_if.what_if",
+            "required",
+        ),
+        ({"kind": "closed_loop"}, "closed_loop.capture", "is required"),
+        ({"kind": "sweep", "sweep": ["eta=1"]}, "sweep", "is required"),
     ],
 )
 def test_a_job_is_checked_as_the_command_line_would(
@@ -157,6 +166,31 @@ def test_a_job_is_checked_as_the_command_line_would(
 ) -> None:
     told = {"capture": brought["id"]} if wanted["kind"] == "analyze" else {}
     answer = asked.ask("POST", JOBS, TOKENS["all"], json=told | wanted)
+    assert answer.status_code == 422, answer.text
+    assert said in answer.json()["detail"]
+    assert answer.json()["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field", "said"),
+    [
+        ({"kind": "what_if", "what_if": ["eta"]}, "what_if", "'eta' is not of the form NAME=VALUE"),
+        ({"kind": "what_if", "what_if": ["collector.int_dscp=2"]}, "what_if", "use --set"),
+        ({"kind": "what_if", "what_if": ["pipeline.topology=/etc/passwd"]}, "what_if", "own holds"),
+        ({"kind": "what_if", "what_if": ["fabric.rate=2"]}, "what_if", "by --closed-loop"),
+        ({"kind": "closed_loop", "what_if": ["fabric.rate=nan"]}, "what_if", "from 0.001 to 1000"),
+        ({"kind": "closed_loop", "what_if": ["algorithm=best"]}, "what_if", "none of hpcc, dctcp"),
+        ({"kind": "sweep", "sweep": ["eta=0..1:501"]}, "sweep", "501 points are more than 500"),
+        ({"kind": "sweep", "sweep": ["dctcp.g=0.1,9"]}, "sweep", "g takes a number"),
+        ({"kind": "sweep", "sweep": ["dctcp.g=0.1"], "by": "speed"}, "sweep", "'speed'; there are"),
+        ({"kind": "sweep", "sweep": ["dctcp.g=0.1"], "closed_loop": True, "algorithm": "dctcp"},
+         "sweep", "are of decisions"),
+    ],
+)  # fmt: skip
+def test_a_what_if_is_checked_as_the_command_line_would(
+    asked: Asked, brought: dict[str, Any], wanted: dict[str, Any], field: str, said: str
+) -> None:
+    answer = asked.ask("POST", JOBS, TOKENS["all"], json=wanted | {"capture": brought["id"]})
     assert answer.status_code == 422, answer.text
     assert said in answer.json()["detail"]
     assert answer.json()["field"] == field
@@ -343,6 +377,59 @@ def test_a_replay_keeps_decisions_and_a_report(
     assert str(folder.place) not in html.text
     with pytest.raises(Failure, match="no hpcc decision in these frames"):
         work.done(job.model_copy(update={"asked": wanted | {"algorithm": "hpcc"}}))
+
+
+WHAT_IF = ["fabric.mark_bytes=60000"]
+GRID = ["fabric.mark_bytes=20000,40000"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words", "results"),
+    [
+        ({"kind": "conform"}, ["conform"], {"json"}),
+        ({"kind": "what_if", "what_if": ["dctcp.g=0.5"]},
+         ["replay", "--what-if", "dctcp.g=0.5"], {"json", "arrow"}),
+        ({"kind": "closed_loop", "what_if": WHAT_IF},
+         ["replay", "--closed-loop", "--what-if", *WHAT_IF], {"json"}),
+        ({"kind": "sweep", "sweep": GRID, "closed_loop": True, "by": "queue_mean_bytes"},
+         ["replay", "--closed-loop", "--sweep", *GRID, "--by", "queue_mean_bytes"],
+         {"json", "arrow"}),
+    ],
+    ids=lambda each: each["kind"] if isinstance(each, dict) else "",
+)  # fmt: skip
+def test_a_job_finds_what_its_command_prints(
+    asked: Asked, wanted: dict[str, Any], words: list[str], results: set[str], hopsight: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The capture is of both senders, so that there is something to rebuild and to judge."""
+    made = asked.ask("POST", f"{CAPTURES}?name=a1.pcap.zst", TOKENS["all"],
+                     content=DCTCP.read_bytes()).json()  # fmt: skip
+    asking = wanted | {"capture": made["id"]}
+    answer = asked.ask("POST", JOBS, TOKENS["all"], json=asking)
+    assert answer.status_code == 202, answer.text
+    name = answer.json()["id"]
+    folder = asked.app.state.desk.folder
+    monkeypatch.chdir(folder.job_place(name))
+    monkeypatch.setattr(work.sys, "argv", ["work"])
+    files, found = work.done(folder.jobs[name])
+    told = running.progress_of(folder.job_place(name))
+    folder.change(name, frozenset({QUEUED}), state=DONE, results=files, found=found, **told)
+    job = asked.get(f"{JOBS}/{name}", TOKENS["all"]).json()
+    assert set(job["results"]) == results
+    assert (job["points"], job["points_total"]) == (
+        (2, 2) if wanted["kind"] == "sweep" else (0, None)
+    )
+    page = asked.get(f"{JOBS}/{name}/result", TOKENS["all"]).json()
+    printed = json.loads(hopsight.run(words[0], str(DCTCP), *words[1:], "--json").stdout)
+    assert json.dumps(page).replace("input/", "") == json.dumps(printed)
+    if "trust" in page:
+        assert found["off_by"]["bottleneck"] == 0
+        assert abs(found["off_by"]["queue_mean_bytes"]) < 0.25
+    if "arrow" in results:
+        table = asked.get(f"{JOBS}/{name}/result", TOKENS["all"], format="arrow").content
+        assert pl.read_ipc(io.BytesIO(table)).height >= len(page.get("rows", [1]))
+    asked.ask("DELETE", f"{JOBS}/{name}", TOKENS["all"])
+    asked.ask("DELETE", f"{CAPTURES}/{made['id']}", TOKENS["all"])
 
 
 def test_whoever_sends_next_to_nothing_gives_the_place_to_others(tmp_path: Path) -> None:

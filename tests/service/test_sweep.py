@@ -1,6 +1,11 @@
 """`hopsight replay --closed-loop` and `--sweep`: what is printed, kept and refused."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from operator import getitem
 from pathlib import Path
 from typing import Any
@@ -9,8 +14,10 @@ import polars as pl
 import pytest
 
 from service import crew
-from service.axis import axis, grid
+from service.axis import axis, each_value, grid
+from service.commands import sweep_closed
 from service.commands.closed_loop import change_of
+from service.commands.sweep import check_measure
 from service.crew import worked
 from service.failure import ExitCode, Failure
 from service.results import Results, digest
@@ -32,6 +39,24 @@ def test_axes_make_a_grid_whose_last_axis_moves_fastest() -> None:
     assert points[:3] == [
         ("eta=0.9", "maxStage=0"), ("eta=0.9", "maxStage=5"), ("eta=0.95", "maxStage=0")
     ]  # fmt: skip
+
+
+def test_every_value_is_checked_once_however_many_points_there_are() -> None:
+    axes, points = grid(["a=1..9:9", "b=1..9:9", "c=x,y"])
+    checked = [*each_value(axes)]
+    assert len(checked) == 9 + 8 + 1 < len(points)
+    assert {text for point in checked for text in point} == {
+        text for point in points for text in point
+    }
+    assert set(checked) <= set(points)
+
+
+def test_a_measure_that_no_row_has_is_refused_before_the_work() -> None:
+    axes, _ = grid(["dctcp.g=0.1,0.2"])
+    for by in (None, "jain", "dctcp.g"):
+        check_measure(by, axes, sweep_closed.MEASURES)
+    with pytest.raises(Failure, match="no measure is called 'speed'; there are dctcp"):
+        check_measure("speed", axes, sweep_closed.MEASURES)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +143,54 @@ def test_what_a_crew_cannot_do_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(crew._held, "work", failing)
     monkeypatch.setitem(crew._held, "needed", None)
     assert crew.one(("1",)) == (ExitCode.USAGE, "a bad point ('1',)")
+
+
+def killed(needed: Any, point: crew.Point) -> list[crew.Row]:
+    """Ends its process at the second point, as a machine without memory does."""
+    if point == ("2",):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [{"needed": needed}]
+
+
+def test_a_process_that_was_ended_is_a_sentence() -> None:
+    with pytest.raises(Failure, match="was ended from outside") as failed:
+        list(worked(killed, None, [("1",), ("2",), ("3",)], 2))
+    assert failed.value.code == ExitCode.UNAVAILABLE
+
+
+def waiting(place: str, point: crew.Point) -> list[crew.Row]:
+    """Says who works, and goes on for long."""
+    (Path(place) / f"{point[0]}-{os.getpid()}").touch()
+    time.sleep(120)
+    return []
+
+
+def test_a_crew_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    script = (
+        "from tests.service.test_sweep import waiting; from service.crew import worked\n"
+        "if __name__ == '__main__':\n"
+        f"    list(worked(waiting, {str(tmp_path)!r}, [('1',), ('2',)], 2))\n"
+    )
+    own = tmp_path / "own.py"
+    own.write_text(script)
+    root = str(Path(__file__).resolve().parents[2])
+    parent = subprocess.Popen([sys.executable, str(own)], env=os.environ | {"PYTHONPATH": root})
+    until_s = time.monotonic() + 60
+    while len(named := [*tmp_path.glob("*-*")]) < 2 and time.monotonic() < until_s:
+        time.sleep(0.1)
+    parent.kill()
+    parent.wait()
+    crew_of = [int(path.name.rpartition("-")[2]) for path in named]
+    assert len(crew_of) == 2
+    while any(alive(each) for each in crew_of) and time.monotonic() < until_s:
+        time.sleep(0.1)
+    assert not any(alive(each) for each in crew_of)
+
+
+def alive(process: int) -> bool:
+    """Whether a process works; one that nobody waited for does not."""
+    status = Path(f"/proc/{process}/status")
+    return status.exists() and "State:\tZ" not in status.read_text()
 
 
 def test_a_capture_is_rebuilt_and_says_what_to_believe(hopsight: Any) -> None:

@@ -1,0 +1,117 @@
+"""The command line that a job stands for, and what of it is refused before it waits."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from service.endpoint import parse_duration
+from service.failure import Failure
+from service.jobs.wanted import Analyze, Asked, ClosedLoop, Kinds, Replay, Sweep, Traced, WhatIf
+from service.problem import invalid
+
+PLACES = ("pipeline.topology",)
+"""Settings that name files of the machine, which is no guest's business."""
+OPTION = re.compile(r"^--(set|what-if|sweep|by)\b[: ]*")
+"""What the command line calls the field."""
+POINTS = 500
+"""Most points of one sweep."""
+ASKED: TypeAdapter[Kinds] = TypeAdapter(Asked)
+
+
+def checked(wanted: Kinds) -> None:
+    """Refuse, by the same means as the command line, what it would refuse. Raises Problem."""
+    from service.commands.replay import companion_of
+    from service.run import settings_of
+
+    for field in ("set_", "what_if", "sweep"):
+        for text in getattr(wanted, field, ()):
+            if text.partition("=")[0].strip() in PLACES:
+                raise invalid(
+                    {field.rstrip("_"): f"{text.partition('=')[0]}: the service's own holds"}
+                )
+    companion = companion_of(getattr(wanted, "algorithm", None))
+    refused("set", lambda: settings_of(wanted.set_, companion))
+    if isinstance(wanted, Analyze) and wanted.base_rtt is not None:
+        try:
+            parse_duration(wanted.base_rtt)
+        except ValueError as error:
+            raise invalid({"base_rtt": str(error)}) from None
+    if isinstance(wanted, Sweep):
+        refused("sweep", lambda: swept(wanted))
+    elif isinstance(wanted, WhatIf | ClosedLoop):
+        refused("what_if", lambda: changed(wanted, wanted.what_if))
+
+
+def refused(field: str, check: Callable[[], object]) -> None:
+    """A refusal of the command line as one of the API. Raises Problem."""
+    try:
+        check()
+    except Failure as error:
+        raise invalid({field: OPTION.sub("", str(error))}) from None
+
+
+def swept(wanted: Sweep) -> None:
+    """Refuse what is no grid; values of an axis are checked one by one. Raises Failure, Problem."""
+    from service.axis import each_value, grid
+    from service.commands import sweep, sweep_closed, sweep_open
+
+    axes, points = grid(wanted.sweep)
+    if len(points) > POINTS:
+        raise invalid({"sweep": f"{len(points):,} points are more than {POINTS:,}; ask in parts"})
+    form = sweep_closed if wanted.closed_loop else sweep_open
+    sweep.check_measure(wanted.by, axes, form.MEASURES)
+    for point in each_value(axes):
+        changed(wanted, [*wanted.what_if, *point])
+
+
+def changed(wanted: WhatIf | ClosedLoop | Sweep, what_if: Sequence[str]) -> None:
+    """Refuse a change that the command line would. Raises Failure."""
+    from service.commands import closed_loop
+    from service.commands import what_if as fixed
+
+    if isinstance(wanted, ClosedLoop) or (isinstance(wanted, Sweep) and wanted.closed_loop):
+        closed_loop.change_of(what_if)
+        return
+    asked = fixed.Asked(wanted.set_, what_if, wanted.algorithm, wanted.flow, wanted.point)
+    fixed.making_of(asked, None)
+
+
+def analyze_request(asked: dict[str, Any], captures: Sequence[Path], dsn: str) -> Any:
+    """The command line of an analysis."""
+    from service.commands.analyze import Request
+
+    wanted = Analyze.model_validate(asked)
+    return Request(
+        captures, json=True, store=dsn if wanted.store else None, dialect=wanted.dialect,
+        base_rtt=wanted.base_rtt, assignments=wanted.set_, point=wanted.point,
+    )  # fmt: skip
+
+
+def replay_request(asked: dict[str, Any], captures: Sequence[Path], dsn: str, **more: Any) -> Any:
+    """The command line of a replay, in whichever form."""
+    from service.commands.replay import Request
+
+    wanted = ASKED.validate_python(asked)
+    told: dict[str, Any] = {}
+    if isinstance(wanted, Traced):
+        told["flow"] = wanted.flow
+        if not captures:
+            told |= {"store": dsn, "from_": text(wanted.from_), "to": text(wanted.to)}
+    if isinstance(wanted, Replay | WhatIf | Sweep):
+        told["algorithm"] = wanted.algorithm
+    if isinstance(wanted, WhatIf | ClosedLoop | Sweep):
+        told["what_if"] = wanted.what_if
+    if isinstance(wanted, Sweep):
+        told |= {"sweep": wanted.sweep, "by": wanted.by}
+    closed = isinstance(wanted, ClosedLoop) or getattr(wanted, "closed_loop", False)
+    return Request(
+        captures, assignments=wanted.set_, point=wanted.point, closed_loop=closed, **told, **more
+    )  # fmt: skip
+
+
+def text(time_ns: int | None) -> str | None:
+    """A time as the command line takes it."""
+    return None if time_ns is None else f"{time_ns // 10**9}.{time_ns % 10**9:09d}"
