@@ -185,11 +185,15 @@ def left_out(course: Course) -> list[Part]:
 
 
 def provenance(
-    command: str, inputs: Sequence[Sequence[str]], versions: Mapping[str, str], notes: Sequence[str]
-) -> list[Section]:
+    command: str, inputs: Sequence[Sequence[str]], versions: Mapping[str, str],
+    settings: Mapping[str, Any], notes: Sequence[str],
+) -> list[Section]:  # fmt: skip
     """What the report was made of, and how it is made again."""
     made = Section("Made of", [Table(("input", "bytes", "SHA-256"), [*inputs])])
     made.parts.append(Table(("program", "version"), [*versions.items()]))
+    if settings:
+        told = [[name, str(value)] for name, value in settings.items()]
+        made.parts.append(Table(("setting that is not the usual one", "value"), told))
     doubts = Section("What could not be decided", [*notes]) if notes else None
     again = Section("Made again by", [Code(command)])
     return [section for section in (doubts, made, again) if section]

@@ -1,12 +1,8 @@
 """`hopsight replay --report FILE`: a replay as one file that explains itself."""
 
-import hashlib
-import platform
-import re
-import shlex
+import os
 import sys
 from collections.abc import Collection, Mapping
-from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,20 +22,18 @@ from service.decision_output import Told
 from service.decisions import Decisions
 from service.failure import ExitCode, Failure
 from service.flow_names import end_text, flow_of
+from service.provenance import command, inputs, programs, unusual
 from service.report import as_html, as_markdown
 from service.report_content import counted, names_of, parameter_section, provenance, report_of
 from service.report_output import Kept
 from service.rerunning import rerun
 from service.run import Job, Sink, collector_of, run_job, settings_of, table_of
 from service.topology_source import TopologySource, read_topology
-from service.version import version
 
 if TYPE_CHECKING:
     from service.commands.replay import Request
 
 FORMS = {".html": as_html, ".md": as_markdown}
-PROGRAMS = ("numba", "numpy", "polars", "pyarrow")
-CHUNK = 1 << 20
 
 
 def run(request: "Request", path: Path) -> None:
@@ -77,7 +71,13 @@ def run(request: "Request", path: Path) -> None:
     notes = [*decisions.decidable.notes(decisions.names.keys, made.counters)]
     last = [
         parameter_section(in_force),
-        *provenance(command(), inputs(request, topology), programs(), notes),
+        *provenance(
+            command(sys.argv[1:], os.environ, stored=not request.captures),
+            inputs(request.captures, topology.path if topology else None, request.flow),
+            programs(),
+            unusual(settings),
+            notes,
+        ),
     ]
     told_of = {names[course.flow] for course in courses if course.flow in names}
     limits = {"U": (f"eta {record.eta:g}", float(record.eta))}
@@ -132,45 +132,3 @@ def told(flow: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
     """A verdict as the report tells it."""
     name = f"{end_text(flow['src'], flow['sport'])} → {end_text(flow['dst'], flow['dport'])}"
     return {"name": name, **verdict}
-
-
-def inputs(request: "Request", topology: TopologySource | None) -> list[list[str]]:
-    """What was read, with its size and its hash; a store has neither."""
-    paths = [*request.captures, *([topology.path] if topology else [])]
-    files = [
-        each for path in paths for each in (sorted(path.iterdir()) if path.is_dir() else [path])
-    ]
-    rows = [
-        [str(path), f"{path.stat().st_size:,}", digest(path)] for path in files if path.is_file()
-    ]
-    return rows if request.captures else [["the store", "", f"flow {request.flow}"], *rows]
-
-
-CREDENTIALS = re.compile(r"(https?://)[^/@]*@|[?&](?:user|username|password)=[^&]*")
-"""Who asks a store, as an address may say it."""
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    made = hashlib.sha256()
-    with path.open("rb") as file:
-        while part := file.read(CHUNK):
-            made.update(part)
-    return made.hexdigest()
-
-
-def programs() -> dict[str, str]:
-    """Versions of what computed."""
-    return {"hopsight": version(), "Python": platform.python_version()} | {
-        name: version_of(name) for name in PROGRAMS
-    }
-
-
-def command() -> str:
-    """The command that makes this report, without what a store's address says of its users."""
-    return shlex.join(
-        [
-            "hopsight",
-            *(CREDENTIALS.sub(lambda found: found[1] or "", each) for each in sys.argv[1:]),
-        ]
-    )

@@ -112,6 +112,15 @@ def replay_request(asked: dict[str, Any], captures: Sequence[Path], dsn: str, **
     )  # fmt: skip
 
 
+def words_of(asked: dict[str, Any]) -> list[str]:
+    """What was asked of a replay as it is typed behind the captures."""
+    wanted = Replay.model_validate(asked)
+    single = {"--flow": wanted.flow, "--from": text(wanted.from_), "--to": text(wanted.to),
+              "--algorithm": wanted.algorithm, "--point": wanted.point}  # fmt: skip
+    told = [word for name, value in single.items() if value for word in (name, value)]
+    return told + [word for each in wanted.set_ for word in ("--set", each)]
+
+
 def text(time_ns: int | None) -> str | None:
     """A time as the command line takes it."""
     return None if time_ns is None else f"{time_ns // 10**9}.{time_ns % 10**9:09d}"

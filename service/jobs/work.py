@@ -12,7 +12,7 @@ import resource
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from service.failure import Failure
 from service.jobs.environment import MEMORY
 from service.jobs.folder import ABOUT, INPUT
 from service.jobs.kept import Job
-from service.jobs.request import analyze_request, replay_request
+from service.jobs.request import analyze_request, replay_request, words_of
 from service.jobs.summary import FOUND
 
 PROGRESS, OUTCOME = "progress.json", "outcome.json"
@@ -96,16 +96,17 @@ def replayed(job: Job, captures: list[Path]) -> Made:
     """A replay: every decision as a table, and the report."""
     from service.commands import replay
 
-    _called("replay", captures)
+    report = Path("report.html")
+    _called("replay", captures, [*words_of(job.asked), "--report", str(report)])
     with Path("said").open("w", encoding="utf-8") as out, contextlib.redirect_stdout(out):
         for more in ({"output": Path("result.arrow"), "explain": True},
-                     {"report": Path("report.html")}):  # fmt: skip
+                     {"report": report}):  # fmt: skip
             replay.run(replay_request(job.asked, captures, dsn(), **more))
     rows = pl.scan_ipc("result.arrow").select(
         pl.len().alias("decisions"), pl.col("flow").n_unique().alias("flows"),
         pl.col("time_ns").min().alias("from_ns"), (pl.col("time_ns").max() + 1).alias("to_ns"),
     ).collect()  # fmt: skip
-    return {"json": "result.arrow", "arrow": "result.arrow", "html": "report.html"}, rows.row(
+    return {"json": "result.arrow", "arrow": "result.arrow", "html": report.name}, rows.row(
         0, named=True
     )
 
@@ -199,9 +200,9 @@ def dsn() -> str:
     return chosen().store.dsn
 
 
-def _called(command: str, captures: list[Path]) -> None:
+def _called(command: str, captures: list[Path], words: Sequence[str] = ()) -> None:
     """What a report says it was made by."""
-    sys.argv = ["hopsight", command, *map(str, captures)]
+    sys.argv = ["hopsight", command, *map(str, captures), *words]
 
 
 def _end_with_the_service() -> None:

@@ -373,7 +373,7 @@ def test_a_replay_keeps_decisions_and_a_report(
     assert pl.read_ipc(io.BytesIO(table)).height == page["total"]
     html = asked.get(place, TOKENS["all"], format="html")
     assert "sandbox" in html.headers["content-security-policy"]
-    assert "input/small.pcapng" in html.text
+    assert "hopsight replay input/small.pcapng --algorithm dctcp --report report.html" in html.text
     assert str(folder.place) not in html.text
     with pytest.raises(Failure, match="no hpcc decision in these frames"):
         work.done(job.model_copy(update={"asked": wanted | {"algorithm": "hpcc"}}))

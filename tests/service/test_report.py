@@ -3,6 +3,8 @@
 import hashlib
 import json
 import re
+import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from service.commands.replay import Request, check_form
 from service.failure import ExitCode, Failure
+from service.provenance import command
 from service.report import Code, Report, Section, Table, as_html, as_markdown
 from service.report_chart import sparkline, svg
 from service.report_content import MOST_MATTERED, most
@@ -40,6 +43,41 @@ def test_a_report_is_whole_and_is_made_again_by_the_command_it_prints(
     path.unlink()
     assert hopsight.run(*typed).returncode == 0
     assert path.read_text() == html
+
+
+def test_the_command_has_what_the_environment_told(hopsight: Any, tmp_path: Path) -> None:
+    """It is run as it is printed, elsewhere, and makes the same bytes."""
+    places = [tmp_path / name for name in ("one", "two")]
+    for place in places:
+        place.mkdir()
+        (place / "own.pcap.zst").write_bytes(CAPTURE.read_bytes())
+        (place / "own.toml").write_text("[pipeline]\nbase_rtt_us = 80\n")
+    told = {"HOPSIGHT_SETTINGS": "own.toml", "HOPSIGHT_PIPELINE__NIC_GBPS": "1"}
+    words = hopsight.command("replay", "own.pcap.zst", "--report", "told.md")
+    subprocess.run(words, cwd=places[0], env=hopsight.environment | told, check=True)
+    made = (places[0] / "told.md").read_text()
+    assert hashlib.sha256((places[0] / "own.toml").read_bytes()).hexdigest() in made
+    assert "| pipeline.base\\_rtt\\_us | 80.0 |" in made
+    printed = re.search(r"^HOPSIGHT_.* hopsight replay .*$", made, re.MULTILINE)
+    assert printed is not None
+    assert "HOPSIGHT_CACHE_DIR" not in printed[0]
+    again = printed[0].replace(" hopsight ", f" {shlex.join(hopsight.command())} ", 1)
+    subprocess.run(["sh", "-c", again], cwd=places[1], env=hopsight.environment, check=True)
+    assert (places[1] / "told.md").read_text() == made
+
+
+def test_a_store_s_address_is_told_without_its_users() -> None:
+    environment = {
+        "HOPSIGHT_STORE__DSN": "http://u:secret@h:8123/d?password=secret&user=u",
+        "HOPSIGHT_PIPELINE__NIC_GBPS": "1", "HOPSIGHT_SERVICE__TOKENS": "secret",
+        "HOPSIGHT_SETTINGS": "x.toml", "HOME": "secret",
+    }  # fmt: skip
+    words = ["--settings", "y.toml", "replay", "--store", "http://u:secret@h/d", "--flow", "a b"]
+    assert command(words, environment, stored=True) == (
+        "HOPSIGHT_PIPELINE__NIC_GBPS=1 HOPSIGHT_STORE__DSN=http://h:8123/d"
+        " hopsight --settings y.toml replay --store http://h/d --flow 'a b'"
+    )
+    assert "STORE" not in command(words, environment, stored=False)
 
 
 def test_a_report_has_a_form_that_is_known(hopsight: Any, tmp_path: Path) -> None:
