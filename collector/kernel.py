@@ -62,9 +62,12 @@ ENTRY = "recognise.recognise-*.nbi"
 """Index of what is kept of the walk's largest kernel; it takes most of the time to compile."""
 
 
-def is_compiled() -> bool:
-    """Whether an earlier run has kept the walk's code; else the first frames wait for it."""
-    return CACHE is not None and any(CACHE.rglob(ENTRY))
+def is_compiled(entry: str = ENTRY) -> bool:
+    """Whether an earlier run has kept the walk's code; else the first frames wait for it.
+
+    `entry` is the index of another kernel's code, MODULE.FUNCTION-*.nbi.
+    """
+    return CACHE is not None and any(CACHE.rglob(entry))
 
 
 COMPILED: dict[str, Any] = {"nogil": True, "error_model": "numpy"}

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from pipeline.unknown_ids import UnknownIds
     from pipeline.verdict import verdicts
     from pipeline.versions import Versions
+    from pipeline.warming import is_warm
     from pipeline.ways import between
     from pipeline.where import Asked, answer
     from pipeline.worker import Output, Worker
@@ -164,6 +165,7 @@ __all__ = [
     "hpcc_receiver",
     "in_force",
     "integrity",
+    "is_warm",
     "last_known",
     "length_bounds",
     "loads_of",
@@ -228,6 +230,7 @@ HOMES = {
     "verdict": "verdicts",
     "unknown_ids": "UnknownIds",
     "versions": "Versions",
+    "warming": "is_warm",
     "ways": "between",
     "where": "Asked answer",
     "worker": "Output Worker",

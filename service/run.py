@@ -4,7 +4,9 @@ import asyncio
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,7 @@ from service.settings import Settings
 from service.sources import Feeds, Sources, open_sources
 from service.stages import Stages, of_bus, of_frames, of_worker
 from service.topology_source import TopologySource
+from service.warming import warming
 
 BATCHES = 4
 """Batches that may wait on the bus of a replay."""
@@ -86,8 +89,16 @@ def table_of(algorithm: str) -> tuple[Parameter, ...]:
     return TABLES[algorithm] if algorithm in TABLES else companion_table(algorithm)
 
 
-def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
-    """Run a job to its end; `sink` is made for the worker. Raises Failure for unreadable input."""
+def run_job(
+    job: Job,
+    sink: Callable[[Worker], Sink],
+    label: str,
+    begun: Callable[[], None] | None = None,
+) -> Accounting:
+    """Run a job to its end; `sink` is made for the worker. Raises Failure for unreadable input.
+
+    `begun` waits for a warming that was begun before.
+    """
     told_ports = job.feeds.known_to(job.collector)
     with open_sources(job.captures, job.feeds, job.point) as sources:
         job.opened(sources)
@@ -101,16 +112,16 @@ def run_job(job: Job, sink: Callable[[Worker], Sink], label: str) -> Accounting:
             raise Failure(ExitCode.USAGE, f"--set: {error}") from None
         job.stages.add(of_frames(decoder.accounting), of_worker(worker))
         worker.rescaled = follows(job.collector, worker.versions)
-        with frames_bar(label) as told:
-            asyncio.run(_run(sources, decoder, worker, sink(worker), told, job))
+        with nullcontext(begun) if begun else warming() as ready, frames_bar(label) as told:
+            judging = partial(_judge, ready, worker, sink(worker), renewing(job, worker))
+            asyncio.run(_run(sources, decoder, judging, told, job))
         return decoder.accounting
 
 
 async def _run(
     sources: Sources,
     decoder: Decoder,
-    worker: Worker,
-    sink: Sink,
+    judging: Callable[[Bus], Coroutine[Any, Any, None]],
     progress: Callable[[int], None],
     job: Job,
 ) -> None:
@@ -129,8 +140,16 @@ async def _run(
             asyncio.get_running_loop().add_signal_handler(number, end, sources)
     await beside(
         feed(sources.sources, decoder, bus, progress, sources.rotations, shed),
-        drain(bus, worker, sink, renewing(job, worker)),
+        judging(bus),
     )
+
+
+async def _judge(
+    ready: Callable[[], None], worker: Worker, sink: Sink, between: Callable[[], None], bus: Bus
+) -> None:
+    """Drain the bus through the worker, as soon as its code is ready."""
+    await asyncio.to_thread(ready)
+    await drain(bus, worker, sink, between)
 
 
 async def beside(*works: Coroutine[Any, Any, None]) -> None:

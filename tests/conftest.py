@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +12,20 @@ import pytest
 pytest_plugins = ["broker", "browser", "store_server"]
 
 ROOT = Path(__file__).resolve().parent.parent
+BESIDE = pytest.StashKey["subprocess.Popen[bytes]"]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Several processes share the code that one compiles beside their first tests."""
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        config.stash[BESIDE] = subprocess.Popen([sys.executable, "-P", "-m", "pipeline.warming"])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The code is compiled, or nobody needs it any more."""
+    if BESIDE in config.stash:
+        config.stash[BESIDE].kill()
+        config.stash[BESIDE].wait()
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """`hopsight demo`: a fabric with known bottlenecks through everything, truth beside answers."""
 
 import sys
+from collections.abc import Callable
 from os.path import relpath
 from pathlib import Path
 from shutil import rmtree, which
@@ -33,6 +34,7 @@ from service.server import bind
 from service.settings import Settings
 from service.text import NONE, Heading, console, flow, load, progress_console, share, table
 from service.topology_source import store_topology
+from service.warming import warming
 
 INT_DSCP = 23
 """DSCP value by which the demo's INT sources announce INT over TCP."""
@@ -58,8 +60,10 @@ def run(*, once: bool, seed: int, directory: Path, port: int | None) -> None:
     settings = settings_for(directory, port)
     directory.mkdir(parents=True, exist_ok=True)
     with opened(settings, directory) as store:
-        world, truth, fabric = make(directory, settings, seed)
-        found = analyze(directory, settings, world, fabric, store)
+        # The fabric's code is compiled here, the worker's beside it.
+        with warming() as ready:
+            world, truth, fabric = make(directory, settings, seed)
+            found = analyze(directory, settings, world, fabric, store, ready)
         result = score(truth, found)
         show(result)
         if once:
@@ -134,7 +138,12 @@ def settings_text(directory: Path) -> str:
 
 
 def analyze(
-    directory: Path, settings: Settings, world: World, fabric: Topology, store: Store
+    directory: Path,
+    settings: Settings,
+    world: World,
+    fabric: Topology,
+    store: Store,
+    ready: Callable[[], None],
 ) -> pl.DataFrame:
     """Collector, bus, pipeline, store; gives the verdicts with addresses as text."""
     kept: list[pl.DataFrame] = []
@@ -158,7 +167,7 @@ def analyze(
         fabric,
         world_parameters(world),
     )
-    accounting = run_job(job, sink, "collector → bus → pipeline → store")
+    accounting = run_job(job, sink, "collector → bus → pipeline → store", ready)
     typer.echo(accounting_line(accounting.numbers))
     return with_text(pl.concat(kept)) if kept else pl.DataFrame()
 

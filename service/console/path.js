@@ -31,7 +31,7 @@ export function path(answer, signals, range) {
 function note(told, hidden, parts) {
   const sight = parts?.hops ? `${parts.hops_seen} of ${parts.hops} hops in sight` : hidden ? `${count(hidden, "hop")} out of sight` : "";
   const order = told ? "nearest the sender first" : "hops that the signals name, in the order of the topology's stages";
-  return [order, sight].filter(Boolean).join("; ");
+  return [order, sight, "loads as this flow saw them; the verdict has them as all flows did"].filter(Boolean).join("; ");
 }
 
 const rank = (one) => { const at = RANKS.indexOf(`${one.stage} ${one.orientation}`); return at < 0 ? RANKS.length : at; };

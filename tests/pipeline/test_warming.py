@@ -1,0 +1,37 @@
+"""What is compiled ahead is what the worker needs."""
+
+from pathlib import Path
+
+from collector import CollectorSettings, Decoder, open_capture
+from pipeline import PipelineSettings, Worker
+from pipeline.follow import follow
+from pipeline.warming import is_warm, observations, topology, warm
+
+CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+
+
+def test_a_capture_needs_no_other_code_than_what_was_made_ahead() -> None:
+    warm()
+    assert is_warm()
+    known = list(follow.signatures)  # type: ignore[attr-defined] # of Numba's dispatcher
+    worker, decoder = (
+        Worker(PipelineSettings(), None, (str(CAPTURE),)),
+        Decoder(CollectorSettings()),
+    )
+    with open_capture(CAPTURE) as capture:
+        frames = next(iter(capture.chunks(2000)))
+        made = worker.advance(decoder.decode(frames, capture.points, str(CAPTURE)))
+    assert made.tracked is not None
+    assert made.tracked.decisions.height
+    assert known == list(follow.signatures) != []  # type: ignore[attr-defined] # the same
+
+
+def test_the_frames_that_are_made_up_are_decided_judged_and_located() -> None:
+    worker = Worker(PipelineSettings(), topology(), ("warming",))
+    worker.advance(observations())
+    last = worker.finish()
+    tracked = last.tracked
+    assert tracked is not None
+    assert set(tracked.decisions["algorithm"]) >= {"hpcc", "dctcp"}
+    assert last.tables["verdicts"].height
+    assert set(last.tables["hop_intervals"]["source"]) == {"int", "csig_utilization"}
