@@ -39,45 +39,35 @@ def warm() -> None:
 
 def observations() -> pl.DataFrame:
     """Data of two flows in turns, by INT and by CSIG, each answered by an ACK."""
-    made = []
-    for at in range(FRAMES):
-        number, pair, answer = at // 4, at % 4 // 2, at % 2 == 1
-        row = {
-            "time_ns": at * GAP_NS, "frame": at + 1, "length": 66 if answer else 66 + BYTES,
-            "flow": 1 + at % 4, "conversation": 1 + pair, "direction": at % 2,
-            "src_lo": IPV4 | (2 if answer else 1), "dst_lo": IPV4 | (1 if answer else 2),
-            "sport": 2000 if answer else 1000 + pair, "dport": 1000 + pair if answer else 2000,
-            "ip_id": at + 1, "ecn": 0 if answer else 3, "hop_count": 0,
-            "flags": ACK | ECE if answer else ACK, "payload_bytes": 0 if answer else BYTES,
-            "seq": 1 if answer else 1 + number * BYTES,
-            "ack": 1 + (number + 1) * BYTES if answer else 1,
-        }  # fmt: skip
-        made.append(row if answer else row | (tag() if pair else stack(at)))
-    told = {
-        "source": "warming", "point": "b:host", "status": 0, "layers": 0, "tenant": "", "vrf": "",
-        "src_hi": 0, "dst_hi": 0, "protocol": 6, "ttl": 62, "window": 65535,
-    }  # fmt: skip
-    rows = [{**told, **row} for row in made]
-    names = [name for name in SCHEMA if any(name in row for row in rows)]
-    return pl.DataFrame(rows, schema={name: SCHEMA[name] for name in names})
+    at = pl.int_range(FRAMES)
+    number, pair, answer = at // 4, at % 4 // 2, at % 2
+    data = answer == 0
+    by_stack, by_tag = data & (pair == 0), data & (pair == 1)
 
+    def of(which: pl.Expr, value: float | pl.Expr) -> pl.Expr:
+        return pl.when(which).then(value)
 
-def stack(at: int) -> dict[str, int]:
-    """Two hops of INT-MD."""
-    hops: dict[str, int] = {}
-    for hop in range(2):
-        hops |= {
-            f"h{hop}_node": hop + 1, f"h{hop}_port": 1, f"h{hop}_qlen_bytes": 90_000,
-            f"h{hop}_tx_bytes": at * BYTES, f"h{hop}_ts_ns": at * GAP_NS,
-            f"h{hop}_b_bps": LINE_BPS,
-        }  # fmt: skip
-    return {"int_version": 2, "int_remaining_hops": 6, "hop_count": 2, **hops}
-
-
-def tag() -> dict[str, int | float]:
-    """An expanded CSIG tag that names the first hop."""
-    return {"csig_variant": 2, "csig_t": 1, "csig_s": 30, "csig_lm": 257, "csig_low": 0.9,
-            "csig_high": 1.0, "csig_known": 1}  # fmt: skip
+    hops = (
+        of(by_stack, value).alias(f"h{hop}_{name}")
+        for hop in range(2)
+        for name, value in (("node", hop + 1), ("port", 1), ("qlen_bytes", 90_000),
+                            ("tx_bytes", at * BYTES), ("ts_ns", at * GAP_NS), ("b_bps", LINE_BPS))
+    )  # fmt: skip
+    made = pl.select(
+        *hops,
+        time_ns=at * GAP_NS, source=pl.lit("warming"), point=pl.lit("b:host"), frame=at + 1,
+        length=66 + BYTES * data, status=0, layers=0, tenant=pl.lit(""), vrf=pl.lit(""),
+        src_hi=0, src_lo=IPV4 + 1 + answer, dst_hi=0, dst_lo=IPV4 + 2 - answer,
+        sport=2000 - (1000 - pair) * data, dport=1000 + pair + (1000 - pair) * data,
+        protocol=6, flow=1 + at % 4, conversation=1 + pair, direction=answer, ttl=62, ip_id=at + 1,
+        ecn=3 * data, seq=1 + number * BYTES * data, ack=1 + (number + 1) * BYTES * answer,
+        flags=ACK + ECE * answer, window=65535, payload_bytes=BYTES * data,
+        csig_variant=of(by_tag, 2), csig_t=of(by_tag, 1), csig_s=of(by_tag, 30),
+        csig_lm=of(by_tag, 257), csig_low=of(by_tag, 0.9), csig_high=of(by_tag, 1.0),
+        csig_known=of(by_tag, 1), int_version=of(by_stack, 2), int_remaining_hops=of(by_stack, 6),
+        hop_count=2 * by_stack,
+    )  # fmt: skip
+    return made.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items() if name in made)
 
 
 def topology() -> Topology:
