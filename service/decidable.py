@@ -1,8 +1,9 @@
 """What could not be decided, and from where on: said behind the decisions, on standard error."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import polars as pl
+import typer
 
 from replay import WHY
 from service.flow_names import end_text
@@ -92,6 +93,12 @@ class Decidable:
                 f"{name_of(row['flow'], keys)}: {what}, from {row['source']} frame"
                 f" {row['frame']} on"
             )
+
+
+def say(notes: Iterable[str]) -> None:
+    """Sentences on standard error."""
+    for note in notes:
+        typer.echo(f"hopsight: {note}", err=True)
 
 
 def merged(parts: list[pl.DataFrame]) -> pl.DataFrame:

@@ -6,7 +6,9 @@ import polars as pl
 
 from pipeline import Decider, Reran, Rerun, Value, Versions
 from replay import rebuild
+from service.decidable import Decidable, say
 from service.failure import ExitCode, Failure
+from service.flow_names import FlowNames
 from service.rerunning import Source, rerun
 from service.settings import Settings
 
@@ -33,6 +35,7 @@ class Gathered:
     """Takes what a rerun made; keeps the columns that a rebuild reads."""
 
     def __init__(self) -> None:
+        self.names, self.decidable = FlowNames(), Decidable()
         self.rows: list[pl.DataFrame] = []
         self.decisions: list[pl.DataFrame] = []
 
@@ -40,13 +43,18 @@ class Gathered:
         """Take the next rows and decisions."""
         if not made.tracked:
             return
+        self.names.know(made.rows)
+        self.decidable.see(made.rows)
         kept = [name for name in made.rows.columns if name in WANTED or rebuild.is_hop(name)]
         self.rows.append(made.rows.select(kept))
         self.decisions.append(made.tracked[0].decisions.select(KEPT))
 
 
 def gathered(frames: Frames) -> rebuild.Rebuilt:
-    """Read a source to its end and infer the scene; Failure says why there is none."""
+    """Read a source to its end and infer the scene; says what is missing in it.
+
+    Failure says why there is none.
+    """
     held, made = Gathered(), None
 
     def making(sources: tuple[str, ...]) -> Rerun:
@@ -57,7 +65,8 @@ def gathered(frames: Frames) -> rebuild.Rebuilt:
             raise Failure(ExitCode.USAGE, f"--set: {error}") from None
         return Rerun(frames.settings.pipeline, [made], sources)
 
-    rerun(frames.source, making, held.take, "reading")
+    ran = rerun(frames.source, making, held.take, "reading")
+    say(held.decidable.notes(held.names.keys, ran.counters))
     if not held.rows or made is None:
         raise Failure(ExitCode.WRONG, "there are no frames to rebuild a fabric from")
     rows = pl.concat(held.rows, how="diagonal_relaxed")

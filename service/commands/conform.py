@@ -9,6 +9,7 @@ from pipeline import Decider, Reran, Rerun
 from replay import Conformance, conformance_answer, judged
 from service.commands.replay import Request, source_of
 from service.conform_text import lines
+from service.decidable import Decidable, say
 from service.failure import ExitCode, Failure
 from service.flow_names import FlowNames, flow_of
 from service.rerunning import Ran, rerun
@@ -26,6 +27,7 @@ class Watched:
 
     def __init__(self, request: Request) -> None:
         self.names = FlowNames(flow_of(request.flow))
+        self.decidable = Decidable()
         self.point = request.point
         self.conformance = Conformance()
         self.decider: Decider | None = None
@@ -35,6 +37,7 @@ class Watched:
         if not made.tracked or self.decider is None:
             return
         self.names.know(made.rows)
+        self.decidable.see(made.rows)
         self.conformance.advance(self.decider.hints.told(made.rows), made.tracked[0])
 
     def answer(self) -> dict[str, Any]:
@@ -65,6 +68,7 @@ def run(request: Request) -> None:
     made = rerun(source, making, watched.take, "watching")
     answer = watched.answer()
     if not answer["flows"] and not answer["undecided"]:
+        say(watched.decidable.notes(watched.names.keys, made.counters))
         raise Failure(ExitCode.WRONG, nothing(request, made))
     if request.json:
         typer.echo(json_format.dumps(answer, allow_nan=False))

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import typer
-
 from collector import CollectorSettings
 from pipeline import COMPANIONS, Decider, Rerun, Versions, hpcc
 from service.commands.settings import chosen
 from service.commands.sweep import Sweep
+from service.decidable import say
 from service.decision_comments import Comments
 from service.decision_output import Output, Told, output_of
 from service.decisions import Decisions
@@ -103,8 +102,7 @@ def run(request: Request) -> None:
         decisions = Decisions(output, wanted, request.algorithm, request.point)
         made = rerun(source, making, decisions.take, "replaying")
         decisions.finish()
-    for note in decisions.decidable.notes(decisions.names.keys, made.counters):
-        typer.echo(f"hopsight: {note}", err=True)
+    say(decisions.decidable.notes(decisions.names.keys, made.counters))
     if not output.decisions:
         raise Failure(ExitCode.WRONG, nothing(request, made.points))
 

@@ -18,6 +18,7 @@ from pipeline import (
     hpcc,
     open_or_ask,
 )
+from service.decidable import say
 from service.decision_output import Told
 from service.decisions import Decisions
 from service.failure import ExitCode, Failure
@@ -60,7 +61,9 @@ def run(request: "Request", path: Path) -> None:
     )
     decisions.finish()
     courses = kept.courses()
+    notes = [*decisions.decidable.notes(decisions.names.keys, made.counters)]
     if not courses:
+        say(notes)
         raise Failure(ExitCode.WRONG, nothing(request, made.points))
     names = names_of(decisions.names.keys)
     ran = {course.algorithm for course in courses}
@@ -68,7 +71,6 @@ def run(request: "Request", path: Path) -> None:
         name: {row.name: (told.get(row.name, row.default), row.name in told) for row in table}
         for name, table, told in ((n, table_of(n), parameters.get(n, {})) for n in sorted(ran))
     }
-    notes = [*decisions.decidable.notes(decisions.names.keys, made.counters)]
     last = [
         parameter_section(in_force),
         *provenance(

@@ -13,6 +13,7 @@ from replay import WINDOW_BYTES, steered
 from service.axis import each_value, grid
 from service.commands import sweep, what_if
 from service.crew import Point, Row
+from service.decidable import say
 from service.failure import ExitCode, Failure
 from service.rerunning import Source, rerun
 from service.topology_source import TopologySource, read_topology
@@ -44,8 +45,17 @@ def run(source: Source, asked: what_if.Asked, topology: Path | None, swept: swee
     for point in each_value(axes):
         what_if.making_of(of_point(asked, point), known)
     taken: list[pl.DataFrame] = []
-    rerun(source, what_if.making_of(replace(asked, what_if=()), known),
-          lambda made: taken.append(made.rows), "reading")  # fmt: skip
+    alone = replace(asked, what_if=())
+    read = what_if.Sides(alone)
+
+    def take(made: Reran) -> None:
+        taken.append(made.rows)
+        read.take(made)
+
+    ran = rerun(source, what_if.making_of(alone, known), take, "reading")
+    for _ in read.differences():
+        pass  # each tells what is in doubt
+    say(read.decidable.notes(read.names.keys, ran.counters))
     rows = pl.concat(taken, how="diagonal_relaxed")
     if rows.is_empty():
         raise Failure(ExitCode.WRONG, "there are no frames to decide on")

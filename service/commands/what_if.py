@@ -11,6 +11,7 @@ import typer
 
 from pipeline import COMPANIONS, Decider, Reran, Rerun, Tracked
 from replay import Difference, difference, from_best, kept, steered, vantage
+from service.decidable import Decidable, say
 from service.decision_output import written
 from service.endpoint import time_text
 from service.failure import ExitCode, Failure
@@ -59,6 +60,7 @@ class Sides:
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
         self.names = FlowNames(flow_of(asked.flow))
+        self.decidable = Decidable()
         self.base: dict[str, list[pl.DataFrame]] = {}
         self.other: dict[str, list[pl.DataFrame]] = {}
         self.segments = pl.DataFrame(schema={"flow": pl.UInt64, "segment_bytes": pl.UInt32})
@@ -68,6 +70,7 @@ class Sides:
         if not made.tracked:
             return
         self.names.know(made.rows)
+        self.decidable.see(made.rows)
         own = made.rows.select("flow", pl.col("payload_bytes").alias("segment_bytes"))
         grown = pl.concat([self.segments, own.cast(self.segments.schema)])
         self.segments = grown.group_by("flow", maintain_order=True).max()
@@ -77,7 +80,8 @@ class Sides:
 
     def chosen(self, decisions: pl.DataFrame) -> pl.DataFrame:
         """Decisions of the flow and point that were asked for."""
-        rows = kept(decisions)
+        why = decisions["why"] if "why" in decisions.columns else pl.Series([None], dtype=pl.String)
+        rows = kept(decisions).with_columns(why.cast(pl.String).alias("why"))
         if self.names.wanted is not None:
             rows = rows.join(self.names.keys, on="flow", how="semi", maintain_order="left")
         return rows.filter(point=self.asked.point) if self.asked.point else rows
@@ -96,8 +100,10 @@ class Sides:
                 continue
             best = vantage(base)
             base = from_best(base, best)
+            self.decidable.add(base)
             beside = beside.join(best, on=["flow", "point"], how="semi", maintain_order="left")
-            yield algorithm, other, difference(base, beside, self.segments)
+            made = difference(base.drop("why"), beside.drop("why"), self.segments)
+            yield algorithm, other, made
 
 
 def parts(tracked: Tracked) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -118,15 +124,16 @@ def run(
     """Print where the two runs part; status 1 when there is nothing to compare."""
     making = making_of(asked, topology)
     sides = Sides(asked)
-    rerun(source, making, sides.take, "replaying twice")
+    made = rerun(source, making, sides.take, "replaying twice")
     found = list(sides.differences())
+    say(sides.decidable.notes(sides.names.keys, made.counters))
     if not found:
         raise Failure(ExitCode.WRONG, "no decision that could be compared in these frames")
     if output is not None:
-        rows = pl.concat([made.rows for _, _, made in found], how="diagonal_relaxed")
+        rows = pl.concat([each.rows for _, _, each in found], how="diagonal_relaxed")
         keyed = rows.join(sides.names.keys, on="flow", how="left", maintain_order="left")
         written(keyed, output)
-    told = [told_of(asked, one, two, made, sides.names.keys) for one, two, made in found]
+    told = [told_of(asked, one, two, each, sides.names.keys) for one, two, each in found]
     if json:
         typer.echo(json_format.dumps({"held_fixed": HELD, "comparisons": told}, allow_nan=False))
         return

@@ -5,6 +5,7 @@ ends with the service, whose end closes its standard input.
 """
 
 import contextlib
+import io
 import json
 import logging
 import os
@@ -14,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import polars as pl
 
@@ -27,6 +28,7 @@ from service.jobs.request import analyze_request, replay_request, words_of
 from service.jobs.summary import FOUND
 
 PROGRESS, OUTCOME = "progress.json", "outcome.json"
+SAID, MOST_NOTES = "hopsight: ", 40
 EVERY_S = 0.25
 RESULT_BYTES = 4 << 30
 """Largest file that a job writes."""
@@ -65,8 +67,24 @@ def done(job: Job) -> Made:
     captures = sorted(Path(INPUT).iterdir()) if Path(INPUT).is_dir() else []
     passes = PASSES.get(job.kind, 0)
     total = sum(map(frames_of, captures)) * passes if passes else None
-    with following(total or None):
-        return WORK[job.kind](job, captures)
+    with following(total or None), contextlib.redirect_stderr(Heard(sys.stderr)) as heard:
+        results, found = WORK[job.kind](job, captures)
+    return results, found | {"notes": heard.notes}
+
+
+class Heard(io.TextIOBase):
+    """Standard error, of which the sentences of the command are kept: what it could not decide."""
+
+    def __init__(self, beside: TextIO) -> None:
+        self.beside = beside
+        self.notes: list[str] = []
+
+    def write(self, text: str) -> int:
+        """Take a piece."""
+        for line in text.splitlines():
+            if line.startswith(SAID) and len(self.notes) < MOST_NOTES:
+                self.notes.append(line.removeprefix(SAID))
+        return self.beside.write(text)
 
 
 def analyzed(job: Job, captures: list[Path]) -> Made:
