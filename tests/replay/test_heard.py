@@ -6,12 +6,15 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from collector import CollectorSettings, Decoder
-from pipeline import COMPANIONS, Decider, PipelineSettings, Rerun, Tracked, Worker
+from pipeline import COMPANIONS, Decider, PipelineSettings, Rerun, Topology, Tracked, Worker
 from replay import HOPS, Heard, Run, frames_of, points, topology
+from tests.pipeline.test_companion_probe import DSCP, traffic
+from tests.pipeline.test_companion_receiver import on_path
 
 ROWS, BATCH = 24_000, 1_700
 INT_DSCP = 23
 SHOWN = ("hpcc", "dctcp")
+PROBED, ENOUGH = "hpcc_probe", 4
 
 
 @pytest.fixture(scope="module")
@@ -33,32 +36,48 @@ def told_by(probe_dscp: int | None) -> PipelineSettings:
     return PipelineSettings(companions=tuple(COMPANIONS), probe_dscp=probe_dscp, base_rtt_us=12)
 
 
-@pytest.fixture(scope="module", params=[None, INT_DSCP], ids=["data", "probes"])
-def both(
-    rows: pl.DataFrame, demo: Run, request: pytest.FixtureRequest
-) -> tuple[dict[str, pl.DataFrame], dict[str, pl.DataFrame]]:
+Both = tuple[dict[str, pl.DataFrame], dict[str, pl.DataFrame]]
+
+
+def streamed_and_replayed(rows: pl.DataFrame, probe_dscp: int | None, fabric: Topology) -> Both:
     """Decisions of the stream, which comes in batches, and of a replay of all at once."""
-    settings, fabric = told_by(request.param), topology(demo.world)
-    worker = Worker(settings, fabric, ("fabric",))
+    settings, sources = told_by(probe_dscp), tuple(rows["source"].unique())
+    worker = Worker(settings, fabric, sources)
     outputs = [worker.advance(part) for part in rows.iter_slices(BATCH)]
-    outputs += [worker.end("fabric"), worker.finish()]
-    rerun = Rerun(settings, [Decider(settings, fabric)], ("fabric",))
-    again = [rerun.advance(rows), rerun.end("fabric"), rerun.finish()]
+    outputs += [*map(worker.end, sources), worker.finish()]
+    rerun = Rerun(settings, [Decider(settings, fabric)], sources)
+    again = [rerun.advance(rows), *map(rerun.end, sources), rerun.finish()]
     return (
         by_algorithm([each.tracked for each in outputs if each.tracked]),
         by_algorithm([each for one in again for each in one.tracked]),
     )
 
 
+@pytest.fixture(scope="module", params=[None, INT_DSCP], ids=["data", "probes"])
+def both(rows: pl.DataFrame, demo: Run, request: pytest.FixtureRequest) -> Both:
+    """Of the fabric, whose hosts send no probes; once as if all with INT were probes."""
+    return streamed_and_replayed(rows, request.param, topology(demo.world))
+
+
 @pytest.mark.parametrize("algorithm", [*SHOWN, *COMPANIONS])
 def test_stream_and_replay_decide_the_same_bits(
-    both: tuple[dict[str, pl.DataFrame], dict[str, pl.DataFrame]], algorithm: str,
-    request: pytest.FixtureRequest,
-) -> None:  # fmt: skip
+    both: Both, algorithm: str, request: pytest.FixtureRequest
+) -> None:
     stream, replay = (each[algorithm] for each in both)
     assert_frame_equal(stream, replay, check_exact=True)
     probes = "probes" in request.node.name
-    assert stream.height > 0 or algorithm == "hpcc_probe" or (probes and algorithm == "hpcc")
+    assert stream.height > 0 or algorithm == PROBED or (probes and algorithm == "hpcc")
+
+
+def test_probes_decide_the_same_bits_in_stream_and_replay(demo: Run) -> None:
+    """Of hosts that probe: responses that come late, of another path, of no probe, or never."""
+    told = on_path(traffic(7, count=4 * BATCH)).with_columns(source=pl.lit("hosts"))
+    stream, replay = (
+        each[PROBED] for each in streamed_and_replayed(told, DSCP, topology(demo.world))
+    )
+    assert_frame_equal(stream, replay, check_exact=True)
+    assert stream.height > BATCH
+    assert stream["branch"].cast(pl.String).n_unique() > ENOUGH
 
 
 def test_each_decision_is_shown_with_the_loads_that_it_heard(rows: pl.DataFrame) -> None:
