@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pipeline.fault_names import FAULTS, fault_names
     from pipeline.feedback_integrity import integrity
     from pipeline.filter import FIELDS, MOST_CHARACTERS, SUBJECTS, FilterError, condition
+    from pipeline.found_flows import found_flows, key_of
     from pipeline.group import Group
     from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
@@ -157,6 +158,7 @@ __all__ = [
     "findings",
     "findings_of",
     "flow_count",
+    "found_flows",
     "hop_load",
     "hop_record",
     "host_rows",
@@ -166,6 +168,7 @@ __all__ = [
     "in_force",
     "integrity",
     "is_warm",
+    "key_of",
     "last_known",
     "length_bounds",
     "loads_of",
@@ -204,6 +207,7 @@ HOMES = {
     "importers": "Draft containerlab netbox sonic",
     "group": "Group",
     "feedback_integrity": "integrity",
+    "found_flows": "found_flows key_of",
     "health": "FINDINGS findings_of last_known worth_a_look",
     "kind": "KINDS",
     "lengths": "length_bounds",

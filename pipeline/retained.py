@@ -26,7 +26,7 @@ def retained(
     Without times all that is held is given. Columns that are null in all rows of a page are left
     out, as a decoder does.
     """
-    for flow in flows_of(store, question).head(1).iter_rows(named=True):
+    for flow in flows_of(store, question)[:1]:
         yield from pages(store, flow, from_ns, to_ns, page)
 
 

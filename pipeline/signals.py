@@ -214,11 +214,9 @@ def on_the_way(signal: pl.DataFrame, topology: Topology) -> pl.DataFrame:
 
 def reverse_flow(conversation: int, direction: int) -> int:
     """The reverse of one flow, from its conversation and direction."""
-    one = pl.DataFrame(
-        {"conversation": [conversation], "direction": [direction]},
-        schema={"conversation": pl.UInt64, "direction": pl.UInt8},
-    )
-    return int(reverse(one)[0])
+    flow = np.empty(1, np.uint64)
+    directed(np.array([conversation], np.uint64), np.array([1 - direction], np.uint8), flow)
+    return int(flow[0])
 
 
 def reverse(rows: pl.DataFrame) -> pl.Series:

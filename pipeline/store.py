@@ -19,24 +19,21 @@ import polars as pl
 
 from pipeline.connection import Connection
 from pipeline.fence import Fence
+from pipeline.kept_rows import kept
 from pipeline.migration import migrate, pending
 from pipeline.owner import Ownership
 from pipeline.question_text import asked
+from pipeline.remembered import Remembered
 from pipeline.room import Day, trim
 from pipeline.store_address import parse_address
 from pipeline.store_error import StoreBusy, StoreError
 from pipeline.store_limits import StoreLimits
 from pipeline.tables import TABLES
-from pipeline.tables.column import SLICE, SLICE_NS
-from pipeline.tables.gathered import gathered
 
 TRIM_S = 600.0
 """Time between two looks at how many bytes the store takes, seconds."""
 ROWS_PER_INSERT = 1 << 18
 """Rows sent at a time. Larger frames are cut, always at the same rows, so that a retry matches."""
-
-FEW = 1 << 8
-"""Texts that are told once, of frames with more rows."""
 
 WRITER_SETTINGS: dict[str, Any] = {
     "async_insert": 0,  # on by default in this engine: rows are acknowledged before they are kept
@@ -67,8 +64,6 @@ FEEDING = frozenset(table.fed_by for table in TABLES.values() if table.fed_by)
 
 UNASKED = frozenset({"audit"})
 """Tables that no answer which is polled is told from."""
-BY_FLOW = (SLICE.expression, "flow", "time_ns")
-"""How the key begins of tables that are read flow by flow."""
 
 GIVEN = {"tenants": ["*"], "skip": 0}
 """What a question is told unless its asker says: of all tenants, and from the first row on."""
@@ -87,6 +82,7 @@ class Store:
         self.limits = limits or StoreLimits()
         self.ownership = Ownership.claim(self.address.path) if self.address.path else None
         self._inserts = 0
+        self._remembered = Remembered(time.monotonic)
         self._trim_at = time.monotonic() + TRIM_S
         self._writing = threading.Lock()
         self._opening = threading.Lock()
@@ -126,9 +122,9 @@ class Store:
         """The connection of inserts while nobody inserts: for what changes whole tables."""
         with self._writing:
             self._writer.use(self.address.database)
-            self._inserts += 1
+            self._changed(None)
             yield self._writer
-            self._inserts += 1
+            self._changed(None)
 
     def insert(
         self, table: str, frame: pl.DataFrame, token: str, fence: Fence | None = None
@@ -144,12 +140,17 @@ class Store:
         for part, part_token in slices(kept(table, frame), token):
             body = to_arrow(part)
             with self._writing:
-                self._inserts += table not in UNASKED
+                self._changed(table)
                 self._writer.insert(table, part.columns, body, part_token, fence, **more)
-                self._inserts += table not in UNASKED
+                self._changed(table)
         if time.monotonic() > self._trim_at:
             self.trim()
         return frame.height
+
+    def _changed(self, table: str | None) -> None:
+        """Tell that rows of a table, or of any, are about to be stored, and that they were."""
+        self._inserts += table not in UNASKED
+        self._remembered.changed(table)
 
     def trim(self) -> list[Day]:
         """Drop the oldest days of what takes more than `retention_bytes`; the days that went."""
@@ -187,8 +188,15 @@ class Store:
                 f" given: {', '.join(sorted(parameters)) or 'none'}"
             )
         parameters = {name: GIVEN[name] for name in GIVEN.keys() & text.wanted} | parameters
+        told = parameters | text.own
+        if self.revision is None:
+            return self._told(name, text.sql, told)
+        return self._remembered.ask(name, told, lambda: self._told(name, text.sql, told))
+
+    def _told(self, name: str, sql: str, parameters: dict[str, Any]) -> pl.DataFrame:
+        """What a reader says."""
         with self._reader() as connection:
-            return pl.read_ipc_stream(connection.arrow(name, text.sql, parameters | text.own))
+            return pl.read_ipc_stream(connection.arrow(name, sql, parameters))
 
     def close(self) -> None:
         """Close every connection and give an embedded store up; may be called again."""
@@ -227,53 +235,6 @@ class Store:
         given = {**READER_SETTINGS, **bounds, **joins}
         with self._opening:
             return Connection(self.address, self.limits, given, self.address.database)
-
-
-def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame in the column types of a table. Raises StoreError when it does not fit."""
-    if table not in TABLES:
-        raise StoreError(f"there is no table {table!r}; accepted: {', '.join(TABLES)}")
-    schema = TABLES[table].schema
-    if foreign := [name for name in frame.columns if name not in schema]:
-        raise StoreError(f"table {table} has no column {', '.join(foreign)}")
-    try:
-        return frame.cast({name: schema[name] for name in frame.columns})
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise StoreError(f"rows for {table} do not fit: {reason}") from error
-
-
-def kept(table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame as a table keeps it: in its types and order, words as numbers of a dictionary."""
-    return gathered(in_order(table, numbered(conform(table, frame))), TABLES[table].gathered)
-
-
-def numbered(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with texts of which there are few different ones told once.
-
-    They are sorted and sent as numbers, and the engine keeps words so anyway.
-    """
-    few: dict[Any, pl.Enum] = {}
-    for name in frame.columns if frame.height > FEW else ():
-        if frame.schema[name] == pl.String:
-            words = frame[name].drop_nulls().unique()
-            if words.len() <= FEW:
-                few[name] = pl.Enum(words)
-    return frame.cast(few)
-
-
-def in_order(table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows as a table keeps them that has each flow's rows of a minute together.
-
-    The engine would sort all of the table's columns, those that the frame lacks too.
-    """
-    if TABLES[table].order[: len(BY_FLOW)] != BY_FLOW or frame.is_empty():
-        return frame
-    minute = frame["time_ns"] // SLICE_NS
-    if minute[0] == minute[-1] and frame["time_ns"].is_sorted():
-        return frame.sort("flow", maintain_order=True)
-    key = [minute.alias(SLICE.name), pl.col("flow"), pl.col("time_ns")]
-    return frame.sort(key, maintain_order=True)
 
 
 def slices(frame: pl.DataFrame, token: str) -> Iterator[tuple[pl.DataFrame, str]]:

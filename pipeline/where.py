@@ -1,20 +1,26 @@
 """Ask a store where a flow is bottlenecked: `hopsight where` and the API give this answer."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Protocol
 
 import polars as pl
 
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity
+from pipeline.found_flows import ends_of, found_flows, key_of
 from pipeline.lengths import fitting
-from pipeline.question import Question, address_words, duration_text, end_text, time_text
+from pipeline.question import Question, duration_text, end_text, time_text
 from pipeline.signals import reverse_flow
+from pipeline.together import together
 from pipeline.witness import (
+    MOST_FRAMES,
     STACKS,
     ago,
     asked_of_the_bus,
     carried,
+    groups,
+    one_by_one,
     stood,
     with_messages,
     witnesses,
@@ -22,6 +28,9 @@ from pipeline.witness import (
 
 LOOK_BACK_NS = 3_600_000_000_000
 """How far before the window the beginning of a bottleneck is looked for."""
+MOST_VERDICTS = 1000
+"""Verdicts that are read before it is known of which length they are asked for."""
+EVERY = (1 << 63) - 1
 SEEN_FLOWS = 10
 """Most flows that are named instead of one that is not known."""
 
@@ -41,12 +50,10 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     ends.
     """
     found = flows_of(store, question)
-    if found.is_empty():
+    if not found:
         return _unknown(store, question)
-    flow = found.row(0, named=True)
-    notes = [f"{found.height} flows have these ends; this is the one seen last"] * (
-        found.height > 1
-    )
+    flow = found[0]
+    notes = [f"{len(found)} flows have these ends; this is the one seen last"] * (len(found) > 1)
     if question.at_ns is None:
         last = time_text(flow["last_ns"])
         notes.append(f"no time was given: the window ends with this flow's last frame, {last}")
@@ -55,67 +62,98 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     if from_ns < flow["first_ns"] < to_ns:
         from_ns = flow["first_ns"]
     window = {"flow": flow["flow"], "from_ns": from_ns, "to_ns": to_ns}
-    lengths = store.query("flow_lengths", **window)["interval_ns"].to_list()
+    (rows, counts), frames = together(
+        lambda: (_verdicts(store, window), store.query("flow_integrity", **window)),
+        lambda: _frames(store, flow, window),
+    )
+    lengths = _lengths(store, window, rows)
     length = fitting(lengths, to_ns - from_ns, question.interval_ns)
     if length is None:
         return _silent(flow, question, (from_ns, to_ns), notes, lengths)
-    rows = newest(store.query("flow_bottleneck", **window, interval_ns=length))
+    if rows is None:
+        rows = store.query("flow_bottleneck", **window, interval_ns=length, rows=EVERY)
+    rows = newest(rows.filter(pl.col("interval_ns") == length))
     made = compose_answer(flow, rows, from_ns, to_ns, notes, lengths)
-    _with_frames(store, made, flow, rows)
-    made["integrity"] = integrity(store.query("flow_integrity", **window))
+    _with_frames(store, made, flow, rows, frames)
+    made["integrity"] = integrity(counts)
     if said := doubt(made["integrity"]):
         made["notes"].append(said)
     return _since(store, made, flow["flow"], rows["time_ns"][0])
 
 
+def _verdicts(store: Asked, window: Mapping[str, int]) -> pl.DataFrame | None:
+    """The verdicts of a window, of all lengths; None where they are many."""
+    rows = store.query("flow_bottleneck", **window, interval_ns=0, rows=MOST_VERDICTS + 1)
+    return None if rows.height > MOST_VERDICTS else rows
+
+
+def _lengths(store: Asked, window: Mapping[str, int], rows: pl.DataFrame | None) -> list[int]:
+    """Of which lengths there are verdicts, the shortest first."""
+    if rows is None:
+        return store.query("flow_lengths", **window)["interval_ns"].to_list()
+    return sorted(set(rows["interval_ns"].to_list()))
+
+
 def newest(rows: pl.DataFrame) -> pl.DataFrame:
     """Of each interval the newest revision, in order of time."""
+    if all(one < other for one, other in pairwise(rows["time_ns"].to_list())):
+        return rows
     latest = rows.sort("time_ns", "revision", descending=[False, True])
     return latest.unique(["time_ns", "interval_ns"], keep="first", maintain_order=True)
 
 
-def flows_of(store: Asked, question: Question) -> pl.DataFrame:
+def flows_of(store: Asked, question: Question) -> list[dict[str, Any]]:
     """The flows that the question may mean, the one seen last first."""
-    found = store.query(
-        "flow_of_key",
-        **_ends(question),
-        sport=question.sport,
-        dport=question.dport,
-        protocol=-1 if question.protocol is None else question.protocol,
-    )
-    narrow = {"tenant": question.tenant, "vrf": question.vrf, "vni": question.vni}
-    return found.filter(*(pl.col(n) == value for n, value in narrow.items() if value is not None))
+    return found_flows(store.query("flow_of_key", **key_of(question)), question)
 
 
-def _ends(question: Question) -> dict[str, int]:
-    src, dst = address_words(question.src), address_words(question.dst)
-    return {"src_hi": src[0], "src_lo": src[1], "dst_hi": dst[0], "dst_lo": dst[1]}
+def _ends(flow: Mapping[str, Any], window: Mapping[str, int]) -> dict[str, int] | None:
+    """The parameters of queries about both directions; None where no reverse is known."""
+    if flow["conversation"] is None or flow["direction"] is None:
+        return None
+    return {**window, "reverse": reverse_flow(flow["conversation"], flow["direction"])}
+
+
+def _frames(
+    store: Asked, flow: Mapping[str, Any], window: Mapping[str, int]
+) -> pl.DataFrame | None:
+    """The frames of both directions in a window; None where they are many, or none are known."""
+    if (both := _ends(flow, window)) is None:
+        return None
+    rows = store.query("flow_frames", **both, rows=MOST_FRAMES + 1)
+    return None if rows.height > MOST_FRAMES else rows
 
 
 def _with_frames(
-    store: Asked, made: dict[str, Any], flow: Mapping[str, Any], rows: pl.DataFrame
+    store: Asked,
+    made: dict[str, Any],
+    flow: Mapping[str, Any],
+    rows: pl.DataFrame,
+    frames: pl.DataFrame | None,
 ) -> None:
     """Give each piece of evidence the frames that carry it, so that they can be opened.
 
     Raw rows are kept for a short time; without them there are none.
     """
-    if flow["conversation"] is None or flow["direction"] is None:
+    interval = made["interval"]
+    window = {"flow": flow["flow"], "from_ns": interval["from_ns"], "to_ns": interval["to_ns"]}
+    if (both := _ends(flow, window)) is None:
         return
-    asked: dict[str, Any] = {
-        "flow": flow["flow"],
-        "reverse": reverse_flow(flow["conversation"], flow["direction"]),
-        "from_ns": made["interval"]["from_ns"],
-        "to_ns": made["interval"]["to_ns"],
-        "step_ns": made["interval"]["step_ns"],
-        "stood": stood(made["verdict"], rows),
-    }
-    found = carried(store.query("flow_frames", **asked, ago_ns=ago(made["evidence"])))
+    stands = {"step_ns": interval["step_ns"], "stood": stood(made["verdict"], rows)}
+    asked: dict[str, Any] = both | stands
+    since = ago(made["evidence"])
+    if frames is None:
+        found = carried(groups(store.query("flow_frame_groups", **asked, ago_ns=since)))
+    else:
+        found = carried(one_by_one(frames, asked, since))
     if any(piece["signal"] in STACKS for piece in made["evidence"]):
         hops = store.query("flow_stacks", **asked)
         found += [{"signal": "int", **row} for row in hops.iter_rows(named=True)]
     for piece in made["evidence"]:
         piece["frames"] = witnesses(piece, found)
-    if (telling := asked_of_the_bus(made["evidence"])) is not None:
+    if (telling := asked_of_the_bus(made["evidence"])) is not None and store.query(
+        "bus_used"
+    ).height:
         messages = store.query("frame_messages", flow=flow["flow"], **telling)
         with_messages(made["evidence"], messages.to_dicts())
 
@@ -143,7 +181,7 @@ def _since(store: Asked, made: dict[str, Any], flow: int, begun_ns: int) -> dict
 
 def _unknown(store: Asked, question: Question) -> dict[str, Any]:
     """There is no such flow; others between its addresses may be what was meant."""
-    others = store.query("flows_between", **_ends(question), rows=SEEN_FLOWS)
+    others = store.query("flows_between", **ends_of(question), rows=SEEN_FLOWS)
     flows = [flow_of(row) for row in others.iter_rows(named=True)]
     seen = ", ".join(_flow_text(flow) for flow in flows) or "none"
     message = f"no verdict for {question.flow_text}; flows seen between these addresses: {seen}"

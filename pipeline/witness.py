@@ -13,7 +13,16 @@ from pipeline.composed_answer import HOLDING
 from pipeline.hop import Row
 from pipeline.reporter import REPORTER
 
-PLACE, ENDS = ("node", "port"), ("first", "last")
+PLACE = ("node", "port")
+NAMED = ("signal", "high", "low", "echo", "source", "point")
+"""What tells apart what frames carried."""
+TOGETHER = ("first", "last", "most", "least", "most_aecn", "least_window")
+"""What is told of a group of frames by a value or a time with its frame."""
+MOST_FRAMES = 4096
+"""Frames of an answer that are looked at one by one; more of them the store groups."""
+CE, TCP = 3, 6
+ECE, ACK, CONTROL = 64, 16, 22
+"""TCP's bits: ECE, ACK, and those of which an acknowledgment that tells a window has ACK alone."""
 STACKS = frozenset({"int", "delay"})
 """Signals that stacks of hops carry."""
 MARKS = {"mark share": True, "CE share": False}
@@ -32,8 +41,9 @@ def stood(verdict: Mapping[str, Any], rows: pl.DataFrame) -> list[int]:
     if verdict["kind"] not in HOLDING:
         return rows["time_ns"].to_list()
     hop = verdict["hop"] or {"node": None, "port": None}
-    here = [pl.col(name).eq_missing(pl.lit(hop[name], rows[name].dtype)) for name in PLACE]
-    return rows.filter(pl.col("kind").is_in(HOLDING), *here)["time_ns"].to_list()
+    here = tuple(hop[name] for name in PLACE)
+    told = rows.select("time_ns", "kind", *PLACE).iter_rows()
+    return [time for time, kind, *place in told if kind in HOLDING and tuple(place) == here]
 
 
 def ago(pieces: Iterable[Row]) -> list[int]:
@@ -42,20 +52,58 @@ def ago(pieces: Iterable[Row]) -> list[int]:
     return [max((each[kind] for each in told), default=0) for kind in range(len(TYPES))] + [0]
 
 
-def carried(found: pl.DataFrame) -> list[Row]:
-    """Frames by the signal that they carried, out of query `flow_frames`.
+def one_by_one(
+    rows: pl.DataFrame, asked: Mapping[str, Any], ago_ns: Sequence[int]
+) -> Iterator[Row]:
+    """Frames out of query `flow_frames`, each as a group of `flow_frame_groups` (`asked`)."""
+    step_ns, times = asked["step_ns"], frozenset(asked["stood"])
+    for (flow, source, point, variant, kind, lm, low, echo_variant, echo_kind, echo_lm, echo_low,
+         ecn, flags, protocol, aecn, window, time_ns, frame) in rows.iter_rows():  # fmt: skip
+        echo = flow != asked["flow"]
+        told = (echo_variant, echo_kind, echo_lm, echo_low) if echo else (variant, kind, lm, low)
+        since_ns = ago_ns[told[1]] if told[1] is not None and told[1] < len(ago_ns) else 0
+        plain = time_ns // step_ns * step_ns in times
+        tagged = (time_ns - since_ns) // step_ns * step_ns in times
+        if plain or tagged:
+            here, bits, size = (time_ns, frame), flags or 0, told[3] or 0
+            yield {
+                "echo": echo, "source": source, "point": point,
+                "variant": told[0], "kind": told[1], "lm": told[2],
+                "marked": bits & ECE != 0 if echo else ecn == CE,
+                "told_window": echo and protocol == TCP and bits & CONTROL == ACK,
+                "told_aecn": not echo and aecn is not None,
+                "plain": plain, "tagged": tagged, "frames": 1, "first": here, "last": here,
+                "most": (size, -time_ns, frame), "least": (size, *here),
+                "most_aecn": (aecn or 0, -time_ns, frame), "least_window": (window or 0, *here),
+            }  # fmt: skip
+
+
+def groups(found: pl.DataFrame) -> Iterator[Row]:
+    """Rows of query `flow_frame_groups`; what stands together is a tuple."""
+    for row in found.iter_rows(named=True):
+        yield row | {name: tuple(row[name].values()) for name in TOGETHER}
+
+
+def carried(found: Iterable[Row]) -> list[Row]:
+    """Frames by the signal that they carried, out of groups of frames.
 
     A signal is `csig_<type>` with variant (`high`) and locator (`low`), `aecn`, `ecn` (CE, or ECE
     of reflections), or `window`.
     """
-    made: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
-    for row in found.iter_rows(named=True):
+    made: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for row in found:
         here = row["echo"], row["source"], row["point"]
         for signal, high, low, most in signals_of(row):
-            made.setdefault((signal, high, low, *here), []).append(
-                (most, *(tuple(row[name].values()) for name in ENDS), row["frames"])
-            )
-    return [joined(key, rows) for key, rows in sorted(made.items())]
+            key = (signal, high, low, *here)
+            told = (most, row["first"], row["last"], row["frames"])
+            made[key] = joined(made[key], told) if key in made else told
+    return [
+        dict(zip(NAMED, key, strict=True)) | {
+            "first": first[1], "last": last[1], "frames": frames,
+            "telling": most[2], "telling_ns": -most[1],
+        }
+        for key, (most, first, last, frames) in sorted(made.items())
+    ]  # fmt: skip
 
 
 def signals_of(row: Row) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
@@ -65,34 +113,27 @@ def signals_of(row: Row) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
     """
     kind = row["kind"]
     if row["tagged"] and row["variant"] is not None and kind is not None and kind < len(TYPES):
-        most = tuple(row["most"].values()) if TYPES[kind] == LAST else turned(row["least"])
+        most = row["most"] if TYPES[kind] == LAST else turned(row["least"])
         yield TYPES[kind], row["variant"], row["lm"] or 0, most
     if not row["plain"]:
         return
     if row["told_aecn"]:
-        yield "aecn", 0, 0, tuple(row["most_aecn"].values())
+        yield "aecn", 0, 0, row["most_aecn"]
     if row["marked"]:
-        yield "ecn", 0, 0, turned({"value": 0, **row["first"]})
+        yield "ecn", 0, 0, turned((0, *row["first"]))
     if row["told_window"]:
         yield "window", 0, 0, turned(row["least_window"])
 
 
-def turned(least: Mapping[str, Any]) -> tuple[float, int, int]:
+def turned(least: Sequence[Any]) -> tuple[float, int, int]:
     """A least value, the first time of it and its frame, so that the largest of several counts."""
-    value, time_ns, frame = least.values()
+    value, time_ns, frame = least
     return -value, -time_ns, frame
 
 
-def joined(key: tuple[Any, ...], rows: Sequence[tuple[Any, ...]]) -> Row:
-    """One signal of one place: first and last frame, how many, and the one that says most."""
-    signal, high, low, echo, source, point = key
-    most, first, last, frames = zip(*rows, strict=True)
-    _, telling_ns, telling = max(most)
-    return {
-        "signal": signal, "high": high, "low": low, "echo": echo, "source": source, "point": point,
-        "first": min(first)[1], "last": max(last)[1], "frames": sum(frames),
-        "telling": telling, "telling_ns": -telling_ns,
-    }  # fmt: skip
+def joined(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What says most, first and last frame, and how many, of two groups together."""
+    return max(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), one[3] + other[3]
 
 
 def witnesses(piece: Row, found: Sequence[Row]) -> list[dict[str, Any]]:

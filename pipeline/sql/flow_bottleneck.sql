@@ -1,4 +1,5 @@
--- Where was one flow bottlenecked in the intervals of one length that touch a window? Every revision that is still kept.
+-- Where was one flow bottlenecked in the intervals that touch a window, of one length or (0) of any?
+-- Every revision that is still kept.
 SELECT
     time_ns,
     interval_ns,
@@ -35,6 +36,7 @@ SELECT
     evidence,
     topology
 FROM verdicts AS i
-PREWHERE flow = {flow:UInt64} AND interval_ns = {interval_ns:Int64} AND
+PREWHERE flow = {flow:UInt64} AND ({interval_ns:Int64} = 0 OR interval_ns = {interval_ns:Int64}) AND
 -- part: in_window
+LIMIT {rows:UInt64}
 SETTINGS max_threads = 1

@@ -91,6 +91,8 @@ class Table:
     step_ns: int = 0
     width: str = "interval_ns"
     """Column that holds how long a row's time is, where the table has one."""
+    granule: int = 0
+    """Rows that are read at least, of a table that is asked for few; 0: as the engine has it."""
     gathered: tuple[Gathered, ...] = ()
     """Columns of arrays, which a frame brings one by one."""
 

@@ -27,6 +27,7 @@ VERDICTS = Table(
     order=(SLICE.expression, "flow", "time_ns", "interval_ns"),
     time="time_ns",
     retention_days=90,
+    granule=512,
     columns=(
         Column("time_ns", TIME, "ns", "Start of the interval, since 1970."),
         Column("interval_ns", I64, "ns", "Length of the interval."),

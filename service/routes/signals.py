@@ -6,7 +6,7 @@ import polars as pl
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 
-from pipeline import address_words, hpcc, integrity
+from pipeline import Question, found_flows, hpcc, integrity, key_of
 from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
@@ -93,26 +93,12 @@ def rolled(window_ns: int, step_ns: int) -> tuple[str | None, int]:
 
 async def found_flow(reader: Reader, asked: EndsParameters) -> dict[str, Any]:
     """The stored flow of a request, the one seen last of several; 404 when it was never seen."""
-    src_hi, src_lo = address_words(asked.src.address)
-    dst_hi, dst_lo = address_words(asked.dst.address)
-    found = await reader.ask(
-        "flow_of_key",
-        src_hi=src_hi,
-        src_lo=src_lo,
-        dst_hi=dst_hi,
-        dst_lo=dst_lo,
-        sport=asked.src.port,
-        dport=asked.dst.port,
-        protocol=asked.proto,
-    )
-    narrow = {"tenant": asked.tenant, "vrf": asked.vrf, "vni": asked.vni}
-    same = found.filter(
-        *(pl.col(name) == value for name, value in narrow.items() if value is not None)
-    )
-    if same.is_empty():
+    ends = Question(asked.src.address, asked.src.port, asked.dst.address, asked.dst.port,
+                    asked.proto, tenant=asked.tenant, vrf=asked.vrf, vni=asked.vni)  # fmt: skip
+    found = found_flows(await reader.ask("flow_of_key", **key_of(ends)), ends)
+    if not found:
         raise Problem(404, f"no flow {asked.src} → {asked.dst} was seen", field="src")
-    flow: dict[str, Any] = same.row(0, named=True)
-    return flow
+    return found[0]
 
 
 def _shaped(

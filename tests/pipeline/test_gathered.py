@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.store import Store, kept, to_arrow
+from pipeline.kept_rows import kept
+from pipeline.store import Store, to_arrow
 from pipeline.store_backup import _as_now
 from pipeline.tables import TABLES
 from pipeline.tables.gathered import Gathered, gathered, spread

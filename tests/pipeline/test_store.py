@@ -328,7 +328,7 @@ def test_the_newest_revision_of_a_verdict_holds(store: Store) -> None:
     )
     store.insert("verdicts", frame[:1], "r/2")
     store.insert("verdicts", frame[1:], "r/1")
-    window = {"flow": 77, "from_ns": T0, "to_ns": T0 + STEP, "interval_ns": STEP}
+    window = {"flow": 77, "from_ns": T0, "to_ns": T0 + STEP, "interval_ns": STEP, "rows": 9}
     found = newest(store.query("flow_bottleneck", **window))
     assert found["kind"].to_list() == ["incast"]
 

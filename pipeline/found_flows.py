@@ -1,0 +1,62 @@
+"""The stored flows that have the ends of a question: the rows of query `flow_of_key`, joined. Pure.
+
+The store keeps a row of a flow in each part of its table until it has merged these. A question
+has one flow or few, so that joining them here costs nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+
+import polars as pl
+
+from pipeline.question import Question, address_words
+
+MOST = 16
+"""Flows with the same ends that are told of."""
+NARROWING = ("tenant", "vrf", "vni")
+
+
+def ends_of(question: Question) -> dict[str, int]:
+    """The parameters of queries about the flows between two addresses."""
+    src, dst = address_words(question.src), address_words(question.dst)
+    return {"src_hi": src[0], "src_lo": src[1], "dst_hi": dst[0], "dst_lo": dst[1]}
+
+
+def key_of(question: Question) -> dict[str, int]:
+    """The parameters of query `flow_of_key`."""
+    protocol = -1 if question.protocol is None else question.protocol
+    return ends_of(question) | {
+        "sport": question.sport, "dport": question.dport, "protocol": protocol,
+    }  # fmt: skip
+
+
+def found_flows(rows: pl.DataFrame, question: Question) -> list[dict[str, Any]]:
+    """The flows that the question may mean, the one seen last first; `rows` answer its key."""
+    parts: dict[int, list[Mapping[str, Any]]] = {}
+    for row in rows.iter_rows(named=True):
+        if all(getattr(question, name) in {None, row[name]} for name in NARROWING):
+            parts.setdefault(row["flow"], []).append(row)
+    flows = [joined(each, question) for each in parts.values()]
+    return sorted(flows, key=lambda flow: (-flow["last_ns"], flow["flow"]))[:MOST]
+
+
+def joined(parts: Sequence[Mapping[str, Any]], question: Question) -> dict[str, Any]:
+    """One flow out of its rows; what controls it is what was seen last."""
+    newest = sorted(parts, key=lambda row: -row["last_ns"])
+    told = {name: next((row[name] for row in newest if row[name] is not None), None)
+            for name in newest[0]}  # fmt: skip
+    return {
+        "flow": told["flow"], "tenant": told["tenant"], "vrf": told["vrf"], "vni": told["vni"],
+        "src": _text(question.src), "sport": question.sport,
+        "dst": _text(question.dst), "dport": question.dport,
+        "protocol": told["protocol"], "conversation": told["conversation"],
+        "direction": told["direction"], "first_ns": min(row["first_ns"] for row in parts),
+        "last_ns": told["last_ns"], "cc": told["cc"],
+    }  # fmt: skip
+
+
+def _text(address: IPv4Address | IPv6Address) -> str:
+    """An address as the store writes it."""
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return str(mapped or address)

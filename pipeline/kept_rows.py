@@ -1,0 +1,62 @@
+"""Rows as a table of the store keeps them: their types, their order, words told once. Pure."""
+
+from typing import Any
+
+import polars as pl
+
+from pipeline.store_error import StoreError
+from pipeline.tables import TABLES
+from pipeline.tables.column import SLICE, SLICE_NS
+from pipeline.tables.gathered import gathered
+
+FEW = 1 << 8
+"""Texts that are told once, of frames with more rows."""
+BY_FLOW = (SLICE.expression, "flow", "time_ns")
+"""How the key begins of tables that are read flow by flow."""
+
+
+def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame in the column types of a table. Raises StoreError when it does not fit."""
+    if table not in TABLES:
+        raise StoreError(f"there is no table {table!r}; accepted: {', '.join(TABLES)}")
+    schema = TABLES[table].schema
+    if foreign := [name for name in frame.columns if name not in schema]:
+        raise StoreError(f"table {table} has no column {', '.join(foreign)}")
+    try:
+        return frame.cast({name: schema[name] for name in frame.columns})
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise StoreError(f"rows for {table} do not fit: {reason}") from error
+
+
+def kept(table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame as a table keeps it: in its types and order, words as numbers of a dictionary."""
+    return gathered(in_order(table, numbered(conform(table, frame))), TABLES[table].gathered)
+
+
+def numbered(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with texts of which there are few different ones told once.
+
+    They are sorted and sent as numbers, and the engine keeps words so anyway.
+    """
+    few: dict[Any, pl.Enum] = {}
+    for name in frame.columns if frame.height > FEW else ():
+        if frame.schema[name] == pl.String:
+            words = frame[name].drop_nulls().unique()
+            if words.len() <= FEW:
+                few[name] = pl.Enum(words)
+    return frame.cast(few)
+
+
+def in_order(table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows as a table keeps them that has each flow's rows of a minute together.
+
+    The engine would sort all of the table's columns, those that the frame lacks too.
+    """
+    if TABLES[table].order[: len(BY_FLOW)] != BY_FLOW or frame.is_empty():
+        return frame
+    minute = frame["time_ns"] // SLICE_NS
+    if minute[0] == minute[-1] and frame["time_ns"].is_sorted():
+        return frame.sort("flow", maintain_order=True)
+    key = [minute.alias(SLICE.name), pl.col("flow"), pl.col("time_ns")]
+    return frame.sort(key, maintain_order=True)

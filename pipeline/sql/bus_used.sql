@@ -1,0 +1,5 @@
+-- Did any message come over a bus? One row, or none.
+SELECT 1 AS used
+FROM bus_messages
+LIMIT 1
+SETTINGS max_threads = 1
