@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI
 from opentelemetry.trace import TracerProvider
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -50,8 +49,10 @@ from service.routes import (
     topology,
 )
 from service.settings import Settings
+from service.told_answers import ToldAnswers
 from service.topology_source import Refreshed, TopologySource, renew, store_topology
 from service.tracing import NOTHING, told_of
+from service.turns import Turns
 from service.version import version
 
 ROOMS = (health, session, flows, signals, spans, contributors, links, te, alternatives, export,
@@ -96,6 +97,7 @@ def create_app(
     app.state.reader = reader_on(store, metrics, traces)
     app.state.metrics = metrics
     app.state.tags = Tags()
+    app.state.told = ToldAnswers()
     app.state.hub = Hub(settings.service.max_streams)
     app.state.watch = Watch(read(settings.service.alerts_file), store, app.state.hub, metrics)
     app.state.source = source
@@ -133,7 +135,7 @@ def reader_on(store: Store, metrics: Metrics, traces: TracerProvider = NOTHING) 
     # The reference page is written without a store.
     bounds = getattr(store, "limits", None) or StoreLimits()
     tracer = traces.get_tracer("hopsight")
-    return Reader(store, metrics, CapacityLimiter(bounds.readers), bounds.wait_s, tracer)
+    return Reader(store, metrics, Turns(bounds.readers, bounds.wait_s), tracer)
 
 
 def again(source: TopologySource, keep: Callable[[Versions], None]) -> None:

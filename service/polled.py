@@ -1,6 +1,6 @@
 """Routes that are asked again and again: an answer that the client has is not made anew."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from http import HTTPStatus
 from typing import Any
 
@@ -9,6 +9,18 @@ from fastapi.routing import APIRoute
 
 from service.access import identity_of
 from service.representation import JSON, Tags, tagged
+from service.told_answers import ToldAnswers
+from service.turns import Turns
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+async def asked(request: Request, make: Callable[[], Awaitable[Response]]) -> Response:
+    """The whole answer to a request, or while the store is busy that of a moment ago."""
+    state = request.app.state
+    told: ToldAnswers = state.told
+    turns: Turns = state.reader.turns
+    return await told.ask(Tags.key(request), busy=lambda: turns.all_taken, make=make)
 
 
 class Polled(APIRoute):
@@ -17,7 +29,7 @@ class Polled(APIRoute):
     While nothing was stored since, `If-None-Match` is answered without a question to the store.
     """
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handler:
         """The handler behind the look at the tag."""
         handle = super().get_route_handler()
 
@@ -30,7 +42,7 @@ class Polled(APIRoute):
             same = tags.unchanged(request, revision)
             if same is not None:
                 return same
-            answer = await handle(request)
+            answer = await asked(request, lambda: handle(request))
             plain = answer.headers.get("content-type", "").startswith(JSON)
             if answer.status_code != HTTPStatus.OK or not plain:
                 return answer

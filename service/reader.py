@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import anyio
 import anyio.to_thread
 import polars as pl
 from fastapi import Request
@@ -17,6 +16,7 @@ from service.metrics import Metrics
 from service.problem import Problem
 from service.same_question import Shared
 from service.tracing import NOTHING
+from service.turns import Turns
 
 T = TypeVar("T")
 
@@ -24,15 +24,14 @@ T = TypeVar("T")
 class Reader:
     """The store as routes see it: as many questions at once as it has readers, the rest queue.
 
-    A question that had no turn in `StoreLimits.wait_s` is refused.
+    A question that would have no turn in `StoreLimits.wait_s` is refused (`Turns`).
     """
 
     def __init__(
         self,
         store: Store | TenantStore,
         metrics: Metrics,
-        turns: anyio.CapacityLimiter,
-        wait_s: float,
+        turns: Turns,
         tracer: Tracer | None = None,
         shared: Shared | None = None,
     ) -> None:
@@ -41,14 +40,13 @@ class Reader:
         self.store = store
         self.metrics = metrics
         self.turns = turns
-        self.wait_s = wait_s
 
     def of_tenants(self, tenants: tuple[str, ...]) -> "Reader":
         """The same for people who see the flows of some tenants alone."""
         own = (
             self.store if isinstance(self.store, TenantStore) else TenantStore(self.store, tenants)
         )
-        return Reader(own, self.metrics, self.turns, self.wait_s, self.tracer, self.shared)
+        return Reader(own, self.metrics, self.turns, self.tracer, self.shared)
 
     async def ask(self, name: str, **parameters: Any) -> pl.DataFrame:
         """The answer to a query of the store by its name; who asks the same meanwhile shares it."""
@@ -74,7 +72,8 @@ class Reader:
         call = functools.partial(function, *given, **named)
         try:
             with self.tracer.start_as_current_span(f"store {label}"):
-                answer = await self._in_turn(call)
+                async with self.turns.one():
+                    answer = await anyio.to_thread.run_sync(call)
             outcome = "answered"
         except StoreBusy as error:
             outcome = "refused"
@@ -91,19 +90,6 @@ class Reader:
                 "hopsight_store_query_seconds", time.perf_counter() - began, query=label
             )
         return answer
-
-    async def _in_turn(self, call: Callable[[], T]) -> T:
-        """Wait for a turn, then call in a thread of its own. Raises StoreBusy."""
-        turn = object()
-        try:
-            with anyio.fail_after(self.wait_s):
-                await self.turns.acquire_on_behalf_of(turn)
-        except TimeoutError:
-            raise StoreBusy(f"the store is busy: no turn in {self.wait_s:g} s") from None
-        try:
-            return await anyio.to_thread.run_sync(call)
-        finally:
-            self.turns.release_on_behalf_of(turn)
 
 
 def reader_of(request: Request) -> Reader:

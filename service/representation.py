@@ -76,11 +76,8 @@ def headers(tag: str) -> dict[str, str]:
     }
 
 
-def represented(
-    request: Request, rows: pl.DataFrame, about: Mapping[str, Any], name: str
-) -> Response:
-    """The answer; JSON has `about` beside the rows, the others have it in `Hopsight-` headers."""
-    media = media_type(request)
+def represented(media: str, rows: pl.DataFrame, about: Mapping[str, Any], name: str) -> Response:
+    """The whole answer; JSON has `about` beside the rows, the others in `Hopsight-` headers."""
     if media == ARROW:
         body = to_arrow(rows)
     elif media == CSV:
@@ -88,7 +85,7 @@ def represented(
     else:
         body = in_json(rows, about, name)
     told = {} if media == JSON else dict(flat("Hopsight", about))
-    return tagged(request, body, json.dumps(about).encode(), media, told)
+    return whole(body, json.dumps(about).encode(), media, told)
 
 
 def documented(request: Request, tree: Mapping[str, Any]) -> Response:
@@ -101,10 +98,19 @@ def tagged(
     request: Request, body: bytes, about: bytes, media: str, told: Mapping[str, str]
 ) -> Response:
     """The answer with the tag of its content, or the 304 of one that the client has."""
+    return unless_held(request, whole(body, about, media, told))
+
+
+def whole(body: bytes, about: bytes, media: str, told: Mapping[str, str]) -> Response:
+    """The answer with the tag of its content."""
     tag = f'"{blake2b(body + about, digest_size=12).hexdigest()}"'
-    if matches(request, tag):
-        return Response(status_code=304, headers=headers(tag))
     return Response(body, media_type=media, headers={**headers(tag), **told})
+
+
+def unless_held(request: Request, answer: Response) -> Response:
+    """The answer, or the 304 of one that the client has."""
+    tag = answer.headers["etag"]
+    return Response(status_code=304, headers=headers(tag)) if matches(request, tag) else answer
 
 
 def in_json(rows: pl.DataFrame, about: Mapping[str, Any], name: str) -> bytes:

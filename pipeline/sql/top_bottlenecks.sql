@@ -2,7 +2,17 @@
 -- `share` is the share of the flow's intervals in which this hop held it back; the worst are those
 -- with the largest mean load times that share. Of several lengths of a flow's intervals the longest from `least_ns`
 -- to `most_ns` counts, or else, with `least_ns` 0, the shortest.
-WITH per_hop AS (
+WITH fitting AS (
+    SELECT
+        flow,
+-- part: fitting
+        AS length
+    FROM verdicts AS i
+    WHERE
+-- part: in_window
+    GROUP BY flow
+),
+per_hop AS (
     SELECT
         flow,
         interval_ns,
@@ -29,8 +39,10 @@ WITH per_hop AS (
         max(i.time_ns + i.interval_ns) AS until_ns,
         count() AS intervals
     FROM verdicts AS i FINAL
-    WHERE
+    PREWHERE
 -- part: in_window
+        AND (i.flow, i.interval_ns) IN (SELECT flow, length FROM fitting)
+    WHERE true
 -- filter: flows i.flow
         AND (
             has({tenants:Array(String)}, '*')
@@ -38,34 +50,27 @@ WITH per_hop AS (
         )
     GROUP BY flow, interval_ns, congested, node, port
 ),
-fitting AS (
-    SELECT
-        flow,
--- part: fitting
-        AS length
-    FROM per_hop
-    GROUP BY flow
-),
 worst AS (
     SELECT *
     FROM (
-        SELECT p.*, p.intervals / sum(p.intervals) OVER (PARTITION BY p.flow) AS share
-        FROM per_hop AS p
-        INNER JOIN fitting AS f ON p.flow = f.flow
-        WHERE p.interval_ns = f.length
+        SELECT *, intervals / sum(intervals) OVER (PARTITION BY flow) AS share
+        FROM per_hop
     )
     WHERE congested
     ORDER BY intervals DESC, until_ns DESC, node, port
     LIMIT 1 BY flow
-),
-keys AS (
--- part: flow_keys
-    GROUP BY flow
 )
 SELECT
     w.*,
     k.* EXCEPT (flow)
-FROM worst AS w
-LEFT JOIN keys AS k ON w.flow = k.flow
+FROM (
+    SELECT *
+    FROM worst
+    ORDER BY u_mean * share DESC NULLS LAST, flow
+    LIMIT {rows:UInt32}
+) AS w
+LEFT JOIN (
+-- part: flow_keys
+    GROUP BY flow
+) AS k ON w.flow = k.flow
 ORDER BY u_mean * share DESC NULLS LAST, flow
-LIMIT {rows:UInt32}

@@ -16,7 +16,7 @@ from service.problem import Problem, invalid
 from service.reader import Reader, reader_of
 from service.routes.filtering import FilterText, filtered
 from service.routes.parameter import Cursor, FlowParameters, Interval, RangeParameters
-from service.routes.span import check, check_window, chosen
+from service.routes.span import check, check_window, chosen, completed
 from service.routes.topology import LATEST, located
 from service.search import MOST_TEXT, SearchEnd, parse_search
 from service.shape import flow_of, hop_of, interval, records, rest_of
@@ -51,14 +51,14 @@ async def bottlenecks(
     """Flows that the network held back in a range, the most loaded hops first."""
     reader, most_s = reader_of(request), request.app.state.settings.service.max_window_s
     sifted, start = filtered("flows", asked.filter), 0
+    extent = (await reader.ask("extent")).row(0, named=True)
     if asked.cursor:
         span, start = page_of(asked.cursor)
         check(span.from_ns, span.to_ns, most_s)
-    elif (latest := await chosen(reader, asked, most_s)) is None:
+    elif (latest := completed(extent, asked, most_s)) is None:
         return {"interval": None, "stored": None, "flows_seen": 0, "bottlenecks": []}
     else:
         span = latest
-    extent = await reader.ask("extent")
     suits = length_bounds(span.to_ns - span.from_ns, asked.interval)
     last = start + asked.limit
     found = await reader.ask("top_bottlenecks", **span.touched, **suits, **sifted, rows=last + 1)
@@ -68,8 +68,8 @@ async def bottlenecks(
     more = found.height > last
     return {
         "interval": interval(span.from_ns, span.to_ns),
-        "stored": interval(int(extent["from_ns"][0]), int(extent["to_ns"][0])),
-        "flows_seen": int(extent["flows"][0]),
+        "stored": interval(int(extent["from_ns"]), int(extent["to_ns"])),
+        "flows_seen": int(extent["flows"]),
         "more": more,
         "cursor": cursor_of(span.from_ns, span.to_ns, last) if more else None,
         "bottlenecks": [

@@ -1,5 +1,6 @@
 """Which time a request is about when it says so only in part: the latest that the store holds."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -36,7 +37,13 @@ class Span:
 
 async def chosen(reader: Reader, asked: RangeParameters, max_window_s: float) -> Span | None:
     """The range asked for, completed from what the store holds; None when the store is empty."""
-    extent = (await reader.ask("extent")).row(0, named=True)
+    return completed((await reader.ask("extent")).row(0, named=True), asked, max_window_s)
+
+
+def completed(
+    extent: Mapping[str, int], asked: RangeParameters, max_window_s: float
+) -> Span | None:
+    """The range asked for, by what the store holds (a row of query `extent`)."""
     if not extent["verdicts"] and (asked.from_ is None or asked.to is None):
         return None
     to_ns = asked.to or extent["to_ns"]

@@ -8,8 +8,9 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from service.cursor import cursor_of, page_of
+from service.polled import asked as whole_of
 from service.reader import Reader, reader_of
-from service.representation import represented
+from service.representation import media_type, represented, unless_held
 from service.routes.filtering import FilterText, filtered
 from service.routes.parameter import Cursor, Name, RangeParameters
 from service.routes.span import Span, check
@@ -68,13 +69,20 @@ async def links(request: Request, asked: Annotated[TeParameters, Query()]) -> Re
 async def _answered(
     request: Request, asked: TeParameters, kind: str, ends: dict[str, Any]
 ) -> Response:
-    """The rows of a rollup, page by page, or that nothing has changed."""
+    """The rows of a rollup, or that nothing has changed."""
     state = request.app.state
-    reader = reader_of(request)
-    revision = reader.store.revision
+    revision = reader_of(request).store.revision
     same: Response | None = state.tags.unchanged(request, revision)
     if same is not None:
         return same
+    answer = await whole_of(request, lambda: _made(request, asked, kind, ends))
+    state.tags.remember(request, revision, answer.headers["etag"])
+    return unless_held(request, answer)
+
+
+async def _made(request: Request, asked: TeParameters, kind: str, ends: dict[str, Any]) -> Response:
+    """The rows of a rollup, page by page."""
+    reader, state = reader_of(request), request.app.state
     sifted = filtered(f"{kind}_cells", asked.filter)
     word, width = WIDTHS[asked.interval]
     rollup, start = f"{kind}_{word}", 0
@@ -100,9 +108,7 @@ async def _answered(
             "total": found.height,
             "cursor": last,
         }
-    answer = await run_in_threadpool(represented, request, rows, about, f"{kind}s")
-    state.tags.remember(request, revision, answer.headers["etag"])
-    return answer
+    return await run_in_threadpool(represented, media_type(request), rows, about, f"{kind}s")
 
 
 async def cells(reader: Reader, asked: CellParameters, rollup: str, width: int) -> Span | None:

@@ -1,0 +1,138 @@
+"""How `where` asks: two ways to the same frames and verdicts, flows out of parts, what is kept."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline import PipelineSettings, Store, Topology, Worker
+from pipeline.found_flows import found_flows, key_of
+from pipeline.question import Question
+from pipeline.remembered import KEPT_S, Remembered
+from pipeline.together import together
+from pipeline.where import answer
+
+Rows = Iterable[Mapping[str, Any]]
+T0 = 1_760_000_000 * 10**9
+ENDS = Question(ip_address("10.1.0.1"), 1000, ip_address("10.2.0.1"), 2000)
+ECE_ACK, CE = 0x50, 3
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(f"chdb://{tmp_path}/store")
+    made.migrate()
+    yield made
+    made.close()
+
+
+def rows_of_both() -> list[dict[str, Any]]:
+    """Tags of every type and their reflections, marks, Advanced ECN and windows, for 4 ms."""
+    values = {0: 2e9, 1: 0.2, 2: 60_000.0}
+    tags = [
+        {"time_ns": T0 + at * 20_000, "point": "leaf2:host", "csig_variant": 2, "csig_t": at % 3,
+         "csig_s": 500, "csig_lm": 257 if at < 70 else 771, "csig_low": values[at % 3] + at % 7,
+         "csig_high": values[at % 3], "ecn": CE if at % 5 == 0 else 2,
+         "aecn_u": 40 + at % 11 if at % 4 == 0 else None}
+        for at in range(200)
+    ]  # fmt: skip
+    acks = [
+        {"time_ns": tag["time_ns"] + 7, "point": "leaf1:host", "src": "10.2.0.1", "dst": "10.1.0.1",
+         "sport": 2000, "dport": 1000, "payload_bytes": 0, "flags": ECE_ACK if at % 6 == 0 else 16,
+         "window": 4000 - at, "csig_echo_variant": 2, "csig_echo_t": at % 3, "csig_echo_s": 500,
+         "csig_echo_lm": tag["csig_lm"], "csig_echo_low": tag["csig_low"],
+         "csig_echo_high": tag["csig_high"]}
+        for at, tag in enumerate(tags)
+    ]  # fmt: skip
+    return sorted([*tags, *acks], key=lambda row: int(row["time_ns"]))
+
+
+def stored(store: Store, rows: pl.DataFrame, topology: Topology) -> None:
+    worker = Worker(PipelineSettings(interval_ms=1.0), topology, ("a",))
+    for part, output in enumerate((worker.advance(rows), worker.finish())):
+        for name, table in output.tables.items():
+            if table.height:
+                store.insert(name, table, f"{name}/{part}")
+
+
+def test_many_frames_and_verdicts_are_told_as_few_are(
+    store: Store, observed: Callable[[Rows], pl.DataFrame], chain_of: Callable[..., Topology],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    stored(store, observed(rows_of_both()), chain_of("leaf1", "spine1", "leaf2"))
+    few = answer(store, ENDS)
+    told = {(each["signal"], bool(each["frames"])) for each in few["evidence"]}
+    assert ("csig_delay", True) in told
+    monkeypatch.setattr("pipeline.where.MOST_FRAMES", 3)
+    assert answer(store, ENDS) == few
+    monkeypatch.setattr("pipeline.where.MOST_VERDICTS", 1)
+    assert answer(store, ENDS) == few
+
+
+def row(flow: int, last_ns: int, **more: Any) -> dict[str, Any]:
+    return {"flow": flow, "tenant": "", "vrf": "", "vni": None, "protocol": 6, "conversation": 5,
+            "direction": 1, "first_ns": 1, "last_ns": last_ns, "cc": None} | more  # fmt: skip
+
+
+def test_rows_of_one_flow_are_joined_and_the_one_seen_last_comes_first() -> None:
+    rows = pl.DataFrame([
+        row(1, 10, cc="dctcp", first_ns=3), row(1, 20, first_ns=4), row(2, 30, tenant="red"),
+    ])  # fmt: skip
+    newest, other = found_flows(rows, ENDS)
+    assert (newest["flow"], newest["tenant"]) == (2, "red")
+    assert {name: other[name] for name in ("flow", "first_ns", "last_ns", "cc")} == {
+        "flow": 1, "first_ns": 3, "last_ns": 20, "cc": "dctcp"
+    }  # fmt: skip
+    assert [other[name] for name in ("src", "sport", "dst", "dport")] == [
+        "10.1.0.1", 1000, "10.2.0.1", 2000
+    ]  # fmt: skip
+    one = Question(ENDS.src, 1000, ENDS.dst, 2000, tenant="red")
+    assert [each["flow"] for each in found_flows(rows, one)] == [2]
+    mapped = Question(ip_address("::ffff:10.1.0.1"), 1000, ip_address("2001:db8::1"), 2000)
+    [seen, _] = found_flows(rows, mapped)
+    assert (seen["src"], seen["dst"]) == ("10.1.0.1", "2001:db8::1")
+
+
+def test_a_flow_is_known_until_rows_of_flows_are_stored(
+    store: Store, observed: Callable[[Rows], pl.DataFrame], chain_of: Callable[..., Topology]
+) -> None:
+    assert store.query("flow_of_key", **key_of(ENDS)).is_empty()
+    rows = rows_of_both()
+    stored(store, observed(rows), chain_of("leaf1", "spine1", "leaf2"))
+    found = store.query("flow_of_key", **key_of(ENDS))
+    assert found["flow"].n_unique() == 1
+    assert store.query("flow_of_key", **key_of(ENDS)) is found
+    assert store.query("flow_of_key", **key_of(ENDS), tenants=["red"]).is_empty()
+
+
+def test_what_is_remembered_ends_with_a_change_and_with_time() -> None:
+    now = [0.0]
+    kept, asked = Remembered(lambda: now[0]), []
+
+    def ask() -> pl.DataFrame:
+        asked.append(len(asked))
+        return pl.DataFrame({"a": [len(asked)]})
+
+    def told(name: str = "flow_of_key") -> int:
+        return int(kept.ask(name, {"x": 1}, ask)["a"][0])
+
+    assert (told(), told()) == (1, 1)
+    kept.changed("verdicts")
+    assert told() == 1
+    kept.changed("flows")
+    assert (told(), told()) == (2, 2)
+    kept.changed(None)
+    assert told() == 3
+    now[0] = KEPT_S + 1
+    assert told() == 4
+    assert (told("extent"), told("extent")) == (5, 6)
+
+
+def test_two_questions_at_once_raise_what_either_raises() -> None:
+    assert together(lambda: 1, lambda: "2") == (1, "2")
+    for one, other in ((lambda: 1 / 0, lambda: 2), (lambda: 1, lambda: 2 / 0)):
+        with pytest.raises(ZeroDivisionError):
+            together(one, other)

@@ -1,0 +1,133 @@
+"""Turns at the store, and answers that are told to all who ask while it has none to give."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from fastapi import Response
+
+from pipeline import StoreBusy
+from service.told_answers import ToldAnswers
+from service.turns import Turns
+
+
+async def held(turns: Turns, until: asyncio.Event) -> None:
+    async with turns.one():
+        await until.wait()
+
+
+def test_who_would_wait_too_long_is_sent_away_at_once() -> None:
+    async def run() -> None:
+        turns, until = Turns(1, 0.2), asyncio.Event()
+        first = asyncio.create_task(held(turns, until))
+        await asyncio.sleep(0.15)
+        assert turns.all_taken
+        second = asyncio.create_task(held(turns, until))  # nothing is known yet: it queues
+        await asyncio.sleep(0)
+        until.set()
+        await asyncio.gather(first, second)
+        assert not turns.all_taken
+        assert turns.ahead_s == 0.0
+        until.clear()
+        for _ in range(200):  # questions are known to take long
+            turns._takes_s += (0.15 - turns._takes_s) / 4
+        first = asyncio.create_task(held(turns, until))
+        await asyncio.sleep(0)
+        assert turns.ahead_s == pytest.approx(0.15)
+        with pytest.raises(StoreBusy, match=r"the queue takes more than 0\.1 s"):
+            async with turns.one():
+                pytest.fail("there was no turn")
+        until.set()
+        await first
+        async with turns.one():
+            assert turns.all_taken
+
+    asyncio.run(run())
+
+
+def test_a_turn_that_does_not_come_is_refused() -> None:
+    async def run() -> None:
+        turns, until = Turns(1, 0.05), asyncio.Event()
+        first = asyncio.create_task(held(turns, until))
+        await asyncio.sleep(0)
+        with pytest.raises(StoreBusy, match=r"no turn in 0\.05 s"):
+            async with turns.one():
+                pytest.fail("there was no turn")
+        until.set()
+        await first
+
+    asyncio.run(run())
+
+
+class Making:
+    """Makes numbered answers, when it is let."""
+
+    def __init__(self, status: int = 200) -> None:
+        self.made = 0
+        self.status = status
+        self.until = asyncio.Event()
+
+    async def __call__(self) -> Response:
+        self.made += 1
+        number = self.made
+        await self.until.wait()
+        return Response(f"{number}", self.status)
+
+
+Ask = Callable[[], Awaitable[Response]]
+
+
+def asking(answers: ToldAnswers, make: Making, *, busy: bool) -> Ask:
+    return lambda: answers.ask("GET /x", busy=lambda: busy, make=make)
+
+
+def test_while_the_store_is_busy_all_who_ask_hear_one_answer() -> None:
+    async def run() -> None:
+        answers, make = ToldAnswers(), Making()
+        ask = asking(answers, make, busy=True)
+        asked = [asyncio.create_task(ask()) for _ in range(5)]  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        make.until.set()
+        assert {(await each).body for each in asked} == {b"1"}
+        assert (await ask()).body == b"1"
+        assert make.made == 1
+        assert (await asking(answers, make, busy=False)()).body == b"2"
+        assert (await ask()).body == b"2"
+
+    asyncio.run(run())
+
+
+def test_what_is_too_old_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        answers, make = ToldAnswers(), Making()
+        make.until.set()
+        ask = asking(answers, make, busy=True)
+        await ask()
+        monkeypatch.setattr("service.told_answers.HOLDS_S", -1.0)
+        assert (await ask()).body == b"2"
+
+    asyncio.run(run())
+
+
+def test_a_refusal_is_told_to_nobody_else() -> None:
+    async def run() -> None:
+        answers, make = ToldAnswers(), Making(503)
+        make.until.set()
+        ask = asking(answers, make, busy=True)
+        first, second = await asyncio.gather(ask(), ask())
+        assert {first.body, second.body} == {b"1", b"2"}
+        assert (await ask()).body == b"3"
+
+    asyncio.run(run())
+
+
+def test_answers_that_are_kept_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        monkeypatch.setattr("service.told_answers.KEPT_OCTETS", 1)
+        answers, make = ToldAnswers(), Making()
+        make.until.set()
+        for key in ("a", "b"):
+            await answers.ask(key, busy=lambda: False, make=make)
+        assert [*answers._told] == ["b"]
+
+    asyncio.run(run())
