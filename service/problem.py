@@ -26,7 +26,7 @@ TITLES = {
     422: "A field is not acceptable",
     429: "Too many requests",
     500: "The service failed",
-    503: "The store does not answer",
+    503: "This cannot be answered now",
 }
 """Titles by status; a status that is missing takes its name from HTTP itself."""
 

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from service.failure import ExitCode, Failure
 from service.guard import UnixSocket
+from service.head_limit import HeadLimited
 
 STOP_S = 5
 """Seconds that open requests have to end after Ctrl-C."""
@@ -86,6 +87,7 @@ def _server(app: ASGIApp, tls: Tls | None = None) -> _Quiet:
         server_header=False,
         proxy_headers=False,
         lifespan="off",
+        http=HeadLimited,
         timeout_graceful_shutdown=STOP_S,
         h11_max_incomplete_event_size=64 * 1024,
     )
