@@ -55,7 +55,8 @@ def compose_answer(
     """
     known = sorted(rows["interval_ns"].unique())
     length = fitting(known, to_ns - from_ns)
-    told = sorted(rows.filter(interval_ns=length).to_dicts(), key=lambda row: row["time_ns"])
+    suit = rows if len(known) == 1 else rows.filter(interval_ns=length)
+    told = sorted(suit.to_dicts(), key=lambda row: row["time_ns"])
     for row in told:
         row["congested"] = row["kind"] in HOLDING
     held = any(row["congested"] for row in told)

@@ -72,7 +72,7 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
         return _silent(flow, question, (from_ns, to_ns), notes, lengths)
     if rows is None:
         rows = store.query("flow_bottleneck", **window, interval_ns=length, rows=EVERY)
-    rows = newest(rows.filter(pl.col("interval_ns") == length))
+    rows = newest(rows if lengths == [length] else rows.filter(interval_ns=length))
     made = compose_answer(flow, rows, from_ns, to_ns, notes, lengths)
     _with_frames(store, made, flow, rows, frames)
     made["integrity"] = integrity(counts)

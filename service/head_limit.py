@@ -18,7 +18,9 @@ class HeadLimited(H11Protocol):
 
     _late: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(  # type: ignore[override] # as the server's own narrows it
+        self, transport: asyncio.Transport
+    ) -> None:
         """Wait for the first head."""
         super().connection_made(transport)
         self._wait()
