@@ -1,14 +1,8 @@
 -- Which flow has this hash?
 SELECT
     flow,
-    any(f.tenant) AS tenant,
-    any(f.vrf) AS vrf,
-    any(f.vni) AS vni,
-    any(f.src) AS src,
-    any(f.sport) AS sport,
-    any(f.dst) AS dst,
-    any(f.dport) AS dport,
-    any(f.protocol) AS protocol,
+-- part: flow_network
+-- part: flow_ends
     any(f.conversation) AS conversation,
     any(f.direction) AS direction,
     min(f.first_ns) AS first_ns,

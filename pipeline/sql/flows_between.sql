@@ -1,11 +1,7 @@
 -- Which flows were seen between two addresses, in either direction? Newest first.
 SELECT
     flow,
-    any(f.src) AS src,
-    any(f.sport) AS sport,
-    any(f.dst) AS dst,
-    any(f.dport) AS dport,
-    any(f.protocol) AS protocol,
+-- part: flow_ends
     min(f.first_ns) AS first_ns,
     max(f.last_ns) AS last_ns
 FROM flows AS f

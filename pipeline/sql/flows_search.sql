@@ -2,14 +2,8 @@
 -- any_address 1 and port -1 mean any; a before_ns from 0 on goes on behind the flow `after` that was last seen then.
 SELECT
     flow,
-    any(f.tenant) AS tenant,
-    any(f.vrf) AS vrf,
-    any(f.vni) AS vni,
-    any(f.src) AS src,
-    any(f.sport) AS sport,
-    any(f.dst) AS dst,
-    any(f.dport) AS dport,
-    any(f.protocol) AS protocol,
+-- part: flow_network
+-- part: flow_ends
     min(f.first_ns) AS first_ns,
     max(f.last_ns) AS last_ns,
     any(f.cc) AS cc

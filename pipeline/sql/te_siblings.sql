@@ -31,8 +31,9 @@ FROM (
     GROUP BY flow, time_ns
 ) AS s
 INNER JOIN (
-    SELECT flow, any(f.src) AS src, any(f.sport) AS sport, any(f.dst) AS dst, any(f.dport) AS dport,
-        any(f.protocol) AS protocol
+    SELECT
+-- part: flow_ends
+        flow
     FROM flows AS f
     WHERE f.src_hi = {src_hi:UInt64} AND f.src_lo = {src_lo:UInt64}
         AND f.dst_hi = {dst_hi:UInt64} AND f.dst_lo = {dst_lo:UInt64}

@@ -2,13 +2,7 @@
     SELECT
         flow,
         max(f.owner) AS owner,
-        any(f.tenant) AS tenant,
-        any(f.vrf) AS vrf,
-        any(f.vni) AS vni,
-        any(f.src) AS src,
-        any(f.sport) AS sport,
-        any(f.dst) AS dst,
-        any(f.dport) AS dport,
-        any(f.protocol) AS protocol,
+-- part: flow_network
+-- part: flow_ends
         any(f.cc) AS cc
     FROM flows AS f

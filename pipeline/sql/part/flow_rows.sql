@@ -3,19 +3,13 @@
     FROM (
         SELECT
             flow,
-            any(f.src) AS src,
-            any(f.dst) AS dst,
+-- part: flow_network
+-- part: flow_ends
             any(f.src_hi) AS src_hi,
             any(f.src_lo) AS src_lo,
             any(f.dst_hi) AS dst_hi,
             any(f.dst_lo) AS dst_lo,
-            any(f.sport) AS sport,
-            any(f.dport) AS dport,
-            any(f.protocol) AS protocol,
-            any(f.tenant) AS tenant,
             max(f.owner) AS owner,
-            any(f.vrf) AS vrf,
-            any(f.vni) AS vni,
             any(f.dscp) AS dscp,
             any(f.cc) AS cc
         FROM flows AS f
