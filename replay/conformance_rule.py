@@ -81,6 +81,7 @@ UNDECIDED = {
         "the handshake was not seen, so how far the tap is from the sender is not known;"
         " pipeline.near names senders that it stands beside"
     ),
+    "not_agreed": "the handshake did not agree on ECN, so ECE asks for nothing",
     "after_queue": "the tap is behind the queue that marks, so what the sender knew is not seen",
     "far": "the tap is farther from the sender than from the receiver",
     "holes": "frames of the data are missing: reactions beside a hole are not judged",

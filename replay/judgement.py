@@ -198,6 +198,8 @@ def undecided(senders: pl.DataFrame) -> pl.DataFrame:
         ("all", "no_acks", (pl.col("acks") == 0) & (pl.col("segments") > 0) & (pl.col("tcp") == 1),
          "first"),
         ("all", "no_data", (pl.col("segments") == 0) & asked, "first"),
+        ("reactions", "not_agreed", (pl.col("echoes") > 0) & (pl.col("refused") == 1)
+         & (pl.col("hpcc") == 0), "echo"),
         ("reactions", "no_handshake", asked & ~known & pl.col("both"), "echo"),
         ("reactions", "after_queue", asked & (pl.col("ce") > 0) & pl.col("both"), "echo"),
         ("reactions", "far", asked & known & ~pl.col("beside") & (pl.col("ce") == 0)

@@ -298,6 +298,20 @@ def test_hpcc_that_keeps_to_the_window_of_a_round_trip_ago_is_late() -> None:
     assert set(found(hpcc_judged(rows, early))) == {"window_late"}
 
 
+def test_a_handshake_without_ecn_is_told() -> None:
+    """ECE comes all the same: nothing is asked for, and that is said with its frame."""
+    rows = rows_of(sender="silent")
+    syn = (pl.col("flags") & 2) > 0
+    plain = rows.with_columns(
+        pl.when(syn).then(pl.col("flags") & 18).otherwise(pl.col("flags")).alias("flags")
+    )
+    judgement = judged(watched(plain).finish())
+    assert found(judgement) == []
+    told = judgement.undecided.filter(reason="not_agreed").to_dicts()
+    assert told
+    assert all(each["frame"] is not None for each in told)
+
+
 def test_a_window_below_a_segment_lets_one_go() -> None:
     rows, decisions = fabric()
     segment = float(rows["payload_bytes"].cast(pl.Float64).max() or 0)  # type: ignore[arg-type] # a number
