@@ -5,7 +5,8 @@ three rows in four are data) and HPCC++'s ACKs with stacks of five hops. `decide
 and recurrences; `explained` adds line, sentence and standing of each decision, `json` writes
 objects. Medians of three in processor seconds. Last a capture of 1 GB, segments and their
 acknowledgments cut to 96 octets, from the command `hopsight replay --report` to its file: by the
-clock, and in processor time, which is all it takes where others use the cores too.
+clock, and in processor time, which is all it takes where others use the cores too. Its code was
+compiled before: the first run after an installation or an update compiles for more than a minute.
 """
 
 import os
