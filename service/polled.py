@@ -8,7 +8,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from service.access import identity_of
-from service.representation import JSON, Tags, tagged
+from service.representation import JSON, Tags, unless_held, whole
 from service.told_answers import ToldAnswers
 from service.turns import Turns
 
@@ -42,12 +42,18 @@ class Polled(APIRoute):
             same = tags.unchanged(request, revision)
             if same is not None:
                 return same
-            answer = await asked(request, lambda: handle(request))
-            plain = answer.headers.get("content-type", "").startswith(JSON)
-            if answer.status_code != HTTPStatus.OK or not plain:
+
+            async def made() -> Response:
+                answer = await handle(request)
+                plain = answer.headers.get("content-type", "").startswith(JSON)
+                if answer.status_code != HTTPStatus.OK or not plain:
+                    return answer
+                return whole(bytes(answer.body), b"", JSON, {})
+
+            answer = await asked(request, made)
+            if "etag" not in answer.headers:
                 return answer
-            made = tagged(request, bytes(answer.body), b"", JSON, {})
-            tags.remember(request, revision, made.headers["etag"])
-            return made
+            tags.remember(request, revision, answer.headers["etag"])
+            return unless_held(request, answer)
 
         return polled
