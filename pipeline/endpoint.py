@@ -72,10 +72,12 @@ def owned(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     What the key says comes first. Without that the ends do: the tenant of both, or of one when the
     other is the fabric's own; a flow between two tenants is nobody's.
     """
+    if topology is None or not has_tenants(topology):
+        return flows.with_columns(pl.col("tenant").fill_null("").alias("owner"))
     named = tenants(flows, topology)
     keys = flows.select("tenant", "src_hi", "src_lo", "dst_hi", "dst_lo").iter_rows()
     owners = [
-        by_key or raw or (_by_ends(topology, tuple(words)) if topology else "")
+        by_key or raw or _by_ends(topology, tuple(words))
         for by_key, (raw, *words) in zip(named, keys, strict=True)
     ]
     return flows.with_columns(pl.Series("owner", owners, pl.String))
@@ -87,11 +89,15 @@ def owned_by(flows: pl.DataFrame, versions: Versions) -> pl.DataFrame:
     return versions.across(timed, lambda topology, part: owned(part, topology)).drop("time_ns")
 
 
+@lru_cache
+def has_tenants(topology: Topology) -> bool:
+    """Whether flows can have an owner that their key does not name."""
+    return bool(topology.tenants) or any(host.tenant for host in topology.hosts)
+
+
 @lru_cache(REMEMBERED)
 def _by_ends(topology: Topology, words: tuple[int, int, int, int]) -> str:
     """The tenant of two addresses, each in two words."""
-    if not any(host.tenant for host in topology.hosts):
-        return ""
     ends = (topology.host(*words[:2], ""), topology.host(*words[2:], ""))
     found = {host.tenant for host in ends if host and host.tenant}
     return found.pop() if len(found) == 1 else ""

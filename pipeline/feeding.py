@@ -7,10 +7,10 @@ fill a last hop that is as fast as its way there, and flows that share two hops 
 the first.
 """
 
-import numpy as np
 import polars as pl
 
 from pipeline.locate import HOP, KEY
+from pipeline.met import SEVERAL, by_others
 from pipeline.topology import Topology
 
 VIA = ["via_node", "via_port"]
@@ -21,11 +21,6 @@ AS_FAST = 0.99
 """Part of a link's rate from which a port is as fast."""
 MEASURED_OFF = 0.02
 """By how much two loads that INT tells must differ to say which port is fuller."""
-SEVERAL = 0
-"""In place of a link: the flow may come by several."""
-KEPT = 3
-"""Links of which is kept what comes by them: the one that is asked about, that of the flow that is
-asked about, and another."""
 
 
 def fed(
@@ -51,22 +46,23 @@ def fed(
         least.max().alias("least"), most.min().alias("most"), tagged.any().alias("tagged")
     )
     link = pl.col("via_node").cast(pl.UInt64) * (1 << 32) + pl.col("via_port")
-    ways = all_ways.with_columns(link.fill_null(SEVERAL).alias("link")).join(
+    ways = all_ways.with_columns(link.fill_null(int(SEVERAL)).alias("link")).join(
         own, on=KEY, how="left", maintain_order="left"
     )
-    mine = ways.filter(pl.col("least").is_not_null())
+    told_of = pl.col("least").is_not_null()
+    mine = ways.filter(told_of)
     if topology is None or mine.is_empty():
         return mine.select(all_ways.columns)
+    met = ways.select(told_of, by_others(ways)).filter("least")["others"]
     rates = topology.frame.select(*HOP, pl.col("capacity_bps").alias("bps"))
     behind = rates.select(pl.all().name.prefix("via_"))
     rows = (
-        measured(mine, hop_loads)
-        .join(feeders(ways), on=HERE, how="left", maintain_order="left")
+        measured(mine.with_columns(met), hop_loads)
         .join(rates, on=HOP, how="left", maintain_order="left")
         .join(behind, on=VIA, how="left", maintain_order="left")
     )
     as_fast = pl.col("bps") >= AS_FAST * pl.col("via_bps")
-    never = (as_fast & (others() < pl.col("least"))).fill_null(value=False)
+    never = (as_fast & (pl.col("others") < pl.col("least"))).fill_null(value=False)
     by_int = pl.col("lower") | (never & ~pl.col("fuller"))
     never = pl.when("tagged").then(never).otherwise(by_int)
     some = (~never).any().over(KEY)
@@ -79,7 +75,11 @@ def measured(ways: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
     It is lower than another one, or fuller than the one before it: stacks grow on the way, so that
     a port may have more to send than an equal one that feeds it.
     """
-    told = hop_loads.filter("measured").select(*HERE, pl.col("load").alias("here_u"))
+    known = hop_loads.filter("measured")
+    if known.is_empty():
+        never = pl.lit(value=False)
+        return ways.with_columns(never.alias("lower"), never.alias("fuller"))
+    told = known.select(*HERE, pl.col("load").alias("here_u"))
     before = told.select("time_ns", pl.col(HOP).name.prefix("via_"), before_u="here_u")
     most = pl.col("here_u").max().over(*KEY, "path")
     return (
@@ -92,45 +92,3 @@ def measured(ways: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
             .alias("fuller"),
         )
     )
-
-
-def feeders(ways: pl.DataFrame) -> pl.DataFrame:
-    """By what links flows come to each hop, and the most that these flows may have met there.
-
-    time_ns, hop, and for each of the `KEPT` links with most: `link`, `first` (the most), `whose`
-    (the flow of it), `second` (the most of another flow).
-    """
-    by_flow = ways.group_by(*HERE, "flow").agg(
-        pl.when(pl.col("link").n_unique() == 1).then(pl.col("link").first())
-        .otherwise(SEVERAL).alias("link"),
-        pl.col("most").fill_null(np.inf).first(),
-    )  # fmt: skip
-    by_link = (
-        by_flow.sort("most", "flow", descending=[True, False])
-        .group_by(*HERE, "link", maintain_order=True)
-        .agg(
-            pl.col("most").first().alias("first"),
-            pl.col("flow").first().alias("whose"),
-            pl.col("most").get(1, null_on_oob=True).alias("second"),
-        )
-        .sort("first", "link", descending=[True, False])
-    )
-    names = ("link", "first", "whose", "second")
-    return by_link.group_by(HERE, maintain_order=True).agg(
-        pl.col(name).get(place, null_on_oob=True).alias(f"{name}{place}")
-        for place in range(KEPT)
-        for name in names
-    )
-
-
-def others() -> pl.Expr:
-    """The most that other flows may have met that come to the hop by another link."""
-    told = [
-        pl.when(pl.col(f"link{place}") != pl.col("link")).then(
-            pl.when(pl.col(f"whose{place}") == pl.col("flow"))
-            .then(f"second{place}")
-            .otherwise(f"first{place}")
-        )
-        for place in range(KEPT)
-    ]
-    return pl.max_horizontal(told).fill_null(-np.inf)

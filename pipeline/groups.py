@@ -25,12 +25,18 @@ NONE = np.int32(-1)
 
 
 def words(frame: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> Words:
-    """(word, row) of columns of integers, which are not null."""
-    told = frame.select(columns)
-    found = np.empty((told.width, told.height), np.uint64)
-    for place, column in enumerate(told):
-        found[place] = arrow.values(column.to_physical())
-    return found
+    """(word, row) of columns of integers and texts; what is null is told apart by a word more."""
+    found: list[NDArray[Any]] = []
+    for column in frame.select(columns):
+        # Numbers of texts are those of this call alone: names that all share are never forgotten.
+        text = column.dtype == pl.String
+        told = column.cast(pl.Categorical(pl.Categories.random())) if text else column
+        found.append(arrow.values(told.to_physical()))
+        found += [column.is_null().to_numpy()] * (column.null_count() > 0)
+    made = np.empty((len(found), frame.height), np.uint64)
+    for place, values in enumerate(found):
+        made[place] = values
+    return made
 
 
 def hop() -> pl.Expr:

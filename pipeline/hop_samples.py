@@ -30,26 +30,25 @@ def samples_of_stacks(
 ) -> Iterator[pl.DataFrame]:
     """Hop loads of INT stacks (`Tracked.hop_loads`), hop by hop; `known_rtt_ns` is T, or 0."""
     for hop in range(hop_count(loads)):
-        rows = loads.filter(pl.col(f"u{hop}").is_finite())
-        queue, capacity = (value(rows, f"h{hop}_{end}") for end in ("qlen_bytes", "b_bps"))
-        sent = value(rows, f"h{hop}_tx_bytes")
+        queue, capacity = (value(loads, f"h{hop}_{end}") for end in ("qlen_bytes", "b_bps"))
+        sent = value(loads, f"h{hop}_tx_bytes")
         at_line_rate = (BITS * SECOND) / pl.when(capacity > 0).then(capacity)
         drained_ns = queue * at_line_rate
         part = drained_ns / pl.lit(pl.Series([float(known_rtt_ns or 1)])).first()
-        yield rows.select(
-            time_at(rows, hop),
+        yield loads.select(
+            time_at(loads, hop),
             "flow",
             "point",
-            *(place_of(rows, hop, end).alias(end) for end in ("node", "port")),
+            *(place_of(loads, hop, end).alias(end) for end in ("node", "port")),
             pl.lit(hop, pl.UInt8).alias("hop_index"),
             pl.lit("int").alias("source"),
             nano(pl.col(f"u{hop}")).alias("u_n"),
             whole(queue).alias("queue_bytes"),
             standing.told(queue, drained_ns).alias("standing"),
-            whole_number(rows, f"h{hop}_ts_ns").alias("ts_ns"),
+            whole_number(loads, f"h{hop}_ts_ns").alias("ts_ns"),
             count(sent * at_line_rate).alias("sent_ns"),
             nano(part if known_rtt_ns else pl.lit(None, pl.Float64)).alias("queue_n"),
-        )
+        ).drop_nulls("u_n")
 
 
 def hop_count(loads: pl.DataFrame) -> int:

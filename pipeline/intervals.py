@@ -4,7 +4,7 @@ Sums are sums of integers and the last state is that of the latest frame, so any
 into batches gives the same rows.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 import polars as pl
 
@@ -16,10 +16,10 @@ from pipeline.gaps import OPEN, with_gaps
 from pipeline.hop_samples import hop_count, samples_of_signals, samples_of_stacks
 from pipeline.hop_time import hop_times
 from pipeline.load_unit import nano
+from pipeline.open_rows import OpenRows
 from pipeline.sender import CE
 from pipeline.signals import csig_terms, placed_tags
 from pipeline.standing import Standing
-from pipeline.tables import TABLES
 from pipeline.tallies import Tallies
 from pipeline.told_samples import samples_of_told
 from pipeline.topology import Topology
@@ -40,35 +40,6 @@ STATE = {"hpcc": ("U", "W", "Wc", "R"), "dctcp": ("alpha",)}
 COUNTERS = ("seen_ns", "ts_ns", "sent_ns")
 """Of what rises in an interval the first and the last are kept: what was sent between is exact."""
 ENDS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {"first": pl.Expr.min, "last": pl.Expr.max}
-
-JOINS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
-    "sum": lambda values: pl.when(values.count() > 0).then(values.sum()),
-    "max": lambda values: values.max(),
-    "min": lambda values: values.min(),
-    "any": lambda values: values.drop_nulls().first(),
-    "anyLast": lambda values: values.drop_nulls().last(),
-    "groupBitOr": lambda values: values.bitwise_or(),
-}
-"""What the functions that join rows in the store do, as expressions."""
-
-
-def merged(
-    parts: Iterable[pl.DataFrame],
-    table: str,
-    key: Sequence[str],
-    extra: Mapping[str, str] | None = None,
-) -> pl.DataFrame:
-    """Partial rows joined by the functions that the table names, later parts over earlier ones.
-
-    `extra` names functions for columns that the table does not have.
-    """
-    rows = pl.concat(parts, how="diagonal_relaxed")
-    joins = {c.name: c.merge for c in TABLES[table].columns if c.merge} | dict(extra or {})
-    return rows.group_by(key, maintain_order=True).agg(
-        JOINS[join](pl.col(name)).alias(name)
-        for name, join in joins.items()
-        if name in rows.columns
-    )
 
 
 class Intervals:
@@ -93,13 +64,13 @@ class Intervals:
         self.standing_queue = standing_queue
         self.sampling = sampling
         self.standing_bytes = standing_bytes
-        self.flow_rows = TABLES["flow_intervals"].schema.to_frame()
-        self.hop_rows = TABLES["hop_intervals"].schema.to_frame()
+        self.flow_rows = OpenRows("flow_intervals", FLOW_KEY, OPEN)
+        self.hop_rows = OpenRows("hop_intervals", HOP_KEY)
 
     @property
     def flows(self) -> pl.Series:
         """Every flow that an open interval tells of, each maybe more than once."""
-        told = [rows["flow"] for rows in (self.flow_rows, self.hop_rows)]
+        told = [*self.flow_rows.flows, *self.hop_rows.flows]
         return pl.concat([*told, self.tallies.paths.flows])
 
     def add(
@@ -121,12 +92,7 @@ class Intervals:
         loads = at_own_time(tracked.hop_loads, rows)
         loads = hop_times(loads, hop_count(loads))
         rows = at_first_sight(rows, rows)
-        self.flow_rows = merged(
-            [self.flow_rows, self._sent(rows), *decided, *self._reflected(rows, loads)],
-            "flow_intervals",
-            FLOW_KEY,
-            OPEN,
-        )
+        self.flow_rows.add([self._sent(rows), *decided, *self._reflected(rows, loads)])
         tags = placed_tags(rows, topology)
         self.tallies.add(loads, rows, tags, known_rtt_ns)
         terms = csig_terms(tags, topology, base_rtt_ns)
@@ -135,25 +101,15 @@ class Intervals:
             *samples_of_told(loads, topology, base_rtt_ns, standing),
             samples_of_signals(terms, standing),
         ]
-        self.hop_rows = merged(
-            [self.hop_rows, *map(self._summed, samples)], "hop_intervals", HOP_KEY
-        )
+        self.hop_rows.add(map(self._summed, samples))
 
     def close(self, before_ns: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Take out the intervals that ended by `before_ns`: (flow_intervals, hop_intervals).
 
         None takes out all. Rows are in the order of their keys.
         """
-        ended = pl.lit(value=True)
-        if before_ns is not None:
-            ended = pl.col("time_ns") <= before_ns - self.interval_ns
-        closed = (
-            with_gaps(self.flow_rows.filter(ended)).sort(FLOW_KEY),
-            self.hop_rows.filter(ended).sort(HOP_KEY),
-        )
-        self.flow_rows = self.flow_rows.filter(~ended)
-        self.hop_rows = self.hop_rows.filter(~ended)
-        return closed
+        last_ns = None if before_ns is None else before_ns - self.interval_ns
+        return with_gaps(self.flow_rows.close(last_ns)), self.hop_rows.close(last_ns)
 
     def _bucket(self) -> list[pl.Expr]:
         """Start and length of the interval that a row falls into."""

@@ -1,8 +1,10 @@
 """The flows that are known at a time, as rows of the table `flows`."""
 
+from collections.abc import Callable
+
 import polars as pl
 
-from pipeline.intervals import merged
+from pipeline.merging import merged
 from pipeline.signals import reverse
 from pipeline.tables import TABLES
 from pipeline.unit import SECOND
@@ -24,25 +26,33 @@ class KnownFlows:
             TABLES["flows"].schema.to_frame().with_columns(pl.lit(value=False).alias("unseen"))
         )
 
-    def add(self, rows: pl.DataFrame, decisions: pl.DataFrame, told: pl.Series) -> None:
-        """Take the flows of ordered observations; `told` are those with rows in open intervals."""
+    def add(
+        self, rows: pl.DataFrame, decisions: pl.DataFrame, told: Callable[[], pl.Series]
+    ) -> None:
+        """Take the flows of ordered observations; `told` gives those with rows in open intervals.
+
+        It is asked only where that matters.
+        """
         seen = flow_rows(rows).with_columns(pl.lit(value=False).alias("unseen"))
         order = TABLES["flows"].order
         before = self.rows.filter(pl.col("flow").is_in(seen["flow"].implode()))
         both = merged([before, seen], "flows", order, {"unseen": "min"})
-        wanted = pl.concat([told, self.rows.filter("unseen")["flow"]])
         # With all that is known of the flow that was seen: times do not hang on how rows were cut.
         unseen = reversed_rows(both.select(seen.columns)).filter(
-            pl.col("flow").is_in(wanted.implode()) & ~pl.col("flow").is_in(self._seen(seen))
+            ~pl.col("flow").is_in(self._seen(seen))
         )
+        if unseen.height:
+            wanted = pl.concat([told(), self.rows.filter("unseen")["flow"]])
+            unseen = unseen.filter(pl.col("flow").is_in(wanted.implode()))
         controlled = decisions.group_by("flow", maintain_order=True).agg(
             # HPCC++ is only tracked where its telemetry is seen, so it outranks the marks.
             pl.col("algorithm").cast(pl.String).max().alias("cc")
         )
         news = pl.concat([seen, unseen]).join(controlled, on="flow", how="left")
-        known = merged([self.rows, news], "flows", order, {"unseen": "min"})
-        alive = pl.col("last_ns") >= pl.col("last_ns").max() - FORGET_NS
-        self.rows = known.filter(alive | pl.col("flow").is_in(told.implode()))
+        self.rows = merged([self.rows, news], "flows", order, {"unseen": "min"})
+        alive = self.rows["last_ns"] >= self.rows["last_ns"].to_numpy().max(initial=0) - FORGET_NS
+        if not alive.all():
+            self.rows = self.rows.filter(alive | pl.col("flow").is_in(told().implode()))
 
     def _seen(self, seen: pl.DataFrame) -> pl.Series:
         """Flows of which frames were captured, in one value."""

@@ -7,12 +7,15 @@ another worker, is added by the store.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 from polars.datatypes import DataTypeClass
 
 from pipeline.composed_answer import HOLDING
 from pipeline.endpoint import Endpoint, endpoints, owned
-from pipeline.histogram import METRICS, registers
+from pipeline.group_lists import lists
+from pipeline.groups import Ints, numbered, words
+from pipeline.histogram import METRICS, REGISTERS, registers
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.tables import TABLES
 from pipeline.tables.rollup import SECOND_NS, TRAFFIC, UNKNOWN_CLASS
@@ -22,6 +25,8 @@ from pipeline.versions import Versions
 NETWORK = ("tenant", "vrf", "vni")
 LINK = ["time_ns", "node", "port", "dscp"]
 PATH_ENDS = ["time_ns", "scope", *NETWORK, "src", "dst", "dscp"]
+RANKS = 1 << 8
+"""More than the largest rank of a register."""
 LEAST, MOST = {"abw": "abw_min_bps"}, {
     "u": "u_max_n", "utilization": "utilization_max_n", "abw": "abw_max_bps",
     "delay": "delay_max_ns",
@@ -180,24 +185,38 @@ def crossing(closed: Closed) -> pl.DataFrame:
 
 def traffic(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Bytes and distinct flows of rows that say what a flow sent."""
-    rows = rows.with_columns(second().alias("time_ns")).hstack(registers(rows["flow"]))
-    affected = pl.col("affected")
-    summed = rows.group_by(key).agg(
+    rows = rows.with_columns(second().alias("time_ns"))
+    group, first = numbered(words(rows, key))
+    held = rows["affected"]
+    rows = rows.with_columns(pl.Series("group", group))
+    summed = rows.group_by("group", maintain_order=True).agg(
         pl.col("data_bytes").sum(),
-        pl.col("data_bytes").filter(affected).sum().alias("affected_bytes"),
+        pl.col("data_bytes").filter("affected").sum().alias("affected_bytes"),
         pl.col("data_frames").sum(),
     )
-    for name, counted in (("flows", rows), ("affected_flows", rows.filter(affected))):
-        ranks = (
-            counted.group_by(*key, "register")
-            .agg(pl.col("rank").max())
-            .sort(*key, "register")
-            .group_by(key, maintain_order=True)
-            .agg("register", "rank")
-            .select(*key, pl.struct("register", "rank").alias(name))
+    ranks, groups = registers(rows["flow"]), len(first)
+    return (
+        rows.select(key)[first]
+        .hstack(summed.drop("group"))
+        .with_columns(
+            largest("flows", group, groups, ranks),
+            largest("affected_flows", group[held.to_numpy()], groups, ranks.filter(held)),
+            pl.lit(TRAFFIC).alias("source"),
         )
-        summed = summed.join(ranks, on=key, how="left")
-    return summed.with_columns(pl.lit(TRAFFIC).alias("source"))
+    )
+
+
+def largest(name: str, group: Ints, groups: int, ranks: pl.DataFrame) -> pl.Series:
+    """The largest rank of each register that the flows of a group touch."""
+    register, rank = (ranks[told].to_numpy().astype(np.int64) for told in ("register", "rank"))
+    word = np.sort((group * REGISTERS + register) * RANKS + rank)
+    place = word // RANKS
+    word = word[np.append(place[1:] != place[:-1], np.ones(min(len(word), 1), np.bool_))]
+    own = {
+        "register": (word // RANKS % REGISTERS).astype(np.uint8),
+        "rank": (word % RANKS).astype(np.uint8),
+    }
+    return lists(name, word // RANKS // REGISTERS, groups, own)
 
 
 def shaped(table: str, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:

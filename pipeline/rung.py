@@ -63,8 +63,13 @@ class Rung:
         self.open = Sums.none()
         self.closed_ns: int | None = None
         self.floor_ns: int | None = None
-        self.flows = pl.Series("flow", [], pl.UInt64)
         self._kept: list[Sums] = []
+
+    @property
+    def flows(self) -> pl.Series:
+        """Every flow that an interval tells of which is open or kept, each maybe more than once."""
+        known = [self.open, *self._kept]
+        return pl.concat(rows["flow"] for each in known for rows in each)
 
     def close(self, late: Sums, fresh: Sums, before_ns: int | None) -> Ended:
         """Add sums of this or of a shorter length; take out what ended by `before_ns` (None: all).
@@ -84,10 +89,6 @@ class Rung:
         if until is not None:
             self.closed_ns = max(until, self.closed_ns or until)
         self._keep(made)
-        if sums.height:
-            known = [self.open, *self._kept]
-            names = [rows["flow"] for each in known for rows in (each.flows, each.hops)]
-            self.flows = pl.concat([self.flows.clear(), *names]).unique()
         return made
 
     def _added(self, late: Sums, fresh: Sums) -> Sums:

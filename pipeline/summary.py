@@ -10,7 +10,7 @@ from collector import Accounting
 from pipeline.composed_answer import compose_answer
 from pipeline.health import TABLE as HEALTH
 from pipeline.health import findings_of, last_known
-from pipeline.intervals import merged
+from pipeline.merging import merged
 from pipeline.question import HALF
 from pipeline.tables import TABLES
 from pipeline.worker import Output

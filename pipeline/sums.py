@@ -10,7 +10,8 @@ from typing import NamedTuple, Self
 import numpy as np
 import polars as pl
 
-from pipeline.intervals import FLOW_KEY, HOP_KEY, SLICES, merged
+from pipeline.intervals import FLOW_KEY, HOP_KEY, SLICES
+from pipeline.merging import merged
 from pipeline.tables import TABLES
 
 

@@ -44,7 +44,7 @@ def shared(rows: pl.DataFrame, paths: pl.DataFrame, topology: Topology | None) -
     """
     summed = ("samples", "u_sum_n", "standing", "queue_sum_bytes", "stood_sum_n")
     rows = rows.with_columns(pl.col(summed).cast(pl.Float64))
-    if topology is None:
+    if topology is None or rows.is_empty():
         return rows
     groups = topology.locators.filter(pl.col("ports") > 1).select(
         pl.col("t")
@@ -58,16 +58,15 @@ def shared(rows: pl.DataFrame, paths: pl.DataFrame, topology: Topology | None) -
     crossed = paths.select(
         "flow", pl.col("node").alias("own_node"), pl.col("port").alias("own_port")
     )
-    found = (
-        rows.with_row_index("row")
-        .join(
-            groups.unique(maintain_order=True),
-            on=["signal_type", *HOP],
-            how="inner",
-            maintain_order="left_right",
-        )
-        .join(crossed.unique(), on=["flow", "own_node", "own_port"], how="semi")
+    several = rows.with_row_index("row").join(
+        groups.unique(maintain_order=True),
+        on=["signal_type", *HOP],
+        how="inner",
+        maintain_order="left_right",
     )
+    if several.is_empty():
+        return rows
+    found = several.join(crossed, on=["flow", "own_node", "own_port"], how="semi")
     part = pl.col(summed) / pl.len().over("row")
     split = found.with_columns(
         part, pl.col("own_node").alias("node"), pl.col("own_port").alias("port")

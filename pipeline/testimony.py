@@ -5,6 +5,8 @@ A piece of a hop carries what its frames are found by: node and port, the point 
 by how much a signal tells of a time before its frame (delta_t, by type).
 """
 
+from typing import NamedTuple
+
 import polars as pl
 
 from pipeline.locate import HOP, KEY
@@ -12,6 +14,7 @@ from pipeline.path import ASSUMED_RTT_NS
 from pipeline.reserved import LOCATOR
 from pipeline.settings import PipelineSettings
 from pipeline.signals import SOURCES
+from pipeline.texts import by_run
 from pipeline.topology import Topology
 from pipeline.unit import BITS, MICROSECOND, SECOND
 
@@ -30,6 +33,13 @@ SAYS = {
 PAIRS = pl.List(pl.Struct({"variant": pl.UInt8, "lm": pl.UInt32}))
 SHARPNESS = 0.03
 """Queueing delay, in base round trips, by which one hop is e times as likely the slowest."""
+
+
+class Piece(NamedTuple):
+    """One piece of evidence: in which rows it is known, and there its text in JSON."""
+
+    known: pl.Expr
+    text: pl.Expr
 
 
 def delays(candidates: pl.DataFrame, topology: Topology | None, t_ns: float) -> pl.DataFrame:
@@ -105,11 +115,10 @@ def testimony(
                                         return_dtype=pl.String)
         for at in range(2)
     )  # fmt: skip
-    text = hop_piece(pl.col("signal"), name, value, unit, topology)
-    told = rows.select(*KEY, text.alias("piece")).drop_nulls("piece")
-    return told.group_by(KEY, maintain_order=True).agg(
-        pl.col("piece").str.join(",").alias("testimony")
-    )
+    piece = hop_piece(pl.col("signal"), name, value, unit, topology)
+    told = rows.filter(piece.known)
+    said = by_run(told, KEY, told.select(piece.text).to_series())
+    return said.rename({"texts": "testimony"})
 
 
 def with_port(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
@@ -144,8 +153,8 @@ def heard_at(signal: pl.Expr) -> pl.Expr:
 
 def hop_piece(
     signal: pl.Expr, name: pl.Expr, value: pl.Expr, unit: pl.Expr, topology: Topology | None
-) -> pl.Expr:
-    """One piece of evidence about a hop as JSON, null where the value is null or no number."""
+) -> Piece:
+    """One piece of evidence about a hop, known where the value is a number."""
     slowest = topology.slowest_ns if topology else {}
     ago = [slowest.get(each, 0) for each in SOURCES.values()]
     told = pl.lit(pl.Series([ago])).first() if any(ago) else pl.lit(None, pl.List(pl.Int64))
@@ -161,4 +170,9 @@ def hop_piece(
         "locators",
         pl.when(signal.str.starts_with("csig")).then(told).alias("ago_ns"),
     )
-    return pl.when(value.cast(pl.Float64).is_finite()).then(fields.struct.json_encode())
+    return Piece(known(value), fields.struct.json_encode())
+
+
+def known(value: pl.Expr) -> pl.Expr:
+    """Whether a value is a number."""
+    return value.cast(pl.Float64).is_finite().fill_null(value=False)

@@ -73,7 +73,7 @@ def verdicts(
     rows = rows.join(keys, on="flow", how="left")
     said = testimony(each, chosen, topology, t_ns)
     rows = with_locators(rows.join(said, on=KEY, how="left", maintain_order="left"), topology)
-    return shaped(rows.with_columns(evidence_list(topology)), topology)
+    return shaped(rows.with_columns(evidence_list(rows, topology)), topology)
 
 
 def with_delta_t(
@@ -104,12 +104,19 @@ def with_own_t(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
 
 def with_names(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """Hops by their topology names, or by what telemetry told of them."""
+    # There are few hops beside the rows that speak of them.
+    told = names_of(rows.select(HOP).unique(maintain_order=True), topology)
+    return rows.join(told, on=HOP, how="left", nulls_equal=True, maintain_order="left")
+
+
+def names_of(hops: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+    """Hops with their names, and whether they are none of the topology's."""
     if topology is None:
         empty = [pl.lit(None, pl.String).alias(name) for name in NAMES[:-1]]
-        rows = rows.with_columns(*empty, pl.lit(None, pl.Int64).alias(NAMES[-1]))
+        rows = hops.with_columns(*empty, pl.lit(None, pl.Int64).alias(NAMES[-1]))
     else:
         names = topology.frame.select(*HOP, *NAMES)
-        rows = rows.join(names, on=HOP, how="left", maintain_order="left")
+        rows = hops.join(names, on=HOP, how="left", maintain_order="left")
     node, port = pl.col("node"), pl.col("port")
     nameless = pl.col("device").is_null() & node.is_not_null()
     device = (

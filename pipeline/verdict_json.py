@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from collector import arrow, kernel
 from pipeline.judgment import RECEIVER, window_is_shut
 from pipeline.locate import HOP, KEY
-from pipeline.testimony import LOAD, QUEUE, STANDING, hop_piece
+from pipeline.testimony import LOAD, QUEUE, STANDING, Piece, hop_piece, known
+from pipeline.texts import by_run, listed
 from pipeline.topology import Topology
 
 WINDOW = "advertised window"
@@ -41,22 +42,20 @@ def candidate_list(candidates: pl.DataFrame) -> pl.DataFrame:
     )
     new = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in signal)
     told = ranked.select(new, pl.col("signal") == SIGNALS[0], pl.col("probability"))
-    ranked = ranked.filter(pl.Series(listed(*(arrow.fixed(each.to_numpy()) for each in told))))
-    text = pl.struct(CANDIDATE).struct.json_encode()
-    return ranked.group_by(KEY, maintain_order=True).agg(
-        pl.format("[{}]", text.str.join(",")).alias("candidates")
-    )
+    ranked = ranked.filter(pl.Series(kept(*(arrow.fixed(each.to_numpy()) for each in told))))
+    text = ranked.select(pl.struct(CANDIDATE).struct.json_encode()).to_series()
+    return by_run(ranked, KEY, text).select(*KEY, pl.format("[{}]", "texts").alias("candidates"))
 
 
 @kernel
-def listed(
+def kept(
     new: NDArray[np.bool_], headline: NDArray[np.bool_], probability: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """Whether each candidate is kept, of those of one signal by rank; `new` begins another one.
 
     One without a probability is no headline that is claimed.
     """
-    kept = np.empty(new.size, np.bool_)
+    found = np.empty(new.size, np.bool_)
     place, before = 0, 0.0
     for row in range(new.size):
         if new[row]:
@@ -65,14 +64,14 @@ def listed(
             told = not np.isnan(probability[row])
             before += probability[row] if told else 0.0
             claimed = told and before - probability[row] < CLAIMED
-            kept[row] = claimed and place < MOST_CLAIMED
+            found[row] = claimed and place < MOST_CLAIMED
         else:
-            kept[row] = place < MOST_CANDIDATES
+            found[row] = place < MOST_CANDIDATES
         place += 1
-    return kept
+    return found
 
 
-def evidence_list(topology: Topology | None) -> pl.Expr:
+def evidence_list(rows: pl.DataFrame, topology: Topology | None) -> pl.Series:
     """What speaks for each verdict: signal, name, value, unit, samples, observation point.
 
     First what the headline's signal says of its hop, then what each signal says by itself
@@ -91,7 +90,7 @@ def evidence_list(topology: Topology | None) -> pl.Expr:
     told = [
         *(hop_piece(signal, pl.lit(name), pl.col(column), pl.lit(unit), topology)
           for name, column, unit in here),
-        pl.col("testimony"),
+        Piece(pl.col("testimony").is_not_null(), pl.col("testimony")),
         piece(aecn, "inflight ratio", ratio, "ratio", options, "aecn_point"),
         piece(aecn, "queue delay", waited, "option units", options, "aecn_point"),
         piece(aecn, "congested hops", pl.col("congested_hops"), "hops", options, "aecn_point"),
@@ -100,11 +99,18 @@ def evidence_list(topology: Topology | None) -> pl.Expr:
         piece(ecn, "CE share", ce, "ratio", pl.col("data_frames"), "ce_point"),
         *(piece(state, name, pl.col(name), unit, pl.lit(1)) for name, unit in STATES.items()),
     ]  # fmt: skip
-    listed = pl.concat_list(told).list.drop_nulls().list.join(",")
-    return pl.format("[{}]", listed).alias("evidence")
+    said = rows.select(each.known.alias(str(place)) for place, each in enumerate(told))
+    row, texts = [np.zeros(0, np.int64)], [pl.Series([], dtype=pl.String)]
+    for rows_told, each in zip(said, told, strict=True):
+        # Most pieces have nothing to say in most rows.
+        at = rows_told.arg_true()
+        if len(at):
+            row.append(at.to_numpy().astype(np.int64))
+            texts.append(rows[at].select(each.text.alias("")).to_series())
+    return listed(pl.concat(texts), np.concatenate(row), rows.height).alias("evidence")
 
 
-def window_pieces() -> list[pl.Expr]:
+def window_pieces() -> list[Piece]:
     """What advertised windows say: how large they are where they hold the flow back."""
     signal, acks, zeros = pl.lit("window"), pl.col("rwnd_acks"), pl.col("rwnd_zero")
     mean = pl.when((pl.col("kind") == RECEIVER) & window_is_shut() & (acks > 0)).then(
@@ -122,8 +128,8 @@ def window_pieces() -> list[pl.Expr]:
 
 def piece(
     signal: pl.Expr, name: str, value: pl.Expr, unit: str, samples: pl.Expr, point: str = "point"
-) -> pl.Expr:
-    """One piece of evidence as JSON, null where the value is null or no number."""
+) -> Piece:
+    """One piece of evidence, known where the value is a number."""
     fields = pl.struct(
         signal.alias("signal"),
         pl.lit(name).alias("name"),
@@ -132,4 +138,4 @@ def piece(
         samples.cast(pl.Int64).alias("samples"),
         pl.col(point).alias("point"),
     )
-    return pl.when(value.cast(pl.Float64).is_finite()).then(fields.struct.json_encode())
+    return Piece(known(value), fields.struct.json_encode())

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from polars.datatypes import DataTypeClass
 
 from pipeline.endpoint import tenants
+from pipeline.groups import numbered, words
 from pipeline.reserved import UNTOLD
 from pipeline.topology import Hop, Host, Topology, distances
 
@@ -58,18 +59,19 @@ def by_pair(
     told: Callable[[Topology, Host, Host], Told],
 ) -> pl.DataFrame:
     """What is told of the hosts at the ends of each flow, the rows of a flow together."""
-    known = flows.select("flow", *ENDS, *(name for name in OWNERS if name in flows.columns))
-    pairs = [
-        (flow, told(topology, source, destination))
-        for flow, source, destination in ends_of(known, topology)
-        if source and destination
-    ]
-    rows = np.concatenate(
-        [np.zeros((len(schema) - 1, 0), np.uint32), *(each for _, each in pairs)], axis=1
-    )
-    flow = np.array([flow for flow, _ in pairs], np.uint64)
-    counts = np.array([each.shape[1] for _, each in pairs], np.int64)
-    columns = dict(zip(schema, (np.repeat(flow, counts), *rows), strict=True))
+    ends = [*ENDS, *(name for name in OWNERS if name in flows.columns)]
+    # There are fewer pairs of ends than flows between them.
+    pair, first = numbered(words(flows, ends))
+    number = pl.Series("flow", np.arange(len(first), dtype=np.uint64))
+    rows = [np.zeros((len(schema) - 1, 0), np.uint32)] * (len(first) + 1)
+    for place, source, destination in ends_of(flows[first].with_columns(number), topology):
+        if source and destination:
+            rows[place] = told(topology, source, destination)
+    sizes = np.array([each.shape[1] for each in rows], np.int64)
+    begins, counts = np.cumsum(sizes) - sizes, sizes[pair]
+    at = np.arange(counts.sum()) + np.repeat(begins[pair] - (np.cumsum(counts) - counts), counts)
+    flow = np.repeat(flows["flow"].to_numpy(), counts)
+    columns = dict(zip(schema, (flow, *np.concatenate(rows, axis=1)[:, at]), strict=True))
     told_of = [pl.when(pl.col(name) != UNTOLD).then(name) for name in schema if name != "flow"]
     return pl.DataFrame(columns).with_columns(told_of).cast(pl.Schema(schema))
 
@@ -107,11 +109,11 @@ def ends_of(
     keyed = set(OWNERS) <= set(flows.columns)
     whose = tenants(flows, topology) if keyed else [""] * flows.height
     told = flows.select("flow", *ENDS).iter_rows()
-    for (flow, *words), tenant in zip(told, whose, strict=True):
+    for (flow, *ends), tenant in zip(told, whose, strict=True):
         if topology is None:
             yield flow, None, None
             continue
-        src_hi, src_lo, dst_hi, dst_lo = words
+        src_hi, src_lo, dst_hi, dst_lo = ends
         yield flow, topology.host(src_hi, src_lo, tenant), topology.host(dst_hi, dst_lo, tenant)
 
 

@@ -156,11 +156,14 @@ class Worker(Decider):
             one_rtt_ns = self.paths.one_rtt_ns(topology)
             self.intervals.add(part, made, topology, base_rtt_ns, one_rtt_ns)
             self.health.add(part, made.decisions, topology, base_rtt_ns)
-        told = pl.concat([self.intervals.flows, *self.ladder.flows])
-        self.known.add(rows, tracked.decisions, told)
+        self.known.add(rows, tracked.decisions, self._told)
         tables = self._close(None if everything else self._closing_ns)
         stored = [name for name in TABLES["observations"].schema if name in rows.columns]
         return Output({**tables, "observations": rows.select(stored)}, tracked)
+
+    def _told(self) -> pl.Series:
+        """Flows with rows in intervals that are open, or may be judged anew."""
+        return pl.concat([self.intervals.flows, *self.ladder.flows])
 
     @property
     def _closing_ns(self) -> int:

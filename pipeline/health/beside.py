@@ -223,16 +223,17 @@ def counters_of(rows: pl.DataFrame, places: Places) -> list[pl.DataFrame]:
             pl.col(told["port"]).alias("number"),
             *(pl.col(told[name]).cast(pl.Int64, strict=False).alias(name) for name in COUNTER),
         ).drop_nulls()
-        named = seen.join(places.numbers, on=["node", "number"], how="inner")
-        parts.append(
-            named.group_by(LOAD_KEY, maintain_order=True).agg(
-                pl.len().cast(pl.Int64).alias("n"),
-                pl.col("bps").first().alias("bps"),
-                *(getattr(pl.col(name), end)().alias(f"{name}_{end}")
-                  for name in COUNTER for end in ("min", "max")),
-                *first_frame(),
-            )
+        summed = seen.group_by("bin", "node", "number", maintain_order=True).agg(
+            pl.len().cast(pl.Int64).alias("n"),
+            *(getattr(pl.col(name), end)().alias(f"{name}_{end}")
+              for name in COUNTER for end in ("min", "max")),
+            *first_frame(),
         )  # fmt: skip
+        parts.append(
+            summed.join(
+                places.numbers, on=["node", "number"], how="inner", maintain_order="left"
+            ).select(*LOAD_KEY, "n", "bps", pl.exclude(*LOAD_KEY, "n", "bps", "node", "number"))
+        )
     return parts
 
 

@@ -180,7 +180,8 @@ def unsupported(scene: Scene) -> Iterator[Found]:
 def buckets(scene: Scene) -> Iterator[Found]:
     """Devices whose values lie outside their table."""
     odd: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {}
-    for row in scene.paths.filter(pl.col("touched")).iter_rows(named=True):
+    wrong = (pl.col("odd_n") > 0) | (pl.col("most_s") >= pl.lit(fewest(scene), pl.Int64))
+    for row in scene.paths.filter("touched", wrong).iter_rows(named=True):
         device = scene.places.device_of((row["variant"], row["t"], row["lm"]))
         count = row["odd_n"] or (row["n"] if beyond(scene, device, row) else 0)
         if not count:
@@ -191,6 +192,15 @@ def buckets(scene: Scene) -> Iterator[Found]:
     for (kind, name), (count, told) in sorted(odd.items()):
         verdict = YES if kind == "device" and count >= FEW else CANNOT_TELL
         yield Found(kind, name, "other_buckets", verdict, count, {"frames": count, **told})
+
+
+def fewest(scene: Scene) -> int | None:
+    """The least compact value that is beyond the buckets of any device; None: there are none."""
+    told = [
+        device.csig for device in (scene.places.topology.devices if scene.places.topology else ())
+    ]
+    signals = [signal for csig in told if csig for signal in csig.signals]
+    return min((len(s.buckets) - s.bounded for s in signals if s.buckets), default=None)
 
 
 def beyond(scene: Scene, device: str | None, row: dict[str, Any]) -> bool:

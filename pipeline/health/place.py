@@ -10,10 +10,11 @@ from ipaddress import IPv6Address
 
 import polars as pl
 
+from pipeline.groups import numbered, words
 from pipeline.interface import Interface
 from pipeline.question import HALF
 from pipeline.topology import REMEMBERED, Topology
-from pipeline.ways import ENDS, ends_of
+from pipeline.ways import ENDS, OWNERS, ends_of
 
 Tag = tuple[int, int, int]
 """Variant, signal type and locator."""
@@ -111,13 +112,17 @@ class Places:
 
     def attached(self, flows: pl.DataFrame) -> pl.DataFrame:
         """Ports of both ends of flows: flow, src, dst (DEVICE:INTERFACE or null), sender."""
+        owners = [name for name in OWNERS if name in flows.columns]
+        pair, first = numbered(words(flows, [*ENDS, *owners]))
+        few = flows[first]
         rows = []
-        words = flows.select(ENDS[:2]).iter_rows()
-        for (flow, *ends), (high, low) in zip(ends_of(flows, self.topology), words, strict=True):
+        sources = few.select(ENDS[:2]).iter_rows()
+        for (_, *ends), (high, low) in zip(ends_of(few, self.topology), sources, strict=True):
             ports = [f"{host.device}:{host.interface}" if host else None for host in ends]
-            rows.append((flow, *ports, text_of(high, low)))
-        kinds = {"flow": pl.UInt64, "src": pl.String, "dst": pl.String, "sender": pl.String}
-        return pl.DataFrame(rows, schema=kinds, orient="row")
+            rows.append((*ports, text_of(high, low)))
+        kinds = dict.fromkeys(("src", "dst", "sender"), pl.String)
+        told = pl.DataFrame(rows, schema=kinds, orient="row")
+        return flows.select("flow").hstack(told[pair])
 
     def after(self, point: str) -> frozenset[str]:
         """The device that a packet comes to next behind a point, or each that it may be."""

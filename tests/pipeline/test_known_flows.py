@@ -1,5 +1,7 @@
 """What is known of flows does not hang on how their observations were cut into batches."""
 
+from functools import partial
+
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -34,7 +36,7 @@ def test_a_flow_that_was_not_captured_is_there_as_long_as_its_reverse(
     known, first = KnownFlows(), 0
     for number, count in enumerate(cuts):
         told = [unseen] if number >= min(told_at, len(cuts) - 1) else []
-        known.add(acknowledgments(first, count), NOTHING, pl.Series(told, dtype=pl.UInt64))
+        known.add(acknowledgments(first, count), NOTHING, partial(pl.Series, told, dtype=pl.UInt64))
         first += count
     rows = known.rows.select("flow", "sport", "first_ns", "last_ns", "unseen").sort("sport")
     expected = pl.DataFrame(
@@ -48,7 +50,7 @@ def test_a_flow_that_was_not_captured_is_there_as_long_as_its_reverse(
 
 def test_a_flow_whose_own_frames_come_later_is_seen_from_then_on() -> None:
     known, unseen = KnownFlows(), reverse_flow(CONVERSATION, 1)
-    told = pl.Series([unseen], dtype=pl.UInt64)
+    told = partial(pl.Series, [unseen], dtype=pl.UInt64)
     known.add(acknowledgments(0, 2), NOTHING, told)
     ends = {"sport": "dport", "src_lo": "dst_lo", "dport": "sport", "dst_lo": "src_lo"}
     data = acknowledgments(2, 1).with_columns(

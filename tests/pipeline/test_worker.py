@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 from collector import CollectorSettings, Decoder, open_capture
 from pipeline import TABLES, PipelineSettings, Topology, Worker
-from pipeline.intervals import merged
+from pipeline.merging import merged
 from replay import frames_of, points, scenario, simulate, topology
 
 Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
