@@ -29,7 +29,7 @@ def samples_of_stacks(
     loads: pl.DataFrame, standing: Standing, known_rtt_ns: int = 0
 ) -> Iterator[pl.DataFrame]:
     """Hop loads of INT stacks (`Tracked.hop_loads`), hop by hop; `known_rtt_ns` is T, or 0."""
-    for hop in range(hop_count(loads)):
+    for hop in range(hop_count(loads) if loads.height else 0):
         queue, capacity = (value(loads, f"h{hop}_{end}") for end in ("qlen_bytes", "b_bps"))
         sent = value(loads, f"h{hop}_tx_bytes")
         at_line_rate = (BITS * SECOND) / pl.when(capacity > 0).then(capacity)

@@ -101,7 +101,7 @@ class Intervals:
             *samples_of_told(loads, topology, base_rtt_ns, standing),
             samples_of_signals(terms, standing),
         ]
-        self.hop_rows.add(map(self._summed, samples))
+        self.hop_rows.add(self._summed(each) for each in samples if each.height)
 
     def close(self, before_ns: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Take out the intervals that ended by `before_ns`: (flow_intervals, hop_intervals).
@@ -177,20 +177,24 @@ class Intervals:
     def _reflected(self, rows: pl.DataFrame, loads: pl.DataFrame) -> Iterable[pl.DataFrame]:
         """What came back to each flow's sender, and how much of it cannot be right."""
         for told in (counted_feedback(rows), counted_windows(rows)):
-            yield (
-                told.with_columns(self._bucket())
-                .group_by(FLOW_KEY, maintain_order=True)
-                .agg(pl.exclude(FLOW_KEY).sum())
-            )
+            if told.height:
+                yield (
+                    told.with_columns(self._bucket())
+                    .group_by(FLOW_KEY, maintain_order=True)
+                    .agg(pl.exclude(FLOW_KEY).sum())
+                )
         back = loads.filter(pl.col("faults") & COUNTER_BACKWARDS != 0)
-        yield (
-            back.with_columns(self._bucket())
-            .group_by(FLOW_KEY, maintain_order=True)
-            .agg(counted(pl.len()).alias("feedback_backwards"))
-        )
+        if back.height:
+            yield (
+                back.with_columns(self._bucket())
+                .group_by(FLOW_KEY, maintain_order=True)
+                .agg(counted(pl.len()).alias("feedback_backwards"))
+            )
 
     def _decided(self, decisions: pl.DataFrame) -> Iterable[pl.DataFrame]:
         """What each flow's sender decided, and the state that it was left in."""
+        if decisions.is_empty():
+            return
         rows = decisions.with_columns(self._bucket())
         # An ACK makes a decision of each algorithm, one after the other; it is counted once.
         again = (pl.col("frame") == pl.col("frame").shift()) & (
@@ -207,11 +211,11 @@ class Intervals:
             )
         )
         for algorithm, names in STATE.items():
-            yield (
-                rows.filter(pl.col("algorithm") == algorithm)
-                .group_by(FLOW_KEY, maintain_order=True)
-                .agg(counted(pl.len()).alias("decisions"), pl.col(names).drop_nulls().last())
-            )
+            own = rows.filter(pl.col("algorithm") == algorithm)
+            if own.height:
+                yield own.group_by(FLOW_KEY, maintain_order=True).agg(
+                    counted(pl.len()).alias("decisions"), pl.col(names).drop_nulls().last()
+                )
 
     def _summed(self, samples: pl.DataFrame) -> pl.DataFrame:
         """Samples of hop load, one row an interval, point and hop."""

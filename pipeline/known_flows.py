@@ -22,9 +22,7 @@ class KnownFlows:
     """Flows by their keys. `unseen` are those of which only acknowledgments were captured."""
 
     def __init__(self) -> None:
-        self.rows = (
-            TABLES["flows"].schema.to_frame().with_columns(pl.lit(value=False).alias("unseen"))
-        )
+        self.rows = TABLES["flows"].blank.with_columns(pl.lit(value=False).alias("unseen"))
 
     def add(
         self, rows: pl.DataFrame, decisions: pl.DataFrame, told: Callable[[], pl.Series]
@@ -35,29 +33,31 @@ class KnownFlows:
         """
         seen = flow_rows(rows).with_columns(pl.lit(value=False).alias("unseen"))
         order = TABLES["flows"].order
-        before = self.rows.filter(pl.col("flow").is_in(seen["flow"].implode()))
-        both = merged([before, seen], "flows", order, {"unseen": "min"})
-        # With all that is known of the flow that was seen: times do not hang on how rows were cut.
-        unseen = reversed_rows(both.select(seen.columns)).filter(
-            ~pl.col("flow").is_in(self._seen(seen))
-        )
-        if unseen.height:
-            wanted = pl.concat([told(), self.rows.filter("unseen")["flow"]])
-            unseen = unseen.filter(pl.col("flow").is_in(wanted.implode()))
+        news = pl.concat([seen, self._unseen(seen, told)])
         controlled = decisions.group_by("flow", maintain_order=True).agg(
             # HPCC++ is only tracked where its telemetry is seen, so it outranks the marks.
             pl.col("algorithm").cast(pl.String).max().alias("cc")
         )
-        news = pl.concat([seen, unseen]).join(controlled, on="flow", how="left")
+        news = news.join(controlled, on="flow", how="left")
         self.rows = merged([self.rows, news], "flows", order, {"unseen": "min"})
         alive = self.rows["last_ns"] >= self.rows["last_ns"].to_numpy().max(initial=0) - FORGET_NS
         if not alive.all():
             self.rows = self.rows.filter(alive | pl.col("flow").is_in(told().implode()))
 
-    def _seen(self, seen: pl.DataFrame) -> pl.Series:
-        """Flows of which frames were captured, in one value."""
+    def _unseen(self, seen: pl.DataFrame, told: Callable[[], pl.Series]) -> pl.DataFrame:
+        """The reverse flows of those that were seen, where these are known of and never were."""
         before = self.rows.filter(~pl.col("unseen"))["flow"]
-        return pl.concat([before, seen["flow"]]).implode()
+        captured = pl.concat([before, seen["flow"]]).implode()
+        alone = seen.filter(~pl.lit(reverse(seen)).is_in(captured))
+        if alone.is_empty():
+            return alone
+        # With all that is known of the flow that was seen: times do not hang on how rows were cut.
+        known = self.rows.filter(pl.col("flow").is_in(alone["flow"].implode()))
+        both = merged([known, alone], "flows", TABLES["flows"].order, {"unseen": "min"})
+        wanted = pl.concat([told(), self.rows.filter("unseen")["flow"]])
+        return reversed_rows(both.select(seen.columns)).filter(
+            pl.col("flow").is_in(wanted.implode())
+        )
 
     def of(self, flows: pl.Series) -> pl.DataFrame:
         """The rows of some flows."""

@@ -19,7 +19,8 @@ class OpenRows:
     ) -> None:
         self.key = key
         self._joins = table, key, extra
-        self._none = TABLES[table].schema.to_frame()
+        self._none = TABLES[table].blank
+        self._nothing = merged([self._none], *self._joins)
         self._parts: list[pl.DataFrame] = []
         self._least = 0
 
@@ -49,4 +50,6 @@ class OpenRows:
                 ended.append(part.filter(over))
                 left.append(part.filter(~over))
         self._parts = left
+        if not ended:
+            return self._nothing
         return merged([self._none, *ended], *self._joins).sort(self.key)

@@ -34,7 +34,7 @@ class Revisions:
     def __init__(self, *, keeping: bool) -> None:
         self.count = 0
         self.keeping = keeping
-        self._told = [compared(TABLES["verdicts"].schema.to_frame())]
+        self._told = [compared(TABLES["verdicts"].blank)]
 
     def numbered(
         self, judged: pl.DataFrame, again: pl.Series, alone: pl.Series, now_ns: int | None
@@ -43,6 +43,8 @@ class Revisions:
 
         `again` and `alone` are starts of intervals; `now_ns` is the time of the newest row.
         """
+        if judged.is_empty() and again.is_empty():
+            return Numbered(judged, TABLES[TABLE].blank)
         is_alone = pl.col("time_ns").is_in(alone.implode())
         first = pl.when(is_alone).then(ALONE).otherwise(FIRST).cast(pl.UInt64)
         rows = judged.with_columns(
@@ -51,7 +53,7 @@ class Revisions:
         if again.is_empty():
             if self.keeping and rows.height:
                 self._told.append(compared(rows.filter(~is_alone)))
-            return Numbered(rows, TABLES[TABLE].schema.to_frame())
+            return Numbered(rows, TABLES[TABLE].blank)
         here = pl.col("time_ns").is_in(again.implode())
         told = pl.concat(self._told)
         before = told.filter(here)

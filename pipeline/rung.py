@@ -93,6 +93,8 @@ class Rung:
 
     def _added(self, late: Sums, fresh: Sums) -> Sums:
         """Sums of intervals of this length, what was open and what comes in."""
+        if not fresh.height and not late.height:
+            return self.open
         if fresh.height and not late.height and fresh.interval_ns == self.interval_ns:
             return fresh
         return joined([late.longer(self.interval_ns), self.open, fresh.longer(self.interval_ns)])

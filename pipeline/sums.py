@@ -24,9 +24,7 @@ class Sums(NamedTuple):
     @classmethod
     def none(cls) -> Self:
         """Sums of nothing."""
-        return cls(
-            TABLES["flow_intervals"].schema.to_frame(), TABLES["hop_intervals"].schema.to_frame()
-        )
+        return cls(TABLES["flow_intervals"].blank, TABLES["hop_intervals"].blank)
 
     @property
     def height(self) -> int:
@@ -45,6 +43,8 @@ class Sums(NamedTuple):
 
     def where(self, rows: pl.Expr) -> Self:
         """The rows of which an expression over their keys holds."""
+        if not self.height:
+            return self
         return type(self)(self.flows.filter(rows), self.hops.filter(rows))
 
     def longer(self, interval_ns: int) -> Self:

@@ -25,7 +25,7 @@ def samples_of_told(
 ) -> Iterator[pl.DataFrame]:
     """Samples of the hops of `Tracked.hop_loads` that tell no counter, in the shape of stacks'."""
     bases = topology.base_delays if topology else pl.DataFrame(schema=BASE)
-    for hop in range(hop_count(loads)):
+    for hop in range(hop_count(loads) if loads.height else 0):
         named, counted = f"h{hop}_node", f"h{hop}_tx_bytes"
         if named not in loads.columns:
             continue

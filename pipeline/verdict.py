@@ -43,7 +43,7 @@ def verdicts(
     """
     sent = activity(flow_intervals, hop_intervals, flows)
     if sent.is_empty():
-        return TABLES["verdicts"].schema.to_frame()
+        return TABLES["verdicts"].blank
     if "dscp" in flows.columns:
         sent = sent.join(flows.select("flow", "dscp"), on="flow", how="left", maintain_order="left")
     possible = paths(flows.filter(pl.col("flow").is_in(sent["flow"].implode())), topology)

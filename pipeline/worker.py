@@ -192,7 +192,7 @@ class Worker(Decider):
     def _judged(self, sums: Sums) -> pl.DataFrame:
         """Verdicts on intervals of one length, each by the topology in force then."""
         if not sums.height:
-            return TABLES["verdicts"].schema.to_frame()
+            return TABLES["verdicts"].blank
         seen = self.known.of(pl.concat([rows["flow"] for rows in sums]))
         flows, hops = (dict(self.versions.split(rows)) for rows in sums)
         made = []

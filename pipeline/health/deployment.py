@@ -74,11 +74,11 @@ def with_dialects(scene: Scene) -> pl.DataFrame:
 
 def unmarked(scene: Scene) -> Iterator[Found]:
     """Ports with a long queue that mark nothing."""
-    named = scene.paths.filter(pl.col("touched") & (pl.col("t") == DELAY))
+    named = scene.paths.filter("touched", pl.col("t") == DELAY, pl.col("long_n") > 0)
     long: dict[tuple[str, str], tuple[int, int, dict[str, Any]]] = {}
     for row in named.iter_rows(named=True):
         tag = (row["variant"], row["t"], row["lm"])
-        if row["long_n"] and tag in scene.places.locators:
+        if tag in scene.places.locators:
             subject = port_or_locator(scene.places, tag)
             n, marked, told = long.get(subject, (0, 0, first_of(row)))
             long[subject] = (n + row["long_n"], marked + row["marked_n"], told)

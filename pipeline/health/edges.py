@@ -19,6 +19,7 @@ from pipeline.signals import ABW, UNTOUCHED, UTILIZATION
 from pipeline.topology import COMPACT
 
 KEY = ["bin", "port", "t", "s"]
+TAG = ("csig_variant", "csig_t", "csig_lm", "csig_s", "csig_low", "csig_high")
 JOINS = {"n": "sum", "least": "min", "most": "max", **dict.fromkeys(FIRST, "first")}
 MARGIN, STEADY = 0.05, 0.05
 """Shares of the capacity: by how much a bucket must be off, and how far stretches may differ."""
@@ -36,19 +37,21 @@ def named(rows: pl.DataFrame, places: Places) -> list[pl.DataFrame]:
     """Compact values of a batch with its `bin` whose locator names one port, by stretch."""
     if places.topology is None or "csig_low" not in rows.columns:
         return []
-    locators = places.topology.locators.filter(pl.col("ports") == 1)
-    known = locators.rename({"port": "number"}).join(places.numbers, on=["node", "number"])
-    tags = rows.filter(
-        (pl.col("csig_variant") == COMPACT)
-        & pl.col("csig_t").is_in([ABW, UTILIZATION])
-        & (pl.col("csig_s") != UNTOUCHED[COMPACT])
-        & pl.col("csig_low").is_not_null()
-    ).join(
-        known.select("variant", "t", "lm", "port", "bps").unique(["variant", "t", "lm"]),
-        left_on=["csig_variant", "csig_t", "csig_lm"],
-        right_on=["variant", "t", "lm"],
-        how="inner",
-        maintain_order="left",
+    tags = (
+        rows.select("bin", "time_ns", "source", "frame", *TAG)
+        .filter(
+            (pl.col("csig_variant") == COMPACT)
+            & pl.col("csig_t").is_in([ABW, UTILIZATION])
+            & (pl.col("csig_s") != UNTOUCHED[COMPACT])
+            & pl.col("csig_low").is_not_null()
+        )
+        .join(
+            places.named,
+            left_on=["csig_variant", "csig_t", "csig_lm"],
+            right_on=["variant", "t", "lm"],
+            how="inner",
+            maintain_order="left",
+        )
     )
     if tags.is_empty():
         return []

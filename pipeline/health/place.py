@@ -47,6 +47,15 @@ class Places:
         )
 
     @cached_property
+    def named(self) -> pl.DataFrame:
+        """Ports that a locator names alone: variant, t, lm, port (its name), bps."""
+        if self.topology is None:
+            return pl.DataFrame()
+        locators = self.topology.locators.filter(pl.col("ports") == 1)
+        known = locators.rename({"port": "number"}).join(self.numbers, on=["node", "number"])
+        return known.select("variant", "t", "lm", "port", "bps").unique(["variant", "t", "lm"])
+
+    @cached_property
     def devices(self) -> frozenset[str]:
         """Names of all devices."""
         return frozenset(port.device for port in self.ports.values())

@@ -89,7 +89,7 @@ class Health:
 
     def close(self, before_ns: int | None, flows: pl.DataFrame, versions: Versions) -> pl.DataFrame:
         """Findings of the intervals that ended by a time, None: of all; `flows` are those known."""
-        made = TABLES[TABLE].schema.to_frame()
+        made = TABLES[TABLE].blank
         if not self.interval_ns:
             return made
         stretches = self.beside.close(before_ns)

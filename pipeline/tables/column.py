@@ -1,6 +1,7 @@
 """What a table of the store is made of: columns, derived columns, and how rows are kept."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 from polars.datatypes import DataTypeClass
@@ -67,7 +68,7 @@ SLICE = Alias(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """One table: its question in a sentence, its engine, sort key and columns.
 
@@ -96,7 +97,7 @@ class Table:
     gathered: tuple[Gathered, ...] = ()
     """Columns of arrays, which a frame brings one by one."""
 
-    @property
+    @cached_property
     def schema(self) -> pl.Schema:
         """Names and Polars types of the columns that a frame may bring."""
         of = {each.name: each for each in self.gathered}
@@ -105,3 +106,8 @@ class Table:
             array = of.get(column.name)
             single |= dict.fromkeys(array.of, array.dtype) if array else {column.name: column.dtype}
         return pl.Schema(single)
+
+    @cached_property
+    def blank(self) -> pl.DataFrame:
+        """A frame of these columns without rows."""
+        return self.schema.to_frame()
