@@ -33,7 +33,7 @@ BARS = {"CSIG + TCP": 1.0, "INT-MD, 5 hops": 0.35}
 """Million frames a second that are promised."""
 ROOM: dict[str, dict[str, int]] = {
     "observations": {"CSIG + TCP": 25, "INT-MD, 5 hops": 60},
-    "flow_intervals": dict.fromkeys(FRAMES, 16),
+    "flow_seconds": dict.fromkeys(FRAMES, 16),
     "link_seconds": dict.fromkeys(FRAMES, 200),
 }
 """Most bytes of a row on the disk that are promised."""
@@ -151,6 +151,8 @@ def show(name: str, frames: int, took: dict[str, Spent], stored: dict[str, Kept]
             f"  {what} stored, at least {bar} M frames/s: {met(rate >= bar)}"
             f" ({rate:.2f}; {CORES} free cores: {free:.2f})"
         )
+    rows, octets, _ = stored["flow_intervals"]
+    print(f"  flow_intervals: {rows:,} rows, {octets:.1f} bytes a row on disk")
     for table, most in ROOM.items():
         rows, octets, _ = stored[table]
         print(

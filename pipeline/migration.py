@@ -32,6 +32,7 @@ CREATED = """
 SELECT create_table_query FROM system.tables
 WHERE database = {database:String} AND name = {table:String}
 """
+KNOWN = "SELECT name FROM system.merge_tree_settings"
 SETTING = "SELECT toString(getSetting('async_insert'))"
 WINDOW = re.compile(r"replicated_deduplication_window = (\d+)")
 
@@ -68,8 +69,9 @@ def pending(connection: Connection) -> Iterator[str]:
             f"the store {connection.address.name} has schema {found} and this hopsight knows"
             f" {SCHEMA_VERSION}; use a newer hopsight"
         )
+    known = frozenset(str(name) for (name,) in connection.rows(KNOWN))
     for table in TABLES.values():
-        yield from _of_table(connection, table, layout)
+        yield from _of_table(connection, table, layout, known)
     for table in TABLES.values():
         if table.fed_by:
             view = f"{table.name}_feed"
@@ -120,13 +122,15 @@ def _version(connection: Connection) -> int:
     return int(connection.rows(told)[0][0])
 
 
-def _of_table(connection: Connection, table: Table, layout: Layout) -> Iterator[str]:
-    """Make a table, or add what it lacks."""
+def _of_table(
+    connection: Connection, table: Table, layout: Layout, known: frozenset[str]
+) -> Iterator[str]:
+    """Make a table, or add what it lacks; `known` are the settings that the engine has."""
     days = connection.limits.retention(table.name)
     kept = layout.kept(table)
     found = _columns(connection, kept)
     if not found:
-        yield create_table(table, days, layout)
+        yield create_table(table, days, layout, known)
         found = _columns(connection, kept) or dict.fromkeys(column_definitions(table), "")
     for column in table.columns:
         wanted = column_type(column)
@@ -137,7 +141,7 @@ def _of_table(connection: Connection, table: Table, layout: Layout) -> Iterator[
             )
     created = _created(connection, kept)
     if created:
-        yield from alterations(table, days, frozenset(found), created, layout)
+        yield from alterations(table, days, frozenset(found), created, layout, known)
     if layout.sharded(table):
         yield from _in_front(connection, table, layout)
 

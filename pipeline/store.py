@@ -16,6 +16,7 @@ from importlib import resources
 from typing import Any, Self
 
 import polars as pl
+import pyarrow as pa
 
 from pipeline.connection import Connection
 from pipeline.fence import Fence
@@ -252,5 +253,7 @@ def slices(frame: pl.DataFrame, token: str) -> Iterator[tuple[pl.DataFrame, str]
 def to_arrow(frame: pl.DataFrame) -> bytes:
     """A frame as one Arrow IPC stream of a single batch, in types that every reader knows."""
     body = io.BytesIO()
-    frame.rechunk().write_ipc_stream(body, compat_level=pl.CompatLevel.oldest())
+    table = frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    with pa.ipc.new_stream(body, table.schema) as stream:  # half the time of Polars' own
+        stream.write_table(table)
     return body.getvalue()

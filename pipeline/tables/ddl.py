@@ -1,7 +1,7 @@
 """The tables as ClickHouse statements: create, and bring what exists up to the tables."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from pipeline.tables.column import DAY_NS, STORED_AT, Column, Table
 from pipeline.tables.layout import ALONE, Layout
@@ -15,14 +15,29 @@ work of an insert. A row of many columns is read from one file in two thirds of 
 MERGED_AT_ONCE = 16
 """Parts of such a table that wait for each other: each merge costs its rows another insert."""
 
+UNCOUNTED = {"auto_statistics_types": "''"}
+"""How many values each column has is what newer engines count at each insert and nobody reads."""
+SKIPPING = {
+    "serialization_info_version": "'with_missing_columns'",
+    "skip_empty_columns_on_insert": "1",
+}
+"""Newer engines can leave columns out that are null or zero in all rows of an insert, and spare the
+merges after it too. Rows of such parts cannot be taken out by DELETE (`part` of a snapshot was not
+found), only by ALTER: so it is for tables with many columns, whose rows no DELETE takes out."""
 
 GRANULE = "index_granularity"
 """The setting that only a new table can be given; one of before keeps its own."""
 
 
-def table_settings(table: Table, layout: Layout = ALONE) -> dict[str, int]:
-    """Engine settings of a table; only where parts hold one day they expire as a whole."""
-    settings = {
+def table_settings(
+    table: Table, layout: Layout = ALONE, known: Collection[str] = ()
+) -> dict[str, str]:
+    """Engine settings of a table; only where parts hold one day they expire as a whole.
+
+    `known` are those that the engine has, which count where newer ones alone do. Replicas may be of
+    several versions, and all read what one has written: a cluster is given none of these.
+    """
+    settings: dict[str, int | str] = {
         "non_replicated_deduplication_window": DEDUPLICATION_WINDOW,
         **({"replicated_deduplication_window": DEDUPLICATION_WINDOW} if layout.cluster else {}),
         "ttl_only_drop_parts": int(bool(table.time)),
@@ -31,7 +46,12 @@ def table_settings(table: Table, layout: Layout = ALONE) -> dict[str, int]:
         settings["min_bytes_for_wide_part"] = LARGE_PART
     if len(table.columns) > MANY_COLUMNS:
         settings["min_parts_to_merge_at_once"] = MERGED_AT_ONCE
-    return settings | ({GRANULE: table.granule} if table.granule else {})
+    if table.granule:
+        settings[GRANULE] = table.granule
+    for newer, wanted in ((UNCOUNTED, True), (SKIPPING, len(table.columns) > MANY_COLUMNS)):
+        if wanted and not layout.cluster and newer.keys() <= set(known):
+            settings |= newer
+    return {name: str(value) for name, value in settings.items()}
 
 
 def column_type(column: Column) -> str:
@@ -60,11 +80,13 @@ def ttl(retention_days: int) -> str:
     return f"{STORED_AT} + toIntervalDay({retention_days})" if retention_days else ""
 
 
-def create_table(table: Table, retention_days: int, layout: Layout = ALONE) -> str:
+def create_table(
+    table: Table, retention_days: int, layout: Layout = ALONE, known: Collection[str] = ()
+) -> str:
     """The CREATE TABLE IF NOT EXISTS statement of a table."""
     lines = [*column_definitions(table).values(), *table.indexes]
     settings = ", ".join(
-        f"{name} = {value}" for name, value in table_settings(table, layout).items()
+        f"{name} = {value}" for name, value in table_settings(table, layout, known).items()
     )
     clauses = [
         f"ENGINE = {layout.engine(table.engine, table.name, sharded=layout.sharded(table))}",
@@ -135,6 +157,7 @@ def alterations(
     columns: frozenset[str],
     create_query: str,
     layout: Layout = ALONE,
+    known: Collection[str] = (),
 ) -> Iterator[str]:
     """Statements that bring an existing table up to this one; none when it already is.
 
@@ -145,8 +168,8 @@ def alterations(
         if name not in columns:
             yield f"{alter} ADD COLUMN IF NOT EXISTS {definition}"
     yield from gathering(table, columns, alter)
-    for name, value in table_settings(table, layout).items():
-        if name != GRANULE and not re.search(rf"\b{name} = {value}\b", create_query):
+    for name, value in table_settings(table, layout, known).items():
+        if name != GRANULE and not re.search(rf"\b{name} = {value}(?!\w)", create_query):
             yield f"{alter} MODIFY SETTING {name} = {value}"
     wanted = ttl(retention_days)
     if wanted and wanted not in create_query:

@@ -134,6 +134,25 @@ def test_rollups_of_flows_follow_late_rows_and_repeats_count_once(tmp_path: Path
                 assert told == wanted
 
 
+def test_observations_leave_empty_columns_out_and_can_be_taken_out(tmp_path: Path) -> None:
+    """Of columns that are not there a question, a merge and an erasure still know."""
+    rows = pl.DataFrame({"time_ns": [1, 2, 3], "flow": [7, 8, 9], "sport": [0, 0, 0]})
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        store.migrate()
+        store.insert("observations", rows, "bare")
+        store.insert("observations", rows.with_columns(dscp=pl.lit(5)), "told")
+        with store.alone() as connection:
+            parts = "SELECT countIf(column = 'csig_s'), countIf(column = 'dscp') FROM"
+            active = "system.parts_columns WHERE active AND table = 'observations'"
+            assert connection.rows(f"{parts} {active}") == [(0, 1)]
+            gone = "DELETE WHERE sport = 0 AND flow = 8 AND dst_lo = 0 SETTINGS mutations_sync = 2"
+            connection.command(f"ALTER TABLE observations {gone}")
+            connection.command("OPTIMIZE TABLE observations FINAL")
+            told = "SELECT flow, dscp, csig_s FROM observations ORDER BY ALL"
+            assert connection.rows(told) == [(7, 5, None), (7, None, None), (9, 5, None),
+                                             (9, None, None)]  # fmt: skip
+
+
 def test_statements_for_a_cluster_are_sql_and_name_it(tmp_path: Path) -> None:
     statements: list[str] = []
     layout = Layout("hopsight", "main")
