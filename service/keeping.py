@@ -2,14 +2,23 @@
 
 import logging
 from collections import Counter
+from collections.abc import Callable
+from typing import TypeVar
 
 import polars as pl
-from tenacity import Retrying, retry_if_exception_type, wait_random_exponential
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_delay,
+    wait_random_exponential,
+)
 
 from pipeline import Output, OwnerClient, Sink, Store, StoreAway
 from service.topology_source import fingerprint
 
 LONGEST_PAUSE_S = 5.0
+T = TypeVar("T")
 logger = logging.getLogger("hopsight.service")
 
 
@@ -46,3 +55,23 @@ def persist(
                 if attempt.retry_state.attempt_number == 1:
                     logger.warning("rows wait: %s", error)
                 raise
+
+
+def patiently(work: Callable[[], T], patience_s: float) -> T:
+    """Do something with a store that may be away, again and again for so long.
+
+    Raises what it raised last.
+    """
+
+    def told(state: RetryCallState) -> None:
+        if state.attempt_number == 1 and state.outcome:
+            logger.warning("tried again for %g s: %s", patience_s, state.outcome.exception())
+
+    retrying = Retrying(
+        retry=retry_if_exception_type(StoreAway),
+        stop=stop_after_delay(patience_s),
+        wait=wait_random_exponential(multiplier=0.1, max=LONGEST_PAUSE_S),
+        before_sleep=told,
+        reraise=True,
+    )
+    return retrying(work)

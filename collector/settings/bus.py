@@ -43,7 +43,7 @@ class BusSettings(BaseModel):
         300.0,
         ge=0,
         description="How long a broker that does not answer is tried again, with growing pauses,"
-        " before the collector ends, seconds.",
+        " before the collector ends, and a worker that finds no store when it starts, seconds.",
     )
 
     overload: Literal["block", "shed"] = Field(

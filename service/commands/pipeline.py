@@ -13,6 +13,7 @@ from collector import BusError
 from pipeline import CSIG_VALUES, Group, Store, StoreError, StoreOwned, Value, Worker
 from service.commands.serve import open_store
 from service.failure import ExitCode, Failure
+from service.keeping import patiently
 from service.logs import begin
 from service.reloading import reloaded
 from service.run import settings_of
@@ -42,10 +43,12 @@ def run(request: Request) -> None:
     begin(settings.process.log)
     topology = read_topology(request.topology, settings.pipeline.topology)
     worker_of(settings, topology, parameters)  # refuses parameters before anything is connected
-    with open_store(settings, taken) as store:
+    patience_s = settings.bus.retry_s
+    with open_store(settings, taken, patience_s) as store:
         try:
             if topology is not None:
-                store_topology(store, topology.versions)
+                versions = topology.versions
+                patiently(lambda: store_topology(store, versions), patience_s)
             counters = asyncio.run(_run(settings, store, topology, parameters, request))
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None

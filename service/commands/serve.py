@@ -19,6 +19,7 @@ from service.changes import Changes
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.jobs.desk import Desk
+from service.keeping import patiently
 from service.login import Login, LoginError, login_of
 from service.logs import begin
 from service.problem import Problem
@@ -70,22 +71,30 @@ def owned(error: StoreOwned) -> str:
     return f"{error} and answers at {error.owner.url}" if error.owner.url else str(error)
 
 
-def open_store(settings: Settings, taken: Callable[[StoreOwned], str] = owned) -> Store:
+def open_store(
+    settings: Settings, taken: Callable[[StoreOwned], str] = owned, patience_s: float = 0.0
+) -> Store:
     """The store that the settings name, opened by this process and brought up to date.
 
-    `taken` says what there is to be done when another process has it.
+    `taken` says what there is to be done when another process has it. One that does not answer is
+    tried again for `patience_s`.
     """
     try:
-        store = Store(settings.store.dsn, settings.store)
+        return patiently(lambda: opened(settings), patience_s)
     except StoreOwned as error:
         raise Failure(ExitCode.STORE, taken(error)) from None
     except StoreError as error:
         raise Failure(ExitCode.STORE, str(error)) from None
+
+
+def opened(settings: Settings) -> Store:
+    """The same, once. Raises StoreError."""
+    store = Store(settings.store.dsn, settings.store)
     try:
         store.migrate()
-    except StoreError as error:
+    except StoreError:
         store.close()
-        raise Failure(ExitCode.STORE, str(error)) from None
+        raise
     return store
 
 
