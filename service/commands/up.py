@@ -26,6 +26,7 @@ from service.server import bind
 from service.sources import Feeds, Sources
 from service.stages import of_sink
 from service.topology_source import read_topology, store_topology
+from service.warming import warming
 
 STUCK_S = 60.0
 """Seconds without a row stored after which what has come is given up at the end."""
@@ -65,6 +66,7 @@ class Reading(threading.Thread):
         super().__init__(name="reading", daemon=True)
         self.failure: Exception | None = None
         self.ready = threading.Event()
+        self.compiled = threading.Event()
         # A signal that comes while a thread is joined would have it taken for ended.
         self.over = threading.Event()
         self._sources: Sources | None = None
@@ -81,7 +83,8 @@ class Reading(threading.Thread):
             return store_sink(self._store, self._counts)
 
         try:
-            self._read(run_job(self._job, sink, "reading"))
+            with warming() as waited:
+                self._read(run_job(self._job, sink, "reading", partial(self._compile, waited)))
         except Exception as error:  # noqa: BLE001 - the main thread raises it again
             self.failure = error
             if self.ready.is_set():
@@ -89,6 +92,10 @@ class Reading(threading.Thread):
         finally:
             self.ready.set()
             self.over.set()
+
+    def _compile(self, waited: Callable[[], None]) -> None:
+        waited()
+        self.compiled.set()
 
     def _opened(self, sources: Sources) -> None:
         self._sources = sources
@@ -125,7 +132,7 @@ class Reading(threading.Thread):
         told_s = moved_s
         while not self.over.wait(min(TOLD_S, STUCK_S) / 4):
             now_s, rows = time.monotonic(), self._counts.total()
-            if rows != stored:
+            if rows != stored or not self.compiled.is_set():
                 stored, moved_s = rows, now_s
             if now_s - moved_s > STUCK_S:
                 raise Lost(ExitCode.STORE, f"{self.left:,} {STUCK.format(STUCK_S)}")

@@ -149,6 +149,17 @@ def test_what_was_read_is_stored_however_long_it_takes(
     assert reading.left == 0
 
 
+def test_nothing_is_given_up_while_code_is_compiled(
+    reading: up.Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(up, "STUCK_S", 0.2)
+    assert reading.compiled.wait(WAIT_S)
+    reading.compiled.clear()
+    threading.Timer(1.0, Slow.let.set).start()
+    reading.end()
+    assert reading.left == 0
+
+
 def test_frames_that_are_given_up_at_the_end_are_told(
     reading: up.Reading, monkeypatch: pytest.MonkeyPatch
 ) -> None:
