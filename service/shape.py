@@ -1,5 +1,6 @@
 """Answers of the store as JSON: rows, and series that share one time axis."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,11 @@ def records(frame: pl.DataFrame) -> list[Row]:
     floats = pl.col(pl.Float64).fill_nan(None)
     hashes = [pl.col("flow").cast(pl.String)] if "flow" in frame.columns else []
     return frame.with_columns(floats, *hashes).to_dicts()
+
+
+def changes_of(frame: pl.DataFrame) -> list[Row]:
+    """Changes of alerts as JSON objects, with their labels as one."""
+    return [row | {"labels": json.loads(row["labels"])} for row in records(frame)]
 
 
 def interval(from_ns: int, to_ns: int, step_ns: int | None = None) -> Row:

@@ -3,14 +3,7 @@
 -- with the largest mean load times that share. Of several lengths of a flow's intervals the longest from `least_ns`
 -- to `most_ns` counts, or else, with `least_ns` 0, the shortest.
 WITH fitting AS (
-    SELECT
-        flow,
--- part: fitting
-        AS length
-    FROM verdicts AS i
-    WHERE
--- part: in_window
-    GROUP BY flow
+-- part: lengths
 ),
 per_hop AS (
     SELECT

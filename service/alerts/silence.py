@@ -64,6 +64,14 @@ def silences_of(rows: pl.DataFrame) -> list[Silence]:
     ]
 
 
+def ending(silences: Iterable[Silence], name: str, now_ns: int) -> Silence:
+    """The silence of that name, over now. KeyError's text is a sentence where there is none."""
+    for each in silences:
+        if each.id == name:
+            return each.ended(now_ns)
+    raise KeyError(f"no silence {name!r} is in force or to come")
+
+
 def silencing(silences: Iterable[Silence], labels: Labels, now_ns: int) -> list[str]:
     """Names of the silences that an alert is under."""
     return [each.id for each in silences if each.fits(labels, now_ns)]

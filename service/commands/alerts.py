@@ -15,13 +15,13 @@ import typer
 from pipeline import OwnerClient, Store, StoreError, open_or_ask
 from service.alerts.engine import MOST_ALERTS
 from service.alerts.rule import AlertsError, read
-from service.alerts.silence import LONGEST_NS, Silence, silences_of, silencing
+from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of, silencing
 from service.alerts.state import FIRING, PENDING
 from service.alerts.watch import MOST_SILENCES
 from service.commands.settings import chosen
 from service.endpoint import MAX_NS, parse_duration, time_text
 from service.failure import ExitCode, Failure
-from service.shape import records
+from service.shape import changes_of
 from service.text import Heading, console, table
 
 STANDING = (
@@ -59,13 +59,13 @@ def standing(dsn: str | None, *, json: bool) -> None:
     """Print what is pending or firing."""
     now_ns = time.time_ns()
     with opened(dsn) as store:
-        rows = records(store.query("alerts_last", rows=MOST_ALERTS))
+        rows = changes_of(store.query("alerts_last", rows=MOST_ALERTS))
         quiet = silences_of(store.query("silences", after_ns=now_ns, rows=MOST_SILENCES))
-    found = []
-    for row in rows:
-        if row["state"] in {PENDING, FIRING}:
-            labels = json_format.loads(row["labels"])
-            found.append(row | {"labels": labels, "silenced_by": silencing(quiet, labels, now_ns)})
+    found = [
+        row | {"silenced_by": silencing(quiet, row["labels"], now_ns)}
+        for row in rows
+        if row["state"] in {PENDING, FIRING}
+    ]
     if json:
         typer.echo(json_format.dumps({"alerts": found}, allow_nan=False))
     elif not found:
@@ -82,8 +82,7 @@ def _standing(row: dict[str, Any]) -> tuple[Any, ...]:
 def history(rule: str, most: int, dsn: str | None, *, json: bool) -> None:
     """Print how alerts changed."""
     with opened(dsn) as store:
-        rows = records(store.query("alerts_history", rule=rule, before_ns=MAX_NS, rows=most))
-    told = [row | {"labels": json_format.loads(row["labels"])} for row in rows]
+        told = changes_of(store.query("alerts_history", rule=rule, before_ns=MAX_NS, rows=most))
     if json:
         typer.echo(json_format.dumps({"changes": told}, allow_nan=False))
     elif not told:
@@ -133,9 +132,10 @@ def unsilence(name: str, dsn: str | None, *, json: bool) -> None:
     now_ns = time.time_ns()
     with opened(dsn) as store:
         held = silences_of(store.query("silences", after_ns=now_ns, rows=MOST_SILENCES))
-        made = next((each.ended(now_ns) for each in held if each.id == name), None)
-        if made is None:
-            raise Failure(ExitCode.WRONG, f"no silence {name!r} is in force or to come")
+        try:
+            made = ending(held, name, now_ns)
+        except KeyError as error:
+            raise Failure(ExitCode.WRONG, str(error.args[0])) from None
         store.insert("silences", made.row(), f"{made.id} {now_ns}")
     typer.echo(json_format.dumps(made.shown()) if json else f"{name} is over")
 

@@ -53,8 +53,7 @@ def run(source: Source, asked: what_if.Asked, topology: Path | None, swept: swee
         read.take(made)
 
     ran = rerun(source, what_if.making_of(alone, known), take, "reading")
-    for _ in read.differences():
-        pass  # each tells what is in doubt
+    read.pairs()
     say(read.decidable.notes(read.names.keys, ran.counters))
     rows = pl.concat(taken, how="diagonal_relaxed")
     if rows.is_empty():

@@ -86,8 +86,12 @@ class Sides:
             rows = rows.join(self.names.keys, on="flow", how="semi", maintain_order="left")
         return rows.filter(point=self.asked.point) if self.asked.point else rows
 
-    def differences(self) -> Iterator[tuple[str, str, Difference]]:
-        """Each pair of algorithms that was asked for, and where they part."""
+    def pairs(self) -> list[tuple[str, str, pl.DataFrame, pl.DataFrame]]:
+        """Each pair of algorithms that was asked for, with what either decided at the best points.
+
+        What of it is in doubt `decidable` is told.
+        """
+        found = []
         named = self.asked.algorithm
         for algorithm in [named] if named else list(self.base):
             other = self.asked.other or algorithm
@@ -102,6 +106,12 @@ class Sides:
             base = from_best(base, best)
             self.decidable.add(base)
             beside = beside.join(best, on=["flow", "point"], how="semi", maintain_order="left")
+            found.append((algorithm, other, base, beside))
+        return found
+
+    def differences(self) -> Iterator[tuple[str, str, Difference]]:
+        """Each pair of algorithms that was asked for, and where they part."""
+        for algorithm, other, base, beside in self.pairs():
             made = difference(base.drop("why"), beside.drop("why"), self.segments)
             yield algorithm, other, made
 

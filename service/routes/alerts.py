@@ -1,6 +1,5 @@
 """Alerts: what stands, what was, the rules, and silences."""
 
-import json
 import secrets
 import time
 from typing import Annotated, Any, Literal
@@ -10,13 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from service.access import identity_of
 from service.alerts.rule import Rule
-from service.alerts.silence import LONGEST_NS, Silence, silences_of, silencing
+from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of, silencing
 from service.alerts.watch import MOST_SILENCES, Watch
 from service.endpoint import MAX_NS
 from service.problem import Problem, invalid
 from service.reader import reader_of
 from service.routes.parameter import Duration, Name, Parameters, Time
-from service.shape import records
+from service.shape import changes_of
 
 router = APIRouter(prefix="/api/v1/alerts", tags=["alerts"])
 
@@ -107,10 +106,7 @@ async def history(request: Request, asked: Annotated[HistoryParameters, Query()]
     before_ns = MAX_NS if asked.before is None else asked.before
     given = {"rule": asked.rule, "before_ns": before_ns, "rows": asked.limit + 1}
     rows = await reader_of(request).ask("alerts_history", **given)
-    changes = [
-        row | {"labels": json.loads(row["labels"])} for row in records(rows.head(asked.limit))
-    ]
-    return {"changes": changes, "more": rows.height > asked.limit}
+    return {"changes": changes_of(rows.head(asked.limit)), "more": rows.height > asked.limit}
 
 
 @router.get("/silences")
@@ -145,10 +141,11 @@ async def unsilence(
 ) -> None:
     """End a silence now."""
     now_ns = time.time_ns()
-    held = next((each for each in await _silences(request, now_ns) if each.id == name), None)
-    if held is None:
-        raise Problem(404, f"no silence {name!r} is in force or to come", field="name")
-    await _keep(request, held.ended(now_ns))
+    try:
+        ended = ending(await _silences(request, now_ns), name, now_ns)
+    except KeyError as error:
+        raise Problem(404, str(error.args[0]), field="name") from None
+    await _keep(request, ended)
 
 
 async def _silences(request: Request, after_ns: int) -> list[Silence]:

@@ -51,14 +51,7 @@
                 ) AS weight
             FROM verdicts AS i FINAL
             INNER JOIN (
-                SELECT
-                    flow,
--- part: fitting
-                    AS length
-                FROM verdicts AS i
-                WHERE
--- part: in_window
-                GROUP BY flow
+-- part: lengths
             ) AS l ON i.flow = l.flow
             WHERE i.interval_ns = l.length
                 AND
