@@ -21,8 +21,8 @@ import traffic
 from bar import end, met
 from stopwatch import Spent, in_turns, spent
 
-from collector import Batch, CollectorSettings, Decoder, MemoryBus, feed, open_capture
-from pipeline import TABLES, Output, PipelineSettings, Store, Topology
+from collector import CollectorSettings, Decoder, MemoryBus, feed, open_capture
+from pipeline import READERS, TABLES, Output, PipelineSettings, Store, Topology, take_in
 from replay.wiring import topology
 from service.keeping import store_sink
 from service.run import Job, run_job
@@ -63,20 +63,11 @@ def decode(path: Path) -> None:
 
 
 async def keep_rows(path: Path, store: Store) -> None:
-    """Decode a file, and insert its rows alone beside it, as the pipeline's drain does."""
-    bus, names = MemoryBus(WAITING), [*TABLES["observations"].schema]
-
-    def insert(batch: Batch) -> None:
-        rows = batch.frame.select(name for name in names if name in batch.frame.columns)
-        store.insert("observations", rows, f"bench/{batch.first}-{batch.last}")
-
-    async def inserted() -> None:
-        async for batch in bus:
-            if not batch.ended:
-                await asyncio.to_thread(insert, batch)
-
+    """Decode a file, and insert its rows alone beside it, as `hopsight collect --store` does."""
+    bus, sink = MemoryBus(WAITING), store_sink(store)
     with open_capture(path) as capture:
-        await asyncio.gather(feed([capture], Decoder(SETTINGS), bus), inserted())
+        readers = (take_in(bus, sink) for _ in range(READERS))
+        await asyncio.gather(feed([capture], Decoder(SETTINGS), bus), *readers)
 
 
 def analyze(path: Path, topology: Topology, keep: Callable[[Output, str], None]) -> None:

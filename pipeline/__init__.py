@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pipeline.group import Group
     from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
+    from pipeline.intake import READERS, take_in
     from pipeline.kind import KINDS
     from pipeline.lengths import length_bounds
     from pipeline.owner import StoreOwned, read_owner
@@ -92,6 +93,7 @@ __all__ = [
     "MOST_CHARACTERS",
     "MOST_WAYS",
     "PROTOCOLS",
+    "READERS",
     "SUBJECTS",
     "TABLES",
     "Asked",
@@ -183,6 +185,7 @@ __all__ = [
     "retained",
     "sonic",
     "swift",
+    "take_in",
     "to_arrow",
     "verdicts",
     "worth_a_look",
@@ -209,6 +212,7 @@ HOMES = {
     "feedback_integrity": "integrity",
     "found_flows": "found_flows key_of",
     "health": "FINDINGS findings_of last_known worth_a_look",
+    "intake": "READERS take_in",
     "kind": "KINDS",
     "lengths": "length_bounds",
     "owner": "StoreOwned read_owner",

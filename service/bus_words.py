@@ -26,6 +26,15 @@ Bus = Annotated[
     ),
 ]
 
+RawStore = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="DSN",
+        help="Keep raw rows here, unjudged: chdb:///directory, http(s)://…",
+    ),
+]
+
 
 def collect(
     captures: Inputs = None,
@@ -35,11 +44,15 @@ def collect(
     sflow: Sflow = None,
     follow: Following = False,
     bus: Bus = None,
+    store: RawStore = None,
     assignments: CollectorAssignments = None,
     point: Point = None,
     json: Json = False,
 ) -> None:
-    """Publish observations on a bus, for pipelines in other processes. Ctrl-C ends a feed."""
+    """Publish observations on a bus, for pipelines in other processes, or store them unjudged.
+
+    Ctrl-C ends a feed.
+    """
     from service.commands import collect as command
     from service.sources import Feeds
 
@@ -48,6 +61,7 @@ def collect(
             captures=captures or [],
             feeds=Feeds(interface or (), expression, int_reports or (), sflow or (), follow),
             bus=bus,
+            store=store,
             assignments=assignments or [],
             point=point,
             json=json,

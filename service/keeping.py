@@ -1,6 +1,7 @@
 """What a worker made, into a store: a store that takes nothing for now is tried again."""
 
 import logging
+import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
@@ -18,6 +19,7 @@ from pipeline import Output, OwnerClient, Sink, Store, StoreAway
 from service.topology_source import fingerprint
 
 LONGEST_PAUSE_S = 5.0
+COUNTING = threading.Lock()
 T = TypeVar("T")
 logger = logging.getLogger("hopsight.service")
 
@@ -49,12 +51,18 @@ def persist(
     ):
         with attempt:
             try:
-                counts[f"rows_{table}"] += store.insert(table, rows, token)
+                add(counts, f"rows_{table}", store.insert(table, rows, token))
             except StoreAway as error:
-                counts["store_away"] += 1
+                add(counts, "store_away", 1)
                 if attempt.retry_state.attempt_number == 1:
                     logger.warning("rows wait: %s", error)
                 raise
+
+
+def add(counts: Counter[str], name: str, more: int) -> None:
+    """Count, whichever of several threads does."""
+    with COUNTING:
+        counts[name] += more
 
 
 def patiently(work: Callable[[], T], patience_s: float) -> T:

@@ -1,25 +1,44 @@
-"""`hopsight collect`: observations of captures onto a bus, for pipelines elsewhere."""
+"""`hopsight collect`: observations onto a bus for others, or into a store without judging them."""
 
 import asyncio
 import json as json_format
 import signal
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from collector import Bus, BusError, CaptureError, Decoder, Shed, feed, open_bus, spooled
+from collector import (
+    Bus,
+    BusError,
+    BusSettings,
+    CaptureError,
+    Decoder,
+    MemoryBus,
+    Shed,
+    feed,
+    open_bus,
+    spooled,
+)
+from pipeline import READERS, StoreError, open_or_ask, take_in
 from service.commands.decode import account, assigned
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
+from service.keeping import store_sink
 from service.logs import begin
 from service.progress import frames_bar
 from service.reloading import reloaded
 from service.settings import Settings
 from service.sources import Feeds, Sources, open_sources
-from service.stages import of_bus, of_frames, telling
+from service.stages import of_bus, of_frames, of_sink, telling
+
+Readers = Sequence[Callable[[Bus], Coroutine[Any, Any, None]]]
+"""What reads the bus in this process; nothing, where others do."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +47,8 @@ class Request:
 
     captures: Sequence[Path]
     bus: str | None = None
+    store: str | None = None
+    """Keeps raw rows in the place of a bus."""
     feeds: Feeds = field(default_factory=Feeds)
     assignments: Sequence[str] = field(default_factory=list)
     point: str | None = None
@@ -37,34 +58,68 @@ class Request:
 def run(request: Request) -> None:
     """Publish all that the sources bring; how the frames ended goes to standard error.
 
-    Begun anew after a failure it publishes from the start, and readers drop what they have.
+    Begun anew after a failure it publishes from the start, and readers drop what they have; so does
+    a store with what it has.
     """
     request.feeds.beside(request.captures)
     settings = settings_of(request)
-    bus = opened(settings)
-    decoder = Decoder(request.feeds.known_to(settings.collector))
-    begin(settings.process.log)
+    counts: Counter[str] = Counter()
     try:
         with (
+            target(request, settings, counts) as (bus, readers),
             telling(settings.process.metrics) as told_of,
             open_sources(request.captures, request.feeds, request.point) as sources,
             frames_bar("collecting") as told,
         ):
+            begin(settings.process.log)
+            decoder = Decoder(request.feeds.known_to(settings.collector))
             shed = Shed() if settings.bus.overload == "shed" else None
-            told_of.add(of_frames(decoder.accounting), of_bus(bus, shed))
-            whole = asyncio.run(_run(request, sources, decoder, bus, told, shed))
+            told_of.add(of_frames(decoder.accounting), of_bus(bus, shed), of_sink(counts))
+            feeding = feed(sources.sources, decoder, bus, told, sources.rotations, shed)
+            reading = [read(bus) for read in readers]
+            whole = asyncio.run(_run(request, sources, decoder, feeding, reading))
     except BusError as error:
         raise Failure(ExitCode.UNAVAILABLE, str(error)) from None
+    except StoreError as error:
+        raise Failure(ExitCode.STORE, str(error)) from None
     except CaptureError as error:
         raise Failure(ExitCode.INPUT, str(error)) from None
-    account(decoder, stopped=not whole, why="; stopped by a signal; what was read is on the bus")
+    where = "in the store" if readers else "on the bus"
+    account(decoder, stopped=not whole, why=f"; stopped by a signal; what was read is {where}")
     if request.json:
-        typer.echo(json_format.dumps({"accounting": decoder.accounting.numbers, "whole": whole}))
+        rows = {"rows": counts["rows_observations"]} if readers else {}
+        numbers = {"accounting": decoder.accounting.numbers, "whole": whole, **rows}
+        typer.echo(json_format.dumps(numbers))
 
 
 def settings_of(request: Request) -> Settings:
     """Settings as they are now, with those of the command line on top."""
-    return chosen(collector=assigned(request.assignments), bus={"url": request.bus})
+    return chosen(
+        collector=assigned(request.assignments),
+        bus={"url": request.bus},
+        store={"dsn": request.store},
+    )
+
+
+@contextmanager
+def target(
+    request: Request, settings: Settings, counts: Counter[str]
+) -> Iterator[tuple[Bus, Readers]]:
+    """The bus that is published on, and who reads it here: nobody, or what stores raw rows."""
+    if request.store is None:
+        yield opened(settings), ()
+        return
+    if request.bus is not None:
+        raise Failure(ExitCode.USAGE, "--bus and --store are two places: name one")
+    with open_or_ask(settings.store.dsn, settings.store, create=True) as store:
+        yield waiting(settings.bus), [partial(take_in, sink=store_sink(store, counts))] * READERS
+
+
+def waiting(settings: BusSettings) -> Bus:
+    """A bus inside this process, with room on disk where the settings give it. Raises BusError."""
+    if settings.spill_directory:
+        return spooled(MemoryBus(1), settings)
+    return MemoryBus(settings.waiting)
 
 
 def opened(settings: Settings) -> Bus:
@@ -72,7 +127,9 @@ def opened(settings: Settings) -> Bus:
     url = settings.bus.url
     if url is None or not url.startswith("kafka:"):
         raise Failure(
-            ExitCode.USAGE, "--bus must be kafka://host:port/topic, or the setting bus.url name one"
+            ExitCode.USAGE,
+            "--bus must be kafka://host:port/topic, or the setting bus.url name one; --store keeps"
+            " raw rows without a bus",
         )
     try:
         return spooled(open_bus(url, settings.bus), settings.bus)
@@ -84,14 +141,15 @@ async def _run(
     request: Request,
     sources: Sources,
     decoder: Decoder,
-    bus: Bus,
-    told: Callable[[int], None],
-    shed: Shed | None = None,
+    feed_all: Coroutine[Any, Any, None],
+    read_all: Sequence[Coroutine[Any, Any, None]],
 ) -> bool:
-    """Feed the bus until the sources end or a signal comes; whether they ended."""
-    feeding: asyncio.Task[Any] = asyncio.create_task(
-        feed(sources.sources, decoder, bus, told, sources.rotations, shed)
-    )
+    """Feed the bus until the sources end or a signal comes; whether they ended.
+
+    What has been fed is read to its end. A reader that fails ends the feeding.
+    """
+    feeding = asyncio.ensure_future(feed_all)
+    reading = [asyncio.ensure_future(each) for each in read_all]
     stopped = False
 
     def stop() -> None:
@@ -111,8 +169,14 @@ async def _run(
     loop.add_signal_handler(signal.SIGHUP, reload)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
+    await asyncio.wait([feeding, *reading], return_when=asyncio.FIRST_EXCEPTION)
+    if not feeding.done():
+        stopped = feeding.cancel()
+    await asyncio.gather(feeding, *reading, return_exceptions=True)
+    for each in reading:
+        each.result()
     try:
-        await feeding
+        feeding.result()
     except asyncio.CancelledError:
         if not stopped:
             raise

@@ -1,7 +1,9 @@
-"""`hopsight collect` publishes what `hopsight decode` prints, and begun anew nothing new."""
+"""`hopsight collect` gives on what `hopsight decode` prints, and begun anew nothing new."""
 
 import asyncio
+import json
 from collections.abc import Callable
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import polars as pl
 import pytest
 
 from collector import Batch, Frames, open_bus, write_pcapng
+from pipeline import Question, Store, retained
 from service import cli
 from service.failure import ExitCode
 
@@ -78,6 +81,7 @@ def test_what_is_collected_twice_is_read_once(
         ((), "--bus must be kafka://host:port/topic"),
         (("--bus", "memory://"), "--bus must be kafka://host:port/topic"),
         (("--bus", "kafka://here:9092"), "an address is kafka://host:port/topic"),
+        (("--bus", "kafka://here:9092/t", "--store", "chdb:///tmp/s"), "name one"),
     ],
 )
 def test_a_bus_that_no_other_process_can_read_is_refused(
@@ -91,3 +95,57 @@ def test_a_bus_that_no_other_process_can_read_is_refused(
     capture = written(tmp_path / "small.pcapng", 4)
     assert ended("collect", str(capture), *bus) == ExitCode.USAGE
     assert sentence in capsys.readouterr().err
+
+
+def rows_of(dsn: str) -> list[tuple[Any, ...]]:
+    """Raw rows of a store that nobody has open, in the order of their frames."""
+    asked = "SELECT source, frame, time_ns, flow, sport, length FROM observations ORDER BY frame"
+    with Store(dsn) as store, store.alone() as connection:
+        return connection.rows(asked)
+
+
+def test_a_store_keeps_raw_rows_once_and_judges_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capture, rows = written(tmp_path / "small.pcapng", 400), tmp_path / "rows.parquet"
+    dsn = f"chdb://{tmp_path}/store"
+    cut = ("--set", "collector.frames_per_batch=37")
+    assert ended("decode", str(capture), "--parquet", str(rows)) == ExitCode.OK
+    capsys.readouterr()
+    for _ in range(2):
+        assert ended("collect", str(capture), "--store", dsn, "--json", *cut) == ExitCode.OK
+        told = json.loads(capsys.readouterr().out)
+        assert told["rows"] == told["accounting"]["decoded"] == 400
+        assert told["whole"]
+    found = rows_of(dsn)
+    expected = pl.read_parquet(rows).select("source", "frame", "time_ns", "flow", "sport", "length")
+    assert found == expected.sort("frame").rows()
+    with Store(dsn) as store, store.alone() as connection:
+        assert connection.rows("SELECT count() FROM verdicts") == [(0,)]
+
+
+def test_a_flow_that_nobody_judged_is_found_with_its_raw_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capture, dsn = written(tmp_path / "small.pcapng", 80), f"chdb://{tmp_path}/store"
+    assert ended("collect", str(capture), "--store", dsn) == ExitCode.OK
+    asked = Question(IPv4Address("10.7.0.1"), 4003, IPv4Address("10.7.0.2"), 5001)
+    with Store(dsn) as store:
+        rows = pl.concat(retained(store, asked, None, None))
+    assert rows["frame"].to_list() == [*range(4, 81, 8)]
+
+
+def test_a_store_that_refuses_rows_ends_the_collector_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capture, dsn = written(tmp_path / "small.pcapng", 400), f"chdb://{tmp_path}/store"
+    with Store(dsn) as store:
+        store.migrate()
+        with store.alone() as connection:
+            connection.command("ALTER TABLE observations ADD CONSTRAINT none CHECK length = 0")
+    cut = ("--set", "collector.frames_per_batch=5")
+    assert ended("collect", str(capture), "--store", dsn, *cut) == ExitCode.STORE
+    assert "insert into observations failed" in capsys.readouterr().err
