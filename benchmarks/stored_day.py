@@ -18,7 +18,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import CollectorSettings
-from pipeline import TABLES, PipelineSettings, Store, to_arrow
+from pipeline import TABLES, PipelineSettings, Store
+from pipeline.insert_body import Bodies
 from pipeline.signals import reverse
 from replay.wiring import topology
 from service.keeping import store_sink
@@ -136,9 +137,9 @@ def begin(store: Store, day: Day) -> None:
     kinds = {name: "UInt64" if name in WIDE else "Int64" for name in turns.columns}
     columns = ", ".join(f"`{name}` {kind}" for name, kind in kinds.items())
     typed = turns.cast({name: getattr(pl, kind) for name, kind in kinds.items()})
-    with store.alone() as engine:
+    with store.alone() as engine, Bodies().of(typed) as body:
         engine.command(f"CREATE TABLE turns ({columns}) ENGINE = MergeTree ORDER BY start_ns")
-        engine.insert("turns", typed.columns, to_arrow(typed), "turns")
+        engine.insert("turns", typed.columns, body, "turns")
 
 
 def hour(store: Store, number: int) -> None:

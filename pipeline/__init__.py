@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pipeline.group import Group
     from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
+    from pipeline.insert_body import to_arrow
     from pipeline.intake import READERS, take_in
     from pipeline.kind import KINDS
     from pipeline.lengths import length_bounds
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from pipeline.sharing import LEAST_SHARE, LITTLE
     from pipeline.sink import Sink, drain
     from pipeline.snapshot_error import SnapshotError
-    from pipeline.store import Store, to_arrow
+    from pipeline.store import Store
     from pipeline.store_backup import Piece, backup, restore
     from pipeline.store_error import StoreAway, StoreBusy, StoreError, StoreLimit
     from pipeline.store_limits import StoreLimits
@@ -212,6 +213,7 @@ HOMES = {
     "feedback_integrity": "integrity",
     "found_flows": "found_flows key_of",
     "health": "FINDINGS findings_of last_known worth_a_look",
+    "insert_body": "to_arrow",
     "intake": "READERS take_in",
     "kind": "KINDS",
     "lengths": "length_bounds",
@@ -225,7 +227,7 @@ HOMES = {
     "sharing": "LEAST_SHARE LITTLE",
     "sink": "Sink drain",
     "snapshot_error": "SnapshotError",
-    "store": "Store to_arrow",
+    "store": "Store",
     "store_backup": "Piece backup restore",
     "store_error": "StoreAway StoreBusy StoreError StoreLimit",
     "store_limits": "StoreLimits",

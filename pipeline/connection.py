@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pipeline.fence import Fence
+from pipeline.insert_body import Body
 from pipeline.store_address import StoreAddress
 from pipeline.store_error import Fenced, StoreAway, StoreError, StoreLimit
 from pipeline.store_limits import StoreLimits
@@ -86,24 +87,28 @@ class Connection:
         self,
         table: str,
         columns: Sequence[str],
-        body: bytes,
+        body: Body,
         token: str,
         fence: Fence | None = None,
         **more: int,
     ) -> None:
-        """Insert an Arrow IPC stream once: a token that the table remembers changes nothing.
+        """Insert a body's rows once: a token that the table remembers changes nothing.
 
         `more` are settings of the engine for this insert. A server refuses rows behind a `fence`
         that another worker has moved on; an embedded store has one owner, who needs none. Raises
         Fenced.
         """
-        settings = {"insert_deduplication_token": token, **more}
-        target: str = table
-        named: Sequence[str] | None = columns
-        if fence is not None and self.address.path is None:
-            target, named = fence.guarded(table, columns), None
+        settings: dict[str, int | str] = {"insert_deduplication_token": token, **more}
         with self._told(f"insert into {table}"):
-            self._client.raw_insert(target, named, body, settings=settings, fmt="ArrowStream")
+            if self.address.path is not None:
+                self._client.command(from_file(table, columns, body.path, settings))
+                return
+            target: str = table
+            named: Sequence[str] | None = columns
+            if fence is not None:
+                target, named = fence.guarded(table, columns), None
+            stream = body.octets()
+            self._client.raw_insert(target, named, stream, settings=settings, fmt="ArrowStream")
 
     def put(self, table: str, columns: Sequence[str], body: bytes, token: str) -> None:
         """Insert rows in the engine's own words (Parquet), once a token, past every view."""
@@ -148,3 +153,15 @@ class Connection:
             raise kind(f"the store {self.address.name}: {what} failed: {reason}") from error
         except OSError as error:
             raise StoreAway(f"the store {self.address.name}: {what} failed: {error}") from error
+
+
+def from_file(
+    table: str, columns: Sequence[str], path: str, settings: Mapping[str, int | str]
+) -> str:
+    """The statement by which the embedded engine takes rows from an Arrow stream in a file."""
+    from clickhouse_connect.driver.binding import format_str, quote_identifier
+
+    names = ", ".join(map(quote_identifier, columns))
+    told = ", ".join(f"{name} = {format_str(str(value))}" for name, value in settings.items())
+    source = f"FROM INFILE {format_str(path)} SETTINGS {told} FORMAT ArrowStream"
+    return f"INSERT INTO {table} ({names}) {source}"

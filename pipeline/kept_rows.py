@@ -31,21 +31,42 @@ def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 def kept(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     """The frame as a table keeps it: in its types and order, words as numbers of a dictionary."""
-    return gathered(in_order(table, numbered(conform(table, frame))), TABLES[table].gathered)
+    return gathered(in_order(table, numbered(table, conform(table, frame))), TABLES[table].gathered)
 
 
-def numbered(frame: pl.DataFrame) -> pl.DataFrame:
+def numbered(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with texts of which there are few different ones told once.
 
-    They are sorted and sent as numbers, and the engine keeps words so anyway.
+    They are sorted and sent as numbers, and the engine keeps words so anyway. A column that is
+    empty in all rows is left out: the engine fills it in as it was.
     """
+    if frame.height <= FEW:
+        return frame
     few: dict[Any, pl.Enum] = {}
-    for name in frame.columns if frame.height > FEW else ():
-        if frame.schema[name] == pl.String:
-            words = frame[name].drop_nulls().unique()
-            if words.len() <= FEW:
-                few[name] = pl.Enum(words)
+    for name in frame.columns:
+        if frame.schema[name] != pl.String:
+            continue
+        if (word := only(frame[name])) is not None:
+            same = pl.Series(name, [word], pl.Enum([word])).new_from_index(0, frame.height)
+            spared = word == "" and empties(table, name)
+            frame = frame.drop(name) if spared else frame.with_columns(same)
+            continue
+        words = frame[name].drop_nulls().unique()
+        if words.len() <= FEW:
+            few[name] = pl.Enum(words)
     return frame.cast(few)
+
+
+def only(texts: pl.Series) -> str | None:
+    """The text that all rows have; None: there are several, or none in some."""
+    first = texts[0]
+    told = first is not None and texts[-1] == first and not texts.null_count()
+    return first if told and (texts == first).all() else None
+
+
+def empties(table: str, name: str) -> bool:
+    """Whether a text that is not brought is an empty one, and no null."""
+    return any(column.name == name and not column.nullable for column in TABLES[table].columns)
 
 
 def in_order(table: str, frame: pl.DataFrame) -> pl.DataFrame:

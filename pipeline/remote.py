@@ -17,9 +17,10 @@ from typing import Any, Self
 import httpx
 import polars as pl
 
+from pipeline.insert_body import to_arrow
 from pipeline.kept_rows import conform
 from pipeline.owner import Owner, StoreOwned, read_owner
-from pipeline.store import Store, slices, to_arrow
+from pipeline.store import Store, slices
 from pipeline.store_address import parse_address
 from pipeline.store_error import StoreBusy, StoreError
 from pipeline.store_limits import StoreLimits

@@ -6,7 +6,6 @@ inserts take turns on one connection, queries on a few others (`StoreLimits.read
 reading goes on while rows are written. No two threads use one connection at a time.
 """
 
-import io
 import queue
 import threading
 import time
@@ -16,10 +15,10 @@ from importlib import resources
 from typing import Any, Self
 
 import polars as pl
-import pyarrow as pa
 
 from pipeline.connection import Connection
 from pipeline.fence import Fence
+from pipeline.insert_body import Bodies
 from pipeline.kept_rows import kept
 from pipeline.migration import migrate, pending
 from pipeline.owner import Ownership
@@ -87,6 +86,7 @@ class Store:
         self._trim_at = time.monotonic() + TRIM_S
         self._writing = threading.Lock()
         self._opening = threading.Lock()
+        self._bodies = Bodies()
         self._readers: queue.LifoQueue[Connection | None] = queue.LifoQueue()
         for _ in range(self.limits.readers):
             self._readers.put(None)
@@ -139,8 +139,7 @@ class Store:
         """
         more = FEEDING_SETTINGS if table in FEEDING else {}
         for part, part_token in slices(kept(table, frame), token):
-            body = to_arrow(part)
-            with self._writing:
+            with self._bodies.of(part) as body, self._writing:
                 self._changed(table)
                 self._writer.insert(table, part.columns, body, part_token, fence, **more)
                 self._changed(table)
@@ -205,6 +204,7 @@ class Store:
             if (connection := self._readers.get()) is not None:
                 connection.close()
         self._writer.close()
+        self._bodies.close()
         self._release()
 
     def _release(self) -> None:
@@ -248,12 +248,3 @@ def slices(frame: pl.DataFrame, token: str) -> Iterator[tuple[pl.DataFrame, str]
     for number, part in enumerate(frame.iter_slices(ROWS_PER_INSERT)):
         if part.height:
             yield part, f"{token}/{number}"
-
-
-def to_arrow(frame: pl.DataFrame) -> bytes:
-    """A frame as one Arrow IPC stream of a single batch, in types that every reader knows."""
-    body = io.BytesIO()
-    table = frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-    with pa.ipc.new_stream(body, table.schema) as stream:  # half the time of Polars' own
-        stream.write_table(table)
-    return body.getvalue()

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.insert_body import to_arrow
 from pipeline.kept_rows import kept
-from pipeline.store import Store, to_arrow
+from pipeline.store import Store
 from pipeline.store_backup import _as_now
 from pipeline.tables import TABLES
 from pipeline.tables.gathered import Gathered, gathered, spread
@@ -59,6 +60,23 @@ def test_few_words_and_many_are_stored_as_they_are(rows: int, tmp_path: Path) ->
     kinds = kept("observations", frame).schema
     assert (kinds["point"] == pl.String) == (rows == 3)
     assert len(to_arrow(kept("observations", frame).select("point"))) < 8 * rows + 2000
+
+
+def test_empty_words_are_left_out_where_the_engine_fills_them_in(tmp_path: Path) -> None:
+    rows = 1000
+    frame = pl.DataFrame({"time_ns": range(rows), "flow": [1] * rows, "source": ["a"] * rows,
+                          "tenant": [""] * rows, "vrf": [""] * (rows - 1) + ["red"]})  # fmt: skip
+    assert kept("observations", frame).columns == ["time_ns", "flow", "source", "vrf"]
+    maybe = pl.DataFrame({"flow": [1] * rows, "cc": [""] * rows})
+    assert kept("flows", maybe).columns == ["flow", "cc"]  # a null would be another thing
+    told = kept("flows", maybe.with_columns(pl.lit(None, pl.String).alias("cc")))
+    assert told["cc"].null_count() == rows
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        store.migrate()
+        store.insert("observations", frame, "it's an 'insert' of 100 % \\")
+        with store.alone() as connection:
+            asked = "SELECT DISTINCT source, tenant, vrf FROM observations ORDER BY vrf"
+            assert connection.rows(asked) == [("a", "", ""), ("a", "", "red")]
 
 
 def test_no_array_is_brought_by_a_frame() -> None:

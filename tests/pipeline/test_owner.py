@@ -19,9 +19,10 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
 from pipeline import remote
+from pipeline.insert_body import to_arrow
 from pipeline.owner import MAX_SOCKET_PATH, Owner, Ownership, StoreOwned, owner_file, read_owner
 from pipeline.remote import ARROW, OwnerClient, open_or_ask
-from pipeline.store import Store, to_arrow
+from pipeline.store import Store
 from pipeline.store_error import StoreBusy, StoreError
 
 HOLD = """

@@ -1,0 +1,92 @@
+"""What an insert sends: rows as one Arrow stream, in memory that the next insert uses again.
+
+The embedded engine reads it where it lies, under a name; a server is sent its octets. To give such
+memory back each time and have it anew costs a third of the time of an insert.
+"""
+
+import io
+import os
+import queue
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+import polars as pl
+import pyarrow as pa
+
+from pipeline.store_error import StoreAway
+
+
+class Body:
+    """Memory for one stream at a time; `write` before it is read."""
+
+    def __init__(self) -> None:
+        """Take no memory yet."""
+        if hasattr(os, "memfd_create"):
+            self._file: IO[bytes] = io.FileIO(os.memfd_create("hopsight-insert"), "r+b")
+        else:
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed by `close`
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Put a frame in the place of what was there."""
+        self._file.seek(0)
+        write_stream(frame, self._file)
+        self._file.truncate()
+        self._file.seek(0)
+
+    @property
+    def path(self) -> str:
+        """Name by which this process can open it."""
+        return f"/dev/fd/{self._file.fileno()}"
+
+    def octets(self) -> bytes:
+        """The stream."""
+        self._file.seek(0)
+        return self._file.read()
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._file.close()
+
+
+class Bodies:
+    """As many bodies as there are inserts at once."""
+
+    def __init__(self) -> None:
+        self._free: queue.SimpleQueue[Body] = queue.SimpleQueue()
+
+    @contextmanager
+    def of(self, frame: pl.DataFrame) -> Iterator[Body]:
+        """A body that holds a frame, for one insert. Raises StoreAway when there is no room."""
+        try:
+            body = self._free.get_nowait()
+        except queue.Empty:
+            body = Body()
+        try:
+            try:
+                body.write(frame)
+            except OSError as error:
+                raise StoreAway(f"rows of an insert find no room: {error}") from error
+            yield body
+        finally:
+            self._free.put(body)
+
+    def close(self) -> None:
+        """Give the memory of those back that are not in use."""
+        while not self._free.empty():
+            self._free.get_nowait().close()
+
+
+def write_stream(frame: pl.DataFrame, file: IO[bytes]) -> None:
+    """A frame as one Arrow IPC stream of a single batch, in types that every reader knows."""
+    table = frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    with pa.ipc.new_stream(file, table.schema) as stream:  # half the time of Polars' own
+        stream.write_table(table)
+
+
+def to_arrow(frame: pl.DataFrame) -> bytes:
+    """A frame as octets of such a stream."""
+    body = io.BytesIO()
+    write_stream(frame, body)
+    return body.getvalue()
