@@ -26,6 +26,7 @@ demo: $(VENV)/.run ## Known fabric in, bottlenecks beside the truth out, then th
 	$(BIN)/hopsight demo $(if $(filter-out 0 no false,$(ONCE)),--once)
 
 test: $(VENV)/.dev tools ## Run the tests in JOBS=2 processes (ARGS= are handed to pytest)
+	@$(BIN)/python -m compileall -q collector pipeline replay service # hundreds of processes start
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 lint: $(VENV)/.dev ## Check style, types and the direction of imports

@@ -10,10 +10,18 @@ from numpy.typing import NDArray
 
 
 def array(values: NDArray[Any], validity: pa.Buffer | None = None) -> pa.Array:
-    """An Arrow array over contiguous integers that nobody changes any more."""
-    return pa.Array.from_buffers(
-        pa.from_numpy_dtype(values.dtype), len(values), [validity, pa.py_buffer(values)]
-    )
+    """An Arrow array over numbers that nobody changes any more.
+
+    `pa.array` would ask pandas what they are, and load it for that.
+    """
+    told = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else values
+    buffers = [validity, pa.py_buffer(np.ascontiguousarray(told))]
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
+
+
+def bitmap(rows: NDArray[np.bool_]) -> pa.Buffer:
+    """The validity of values: which of them there are."""
+    return pa.py_buffer(np.packbits(rows, bitorder="little"))
 
 
 def table(columns: Mapping[str, pa.Array]) -> pl.DataFrame:

@@ -1,12 +1,11 @@
 """Compiled functions whose disk cache can never be stale.
 
 Numba's own cache looks only at the file that defines a function, so a changed wire table or a
-changed callee would go on running old machine code. Here the cache directory is named after a
-digest of every source file of the rooms that hold kernels: whatever changes, the old code is not
-found.
+changed callee would go on running old machine code. Here the place of a function's code is named
+after a digest of its module and of all that this imports (`kernel_sources.py`): whatever changes,
+the old code is not found; what is as it was is found by every copy of the program.
 """
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable
@@ -14,37 +13,24 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import config, njit
+from numba.core.caching import UserProvidedCacheLocator
 from numba.core.options import DefaultOptions
 
 from collector.kernel_part import PartCompiler
-
-ROOMS = ("collector", "pipeline", "replay")
-"""Rooms whose sources take part in the digest: those with kernels or tables for kernels."""
+from collector.kernel_sources import Sources
 
 F = TypeVar("F", bound=Callable[..., Any])
 Record = Any
 """A numpy record inside a kernel: its fields are known to Numba, not to a type checker."""
 
 
-def source_digest(root: Path) -> str:
-    """Digest of every Python source of the rooms below `root`, 16 hexadecimal digits."""
-    digest = hashlib.blake2b(digest_size=8)
-    for room in ROOMS:
-        for path in sorted((root / room).rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def cache_directory(root: Path) -> Path | None:
+def cache_directory() -> Path | None:
     """Where compiled code is kept, or None when no place can be written (then it stays in memory).
 
     `HOPSIGHT_CACHE_DIR` names the place; the default is `$XDG_CACHE_HOME/hopsight`.
     """
     fallback = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache")).expanduser() / "hopsight"
-    place = (
-        Path(os.environ.get("HOPSIGHT_CACHE_DIR") or fallback) / f"kernels-{source_digest(root)}"
-    )
+    place = Path(os.environ.get("HOPSIGHT_CACHE_DIR") or fallback) / "kernels"
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):
@@ -53,21 +39,42 @@ def cache_directory(root: Path) -> Path | None:
         return None
 
 
-CACHE = cache_directory(Path(__file__).resolve().parent.parent)
+SOURCES = Sources(Path(__file__).resolve().parent.parent)
+
+
+class BySources(UserProvidedCacheLocator):
+    """Numba's place for code below `config.CACHE_DIR`, named after sources and not after a path."""
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """Folder of the code of one module's functions."""
+        path = Path(py_file).resolve()
+        if not path.is_relative_to(SOURCES.root):
+            outside: str = super().get_suitable_cache_subpath(py_file)  # type: ignore[no-untyped-call] # numba has no types
+            return outside
+        return f"{path.stem}-{SOURCES.digest(path)}"
+
+
+CACHE = cache_directory()
 if CACHE is not None:
     vars(config)["CACHE_DIR"] = str(CACHE)
+    vars(config)["CACHE_LOCATOR_CLASSES"] = f"{__name__}.{BySources.__name__}"
 
 
-ENTRY = "recognise.recognise-*.nbi"
-"""Index of what is kept of the walk's largest kernel; it takes most of the time to compile."""
+ENTRY = "collector/recognise.py"
+"""Module of the walk's largest kernel; it takes most of the time to compile."""
 
 
-def is_compiled(entry: str = ENTRY) -> bool:
+def is_compiled(module: str = ENTRY) -> bool:
     """Whether an earlier run has kept the walk's code; else the first frames wait for it.
 
-    `entry` is the index of another kernel's code, MODULE.FUNCTION-*.nbi.
+    `module` is the file of another kernel of the same name as its file.
     """
-    return CACHE is not None and any(CACHE.rglob(entry))
+    if CACHE is None:
+        return False
+    path = SOURCES.root / module
+    folder = CACHE / BySources.get_suitable_cache_subpath(str(path))
+    return any(folder.glob(f"{path.stem}.{path.stem}-*.nbi"))
 
 
 COMPILED: dict[str, Any] = {"nogil": True, "error_model": "numpy"}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from collector import arrow
 from pipeline import state_columns
 from pipeline.book import Book
 from pipeline.companion import Companion
@@ -42,7 +43,7 @@ def columns_of(memory: Memory, book: Book, slots: Ints) -> pa.Array:
     own = state_columns.take(book.book, senders(slots))
     there = own["place"] > 0
     places = own["place"][there].astype(np.int64) - 1
-    made = [pa.array(own["life"][there])]
+    made = [arrow.array(own["life"][there])]
     for name, (_, each) in book.kinds.items():
         at = spread(places, each)
         records = state_columns.columns_of(memory, named(name), book[name], at)
@@ -51,14 +52,16 @@ def columns_of(memory: Memory, book: Book, slots: Ints) -> pa.Array:
     np.cumsum(there, out=offsets[1:])
     kind = type_of(memory, book).value_type
     state = pa.StructArray.from_arrays(made, fields=list(kind.value_type))
-    return pa.FixedSizeListArray.from_arrays(pa.ListArray.from_arrays(pa.array(offsets), state), 2)
+    return pa.FixedSizeListArray.from_arrays(
+        pa.ListArray.from_arrays(arrow.array(offsets), state), 2
+    )
 
 
 def nothing(memory: Memory, book: Book, rows: int) -> pa.Array:
     """As much for rows that are not of the tracker's flows."""
     kind = type_of(memory, book).value_type
     state = pa.array([], kind.value_type)
-    lists = pa.ListArray.from_arrays(pa.array(np.zeros(2 * rows + 1, np.int32)), state)
+    lists = pa.ListArray.from_arrays(arrow.array(np.zeros(2 * rows + 1, np.int32)), state)
     return pa.FixedSizeListArray.from_arrays(lists, 2)
 
 

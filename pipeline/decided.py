@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from collector import arrow, directed
@@ -83,7 +82,7 @@ def decisions_of(frame: pl.DataFrame, out: Decisions, count: int) -> pl.DataFram
         **dict.fromkeys(OF_DCTCP, algorithm == Algorithm.DCTCP),
         "why": made["quality"] != Quality.EXACT,
     }
-    whole = {id(rows): bitmap(rows) if rows.any() else None for rows in here.values()}
+    whole = {id(rows): arrow.bitmap(rows) if rows.any() else None for rows in here.values()}
     told = {
         name: arrow.array(values, whole[id(here[name])] if name in here else None)
         for name, values in made.items()
@@ -123,11 +122,6 @@ def made_of(out: Decisions, count: int) -> dict[str, NDArray[Any]]:
         made |= {name: fields[place] for place, name in enumerate(names)}
     codes = set(DECISION_FIELDS["i1"]) - {"u_hop"}
     return {name: each.view(np.uint8) if name in codes else each for name, each in made.items()}
-
-
-def bitmap(rows: NDArray[np.bool_]) -> Any:
-    """A validity bitmap."""
-    return pa.py_buffer(np.packbits(rows, bitorder="little"))
 
 
 def flow_of(conversation: pl.Series, direction: NDArray[Any]) -> pl.Series:

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from collector import arrow
 from pipeline import book_columns, entry_rows, state_columns
 from pipeline.book import Book
 from pipeline.cc.dctcp import DIALECTS
@@ -222,11 +223,11 @@ def _batch(
     memory, entries, rows = state.memory, table.entries[places], len(places)
     numbers = entries["slot"].astype(np.int64)
     columns = [
-        pa.array(np.full(rows, number, np.uint8)),
-        pa.array(places.astype(np.int32)),
-        pa.array(np.ascontiguousarray(entries["key"])),
-        pa.array(np.ascontiguousarray(entries["seen"])),
-        pa.array(np.where(number == FLOW, 0, numbers).astype(np.int32)),
+        arrow.array(np.full(rows, number, np.uint8)),
+        arrow.array(places.astype(np.int32)),
+        arrow.array(entries["key"]),
+        arrow.array(entries["seen"]),
+        arrow.array(np.where(number == FLOW, 0, numbers).astype(np.int32)),
     ]
     for at, name in enumerate(COLUMNS):
         kind, of = schema.field(name).type.value_type, np.zeros(rows + 1, np.int32)
@@ -234,7 +235,7 @@ def _batch(
         if at == number:
             of = np.arange(rows + 1, dtype=np.int32)
             records = state_columns.columns_of(memory, name, table.records, numbers)
-        columns.append(pa.ListArray.from_arrays(pa.array(of), records))
+        columns.append(pa.ListArray.from_arrays(arrow.array(of), records))
     columns += [
         book_columns.columns_of(memory, book, numbers)
         if number == FLOW

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from collector import borrowing
+from collector import arrow, borrowing
 from pipeline.cc.ce_runs import HOLES, RUNS
 from pipeline.cc.hop_record import MAX_HOPS, MOST_PLACES
 from pipeline.cc.hpcc_probe import OUTSTANDING
@@ -77,7 +77,7 @@ def columns_of(memory: Memory, kind: str, array: NDArray[Any], places: Ints) -> 
     for name, (field, *_) in (array.dtype.fields or {}).items():
         held = HOLDS.get(kind, {}).get(name)
         values = np.ascontiguousarray(records[name]).reshape(-1)
-        column = _held(memory, held, values, records) if held else pa.array(values)
+        column = _held(memory, held, values, records) if held else arrow.array(values)
         if field.shape:
             column = pa.FixedSizeListArray.from_arrays(column, *field.shape)
         made.append(column)
@@ -95,7 +95,7 @@ def _held(memory: Memory, kind: str, places: Ints, holders: NDArray[Any]) -> pa.
     offsets = np.zeros(len(places) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
     values = columns_of(memory, kind, getattr(memory, kind), at)
-    return pa.ListArray.from_arrays(pa.array(offsets), values)
+    return pa.ListArray.from_arrays(arrow.array(offsets), values)
 
 
 def check(

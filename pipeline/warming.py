@@ -19,8 +19,8 @@ LINE_BPS = 10**10
 IPV4 = 0xFFFF << 32
 """Upper part of the lower word of an IPv4 address."""
 ACK, ECE = 0x10, 0x40
-SEEN = "follow.follow-*.nbi"
-"""Index of what is kept of the largest kernel."""
+SEEN = "pipeline/follow.py"
+"""Module of the largest kernel."""
 
 
 def is_warm() -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from collector import arrow
 from pipeline import Tracked
 
 HOPS = "u_hops"
@@ -71,8 +72,9 @@ def by_hop(loads: pl.DataFrame) -> pl.Series:
     values = loads.select(pl.col(names).fill_null(np.nan)).to_numpy().reshape(-1, len(names))
     count = np.minimum(loads["hop_count"].to_numpy().astype(np.int64), len(names))
     told = values[np.arange(len(names)) < count[:, None]]
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
-    lists = pa.LargeListArray.from_arrays(ends, pa.array(told, mask=np.isnan(told)))
+    ends = arrow.array(np.concatenate([np.zeros(1, np.int64), np.cumsum(count)]))
+    loads_told = arrow.array(told, arrow.bitmap(~np.isnan(told)))
+    lists = pa.LargeListArray.from_arrays(ends, loads_told)
     made = pl.from_arrow(lists)
     assert isinstance(made, pl.Series)
     return made.cast(LIST).alias(HOPS)

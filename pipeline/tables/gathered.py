@@ -12,6 +12,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from collector import arrow
+
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
@@ -51,9 +53,9 @@ def _array(frame: pl.DataFrame, into: Gathered) -> Iterator[pl.Series]:
     values = np.zeros(told.shape, columns[known[0]].head(0).to_numpy().dtype)
     for place, column in columns.items():
         values[:, place] = column.fill_null(0).to_numpy()[rows]
-    mask = None if whole or told.all() else ~told.ravel()
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    flat = pa.array(values.ravel(), mask=mask)
+    there = None if whole or told.all() else arrow.bitmap(told.ravel())
+    offsets = arrow.array(np.concatenate([[0], np.cumsum(lengths)]))
+    flat = arrow.array(values.ravel(), there)
     yield pl.Series(into.name, pa.LargeListArray.from_arrays(offsets, flat))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,18 @@ def test_a_table_for_people_ends_with_the_accounting(hopsight: Any) -> None:
     ran = hopsight.run("analyze", str(CAPTURE))
     assert "congested path" in ran.stdout
     assert ran.stdout.rstrip().splitlines()[-1].startswith("frames: ")
+
+
+def test_analyzing_does_not_load_pandas(hopsight: Any) -> None:
+    python, *rest = hopsight.command("analyze", str(CAPTURE))
+    ran = subprocess.run(
+        [python, "-X", "importtime", *rest],
+        capture_output=True, text=True, check=True,
+        cwd=hopsight.directory, env=hopsight.environment,
+    )  # fmt: skip
+    loaded = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines()}
+    assert "polars" in loaded
+    assert "pandas" not in loaded
 
 
 def test_replay_prints_one_object_a_decision(hopsight: Any) -> None:
