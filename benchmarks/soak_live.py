@@ -1,10 +1,11 @@
 """A real sender on an interface of our own, faster than what is behind it: nothing goes uncounted.
 
-    soak_live.py [--seconds S] [--rate FRAMES_A_SECOND]
+    soak_live.py [--seconds S] [--rate FRAMES_A_SECOND] [--rows]
 
 `tcpreplay` puts the frames of a busy mirror on one end of a veth pair, over and over; `hopsight up`
 captures the other end through dumpcap, judges and stores in the embedded engine, and sheds whole
-flows when it falls behind (`bus.overload = "shed"`). Every frame that was sent is then either a row
+flows when it falls behind (`bus.overload = "shed"`). With `--rows` it is `hopsight collect` with a
+store, which keeps what each frame said and judges nothing. Every frame that was sent is then either a row
 of the store or in a counter of drops (kernel, pipe, shedding), else the run fails. Without a rate
 the sender is as fast as it can; the load that it came to is told. Sender, capture and service share
 the machine's cores. Memory of the service is looked at all the time: that of the last fifth of a
@@ -16,6 +17,7 @@ import json
 import os
 import re
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -23,9 +25,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import httpx
 import mirror
 import traffic
 from bar import end, met
@@ -40,6 +43,7 @@ LONG_S = 300.0
 """Seconds from which a run tells whether memory is flat."""
 LOOK_S = 0.5
 DRAIN_S = 900.0
+START_S = 120.0
 ENDS = tuple(f"hs-{end}{os.getpid()}" for end in "ab")
 SENT = re.compile(r"Successful packets:\s+(\d+)")
 OURS = f"tcp or ether proto 0x{traffic.CSIG[:2].hex()}"
@@ -114,14 +118,43 @@ def served(place: Path) -> Iterator["subprocess.Popen[str]"]:
             process.kill()
 
 
-def warmed(place: Path) -> None:
+@contextmanager
+def collected(place: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A collector that captures the far end and stores rows alone."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        metrics = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [
+        *HOPSIGHT, "collect", "--interface", ENDS[1], "--filter", OURS, "--json",
+        "--store", f"chdb://{place}/store",
+    ]  # fmt: skip
+    told = {"HOPSIGHT_BUS__OVERLOAD": "shed", "HOPSIGHT_PROCESS__METRICS": metrics}
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **told}
+    ) as process:
+        try:
+            await_capture(metrics)
+            yield process
+        finally:
+            process.kill()
+
+
+def await_capture(metrics: str) -> None:
+    """Return when a collector tells of its frames, which it does as soon as it captures."""
+    until = time.monotonic() + START_S
+    while time.monotonic() < until:
+        with suppress(httpx.HTTPError):
+            if "hopsight_collector_queue_ratio" in httpx.get(f"http://{metrics}/metrics").text:
+                return
+        time.sleep(LOOK_S)
+    raise SystemExit(f"nothing was captured within {START_S:.0f} s: not shown")
+
+
+def warmed(place: Path, *, judged: bool) -> None:
     """Have everything compiled before frames come that nobody can hold up."""
     (place / "fabric.yaml").write_text(topology(mirror.CSIG_WORLD).to_yaml())
     mirror.csig(place / "warm.pcap", WARM_FRAMES)
-    command = [
-        *HOPSIGHT, "analyze", str(place / "warm.pcap"), "--topology", str(place / "fabric.yaml"),
-        "--store", f"chdb://{place}/warm",
-    ]  # fmt: skip
+    what = ["analyze", "--topology", str(place / "fabric.yaml")] if judged else ["collect"]
+    command = [*HOPSIGHT, *what, str(place / "warm.pcap"), "--store", f"chdb://{place}/warm"]
     subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
 
 
@@ -144,14 +177,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="time of the sender (60)")
     parser.add_argument("--rate", type=int, help="frames a second (as many as it can)")
+    parser.add_argument("--rows", action="store_true", help="rows alone, nothing is judged")
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the link goes then, too
     pace = [f"--pps={asked.rate}"] if asked.rate else ["--topspeed"]
     with tempfile.TemporaryDirectory() as folder, wire():
         place = Path(folder)
         mirror.csig(place / "sent.pcap", FRAMES)
-        warmed(place)
-        with served(place) as process:
+        warmed(place, judged=not asked.rows)
+        with (collected if asked.rows else served)(place) as process:
             look = Look(process.pid)
             look.start()
             sent, took = send(

@@ -2,7 +2,15 @@
 
 from collector import arrow
 from collector.arena import Arena
-from collector.bus import Batch, Bus, BusError, MemoryBus, MessagesGone
+from collector.bus import (
+    JOINED_ROWS,
+    Batch,
+    Bus,
+    BusError,
+    MemoryBus,
+    MessagesGone,
+    joined,
+)
 from collector.bus_address import open_bus, open_group, open_span, spooled
 from collector.capture import Capture, open_capture, tell_apart
 from collector.carriers import headers
@@ -38,6 +46,7 @@ from collector.wire.table import Header
 __all__ = [
     "HOP",
     "HOPS",
+    "JOINED_ROWS",
     "LAYERS",
     "OBSERVATION",
     "PASSWORD_VARIABLE",
@@ -83,6 +92,7 @@ __all__ = [
     "inlined",
     "inner",
     "is_compiled",
+    "joined",
     "kernel",
     "merged",
     "open_bus",

@@ -8,11 +8,15 @@ removing duplicates.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import polars as pl
+
+JOINED_ROWS = 1 << 16
+"""Rows up to which live batches are joined for a reader that is behind; two thirds of a second of
+100,000 frames each."""
 
 
 class BusError(Exception):
@@ -55,7 +59,12 @@ class Batch:
     @property
     def quiet(self) -> bool:
         """Whether it only says how far the source has come."""
-        return self.reached_ns is not None and not self.ended and self.frame.is_empty()
+        return self.live and self.frame.is_empty()
+
+    @property
+    def live(self) -> bool:
+        """Whether it is of a live source, which cuts its frames by what came in time."""
+        return self.reached_ns is not None and not self.ended
 
 
 class Bus(Protocol):
@@ -76,11 +85,17 @@ class Bus(Protocol):
 
 
 class MemoryBus:
-    """A bus inside one process: at most `capacity` batches wait to be read."""
+    """A bus inside one process: at most `capacity` batches wait to be read.
 
-    def __init__(self, capacity: int = 16) -> None:
+    Live batches of one source that wait are joined up to `joined_rows`, so that a reader who is
+    behind has few large ones: each costs it the same, however small. Those of files stay as they
+    are cut, since a repeat has to be cut so, too.
+    """
+
+    def __init__(self, capacity: int = 16, joined_rows: int = 0) -> None:
         self.capacity = capacity
-        self._waiting: deque[Batch] = deque()
+        self.joined_rows = joined_rows
+        self._waiting: deque[list[Batch]] = deque()
         self._closed = False
         self._changed = asyncio.Condition()
 
@@ -92,11 +107,20 @@ class MemoryBus:
     async def publish(self, batch: Batch) -> None:
         """See Bus."""
         async with self._changed:
-            await self._changed.wait_for(lambda: self._closed or len(self._waiting) < self.capacity)
+            await self._changed.wait_for(lambda: self._closed or self._room(batch))
             if self._closed:
                 raise BusError("the bus is closed, nothing more can be published")
-            self._waiting.append(batch)
+            if self._waiting and continues(self._waiting[-1], batch, self.joined_rows):
+                self._waiting[-1].append(batch)
+            else:
+                self._waiting.append([batch])
             self._changed.notify_all()
+
+    def _room(self, batch: Batch) -> bool:
+        """Whether a batch can be taken now."""
+        return len(self._waiting) < self.capacity or continues(
+            self._waiting[-1], batch, self.joined_rows
+        )
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         """See Bus."""
@@ -105,12 +129,31 @@ class MemoryBus:
                 await self._changed.wait_for(lambda: self._closed or bool(self._waiting))
                 if not self._waiting:
                     return
-                batch = self._waiting.popleft()
+                batches = self._waiting.popleft()
                 self._changed.notify_all()
-            yield batch
+            yield joined(batches)
 
     async def close(self) -> None:
         """See Bus."""
         async with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+
+def continues(held: Sequence[Batch], batch: Batch, most_rows: int) -> bool:
+    """Whether a live batch goes on where those before it end, and they are not too large."""
+    last = held[-1]
+    return (
+        all(each.live and not each.quiet for each in (last, batch))
+        and (last.source, last.epoch) == (batch.source, batch.epoch)
+        and sum(each.frame.height for each in (*held, batch)) <= most_rows
+    )
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Batches of one source, their rows one after the other."""
+    if len(batches) == 1:
+        return batches[0]
+    one, last = batches[0], batches[-1]
+    rows = pl.concat([batch.frame for batch in batches], how="diagonal_relaxed")
+    return Batch(rows, one.source, last.epoch, one.first, last.last, reached_ns=last.reached_ns)

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from collector import Batch, Repeats
+from collector import Batch, Repeats, joined
 from pipeline import group_state
 from pipeline.group_log import CUT, SNAPSHOT, GroupLog, Step
 from pipeline.group_state import Kept
@@ -192,15 +192,6 @@ def runs(batches: Sequence[Batch]) -> Iterator[Batch]:
             held.append(batch)
     if held:
         yield joined(held)
-
-
-def joined(batches: Sequence[Batch]) -> Batch:
-    """Batches of one source, their rows one after the other."""
-    if len(batches) == 1:
-        return batches[0]
-    one, last = batches[0], batches[-1]
-    rows = pl.concat([batch.frame for batch in batches], how="diagonal_relaxed")
-    return Batch(rows, one.source, last.epoch, one.first, last.last)
 
 
 def merged(outputs: Sequence[Output]) -> dict[str, pl.DataFrame]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from collector import (
+    JOINED_ROWS,
     Accounting,
     Bus,
     BusError,
@@ -128,7 +129,7 @@ async def _run(
     """Feed and drain one bus."""
     settings = job.bus
     try:
-        bus: Bus = MemoryBus(settings.waiting)
+        bus: Bus = MemoryBus(settings.waiting, JOINED_ROWS)
         if settings.spill_directory:
             bus = spooled(MemoryBus(1), settings)
     except BusError as error:

@@ -14,6 +14,7 @@ from typing import Any
 import typer
 
 from collector import (
+    JOINED_ROWS,
     Bus,
     BusError,
     BusSettings,
@@ -119,7 +120,7 @@ def waiting(settings: BusSettings) -> Bus:
     """A bus inside this process, with room on disk where the settings give it. Raises BusError."""
     if settings.spill_directory:
         return spooled(MemoryBus(1), settings)
-    return MemoryBus(settings.waiting)
+    return MemoryBus(settings.waiting, JOINED_ROWS)
 
 
 def opened(settings: Settings) -> Bus:

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,52 @@ def test_memory_bus_blocks_a_writer_that_is_ahead() -> None:
         await third
         await bus.close()
         assert [each.first async for each in reader] == [2, 3]
+
+    run(test())
+
+
+def test_live_batches_that_wait_are_joined_and_those_of_files_are_not() -> None:
+    live = [replace(batch(1 + 10 * i, 10), reached_ns=i) for i in range(7)]
+    other = replace(batch(1, 10), source="other", reached_ns=1)
+    again = replace(batch(1, 10), epoch=live[0].epoch + 1, reached_ns=1)
+    beat = replace(batch(71, 0), reached_ns=9)
+    ended = replace(batch(71, 0), ended=True)
+
+    async def test() -> None:
+        bus = MemoryBus(capacity=9, joined_rows=40)
+        for each in (*live, other, beat, again, ended):
+            await bus.publish(each)
+        assert bus.fill == pytest.approx(6 / 9)
+        await bus.close()
+        read = [each async for each in bus]
+        assert [(each.source, each.first, each.last, each.reached_ns) for each in read] == [
+            ("demo.pcapng", 1, 40, 3), ("demo.pcapng", 41, 70, 6), ("other", 1, 10, 1),
+            ("demo.pcapng", 71, 70, 9), ("demo.pcapng", 1, 10, 1), ("demo.pcapng", 71, 70, None),
+        ]  # fmt: skip
+        assert read[0].frame.equals(pl.concat([each.frame for each in live[:4]]))
+        files = MemoryBus(capacity=9, joined_rows=40)
+        for each in (batch(1, 10), batch(11, 10)):
+            await files.publish(each)
+        assert files.fill == pytest.approx(2 / 9)
+
+    run(test())
+
+
+def test_a_full_bus_takes_what_goes_on_where_the_last_batch_ends() -> None:
+    live = [replace(batch(1 + 10 * i, 10), reached_ns=i) for i in range(5)]
+
+    async def test() -> None:
+        bus = MemoryBus(capacity=1, joined_rows=40)
+        for each in live[:4]:
+            await asyncio.wait_for(bus.publish(each), 1)
+        fifth = asyncio.create_task(bus.publish(live[4]))
+        await asyncio.sleep(0.01)
+        assert not fifth.done()
+        reader = aiter(bus)
+        assert (await anext(reader)).last == 40
+        await fifth
+        await bus.close()
+        assert [each.first async for each in reader] == [41]
 
     run(test())
 
