@@ -5,11 +5,11 @@
 `tcpreplay` puts the frames of a busy mirror on one end of a veth pair, over and over; `hopsight up`
 captures the other end through dumpcap, judges and stores in the embedded engine, and sheds whole
 flows when it falls behind (`bus.overload = "shed"`). With `--rows` it is `hopsight collect` with a
-store, which keeps what each frame said and judges nothing. Every frame that was sent is then either a row
-of the store or in a counter of drops (kernel, pipe, shedding), else the run fails. Without a rate
-the sender is as fast as it can; the load that it came to is told. Sender, capture and service share
-the machine's cores. Memory of the service is looked at all the time: that of the last fifth of a
-run of ten minutes is at most a tenth above that of the second fifth.
+store, which keeps what each frame said and judges nothing. Every frame that was sent is then either
+a row of the store or in a counter of drops (kernel, pipe, shedding), else the run fails. Without a
+rate the sender is as fast as it can; the load that it came to is told. Sender, capture and service
+share the machine's cores. Memory of the service is looked at all the time: that of the last fifth
+of a run of ten minutes is at most a tenth above that of the second fifth.
 """
 
 import argparse
