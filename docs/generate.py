@@ -174,12 +174,13 @@ def store() -> Iterator[str]:
                 for row in each.columns
             ),
         )
-        if each.aliases:
-            yield "Computed when read:\n"
-            yield table(
-                ("column", "type", "meaning"),
-                ((code(row.name), code(row.type), row.doc) for row in each.aliases),
-            )
+        for when, computed in (("read", each.aliases), ("stored", each.made)):
+            if computed:
+                yield f"Computed when {when}:\n"
+                yield table(
+                    ("column", "type", "meaning"),
+                    ((code(row.name), code(row.type), row.doc) for row in computed),
+                )
 
 
 def metrics() -> Iterator[str]:

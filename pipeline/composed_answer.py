@@ -6,10 +6,8 @@ the later one. What the verdict says is about that hop in those intervals, `shar
 `history`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
-
-import polars as pl
 
 from pipeline.doubt import DOUBTS
 from pipeline.evidence import candidates, evidence, grouped, signals
@@ -41,22 +39,23 @@ HASHES = frozenset({"flow", "conversation"})
 
 def compose_answer(
     flow: Row,
-    rows: pl.DataFrame,
+    rows: Iterable[Row],
     from_ns: int,
     to_ns: int,
     notes: Sequence[str] = (),
     lengths: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """The answer as plain data, from at least one row of query `flow_bottleneck`.
+    """The answer as plain data, from at least one verdict (`told_row.verdict_rows`).
 
     `flow` is a row of query `flow_of_key`; the window is `from_ns` to `to_ns` since 1970. Of rows
     of several lengths of intervals those count that suit the window (`lengths.fitting`); `lengths`
     are all that there are.
     """
-    known = sorted(rows["interval_ns"].unique())
+    every = [dict(row) for row in rows]
+    known = sorted({row["interval_ns"] for row in every})
     length = fitting(known, to_ns - from_ns)
-    suit = rows if len(known) == 1 else rows.filter(interval_ns=length)
-    told = sorted(suit.to_dicts(), key=lambda row: row["time_ns"])
+    suit = (row for row in every if row["interval_ns"] == length)
+    told = sorted(suit, key=lambda row: row["time_ns"])
     for row in told:
         row["congested"] = row["kind"] in HOLDING
     held = any(row["congested"] for row in told)

@@ -130,7 +130,7 @@ def described(
     """A flow's key, what it sent and where it was bottlenecked."""
     src, dst = (address_text(row, end) for end in ("src", "dst"))
     named = {**row, "src": src, "dst": dst}
-    answer = compose_answer(named, verdicts, row["first_ns"], row["last_ns"])
+    answer = compose_answer(named, verdicts.to_dicts(), row["first_ns"], row["last_ns"])
     return {
         **picked(named, SHOWN),
         **picked(sent, COUNTED),

@@ -1,21 +1,23 @@
 """Ask a store where a flow is bottlenecked: `hopsight where` and the API give this answer."""
 
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import polars as pl
 
+from pipeline.beside import Begin, beside
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity
 from pipeline.found_flows import ends_of, found_flows, key_of
+from pipeline.hop import Row
 from pipeline.lengths import fitting
 from pipeline.question import Question, duration_text, end_text, time_text
 from pipeline.signals import reverse_flow
-from pipeline.together import together
+from pipeline.told_row import verdict_rows
 from pipeline.witness import (
     MOST_FRAMES,
     STACKS,
+    TCP,
     ago,
     asked_of_the_bus,
     carried,
@@ -61,45 +63,57 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     from_ns = to_ns - question.window_ns
     if from_ns < flow["first_ns"] < to_ns:
         from_ns = flow["first_ns"]
+    with beside() as begin:
+        return _told(store, question, flow, (from_ns, to_ns), notes, begin)
+
+
+def _told(
+    store: Asked,
+    question: Question,
+    flow: Mapping[str, Any],
+    span: tuple[int, int],
+    notes: list[str],
+    begin: Begin,
+) -> dict[str, Any]:
+    """The answer about a flow that is known: frames, verdicts and counts are asked for at once."""
+    from_ns, to_ns = span
     window = {"flow": flow["flow"], "from_ns": from_ns, "to_ns": to_ns}
-    (rows, counts), frames = together(
-        lambda: (_verdicts(store, window), store.query("flow_integrity", **window)),
-        lambda: _frames(store, flow, window),
-    )
+    frames = begin(lambda: _frames(store, flow, window))
+    rows = _verdicts(store, window)
+    counts = begin(lambda: store.query("flow_integrity", **window))
     lengths = _lengths(store, window, rows)
     length = fitting(lengths, to_ns - from_ns, question.interval_ns)
     if length is None:
-        return _silent(flow, question, (from_ns, to_ns), notes, lengths)
+        return _silent(flow, question, span, notes, lengths)
     if rows is None:
-        rows = store.query("flow_bottleneck", **window, interval_ns=length, rows=EVERY)
-    rows = newest(rows if lengths == [length] else rows.filter(interval_ns=length))
+        every = store.query("flow_bottleneck", **window, interval_ns=length, rows=EVERY)
+        rows = verdict_rows(every)
+    rows = newest(row for row in rows if row["interval_ns"] == length)
     made = compose_answer(flow, rows, from_ns, to_ns, notes, lengths)
-    _with_frames(store, made, flow, rows, frames)
-    made["integrity"] = integrity(counts)
+    _with_frames(store, made, flow, rows, frames.result())
+    made["integrity"] = integrity(counts.result())
     if said := doubt(made["integrity"]):
         made["notes"].append(said)
-    return _since(store, made, flow["flow"], rows["time_ns"][0])
+    return _since(store, made, flow["flow"], rows[0]["time_ns"])
 
 
-def _verdicts(store: Asked, window: Mapping[str, int]) -> pl.DataFrame | None:
+def _verdicts(store: Asked, window: Mapping[str, int]) -> list[Row] | None:
     """The verdicts of a window, of all lengths; None where they are many."""
-    rows = store.query("flow_bottleneck", **window, interval_ns=0, rows=MOST_VERDICTS + 1)
-    return None if rows.height > MOST_VERDICTS else rows
+    found = store.query("flow_bottleneck", **window, interval_ns=0, rows=MOST_VERDICTS + 1)
+    return None if found.height > MOST_VERDICTS else verdict_rows(found)
 
 
-def _lengths(store: Asked, window: Mapping[str, int], rows: pl.DataFrame | None) -> list[int]:
+def _lengths(store: Asked, window: Mapping[str, int], rows: Sequence[Row] | None) -> list[int]:
     """Of which lengths there are verdicts, the shortest first."""
     if rows is None:
         return store.query("flow_lengths", **window)["interval_ns"].to_list()
-    return sorted(set(rows["interval_ns"].to_list()))
+    return sorted({row["interval_ns"] for row in rows})
 
 
-def newest(rows: pl.DataFrame) -> pl.DataFrame:
-    """Of each interval the newest revision, in order of time."""
-    if all(one < other for one, other in pairwise(rows["time_ns"].to_list())):
-        return rows
-    latest = rows.sort("time_ns", "revision", descending=[False, True])
-    return latest.unique(["time_ns", "interval_ns"], keep="first", maintain_order=True)
+def newest(rows: Iterable[Row]) -> list[Row]:
+    """Of each interval the newest revision, in order of time; all are of one length."""
+    ordered = sorted(rows, key=lambda row: (row["time_ns"], row["revision"]))
+    return [*{row["time_ns"]: row for row in ordered}.values()]
 
 
 def flows_of(store: Asked, question: Question) -> list[dict[str, Any]]:
@@ -128,7 +142,7 @@ def _with_frames(
     store: Asked,
     made: dict[str, Any],
     flow: Mapping[str, Any],
-    rows: pl.DataFrame,
+    rows: Sequence[Row],
     frames: pl.DataFrame | None,
 ) -> None:
     """Give each piece of evidence the frames that carry it, so that they can be opened.
@@ -145,7 +159,8 @@ def _with_frames(
     if frames is None:
         found = carried(groups(store.query("flow_frame_groups", **asked, ago_ns=since)))
     else:
-        found = carried(one_by_one(frames, asked, since))
+        tcp = flow["protocol"] == TCP
+        found = carried(one_by_one(frames, asked, since, tcp=tcp))
     if any(piece["signal"] in STACKS for piece in made["evidence"]):
         hops = store.query("flow_stacks", **asked)
         found += [{"signal": "int", **row} for row in hops.iter_rows(named=True)]

@@ -4,7 +4,7 @@ A frame bears witness to a piece of evidence when it carried that signal about t
 observation point that was heard, in an interval in which the answer's verdict stood.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -33,17 +33,17 @@ LAST = TYPES[2]
 """Of CSIG's three signals the one whose frame is shown first: it says how long the queue was."""
 
 
-def stood(verdict: Mapping[str, Any], rows: pl.DataFrame) -> list[int]:
+def stood(verdict: Mapping[str, Any], rows: Sequence[Row]) -> list[int]:
     """Begins of the intervals in which an answer's verdict stood; `rows` are its verdicts.
 
     At a hop that holds the flow back it is those of this hop, or else all.
     """
     if verdict["kind"] not in HOLDING:
-        return rows["time_ns"].to_list()
+        return [row["time_ns"] for row in rows]
     hop = verdict["hop"] or {"node": None, "port": None}
-    here = tuple(hop[name] for name in PLACE)
-    told = rows.select("time_ns", "kind", *PLACE).iter_rows()
-    return [time for time, kind, *place in told if kind in HOLDING and tuple(place) == here]
+    here = [hop[name] for name in PLACE]
+    return [row["time_ns"] for row in rows
+            if row["kind"] in HOLDING and [row[name] for name in PLACE] == here]  # fmt: skip
 
 
 def ago(pieces: Iterable[Row]) -> list[int]:
@@ -53,24 +53,26 @@ def ago(pieces: Iterable[Row]) -> list[int]:
 
 
 def one_by_one(
-    rows: pl.DataFrame, asked: Mapping[str, Any], ago_ns: Sequence[int]
+    rows: pl.DataFrame, asked: Mapping[str, Any], ago_ns: Sequence[int], *, tcp: bool
 ) -> Iterator[Row]:
     """Frames out of query `flow_frames`, each as a group of `flow_frame_groups` (`asked`)."""
-    step_ns, times = asked["step_ns"], frozenset(asked["stood"])
-    for (flow, source, point, variant, kind, lm, low, echo_variant, echo_kind, echo_lm, echo_low,
-         ecn, flags, protocol, aecn, window, time_ns, frame) in rows.iter_rows():  # fmt: skip
-        echo = flow != asked["flow"]
-        told = (echo_variant, echo_kind, echo_lm, echo_low) if echo else (variant, kind, lm, low)
-        since_ns = ago_ns[told[1]] if told[1] is not None and told[1] < len(ago_ns) else 0
+    own, step_ns, times = asked["flow"], asked["step_ns"], frozenset(asked["stood"])
+    # Plain words and no dicts: there are hundreds of frames, and few groups.
+    for (flow, source, point, variant, csig, lm, low, echo_variant, echo_kind, echo_lm, echo_low,
+         ecn, flags, aecn, window, time_ns, frame) in rows.iter_rows():  # fmt: skip
+        echo = flow != own
+        tag = (echo_variant, echo_kind, echo_lm, echo_low) if echo else (variant, csig, lm, low)
+        kind = tag[1]
         plain = time_ns // step_ns * step_ns in times
-        tagged = (time_ns - since_ns) // step_ns * step_ns in times
+        since_ns = ago_ns[kind] if kind is not None and kind < len(TYPES) else 0
+        tagged = (time_ns - since_ns) // step_ns * step_ns in times if since_ns else plain
         if plain or tagged:
-            here, bits, size = (time_ns, frame), flags or 0, told[3] or 0
+            here, bits, size = (time_ns, frame), flags or 0, tag[3] or 0
             yield {
                 "echo": echo, "source": source, "point": point,
-                "variant": told[0], "kind": told[1], "lm": told[2],
+                "variant": tag[0], "kind": kind, "lm": tag[2],
                 "marked": bits & ECE != 0 if echo else ecn == CE,
-                "told_window": echo and protocol == TCP and bits & CONTROL == ACK,
+                "told_window": echo and tcp and bits & CONTROL == ACK,
                 "told_aecn": not echo and aecn is not None,
                 "plain": plain, "tagged": tagged, "frames": 1, "first": here, "last": here,
                 "most": (size, -time_ns, frame), "least": (size, *here),
@@ -143,7 +145,7 @@ def witnesses(piece: Row, found: Sequence[Row]) -> list[dict[str, Any]]:
     frames, `telling` is the one that says most (at `telling_ns`), `reflected` whether
     acknowledgments brought it.
     """
-    about = [row for row in found if speaks(piece, row)]
+    about = [*filter(about_it(piece), found)]
     # Rows of older stores do not tell at which point a signal was heard.
     there = [row for row in about if at_point(piece, row)] or about
     places: dict[tuple[Any, ...], list[Row]] = {}
@@ -187,24 +189,26 @@ def with_messages(pieces: Iterable[Row], found: Sequence[Row]) -> None:
                 run["message"] = message
 
 
-def speaks(piece: Row, row: Row) -> bool:
+def about_it(piece: Row) -> Callable[[Row], bool]:
     """Whether frames carry the piece's signal, about its hop."""
-    signal, told = piece["signal"], (row["high"], row["low"])
+    signal, pairs = piece["signal"], piece.get("locators")
     if signal in STACKS:
-        return row["signal"] == "int" and told == (piece["node"], piece["port"])
+        here = (piece.get("node"), piece.get("port"))
+        return lambda row: row["signal"] == "int" and (row["high"], row["low"]) == here
     if signal.startswith("csig"):
-        own = row["signal"].startswith("csig") if signal == "csig" else row["signal"] == signal
-        pairs = piece.get("locators")
-        return own and (pairs is None or any(named(pair, told) for pair in pairs))
-    if piece["name"] in MARKS and bool(row["echo"]) != MARKS[piece["name"]]:
-        return False
-    return bool(row["signal"] == signal)
-
-
-def named(pair: Row, told: tuple[int, int]) -> bool:
-    """Whether a tag of variant and locator `told` has this locator, whose variant may be any."""
-    variant, locator = told
-    return bool(pair["lm"] == locator and pair["variant"] in {None, variant})
+        types = TYPES if signal == "csig" else (signal,)
+        if pairs is None:
+            return lambda row: row["signal"] in types
+        # The variant of a locator may be any.
+        exact = {(pair["variant"], pair["lm"]) for pair in pairs}
+        any_variant = {locator for variant, locator in exact if variant is None}
+        return lambda row: (
+            row["signal"] in types
+            and ((row["high"], row["low"]) in exact or row["low"] in any_variant)
+        )
+    if piece["name"] in MARKS:
+        return lambda row: row["signal"] == signal and bool(row["echo"]) == MARKS[piece["name"]]
+    return lambda row: bool(row["signal"] == signal)
 
 
 def at_point(piece: Row, row: Row) -> bool:

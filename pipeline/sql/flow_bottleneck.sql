@@ -1,40 +1,11 @@
 -- Where was one flow bottlenecked in the intervals that touch a window, of one length or (0) of any?
--- Every revision that is still kept.
+-- Every revision that is still kept. `told` is most of the row (`told_row.py`).
 SELECT
     time_ns,
     interval_ns,
-    kind,
-    node,
-    port,
-    device,
-    interface,
-    stage,
-    orientation,
-    capacity_bps,
-    u_mean,
-    u_max,
-    queue_mean_bytes,
-    samples,
-    confidence,
-    completeness,
-    telemetry,
-    sampling,
-    shed,
-    gaps,
-    plausibility,
-    reroute_helps,
-    contributors,
-    victims,
-    agreement,
-    disagreement,
-    duty,
-    hops,
-    hops_seen,
-    revision,
-    revised_ns,
+    told,
     candidates,
-    evidence,
-    topology
+    evidence
 FROM verdicts AS i
 PREWHERE flow = {flow:UInt64} AND ({interval_ns:Int64} = 0 OR interval_ns = {interval_ns:Int64}) AND
 -- part: in_window

@@ -15,7 +15,6 @@ SELECT
     csig_echo_low,
     ecn,
     flags,
-    protocol,
     aecn_u,
     window,
     time_ns,

@@ -55,7 +55,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A column that is computed when it is read and takes no room: for people and foreign tools."""
+    """A column that the engine computes from the others of its row, and that no frame brings.
+
+    One of `Table.aliases` is computed when it is read and takes no room: for people and foreign
+    tools. One of `Table.made` is computed when the row is stored.
+    """
 
     name: str
     type: str
@@ -87,6 +91,8 @@ class Table:
     retention_days: int
     columns: tuple[Column, ...]
     aliases: tuple[Alias, ...] = ()
+    made: tuple[Alias, ...] = ()
+    """Columns that are kept as well; of rows from before they are computed when they are read."""
     indexes: tuple[str, ...] = ()
     fed_by: str = ""
     step_ns: int = 0

@@ -72,7 +72,11 @@ def column_definitions(table: Table) -> dict[str, str]:
     """Definition of every column by name, in order, as CREATE and ADD COLUMN write it."""
     own = {c.name: f"`{c.name}` {column_type(c)} CODEC({c.codec})" for c in table.columns}
     derived = {a.name: f"`{a.name}` {a.type} ALIAS {a.expression}" for a in table.aliases}
-    return {**own, STORED_AT: stored_at(table), **derived}
+    made = {
+        a.name: f"`{a.name}` {a.type} MATERIALIZED {a.expression} CODEC(ZSTD(1))"
+        for a in table.made
+    }
+    return {**own, STORED_AT: stored_at(table), **derived, **made}
 
 
 def ttl(retention_days: int) -> str:

@@ -94,7 +94,7 @@ def frame(*rows: dict[str, Any]) -> pl.DataFrame:
 
 def composed(*rows: dict[str, Any], **changed: int) -> dict[str, Any]:
     window = {"from_ns": T0, "to_ns": T0 + 10 * STEP} | changed
-    return compose_answer(FLOW, frame(*rows), **window)
+    return compose_answer(FLOW, frame(*rows).to_dicts(), **window)
 
 
 def test_the_headline_is_the_hop_of_most_intervals() -> None:

@@ -25,6 +25,7 @@ from pipeline.tables import TABLES
 from pipeline.tables.column import SLICE_NS
 from pipeline.tables.ddl import DEDUPLICATION_WINDOW
 from pipeline.tables.gathered import gathered
+from pipeline.told_row import verdict_rows
 from pipeline.where import newest
 
 T0 = 1_700_000_000_000_000_000
@@ -93,7 +94,10 @@ def test_every_table_is_made_as_its_table_says(store: Store) -> None:
         )
         derived = {alias.name for alias in table.aliases}
         assert {name for name, kind in columns.items() if kind == "ALIAS"} == derived
-        assert set(columns) - derived == {c.name for c in table.columns} | {"stored_at"}
+        made = {alias.name for alias in table.made}
+        assert {name for name, kind in columns.items() if kind == "MATERIALIZED"} == made
+        own = {c.name for c in table.columns} | {"stored_at"}
+        assert set(columns) - derived - made == own
 
 
 def test_observations_have_the_collectors_columns() -> None:
@@ -329,8 +333,8 @@ def test_the_newest_revision_of_a_verdict_holds(store: Store) -> None:
     store.insert("verdicts", frame[:1], "r/2")
     store.insert("verdicts", frame[1:], "r/1")
     window = {"flow": 77, "from_ns": T0, "to_ns": T0 + STEP, "interval_ns": STEP, "rows": 9}
-    found = newest(store.query("flow_bottleneck", **window))
-    assert found["kind"].to_list() == ["incast"]
+    found = newest(verdict_rows(store.query("flow_bottleneck", **window)))
+    assert [row["kind"] for row in found] == ["incast"]
 
 
 def test_the_engine_keeps_no_logs_of_its_own(store: Store) -> None:

@@ -1,5 +1,6 @@
 """How `where` asks: two ways to the same frames and verdicts, flows out of parts, what is kept."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -9,10 +10,10 @@ import polars as pl
 import pytest
 
 from pipeline import PipelineSettings, Store, Topology, Worker
+from pipeline.beside import beside
 from pipeline.found_flows import found_flows, key_of
 from pipeline.question import Question
 from pipeline.remembered import KEPT_S, Remembered
-from pipeline.together import together
 from pipeline.where import answer
 
 Rows = Iterable[Mapping[str, Any]]
@@ -131,8 +132,24 @@ def test_what_is_remembered_ends_with_a_change_and_with_time() -> None:
     assert (told("extent"), told("extent")) == (5, 6)
 
 
-def test_two_questions_at_once_raise_what_either_raises() -> None:
-    assert together(lambda: 1, lambda: "2") == (1, "2")
-    for one, other in ((lambda: 1 / 0, lambda: 2), (lambda: 1, lambda: 2 / 0)):
-        with pytest.raises(ZeroDivisionError):
-            together(one, other)
+def failed(slow: Callable[[], int]) -> None:
+    with beside() as begin:
+        begin(slow)
+        begin(lambda: 1 / 0).result()
+
+
+def test_what_was_begun_beside_has_ended_when_it_is_left() -> None:
+    ended: list[int] = []
+
+    def slow() -> int:
+        time.sleep(0.05)
+        ended.append(1)
+        return 1
+
+    with beside() as begin:
+        told = begin(slow)
+        assert begin(lambda: "2").result() == "2"
+    assert (told.done(), told.result(), ended) == (True, 1, [1])
+    with pytest.raises(ZeroDivisionError):
+        failed(slow)
+    assert ended == [1, 1]
