@@ -16,11 +16,20 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 async def asked(request: Request, make: Callable[[], Awaitable[Response]]) -> Response:
-    """The whole answer to a request, or while the store is busy that of a moment ago."""
+    """The whole answer to a request, or while the store is busy that of a moment ago.
+
+    A client that has it already hears so, now and for as long as nothing is stored.
+    """
     state = request.app.state
-    told: ToldAnswers = state.told
+    answers: ToldAnswers = state.told
     turns: Turns = state.reader.turns
-    return await told.ask(Tags.key(request), busy=lambda: turns.all_taken, make=make)
+    key, revision = Tags.key(request), state.reader.store.revision
+    told = await answers.ask(key, revision, busy=lambda: turns.all_taken, make=make)
+    if "etag" not in told.response.headers:
+        return told.response
+    # Of the store as it was when this was told: what was stored since is news.
+    state.tags.remember(key, told.revision, told.response.headers["etag"])
+    return unless_held(request, told.response)
 
 
 class Polled(APIRoute):
@@ -38,8 +47,7 @@ class Polled(APIRoute):
                 return await handle(request)
             state = request.app.state
             tags: Tags = state.tags
-            revision = state.reader.store.revision
-            same = tags.unchanged(request, revision)
+            same = tags.unchanged(request, state.reader.store.revision)
             if same is not None:
                 return same
 
@@ -50,10 +58,6 @@ class Polled(APIRoute):
                     return answer
                 return whole(bytes(answer.body), b"", JSON, {})
 
-            answer = await asked(request, made)
-            if "etag" not in answer.headers:
-                return answer
-            tags.remember(request, revision, answer.headers["etag"])
-            return unless_held(request, answer)
+            return await asked(request, made)
 
         return polled

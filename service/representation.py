@@ -32,11 +32,10 @@ class Tags:
             return None
         return Response(status_code=304, headers=headers(tag))
 
-    def remember(self, request: Request, revision: int | None, tag: str) -> None:
+    def remember(self, key: str, revision: int | None, tag: str) -> None:
         """Keep the tag of an answer, the longest unused giving way."""
         if revision is None:
             return
-        key = self.key(request)
         self.known.pop(key, None)
         self.known[key] = (revision, tag)
         if len(self.known) > REMEMBERED:

@@ -1,8 +1,9 @@
-"""Answers about the latest that many ask for again and again: told to all of them for a moment.
+"""Answers about the latest that many ask for again and again, told to all of them.
 
-While the store has a turn to give, every answer is made anew. When it has none, whoever asks what
-was answered within the last `HOLDS_S` hears that answer, and who asks what is being answered just
-now waits for it: however many poll, the store is asked the same once in that time.
+While nothing is stored, an answer holds, and is made once. After that, while the store has a turn
+to give, it is made anew. When there is none, whoever asks what was answered within the last
+`HOLDS_S` hears that answer, and who asks what is being answered just now waits for it: however many
+poll, the store is asked the same once in that time.
 """
 
 import asyncio
@@ -20,10 +21,19 @@ KEPT_OCTETS = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An answer, and when it was begun."""
+    """An answer, when it was begun, and the state of the store then; None: it is not known."""
 
     begun_s: float
+    revision: int | None
     response: Response
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """An answer on its way; None comes of one that failed."""
+
+    revision: int | None
+    told: asyncio.Future[Told | None]
 
 
 class ToldAnswers:
@@ -31,37 +41,52 @@ class ToldAnswers:
 
     def __init__(self) -> None:
         self._told: dict[str, Told] = {}
-        self._making: dict[str, asyncio.Future[Told | None]] = {}
+        self._making: dict[str, Making] = {}
 
     async def ask(
-        self, key: str, *, busy: Callable[[], bool], make: Callable[[], Awaitable[Response]]
-    ) -> Response:
-        """The answer to the request `key`: one of a moment ago, or what `make` gives."""
+        self,
+        key: str,
+        revision: int | None,
+        *,
+        busy: Callable[[], bool],
+        make: Callable[[], Awaitable[Response]],
+    ) -> Told:
+        """The answer to the request `key`: one that holds, one of a moment ago, or a new one.
+
+        `revision` tells states of the store apart; None: it is not known.
+        """
         begun_s = time.monotonic()
-        if busy():
-            told = self._told.get(key)
-            if told is None or begun_s - told.begun_s > HOLDS_S:
-                making = self._making.get(key)
-                told = await asyncio.shield(making) if making is not None else None
-            if told is not None:
-                return told.response
-        return await self._made(key, begun_s, make)
+        told, making = self._told.get(key), self._making.get(key)
+        same = revision is not None
+        if told is not None and same and told.revision == revision:
+            return told
+        if making is not None and same and making.revision == revision:
+            told = await asyncio.shield(making.told)
+        elif not busy():
+            told = None
+        elif told is None or begun_s - told.begun_s > HOLDS_S:
+            told = await asyncio.shield(making.told) if making is not None else None
+        return told or await self._made(key, begun_s, revision, make)
 
     async def _made(
-        self, key: str, begun_s: float, make: Callable[[], Awaitable[Response]]
-    ) -> Response:
+        self,
+        key: str,
+        begun_s: float,
+        revision: int | None,
+        make: Callable[[], Awaitable[Response]],
+    ) -> Told:
         """A new answer, which those hear who ask meanwhile; one that failed they ask themselves."""
-        making: asyncio.Future[Told | None] = asyncio.get_running_loop().create_future()
+        making = Making(revision, asyncio.get_running_loop().create_future())
         self._making.setdefault(key, making)
         told = None
         try:
-            response = await make()
-            if response.status_code == HTTPStatus.OK:
-                told = Told(begun_s, response)
+            made = Told(begun_s, revision, await make())
+            if made.response.status_code == HTTPStatus.OK:
+                told = made
                 self._keep(key, told)
-            return response
+            return made
         finally:
-            making.set_result(told)
+            making.told.set_result(told)
             if self._making.get(key) is making:
                 del self._making[key]
 

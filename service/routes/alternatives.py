@@ -13,7 +13,7 @@ from pipeline import MOST_WAYS, Fabric, address_words, by_class, loads_of, ranke
 from service.endpoint import parse_address
 from service.problem import Problem
 from service.reader import Reader, reader_of
-from service.representation import documented
+from service.representation import Tags, documented
 from service.routes.parameter import Name
 from service.routes.span import Span, check
 from service.routes.te import MOST_ALL, WIDTHS, CellParameters, cells, covered
@@ -55,7 +55,7 @@ async def alternatives(
         return same
     tree = await _answered(request, asked)
     answer = await run_in_threadpool(documented, request, tree)
-    state.tags.remember(request, revision, answer.headers["etag"])
+    state.tags.remember(Tags.key(request), revision, answer.headers["etag"])
     return answer
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from service.cursor import cursor_of, page_of
 from service.polled import asked as whole_of
 from service.reader import Reader, reader_of
-from service.representation import media_type, represented, unless_held
+from service.representation import media_type, represented
 from service.routes.filtering import FilterText, filtered
 from service.routes.parameter import Cursor, Name, RangeParameters
 from service.routes.span import Span, check
@@ -71,13 +71,10 @@ async def _answered(
 ) -> Response:
     """The rows of a rollup, or that nothing has changed."""
     state = request.app.state
-    revision = reader_of(request).store.revision
-    same: Response | None = state.tags.unchanged(request, revision)
+    same: Response | None = state.tags.unchanged(request, reader_of(request).store.revision)
     if same is not None:
         return same
-    answer = await whole_of(request, lambda: _made(request, asked, kind, ends))
-    state.tags.remember(request, revision, answer.headers["etag"])
-    return unless_held(request, answer)
+    return await whole_of(request, lambda: _made(request, asked, kind, ends))
 
 
 async def _made(request: Request, asked: TeParameters, kind: str, ends: dict[str, Any]) -> Response:
@@ -88,26 +85,24 @@ async def _made(request: Request, asked: TeParameters, kind: str, ends: dict[str
     rollup, start = f"{kind}_{word}", 0
     if asked.cursor:
         page, start = page_of(asked.cursor)
-        span: Span | None = page
+        known: Span | None = page
     else:
-        span = await cells(reader, asked, rollup, width)
-    about: dict[str, Any] = {"interval": None}
-    rows = pl.DataFrame()
-    if span is not None:
+        known = await cells(reader, asked, rollup, width)
+    # Of an empty store the shape of an answer is told as well: columns, and no cell.
+    span = known or Span(0, 0)
+    if known is not None:
         check(span.from_ns, span.to_ns, state.settings.service.max_window_s)
-        given = {"dscp": -1 if asked.class_ is None else asked.class_, "rows": MOST_ALL}
-        found = await reader.ask(
-            f"te_{kind}s", rollup=rollup, **span.bounds, **given, **ends, **sifted
-        )
-        rows = found.slice(start, asked.limit)
-        rest = found.height - start - rows.height
-        last = cursor_of(span.from_ns, span.to_ns, start + rows.height) if rest > 0 else None
-        about = {
-            "interval": interval(span.from_ns, span.to_ns, width),
-            **covered(found, span, width),
-            "total": found.height,
-            "cursor": last,
-        }
+    given = {"dscp": -1 if asked.class_ is None else asked.class_, "rows": MOST_ALL}
+    found = await reader.ask(f"te_{kind}s", rollup=rollup, **span.bounds, **given, **ends, **sifted)
+    rows = found.slice(start, asked.limit)
+    rest = found.height - start - rows.height
+    last = cursor_of(span.from_ns, span.to_ns, start + rows.height) if rest > 0 else None
+    about = {
+        "interval": None if known is None else interval(span.from_ns, span.to_ns, width),
+        **covered(found, span, width),
+        "total": found.height,
+        "cursor": last,
+    }
     return await run_in_threadpool(represented, media_type(request), rows, about, f"{kind}s")
 
 

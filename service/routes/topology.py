@@ -8,7 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from service.endpoint import MAX_NS
 from service.places import Places
 from service.reader import Reader, reader_of
-from service.representation import documented
+from service.representation import Tags, documented
 from service.routes.parameter import Parameters, Time
 from service.shape import records
 
@@ -49,7 +49,7 @@ async def topology(request: Request, asked: Annotated[TopologyParameters, Query(
         return documented(request, answer)
 
     made = await run_in_threadpool(told)
-    state.tags.remember(request, revision, made.headers["etag"])
+    state.tags.remember(Tags.key(request), revision, made.headers["etag"])
     return made
 
 

@@ -19,6 +19,7 @@ from service.topology_source import store_topology
 T0 = 1_760_000_000_000_000_000
 S = 10**9
 GBPS = 10**9
+KINDS = ("paths", "links")
 
 
 def fabric() -> Topology:
@@ -70,6 +71,8 @@ class Client:
         self.store = store
         self.runner = asyncio.Runner()
         transport = httpx.ASGITransport(create_app(Settings(), store))
+        self.empty: dict[str, httpx.Response] = {}
+        """What was answered before anything was stored."""
         self.http = httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
     def get(self, path: str, **given: Any) -> httpx.Response:
@@ -86,13 +89,16 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     place = tmp_path_factory.mktemp("te") / "db"
     with Store(f"chdb://{place}") as store:
         store.migrate()
+        told = Client(store)
+        told.empty = {
+            asked: told.get(asked) for kind in KINDS for asked in (kind, f"{kind}?format=csv")
+        }
         store_topology(store, fabric())
         # The way by spine 1 is full at its second link, that by spine 2 is calm.
         loads = [link(1, 1, 60), link(11, 2, 84), link(1, 2, 62), link(12, 2, 61), link(2, 9, 70)]
         store.insert("link_seconds", rows("link_seconds", loads), "links")
         pairs = [path(n) for n in range(7)] + [path(3, dscp=46), path(1, at=1)]
         store.insert("path_seconds", rows("path_seconds", pairs), "paths")
-        told = Client(store)
         yield told
         told.close()
 
@@ -277,3 +283,12 @@ def test_a_time_without_rows_is_told_as_such(client: Client) -> None:
     )
     assert told.json()["paths"] == []
     assert told.json()["cells_with_rows"] == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_store_answers_in_the_same_shape(client: Client, kind: str) -> None:
+    empty, held = client.empty[kind].json(), client.get(kind).json()
+    assert empty.keys() == held.keys()
+    assert (empty["interval"], empty["cells"], empty["total"], empty[kind]) == (None, 0, 0, [])
+    head = client.empty[f"{kind}?format=csv"].text.splitlines()
+    assert head == client.get(kind, params={"format": "csv"}).text.splitlines()[:1]

@@ -77,8 +77,42 @@ class Making:
 Ask = Callable[[], Awaitable[Response]]
 
 
-def asking(answers: ToldAnswers, make: Making, *, busy: bool) -> Ask:
-    return lambda: answers.ask("GET /x", busy=lambda: busy, make=make)
+def asking(answers: ToldAnswers, make: Making, *, busy: bool, revision: int | None = None) -> Ask:
+    async def ask() -> Response:
+        told = await answers.ask("GET /x", revision, busy=lambda: busy, make=make)
+        return told.response
+
+    return ask
+
+
+def test_while_nothing_is_stored_an_answer_is_made_once_for_all() -> None:
+    async def run() -> None:
+        answers, make = ToldAnswers(), Making()
+        first = asking(answers, make, busy=False, revision=1)
+        asked = [asyncio.create_task(first()) for _ in range(3)]  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        second = asyncio.create_task(asking(answers, make, busy=False, revision=2)())  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        make.until.set()
+        assert {(await each).body for each in asked} == {b"1"}
+        assert (await second).body == b"2"
+        assert (await asking(answers, make, busy=False, revision=2)()).body == b"2"
+        assert make.made == 2
+
+    asyncio.run(run())
+
+
+def test_an_answer_of_before_is_told_with_its_own_state_of_the_store() -> None:
+    """Else who hears it while the store is busy would never hear what was stored meanwhile."""
+
+    async def run() -> None:
+        answers, make = ToldAnswers(), Making()
+        make.until.set()
+        await answers.ask("GET /x", 1, busy=lambda: False, make=make)
+        told = await answers.ask("GET /x", 2, busy=lambda: True, make=make)
+        assert (told.response.body, told.revision) == (b"1", 1)
+
+    asyncio.run(run())
 
 
 def test_while_the_store_is_busy_all_who_ask_hear_one_answer() -> None:
@@ -127,7 +161,7 @@ def test_answers_that_are_kept_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> 
         answers, make = ToldAnswers(), Making()
         make.until.set()
         for key in ("a", "b"):
-            await answers.ask(key, busy=lambda: False, make=make)
+            await answers.ask(key, None, busy=lambda: False, make=make)
         assert [*answers._told] == ["b"]
 
     asyncio.run(run())
