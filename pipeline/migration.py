@@ -1,8 +1,9 @@
 """Bring the tables of a store up to `pipeline.tables`: idempotent checks, not numbered scripts.
 
-Forward only: columns and tables are added, and what rows say is never taken away: columns that
-became arrays go when these have their values. What has to be done is told statement
-by statement, each after the one before was run, or all at once without running any.
+Forward only: columns and tables are added, and what rows say is never taken away, but for digits
+that nobody needs: columns that became arrays go when these have their values. What has to be done
+is told statement by statement, each after the one before was run, or all at once without running
+any.
 """
 
 import re
@@ -19,6 +20,9 @@ from pipeline.tables.ddl import (
     create_table,
     dropping,
     feeding,
+    formerly,
+    narrowing,
+    packing,
 )
 from pipeline.tables.layout import Layout
 
@@ -27,6 +31,10 @@ RECORD = "INSERT INTO {database}.schema_version (version) SELECT {version}"
 COLUMNS = """
 SELECT name, type FROM system.columns
 WHERE database = {database:String} AND table = {table:String}
+"""
+CODECS = """
+SELECT name, compression_codec FROM system.columns
+WHERE database = {database:String} AND table = {table:String} AND compression_codec != ''
 """
 CREATED = """
 SELECT create_table_query FROM system.tables
@@ -75,7 +83,12 @@ def pending(connection: Connection) -> Iterator[str]:
     for table in TABLES.values():
         if table.fed_by:
             view = f"{table.name}_feed"
-            known = frozenset(_columns(connection, view))
+            source = {column.name: column for column in TABLES[table.fed_by].columns}
+            known = frozenset(
+                name
+                for name, kind in _columns(connection, view).items()
+                if name not in source or kind != formerly(source[name])
+            )
             if statement := feeding(table, known, _created(connection, view), layout):
                 yield statement
     if found < SCHEMA_VERSION:
@@ -134,7 +147,7 @@ def _of_table(
         found = _columns(connection, kept) or dict.fromkeys(column_definitions(table), "")
     for column in table.columns:
         wanted = column_type(column)
-        if found.get(column.name, wanted) not in {wanted, ""}:
+        if found.get(column.name, wanted) not in {wanted, formerly(column), ""}:
             raise StoreError(
                 f"the store {connection.address.name} has {table.name}.{column.name} as"
                 f" {found[column.name]} and not {wanted}; leave it to the hopsight that made it"
@@ -142,6 +155,9 @@ def _of_table(
     created = _created(connection, kept)
     if created:
         yield from alterations(table, days, frozenset(found), created, layout, known)
+        yield from narrowing(table, found, kept, layout)
+        where = {"database": connection.address.database, "table": kept}
+        yield from packing(table, dict(connection.rows(CODECS, **where)), layout)
     if layout.sharded(table):
         yield from _in_front(connection, table, layout)
 
@@ -156,6 +172,7 @@ def _in_front(connection: Connection, table: Table, layout: Layout) -> Iterator[
         if name not in found:
             bare = definition.partition(" CODEC(")[0]
             yield f"ALTER TABLE {table.name}{layout.clause} ADD COLUMN IF NOT EXISTS {bare}"
+    yield from narrowing(table, found, table.name, layout)
     gone = [name for each in table.gathered for name in each.of if name in found]
     if gone:
         yield f"ALTER TABLE {table.name}{layout.clause} {dropping(gone)}"

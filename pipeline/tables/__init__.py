@@ -42,7 +42,7 @@ TABLES = {
 }
 """Every table of the store by name."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Grows when a change to a table cannot be made by adding columns alone."""
 
 __all__ = ["SCHEMA_VERSION", "TABLES", "Alias", "Column", "Table"]

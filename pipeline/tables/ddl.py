@@ -1,10 +1,12 @@
 """The tables as ClickHouse statements: create, and bring what exists up to the tables."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from pipeline.tables.column import DAY_NS, STORED_AT, Column, Table
 from pipeline.tables.layout import ALONE, Layout
+from pipeline.tables.types import WIDER
 
 DEDUPLICATION_WINDOW = 10_000
 """Inserts whose tokens a table remembers. With the engine's default, 0, a retry doubles rows."""
@@ -59,6 +61,12 @@ def column_type(column: Column) -> str:
     return (
         f"SimpleAggregateFunction({column.merge}, {column.type})" if column.merge else column.type
     )
+
+
+def formerly(column: Column) -> str | None:
+    """The type that a column had before it became narrower; None: it always had this one."""
+    wider = WIDER.get(column.type)
+    return column_type(replace(column, kind=replace(column.kind, type=wider))) if wider else None
 
 
 def stored_at(table: Table) -> str:
@@ -180,3 +188,31 @@ def alterations(
         yield f"{alter} MODIFY TTL {wanted}"
     elif not wanted and f"TTL {STORED_AT}" in create_query:
         yield f"{alter} REMOVE TTL"
+
+
+def narrowing(
+    table: Table, found: Mapping[str, str], name: str, layout: Layout = ALONE
+) -> Iterator[str]:
+    """The statement that makes columns narrower; `found` are the types that the store has."""
+    told = [
+        f"MODIFY COLUMN `{column.name}` {column_type(column)}"
+        for column in table.columns
+        if column.name in found and found[column.name] == formerly(column)
+    ]
+    if told:
+        yield (f"ALTER TABLE {name}{layout.clause} {', '.join(told)} SETTINGS mutations_sync = 2")
+
+
+def packing(table: Table, codecs: Mapping[str, str], layout: Layout = ALONE) -> Iterator[str]:
+    """The statement that has columns compressed as this table has them; none when they are.
+
+    `codecs` are those of the store by column; rows of before are packed anew as parts merge.
+    """
+    told = {name: re.sub(r"Delta\(\d\)", "Delta", codec) for name, codec in codecs.items()}
+    other = [
+        f"MODIFY COLUMN `{column.name}` CODEC({column.codec})"
+        for column in table.columns
+        if told.get(column.name, column.codec) not in {column.codec, f"CODEC({column.codec})"}
+    ]
+    if other:
+        yield f"ALTER TABLE {layout.kept(table)}{layout.clause} {', '.join(other)}"

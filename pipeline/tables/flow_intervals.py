@@ -2,12 +2,14 @@
 
 from pipeline.tables.column import SLICE, Column, Table
 from pipeline.tables.types import (
+    COUNT,
     I64,
     MAYBE_F64,
     MAYBE_I64,
     MAYBE_U8,
     MAYBE_U64,
     TIME,
+    TOTAL,
     U8,
     U32,
     U64,
@@ -26,12 +28,12 @@ FLOW_INTERVALS = Table(
         Column("interval_ns", I64, "ns", "Length of the interval."),
         Column("flow", U64, "", "The flow."),
         Column("point", WORD, "", "Observation point, or unknown."),
-        Column("frames", U64, "", "Frames.", "sum"),
-        Column("bytes", U64, "bytes", "Bytes on the wire.", "sum"),
-        Column("data_bytes", U64, "bytes", "Payload bytes.", "sum"),
-        Column("data_frames", U64, "", "Frames with payload.", "sum"),
-        Column("acks", U64, "", "Acknowledgments of this flow's data.", "sum"),
-        Column("acked_bytes", U64, "bytes", "Bytes newly acknowledged.", "sum"),
+        Column("frames", COUNT, "", "Frames.", "sum"),
+        Column("bytes", TOTAL, "bytes", "Bytes on the wire.", "sum"),
+        Column("data_bytes", TOTAL, "bytes", "Payload bytes.", "sum"),
+        Column("data_frames", COUNT, "", "Frames with payload.", "sum"),
+        Column("acks", COUNT, "", "Acknowledgments of this flow's data.", "sum"),
+        Column("acked_bytes", TOTAL, "bytes", "Bytes newly acknowledged.", "sum"),
         Column(
             "marked_bytes",
             U64,
@@ -48,44 +50,44 @@ FLOW_INTERVALS = Table(
             " a connection whose beginning was not seen.",
             "groupBitOr",
         ),
-        Column("ce_frames", U64, "", "Data frames that carry CE.", "sum"),
-        Column("decisions", U64, "", "Decisions of congestion control.", "sum"),
+        Column("ce_frames", COUNT, "", "Data frames that carry CE.", "sum"),
+        Column("decisions", COUNT, "", "Decisions of congestion control.", "sum"),
         Column("U", MAYBE_F64, "", "HPCC++ U after the last ACK.", "anyLast"),
         Column("W", MAYBE_F64, "bytes", "HPCC++ window W.", "anyLast"),
         Column("Wc", MAYBE_F64, "bytes", "HPCC++ reference window.", "anyLast"),
         Column("R", MAYBE_F64, "bit/s", "HPCC++ pacing rate.", "anyLast"),
         Column("alpha", MAYBE_F64, "", "DCTCP alpha.", "anyLast"),
         Column("inflight_bytes", MAYBE_I64, "bytes", "Bytes in flight at the end.", "anyLast"),
-        Column("aecn_samples", U64, "", "AECN options seen.", "sum"),
+        Column("aecn_samples", COUNT, "", "AECN options seen.", "sum"),
         Column("aecn_u_sum_n", MAYBE_I64, "1e-9", "Sum of AECN inflight ratios.", "sum"),
         Column("aecn_u_max_n", MAYBE_I64, "1e-9", "Largest inflight ratio.", "max"),
         Column(
             "aecn_queue_delay_sum", MAYBE_U64, "option units", "Sum of AECN queue delays.", "sum"
         ),
-        Column("feedback", U64, "", "Reflections of telemetry on this flow's data.", "sum"),
-        Column("feedback_told_apart", U64, "", "Those that can be told from a repeat.", "sum"),
-        Column("feedback_valid", U64, "", "Those whose checksums are right.", "sum"),
-        Column("feedback_invalid", U64, "", "Those whose checksums are wrong.", "sum"),
-        Column("feedback_replayed", U64, "", "Those that were seen before.", "sum"),
+        Column("feedback", COUNT, "", "Reflections of telemetry on this flow's data.", "sum"),
+        Column("feedback_told_apart", COUNT, "", "Those that can be told from a repeat.", "sum"),
+        Column("feedback_valid", COUNT, "", "Those whose checksums are right.", "sum"),
+        Column("feedback_invalid", COUNT, "", "Those whose checksums are wrong.", "sum"),
+        Column("feedback_replayed", COUNT, "", "Those that were seen before.", "sum"),
         Column(
-            "feedback_backwards", U64, "", "Stacks in which a hop's counter ran backwards.", "sum"
+            "feedback_backwards", COUNT, "", "Stacks in which a hop's counter ran backwards.", "sum"
         ),
         Column("aecn_congested_hops_max", MAYBE_U8, "", "Most congested hops reported.", "max"),
-        Column("rwnd_acks", U64, "", "Acknowledgments whose advertised window is known.", "sum"),
+        Column("rwnd_acks", COUNT, "", "Acknowledgments whose advertised window is known.", "sum"),
         Column(
             "rwnd_full",
-            U64,
+            COUNT,
             "",
             "Those that came when all that the window before the last let in was"
             " in flight, but for less than a segment.",
             "sum",
         ),
-        Column("rwnd_zero", U64, "", "Acknowledgments with a window of 0.", "sum"),
+        Column("rwnd_zero", COUNT, "", "Acknowledgments with a window of 0.", "sum"),
         Column(
-            "rwnd_unscaled", U64, "", "Acknowledgments whose window's scale is not known.", "sum"
+            "rwnd_unscaled", COUNT, "", "Acknowledgments whose window's scale is not known.", "sum"
         ),
         Column("rwnd_sum_bytes", U64, "bytes", "Sum of the known windows.", "sum"),
-        Column("aecn_saturated", U64, "", "AECN options at their highest ratio.", "sum"),
+        Column("aecn_saturated", COUNT, "", "AECN options at their highest ratio.", "sum"),
         Column("sampled_from", MAYBE_U64, "", "Frames that the seen ones are a sample of.", "sum"),
         Column(
             "unseen_bytes",

@@ -9,11 +9,14 @@ from dataclasses import replace
 from pipeline.tables.column import Column, Table
 from pipeline.tables.flow_intervals import FLOW_INTERVALS
 from pipeline.tables.rollup import WIDTHS
-from pipeline.tables.types import I64, TIME
+from pipeline.tables.types import I64, MAYBE_F32, TIME
 
 DAYS = {"seconds": 30, "minutes": 90, "hours": 730}
 LEFT_OUT = frozenset({"time_ns", "interval_ns", "slices"})
 """Columns of an interval that are none of a longer time, or other ones."""
+SEVEN_DIGITS = frozenset({"U", "W", "Wc", "R"})
+"""States that are kept to seven digits, as intervals have them to sixteen: no digit of them comes
+again, so they take most of a row's room."""
 
 
 def flow_rollups() -> tuple[Table, ...]:
@@ -21,7 +24,13 @@ def flow_rollups() -> tuple[Table, ...]:
     columns = (
         Column("time_ns", TIME, "ns", "Start of the time, since 1970."),
         Column("interval_ns", I64, "ns", "Length of the time.", "max"),
-        *(column for column in FLOW_INTERVALS.columns if column.name not in LEFT_OUT),
+        *(
+            replace(column, kind=MAYBE_F32, doc=f"{column.doc[:-1]}, to seven digits.")
+            if column.name in SEVEN_DIGITS
+            else column
+            for column in FLOW_INTERVALS.columns
+            if column.name not in LEFT_OUT
+        ),
     )
     made: list[Table] = []
     for width, step_ns in WIDTHS.items():

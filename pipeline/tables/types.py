@@ -21,6 +21,10 @@ U16 = Type(pl.UInt16, "UInt16")
 U32 = Type(pl.UInt32, "UInt32")
 U64 = Type(pl.UInt64, "UInt64")
 I64 = Type(pl.Int64, "Int64")
+COUNT = Type(pl.UInt64, "UInt64", "T64, ZSTD(1)")
+"""Of what there are few in each row: their upper bits, all zero, take no room."""
+TOTAL = Type(pl.UInt64, "UInt64", "ZSTD(3)")
+"""A sum of bytes, which repeats in longer patterns than a count does."""
 WORD = Type(pl.String, "LowCardinality(String)")
 """A text of which there are few different ones."""
 TEXT = Type(pl.String, "String")
@@ -33,6 +37,8 @@ MAYBE_U32 = Type(pl.UInt32, "Nullable(UInt32)")
 MAYBE_U64 = Type(pl.UInt64, "Nullable(UInt64)")
 MAYBE_I64 = Type(pl.Int64, "Nullable(Int64)")
 MAYBE_F64 = Type(pl.Float64, "Nullable(Float64)")
+MAYBE_F32 = Type(pl.Float32, "Nullable(Float32)")
+"""A number to seven digits."""
 MAYBE_WORD = Type(pl.String, "LowCardinality(Nullable(String))")
 
 COUNTS = Type(
@@ -45,3 +51,6 @@ RANKS = Type(
     "Tuple(Array(UInt8), Array(UInt8))",
 )
 """Registers of a distinct count, only those that are touched."""
+
+WIDER = {MAYBE_F32.type: MAYBE_F64.type}
+"""Types that columns had before they became narrower, which the engine can do."""
