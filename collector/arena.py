@@ -8,8 +8,8 @@ from numpy.typing import DTypeLike, NDArray
 
 KEPT = 16
 """Blocks that are remembered: those of the batches that are filled, looked at and on their way."""
-OURS = 3
-"""References to a block that is free: the list's, the loop's, and the one that asks."""
+OURS = 4
+"""References to a block that is free: the lists', the loop's, and the one that asks."""
 ALIGNED = 64
 
 
@@ -26,7 +26,7 @@ class Arena:
 
     def block(self, octets: int) -> NDArray[np.uint8]:
         """At least so many octets, whose values are left over from before."""
-        for block in self.blocks:
+        for block in sorted(self.blocks, key=len):  # the least that will do
             # Arrays over a block, and Arrow's buffers over those, each hold a reference to it.
             if octets <= block.size <= 2 * octets and sys.getrefcount(block) == OURS:
                 return block

@@ -60,16 +60,20 @@ class AccurateEcn:
         if "flags" not in rows.columns:
             return rows
         flags = arrow.fixed(arrow.values(rows["flags"]).astype(np.uint16, copy=False))
-        ce_bytes = np.full(rows.height, UNTOLD, np.int32)
-        if CE_BYTES in rows.columns:
-            ce_bytes = rows[CE_BYTES].cast(pl.Int32).fill_null(UNTOLD).to_numpy()
+        counted = CE_BYTES in rows.columns
         first = 0
         if not self.known.size:
-            shown = (flags & AE != 0) | (ce_bytes != UNTOLD)
-            shown &= rows["protocol"].to_numpy() == TCP
+            shown = flags & AE != 0
+            if counted:
+                shown |= rows[CE_BYTES].is_not_null().to_numpy()
+            if shown.any():
+                shown &= rows["protocol"].to_numpy() == TCP
             if not shown.any():
                 return rows
             self.known, first = np.zeros(PLACES, CONNECTION), int(shown.argmax())
+        ce_bytes = np.full(rows.height, UNTOLD, np.int32)
+        if counted:
+            ce_bytes = rows[CE_BYTES].cast(pl.Int32).fill_null(UNTOLD).to_numpy()
         echo, marked = np.zeros(rows.height, np.uint8), np.zeros(rows.height, np.int32)
         follow(
             arrow.values(rows["conversation"]), arrow.fixed(point),

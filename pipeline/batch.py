@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from collector import HOPS, Arena, arrow, inlined
 from pipeline.accecn import ACE_FLAGS, ECHO, MARKED
-from pipeline.cc.hop_record import KINDS
+from pipeline.cc.hop_record import KINDS, LINE
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.memory import Count, Echo, Ints
 from pipeline.sack_blocks import numbered, sacks_of
@@ -118,22 +118,22 @@ DECISION_FIELDS = {
         "u_hop", "algorithm", "branch", "direction", "quality", "why", "dialect", "basis", "echo",
     ),
 }  # fmt: skip
-DECISION = state_dtype(*((kind, *names) for kind, names in DECISION_FIELDS.items()))
-"""One decision, `row` the row of the batch that drove it; fields of a type lie together.
+BLOCK = 136
+"""Decisions that are made before they go to columns: few, so that all stay near, and an odd number
+of cache lines of any field, so that fields do not take each other's places there."""
+DECISION = state_dtype(*(((kind, BLOCK), *names) for kind, names in DECISION_FIELDS.items()))
+"""A block of decisions, field by field; `row` is the row of the batch that drove one.
 
 `before` is U, or of DCTCP alpha, before the decision."""
-
-
-BLOCK = 256
-"""Decisions that are made one beside the other, before their fields go to columns."""
 
 
 class Batch(NamedTuple):
     """What the loop's parts read and write beside the state.
 
-    Of rows with telemetry (kind, hop, row) in and u' (hop, row) out; `sacks` are the SACK blocks of
-    rows that have some, as (row, left, right, left, …), -1 is none. `block` takes decisions, `made`
-    counts those in it and those laid out already; `trail` has a place a row, or none (`trail`).
+    Of rows with telemetry (kind, hop, row) in, with places to spare behind, and u' (hop, row) out;
+    `sacks` are the SACK blocks of rows that have some, as (row, left, right, left, …), -1 is none.
+    `block` takes decisions, `made` counts those in it and those laid out already; `trail` has a
+    place a row, or none (`trail`).
     """
 
     told: Ints
@@ -195,8 +195,8 @@ def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena, trail: NDArr
         stacks,
         sacks_of(frame),
         loads,
-        unknown(stacks.shape[1:], arena),
-        np.zeros(BLOCK, DECISION),
+        unknown((stacks.shape[1], told.height), arena),
+        np.zeros(1, DECISION),
         np.zeros(2, np.int64),
         np.zeros(len(Count), np.int64),
         trail,
@@ -227,13 +227,22 @@ def rows_of(frame: pl.DataFrame, points: NDArray[np.int32], probe_dscp: int | No
     read_from |= {
         "kind": kind_of(frame, probe_dscp),
         "timestamps": np.zeros(frame.height, np.bool_),
-        "telemetry": np.where(hops > 0, np.cumsum(hops > 0) - 1, -1).astype(np.int32),
+        "telemetry": numbers_of(hops > 0),
         "sacked": numbered(frame),
         "point": points,
     }
     if "ts_val" in frame.columns:
         read_from["timestamps"] = frame["ts_val"].is_not_null().to_numpy()
     return Rows(**{field: arrow.fixed(values) for field, values in read_from.items()})
+
+
+def numbers_of(told: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """The number of each row among those with telemetry, or -1."""
+    if told.all():
+        return np.arange(told.size, dtype=np.int32)
+    if not told.any():
+        return np.full(told.size, -1, np.int32)
+    return np.where(told, np.cumsum(told, dtype=np.int32) - np.int32(1), np.int32(-1))
 
 
 def kind_of(frame: pl.DataFrame, probe_dscp: int | None = None) -> NDArray[np.uint8]:
@@ -256,10 +265,14 @@ def acknowledgments(rows: Rows) -> int:
 
 
 def stacks_of(told: pl.DataFrame, arena: Arena) -> Ints:
-    """Hop values of rows with telemetry as (kind, hop, row), hops as the longest stack has."""
+    """Hop values of rows with telemetry as (kind, hop, row), hops as the longest stack has.
+
+    Some places more than rows let no two columns begin at one place of a cache.
+    """
     hops = int(np.minimum(told["hop_count"].to_numpy().max(initial=1), HOPS))
-    [flat] = arena.arrays(len(KINDS) * hops * told.height, np.int64)
-    values = flat.reshape(len(KINDS), hops, told.height)
+    places = LINE * (-(-told.height // LINE) | 1)
+    [flat] = arena.arrays(len(KINDS) * hops * places, np.int64)
+    values = flat.reshape(len(KINDS), hops, places)
     for kind, name in enumerate(KINDS):
         for hop in range(hops):
             if f"h{hop}_{name}" not in told.columns:
@@ -268,5 +281,8 @@ def stacks_of(told: pl.DataFrame, arena: Arena) -> Ints:
             column = told[f"h{hop}_{name}"]
             if column.null_count():
                 column = column.cast(pl.Int64, wrap_numerical=True).fill_null(-1)
-            values[kind, hop] = column.to_numpy()
+            at = 0
+            for part in column.get_chunks():  # one piece after the other: to join them is a copy
+                values[kind, hop, at : at + len(part)] = part.to_numpy()
+                at += len(part)
     return values

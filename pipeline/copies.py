@@ -13,12 +13,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, borrowing, inlined, prefetch
+from pipeline.cc.parameter import state_dtype
 from pipeline.point_number import PointNumbers
 from pipeline.unit import MICROSECOND
 
 PLACES = 1 << 18
 """Frames that are remembered; one gives way to another that falls on its place."""
-AT_ONCE = 1 << 14
+AT_ONCE = 1 << 12
 """Rows that are looked at together, so that their words stay near."""
 AHEAD = 8
 """Rows whose places are asked for before they are looked at."""
@@ -32,6 +33,8 @@ OF_ROCE = {
 }  # fmt: skip
 """What RoCE says in the place of words that it leaves empty."""
 NUMBERED, DATA = WORDS.index("ip_id"), WORDS.index("payload_bytes")
+FRAME = state_dtype(("u8", "mark", "frame"), ("i8", "time_ns"))
+"""What is remembered of a frame, side by side: it is far away."""
 
 
 class Copies:
@@ -40,9 +43,7 @@ class Copies:
     def __init__(self, within_us: float) -> None:
         self.within_ns = round(within_us * MICROSECOND)
         self.count = 0
-        self.marks = np.zeros(PLACES, np.uint64)
-        self.times = np.zeros(PLACES, np.int64)
-        self.frames = np.zeros(PLACES, np.uint64)
+        self.known = np.zeros(PLACES, FRAME)
         self.points = PointNumbers()
         self.seen = np.zeros((0, 2), np.int64)
 
@@ -62,7 +63,7 @@ class Copies:
             here = slice(begin, begin + AT_ONCE)
             find(
                 filled(words, columns, here), point[here], self.seen, time_ns[here], frame[here],
-                self.within_ns, mark, self.marks, self.times, self.frames, first[here],
+                self.within_ns, mark, self.known, first[here],
             )  # fmt: skip
         copies = rows.height - int(np.count_nonzero(first))
         self.count += copies
@@ -114,9 +115,7 @@ def find(
     frame: NDArray[np.uint64],
     within_ns: int,
     mark: NDArray[np.uint64],
-    marks: NDArray[np.uint64],
-    times: NDArray[np.int64],
-    frames: NDArray[np.uint64],
+    known: NDArray[Any],
     first: NDArray[np.bool_],
 ) -> None:
     """Write whether each row is the first of its kind. Rows of one frame are never copies.
@@ -124,25 +123,27 @@ def find(
     `seen` counts, of each point, frames that can be told apart: those that came, and came again.
     `mark` has room for a word a row.
     """
-    for row in range(time_ns.size):
+    for at in range(time_ns.size):
+        row = np.uint64(at)  # an index without a sign is a plain load
         mark[row] = np.uint64(point[row])
-    for word in range(words.shape[0]):
-        for row in range(time_ns.size):
+    for each in range(words.shape[0]):
+        word = np.uint64(each)
+        for at in range(time_ns.size):
+            row = np.uint64(at)
             mark[row] = mixed(mark[row], words[word, row])
-    for row in range(time_ns.size):
-        here, own = point[row], mark[row]
-        later = mark[row + AHEAD] & np.uint64(marks.size - 1)
-        prefetch(marks, later)
-        prefetch(times, later)
-        prefetch(frames, later)
-        place = own & np.uint64(marks.size - 1)
-        again = marks[place] == own and frames[place] != frame[row]
-        again = again and time_ns[row] - times[place] <= within_ns
+    for at in range(time_ns.size):
+        row = np.uint64(at)
+        prefetch(known, mark[row + np.uint64(AHEAD)] & np.uint64(known.size - 1))
+        own = mark[row]
+        like = known[own & np.uint64(known.size - 1)]
+        again = like.mark == own and like.frame != frame[row]
+        again = again and time_ns[row] - like.time_ns <= within_ns
         numbered, data = words[NUMBERED, row] != np.uint64(0), words[DATA, row] != np.uint64(0)
+        counts = seen[point[row]]
         if numbered or data:
-            seen[here, int(again)] += 1
-        sent_alike = not numbered and seen[here, 0] > FEW and 2 * seen[here, 1] < seen[here, 0]
+            counts[np.uint64(again)] += 1
+        sent_alike = not numbered and counts[0] > FEW and 2 * counts[1] < counts[0]
         if again:
             first[row] = sent_alike
         elif data or not sent_alike:
-            marks[place], times[place], frames[place] = own, time_ns[row], frame[row]
+            like.mark, like.time_ns, like.frame = own, time_ns[row], frame[row]

@@ -11,7 +11,7 @@ from pipeline.memory import Count, Echo, Mark, Memory, Quality, Rules, Why
 from pipeline.roce_row import request
 from pipeline.sender import WHOLE, quality_of_window, send, unwrap
 from pipeline.telemetry_row import run_hpcc
-from pipeline.tell import decision, tell_hpcc
+from pipeline.tell import decision, next_of, tell_hpcc, tell_quality
 
 
 @inlined
@@ -59,20 +59,21 @@ def answer(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rul
     if not reflected and not slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value):
         return
     s = run_hpcc(slot, d, row, ack, acked, batch, memory, rules)
-    made = decision(slot, d, at, ack, acked, Echo.NONE.value, 0, batch)
-    tell_hpcc(made, s)
-    made.quality, made.why = quality_of_window(slot, d, s, rules.hpcc[0])
+    decision(slot, d, at, ack, acked, Echo.NONE.value, 0, batch)
+    tell_hpcc(batch, s)
+    tell_quality(batch, quality_of_window(slot, d, s, rules.hpcc[0]))
     if roce:
-        tell_roce(slot, row, made, d)
+        tell_roce(slot, row, batch, d)
     write(batch)
 
 
 @inlined
-def tell_roce(slot: Record, row: Record, made: Record, d: int) -> None:
+def tell_roce(slot: Record, row: Record, batch: Batch, d: int) -> None:
     """A decision in RoCE's units: PSNs, and bytes as packets of the largest size."""
-    made.ack &= PSNS - 1
-    made.lastUpdateSeq &= PSNS - 1
-    made.inflight_bytes *= slot.largest[d]
-    made.acked_bytes *= slot.largest[d]
+    made, n = batch.block[0], next_of(batch)
+    made.ack[n] &= PSNS - 1
+    made.lastUpdateSeq[n] &= PSNS - 1
+    made.inflight_bytes[n] *= slot.largest[d]
+    made.acked_bytes[n] *= slot.largest[d]
     if row.tcp_flags & UNPAIRED:
-        made.quality, made.why = Quality.UNKNOWN.value, Why.QUEUE_PAIR.value
+        tell_quality(batch, (Quality.UNKNOWN.value, Why.QUEUE_PAIR.value))

@@ -21,7 +21,15 @@ from pipeline.sender import (
     unwrap,
     waits,
 )
-from pipeline.tell import decision, tell_accecn, tell_before, tell_classic, tell_dctcp
+from pipeline.tell import (
+    decision,
+    tell_accecn,
+    tell_before,
+    tell_classic,
+    tell_dctcp,
+    tell_dialect,
+    tell_quality,
+)
 
 
 @inlined
@@ -115,15 +123,14 @@ def answer(
     if acked == 0 and not slot.marks[d] & Mark.SENT.value:
         return
     marked = acked if ece else 0
-    made = decision(slot, d, at, ack, acked, Echo.ECE.value, marked, batch)
-    tell_dctcp(made, s)
-    made.quality, made.why = quality_of_alpha(slot, d, s)
+    decision(slot, d, at, ack, acked, Echo.ECE.value, marked, batch)
+    tell_dctcp(batch, s)
+    tell_quality(batch, quality_of_alpha(slot, d, s))
     if dialect == CLASSIC or (basis != Basis.SET.value and classic.is_classic(s)):
         basis = Basis.SET.value if dialect == CLASSIC else Basis.REACTIONS.value
         dialect = CLASSIC
-        tell_classic(made)
-    made.dialect = dialect
-    made.basis = basis
+        tell_classic(batch)
+    tell_dialect(batch, dialect, basis)
     write(batch)
 
 
@@ -162,14 +169,13 @@ def answer_counted(
     run_dctcp(slot, d, s, ack, acked, False, repeats, row.sacked, batch, memory, p)
     if acked == 0 and marked == 0 and not slot.marks[d] & Mark.SENT.value:
         return
-    made = decision(slot, d, at, ack, acked, row.echo, marked, batch)
-    tell_dctcp(made, s)
-    made.quality, made.why = quality_of_alpha(slot, d, s)
-    tell_accecn(made, row.echo)
+    decision(slot, d, at, ack, acked, row.echo, marked, batch)
+    tell_dctcp(batch, s)
+    tell_quality(batch, quality_of_alpha(slot, d, s))
+    tell_accecn(batch, row.echo)
     if dialect == CLASSIC:
-        tell_classic(made)
-    made.dialect = dialect
-    made.basis = basis if basis == Basis.SET.value else Basis.ASSUMED.value
+        tell_classic(batch)
+    tell_dialect(batch, dialect, basis if basis == Basis.SET.value else Basis.ASSUMED.value)
     write(batch)
 
 

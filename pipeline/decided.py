@@ -24,13 +24,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, directed
-from pipeline.batch import DECISION_FIELDS, Batch, Rows
+from pipeline.batch import DECISION_FIELDS
 from pipeline.cc import dctcp, hpcc
 from pipeline.decision_block import Decisions
-from pipeline.memory import Algorithm, Basis, Count, Echo, Quality, Why
+from pipeline.memory import Algorithm, Basis, Echo, Quality, Why
 from pipeline.queue_pairs import DATA_FLOW
 
 HOP_COLUMN = re.compile(r"h\d+_\w+")
+EVERY = object()
+"""Stands for a validity bitmap of rows that all are valid."""
 
 
 def names(kind: type[Any]) -> pl.Enum:
@@ -68,47 +70,69 @@ DECISIONS = pl.Schema(
 
 def decisions_of(frame: pl.DataFrame, out: Decisions, count: int) -> pl.DataFrame:
     """The decisions of a batch, in the order of its rows."""
+    if not count:
+        return DECISIONS.to_frame()
     made = made_of(out, count)
     rows = made.pop("row")
     context = frame.select("time_ns", "source", "point", "frame", "conversation")
-    columns = {each.name: each for each in context[rows]}
+    each_row = count == frame.height and bool((rows[1:] > rows[:-1]).all())
+    columns = {each.name: each for each in (context if each_row else context[rows])}
     columns["flow"] = flow_of(columns["conversation"], made.pop("direction"))
     if DATA_FLOW in frame.columns:
         columns["flow"] = either(frame[DATA_FLOW][rows], columns["flow"])
     made["U_before"] = made["alpha_before"] = made.pop("before")
+    columns |= fields_of(made, lacking(out))
+    return pl.DataFrame([columns[name] for name in DECISIONS])
+
+
+def fields_of(made: dict[str, NDArray[Any]], lacking: set[str]) -> dict[str, pl.Series]:
+    """The fields of decisions as columns, null where one has none; `lacking` have NaN for that."""
     algorithm = made["algorithm"]
     here = {
         **dict.fromkeys(OF_HPCC, algorithm == Algorithm.HPCC),
         **dict.fromkeys(OF_DCTCP, algorithm == Algorithm.DCTCP),
         "why": made["quality"] != Quality.EXACT,
     }
-    whole = {id(rows): arrow.bitmap(rows) if rows.any() else None for rows in here.values()}
-    told = {
-        name: arrow.array(values, whole[id(here[name])] if name in here else None)
-        for name, values in made.items()
-        if name not in here or whole[id(here[name])] is not None
-    }
-    columns |= {each.name: typed(each) for each in arrow.table(told)}
-    for name in made.keys() - told.keys():  # no decision of the batch has it
-        columns[name] = pl.Series(name, [None], DECISIONS[name]).new_from_index(0, count)
-    return pl.DataFrame([columns[name] for name in DECISIONS])
+    whole = {id(rows): valid(rows) for rows in here.values()}
+    told: dict[str, Any] = {}
+    alike: dict[str, str | None] = {}
+    for name, values in made.items():
+        dtype = DECISIONS[name]
+        validity = whole[id(here[name])] if name in here else EVERY
+        if validity is not None and name in lacking:
+            validity = valid(here[name] & ~np.isnan(values))
+        if validity is None:
+            alike[name] = None
+        elif isinstance(dtype, pl.Enum) and validity is EVERY and values.min() == values.max():
+            alike[name] = dtype.categories[int(values[0])]
+        else:
+            told[name] = arrow.array(values, None if validity is EVERY else validity)
+    columns = {each.name: each for each in arrow.table(told)}
+    for name, each in columns.items():
+        if isinstance(dtype := DECISIONS[name], pl.Enum):
+            columns[name] = each.cat.to(dtype)
+    for name, value in alike.items():
+        columns[name] = pl.Series(name, [value], DECISIONS[name]).new_from_index(0, len(algorithm))
+    return columns
 
 
-def typed(column: pl.Series) -> pl.Series:
-    """A column of decisions in its type, what is unknown as null."""
-    dtype = DECISIONS[column.name]
-    if isinstance(dtype, pl.Enum):
-        return column.cat.to(dtype)
-    return column.fill_nan(None) if dtype == pl.Float64 else column
+def lacking(out: Decisions) -> set[str]:
+    """Fields that some decision does not know."""
+    names = {name for name, lacks in zip(DECISION_FIELDS["f8"], out.unknown, strict=True) if lacks}
+    return names | {"U_before", "alpha_before"} if "before" in names else names
 
 
-def reflected_by(rows: Rows, out: Decisions, batch: Batch) -> NDArray[np.int32]:
-    """For each decision of a batch the row with telemetry that its ACK reflects, or -1."""
-    drove = out.i8[DECISION_FIELDS["i8"].index("row"), : int(batch.counts[Count.DECISIONS])]
-    there = rows.telemetry[drove]
-    if not batch.loads.size:
+def reflected_by(
+    drove: NDArray[np.int64], telemetry: NDArray[np.int32], known: NDArray[Any]
+) -> NDArray[np.int32]:
+    """For each decision of a batch the row with telemetry that its ACK reflects, or -1.
+
+    `drove` is the row of each, `telemetry` and `known` are `Rows.telemetry` and `Batch.loads`.
+    """
+    there = telemetry[drove]
+    if not known.size:
         return there
-    reflected = np.ascontiguousarray(batch.loads["reflected"])
+    reflected = np.ascontiguousarray(known["reflected"])
     if reflected.all():
         return there
     return np.where(reflected[there] != 0, there, np.int32(-1))
@@ -124,6 +148,13 @@ def made_of(out: Decisions, count: int) -> dict[str, NDArray[Any]]:
     return {name: each.view(np.uint8) if name in codes else each for name, each in made.items()}
 
 
+def valid(rows: NDArray[np.bool_]) -> Any:
+    """A validity bitmap; `EVERY` where all are valid, None where none is."""
+    if rows.all():
+        return EVERY
+    return arrow.bitmap(rows) if rows.any() else None
+
+
 def flow_of(conversation: pl.Series, direction: NDArray[Any]) -> pl.Series:
     """The flow of each conversation in the given direction."""
     flow = np.empty(len(conversation), np.uint64)
@@ -136,9 +167,12 @@ def either(told: pl.Series, otherwise: pl.Series) -> pl.Series:
     return told.zip_with(told.is_not_null(), otherwise).alias("flow")
 
 
-def hop_loads_of(rows: pl.DataFrame, batch: Batch) -> pl.DataFrame:
-    """The rows with telemetry, u' of their hops, and what their hops carried."""
-    reflected = batch.loads["reflected"] != 0
+def hop_loads_of(rows: pl.DataFrame, known: NDArray[Any], u: NDArray[np.float64]) -> pl.DataFrame:
+    """The rows with telemetry, u' of their hops, and what their hops carried.
+
+    `known` and `u` are `Batch.loads` and `Batch.u`.
+    """
+    reflected = known["reflected"] != 0
     flow = flow_of(rows["conversation"], rows["direction"].to_numpy() ^ reflected)
     if DATA_FLOW in rows.columns:
         told = rows[DATA_FLOW].zip_with(
@@ -150,7 +184,7 @@ def hop_loads_of(rows: pl.DataFrame, batch: Batch) -> pl.DataFrame:
         flow,
         pl.Series("reflected", reflected),
         rows["hop_count"],
-        pl.Series("faults", np.ascontiguousarray(batch.loads["faults"])),
-        *(pl.Series(f"u{hop}", batch.u[hop]).fill_nan(None) for hop in range(len(batch.u))),
+        pl.Series("faults", np.ascontiguousarray(known["faults"])),
+        *(pl.Series(f"u{hop}", each).fill_nan(None) for hop, each in enumerate(u)),
         *(rows[name] for name in given),
     )

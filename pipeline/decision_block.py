@@ -1,10 +1,9 @@
-"""Decisions: made one beside the other in a block, then laid out field by field in columns."""
+"""Decisions: some are made side by side in a block, whose fields then go to columns as they lie."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from collector import Arena, inlined, step
@@ -15,7 +14,10 @@ MARGIN = 64
 
 
 class Decisions(NamedTuple):
-    """The memory of the block as (field, row) by type, and columns of all that was made."""
+    """The memory of the block as (field, row) by type, and columns of all that was made.
+
+    `unknown` says of each field of `f8` whether some decision has none.
+    """
 
     now_i8: NDArray[np.int64]
     now_f8: NDArray[np.float64]
@@ -27,18 +29,19 @@ class Decisions(NamedTuple):
     u4: NDArray[np.uint32]
     i4: NDArray[np.int32]
     i1: NDArray[np.int8]
+    unknown: NDArray[np.bool_]
 
 
 def room(batch: Batch, most: int, arena: Arena) -> Decisions:
     """Columns for so many decisions."""
-    now, out = [], []
+    columns: dict[str, NDArray[Any]] = {}
     fields: Mapping[str, Any] = DECISION.fields or {}
     for kind, names in DECISION_FIELDS.items():
-        octets = np.dtype(kind).itemsize
-        start = batch.block.view(np.uint8)[fields[names[0]][1] :][: octets * len(names)].view(kind)
-        now.append(as_strided(start, (len(names), BLOCK), (octets, DECISION.itemsize)))
-        out.append(arena.arrays(len(names) * most, kind)[0].reshape(len(names), most))
-    return Decisions(*now, *out)
+        octets = np.dtype(kind).itemsize * len(names) * BLOCK
+        start = batch.block.view(np.uint8)[fields[names[0]][1] :][:octets]
+        columns[f"now_{kind}"] = start.view(kind).reshape(len(names), BLOCK)
+        columns[kind] = arena.arrays(len(names) * most, kind)[0].reshape(len(names), most)
+    return Decisions(**columns, unknown=np.zeros(len(DECISION_FIELDS["f8"]), np.bool_))
 
 
 def wider(out: Decisions, made: int, arena: Arena) -> Decisions:
@@ -67,6 +70,8 @@ def spread(batch: Batch, out: Decisions) -> None:
     lay(out.now_u4, out.u4, first, count)
     lay(out.now_i4, out.i4, first, count)
     lay(out.now_i1, out.i1, first, count)
+    for field in range(out.unknown.size):
+        out.unknown[field] |= lacks(out.now_f8, field, count)
     batch.made[1] += count
     batch.made[0] = 0
 
@@ -74,6 +79,17 @@ def spread(batch: Batch, out: Decisions) -> None:
 @inlined
 def lay(now: NDArray[Any], out: NDArray[Any], first: int, count: int) -> None:
     """Fields of one type."""
-    for field in range(out.shape[0]):
+    for each in range(out.shape[0]):
+        field = np.uint64(each)  # an index without a sign is a plain load
         for row in range(count):
-            out[field, first + row] = now[field, row]
+            out[field, np.uint64(first + row)] = now[field, np.uint64(row)]
+
+
+@inlined
+def lacks(now: NDArray[np.float64], field: int, count: int) -> bool:
+    """Whether some value of a field is not known."""
+    found = False
+    for row in range(count):
+        value = now[np.uint64(field), np.uint64(row)]
+        found |= value != value  # noqa: PLR0124 - what is not itself is NaN
+    return found

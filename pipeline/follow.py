@@ -6,29 +6,27 @@ sender d = 1 - r. All of it is compiled; nothing of Python runs per row.
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from collector import borrowing, prefetch
+from collector import borrowing
 from pipeline.batch import BLOCK, Batch, Kind, Rows, read
 from pipeline.datagram_row import datagram
 from pipeline.decision_block import MARGIN, Decisions, is_full, spread
-from pipeline.flow import entry_of, key_of, locate, settle
+from pipeline.flow import locate, settle
 from pipeline.memory import Ints, Mark, Memory, Rules
-from pipeline.near import AHEAD, LARGE, bring
+from pipeline.near import AHEAD, come
 from pipeline.pool import has_room
 from pipeline.sender import enter, heed
 from pipeline.tcp_row import segment
 from pipeline.telemetry_row import observe_hops
 from pipeline.trail import leave
 
-SOON = 8
-"""A row so many behind has its entry asked for."""
-
 
 @borrowing
 def follow(
-    rows: Rows, rooms: NDArray[Any], near: Ints, out: Decisions, batch: Batch, memory: Memory,
-    rules: Rules, start: int,
+    rows: Rows, rooms: NDArray[Any], keys: NDArray[np.uint64], near: Ints, out: Decisions,
+    batch: Batch, memory: Memory, rules: Rules, start: int,
 ) -> int:  # fmt: skip
     """Every row from `start`, in order; returns where there was no room, or the number of rows."""
     row, size = rooms[0], rows.time_ns.size
@@ -38,13 +36,11 @@ def follow(
             return at
         if batch.made[0] > BLOCK - MARGIN:
             spread(batch, out)
-        if (at - start) % AHEAD == 0 and memory.slots.size > LARGE:
-            bring(rows, near, memory, at, min(at + AHEAD, size))
-        soon = min(at + SOON, size - 1)
-        later = key_of(rows.conversation[soon], rows.point[soon])
-        prefetch(memory.flows, entry_of(memory.flows, later, 0))
+        place = np.uint64(at - start) % np.uint64(AHEAD)
+        if place == 0:
+            come(rows, keys, near, memory, at, min(at + AHEAD, size))
         read(rows, at, row)
-        key = key_of(row.conversation, row.point)
+        key = keys[place]
         entry, how = locate(memory.flows, key, row.time_ns, rules.idle_ticks, memory.used)
         slot = memory.slots[memory.flows[entry].slot]
         enter(slot, how, batch.counts)

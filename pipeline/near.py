@@ -5,8 +5,9 @@ dozen times; here each step asks for one link of the chain (entry, slot, record,
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from collector import inlined
+from collector import inlined, prefetch
 from pipeline.batch import Rows
 from pipeline.flow import WAYS, entry_of, key_of
 from pipeline.memory import Ints, Memory
@@ -19,16 +20,31 @@ NONE = -1
 
 
 @inlined
-def bring(rows: Rows, near: Ints, memory: Memory, first: int, end: int) -> None:
+def come(
+    rows: Rows, keys: NDArray[np.uint64], near: Ints, memory: Memory, first: int, end: int
+) -> None:
+    """Keys of the flows of rows from `first` to `end`, and their state asked for."""
+    for at in range(first, end):
+        row = np.uint64(at)  # an index without a sign is a plain load
+        keys[row - np.uint64(first)] = key_of(rows.conversation[row], rows.point[row])
+    for place in range(end - first):
+        prefetch(memory.flows, entry_of(memory.flows, keys[np.uint64(place)], 0))
+    if memory.slots.size > LARGE:
+        bring(rows, keys, near, memory, first, end)
+
+
+@inlined
+def bring(
+    rows: Rows, keys: NDArray[np.uint64], near: Ints, memory: Memory, first: int, end: int
+) -> None:
     """Touch what rows from `first` to `end` will need; what is read is summed up to be read."""
     asked = np.int64(0)
-    for at in range(first, end):
-        key = key_of(rows.conversation[at], rows.point[at])
-        asked += memory.flows[entry_of(memory.flows, key, 0)].slot
-    for at in range(first, end):
-        near[at - first] = slot_of(memory, key_of(rows.conversation[at], rows.point[at]))
-        if near[at - first] != NONE:
-            slot = memory.slots[near[at - first]]
+    for place in range(end - first):
+        asked += memory.flows[entry_of(memory.flows, keys[place], 0)].slot
+    for place in range(end - first):
+        near[place] = slot_of(memory, keys[place])
+        if near[place] != NONE:
+            slot = memory.slots[near[place]]
             asked += slot.snd_nxt[0] + slot.hpcc[1]
     for at in range(first, end):
         if near[at - first] != NONE:

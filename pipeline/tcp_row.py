@@ -21,7 +21,7 @@ from pipeline.sender import (
     unwrap,
 )
 from pipeline.telemetry_row import run_hpcc
-from pipeline.tell import decision, tell_hpcc
+from pipeline.tell import decision, tell_hpcc, tell_quality
 
 
 @inlined
@@ -73,9 +73,9 @@ def acknowledge(
     reflected = row.telemetry >= 0 and batch.loads[row.telemetry].reflected != 0
     if reflected or slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value):
         s = run_hpcc(slot, d, row, ack, acked, batch, memory, rules)
-        made = decision(slot, d, at, ack, acked, row.echo, marked, batch)
-        tell_hpcc(made, s)
-        made.quality, made.why = quality_of_window(slot, d, s, rules.hpcc[0])
+        decision(slot, d, at, ack, acked, row.echo, marked, batch)
+        tell_hpcc(batch, s)
+        tell_quality(batch, quality_of_window(slot, d, s, rules.hpcc[0]))
         write(batch)
     if row.echo != Echo.ECE.value:
         answer_counted(slot, row, at, ack, acked, duplicate, marked, batch, memory, rules)

@@ -11,9 +11,9 @@ window_bytes stand in, and for T then the round trip of the handshake. `hints` a
 say of both ends (`hints`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from collector import Arena
-from pipeline.batch import BLOCK, ROW, Batch, Rows, acknowledgments, batch_of, rows_of
+from pipeline.batch import (
+    BLOCK,
+    DECISION_FIELDS,
+    ROW,
+    Batch,
+    Rows,
+    acknowledgments,
+    batch_of,
+    rows_of,
+)
 from pipeline.book_columns import books_of
 from pipeline.cc import dctcp, hpcc
 from pipeline.cc.hop_record import LINK, MOST_PLACES, mask
@@ -46,22 +55,47 @@ from pipeline.unit import SECOND
 __all__ = ["DECISIONS", "Tracked", "Tracker"]
 
 FIRST_PLACES = 64
+ROW_OF = DECISION_FIELDS["i8"].index("row")
 SIMULATOR_TS_NS, SIMULATOR_TX_BYTES = 1 << 24, 128 << 20
 """What counters of the HPCC simulator's INT count modulo."""
 TX_BYTES = 0, SIMULATOR_TX_BYTES, 1 << 32
 """What byte counters count modulo where no parameter says so, by width; the last are IFA's."""
 
 
-class Tracked(NamedTuple):
+Loads = pl.DataFrame | Callable[[], pl.DataFrame]
+Reflected = NDArray[np.int32] | Callable[[], NDArray[np.int32]] | None
+
+
+class Tracked:
     """What a batch gave; the columns are described in `decided`, those of companions there.
 
-    `heard` has for each decision the number of the row of `hop_loads` that its ACK reflects, or -1.
+    Loads of hops, and what was heard of them, may be given as what makes them when they are first
+    asked for: who decides again under other parameters mostly wants decisions alone.
     """
 
-    decisions: pl.DataFrame
-    hop_loads: pl.DataFrame
-    companions: Mapping[str, pl.DataFrame] = MappingProxyType({})
-    heard: NDArray[np.int32] | None = None
+    def __init__(
+        self,
+        decisions: pl.DataFrame,
+        hop_loads: Loads,
+        companions: Mapping[str, pl.DataFrame] = MappingProxyType({}),
+        heard: Reflected = None,
+    ) -> None:
+        self.decisions, self.companions = decisions, companions
+        self._loads, self._heard = hop_loads, heard
+
+    @property
+    def hop_loads(self) -> pl.DataFrame:
+        """What was read of hops, a row for each row with telemetry."""
+        if callable(self._loads):
+            self._loads = self._loads()
+        return self._loads
+
+    @property
+    def heard(self) -> NDArray[np.int32] | None:
+        """For each decision the row of `hop_loads` that its ACK reflects, or -1; None: not told."""
+        if callable(self._heard):
+            self._heard = self._heard()
+        return self._heard
 
 
 class Tracker:
@@ -133,16 +167,19 @@ class Tracker:
         out = room(batch, acknowledgments(rows) + BLOCK, self.arena)
         row = 0
         while (row := follow(
-            rows, np.zeros(1, ROW), np.zeros(AHEAD + 1, np.int64), out, batch, self.memory,
-            self.rules, row,
+            rows, np.zeros(1, ROW), np.zeros(AHEAD, np.uint64), np.zeros(AHEAD + 1, np.int64),
+            out, batch, self.memory, self.rules, row,
         )) < frame.height:  # fmt: skip
             self.memory = grown(self.memory)
             if batch.made[1] + MARGIN > out.i8.shape[1]:
                 out = wider(out, int(batch.made[1]), self.arena)
         self.counts += batch.counts
-        made = decisions_of(frame, out, int(batch.counts[Count.DECISIONS]))
+        count = int(batch.counts[Count.DECISIONS])
+        made = decisions_of(frame, out, count)
         beside = self._accompany(frame, told, rows, batch)
-        return Tracked(made, hop_loads_of(told, batch), beside, reflected_by(rows, out, batch))
+        loads = partial(hop_loads_of, told, batch.loads, batch.u)
+        heard = partial(reflected_by, out.i8[ROW_OF, :count], rows.telemetry, batch.loads)
+        return Tracked(made, loads, beside, heard)
 
     def snapshot(self, *, full: bool = False) -> pa.Table:
         """The state of the flows that were touched since the last snapshot, or of all (`snapshot`).

@@ -27,8 +27,10 @@ LINK = np.dtype((np.record, [("ts_ns", "i8"), ("tx_bytes", "i8"), ("qlen_bytes",
 MOST_QLEN = (1 << 31) - 1
 WIDEST = -1
 """The mask of a counter of 64 bits; only of such a one can a step backwards be told."""
-AHEAD = 16
-"""Rows that are fetched ahead: two cache lines of a column."""
+LINE = 8
+"""Words that a line of a cache holds."""
+AHEAD = 2 * LINE
+"""Rows that are fetched ahead."""
 FIRST, SECOND = 0xD6E8FEB86659FD93, 0xA0761D6478BD642E
 """An odd multiplier for each hop, so that no product waits for the one before."""
 
@@ -58,12 +60,16 @@ def keep(s: Record, links: Links, nhop: int, told: Ints, at: int) -> None:
 
 
 @merged
-def ahead(hop: np.uint64, told: Ints, row: np.uint64, u_out: NDArray[np.float64]) -> None:
-    """Fetch what a row to come says of a hop, and where its u' goes."""
+def ahead(nhop: int, told: Ints, row: np.uint64, u_out: NDArray[np.float64]) -> None:
+    """Fetch what rows to come say of their hops, and where their u' go: lines, as each begins."""
+    if row % np.uint64(LINE) != 0:
+        return
     later = row + np.uint64(AHEAD)
-    for kind in range(len(KINDS)):
-        prefetch(told, kind, hop, later)
-    prefetch(u_out, hop, later)
+    for each in range(nhop):
+        hop = np.uint64(each)
+        for kind in range(len(KINDS)):
+            prefetch(told, kind, hop, later)
+        prefetch(u_out, hop, later)
 
 
 @merged

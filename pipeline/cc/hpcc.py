@@ -25,6 +25,7 @@ from pipeline.cc.hop_average import begin_averages, largest_average, own_average
 from pipeline.cc.hop_record import (
     MAX_HOPS,
     MOST_PLACES,
+    MOST_QLEN,
     QLEN,
     TS,
     TX,
@@ -145,16 +146,17 @@ def hop_loads(
     timed, row = s.T_ns > 0, np.uint64(at)  # an index without a sign is a plain load
     by_queue, first = s.Tq_ns * 1e-9, np.uint64(s.link)
     each_hop = p.average == EACH_HOP and s.room >= 2 * nhop
-    u_max, measured, faults = 0.0, False, 0
+    highest = p.ties == HIGHEST
+    ahead(nhop, told, row, u_out)
+    u_max, u_hop, u_tau, measured, faults = 0.0, -1, 0, False, 0
     for hop in range(nhop):
         i = np.uint64(hop)
         link = links[first + i]
-        ahead(i, told, row, u_out)
-        ts, tx, b = told[TS, i, row], told[TX, i, row], told[B, i, row]
-        qlen = min(told[QLEN, i, row], link.qlen_bytes)
-        tau, sent = (ts - link.ts_ns) & ts_mask, (tx - link.tx_bytes) & tx_mask
-        absent = (ts == -1) | (link.ts_ns == -1) | (tx == -1) | (link.tx_bytes == -1)
-        absent |= (qlen < 0) | (b < 0)
+        ts, tx, b, held = told[TS, i, row], told[TX, i, row], told[B, i, row], told[QLEN, i, row]
+        was_ts, was_tx, qlen = link.ts_ns, link.tx_bytes, min(held, link.qlen_bytes)
+        link.ts_ns, link.tx_bytes, link.qlen_bytes = ts, tx, min(held, MOST_QLEN)  # line 27
+        tau, sent = (ts - was_ts) & ts_mask, (tx - was_tx) & tx_mask
+        absent = (ts == -1) | (was_ts == -1) | (tx == -1) | (was_tx == -1) | (qlen < 0) | (b < 0)
         if absent | (b == 0) | (tau <= 0) | (sent < 0) | (not timed):
             u_out[i, row] = np.nan
             faults |= fault_of(absent, b, tau) if timed else Fault.ZERO_T.value
@@ -163,19 +165,15 @@ def hop_loads(
         u = 8 * qlen / (b * by_queue) + tx_rate / b  # line 5
         u_out[i, row] = u
         measured = True
-        u_max = max(u_max, u)  # line 6
+        larger = (u > u_max) | (highest & (u == u_max))  # line 6
+        u_max = u if larger else u_max
+        u_hop = hop if larger else u_hop
+        u_tau = tau if larger else u_tau  # line 7
         if each_hop:
             own_average(s, links, nhop + hop, u, tau)
-    largest = np.int64(0)  # the hops with this u', as bits: no processor can predict which it is
-    for hop in range(nhop):
-        largest |= np.int64(u_out[np.uint64(hop), row] == u_max) << hop
-    s.u_max, s.u_hop, s.tau_ns = u_max, -1, 0
-    if largest != 0 and (u_max > 0 or p.ties == HIGHEST):
-        s.u_hop = last_bit(largest if p.ties == HIGHEST else largest & -largest)
-        i = np.uint64(s.u_hop)
-        s.tau_ns = (told[TS, i, row] - links[first + i].ts_ns) & ts_mask  # line 7
+    s.u_max, s.u_hop, s.tau_ns = u_max, u_hop, u_tau
     s.faults |= faults
-    keep(s, links, nhop, told, at)
+    s.nhop = nhop
     return measured
 
 
@@ -187,12 +185,6 @@ def fault_of(absent: bool, b: int, tau: int) -> int:
     if b == 0:
         return Fault.ZERO_B.value
     return Fault.ZERO_DT.value if tau == 0 else Fault.COUNTER_BACKWARDS.value
-
-
-@merged
-def last_bit(bits: np.int64) -> int:
-    """Place of the highest bit that is set: the exponent of the number as a float."""
-    return int((np.float64(bits).view(np.int64) >> 52) - 1023)
 
 
 @merged

@@ -30,9 +30,10 @@ def test_columns_that_are_full_are_widened_and_nothing_is_lost() -> None:
     batch = batch_of(rows, rows.filter(pl.col("hop_count") > 0), arena, trail(0))
     out = room(batch, MARGIN + 1, arena)
     given = rows_of(rows, tracker.points.of(rows["point"]))
-    scratch, near, at, stops = np.zeros(1, ROW), np.zeros(AHEAD + 1, np.int64), 0, 0
+    keys, near, at, stops = np.zeros(AHEAD, np.uint64), np.zeros(AHEAD + 1, np.int64), 0, 0
+    scratch = np.zeros(1, ROW)
     while (at := follow(
-        given, scratch, near, out, batch, tracker.memory, tracker.rules, at
+        given, scratch, keys, near, out, batch, tracker.memory, tracker.rules, at
     )) < rows.height:  # fmt: skip
         tracker.memory, stops = grown(tracker.memory), stops + 1
         assert batch.made[0] == 0

@@ -205,7 +205,8 @@ def test_without_a_handshake_the_window_is_unknown_until_it_is_anchored_and_u_is
 def in_parts(tracker: Tracker, rows: pl.DataFrame, cuts: list[int]) -> tuple[Any, ...]:
     edges = [0, *sorted({cut for cut in cuts if 0 < cut < rows.height}), rows.height]
     parts = [tracker.advance(rows[a:b]) for a, b in pairwise(edges)]
-    return tuple(pl.concat(kind) for kind in zip(*(part[:2] for part in parts), strict=True))
+    both = ((part.decisions, part.hop_loads) for part in parts)
+    return tuple(pl.concat(kind) for kind in zip(*both, strict=True))
 
 
 @settings(max_examples=15, deadline=None)
