@@ -66,9 +66,13 @@ WORTH_TELLING = ("error", "warning", "assert")
 """Kinds of console messages that no page may leave; hints of the browser are none."""
 
 
+BUSY = "status of 503"
+"""A service that has no turn to give says so; the console asks again, and the browser notes it."""
+
+
 def noted(view: View, message: Any) -> None:
     """Keep a console message that is worth it."""
-    if message.type in WORTH_TELLING:
+    if message.type in WORTH_TELLING and BUSY not in message.text:
         view.said.append(message.text)
 
 

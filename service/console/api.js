@@ -6,6 +6,9 @@ export class ApiError extends Error {
     this.problem = problem;
     this.url = url;
   }
+
+  /** Whether another time may bring an answer: the service is busy, or away. */
+  get passes() { return [undefined, 503].includes(this.problem.status); }
 }
 
 /** Address of an API call, leaving out parameters that are not set. */
@@ -17,12 +20,27 @@ export function address(path, parameters) {
   return `/api/v1${path}${query ? `?${query}` : ""}`;
 }
 
+const PATIENCE_MS = 5000;
+
+const wait = (ms) => new Promise((over) => setTimeout(over, ms));
+
+/** GET; a service that is busy is asked again when it says, for a few seconds. */
+async function patiently(url) {
+  const end = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await fetch(url, { headers: { Accept: "application/json" } });
+    const later = 1000 * Number(answer.headers.get("Retry-After")) * (1 + Math.random() / 4);
+    if (answer.status !== 503 || !(later > 0) || performance.now() + later > end) return answer;
+    await wait(later);
+  }
+}
+
 /** GET and read JSON; a problem document becomes an ApiError with its sentence. */
 export async function get(path, parameters) {
   const url = address(path, parameters);
   let answer;
   try {
-    answer = await fetch(url, { headers: { Accept: "application/json" } });
+    answer = await patiently(url);
   } catch {
     throw new ApiError({ detail: "the service does not answer; is `hopsight serve` still running?" }, url);
   }

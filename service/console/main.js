@@ -21,6 +21,7 @@ import { current, filterUrl, findUrl, isFilter } from "./views.js";
 const VIEWS = { "/": overview, "/flow": flow, "/link": link, "/find": find, "/fabric": fabric, "/te": te, "/telemetry": telemetry, "/replay": replay, "/alerts": alerts, "/captures": captures };
 
 const view = document.getElementById("view");
+const AGAIN_MS = 10_000;
 let drawing = 0;
 
 async function draw(moved) {
@@ -39,6 +40,7 @@ async function draw(moved) {
   reachable();
   view.setAttribute("aria-busy", "false");
   listen(Boolean(made.interval || made.live) && follows(path, parameters), refresh);
+  if (made.again) setTimeout(() => { if (turn === drawing) refresh(); }, AGAIN_MS);
   if (made.drawn) made.drawn();
   if (moved) { window.scrollTo(0, 0); view.focus({ preventScroll: true }); }
 }
@@ -78,7 +80,8 @@ function failed(error) {
   if (error instanceof ApiError && error.problem.status === 401) return { title: "log in", body: login(() => { known(); draw(true); }) };
   if (!(error instanceof ApiError)) console.error(error);
   const why = error instanceof ApiError ? error.message : "The console failed while drawing this page.";
-  return { title: "error", body: h("div", null, h("h1", null, "No answer"), h("div", { class: "panel" }, empty("The service refused", why, more(error)))) };
+  const again = error instanceof ApiError && error.passes;
+  return { title: "error", again, body: h("div", null, h("h1", null, "No answer"), h("div", { class: "panel" }, empty("The service refused", why, more(error)))) };
 }
 
 /** What was typed or pasted, on one line. */

@@ -140,3 +140,27 @@ def test_an_open_overview_shows_what_is_stored_without_being_asked(
     with open_or_ask(service[1]) as store:
         store.insert("verdicts", later.with_columns(pl.col("time_ns") + 3600 * S), "later")
     view.page.wait_for_selector("h1:has-text('1 flow is held back')", timeout=60_000)
+
+
+@pytest.mark.parametrize(("retry_s", "meanwhile"), [(1, "aria-busy=true"), (60, "aria-busy=false")])
+def test_a_busy_service_is_asked_again(
+    page: Callable[..., View], retry_s: int, meanwhile: str
+) -> None:
+    view = page("#/fabric")
+    refused = []
+
+    def busy(route: Any) -> None:
+        refused.append(route.request.url)
+        if len(refused) > 1:
+            route.continue_()
+            return
+        told = {"title": "busy", "status": 503, "detail": "all readers are at work"}
+        route.fulfill(status=503, json=told, headers={"Retry-After": str(retry_s)})
+
+    view.page.route("**/api/v1/bottlenecks*", busy)
+    with view.page.expect_response("**/api/v1/bottlenecks*"):
+        view.page.evaluate("location.hash = '#/'")
+    view.page.wait_for_selector(f"main[{meanwhile}]")
+    assert ("No answer" in view.text) == (retry_s == 60)
+    view.page.wait_for_selector("h1:has-text('held back')", timeout=60_000)
+    assert len(refused) > 1
