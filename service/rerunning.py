@@ -2,11 +2,11 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import typer
 
@@ -16,6 +16,7 @@ from service.accounting_text import accounting_line
 from service.progress import frames_bar
 from service.run import BATCHES, beside
 from service.sources import Feeds, open_sources
+from service.warming import warming
 
 Progress = Callable[[int], None]
 Sink = Callable[[Reran], None]
@@ -96,18 +97,35 @@ def tell_unread(decoded: int, reasons: Mapping[str, int]) -> None:
 
 def rerun(source: Source, making: Making, sink: Sink, label: str) -> Ran:
     """Run a source to its end; gives the reruns, whose counters say what moved."""
-    with source.opened() as feeding, frames_bar(label) as told:
+    beside_decoding = warming() if isinstance(source, CaptureSource) else nullcontext(_nothing)
+    with beside_decoding as ready, source.opened() as feeding, frames_bar(label) as told:
         made = []
         for sources in (feeding.sources, *feeding.further):
             made.append(making(sources))
-            asyncio.run(_rerun(feeding, made[-1], sink, told))
+            asyncio.run(_rerun(feeding, ready, made[-1], sink, told))
         return Ran(tuple(made))
 
 
-async def _rerun(feeding: Feeding, made: Rerun, sink: Sink, progress: Progress) -> None:
+async def _rerun(
+    feeding: Feeding, ready: Callable[[], None], made: Rerun, sink: Sink, progress: Progress
+) -> None:
     """Feed and drain one bus."""
     bus = open_bus(f"memory://?capacity={BATCHES}")
-    await beside(_fed(feeding, bus, progress), drained(bus, made, sink))
+    await beside(_fed(feeding, bus, progress), _once(ready, drained(bus, made, sink)))
+
+
+async def _once(ready: Callable[[], None], draining: Coroutine[Any, Any, None]) -> None:
+    """Drain as soon as the code for it is ready."""
+    try:
+        await asyncio.to_thread(ready)
+    except BaseException:
+        draining.close()
+        raise
+    await draining
+
+
+def _nothing() -> None:
+    """Nothing is waited for where there is nothing to decode beside."""
 
 
 async def _fed(feeding: Feeding, bus: Bus, progress: Progress) -> None:

@@ -2,17 +2,21 @@
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from pipeline import (
     Decider,
+    Output,
     Question,
+    Reran,
     Rerun,
     Summary,
+    Value,
+    Versions,
     Worker,
     answer,
     hpcc,
@@ -27,14 +31,24 @@ from service.provenance import command, inputs, programs, unusual
 from service.report import as_html, as_markdown
 from service.report_content import counted, names_of, parameter_section, provenance, report_of
 from service.report_output import Kept
-from service.rerunning import rerun
+from service.rerunning import Source, rerun, tell_unread
 from service.run import Job, Sink, collector_of, run_job, settings_of, table_of
+from service.settings import Settings
 from service.topology_source import TopologySource, read_topology
 
 if TYPE_CHECKING:
     from service.commands.replay import Request
 
+Parameters = dict[str, dict[str, Value]]
 FORMS = {".html": as_html, ".md": as_markdown}
+
+
+class Made(NamedTuple):
+    """What moved, the points that are known, and the verdict of each flow."""
+
+    counters: Mapping[str, int]
+    points: tuple[str, ...]
+    verdicts: list[dict[str, Any]]
 
 
 def run(request: "Request", path: Path) -> None:
@@ -51,13 +65,11 @@ def run(request: "Request", path: Path) -> None:
     upper = tuple(name for name, told in parameters.items() if told.get("acts_on") == "upper")
     kept = Kept(Told(float(record.eta), int(record.maxStage), upper, explain=True))
     decisions = Decisions(kept, flow_of(request.flow), request.algorithm, request.point)
-    made = rerun(
-        source_of(request, collector_of(settings, topology)),
-        lambda sources: Rerun(
-            settings.pipeline, [Decider(settings.pipeline, versions, parameters)], sources
-        ),
-        decisions.take,
-        "replaying",
+    read = collector_of(settings, topology)
+    made = (
+        judged(request, settings, parameters, topology, decisions)
+        if captured(request)
+        else decided(source_of(request, read), settings, versions, parameters, decisions)
     )
     decisions.finish()
     courses = kept.courses()
@@ -82,8 +94,11 @@ def run(request: "Request", path: Path) -> None:
         ),
     ]
     told_of = {names[course.flow] for course in courses if course.flow in names}
+    shown = [each for each in made.verdicts if each["name"] in told_of]
+    if not request.captures:
+        shown = stored(request)
     limits = {"U": (f"eta {record.eta:g}", float(record.eta))}
-    text = form(report_of(courses, names, judged(request, told_of, topology), limits, last))
+    text = form(report_of(courses, names, shown, limits, last))
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -91,29 +106,55 @@ def run(request: "Request", path: Path) -> None:
     typer.echo(f"{path}: {kept.decisions:,} decisions of {counted(len(told_of))}")
 
 
-def judged(
-    request: "Request", names: Collection[str], topology: TopologySource | None
-) -> list[dict[str, Any]]:
-    """The verdict of each flow of the report: from the store, or from the captures."""
+def captured(request: "Request") -> bool:
+    """Whether frames are read, which can be judged beside."""
     from service.trace_file import is_trace
 
-    if not request.captures:
-        return stored(request)
-    if any(map(is_trace, request.captures)):
-        return []
-    settings, parameters = settings_of(request.assignments)
-    judging = settings.pipeline.model_copy(update={"companions": ()})
-    read = collector_of(settings, topology)
-    job = Job(request.captures, read, judging, topology, parameters, request.point)
-    summary = Summary()
+    return bool(request.captures) and not any(map(is_trace, request.captures))
+
+
+def decided(
+    source: Source,
+    settings: Settings,
+    versions: Versions | None,
+    parameters: Parameters,
+    decisions: Decisions,
+) -> Made:
+    """Decisions of what was observed before; there are no verdicts beside them."""
+
+    def making(sources: tuple[str, ...]) -> Rerun:
+        return Rerun(settings.pipeline, [Decider(settings.pipeline, versions, parameters)], sources)
+
+    ran = rerun(source, making, decisions.take, "replaying")
+    return Made(ran.counters, ran.points, [])
+
+
+def judged(
+    request: "Request",
+    settings: Settings,
+    parameters: Parameters,
+    topology: TopologySource | None,
+    decisions: Decisions,
+) -> Made:
+    """Decisions of captures, and verdicts on their flows: the stream decides as replay does."""
+    read, summary, workers = collector_of(settings, topology), Summary(), list[Worker]()
+    job = Job(request.captures, read, settings.pipeline, topology, parameters, request.point)
 
     def sink(worker: Worker) -> Sink:
-        del worker
-        return summary.take
+        workers.append(worker)
 
-    flows = summary.report(run_job(job, sink, "judging"))["flows"]
-    verdicts = [told(each, each["bottleneck"]) for each in flows]
-    return [each for each in verdicts if each["name"] in names]
+        def take(output: Output, source: str) -> None:
+            summary.take(output, source)
+            if output.tracked is not None:
+                decisions.take(Reran(output.tables["observations"], (output.tracked,)))
+
+        return take
+
+    accounting = run_job(job, sink, "replaying")
+    tell_unread(accounting.decoded, accounting.reasons)
+    verdicts = [told(each, each["bottleneck"]) for each in summary.report(accounting)["flows"]]
+    [worker] = workers
+    return Made(worker.counters, tuple(worker.tracker.points.known), verdicts)
 
 
 def stored(request: "Request") -> list[dict[str, Any]]:
