@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Literal
 
 TEXT = "%(created).3f %(name)s: %(message)s"
-NOISY = ("aiokafka", "uvicorn.error")
-"""Libraries that log what we say ourselves."""
+NOISY = ("aiokafka", "uvicorn.error", "httpx", "httpcore")
+"""Libraries that log what we say ourselves, or whole addresses, of which a receiver's may be its
+secret."""
 
 
 class JsonLines(logging.Formatter):

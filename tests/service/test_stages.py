@@ -14,7 +14,7 @@ from collector.bus_address import spooled
 from collector.settings.bus import BusSettings
 from pipeline import Group, PipelineSettings, Worker
 from service.failure import Failure
-from service.logs import JsonLines
+from service.logs import NOISY, JsonLines, begin
 from service.metrics import METRICS
 from service.stages import (
     STAGES,
@@ -115,3 +115,15 @@ def test_a_log_line_is_an_object() -> None:
     line = json.loads(JsonLines().format(record))
     assert (line["level"], line["logger"], line["message"]) == ("warning", "hopsight.x", "a is 1")
     assert line["time"].endswith("+00:00")
+
+
+def test_addresses_that_are_asked_are_not_logged() -> None:
+    """That of a webhook may be its secret."""
+    before = {name: logging.getLogger(name).level for name in NOISY}
+    try:
+        begin("text")
+        assert not any(logging.getLogger(name).isEnabledFor(logging.INFO) for name in NOISY)
+        assert "httpx" in NOISY
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
