@@ -6,8 +6,8 @@ flows that go with the observations, in as many parts as inserting left. Each qu
 the flow had, drawn by a seed: of flows drawn uniformly, and of the ten largest. Warm is each
 question asked again, when the process remembers the flow of these ends, but not the answer: that
 holds only while nothing is stored at all, and is told by itself (`same again`), as is what a
-question takes where the flow is forgotten, too. Before a cold one the engine's caches are dropped and the files of
-the store leave the system's page cache. The statements that a warm question sends to the engine are
+question takes where the flow is forgotten, too. Before a cold one the engine's caches are dropped
+and the files of the store leave the system's page cache. The statements that a warm question sends to the engine are
 then sent straight to it, one after the other, with the same parameters. Processor seconds of the
 warm ones are told too, since a clock also shows what else a machine does. Last what the console's
 first page asks for, of the newest ten minutes.
@@ -162,8 +162,8 @@ def straight(sent: Sequence[Sent]) -> float:
 
 
 async def measured(
-    client: httpx.AsyncClient, app: FastAPI, store: Store, place: Path, name: str, asked: list[dict[str, Any]],
-    most: dict[float, float],
+    client: httpx.AsyncClient, app: FastAPI, store: Store, place: Path, name: str,
+    asked: list[dict[str, Any]], most: dict[float, float],
 ) -> None:  # fmt: skip
     """Cold, warm, and straight: percentiles of each, beside the bars."""
     cold = []
