@@ -7,10 +7,10 @@ the flow had, drawn by a seed: of flows drawn uniformly, and of the ten largest.
 question asked again, when the process remembers the flow of these ends, but not the answer: that
 holds only while nothing is stored at all, and is told by itself (`same again`), as is what a
 question takes where the flow is forgotten, too. Before a cold one the engine's caches are dropped
-and the files of the store leave the system's page cache. The statements that a warm question sends to the engine are
-then sent straight to it, one after the other, with the same parameters. Processor seconds of the
-warm ones are told too, since a clock also shows what else a machine does. Last what the console's
-first page asks for, of the newest ten minutes.
+and the files of the store leave the system's page cache. The statements that a warm question sends
+to the engine are then sent straight to it, one after the other, with the same parameters. Processor
+seconds of the warm ones are told too, since a clock also shows what else a machine does. Last what
+the console's first page asks for, of the newest ten minutes.
 
 `--store DIRECTORY` keeps the store, and takes it up again; `--frames` is how many observations.
 """
