@@ -31,7 +31,14 @@ def table(columns: Mapping[str, pa.Array]) -> pl.DataFrame:
 
 def values(column: pl.Series) -> NDArray[Any]:
     """A column of integers as an array that nobody writes to, 0 where it is null."""
-    return fixed((column.fill_null(0) if column.null_count() else column).to_numpy(allow_copy=True))
+    if column.null_count():  # Arrow fills in a tenth of the time that a query of Polars takes
+        return fixed(column.to_arrow().fill_null(0).to_numpy(zero_copy_only=False))
+    return fixed(column.to_numpy(allow_copy=True))
+
+
+def nulls(column: pl.Series) -> NDArray[np.bool_]:
+    """Which values of a column are null."""
+    return np.asarray(column.to_arrow().is_null().to_numpy(zero_copy_only=False))
 
 
 def fixed(values: NDArray[Any]) -> NDArray[Any]:

@@ -30,7 +30,8 @@ def activity(
     What is in flight is what the point nearest the sender sees, where it is most; windows are those
     of the point that saw most of them filled.
     `spoken` is the number of frames that could tell of congestion, `points` that of the points that
-    saw data, `own_duty` the share of the interval in which the flow sent.
+    saw data, `own_duty` the share of the interval in which the flow sent, `mark_share` that of its
+    bytes that were marked.
     """
     nobody = pl.Series("flow", [], pl.UInt64)
     unseen = flows.filter("unseen")["flow"] if "unseen" in flows.columns else nobody
@@ -77,7 +78,7 @@ def activity(
     spoken = pl.when(pl.col("data_frames") > 0).then("data_frames").otherwise("acks")
     sent = pl.when(pl.col("slices") > 0).then(sending(pl.col("slices"), pl.col("data_frames")))
     return rows.filter((pl.col("data_bytes") > 0) | is_unseen).with_columns(
-        spoken.alias("spoken"), sent.alias("own_duty")
+        spoken.alias("spoken"), sent.alias("own_duty"), mark_share().alias("mark_share")
     )
 
 

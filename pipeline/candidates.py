@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import polars as pl
 
-from pipeline.activity import mark_share
 from pipeline.comparison import KNOWN, LOAD, MARKS, TOLD, compared
 from pipeline.feeding import fed
 from pipeline.filling import brimming, needed
 from pipeline.locate import HOP, KEY, inband, loads
 from pipeline.marking import may_be_marked
+from pipeline.portion import portions
 from pipeline.reserved import PLACE
 from pipeline.sharing import NAMED_SHARE
 from pipeline.tags import bounds, by_signal, congestion_signals, heard, shared
@@ -163,18 +163,16 @@ def tied(named: pl.DataFrame, by_load: pl.DataFrame, ways: pl.DataFrame) -> pl.D
         LOCATED_SHARPNESS**2 + SAMPLE_SHARPNESS**2 / pl.col("samples").max().over(KEY)
     ).sqrt()
     own = ((pl.col("u_mean") - pl.col("u_mean").max().over(KEY)) / sharpness).exp()
-    first = pl.col("place").filter(pl.col("u_mean").is_not_null()).min().over(KEY)
+    first = pl.when(pl.col("u_mean").is_not_null()).then("place").min().over(KEY)
     unnamed = pl.when(pl.col("place") > first).then(TIE).otherwise(UPSTREAM)
     fits = pl.when(pl.col("fits").is_null()).then(1.0).otherwise(pl.col("fits") + UNFIT)
     weight = pl.coalesce(own.clip(UPSTREAM), unnamed) * fits
-    return rows.with_columns((weight / weight.sum().over(KEY)).alias("probability")).drop(
-        "fits", "place"
-    )
+    return rows.with_columns(portions(rows, KEY, weight)).drop("fits", "place")
 
 
 def path_marks(sent: pl.DataFrame, silent: pl.DataFrame) -> pl.DataFrame:
     """Share of marks of flows that may be marked; candidates are asked for where there are some."""
-    share = mark_share()
+    share = pl.col("mark_share")
     rows = sent.filter(may_be_marked())
     quiet = silent.filter(pl.col("aecn_samples") == 0).select(*KEY, pl.lit(1).alias("quiet"))
     return (

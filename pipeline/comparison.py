@@ -69,7 +69,13 @@ def compared(
     `paths` holds the possible paths of each flow (`ways.paths`), or of a flow in one interval where
     it has a column time_ns.
     """
-    factors = told.with_row_index("factor")
+    # No interval knows of another: what nobody is asked about in one tells of no other.
+    asked = told["time_ns"].filter(told["wanted"])
+    if asked.is_empty() or paths.is_empty():
+        return pl.DataFrame(schema=FOUND)
+    factors = told.filter(pl.col("time_ns").is_in(asked.unique().implode())).with_row_index(
+        "factor"
+    )
     timed = ["time_ns"] if "time_ns" in paths.columns else []
     rows = factors.select("factor", "time_ns", "flow").join(
         paths, on=[*timed, "flow"], how="inner", maintain_order="left_right"

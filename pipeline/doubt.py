@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from pipeline.agreement import DIFFER
@@ -66,7 +67,7 @@ DOUBTS = {
 """Flags by their names in the column `plausibility`."""
 
 
-def doubts() -> pl.Expr:
+def doubts(rows: pl.DataFrame) -> pl.Series:
     """The flags of headlines, with what the flow did and `lacking` (`with_lacking`)."""
     slow = (pl.col("signal") == "csig") & (pl.col("delta_t_ns") > pl.col("interval_ns"))
     flags = {
@@ -82,8 +83,14 @@ def doubts() -> pl.Expr:
         UNSEEN: pl.col("ecn_echo") & 4 != 0,
         "telemetry_disagrees": pl.col("agreement") < DIFFER,
     }
-    said = [pl.when(when).then(pl.lit(name)) for name, when in flags.items()]
-    return pl.concat_list(said).list.drop_nulls().alias("plausibility")
+    bits = (
+        pl.when(when).then(1 << place).otherwise(0).cast(pl.UInt16)
+        for place, when in enumerate(flags.values())
+    )
+    # There are few sets of flags beside the rows that they are said of.
+    sets, number = np.unique(rows.select(pl.sum_horizontal(bits)).to_series(), return_inverse=True)
+    said = [[name for place, name in enumerate(flags) if bits >> place & 1] for bits in sets]
+    return pl.Series("plausibility", said, pl.List(pl.String)).gather(number)
 
 
 def with_lacking(

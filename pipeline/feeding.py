@@ -38,6 +38,8 @@ def fed(
     `locate.loads` gives it; `told` has low, high and spread as in `comparison`, on a scale that
     begins at `zero`.
     """
+    if told.is_empty() or all_ways.is_empty():
+        return all_ways.clear()
     least = (pl.col("low").clip(0) + zero).log() - OFF * pl.col("spread")
     most = (pl.col("high").clip(0) + zero).log() + OFF * pl.col("spread")
     # Who names a hop itself is not told by others which of two it is.

@@ -22,6 +22,8 @@ def brimming(calm: pl.DataFrame, ways: pl.DataFrame, carried: pl.DataFrame) -> p
 
     `calm` are flow-intervals that were marked nowhere, `ways` the paths that are left (`fed`).
     """
+    if calm.is_empty() or carried.is_empty():
+        return pl.DataFrame(schema=FOUND)
     paths = pl.col("path").n_unique()
     full = carried.filter(pl.col("least") >= BRIM).select("time_ns", *HOP, "least")
     return (
@@ -47,6 +49,8 @@ def needed(
     `held` has the probability that others are, by time_ns and hop; `filled` is that of any such
     port of the flow.
     """
+    if calm.is_empty() or held.is_empty():
+        return pl.DataFrame(schema=FOUND)
     limits = carried.filter("whole").select("time_ns", *HOP, "most", "capacity_bps")
     rates = sent.select(*KEY, wire_bps().alias("bps"))
     found = (

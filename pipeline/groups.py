@@ -28,15 +28,19 @@ def words(frame: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> Words:
     """(word, row) of columns of integers and texts; what is null is told apart by a word more."""
     found: list[NDArray[Any]] = []
     for column in frame.select(columns):
-        # Numbers of texts are those of this call alone: names that all share are never forgotten.
-        text = column.dtype == pl.String
-        told = column.cast(pl.Categorical(pl.Categories.random())) if text else column
-        found.append(arrow.values(told.to_physical()))
-        found += [column.is_null().to_numpy()] * (column.null_count() > 0)
+        found.append(arrow.values(column if column.dtype.is_integer() else numbers(column)))
+        found += [arrow.nulls(column)] if column.null_count() else []
     made = np.empty((len(found), frame.height), np.uint64)
     for place, values in enumerate(found):
         made[place] = values
     return made
+
+
+def numbers(column: pl.Series) -> pl.Series:
+    """What stands for the values of a column that has no integers."""
+    # Numbers of texts are those of this call alone: names that all share are never forgotten.
+    text = column.dtype == pl.String
+    return (column.cast(pl.Categorical(pl.Categories.random())) if text else column).to_physical()
 
 
 def hop() -> pl.Expr:
@@ -56,6 +60,11 @@ def numbered(key: Words) -> tuple[Ints, Ints]:
         places = np.full(2 * len(first), NONE)
         place_again(own[:known], places)
     return group, first[: int(group.max(initial=-1)) + 1]
+
+
+def distinct(rows: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> pl.DataFrame:
+    """The first row of each group."""
+    return rows[numbered(words(rows, columns))[1]]
 
 
 @borrowing

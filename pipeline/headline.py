@@ -7,6 +7,8 @@ wrong altogether leaves a rest to every hop, the larger the less it can be trust
 import polars as pl
 
 from pipeline.locate import HOP, KEY
+from pipeline.portion import portions
+from pipeline.runs import first_of
 
 DOUBT = {"int": 0.0005, "csig": 0.003, "aecn": 0.002, "ecn": 0.003}
 """What a signal leaves to each hop besides those it points at, in the order in which they are
@@ -35,8 +37,7 @@ def joined(candidates: pl.DataFrame) -> pl.DataFrame:
     )
     named = hops.filter(pl.col("node").is_not_null() | (pl.len().over(KEY) == 1))
     weight = (pl.col("said") - pl.col("said").max().over(KEY)).exp()
-    joint = named.with_columns((weight / weight.sum().over(KEY)).alias("probability"))
-    return joint.sort(
+    return named.with_columns(portions(named, KEY, weight)).sort(
         [*KEY, "probability", "rank", "hop_index", *HOP],
         descending=[False, False, True, False, False, False, False],
         nulls_last=True,
@@ -45,4 +46,4 @@ def joined(candidates: pl.DataFrame) -> pl.DataFrame:
 
 def headline(joint: pl.DataFrame) -> pl.DataFrame:
     """The likeliest hop of each flow-interval, from what was `joined`."""
-    return joint.unique(KEY, keep="first", maintain_order=True)
+    return first_of(joint, KEY)

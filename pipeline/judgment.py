@@ -53,7 +53,8 @@ UNMARKED = 0.03
 
 def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
     """Kind, confidence, completeness, plausibility of each headline."""
-    congested = is_congested(settings)
+    rows = rows.with_columns(is_congested(settings).alias("congested"))
+    congested = pl.col("congested")
     marked = pl.col("marked_bytes").fill_null(0) > HARDLY * pl.col("acked_bytes").fill_null(0)
     idle = (pl.col("u_mean") < IDLE_U) & ~marked
     packet = pl.col("data_bytes") / pl.col("data_frames").clip(1)
@@ -76,7 +77,8 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
         .then(pl.lit("not_congested"))
         .otherwise(pl.lit("unknown"))
     )
-    found = rows.with_columns(kind.alias("kind"), *parts()).with_columns(completeness(), doubts())
+    found = rows.with_columns(kind.alias("kind"), *parts())
+    found = found.with_columns(completeness(), doubts(found))
     hop = [pl.when(congested | (pl.col("kind") != RECEIVER)).then(name) for name in (*HOP, *NAMES)]
     found = found.with_columns(hop)
     sure = certainty(settings)

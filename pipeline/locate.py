@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline.load_unit import NANO
+from pipeline.portion import portions
 from pipeline.reporter import REPORTER, is_reporter
 from pipeline.reserved import PLACE
 from pipeline.timed import counters, measured
@@ -43,11 +44,11 @@ def stood() -> pl.Expr:
     return pl.coalesce(pl.col("stood_sum_n") * NANO, "standing")
 
 
-def probability(sharpness: pl.Expr) -> pl.Expr:
+def probability(rows: pl.DataFrame, sharpness: pl.Expr) -> pl.Series:
     """Softmax of the hop loads of one flow and interval."""
     least = sharpness.max().over(KEY)
     weight = ((pl.col("u_mean") - pl.col("u_mean").max().over(KEY)) / least).exp()
-    return (weight / weight.sum().over(KEY)).alias("probability")
+    return portions(rows, KEY, weight)
 
 
 def best(rows: pl.DataFrame, view: Sequence[str], merit: Sequence[pl.Expr]) -> pl.DataFrame:
@@ -88,15 +89,13 @@ def inband(hops: pl.DataFrame, sent: pl.DataFrame | None = None) -> pl.DataFrame
     )
     here = ["time_ns", *HOP, "alone"]
     pooled = over_flows(with_packets(mine, sent), here)
-    return (
+    rows = (
         found.drop("u_mean", "standing_share")
         .join(pooled, on=here, how="left", nulls_equal=True, maintain_order="left")
         .drop("alone")
-        .with_columns(
-            pl.lit("int").alias("signal"),
-            probability(pl.when(pl.col("busy").is_null()).then(SHARPNESS).otherwise(EXACT)),
-        )
     )
+    sharpness = pl.when(pl.col("busy").is_null()).then(SHARPNESS).otherwise(EXACT)
+    return rows.with_columns(pl.lit("int").alias("signal"), probability(rows, sharpness))
 
 
 def over_flows(rows: pl.DataFrame, here: Sequence[str]) -> pl.DataFrame:

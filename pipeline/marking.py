@@ -12,7 +12,6 @@ queue was long enough to mark.
 
 import polars as pl
 
-from pipeline.activity import mark_share
 from pipeline.intervals import SLICES
 from pipeline.locate import HOP, KEY
 from pipeline.odds import odds
@@ -32,7 +31,7 @@ UNMARKED = 0.03
 def may_be_marked() -> pl.Expr:
     """Whether a flow's data may be marked: it was, or DCTCP's sender has heard that it was not."""
     hears = pl.col("alpha").is_not_null() & pl.col("U").is_null() & (pl.col("acked_bytes") > 0)
-    return ((mark_share() > 0) | hears).fill_null(value=False)
+    return ((pl.col("mark_share") > 0) | hears).fill_null(value=False)
 
 
 def marked_shares(crossing: pl.DataFrame, sent: pl.DataFrame) -> pl.DataFrame:
@@ -41,7 +40,7 @@ def marked_shares(crossing: pl.DataFrame, sent: pl.DataFrame) -> pl.DataFrame:
     time_ns, hop, marked_share; `crossing` is as `sharing.crossing` gives it.
     """
     told = sent.filter(may_be_marked()).select(
-        *KEY, mark_share().alias("share"), sent_bytes().alias("whole")
+        *KEY, pl.col("mark_share").alias("share"), sent_bytes().alias("whole")
     )
     marked = (pl.col("share") * pl.col("whole")).sum() / pl.col("whole").sum()
     return (
@@ -63,7 +62,7 @@ def with_marks(rows: pl.DataFrame, marked: pl.DataFrame, carried: pl.DataFrame) 
     rows = rows.join(marked, on=here, how="left", maintain_order="left")
     rows = rows.join(limits, on=here, how="left", maintain_order="left")
     rows = rows.with_columns(pl.coalesce("seen", "duty", 1.0).clip(0.0, 1.0).alias("most_sent"))
-    met = (mark_share() > 0) | (pl.col("u_mean") >= FAR_FROM_FULL)
+    met = (pl.col("mark_share") > 0) | (pl.col("u_mean") >= FAR_FROM_FULL)
     stood = pl.when(pl.col("signal").is_in(["aecn", "ecn"]) & met.fill_null(value=False)).then(
         pl.col("marked_share") * pl.col("most_sent")
     )
@@ -79,7 +78,7 @@ def with_marks(rows: pl.DataFrame, marked: pl.DataFrame, carried: pl.DataFrame) 
 def full_by_marks() -> pl.Expr:
     """Whether marks alone say that the hop is full; how long its queue stood is told apart."""
     steady = pl.col("duty") >= STEADY
-    marks = (mark_share() > 0) & (pl.col("most_sent") >= FULL)
+    marks = (pl.col("mark_share") > 0) & (pl.col("most_sent") >= FULL)
     by_rate = pl.col("filled").is_not_null()
     return ((pl.col("signal") == "ecn") & steady & (marks | by_rate)).fill_null(value=False)
 
@@ -96,7 +95,8 @@ def likely_by_marks(standing: float) -> pl.Expr:
     marks = pl.max_horizontal(stood, pl.when(steady).then(full))
     brim = pl.when(pl.col("least") >= BRIM).then(brim)
     by_rate = pl.coalesce(brim, "filled").clip(UNMARKED, 1 - UNMARKED)
-    return pl.when(mark_share() > 0).then(marks).when(steady).then(by_rate).otherwise(UNMARKED)
+    marked = pl.col("mark_share") > 0
+    return pl.when(marked).then(marks).when(steady).then(by_rate).otherwise(UNMARKED)
 
 
 def unhindered() -> pl.Expr:
@@ -107,7 +107,7 @@ def unhindered() -> pl.Expr:
     pauses = pl.col("slices").bitwise_count_ones() < STEADY * SLICES
     free = pl.col("most_sent") < FAR_FROM_FULL
     by_dctcp = pl.col("alpha").is_not_null() & pl.col("U").is_null()
-    told = (mark_share() == 0) | pauses | free
+    told = (pl.col("mark_share") == 0) | pauses | free
     return (
         by_dctcp & ~pl.col("signal").is_in(["int", "csig"]).fill_null(value=False) & told
     ).fill_null(value=False)

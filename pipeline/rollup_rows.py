@@ -19,12 +19,17 @@ from pipeline.histogram import METRICS, REGISTERS, registers
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.tables import TABLES
 from pipeline.tables.rollup import SECOND_NS, TRAFFIC, UNKNOWN_CLASS
+from pipeline.tallies import COUNTED
+from pipeline.tallies import added as in_all
 from pipeline.topology import Topology
 from pipeline.versions import Versions
 
 NETWORK = ("tenant", "vrf", "vni")
 LINK = ["time_ns", "node", "port", "dscp"]
 PATH_ENDS = ["time_ns", "scope", *NETWORK, "src", "dst", "dscp"]
+FEW = ("dscp", "source")
+"""What tallies are told apart by that has at most 256 values."""
+SUMMED = ("samples", "least", "most")
 RANKS = 1 << 8
 """More than the largest rank of a register."""
 LEAST, MOST = {"abw": "abw_min_bps"}, {
@@ -61,16 +66,17 @@ def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataF
     classed_flows = classed(owned(closed.flows, topology))
     known = classed_flows.join(endpoints(closed.flows, topology), on="flow")
     classes = known.select("flow", "dscp")
+    bytes_of = sent(closed)
     links = [
         measured(closed.link_tally.join(classes, on="flow"), [*LINK, "source"]),
-        traffic(crossing(closed).join(classes, on="flow"), LINK),
+        traffic(crossing(closed, bytes_of).join(classes, on="flow"), LINK),
     ]
     # Many flows have the same ends in all scopes: they are added up first, whatever these are.
     ends = known.drop("flow").unique().with_row_index("ends")
     shared = [name for name in ends.columns if name != "ends"]
     group = known.join(ends, on=shared, how="left").select("flow", "ends")
     counted = added(closed.path_tally.join(group, on="flow"), ["ends", "source"])
-    carried = sent(closed).join(group, on="flow")
+    carried = bytes_of.join(group, on="flow")
     paths = []
     for scope in Endpoint._fields:
         named = ends.select(
@@ -137,10 +143,15 @@ def measured(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
 
 def added(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Tallies by second and key, bucket by bucket."""
-    return (
-        tally.group_by(second().alias("time_ns"), *key, "metric", "bucket")
-        .agg(pl.col("samples").sum(), pl.col("least").min(), pl.col("most").max())
-    )  # fmt: skip
+    # What has few values is one word: tallies are long, and every row is looked up by all words.
+    few = pl.lit(0, pl.UInt64)
+    for name in (*FEW, *COUNTED):
+        if name in key or name in COUNTED:
+            few = few * (1 << 8) + pl.col(name).to_physical().cast(pl.UInt64)
+    told = tally.select(second().alias("time_ns"), *key, *COUNTED)
+    group, first = numbered(words(told, ["time_ns", *(k for k in key if k not in FEW), few]))
+    sums = in_all(group, len(first), *(tally[name].to_numpy() for name in SUMMED))
+    return told[first].with_columns(map(pl.Series, SUMMED, sums))
 
 
 def sent(closed: Closed) -> pl.DataFrame:
@@ -169,8 +180,8 @@ def sent(closed: Closed) -> pl.DataFrame:
     )
 
 
-def crossing(closed: Closed) -> pl.DataFrame:
-    """What each flow sent over each link that its telemetry names, or that held it back."""
+def crossing(closed: Closed, bytes_of: pl.DataFrame) -> pl.DataFrame:
+    """What each flow `sent` over each link that its telemetry names, or that held it back."""
     key = ["time_ns", "flow", "node", "port"]
     held = closed.verdicts.filter(pl.col("kind").is_in(list(HOLDING))).drop_nulls(["node", "port"])
     links = pl.concat(
@@ -178,7 +189,7 @@ def crossing(closed: Closed) -> pl.DataFrame:
     ).unique()
     named = links.filter((pl.col("node") != LOCATOR) | (pl.col("port") != UNTOLD))
     here = (pl.col("node") == pl.col("held_node")) & (pl.col("port") == pl.col("held_port"))
-    return named.join(sent(closed), on=["time_ns", "flow"]).with_columns(
+    return named.join(bytes_of, on=["time_ns", "flow"]).with_columns(
         (pl.col("affected") & here.fill_null(value=False)).alias("affected")
     )
 

@@ -8,6 +8,7 @@ equal share of it.
 
 import polars as pl
 
+from pipeline.groups import distinct, hop
 from pipeline.intervals import SLICES
 from pipeline.locate import HOP, KEY
 from pipeline.reserved import PLACE
@@ -36,16 +37,18 @@ def crossing(
     held = chosen.filter(pl.col("node").is_not_null()).select(
         *KEY, *HOP, pl.lit(value=True).alias("held")
     )
-    every = pl.concat(
+    rows = pl.concat(
         [
             named.select(*KEY, *HOP),
             held.select(*KEY, *HOP),
             sent.select(KEY).join(common(possible), on="flow", how="inner").select(*KEY, *HOP),
         ]
-    ).unique(maintain_order=True)
-    rows = every.join(
-        sent.select(*KEY, "bytes", "data_bytes", "data_frames", "slices"), on=KEY, how="left"
-    ).join(held, on=[*KEY, *HOP], how="left")
+    )
+    rows = (
+        distinct(rows, [*KEY, hop()])
+        .join(sent.select(*KEY, "bytes", "data_bytes", "data_frames", "slices"), on=KEY, how="left")
+        .join(held, on=[*KEY, *HOP], how="left")
+    )
     here = ["time_ns", *HOP]
     whole = pl.col("data_bytes").sum().over(here)
     part = pl.when(whole > 0).then(pl.col("data_bytes") / whole).otherwise(1 / pl.len().over(here))

@@ -57,7 +57,9 @@ class Open:
             start, part = int(times[begin]), counted[begin:end]
             parts = self.parts.setdefault(start, [])
             parts.append(part)
-            self.told.setdefault(start, []).append(part["flow"].rle().struct["value"].unique())
+            flows = part["flow"].to_numpy()
+            runs = pl.Series("flow", flows[np.diff(flows, prepend=~flows[:1]) != 0])
+            self.told.setdefault(start, []).append(runs)
             if len(parts) > MOST_PARTS:
                 parts[:] = [joined(parts, self.key)]
                 self.told[start] = [pl.concat(self.told[start]).unique()]

@@ -5,13 +5,16 @@ A piece of a hop carries what its frames are found by: node and port, the point 
 by how much a signal tells of a time before its frame (delta_t, by type).
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import polars as pl
 
 from pipeline.locate import HOP, KEY
 from pipeline.path import ASSUMED_RTT_NS
+from pipeline.portion import portions
 from pipeline.reserved import LOCATOR
+from pipeline.runs import first_of
 from pipeline.settings import PipelineSettings
 from pipeline.signals import SOURCES
 from pipeline.texts import by_run
@@ -30,6 +33,8 @@ SAYS = {
     "csig": (LOAD, "ratio"),
 }
 """Signals that name hops: what each says of one, and in which unit."""
+REMEMBERED = 16
+"""Topologies of which is remembered what they tell."""
 PAIRS = pl.List(pl.Struct({"variant": pl.UInt8, "lm": pl.UInt32}))
 SHARPNESS = 0.03
 """Queueing delay, in base round trips, by which one hop is e times as likely the slowest."""
@@ -59,9 +64,7 @@ def delays(candidates: pl.DataFrame, topology: Topology | None, t_ns: float) -> 
         .filter(pl.col("u_mean").max().over(KEY) > 0)
     )
     weight = ((pl.col("u_mean") - pl.col("u_mean").max().over(KEY)) * (1 / SHARPNESS)).exp()
-    return rows.with_columns((weight / weight.sum().over(KEY)).alias("probability")).select(
-        candidates.columns
-    )
+    return rows.with_columns(portions(rows, KEY, weight)).select(candidates.columns)
 
 
 def measured_against(topology: Topology | None, settings: PipelineSettings) -> float:
@@ -72,22 +75,28 @@ def measured_against(topology: Topology | None, settings: PipelineSettings) -> f
 
 def with_locators(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """The rows with `locators`: CSIG's locators of their hop, of the signal's type or of all."""
-    known = pl.DataFrame(schema={"signal": pl.String, "node": pl.UInt32, "port": pl.UInt32,
-                                 "locators": PAIRS})  # fmt: skip
-    if topology is not None and topology.locators.height:
-        names = {kind: name for name, kind in CSIG.items()}
-        kind = pl.col("t").replace_strict(names, default="", return_dtype=pl.String)
-        each = topology.locators.select(*HOP, "variant", "lm", kind.alias("signal"))
-        both = pl.concat([each, each.with_columns(pl.lit("csig").alias("signal"))])
-        pair = pl.struct(pl.col("variant").cast(pl.UInt8), pl.col("lm").cast(pl.UInt32))
-        known = both.group_by("signal", *HOP).agg(pair.unique().sort().alias("locators"))
     any_variant = pl.lit(None, pl.UInt8).alias("variant")
     own = pl.concat_list(pl.struct(any_variant, pl.col("port").cast(pl.UInt32).alias("lm")))
     raw = (pl.col("node") == LOCATOR) & pl.col("signal").str.starts_with("csig")
+    known = locators_of(topology)
     rows = rows.join(known, on=["signal", *HOP], how="left", maintain_order="left")
     return rows.with_columns(
         pl.when(raw).then(own.cast(PAIRS)).otherwise("locators").alias("locators")
     )
+
+
+@lru_cache(REMEMBERED)
+def locators_of(topology: Topology | None) -> pl.DataFrame:
+    """CSIG's locators by signal and hop, and by hop those of all signals (`csig`)."""
+    if topology is None or not topology.locators.height:
+        return pl.DataFrame(schema={"signal": pl.String, "node": pl.UInt32, "port": pl.UInt32,
+                                    "locators": PAIRS})  # fmt: skip
+    names = {kind: name for name, kind in CSIG.items()}
+    kind = pl.col("t").replace_strict(names, default="", return_dtype=pl.String)
+    each = topology.locators.select(*HOP, "variant", "lm", kind.alias("signal"))
+    both = pl.concat([each, each.with_columns(pl.lit("csig").alias("signal"))])
+    pair = pl.struct(pl.col("variant").cast(pl.UInt8), pl.col("lm").cast(pl.UInt32))
+    return both.group_by("signal", *HOP).agg(pair.unique().sort().alias("locators"))
 
 
 def testimony(
@@ -101,9 +110,9 @@ def testimony(
         candidates.filter(pl.col("signal").is_in(list(SAYS)) & pl.col("node").is_not_null())
         .filter(pl.col("samples") > 0)
         .sort([*KEY, "signal", "probability", *HOP], descending=[False] * 3 + [True, False, False])
-        .unique([*KEY, "signal"], keep="first", maintain_order=True)
-        .join(chosen, on=[*KEY, "signal", *HOP], how="anti", maintain_order="left")
     )
+    own = [*KEY, "signal", *HOP]
+    tops = first_of(tops, own[:-2]).join(chosen, on=own, how="anti", maintain_order="left")
     nowhere = [pl.lit(None, pl.String).alias(name) for name in ("point", "aecn_point")]
     rows = with_locators(with_port(tops, topology), topology).with_columns(nowhere)
     parts = [value_of(name, t_ns) for name in SAYS]

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipeline.groups import Ints
+from pipeline.runs import begun
 
 SEPARATOR = ","
 
@@ -32,10 +33,7 @@ def joined(pieces: pl.Series, begins: NDArray[np.integer]) -> pl.Series:
 
 def by_run(rows: pl.DataFrame, key: Sequence[str], pieces: pl.Series) -> pl.DataFrame:
     """The pieces of rows, each run of rows that are alike in their key as one text (`texts`)."""
-    new = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in key)
-    first = rows.select(new.fill_null(value=True)).to_series().to_numpy(writable=True)
-    first[:1] = True
-    begins = np.append(np.flatnonzero(first), rows.height)
+    begins = np.append(np.flatnonzero(begun(rows, key)), rows.height)
     return rows.select(key)[begins[:-1]].with_columns(joined(pieces, begins))
 
 

@@ -10,6 +10,7 @@ from pipeline.locate import HOP, KEY
 from pipeline.sharing import sending_together
 from pipeline.topology import Topology
 from pipeline.unit import BITS, SECOND
+from pipeline.way_choice import crossed
 
 FULL, FAR_FROM_FULL = 0.9, 0.8
 """Utilisation from which a port is full, and below which it is far from it."""
@@ -36,19 +37,12 @@ def utilisation(sent: pl.DataFrame, ways: pl.DataFrame, topology: Topology | Non
             "active": pl.Float64,
         }
         return pl.DataFrame(schema={**kinds, **bounds})
-    all_paths = ways.group_by(KEY).agg(pl.col("path").n_unique().alias("paths"))
-    crossed = (
-        ways.group_by(*KEY, *HOP, maintain_order=True)
-        .agg(pl.col("path").n_unique().alias("through"))
-        .join(all_paths, on=KEY, how="left", maintain_order="left")
-        .select(*KEY, *HOP, (pl.col("through") == pl.col("paths")).alias("sure"))
-    )
     share = pl.col("bps") / pl.col("capacity_bps")
     whole = (pl.col("points") >= BOTH_ENDS).all().over("time_ns")
     return (
         sent.filter(pl.col("data_bytes") > 0)
         .select(*KEY, wire_bps().alias("bps"), whole.alias("whole"), "slices", "data_frames")
-        .join(crossed, on=KEY, how="inner", maintain_order="left_right")
+        .join(crossed(ways), on=KEY, how="inner", maintain_order="left_right")
         .join(
             topology.frame.select(*HOP, "capacity_bps"),
             on=HOP,

@@ -28,6 +28,9 @@ from pipeline.topology import Topology
 from pipeline.verdict_json import candidate_list, evidence_list
 from pipeline.ways import paths
 
+SPOKEN = (*KEY, *HOP, "signal", "u_mean", "probability", "samples")
+"""What the list of candidates tells of a hop, beside its names."""
+
 
 def verdicts(
     flows: pl.DataFrame,
@@ -66,7 +69,8 @@ def verdicts(
     t_ns = measured_against(topology, settings)
     each = pl.concat([candidates, delays(candidates, topology, t_ns)], how="diagonal_relaxed")
     spoken = pl.concat(
-        [joint.with_columns(pl.lit("headline").alias("signal")), each], how="diagonal_relaxed"
+        [told.select(SPOKEN) for told in (joint.with_columns(signal=pl.lit("headline")), each)],
+        how="vertical_relaxed",
     ).filter(pl.col("node").is_not_null())
     rows = rows.join(candidate_list(with_names(spoken, topology)), on=KEY, how="left")
     keys = flows.drop("first_ns", "last_ns", "cc", "unseen", strict=False)

@@ -100,6 +100,7 @@ def evidence_list(rows: pl.DataFrame, topology: Topology | None) -> pl.Series:
         *(piece(state, name, pl.col(name), unit, pl.lit(1)) for name, unit in STATES.items()),
     ]  # fmt: skip
     said = rows.select(each.known.alias(str(place)) for place, each in enumerate(told))
+    rows = rows.select(sorted({name for each in told for name in each.text.meta.root_names()}))
     row, texts = [np.zeros(0, np.int64)], [pl.Series([], dtype=pl.String)]
     for rows_told, each in zip(said, told, strict=True):
         # Most pieces have nothing to say in most rows.

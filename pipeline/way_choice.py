@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from collector import arrow, kernel
 from pipeline.groups import Ints, Words, hop, words
+from pipeline.runs import begun
 
 KEY = ["time_ns", "flow"]
 
@@ -33,6 +34,17 @@ def fitting(intervals: pl.DataFrame, named: pl.DataFrame, possible: pl.DataFrame
         words(told, [hop()])[0],
     )
     return pl.concat([keys[row], possible.drop("flow")[at]], how="horizontal")
+
+
+def crossed(ways: pl.DataFrame) -> pl.DataFrame:
+    """The hops of each flow-interval's paths, each once: time_ns, flow, node, port, sure.
+
+    A flow is `sure` to cross those of all its paths.
+    """
+    begins = np.append(np.flatnonzero(begun(ways, KEY)), ways.height)
+    first, sure = each_once(begins, arrow.values(ways["path"]), words(ways, [hop()])[0])
+    rows = ways.select(*KEY, "node", "port").with_columns(pl.Series("sure", sure))
+    return rows.filter(pl.Series(first))
 
 
 def common(possible: pl.DataFrame) -> pl.DataFrame:
@@ -88,6 +100,34 @@ def chosen(
                 count, best = here + count - kept, fits
         own[here:count] = row
     return at[:count].copy(), own[:count].copy()
+
+
+@kernel
+def each_once(
+    begins: Ints, path: NDArray[np.uint32], hop: Words
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether each row is the first of its hop in its flow-interval, and if all paths cross that.
+
+    `begins` are the first rows of the flow-intervals, and behind the last one.
+    """
+    first, sure = np.zeros(hop.size, np.bool_), np.zeros(hop.size, np.bool_)
+    for interval in range(begins.size - 1):
+        begin, end = begins[interval], begins[interval + 1]
+        paths = 1
+        for row in range(begin + 1, end):
+            paths += path[row] != path[row - 1]
+        for row in range(begin, end):
+            before = begin
+            while hop[before] != hop[row]:
+                before += 1
+            if before < row:
+                continue
+            through, last = 1, path[row]
+            for other in range(row + 1, end):
+                if hop[other] == hop[row] and path[other] != last:
+                    through, last = through + 1, path[other]
+            first[row], sure[row] = True, through == paths
+    return first, sure
 
 
 @kernel

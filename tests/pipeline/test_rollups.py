@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.histogram import METRICS, middle
 from pipeline.interface import Host, Interface
-from pipeline.rollup_rows import Closed, crossing
+from pipeline.rollup_rows import Closed, crossing, sent
 from pipeline.settings import PipelineSettings
 from pipeline.store import Store
 from pipeline.tables import TABLES
@@ -106,7 +106,8 @@ def test_a_link_has_the_flows_that_it_held_back_without_being_named() -> None:
             pl.when(pl.col("flow") == second).then(pl.lit(kind)).otherwise("kind").alias("kind"),
             pl.lit(7, pl.UInt32).alias("node"), pl.lit(3, pl.UInt32).alias("port"),
         )  # fmt: skip
-        rows = crossing(Closed(flows, tables["flow_intervals"], named, told, none, none))
+        closed = Closed(flows, tables["flow_intervals"], named, told, none, none)
+        rows = crossing(closed, sent(closed))
         affected.append(
             dict(rows.filter("affected").group_by("flow").agg(pl.col("data_bytes").sum()).rows())
         )

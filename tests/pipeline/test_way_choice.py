@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.locate import HOP, KEY
-from pipeline.way_choice import common, fitting
+from pipeline.way_choice import common, crossed, fitting
 from pipeline.ways import PATHS
 
 
@@ -48,3 +48,15 @@ def test_hops_on_all_paths_are_common(seed: int) -> None:
     paths = pl.col("path").n_unique()
     wanted = ways.filter(paths.over("flow", *HOP) == paths.over("flow")).select("flow", *HOP)
     assert common(ways).equals(wanted.unique(maintain_order=True))
+
+
+@settings(deadline=None)
+@given(st.integers(0, 1 << 32))
+def test_hops_of_an_interval_stand_once(seed: int) -> None:
+    ways = possible(np.random.default_rng(seed))
+    sent = pl.DataFrame({"time_ns": [7, 7, 9, 9], "flow": [0, 1, 0, 3]}).cast({"flow": pl.UInt64})
+    timed = sent.join(ways, on="flow", how="inner", maintain_order="left_right")
+    paths = pl.col("path").n_unique()
+    sure = (paths.over(*KEY, *HOP) == paths.over(KEY)).alias("sure")
+    wanted = timed.select(*KEY, *HOP, sure).unique([*KEY, *HOP], keep="first", maintain_order=True)
+    assert crossed(timed).equals(wanted)
