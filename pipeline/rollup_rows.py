@@ -77,9 +77,8 @@ def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataF
     group = known.join(ends, on=shared, how="left").select("flow", "ends")
     counted = added(closed.path_tally.join(group, on="flow"), ["ends", "source"])
     carried = bytes_of.join(group, on="flow")
-    paths = []
-    for scope in Endpoint._fields:
-        named = ends.select(
+    named = pl.concat(
+        ends.select(
             "ends",
             *NETWORK,
             "dscp",
@@ -87,8 +86,12 @@ def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataF
             pl.col(f"src_{scope}").alias("src"),
             pl.col(f"dst_{scope}").alias("dst"),
         )
-        paths.append(measured(counted.join(named, on="ends"), [*PATH_ENDS, "source"]))
-        paths.append(traffic(carried.join(named, on="ends"), PATH_ENDS))
+        for scope in Endpoint._fields
+    )
+    paths = [
+        measured(counted.join(named, on="ends"), [*PATH_ENDS, "source"]),
+        traffic(carried.join(named, on="ends"), PATH_ENDS),
+    ]
     return {
         "link_seconds": shaped("link_seconds", links),
         "path_seconds": shaped("path_seconds", paths),
@@ -115,30 +118,26 @@ def second() -> pl.Expr:
 
 def measured(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Tallies of flows as histograms of what they share."""
-    counted = added(tally, key[1:]).sort(*key, "metric", "bucket")
-    columns = []
-    for number, metric in enumerate(METRICS):
-        here = pl.col("metric") == number
-        columns += [pl.col(end).filter(here).alias(f"{metric.name}_{end}")
-                    for end in ("bucket", "samples")]  # fmt: skip
-        columns.append(pl.col("most").filter(here).max().alias(MOST[metric.name]))
-        if metric.name in LEAST:
-            columns.append(pl.col("least").filter(here).min().alias(LEAST[metric.name]))
+    rows = added(tally, key[1:])
+    group, first = numbered(words(rows, key))
+    told = {name: rows[name].to_numpy() for name in (*COUNTED, *SUMMED)}
+    order = np.argsort((group << 16) + (told["metric"].astype(np.int64) << 8) + told["bucket"])
+    what = group * len(METRICS) + told["metric"]
+    sums = in_all(what, len(first) * len(METRICS), *(told[name] for name in SUMMED))
+    samples, least, most = (each.reshape(-1, len(METRICS)) for each in sums)
+    known = np.zeros(samples.shape, np.bool_)
+    known.ravel()[what] = True
     # Every sample tells u, a utilisation, a bandwidth or a delay: the fullest histogram has all.
-    most = pl.max_horizontal(pl.col(f"{metric.name}_samples").list.sum() for metric in METRICS)
-    return (
-        counted.group_by(key, maintain_order=True)
-        .agg(columns)
-        .with_columns(most.alias("samples"))
-        .with_columns(
-            pl.struct(
-                pl.col(f"{metric.name}_bucket").alias("bucket"),
-                pl.col(f"{metric.name}_samples").alias("samples"),
-            ).alias(f"{metric.name}_hist")
-            for metric in METRICS
-        )
-        .drop(f"{metric.name}_{end}" for metric in METRICS for end in ("bucket", "samples"))
-    )
+    columns = [pl.Series("samples", samples.max(axis=1, initial=0))]
+    for number, metric in enumerate(METRICS):
+        here = order[told["metric"][order] == number]
+        own = {name: told[name][here] for name in ("bucket", "samples")}
+        columns.append(lists(f"{metric.name}_hist", group[here], len(first), own))
+        for ends, values in ((MOST, most), (LEAST, least)):
+            if metric.name in ends:
+                gone = pl.Series(~known[:, number])
+                columns.append(pl.Series(ends[metric.name], values[:, number]).set(gone, None))
+    return rows.select(key)[first].hstack(columns)
 
 
 def added(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
