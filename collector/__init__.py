@@ -21,6 +21,7 @@ from collector.feed import feed
 from collector.flow_key import directed
 from collector.follow import Follow
 from collector.frame import UNNAMED, Frames
+from collector.integrity import crc_of_octets
 from collector.kernel import borrowing, inlined, inner, is_compiled, kernel, merged, step
 from collector.layer import LAYERS
 from collector.live import open_interface
@@ -84,6 +85,7 @@ __all__ = [
     "arrow",
     "borrowing",
     "complete",
+    "crc_of_octets",
     "directed",
     "dissected",
     "dissectors",

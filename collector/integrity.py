@@ -50,7 +50,7 @@ AROUND = sum(
 """Layers that carry another packet."""
 
 
-def remainders() -> NDArray[np.uint32]:
+def crc_of_octets() -> NDArray[np.uint32]:
     """The CRC of each octet."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
@@ -58,7 +58,7 @@ def remainders() -> NDArray[np.uint32]:
     return table
 
 
-REMAINDERS = remainders()
+REMAINDERS = crc_of_octets()
 
 
 def checked(frames: Frames, settings: CollectorSettings) -> NDArray[np.uint8]:

@@ -6,6 +6,7 @@ Payloads are zeros and add nothing to sums. What a snap length cuts off is not t
 import numpy as np
 from numpy.typing import NDArray
 
+from collector import crc_of_octets
 from replay.carriage import TCP
 from replay.content import Content
 from replay.layout import ICRC, size
@@ -13,8 +14,6 @@ from replay.layout import ICRC, size
 IPV4_CHECKSUM, TCP_CHECKSUM = 10, 16
 """Octet of the checksum in its header."""
 UDP_OCTETS = 8
-CRC = 0xEDB88320
-"""The generator of Ethernet's CRC, its bits mirrored."""
 ONES = 0xFFFFFFFF
 LINK = 8
 """Octets of ones that stand for the link header (InfiniBand Architecture Annex A17)."""
@@ -64,21 +63,13 @@ def put(frames: NDArray[np.uint8], at: int, value: NDArray[np.uint64]) -> None:
     )
 
 
-def remainders() -> NDArray[np.uint32]:
-    """The CRC of each octet."""
-    table = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        table = np.where(table & 1, (table >> 1) ^ np.uint32(CRC), table >> 1).astype(np.uint32)
-    return table
-
-
 def icrc(frames: NDArray[np.uint8], ip: int, udp: int, bth: int) -> None:
     """Write the ICRC behind whole packets over IPv4; what routers change counts as ones."""
     end = frames.shape[1] - ICRC
     fixed = frames[:, ip:end].copy()
     udp, bth = udp - ip, bth - ip
     fixed[:, [*CHANGING, udp + 6, udp + 7, udp + UDP_OCTETS + 4]] = 255
-    table = remainders()
+    table = crc_of_octets()
     crc = np.full(len(frames), ONES, np.uint32)
     ones = np.full((LINK, len(frames)), 255, np.uint8)
     for octets in (*ones, *fixed.T):
