@@ -12,8 +12,8 @@ from pipeline.sink import Sink, token
 from pipeline.tables import TABLES
 from pipeline.worker import Output
 
-READERS = 2
-"""Readers that keep two cores busy: one insert runs, and the next one is made ready meanwhile."""
+READERS = 3
+"""Readers that keep two cores busy: one insert runs, and the next ones are made ready meanwhile."""
 
 
 async def take_in(bus: Bus, sink: Sink) -> None:

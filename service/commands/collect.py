@@ -113,14 +113,18 @@ def target(
     if request.bus is not None:
         raise Failure(ExitCode.USAGE, "--bus and --store are two places: name one")
     with open_or_ask(settings.store.dsn, settings.store, create=True) as store:
-        yield waiting(settings.bus), [partial(take_in, sink=store_sink(store, counts))] * READERS
+        bus = waiting(settings.bus, live=request.feeds.endless)
+        yield bus, [partial(take_in, sink=store_sink(store, counts))] * READERS
 
 
-def waiting(settings: BusSettings) -> Bus:
-    """A bus inside this process, with room on disk where the settings give it. Raises BusError."""
+def waiting(settings: BusSettings, *, live: bool) -> Bus:
+    """A bus inside this process, with room on disk where the settings give it. Raises BusError.
+
+    Batches of files are large, and need not wait in memory: their file does.
+    """
     if settings.spill_directory:
         return spooled(MemoryBus(1), settings)
-    return MemoryBus(settings.waiting, JOINED_ROWS)
+    return MemoryBus(settings.waiting if live else 1, JOINED_ROWS)
 
 
 def opened(settings: Settings) -> Bus:
