@@ -94,11 +94,11 @@ def protocol_name(number: int) -> str:
     return next((name for name, known in PROTOCOLS.items() if known == number), str(number))
 
 
-def parse_duration(text: str) -> int:
+def parse_duration(text: str, least_ns: int = 1) -> int:
     """A length of time such as `10s`, `250ms` or `1.5h`, in nanoseconds."""
     match = _DURATION.fullmatch(text.strip().lower())
-    length = round(float(match[1]) * DURATION_UNITS[match[2]]) if match else 0
-    if not 0 < length <= MAX_NS:
+    length = round(float(match[1]) * DURATION_UNITS[match[2]]) if match else -1
+    if not least_ns <= length <= MAX_NS:
         units = ", ".join(DURATION_UNITS)
         raise ValueError(
             f"{text!r} is not a duration; write a number and a unit ({units}), such as 10s"

@@ -16,9 +16,9 @@ COUNT = "count"
 SUBJECTS = {"flows": "flow_cells", "links": "load_cells"}
 NAME = re.compile(r"[\w.:/ -]{1,100}")
 Span = Annotated[
-    int, BeforeValidator(lambda told: parse_duration(told) if isinstance(told, str) else told)
+    int, BeforeValidator(lambda told: parse_duration(told, 0) if isinstance(told, str) else told)
 ]
-"""A length of time, ns, written such as 30s; 0 is written as a number."""
+"""A length of time, ns, written such as 30s."""
 
 
 class AlertsError(ValueError):

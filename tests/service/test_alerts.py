@@ -280,6 +280,7 @@ def test_silences_are_asked_for_and_ended(store: Store, file: Path) -> None:
         ("[[rule]]\nname='a'\nover='flows'\nabove=1\ngroup_by=['host']", "'host' is no field"),
         ("[[rule]]\nname='a'\nover='links'\nabove=1\nfilter='src = 1'", "filter: column 1"),
         ("[[rule]]\nname='a'\nover='links'\nabove=1\nfor='soon'", "is not a duration"),
+        ("[[rule]]\nname='a'\nover='links'\nabove=1\nwindow='0s'", "rule.1.window: "),
         ("[[rule]]\nname='<b>'\nover='links'\nabove=1", "letters, digits"),
         ("[[receiver]]\nname='a'\nkind='webhook'\nurl='file:///etc'", "receiver.1.url"),
         ("[[reciever]]\n", "reciever"),
@@ -294,6 +295,13 @@ def test_a_wrong_file_of_rules_is_named(tmp_path: Path, told: str, said: str) ->
     assert said in str(caught.value)
     with pytest.raises(AlertsError, match="No such file"):
         read(tmp_path / "none.toml")
+
+
+def test_a_rule_may_hold_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.toml"
+    path.write_text("[[rule]]\nname = 'a'\nover = 'links'\nabove = 1\nfor = '0s'")
+    (rule,) = read(path).rule
+    assert rule.for_ns == 0
 
 
 def test_the_command_shows_alerts_and_asks_for_silence(
