@@ -117,7 +117,7 @@ def sentences(
         )
         loads = pl.lit("; u' by hop: ") + hops.list.join(", ")
         said = pl.concat_str(said, loads.fill_null(""))
-    return rows.select(said.alias("sentence")).to_series()
+    return rows.with_columns(said.alias("sentence"))["sentence"]  # also of one without numbers
 
 
 def named_faults(faults: pl.Series, algorithm: str) -> pl.Series:

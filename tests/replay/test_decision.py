@@ -20,7 +20,7 @@ from pipeline import (
 )
 from replay import HOPS, objects, trace
 from replay.decision import COMMON, FIELDS, MARK, TOLD
-from replay.step import STEPS, WHY
+from replay.step import STEPS, WHY, Step
 
 FORMS = {
     "hpcc": hpcc,
@@ -131,6 +131,13 @@ def test_a_sentence_is_whole(step: object) -> None:
     sentence = str(said(decision(algorithm=algorithm, branch=branch, ack=1))["sentence"])
     assert sentence
     assert "{" not in sentence
+
+
+@pytest.mark.parametrize("step", [step for step in STEPS if not MARK.findall(step.sentence)])
+def test_a_sentence_without_numbers_is_that_of_every_row(step: Step) -> None:
+    one = decision(algorithm=step.algorithm, branch=step.branch)
+    traced = trace(pl.concat([one, one, one]), KEYS, 0.95, 5)
+    assert traced["sentence"].to_list() == [step.sentence] * 3
 
 
 def test_faults_have_names_in_sentences_and_objects() -> None:
