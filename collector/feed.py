@@ -61,7 +61,9 @@ async def feed(
             arrived += new
             readings += [Reading(each, each.chunks(size, wait=False)) for each in new]
             if not readings:
-                await asyncio.sleep(min(each.poll_s for each in rotations if not each.ended))
+                # None waits where the last files that arrived could not be read.
+                polls = [each.poll_s for each in rotations if not each.ended]
+                await asyncio.sleep(min(polls, default=0))
                 continue
             reading = await due(readings)
             before = reading.frames

@@ -81,6 +81,19 @@ def test_a_directory_that_nobody_writes_to_ends_with_its_last_file(tmp_path: Pat
     assert decoder.accounting.seen == 3
 
 
+def test_a_last_file_that_cannot_be_read_ends_a_directory_all_the_same(tmp_path: Path) -> None:
+    write(tmp_path / "a1", 1)
+    (tmp_path / "notes.txt").write_text("no capture")
+    decoder = Decoder(CollectorSettings())
+
+    async def run() -> None:
+        await feed([], decoder, MemoryBus(), rotations=[Rotation(tmp_path, endless=False)])
+
+    asyncio.run(run())
+    assert decoder.accounting.seen == 2
+    assert decoder.accounting.reasons == {"file_unreadable": 1}
+
+
 def test_compressed_files_of_a_directory_are_read_where_nobody_writes(tmp_path: Path) -> None:
     write(tmp_path / "plain", 1, 2)
     (tmp_path / "packed.gz").write_bytes(gzip.compress((tmp_path / "plain").read_bytes()))
