@@ -54,7 +54,12 @@ def change_of(what_if: Iterable[str]) -> rebuild.Change:
             except ValueError as error:
                 raise Failure(ExitCode.USAGE, f"--what-if {text}: {error}") from None
         else:
-            for owner, own in parameter_of(name, value, tables()).items():
+            try:
+                told = parameter_of(name, value, tables())
+            except Failure as failure:
+                said = str(failure).replace("--set", "--what-if", 1)
+                raise Failure(failure.code, said) from None
+            for owner, own in told.items():
                 parameters.setdefault(owner, {}).update(own)
     if algorithm not in (None, *rebuild.ALGORITHMS):
         names = ", ".join(rebuild.ALGORITHMS)

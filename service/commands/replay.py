@@ -121,6 +121,9 @@ def check_form(request: Request) -> None:
         return
     if len(asked) > 1:
         raise Failure(ExitCode.USAGE, f"{asked[-1]}: not beside {asked[0]}")
+    for name, given in (("--by", request.by), ("--jobs", request.jobs)):
+        if given is not None and not request.sweep:
+            raise Failure(ExitCode.USAGE, f"{name}: of a --sweep")
     if request.report is not None and request.bus is not None:
         raise Failure(ExitCode.USAGE, "--bus: not beside --report")
 

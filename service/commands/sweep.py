@@ -3,7 +3,8 @@
 import json as json_format
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ KEPT_S = 1.0
 LARGER = ("utilisation", "throughput_bps", "jain", "completed")
 """Measures of which more is better."""
 DIGITS = 5
+GAP = 3
+"""Characters between two columns of a table."""
 TOLD = "what_if"
 
 
@@ -74,6 +77,18 @@ def run(
     tell(asked, axes, ranked(made, asked.by or ranks), len(missing), about)
 
 
+@contextmanager
+def told_by_axis() -> Iterator[None]:
+    """Say a refusal of a value as one of the option that told it."""
+    try:
+        yield
+    except Failure as failure:
+        told = str(failure)
+        for option in ("--what-if", "--set"):
+            told = told.replace(option, "--sweep", 1)
+        raise Failure(failure.code, told) from None
+
+
 def check_measure(by: str | None, axes: Sequence[Axis], measures: Sequence[str]) -> None:
     """Failure for a measure that no row will have, before any of them is worked out."""
     names = [*(each.name for each in axes), *measures]
@@ -103,14 +118,41 @@ def tell(
     swept = [each.name for each in axes]
     names = [*swept, *(name for name in rows.columns if name not in (POINT, *swept))]
     names = [name for name in names if rows[name].null_count() < rows.height]
-    best = rows.head(SHOWN).select(names)
+    best = rows.head(SHOWN)
+    names, hidden = fitting(best, names, [*swept, *([asked.by] if asked.by else [])])
+    best = best.select(names)
     headings = [Heading(name, numeric=best[name].dtype.is_numeric()) for name in names]
     cells = [[shown(value) for value in row] for row in best.iter_rows()]
     said = f"{made} points worked out, {rows.height} rows in all"
     title = f"{said}; the best {best.height}" if best.height < rows.height else said
     console().print(table(headings, cells, title))
+    if hidden:
+        wide = f"{len(hidden)} more columns do not fit: {', '.join(hidden)}"
+        console().print(
+            wide + (" (all are in the file)" if asked.output else " (--output, --json)")
+        )
     if asked.output is not None:
         console().print(f"all rows are in {asked.output}")
+
+
+def fitting(
+    rows: pl.DataFrame, names: Sequence[str], first: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Columns that a line of the console holds whole, and the others; `first` are always shown.
+
+    Those that are the same in all rows come last: they tell no point from another.
+    """
+    wide = {name: max(map(len, [name, *(shown(cell) or "" for cell in rows[name])])) + GAP
+            for name in names}  # fmt: skip
+    differ = [name for name in names if name not in first and rows[name].n_unique() > 1]
+    same = [name for name in names if name not in first and name not in differ]
+    room = console().width - sum(wide[name] for name in first)
+    kept = set(first)
+    for name in (*differ, *same):
+        if wide[name] <= room:
+            kept.add(name)
+            room -= wide[name]
+    return [name for name in names if name in kept], [name for name in names if name not in kept]
 
 
 def shown(value: object) -> str | None:

@@ -32,8 +32,10 @@ def run(frames: Frames, asked: sweep.Sweep) -> None:
     """Rebuild once, play every point; the unchanged re-run says what to believe."""
     axes, _ = grid(asked.axes)
     sweep.check_measure(asked.by, axes, MEASURES)
+    change_of(asked.what_if)
     for point in each_value(axes):
-        change_of([*asked.what_if, *point])
+        with sweep.told_by_axis():
+            change_of([*asked.what_if, *point])
     made = gathered(frames)
     base = play(made.scene, made.seen.measure, "playing what was seen")
     trust = [each._asdict() for each in rebuild.trust(made.scene, made.seen, base)]

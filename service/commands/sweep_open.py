@@ -42,8 +42,10 @@ def run(source: Source, asked: what_if.Asked, topology: Path | None, swept: swee
     axes, _ = grid(swept.axes)
     sweep.check_measure(swept.by, axes, MEASURES)
     known = topology_of(asked, topology)
+    what_if.making_of(asked, known)
     for point in each_value(axes):
-        what_if.making_of(of_point(asked, point), known)
+        with sweep.told_by_axis():
+            what_if.making_of(of_point(asked, point), known)
     taken: list[pl.DataFrame] = []
     alone = replace(asked, what_if=())
     read = what_if.Sides(alone)

@@ -12,12 +12,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from rich.console import Console
 
-from service import crew
+from service import cli, crew
 from service.axis import axis, each_value, grid
-from service.commands import sweep_closed
+from service.commands import sweep, sweep_closed
 from service.commands.closed_loop import change_of
-from service.commands.sweep import check_measure
+from service.commands.sweep import check_measure, fitting
 from service.crew import worked
 from service.failure import ExitCode, Failure
 from service.results import Results, digest
@@ -94,6 +95,39 @@ def test_a_change_that_cannot_be_made_is_refused(told: str, sentence: str) -> No
     with pytest.raises(Failure) as refused:
         change_of([told])
     assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize("closed", [(), ("--closed-loop",)])
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--sweep", "nonsense=1,2"), "--sweep: no parameter is called 'nonsense'"),
+        (("--sweep", "dctcp.g=0.1,9"), "--sweep dctcp.g: g takes a number from 0.001 to 1"),
+        (("--sweep", "dctcp.g=0.1", "--what-if", "eta=9"), "--what-if eta: eta takes"),
+        (("--by", "jain"), "--by: of a --sweep"),
+        (("--jobs", "2"), "--jobs: of a --sweep"),
+    ],
+)
+def test_a_refusal_names_the_option_that_is_wrong(
+    capsys: pytest.CaptureFixture[str], closed: tuple[str, ...], options: tuple[str, ...],
+    sentence: str,
+) -> None:  # fmt: skip
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["replay", str(CAPTURE), *closed, *options])
+    assert ended.value.code == ExitCode.USAGE
+    assert capsys.readouterr().err.startswith(f"hopsight: {sentence}")
+
+
+def test_of_a_narrow_table_columns_are_left_out_and_none_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = pl.DataFrame({"algorithm": ["dctcp"] * 2, "g": [0.1, 0.2], "differ": [0, 12], "w": 2})
+    monkeypatch.setattr(sweep, "console", lambda: Console(width=20))
+    assert fitting(rows, rows.columns, ["g"]) == (["g", "differ", "w"], ["algorithm"])
+    monkeypatch.setattr(sweep, "console", lambda: Console(width=5))
+    assert fitting(rows, rows.columns, ["g"]) == (["g"], ["algorithm", "differ", "w"])
+    monkeypatch.setattr(sweep, "console", lambda: Console(width=80))
+    assert fitting(rows, rows.columns, ["g"]) == (rows.columns, [])
 
 
 @pytest.mark.parametrize("name", ["r.parquet", "r.csv"])
