@@ -31,14 +31,26 @@ def table(columns: Mapping[str, pa.Array]) -> pl.DataFrame:
 
 def values(column: pl.Series) -> NDArray[Any]:
     """A column of integers as an array that nobody writes to, 0 where it is null."""
-    if column.null_count():  # Arrow fills in a tenth of the time that a query of Polars takes
-        return fixed(column.to_arrow().fill_null(0).to_numpy(zero_copy_only=False))
+    if column.null_count():  # this takes a tenth of the time of a query of Polars
+        array = column.to_arrow()
+        told = np.frombuffer(array.buffers()[1], column.head(0).to_numpy().dtype)
+        told = told[array.offset : array.offset + len(array)]
+        return fixed(np.where(_there(array), told, told.dtype.type(0)))
     return fixed(column.to_numpy(allow_copy=True))
 
 
 def nulls(column: pl.Series) -> NDArray[np.bool_]:
     """Which values of a column are null."""
-    return np.asarray(column.to_arrow().is_null().to_numpy(zero_copy_only=False))
+    return ~_there(column.to_arrow())
+
+
+def _there(array: pa.Array) -> NDArray[np.bool_]:
+    """Which values of an array there are."""
+    validity = array.buffers()[0]
+    if validity is None:
+        return np.ones(len(array), np.bool_)
+    bits = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little")
+    return bits[array.offset : array.offset + len(array)].view(np.bool_)
 
 
 def fixed(values: NDArray[Any]) -> NDArray[Any]:

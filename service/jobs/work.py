@@ -34,8 +34,8 @@ RESULT_BYTES = 4 << 30
 """Largest file that a job writes."""
 COUNTED = ("frames", "frames_total", "points", "points_total")
 """What is told of how far a job is."""
-PASSES = {"analyze": 1, "replay": 3, "what_if": 1, "closed_loop": 2, "conform": 1}
-"""How often the frames of a capture are read: a replay, its report, and the report's verdicts.
+PASSES = {"analyze": 1, "replay": 2, "what_if": 1, "closed_loop": 2, "conform": 1}
+"""How often the frames of a capture are read: a replay, and its report with verdicts.
 
 A closed loop is played as long as it is read; of a sweep the points are counted.
 """

@@ -5,6 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from pipeline.activity import mark_share
 from pipeline.filling import FOUND, brimming, needed
 from pipeline.marking import full_by_marks, likely_by_marks, marked_shares, unhindered, with_marks
 
@@ -20,7 +21,9 @@ NUMBERS = {"time_ns": pl.Int64, "flow": pl.UInt64, "node": pl.UInt32, "port": pl
 
 def frame(*rows: dict[str, Any]) -> pl.DataFrame:
     kinds = {name: kind for name, kind in NUMBERS.items() if name in rows[0]}
-    return pl.DataFrame(rows, schema_overrides=kinds)
+    made = pl.DataFrame(rows, schema_overrides=kinds)
+    told = "acked_bytes" in made.columns
+    return made.with_columns(mark_share().alias("mark_share")) if told else made
 
 
 def carried(**limits: float | bool) -> pl.DataFrame:
