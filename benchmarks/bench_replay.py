@@ -50,7 +50,7 @@ def rows(first: int, columns: dict[str, Any]) -> pl.DataFrame:
     made = pl.DataFrame(shared | columns).with_columns(
         point=pl.lit("tap"), source=pl.lit("s"), mss=pl.lit(None, pl.UInt16)
     )
-    return made.cast({pl.col(name): SCHEMA[name] for name in made.columns})
+    return made.cast({name: SCHEMA[name] for name in made.columns})
 
 
 def of_hpcc(turn: int) -> pl.DataFrame:
