@@ -85,8 +85,8 @@ def decisions_of(frame: pl.DataFrame, out: Decisions, count: int) -> pl.DataFram
     return pl.DataFrame([columns[name] for name in DECISIONS])
 
 
-def fields_of(made: dict[str, NDArray[Any]], lacking: set[str]) -> dict[str, pl.Series]:
-    """The fields of decisions as columns, null where one has none; `lacking` have NaN for that."""
+def fields_of(made: dict[str, NDArray[Any]], unsure: set[str]) -> dict[str, pl.Series]:
+    """The fields of decisions as columns, null where one has none; `unsure` have NaN for that."""
     algorithm = made["algorithm"]
     here = {
         **dict.fromkeys(OF_HPCC, algorithm == Algorithm.HPCC),
@@ -99,7 +99,7 @@ def fields_of(made: dict[str, NDArray[Any]], lacking: set[str]) -> dict[str, pl.
     for name, values in made.items():
         dtype = DECISIONS[name]
         validity = whole[id(here[name])] if name in here else EVERY
-        if validity is not None and name in lacking:
+        if validity is not None and name in unsure:
             validity = valid(here[name] & ~np.isnan(values))
         if validity is None:
             alike[name] = None
@@ -118,8 +118,8 @@ def fields_of(made: dict[str, NDArray[Any]], lacking: set[str]) -> dict[str, pl.
 
 def lacking(out: Decisions) -> set[str]:
     """Fields that some decision does not know."""
-    names = {name for name, lacks in zip(DECISION_FIELDS["f8"], out.unknown, strict=True) if lacks}
-    return names | {"U_before", "alpha_before"} if "before" in names else names
+    found = {name for name, lacks in zip(DECISION_FIELDS["f8"], out.unknown, strict=True) if lacks}
+    return found | {"U_before", "alpha_before"} if "before" in found else found
 
 
 def reflected_by(
@@ -141,9 +141,9 @@ def reflected_by(
 def made_of(out: Decisions, count: int) -> dict[str, NDArray[Any]]:
     """The fields of so many decisions."""
     made: dict[str, NDArray[Any]] = {}
-    for kind, names in DECISION_FIELDS.items():
+    for kind, named in DECISION_FIELDS.items():
         fields = getattr(out, kind)[:, :count]
-        made |= {name: fields[place] for place, name in enumerate(names)}
+        made |= {name: fields[place] for place, name in enumerate(named)}
     codes = set(DECISION_FIELDS["i1"]) - {"u_hop"}
     return {name: each.view(np.uint8) if name in codes else each for name, each in made.items()}
 

@@ -7,9 +7,9 @@ its own, so the order in which batches are stored makes no difference.
 import asyncio
 
 from collector import Batch, Bus
+from pipeline.kept_rows import known_of
 from pipeline.known_flows import flow_rows
 from pipeline.sink import Sink, token
-from pipeline.tables import TABLES
 from pipeline.worker import Output
 
 READERS = 3
@@ -31,6 +31,4 @@ def keep(batch: Batch, sink: Sink) -> None:
 def raw(batch: Batch) -> Output:
     """The rows of a batch as the store has them, and its flows, by which rows are found."""
     rows = batch.frame
-    known = TABLES["observations"].schema
-    kept = rows.select(name for name in rows.columns if name in known)
-    return Output({"observations": kept, "flows": flow_rows(rows)})
+    return Output({"observations": known_of("observations", rows), "flows": flow_rows(rows)})

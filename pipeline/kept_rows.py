@@ -15,6 +15,11 @@ BY_FLOW = (SLICE.expression, "flow", "time_ns")
 """How the key begins of tables that are read flow by flow."""
 
 
+def known_of(table: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """The columns of rows that a table has, in its order."""
+    return rows.select(name for name in TABLES[table].schema if name in rows.columns)
+
+
 def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     """The frame in the column types of a table. Raises StoreError when it does not fit."""
     if table not in TABLES:

@@ -18,6 +18,7 @@ from pipeline.first_sight import FirstSight
 from pipeline.health import TABLE as HEALTH
 from pipeline.health import Health
 from pipeline.intervals import Intervals
+from pipeline.kept_rows import known_of
 from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
 from pipeline.order import Order
@@ -158,8 +159,7 @@ class Worker(Decider):
             self.health.add(part, made.decisions, topology, base_rtt_ns)
         self.known.add(rows, tracked.decisions, self._told)
         tables = self._close(None if everything else self._closing_ns)
-        stored = [name for name in TABLES["observations"].schema if name in rows.columns]
-        return Output({**tables, "observations": rows.select(stored)}, tracked)
+        return Output({**tables, "observations": known_of("observations", rows)}, tracked)
 
     def _told(self) -> pl.Series:
         """Flows with rows in intervals that are open, or may be judged anew."""

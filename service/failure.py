@@ -1,5 +1,7 @@
 """How a command ends when it cannot do its work: an exit code and one sentence."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
 
@@ -36,3 +38,19 @@ class Failure(Exception):  # noqa: N818 - the word that users read
         """The sentence names the argument or setting and what is accepted."""
         super().__init__(sentence)
         self.code = code
+
+
+ASSIGNING = ("--set", "--what-if")
+"""Options that assign settings and parameters."""
+
+
+@contextmanager
+def refused_by(option: str) -> Iterator[None]:
+    """Say a refusal of an assignment as one of the option that told it."""
+    try:
+        yield
+    except Failure as failure:
+        sentence = str(failure)
+        for other in ASSIGNING:
+            sentence = sentence.replace(other, option, 1)
+        raise Failure(failure.code, sentence) from None

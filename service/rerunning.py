@@ -2,11 +2,11 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import typer
 
@@ -14,7 +14,7 @@ from collector import Bus, CollectorSettings, Decoder, feed, open_bus
 from pipeline import Reran, Rerun
 from service.accounting_text import accounting_line
 from service.progress import frames_bar
-from service.run import BATCHES, beside
+from service.run import BATCHES, beside, once
 from service.sources import Feeds, open_sources
 from service.warming import warming
 
@@ -111,17 +111,7 @@ async def _rerun(
 ) -> None:
     """Feed and drain one bus."""
     bus = open_bus(f"memory://?capacity={BATCHES}")
-    await beside(_fed(feeding, bus, progress), _once(ready, drained(bus, made, sink)))
-
-
-async def _once(ready: Callable[[], None], draining: Coroutine[Any, Any, None]) -> None:
-    """Drain as soon as the code for it is ready."""
-    try:
-        await asyncio.to_thread(ready)
-    except BaseException:
-        draining.close()
-        raise
-    await draining
+    await beside(_fed(feeding, bus, progress), once(ready, drained(bus, made, sink)))
 
 
 def _nothing() -> None:

@@ -127,14 +127,8 @@ async def _run(
     job: Job,
 ) -> None:
     """Feed and drain one bus."""
-    settings = job.bus
-    try:
-        bus: Bus = MemoryBus(settings.waiting, JOINED_ROWS)
-        if settings.spill_directory:
-            bus = spooled(MemoryBus(1), settings)
-    except BusError as error:
-        raise Failure(ExitCode.USAGE, str(error)) from None
-    shed = Shed() if settings.overload == "shed" else None
+    bus = waiting(job.bus, job.bus.waiting)
+    shed = Shed() if job.bus.overload == "shed" else None
     job.stages.add(of_bus(bus, shed))
     if sources.endless and threading.current_thread() is threading.main_thread():
         for number in ENDING:
@@ -145,12 +139,34 @@ async def _run(
     )
 
 
+def waiting(settings: BusSettings, batches: int) -> Bus:
+    """A bus inside this process for so many batches, with room on disk where the settings give it.
+
+    Failure where the disk does not take them.
+    """
+    if not settings.spill_directory:
+        return MemoryBus(batches, JOINED_ROWS)
+    try:
+        return spooled(MemoryBus(1), settings)
+    except BusError as error:
+        raise Failure(ExitCode.USAGE, str(error)) from None
+
+
 async def _judge(
     ready: Callable[[], None], worker: Worker, sink: Sink, between: Callable[[], None], bus: Bus
 ) -> None:
     """Drain the bus through the worker, as soon as its code is ready."""
-    await asyncio.to_thread(ready)
-    await drain(bus, worker, sink, between)
+    await once(ready, drain(bus, worker, sink, between))
+
+
+async def once(ready: Callable[[], None], draining: Coroutine[Any, Any, None]) -> None:
+    """Drain as soon as the code for it is ready."""
+    try:
+        await asyncio.to_thread(ready)
+    except BaseException:
+        draining.close()
+        raise
+    await draining
 
 
 async def beside(*works: Coroutine[Any, Any, None]) -> None:
@@ -252,9 +268,8 @@ def parameter_of(
     own_tables = {algorithm: tables.get(algorithm, ())} if dot else tables
     known = {a: t for a, t in own_tables.items() if any(row.name == own for row in t)}
     if not known:
-        raise Failure(
-            ExitCode.USAGE, f"--set: no parameter is called {name!r}; {hint(name, tables)}"
-        )
+        reason = f"no parameter is called {name!r}; {hint(name, tables)}"
+        raise Failure(ExitCode.USAGE, f"--set: {reason}")
     try:
         return {algorithm: parse(table, [f"{own}={value}"]) for algorithm, table in known.items()}
     except ValueError as error:

@@ -10,7 +10,7 @@ import typer
 from pipeline import Parameter, companion_table
 from replay import rebuild
 from service.closed_loop_text import shown
-from service.failure import ExitCode, Failure
+from service.failure import ExitCode, Failure, refused_by
 from service.gathering import Frames, gathered
 from service.progress import working
 from service.run import TABLES, parameter_of
@@ -54,11 +54,8 @@ def change_of(what_if: Iterable[str]) -> rebuild.Change:
             except ValueError as error:
                 raise Failure(ExitCode.USAGE, f"--what-if {text}: {error}") from None
         else:
-            try:
+            with refused_by("--what-if"):
                 told = parameter_of(name, value, tables())
-            except Failure as failure:
-                said = str(failure).replace("--set", "--what-if", 1)
-                raise Failure(failure.code, said) from None
             for owner, own in told.items():
                 parameters.setdefault(owner, {}).update(own)
     if algorithm not in (None, *rebuild.ALGORITHMS):

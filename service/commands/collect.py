@@ -14,13 +14,10 @@ from typing import Any
 import typer
 
 from collector import (
-    JOINED_ROWS,
     Bus,
     BusError,
-    BusSettings,
     CaptureError,
     Decoder,
-    MemoryBus,
     Shed,
     feed,
     open_bus,
@@ -34,6 +31,7 @@ from service.keeping import store_sink
 from service.logs import begin
 from service.progress import frames_bar
 from service.reloading import reloaded
+from service.run import waiting
 from service.settings import Settings
 from service.sources import Feeds, Sources, open_sources
 from service.stages import of_bus, of_frames, of_sink, telling
@@ -113,18 +111,9 @@ def target(
     if request.bus is not None:
         raise Failure(ExitCode.USAGE, "--bus and --store are two places: name one")
     with open_or_ask(settings.store.dsn, settings.store, create=True) as store:
-        bus = waiting(settings.bus, live=request.feeds.endless)
+        # Batches of files are large, and need not wait in memory: their file does.
+        bus = waiting(settings.bus, settings.bus.waiting if request.feeds.endless else 1)
         yield bus, [partial(take_in, sink=store_sink(store, counts))] * READERS
-
-
-def waiting(settings: BusSettings, *, live: bool) -> Bus:
-    """A bus inside this process, with room on disk where the settings give it. Raises BusError.
-
-    Batches of files are large, and need not wait in memory: their file does.
-    """
-    if settings.spill_directory:
-        return spooled(MemoryBus(1), settings)
-    return MemoryBus(settings.waiting if live else 1, JOINED_ROWS)
 
 
 def opened(settings: Settings) -> Bus:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from collector import CollectorSettings
 from pipeline import (
     Decider,
     Output,
@@ -67,7 +68,7 @@ def run(request: "Request", path: Path) -> None:
     decisions = Decisions(kept, flow_of(request.flow), request.algorithm, request.point)
     read = collector_of(settings, topology)
     made = (
-        judged(request, settings, parameters, topology, decisions)
+        judged(request, settings, read, parameters, topology, decisions)
         if captured(request)
         else decided(source_of(request, read), settings, versions, parameters, decisions)
     )
@@ -132,12 +133,13 @@ def decided(
 def judged(
     request: "Request",
     settings: Settings,
+    read: CollectorSettings,
     parameters: Parameters,
     topology: TopologySource | None,
     decisions: Decisions,
 ) -> Made:
     """Decisions of captures, and verdicts on their flows: the stream decides as replay does."""
-    read, summary, workers = collector_of(settings, topology), Summary(), list[Worker]()
+    summary, workers = Summary(), list[Worker]()
     job = Job(request.captures, read, settings.pipeline, topology, parameters, request.point)
 
     def sink(worker: Worker) -> Sink:

@@ -3,8 +3,7 @@
 import json as json_format
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,18 +74,6 @@ def run(
     if made.is_empty():
         raise Failure(ExitCode.WRONG, "no point has a result")
     tell(asked, axes, ranked(made, asked.by or ranks), len(missing), about)
-
-
-@contextmanager
-def told_by_axis() -> Iterator[None]:
-    """Say a refusal of a value as one of the option that told it."""
-    try:
-        yield
-    except Failure as failure:
-        told = str(failure)
-        for option in ("--what-if", "--set"):
-            told = told.replace(option, "--sweep", 1)
-        raise Failure(failure.code, told) from None
 
 
 def check_measure(by: str | None, axes: Sequence[Axis], measures: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from service.closed_loop_text import apart, sentences
 from service.commands import sweep
 from service.commands.closed_loop import altered, change_of, play
 from service.crew import Point, Row
+from service.failure import refused_by
 from service.gathering import Frames, gathered
 
 MEASURES = (
@@ -34,7 +35,7 @@ def run(frames: Frames, asked: sweep.Sweep) -> None:
     sweep.check_measure(asked.by, axes, MEASURES)
     change_of(asked.what_if)
     for point in each_value(axes):
-        with sweep.told_by_axis():
+        with refused_by("--sweep"):
             change_of([*asked.what_if, *point])
     made = gathered(frames)
     base = play(made.scene, made.seen.measure, "playing what was seen")

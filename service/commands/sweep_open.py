@@ -14,7 +14,7 @@ from service.axis import each_value, grid
 from service.commands import sweep, what_if
 from service.crew import Point, Row
 from service.decidable import say
-from service.failure import ExitCode, Failure
+from service.failure import ExitCode, Failure, refused_by
 from service.rerunning import Source, rerun
 from service.topology_source import TopologySource, read_topology
 
@@ -44,7 +44,7 @@ def run(source: Source, asked: what_if.Asked, topology: Path | None, swept: swee
     known = topology_of(asked, topology)
     what_if.making_of(asked, known)
     for point in each_value(axes):
-        with sweep.told_by_axis():
+        with refused_by("--sweep"):
             what_if.making_of(of_point(asked, point), known)
     taken: list[pl.DataFrame] = []
     alone = replace(asked, what_if=())

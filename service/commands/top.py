@@ -1,7 +1,6 @@
 """`hopsight top` and `hopsight watch`: which hops hold flows back now, and which flows."""
 
 import json as json_format
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pipeline import Asked, FilterError, StoreError, condition, length_bounds, o
 from service.commands.settings import chosen
 from service.endpoint import parse_duration, parse_time, time_text
 from service.failure import ExitCode, Failure
+from service.pausing import pausing
 from service.shape import flow_of, hop_of, interval, records, rest_of
 from service.text import Heading, console, flow, load, share, table
 from service.verdict_text import kind_text
@@ -74,12 +74,13 @@ def run(request: Request) -> None:
             with open_or_ask(settings.store.dsn, settings.store) as store:
                 _print(request, look(store, at_ns, window_ns, request.filter))
             return
-        with _told(request) as tell:
-            while True:
+        with _told(request) as tell, pausing() as pause:
+            wanted = True
+            while wanted:
                 # Opened anew each time: an owner that ended is no reason to end.
                 with open_or_ask(settings.store.dsn, settings.store) as store:
                     tell(look(store, at_ns, window_ns, request.filter))
-                time.sleep(request.every_s)
+                wanted = pause(request.every_s)
     except StoreError as error:
         raise Failure(ExitCode.STORE, str(error)) from None
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 import json as json_format
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from replay import Difference, difference, from_best, kept, steered, vantage
 from service.decidable import Decidable, say
 from service.decision_output import written
 from service.endpoint import time_text
-from service.failure import ExitCode, Failure
+from service.failure import ExitCode, Failure, refused_by
 from service.flow_names import FlowNames, end_text, flow_of
 from service.rerunning import Making, Source, rerun
 from service.run import settings_of
@@ -188,15 +189,8 @@ def told_by(asked: Asked, changes: Sequence[str]) -> tuple[Settings, dict[str, A
     named = [name for name in (asked.algorithm, asked.other) if name in COMPANIONS]
     if len(named) > 1:
         assignments.insert(0, f'pipeline.companions=["{named[0]}"]')
-    try:
+    with refused_by("--what-if") if changes else nullcontext():
         return settings_of(assignments, named[-1] if named else None)
-    except Failure as failure:
-        raise (as_what_if(failure) if changes else failure) from None
-
-
-def as_what_if(failure: Failure) -> Failure:
-    """A refusal of an assignment that was told by `--what-if`."""
-    return Failure(failure.code, str(failure).replace("--set", "--what-if", 1))
 
 
 def told_of(
