@@ -27,6 +27,7 @@ from collector.layer import LAYERS
 from collector.live import open_interface
 from collector.lua import dissectors
 from collector.observation import HOP, HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
+from collector.one_thread import one_thread
 from collector.pcapng import write_pcapng
 from collector.prefetch import prefetch
 from collector.reading import Reading
@@ -97,6 +98,7 @@ __all__ = [
     "joined",
     "kernel",
     "merged",
+    "one_thread",
     "open_bus",
     "open_capture",
     "open_datagrams",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from collector import one_thread
 from pipeline.cc.parameter import Value
 from pipeline.copies import Copies
 from pipeline.decider import Decider
@@ -120,11 +121,13 @@ class Worker(Decider):
         own, other = self.settings.model_dump(), settings.model_dump()
         return frozenset(name for name in own if own[name] != other[name])
 
+    @one_thread
     def advance(self, rows: pl.DataFrame) -> Output:
         """Take a batch of one source, in the order of that source."""
         self.order.add(seen_at(rows, several=self.several))
         return self._work(self.order.release())
 
+    @one_thread
     def reach(self, source: str, time_ns: int) -> Output:
         """A live source has brought all that is not later, so intervals end without a frame."""
         self.order.reach(source, time_ns)
@@ -133,11 +136,13 @@ class Worker(Decider):
         made = self._work(rows)
         return made if made.tables else Output(self._close(self._closing_ns))
 
+    @one_thread
     def end(self, source: str) -> Output:
         """A source brings nothing more."""
         self.order.end(source)
         return self._work(self.order.release())
 
+    @one_thread
     def finish(self) -> Output:
         """All sources have ended: release and judge what is left."""
         made = self._work(self.order.finish(), everything=True)
