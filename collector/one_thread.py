@@ -26,7 +26,7 @@ def one_thread(work: Callable[P, R]) -> Callable[P, R]:
         def called(row: pl.DataFrame) -> pl.DataFrame:
             try:
                 made.append(work(*args, **kwargs))
-            except BaseException as error:  # noqa: BLE001 - Polars would make another one of it
+            except BaseException as error:  # noqa: BLE001 - raised again below, as it is
                 raised.append(error)
             return row
 
