@@ -62,9 +62,7 @@ class Trace:
             self.told[hop_record.TS, hop] = np.arange(records) * 80 + hop
             self.told[hop_record.TX, hop] = np.cumsum(chance.integers(500, 1100, records))
             self.told[hop_record.QLEN, hop] = chance.integers(0, 40_000, records)
-            self.told[hop_record.NODE, hop] = hop
         self.told[hop_record.B] = B_BPS
-        self.told[hop_record.PORT] = 1
         self.u = np.empty((HOPS, records))
         self.kept = np.empty(records)
 
@@ -77,7 +75,10 @@ def loop(
     """Ours: what the tracker does with a record, without the tracker."""
     for at in range(which.size):
         s = states[which[at]]
-        hop_record.path_changed(s, HOPS, told, at)
+        path = np.uint64(HOPS)
+        for hop in range(HOPS):
+            path = hop_record.path_with(path, hop, hop, 1)
+        hop_record.path_changed(s, path)
         hpcc.new_ack(
             s, p[0], links, ack[at], snd_nxt[at], HOPS, told, at, hop_record.WIDEST,
             hop_record.WIDEST, u,

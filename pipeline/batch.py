@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import HOPS, Arena, arrow, inlined
+from collector import Arena, arrow, inlined
 from pipeline.accecn import ACE_FLAGS, ECHO, MARKED
-from pipeline.cc.hop_record import KINDS, LINE
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.memory import Count, Echo, Ints
 from pipeline.sack_blocks import numbered, sacks_of
 from pipeline.sender import ACK
+from pipeline.stacks import paths_of, stacks_of, unknown_loads
 
 TCP = 6
 
@@ -118,9 +118,11 @@ DECISION_FIELDS = {
         "u_hop", "algorithm", "branch", "direction", "quality", "why", "dialect", "basis", "echo",
     ),
 }  # fmt: skip
-BLOCK = 136
-"""Decisions that are made before they go to columns: few, so that all stay near, and an odd number
-of cache lines of any field, so that fields do not take each other's places there."""
+BLOCK = 104
+"""Room for decisions before they go to columns: few, so that all stay near, and an odd number of
+cache lines of any field, so that fields do not take each other's places there."""
+TOGETHER = 32
+"""So many decisions go to columns together, or some more: registers are filled whole."""
 DECISION = state_dtype(*(((kind, BLOCK), *names) for kind, names in DECISION_FIELDS.items()))
 """A block of decisions, field by field; `row` is the row of the batch that drove one.
 
@@ -130,13 +132,14 @@ DECISION = state_dtype(*(((kind, BLOCK), *names) for kind, names in DECISION_FIE
 class Batch(NamedTuple):
     """What the loop's parts read and write beside the state.
 
-    Of rows with telemetry (kind, hop, row) in, with places to spare behind, and u' (hop, row) out;
-    `sacks` are the SACK blocks of rows that have some, as (row, left, right, left, …), -1 is none.
-    `block` takes decisions, `made` counts those in it and those laid out already; `trail` has a
-    place a row, or none (`trail`).
+    Of rows with telemetry (kind, hop, row) in, with places to spare behind, the words of their
+    paths, and u' (hop, row) out; `sacks` are the SACK blocks of rows that have some, as (row, left,
+    right, left, …), -1 is none. `block` takes decisions, `made` counts those in it and those laid
+    out already; `trail` has a place a row, or none (`trail`).
     """
 
     told: Ints
+    path: NDArray[np.uint64]
     sacks: Ints
     loads: NDArray[Any]
     u: NDArray[np.float64]
@@ -183,8 +186,9 @@ def write(batch: Batch) -> None:
 def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena, trail: NDArray[Any]) -> Batch:
     """What a batch brings and takes beside its rows; `told` are those with telemetry."""
     stacks = stacks_of(told, arena)
+    nhop = np.minimum(told["hop_count"].to_numpy(), stacks.shape[1])
     loads = np.zeros(told.height, LOAD)
-    loads["nhop"] = np.minimum(told["hop_count"].to_numpy(), stacks.shape[1])
+    loads["nhop"] = nhop
     if "int_reflected" in told.columns:
         loads["reflected"] = told["int_reflected"].fill_null(value=False).to_numpy()
     if "hpcc_kind" in told.columns:
@@ -193,21 +197,15 @@ def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena, trail: NDArr
         loads["width"][told["ifa_version"].is_not_null().to_numpy()] = IFA_WIDTH
     return Batch(
         stacks,
+        paths_of(told, nhop),
         sacks_of(frame),
         loads,
-        unknown((stacks.shape[1], told.height), arena),
+        unknown_loads((stacks.shape[1], told.height), arena),
         np.zeros(1, DECISION),
         np.zeros(2, np.int64),
         np.zeros(len(Count), np.int64),
         trail,
     )
-
-
-def unknown(shape: tuple[int, ...], arena: Arena) -> NDArray[np.float64]:
-    """Room for u' (hop, row), none of which is known yet."""
-    [flat] = arena.arrays(int(np.prod(shape)), np.float64)
-    flat[:] = np.nan
-    return flat.reshape(shape)
 
 
 def rows_of(frame: pl.DataFrame, points: NDArray[np.int32], probe_dscp: int | None = None) -> Rows:
@@ -262,27 +260,3 @@ def acknowledgments(rows: Rows) -> int:
     if rows.kind.max(initial=0) > Kind.TCP:
         acks += np.count_nonzero(ANSWERS[rows.kind])
     return int(acks)
-
-
-def stacks_of(told: pl.DataFrame, arena: Arena) -> Ints:
-    """Hop values of rows with telemetry as (kind, hop, row), hops as the longest stack has.
-
-    Some places more than rows let no two columns begin at one place of a cache.
-    """
-    hops = int(np.minimum(told["hop_count"].to_numpy().max(initial=1), HOPS))
-    places = LINE * (-(-told.height // LINE) | 1)
-    [flat] = arena.arrays(len(KINDS) * hops * places, np.int64)
-    values = flat.reshape(len(KINDS), hops, places)
-    for kind, name in enumerate(KINDS):
-        for hop in range(hops):
-            if f"h{hop}_{name}" not in told.columns:
-                values[kind, hop] = -1
-                continue
-            column = told[f"h{hop}_{name}"]
-            if column.null_count():
-                column = column.cast(pl.Int64, wrap_numerical=True).fill_null(-1)
-            at = 0
-            for part in column.get_chunks():  # one piece after the other: to join them is a copy
-                values[kind, hop, at : at + len(part)] = part.to_numpy()
-                at += len(part)
-    return values

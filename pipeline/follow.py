@@ -4,18 +4,15 @@ A row of direction r moves SND.NXT of r by its data, and by its ACK drives the r
 sender d = 1 - r. All of it is compiled; nothing of Python runs per row.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from collector import borrowing
-from pipeline.batch import BLOCK, Batch, Kind, Rows, read
+from pipeline.batch import TOGETHER, Batch, Kind, Rows
 from pipeline.datagram_row import datagram
-from pipeline.decision_block import MARGIN, Decisions, is_full, spread
+from pipeline.decision_block import Decisions, is_full, spread
 from pipeline.flow import locate, settle
-from pipeline.memory import Ints, Mark, Memory, Rules
-from pipeline.near import AHEAD, come
+from pipeline.memory import Mark, Memory, Rules
+from pipeline.near import AHEAD, Near, come
 from pipeline.pool import has_room
 from pipeline.sender import enter, heed
 from pipeline.tcp_row import segment
@@ -25,22 +22,20 @@ from pipeline.trail import leave
 
 @borrowing
 def follow(
-    rows: Rows, rooms: NDArray[Any], keys: NDArray[np.uint64], near: Ints, out: Decisions,
-    batch: Batch, memory: Memory, rules: Rules, start: int,
-) -> int:  # fmt: skip
+    rows: Rows, near: Near, out: Decisions, batch: Batch, memory: Memory, rules: Rules, start: int
+) -> int:
     """Every row from `start`, in order; returns where there was no room, or the number of rows."""
-    row, size = rooms[0], rows.time_ns.size
+    size = rows.time_ns.size
     for at in range(start, size):
         if not has_room(memory) or is_full(batch, out):
             spread(batch, out)
             return at
-        if batch.made[0] > BLOCK - MARGIN:
+        if batch.made[0] >= TOGETHER:
             spread(batch, out)
         place = np.uint64(at - start) % np.uint64(AHEAD)
         if place == 0:
-            come(rows, keys, near, memory, at, min(at + AHEAD, size))
-        read(rows, at, row)
-        key = keys[place]
+            come(rows, near, memory, at, min(at + AHEAD, size))
+        key, row = near.keys[place], near.rows[place]
         entry, how = locate(memory.flows, key, row.time_ns, rules.idle_ticks, memory.used)
         slot = memory.slots[memory.flows[entry].slot]
         enter(slot, how, batch.counts)

@@ -4,33 +4,66 @@ With a million flows every row's state is far away. One row after the other woul
 dozen times; here each step asks for one link of the chain (entry, slot, record, L) for many rows.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numba import literal_unroll
 from numpy.typing import NDArray
 
 from collector import inlined, prefetch
-from pipeline.batch import Rows
+from pipeline.batch import ROW, Rows, read
 from pipeline.flow import WAYS, entry_of, key_of
 from pipeline.memory import Ints, Memory
 
 AHEAD = 64
-"""Rows that are asked for at a time; `near` has one place more."""
+"""Rows that are asked for at a time."""
 LARGE = 1 << 13
 """Slots up to which all state is near anyway."""
 NONE = -1
+LINE = 64
+"""Octets that a line of a cache holds."""
+
+
+class Near(NamedTuple):
+    """The rows that have been brought near: as records, the keys of their flows, their places.
+
+    There is a place more, for what was read only to bring it near.
+    """
+
+    rows: NDArray[Any]
+    keys: NDArray[np.uint64]
+    places: Ints
+
+
+def nothing_near() -> Near:
+    """Room for as many rows as are asked for at a time."""
+    return Near(np.zeros(AHEAD, ROW), np.zeros(AHEAD, np.uint64), np.zeros(AHEAD + 1, np.int64))
 
 
 @inlined
-def come(
-    rows: Rows, keys: NDArray[np.uint64], near: Ints, memory: Memory, first: int, end: int
-) -> None:
-    """Keys of the flows of rows from `first` to `end`, and their state asked for."""
+def come(rows: Rows, near: Near, memory: Memory, first: int, end: int) -> None:
+    """Rows from `first` to `end` as records, the keys of their flows, and their state asked for.
+
+    So are the columns of the rows behind them: some twenty, which processors do not follow alone.
+    """
+    for field in literal_unroll(rows):
+        soon(field, end)
     for at in range(first, end):
-        row = np.uint64(at)  # an index without a sign is a plain load
-        keys[row - np.uint64(first)] = key_of(rows.conversation[row], rows.point[row])
-    for place in range(end - first):
-        prefetch(memory.flows, entry_of(memory.flows, keys[np.uint64(place)], 0))
+        row, place = np.uint64(at), np.uint64(at - first)  # without a sign it is a plain load
+        read(rows, row, near.rows[place])
+        near.keys[place] = key_of(rows.conversation[row], rows.point[row])
+    for each in range(end - first):
+        prefetch(memory.flows, entry_of(memory.flows, near.keys[np.uint64(each)], 0))
     if memory.slots.size > LARGE:
-        bring(rows, keys, near, memory, first, end)
+        bring(rows, near.keys, near.places, memory, first, end)
+
+
+@inlined
+def soon(column: NDArray[Any], first: int) -> None:
+    """Ask for the values of as many rows as are taken at a time."""
+    step = LINE // column.itemsize
+    for line in range(AHEAD // step):
+        prefetch(column, first + line * step)
 
 
 @inlined

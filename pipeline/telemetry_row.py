@@ -29,7 +29,7 @@ def take_hops(s: Record, row: Record, batch: Batch, memory: Memory, rules: Rules
     at, load = row.telemetry, batch.loads[row.telemetry]
     s.faults = 0
     make_room(memory, s, min(load.nhop, MAX_HOPS))
-    batch.counts[Count.PATH_CHANGES.value] += path_changed(s, load.nhop, batch.told, at)
+    batch.counts[Count.PATH_CHANGES.value] += path_changed(s, batch.path[at])
     measured = False
     if s.nhop == load.nhop:
         measured = hpcc.hop_loads(
@@ -132,7 +132,7 @@ def run_hpcc(
         slot.marks[d] &= ~Mark.PENDING.value
         nhop, width = batch.loads[at].nhop, batch.loads[at].width
         make_room(memory, s, min(nhop, MAX_HOPS) * (1 + p.average))
-        batch.counts[Count.PATH_CHANGES.value] += path_changed(s, nhop, batch.told, at)
+        batch.counts[Count.PATH_CHANGES.value] += path_changed(s, batch.path[at])
         if lost_track(slot, d) and not slot.marks[d] & Mark.WENT_BACK.value:
             flight = slot.snd_nxt[d] - slot.snd_una[d] + acked
             flight *= slot.largest[d] if packets else 1

@@ -24,7 +24,6 @@ from collector import Arena
 from pipeline.batch import (
     BLOCK,
     DECISION_FIELDS,
-    ROW,
     Batch,
     Rows,
     acknowledgments,
@@ -44,7 +43,7 @@ from pipeline.flow import SLOTS, TICK, table
 from pipeline.follow import follow
 from pipeline.late import LATE
 from pipeline.memory import GROWING, PENDING, POOLS, SLOT, Count, Memory, Rules
-from pipeline.near import AHEAD
+from pipeline.near import nothing_near
 from pipeline.point_number import PointNumbers
 from pipeline.queue_pairs import QueuePairs
 from pipeline.round_trip import RoundTrips
@@ -167,8 +166,7 @@ class Tracker:
         out = room(batch, acknowledgments(rows) + BLOCK, self.arena)
         row = 0
         while (row := follow(
-            rows, np.zeros(1, ROW), np.zeros(AHEAD, np.uint64), np.zeros(AHEAD + 1, np.int64),
-            out, batch, self.memory, self.rules, row,
+            rows, nothing_near(), out, batch, self.memory, self.rules, row
         )) < frame.height:  # fmt: skip
             self.memory = grown(self.memory)
             if batch.made[1] + MARGIN > out.i8.shape[1]:

@@ -67,6 +67,7 @@ def decide_hpcc(s: State, ack: Any, snd_nxt: int, decision: Any) -> None:
     data = s.packets[ack.echo]
     path = s.paths[data.path]
     told = np.empty((len(hop_record.KINDS), HOPS, 1), np.int64)
+    word = np.uint64(path.hops)
     tx_unit, qlen_unit = s.rules.tx_unit, s.rules.qlen_unit
     for hop in range(path.hops):
         egress = s.ports[path.port[0, hop]]
@@ -74,10 +75,9 @@ def decide_hpcc(s: State, ack: Any, snd_nxt: int, decision: Any) -> None:
         told[hop_record.TX, hop, 0] = data.tx_bytes[hop] // tx_unit * tx_unit
         told[hop_record.QLEN, hop, 0] = data.qlen[hop] // qlen_unit * qlen_unit
         told[hop_record.B, hop, 0] = egress.told_bps
-        told[hop_record.NODE, hop, 0] = egress.node_id
-        told[hop_record.PORT, hop, 0] = egress.port_id
+        word = hop_record.path_with(word, hop, egress.node_id, egress.port_id)
     state = s.hpcc[ack.flow]
-    hop_record.path_changed(state, path.hops, told, 0)
+    hop_record.path_changed(state, word)
     decision.branch = hpcc.new_ack(
         state, s.hpcc_parameters, s.links, ack.seq, snd_nxt, path.hops, told, 0,
         hop_record.WIDEST, hop_record.WIDEST, np.empty((HOPS, 1), np.float64),

@@ -19,9 +19,9 @@ Links = NDArray[Any]
 MAX_HOPS = 12
 MOST_PLACES = 2 * MAX_HOPS
 """Places of L that the longest path may take: what is averaged hop by hop lies behind L."""
-KINDS = ("ts_ns", "tx_bytes", "qlen_bytes", "b_bps", "node", "port")
+KINDS = ("ts_ns", "tx_bytes", "qlen_bytes", "b_bps")
 """What a record says of a hop, first index of telemetry; -1 where it does not."""
-TS, TX, QLEN, B, NODE, PORT = range(len(KINDS))
+TS, TX, QLEN, B = range(len(KINDS))
 LINK = np.dtype((np.record, [("ts_ns", "i8"), ("tx_bytes", "i8"), ("qlen_bytes", "i4")]))
 """What L keeps of a hop, in 20 octets."""
 MOST_QLEN = (1 << 31) - 1
@@ -29,7 +29,7 @@ WIDEST = -1
 """The mask of a counter of 64 bits; only of such a one can a step backwards be told."""
 LINE = 8
 """Words that a line of a cache holds."""
-AHEAD = 2 * LINE
+AHEAD = LINE
 """Rows that are fetched ahead."""
 FIRST, SECOND = 0xD6E8FEB86659FD93, 0xA0761D6478BD642E
 """An odd multiplier for each hop, so that no product waits for the one before."""
@@ -73,18 +73,22 @@ def ahead(nhop: int, told: Ints, row: np.uint64, u_out: NDArray[np.float64]) -> 
 
 
 @merged
-def path_changed(s: Record, nhop: int, told: Ints, at: int) -> bool:
-    """Compare the hops of this record with those of L and note them; call before `new_ack`.
+def path_with(path: Any, hop: int, node: int, port: int) -> Any:
+    """The word that stands for a path and one hop more, `node` and `port` -1 where not told.
+
+    It begins as the number of hops; its parts are summed, so that hops can be added in any order.
+    """
+    word = np.uint64(node) << np.uint64(32) ^ np.uint64(port)
+    word = (word ^ word >> np.uint64(29)) * (np.uint64(FIRST) + np.uint64(hop) * np.uint64(SECOND))
+    return path + (word ^ word >> np.uint64(32))
+
+
+@merged
+def path_changed(s: Record, path: Any) -> bool:
+    """Compare the path of this record with that of L and note it; call before `new_ack`.
 
     Where they differ L is of other counters and dropped, so that the next `new_ack` only stores.
     """
-    path: Any = np.uint64(nhop)
-    row = np.uint64(at)
-    for hop in range(min(nhop, MAX_HOPS)):
-        i = np.uint64(hop)
-        word = np.uint64(told[NODE, i, row]) << np.uint64(32) ^ np.uint64(told[PORT, i, row])
-        word = (word ^ word >> np.uint64(29)) * (np.uint64(FIRST) + i * np.uint64(SECOND))
-        path += word ^ word >> np.uint64(32)
     changed = s.nhop > 0 and path != s.path
     if path != s.path:
         s.nhop = 0

@@ -166,9 +166,9 @@ def hop_loads(
         u_out[i, row] = u
         measured = True
         larger = (u > u_max) | (highest & (u == u_max))  # line 6
-        u_max = u if larger else u_max
         u_hop = hop if larger else u_hop
         u_tau = tau if larger else u_tau  # line 7
+        u_max = max(u_max, u)
         if each_hop:
             own_average(s, links, nhop + hop, u, tau)
     s.u_max, s.u_hop, s.tau_ns = u_max, u_hop, u_tau

@@ -10,11 +10,12 @@ from collector import inlined
 from pipeline.batch import Batch
 from pipeline.cc import hop_load
 from pipeline.cc.hop_load import Tau
-from pipeline.cc.hop_record import MAX_HOPS, NODE, PORT, TS
+from pipeline.cc.hop_record import MAX_HOPS, TS
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.companion import Course
 from pipeline.companions.heard import Flags, News
 from pipeline.memory import Ints
+from pipeline.stacks import whole
 
 BEFORE = state_dtype(
     ("i8", "ts_ns", "tx_bytes", "queue", "sojourn_ns", "seen_ns", "name"), ("i1", "known")
@@ -29,6 +30,8 @@ class HopValues(NamedTuple):
     ingress_ts_ns: Ints
     queue: Ints
     base_ns: Ints
+    node: Ints
+    port: Ints
     utilization: NDArray[np.float64]
 
 
@@ -48,9 +51,7 @@ def stack(told: pl.DataFrame, name: str, hops: int, absent: float) -> NDArray[An
     for hop in range(hops):
         if f"h{hop}_{name}" in told.columns:
             column = told[f"h{hop}_{name}"]
-            if absent == -1:
-                column = column.cast(pl.Int64, wrap_numerical=True)
-            values[hop] = column.fill_null(absent).to_numpy()
+            values[hop] = whole(column) if absent == -1 else column.fill_null(absent).to_numpy()
     return values
 
 
@@ -64,9 +65,9 @@ def stacked(course: Course) -> tuple[Flags, Flags]:
 
 
 @inlined
-def name_of(batch: Batch, hop: int, row: int) -> int:
+def name_of(values: HopValues, hop: int, row: int) -> int:
     """Node and port of a hop in one number; -1 where either is not told."""
-    node, port = batch.told[NODE, hop, row], batch.told[PORT, hop, row]
+    node, port = values.node[hop, row], values.port[hop, row]
     return int(node << 32 | port) if node >= 0 and port >= 0 else -1
 
 
@@ -88,20 +89,20 @@ def begin_at(before: NDArray[Any], place: int, news: int) -> None:
 
 
 @inlined
-def worst_of(load: Record, hops: NDArray[Any], nhop: int, batch: Batch, row: int) -> None:
+def worst_of(load: Record, hops: NDArray[Any], nhop: int, values: HopValues, row: int) -> None:
     """Lines 6-7: the load of the path, with the port and the tau (where told) of its worst hop."""
     hop_load.worst(load, hops, nhop)
     if load.hop >= 0:
-        load.port = name_of(batch, load.hop, row)
+        load.port = name_of(values, load.hop, row)
         load.tau_ns = hops[load.hop].tau_ns
         if load.tau_ns > 0:
             load.tau_by = Tau.RECORDS.value
 
 
 @inlined
-def same_hop(was: Record, batch: Batch, hop: int, row: int) -> bool:
+def same_hop(was: Record, values: HopValues, hop: int, row: int) -> bool:
     """Whether it is the hop that told before."""
-    return bool(was.known != 0 and was.name == name_of(batch, hop, row))
+    return bool(was.known != 0 and was.name == name_of(values, hop, row))
 
 
 @inlined

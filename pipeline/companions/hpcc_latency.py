@@ -65,4 +65,4 @@ def make(
             waited = delay_of(values, batch, i, row, mask)
             hop_load.latency(hops[i], waited, max(base, 0), told.t_ns[at])
             hops[i].faults |= Fault.BASE_UNKNOWN.value if base < 0 else 0
-        worst_of(loads[at], hops, nhop, batch, row)
+        worst_of(loads[at], hops, nhop, values, row)

@@ -205,7 +205,7 @@ def hear(
     there, now_ns = rows.telemetry[at], rows.time_ns[at]
     load, link = batch.loads[there], given.link[there]
     if link == PATH:
-        path_changed(s, load.nhop, batch.told, there)
+        path_changed(s, batch.path[there])
     ts_mask, tx_mask = rules.ts_mask[load.width], rules.tx_mask[load.width]
     if role == Role.RESPONSE.value:
         hpcc_probe.probe_response(

@@ -134,7 +134,7 @@ def make(
             sojourn_ns = delay_of(values, batch, i, row, fixed.ts[batch.loads[row].width])
             sojourn_before, tau = -1, 0
             rate_bps = rate_of(values, batch, i, row, reading[0])
-            if same_hop(was, batch, i, row):
+            if same_hop(was, values, i, row):
                 sojourn_before = was.sojourn_ns
                 width = batch.loads[row].width
                 tau = tau_of(was, batch.told[TS, i, row], fixed.ts[width])
@@ -153,8 +153,9 @@ def make(
                 hop_load.begin(hops[i], Tag.LOWER_BOUND.value)
                 hops[i].faults |= Fault.PORT_UNKNOWN.value
             hops[i].tau_ns = tau
+            was.name = name_of(values, i, row)
             remember(was, batch, i, row, sojourn_ns)
-        worst_of(loads[at], hops, nhop, batch, row)
+        worst_of(loads[at], hops, nhop, values, row)
 
 
 @inlined
@@ -162,7 +163,6 @@ def remember(was: Record, batch: Batch, hop: int, row: int, sojourn_ns: int) -> 
     """What the hop tells, for the flow's next record of it."""
     was.ts_ns, was.tx_bytes = batch.told[TS, hop, row], batch.told[TX, hop, row]
     was.sojourn_ns, was.known = sojourn_ns, 1
-    was.name = name_of(batch, hop, row)
 
 
 @inlined

@@ -11,11 +11,12 @@ from collector import borrowing, inlined
 from pipeline.batch import Batch, Kind, Rows
 from pipeline.book import Book, holder
 from pipeline.cc import flow_count, hpcc, hpcc_receiver, parameter
-from pipeline.cc.hop_record import LINK, MOST_PLACES, NODE, PORT, path_changed
+from pipeline.cc.hop_record import LINK, MOST_PLACES, path_changed
 from pipeline.cc.hpcc_receiver import Clock
 from pipeline.cc.parameter import Parameter, Record, Value
 from pipeline.companion import Course, decide, decided_dtype, frame_of, set_path
 from pipeline.companions import last_hop, window
+from pipeline.companions.hop_values import stack
 from pipeline.companions.last_hop import Counters
 from pipeline.companions.window import own_links, round_trip_told, set_quality, tell_window
 from pipeline.memory import Ints, Mark, Quality, Rules, Why
@@ -43,6 +44,13 @@ class Receivers(NamedTuple):
     links: NDArray[Any]
     own: NDArray[Any]
     seen: NDArray[Any]
+
+
+class LastHops(NamedTuple):
+    """Node and port of the last hop of each row with telemetry, -1 where not told."""
+
+    node: Ints
+    port: Ints
 
 
 class HpccReceiver:
@@ -73,8 +81,8 @@ class HpccReceiver:
         made = np.zeros(course.told.height, DECIDED)
         own, counting, _ = self.parameters
         count = follow(
-            course.rows, batch, course.rules, receivers, self.counters, own, counting,
-            np.empty_like(batch.u), made,
+            course.rows, batch, course.rules, receivers, last_hops(course), self.counters, own,
+            counting, np.empty_like(batch.u), made,
         )  # fmt: skip
         return frame_of(course, made[:count], NAME, hpcc_receiver.Branch)
 
@@ -86,10 +94,18 @@ class HpccReceiver:
         last_hop.count_again(self.counters, self.parameters[1][0], seen, order)
 
 
+def last_hops(course: Course) -> LastHops:
+    """Where the stacks of a batch end."""
+    last = course.batch.loads["nhop"] - 1
+    rows, hops = np.arange(last.size), course.batch.told.shape[1]
+    return LastHops(*(stack(course.told, name, hops, -1)[last, rows] for name in LastHops._fields))
+
+
 @borrowing
 def follow(
-    rows: Rows, batch: Batch, rules: Rules, receivers: Receivers, counters: Counters,
-    own: NDArray[Any], counting: NDArray[Any], u: NDArray[np.float64], made: NDArray[Any],
+    rows: Rows, batch: Batch, rules: Rules, receivers: Receivers, names: LastHops,
+    counters: Counters, own: NDArray[Any], counting: NDArray[Any], u: NDArray[np.float64],
+    made: NDArray[Any],
 ) -> int:  # fmt: skip
     """Every data packet that carries telemetry, for the receiver of its flow."""
     count, p, q = 0, rules.hpcc[0], own[0]
@@ -108,10 +124,10 @@ def follow(
             hpcc_receiver.reset(r, Clock.ELSEWHERE.value)
         r.clock = clock_of(q, mark, d)
         seen = receivers.seen[place]
-        look(seen, rows, batch, at, s.T_ns)
+        look(seen, rows, names, at, s.T_ns)
         N = last_hop.flows_at(counters, counting[0], seen)
         load = batch.loads[there]
-        path_changed(s, load.nhop, batch.told, there)
+        path_changed(s, batch.path[there])
         made[count].U_before = s.U
         hpcc_receiver.new_int(
             s, r, p, q, receivers.links, rows.time_ns[at], N, load.nhop, batch.told, there,
@@ -129,13 +145,12 @@ def follow(
 
 
 @inlined
-def look(seen: Record, rows: Rows, batch: Batch, at: int, t_ns: float) -> None:
+def look(seen: Record, rows: Rows, names: LastHops, at: int, t_ns: float) -> None:
     """What a packet says of its flow and its last hop."""
     there = rows.telemetry[at]
-    last = batch.loads[there].nhop - 1
     seen.flow = rows.conversation[at] ^ np.uint64(rows.direction[at])
     seen.seen_ns, seen.span_ns, seen.point = rows.time_ns[at], np.int64(t_ns), rows.point[at]
-    seen.node, seen.port = batch.told[NODE, last, there], batch.told[PORT, last, there]
+    seen.node, seen.port = names.node[there], names.port[there]
 
 
 @inlined

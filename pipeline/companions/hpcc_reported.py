@@ -75,7 +75,7 @@ def make(
             was = before[place * MAX_HOPS + i]
             queue, ts_ns = batch.told[QLEN, i, row], batch.told[TS, i, row]
             queue_before, since_ns, tau = -1, -1, 0
-            if same_hop(was, batch, i, row):
+            if same_hop(was, values, i, row):
                 queue_before, since_ns = was.queue, now_ns - was.seen_ns
                 tau = tau_of(was, ts_ns, mask)
             hop_load.reported(
@@ -84,5 +84,5 @@ def make(
             )  # fmt: skip
             hops[i].tau_ns = tau
             was.queue, was.seen_ns, was.ts_ns, was.known = queue, now_ns, ts_ns, 1
-            was.name = name_of(batch, i, row)
-        worst_of(loads[at], hops, nhop, batch, row)
+            was.name = name_of(values, i, row)
+        worst_of(loads[at], hops, nhop, values, row)

@@ -12,6 +12,7 @@ from pipeline import Tracker
 from pipeline.cc import hop_record, hpcc, hpcc_probe
 from pipeline.cc.hop_record import KINDS, WIDEST
 from pipeline.cc.hpcc_probe import PATH, Fault
+from pipeline.stacks import paths_of
 from tests.pipeline.test_companion_receiver import (
     NEAR_SENDER,
     NIC,
@@ -112,7 +113,8 @@ class ByHand:
         told = np.full((len(KINDS), nhop, 1), -1, np.int64)
         for at in range(nhop):
             told[:, at, 0] = [row[f"h{at}_{name}"] for name in KINDS]
-        hop_record.path_changed(self.s, nhop, told, 0)
+        [path] = paths_of(pl.DataFrame([row]), np.array([nhop]))
+        hop_record.path_changed(self.s, path)
         branch = hpcc_probe.probe_response(
             self.s, self.r, self.p, self.q, self.links, row["ip_id"], row["time_ns"], PATH, nhop,
             told, 0, WIDEST, WIDEST, np.empty((nhop, 1)),

@@ -2,18 +2,17 @@
 
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 from polars.testing import assert_frame_equal
 
 from collector import Arena, CollectorSettings, Decoder, open_capture
 from pipeline import Tracker
-from pipeline.batch import ROW, batch_of, rows_of
+from pipeline.batch import batch_of, rows_of
 from pipeline.decided import decisions_of
 from pipeline.decision_block import MARGIN, room, wider
 from pipeline.follow import follow
 from pipeline.memory import Count
-from pipeline.near import AHEAD
+from pipeline.near import nothing_near
 from pipeline.track import grown
 from pipeline.trail import trail
 
@@ -30,10 +29,9 @@ def test_columns_that_are_full_are_widened_and_nothing_is_lost() -> None:
     batch = batch_of(rows, rows.filter(pl.col("hop_count") > 0), arena, trail(0))
     out = room(batch, MARGIN + 1, arena)
     given = rows_of(rows, tracker.points.of(rows["point"]))
-    keys, near, at, stops = np.zeros(AHEAD, np.uint64), np.zeros(AHEAD + 1, np.int64), 0, 0
-    scratch = np.zeros(1, ROW)
+    near, at, stops = nothing_near(), 0, 0
     while (at := follow(
-        given, scratch, keys, near, out, batch, tracker.memory, tracker.rules, at
+        given, near, out, batch, tracker.memory, tracker.rules, at
     )) < rows.height:  # fmt: skip
         tracker.memory, stops = grown(tracker.memory), stops + 1
         assert batch.made[0] == 0

@@ -314,9 +314,10 @@ def test_more_hops_than_are_kept_are_cut_and_flagged() -> None:
 
 def changed(sender: Sender, nodes: list[int]) -> bool:
     """Whether these nodes are another path than the record before told."""
-    record = told(*[[0] * len(nodes)] * 4)
-    record[hop_record.NODE, :, 0] = nodes
-    return bool(hop_record.path_changed(sender.s, len(nodes), record, 0))
+    path = np.uint64(len(nodes))
+    for hop, node in enumerate(nodes):
+        path = np.uint64(hop_record.path_with(path, hop, node, 0))
+    return bool(hop_record.path_changed(sender.s, path))
 
 
 def test_a_new_path_drops_the_old_counters() -> None:
