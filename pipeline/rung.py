@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from pipeline.open_rows import MOST_ROWS
 from pipeline.sums import Sums, beside, joined
 
 SENT = ("data_bytes", "data_frames", "acked_bytes")
@@ -60,7 +61,8 @@ class Rung:
     def __init__(self, interval_ns: int, lateness_ns: int) -> None:
         self.interval_ns = interval_ns
         self.lateness_ns = lateness_ns
-        self.open = Sums.none()
+        self._open: list[Sums] = []
+        self._least = 0
         self.closed_ns: int | None = None
         self.floor_ns: int | None = None
         self._kept: list[Sums] = []
@@ -68,7 +70,7 @@ class Rung:
     @property
     def flows(self) -> pl.Series:
         """Every flow that an interval tells of which is open or kept, each maybe more than once."""
-        known = [self.open, *self._kept]
+        known = [Sums.none(), *self._open, *self._kept]
         return pl.concat(rows["flow"] for each in known for rows in each)
 
     def close(self, late: Sums, fresh: Sums, before_ns: int | None) -> Ended:
@@ -76,12 +78,7 @@ class Rung:
 
         `late` are parts of shorter intervals that were judged before.
         """
-        sums = self._added(late, fresh)
-        if before_ns is None:
-            ended, self.open = sums, Sums.none()
-        else:
-            over = pl.col("time_ns") <= before_ns - self.interval_ns
-            ended, self.open = sums.where(over), sums.where(~over)
+        ended = self._over(late, fresh, before_ns)
         made = self._sorted_out(ended)
         until = before_ns
         if until is None and ended.height:
@@ -91,13 +88,20 @@ class Rung:
         self._keep(made)
         return made
 
-    def _added(self, late: Sums, fresh: Sums) -> Sums:
-        """Sums of intervals of this length, what was open and what comes in."""
-        if not fresh.height and not late.height:
-            return self.open
+    def _over(self, late: Sums, fresh: Sums, before_ns: int | None) -> Sums:
+        """What ended by a time, as one; what did not waits as it came, and is joined then."""
+        last_ns = None if before_ns is None else before_ns - self.interval_ns
         if fresh.height and not late.height and fresh.interval_ns == self.interval_ns:
-            return fresh
-        return joined([late.longer(self.interval_ns), self.open, fresh.longer(self.interval_ns)])
+            ended, left = fresh.by(last_ns)
+            self._open = [left] if left.height else []
+            return ended
+        news = (late.longer(self.interval_ns), fresh.longer(self.interval_ns))
+        cut = [part.by(last_ns) for part in (news[0], *self._open, news[1])]
+        self._open = [left for _, left in cut if left.height]
+        if sum(part.height for part in self._open) > max(MOST_ROWS, 2 * self._least):
+            self._open = [joined(self._open)]
+            self._least = self._open[0].height
+        return joined(ended for ended, _ in cut)
 
     def _sorted_out(self, ended: Sums) -> Ended:
         """What has ended, by whether its interval was closed before and is still kept."""

@@ -47,12 +47,30 @@ class Sums(NamedTuple):
             return self
         return type(self)(self.flows.filter(rows), self.hops.filter(rows))
 
+    def by(self, last_ns: int | None) -> tuple[Self, Self]:
+        """The rows of intervals that begin by a time (None: all), and the others."""
+        starts = [time for rows in self if rows.height for time in ends_of(rows["time_ns"])]
+        if last_ns is None or max(starts, default=last_ns) <= last_ns:
+            return self, self.none()
+        if min(starts) > last_ns:
+            return self.none(), self
+        over = pl.col("time_ns") <= last_ns
+        return self.where(over), self.where(~over)
+
     def longer(self, interval_ns: int) -> Self:
         """These rows as parts of intervals of another length, a whole multiple of their own."""
+        if not self.height:
+            return self
         start = pl.col("time_ns") - pl.col("time_ns") % interval_ns
         own = [start.alias("time_ns"), pl.lit(interval_ns, pl.Int64).alias("interval_ns")]
         flows = self.flows.with_columns(widened(self.flows, interval_ns), *own)
         return type(self)(flows, self.hops.with_columns(own))
+
+
+def ends_of(times: pl.Series) -> tuple[int, int]:
+    """The first and the last of some times."""
+    told = times.to_numpy()
+    return int(told.min()), int(told.max())
 
 
 def joined(parts: Iterable[Sums]) -> Sums:

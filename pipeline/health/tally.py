@@ -6,10 +6,13 @@ of integers, smallest and largest values, and the first frame that showed it.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 MOST_KEYS = 1 << 17
 """Rows of one tally that are kept; what is seen first stays."""
+WAITING = 2
+"""How many times as many rows of batches wait until they are joined."""
 FIRST = ("seen_ns", "source", "frame")
 """The first frame of a key."""
 JOINS = {
@@ -86,24 +89,28 @@ class Tally:
         """`kept` are the columns of the key that the total goes on telling apart; None: all."""
         self.key = ["interval", *key]
         self.kept = list(key if kept is None else kept)
-        self.open = pl.DataFrame()
+        self._open: list[pl.DataFrame] = []
         self.total = pl.DataFrame()
 
     def add(self, part: pl.DataFrame) -> None:
         """Count a batch."""
         if part.height:
-            self.open = joined([self.open, part], self.key)
+            self._open.append(part)
+        if sum(rows.height for rows in self._open) > WAITING * MOST_KEYS:
+            self._open = [joined(self._open, self.key)]
 
     def starts(self) -> set[int]:
         """The intervals that are open."""
-        return set(self.open["interval"].to_list()) if self.open.height else set()
+        return {int(start) for rows in self._open for start in np.unique(rows["interval"])}
 
     def close(self, interval: int) -> pl.DataFrame:
         """Take out one interval and add it to the total; its rows."""
-        if self.open.is_empty():
-            return self.open
-        ended = self.open.filter(pl.col("interval") == interval)
-        self.open = self.open.filter(pl.col("interval") != interval)
+        rows = joined(self._open, self.key)
+        if rows.is_empty():
+            return rows
+        ended = rows.filter(pl.col("interval") == interval)
+        left = rows.filter(pl.col("interval") != interval)
+        self._open = [left] if left.height else []
         if self.kept:
             self.total = joined([self.total, ended], self.kept)
         return ended
