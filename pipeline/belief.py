@@ -88,7 +88,8 @@ def fullest(g: Graph, likelihood: Floats, prior: Floats, most: Ints) -> Floats:
             own = said[run.start : run.behind]
             cavity, others = without(g, rows, node, own, run)
             answers = np.empty_like(own)
-            answer(rows, cavity, others, run.first, run.end, run.start, answers)
+            along = np.empty(len(own))
+            answer(rows, cavity, others, run.first, run.end, run.start, along, answers)
             own *= KEPT
             own += (1 - KEPT) * np.log(answers, out=answers)
     node = heard(g, habit, said)
@@ -113,6 +114,7 @@ def rows_of(g: Graph, likelihood: Floats, most: Ints) -> Rows:
     """The graph as the passes read it."""
     begins = np.flatnonzero(np.diff(g.path, prepend=-1))
     ends = np.searchsorted(g.edge_factor, np.arange(len(likelihood)), side="right")
+    longest = np.diff(begins, append=len(g.path)).max(initial=likelihood.shape[1])
     return Rows(
         g.edge.astype(np.int64),
         np.append(begins, len(g.path)).astype(np.int64),
@@ -121,6 +123,7 @@ def rows_of(g: Graph, likelihood: Floats, most: Ints) -> Rows:
         np.ascontiguousarray(likelihood),
         most.astype(np.int64),
         ends.astype(np.int64),
+        np.empty((2, longest)),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import inner, kernel
+from collector import borrowing, inlined
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,7 +26,8 @@ class Rows(NamedTuple):
     - `edge`: the number of each row's pair of factor and hop, sorted by factor;
     - `begins`: the first row of each path, and behind the last one;
     - `share`, `factor`: of each path;
-    - `likelihood`, `top`, `ends`: of each factor, see `belief.fullest`; the first edge behind its.
+    - `likelihood`, `top`, `ends`: of each factor, see `belief.fullest`; the first edge behind its;
+    - `spare`: two rows that are written to, as long as there are levels, or hops of a path.
     """
 
     edge: Ints
@@ -36,9 +37,10 @@ class Rows(NamedTuple):
     likelihood: Floats
     top: Ints
     ends: Ints
+    spare: Floats
 
 
-@inner
+@inlined
 def summed(values: Any, first: int) -> float:
     """The sum of a vector from an element on, as NumPy adds it up."""
     count = len(values) - first
@@ -58,7 +60,7 @@ def summed(values: Any, first: int) -> float:
     return total
 
 
-@kernel
+@borrowing
 def gather(said: Floats, hop: Ints, node: Floats) -> None:
     """Add what the edges of each hop said."""
     for edge in range(len(hop)):
@@ -66,115 +68,149 @@ def gather(said: Floats, hop: Ints, node: Floats) -> None:
             node[hop[edge], level] += said[edge, level]
 
 
-@kernel
+@borrowing
 def leave_out(node: Floats, said: Floats, hop: Ints, cavity: Floats) -> None:
     """What each edge's hop has heard from the others, as logarithms of at most 0."""
     for edge in range(len(hop)):
-        most, here = -np.inf, hop[edge]
-        for level in range(said.shape[1]):
-            cavity[edge, level] = node[here, level] - said[edge, level]
-            most = max(most, cavity[edge, level])
-        for level in range(said.shape[1]):
-            cavity[edge, level] -= most
+        here, own, left = node[hop[edge]], said[edge], cavity[edge]
+        for level in range(len(left)):
+            left[level] = here[level] - own[level]
+        most = -np.inf
+        for level in range(len(left)):
+            most = max(most, left[level])
+        for level in range(len(left)):
+            left[level] -= most
 
 
-@kernel
+@borrowing
 def accumulate(cavity: Floats, at_most: Floats) -> None:
     """Make `cavity` distributions, and of each the probability of at most each level."""
     for edge in range(len(cavity)):
-        total = summed(cavity[edge], 0)
+        own, reached = cavity[edge], at_most[edge]
+        total = summed(own, 0)
+        for level in range(len(own)):
+            own[level] /= total
         so_far = 0.0
-        for level in range(cavity.shape[1]):
-            cavity[edge, level] /= total
-            so_far += cavity[edge, level]
-            at_most[edge, level] = max(so_far, LEAST)
+        for level in range(len(own)):
+            so_far += own[level]
+            reached[level] = so_far
+        for level in range(len(own)):
+            reached[level] = max(reached[level], LEAST)
 
 
-@kernel
+@borrowing
 def exclude(rows: Rows, at_most: Floats, first: int, end: int, start: int, others: Floats) -> None:
     """Of the rows of paths from `first` to `end`: what is at most each level but for the row's hop.
 
     `start` is the first edge of these paths, whose `at_most` there is.
     """
-    whole = np.empty(others.shape[1])
-    column = np.empty(1)
+    levels = others.shape[1]
+    whole = rows.spare[0, :levels]
     origin = rows.begins[first]
     for path in range(first, end):
         begin, stop = rows.begins[path], rows.begins[path + 1]
-        if stop - begin > len(column):
-            column = np.empty(stop - begin)
-        for level in range(others.shape[1]):
-            for row in range(begin, stop):
-                column[row - begin] = at_most[rows.edge[row] - start, level]
-            whole[level] = column[0] + summed(column[: stop - begin], 1)
+        if stop - begin <= LANES:
+            along(rows, at_most, begin, stop, start, whole)
+        else:
+            column = rows.spare[1, : stop - begin]
+            for level in range(levels):
+                for row in range(begin, stop):
+                    column[row - begin] = at_most[rows.edge[row] - start, level]
+                whole[level] = column[0] + summed(column, 1)
         for row in range(begin, stop):
-            for level in range(others.shape[1]):
-                others[row - origin, level] = whole[level] - at_most[rows.edge[row] - start, level]
+            own, left = at_most[rows.edge[row] - start], others[row - origin]
+            for level in range(levels):
+                left[level] = whole[level] - own[level]
 
 
-@inner
+@inlined
+def along(rows: Rows, at_most: Any, begin: int, stop: int, start: int, whole: Any) -> None:
+    """The sum of a path of few rows, level by level, as `summed` adds it up."""
+    for level in range(len(whole)):
+        whole[level] = 0.0
+    for row in range(begin + 1, stop):
+        own = at_most[rows.edge[row] - start]
+        for level in range(len(whole)):
+            whole[level] += own[level]
+    own = at_most[rows.edge[begin] - start]
+    for level in range(len(whole)):
+        whole[level] = own[level] + whole[level]
+
+
+@inlined
 def weigh(others: Floats, phi: Any, top: int, expected: Any) -> None:
     """Likelihood of a factor's observation by the level of one of its path's hops.
 
     `others` becomes what it is where no second hop can be above `top`.
     """
     levels = len(expected)
-    before = 0.0
-    for level in range(levels):
-        expected[level] = phi[level] * (others[level] - before)
-        before = others[level]
+    expected[0] = phi[0] * others[0]
+    for level in range(1, levels):
+        expected[level] = phi[level] * (others[level] - others[level - 1])
     above = 0.0
     for level in range(levels - 1, -1, -1):
         exceeded = expected[level]
         above += exceeded
-        others[level] = others[min(level, top)]
-        expected[level] = phi[level] * others[level] + (above - exceeded)
+        expected[level] = above - exceeded
+    for level in range(top + 1, levels):
+        others[level] = others[top]
+    for level in range(levels):
+        expected[level] = phi[level] * others[level] + expected[level]
 
 
-@kernel
+@borrowing
 def answer(
-    rows: Rows, cavity: Floats, others: Floats, first: int, end: int, start: int, told: Floats
-) -> None:
+    rows: Rows, cavity: Floats, others: Floats, first: int, end: int, start: int, along: Floats,
+    told: Floats,
+) -> None:  # fmt: skip
     """What the factors of paths from `first` to `end` say to their hops: likelihoods by level.
 
-    `start` is the first edge of these factors.
+    `start` is the first edge of these factors; `along` becomes the weight of the paths through each
+    edge.
     """
     levels = told.shape[1]
-    expected, product = np.empty(levels), np.empty(levels)
-    along = np.zeros(len(told))
+    expected, product = rows.spare[0, :levels], rows.spare[1, :levels]
+    along[:] = 0.0
     told[:] = 0.0
     origin, path = rows.begins[first], first
     edge = 0
     while path < end:
         factor, total = rows.factor[path], 0.0
+        phi, top = rows.likelihood[factor], rows.top[factor]
         while path < end and rows.factor[path] == factor:
-            begin, weight = rows.begins[path], 0.0
+            begin, weight, share = rows.begins[path], 0.0, rows.share[path]
             for row in range(begin, rows.begins[path + 1]):
                 own = rows.edge[row] - start
-                phi, top = rows.likelihood[factor], rows.top[factor]
                 weigh(others[row - origin], phi, top, expected)
                 if row == begin:
                     for level in range(levels):
                         product[level] = cavity[own, level] * expected[level]
-                    weight = summed(product, 0) * rows.share[path]
+                    weight = summed(product, 0) * share
+                to = told[own]
                 for level in range(levels):
-                    told[own, level] += expected[level] * rows.share[path]
+                    to[level] += expected[level] * share
                 along[own] += weight
             total += weight
             path += 1
         behind = rows.ends[factor] - start
         while edge < behind:
-            rest = max(total - along[edge], 0.0)
-            most = -np.inf
-            for level in range(levels):
-                told[edge, level] += rest
-                most = max(most, told[edge, level])
-            for level in range(levels):
-                told[edge, level] = max(told[edge, level] / most, LEAST)
+            raise_by(told[edge], max(total - along[edge], 0.0))
             edge += 1
 
 
-@kernel
+@inlined
+def raise_by(told: Any, rest: float) -> None:
+    """Likelihoods by level and a rest that all have, as parts of the largest."""
+    for level in range(len(told)):
+        told[level] += rest
+    most = -np.inf
+    for level in range(len(told)):
+        most = max(most, told[level])
+    for level in range(len(told)):
+        told[level] = max(told[level] / most, LEAST)
+
+
+@borrowing
 def conclude(
     rows: Rows, cavity: Floats, others: Floats, first: int, end: int, start: int, here: Floats
 ) -> None:
@@ -183,7 +219,7 @@ def conclude(
     Two hops at one level are as likely to be it.
     """
     levels = others.shape[1]
-    expected, product = np.empty(levels), np.empty(levels)
+    expected, product = rows.spare[0, :levels], rows.spare[1, :levels]
     origin = rows.begins[first]
     for path in range(first, end):
         factor = rows.factor[path]
