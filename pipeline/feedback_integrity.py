@@ -4,6 +4,8 @@ Feedback is what reflects telemetry to the sender: what congestion control made 
 as far as that is.
 """
 
+from collections.abc import Sequence
+from operator import add
 from typing import Any
 
 import polars as pl
@@ -18,6 +20,16 @@ FAULTS = {
     "feedback_backwards": "with counters that ran backwards",
 }
 DOUBTED = ("invalid", "replayed")
+
+
+def summed(rows: pl.DataFrame) -> pl.DataFrame:
+    """The counts of rows of query `flow_feedback` added up by length of intervals and point."""
+    made: dict[tuple[int, str], Sequence[int]] = {}
+    # They are few: to group them as a frame takes longer.
+    for length, point, *counts in rows.rows():
+        known = made.get((length, point))
+        made[length, point] = counts if known is None else [*map(add, known, counts)]
+    return pl.DataFrame([*made.values()], dict.fromkeys(COUNTS, pl.UInt64), orient="row")
 
 
 def integrity(rows: pl.DataFrame) -> dict[str, Any]:

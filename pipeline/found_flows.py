@@ -14,7 +14,7 @@ from pipeline.question import Question, address_words
 
 MOST = 16
 """Flows with the same ends that are told of."""
-NARROWING = ("tenant", "vrf", "vni")
+NARROWING = ("protocol", "tenant", "vrf", "vni")
 
 
 def ends_of(question: Question) -> dict[str, int]:
@@ -25,10 +25,7 @@ def ends_of(question: Question) -> dict[str, int]:
 
 def key_of(question: Question) -> dict[str, int]:
     """The parameters of query `flow_of_key`."""
-    protocol = -1 if question.protocol is None else question.protocol
-    return ends_of(question) | {
-        "sport": question.sport, "dport": question.dport, "protocol": protocol,
-    }  # fmt: skip
+    return ends_of(question) | {"sport": question.sport, "dport": question.dport}
 
 
 def found_flows(rows: pl.DataFrame, question: Question) -> list[dict[str, Any]]:

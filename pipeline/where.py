@@ -5,14 +5,15 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from pipeline.beside import Begin, beside
+from pipeline.beside import Begin, beside, in_turn
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
-from pipeline.feedback_integrity import doubt, integrity
+from pipeline.feedback_integrity import doubt, integrity, summed
 from pipeline.found_flows import ends_of, found_flows, key_of
 from pipeline.hop import Row
 from pipeline.lengths import fitting
 from pipeline.question import Question, duration_text, end_text, time_text
 from pipeline.signals import reverse_flow
+from pipeline.tables.column import slice_of
 from pipeline.told_row import verdict_rows
 from pipeline.witness import (
     MOST_FRAMES,
@@ -32,7 +33,8 @@ LOOK_BACK_NS = 3_600_000_000_000
 """How far before the window the beginning of a bottleneck is looked for."""
 MOST_VERDICTS = 1000
 """Verdicts that are read before it is known of which length they are asked for."""
-EVERY = (1 << 63) - 1
+MOST_COUNTS = 1000
+"""Rows of counts that are added up here; more of them the store adds up."""
 SEEN_FLOWS = 10
 """Most flows that are named instead of one that is not known."""
 
@@ -78,16 +80,19 @@ def _told(
     """The answer about a flow that is known: frames, verdicts and counts are asked for at once."""
     from_ns, to_ns = span
     window = {"flow": flow["flow"], "from_ns": from_ns, "to_ns": to_ns}
+    touched = window | slices_of(from_ns, to_ns)
     frames = begin(lambda: _frames(store, flow, window))
-    rows = _verdicts(store, window)
-    counts = begin(lambda: store.query("flow_integrity", **window))
+    found, counts = in_turn(
+        begin, lambda: _verdicts(store, touched), lambda: _counts(store, window, touched)
+    )
+    told = found.result()
+    rows = None if told is None else verdict_rows(told)
     lengths = _lengths(store, window, rows)
     length = fitting(lengths, to_ns - from_ns, question.interval_ns)
     if length is None:
         return _silent(flow, question, span, notes, lengths)
     if rows is None:
-        every = store.query("flow_bottleneck", **window, interval_ns=length, rows=EVERY)
-        rows = verdict_rows(every)
+        rows = verdict_rows(store.query("flow_bottleneck", **touched, interval_ns=length))
     rows = newest(row for row in rows if row["interval_ns"] == length)
     made = compose_answer(flow, rows, from_ns, to_ns, notes, lengths)
     _with_frames(store, made, flow, rows, frames.result())
@@ -97,10 +102,22 @@ def _told(
     return _since(store, made, flow["flow"], rows[0]["time_ns"])
 
 
-def _verdicts(store: Asked, window: Mapping[str, int]) -> list[Row] | None:
+def slices_of(from_ns: int, to_ns: int) -> dict[str, int]:
+    """The slices in which intervals begin that touch a window; the longest is as long as one."""
+    return {"first_slice": slice_of(from_ns) - 1, "last_slice": slice_of(to_ns)}
+
+
+def _verdicts(store: Asked, touched: Mapping[str, int]) -> pl.DataFrame | None:
     """The verdicts of a window, of all lengths; None where they are many."""
-    found = store.query("flow_bottleneck", **window, interval_ns=0, rows=MOST_VERDICTS + 1)
-    return None if found.height > MOST_VERDICTS else verdict_rows(found)
+    found = store.query("flow_verdicts", **touched, rows=MOST_VERDICTS + 1)
+    return None if found.height > MOST_VERDICTS else found
+
+
+def _counts(store: Asked, window: Mapping[str, int], touched: Mapping[str, int]) -> pl.DataFrame:
+    """Counts of the feedback of a window, by length of intervals and point."""
+    found = store.query("flow_feedback", **touched, rows=MOST_COUNTS + 1)
+    many = found.height > MOST_COUNTS
+    return store.query("flow_integrity", **window) if many else summed(found)
 
 
 def _lengths(store: Asked, window: Mapping[str, int], rows: Sequence[Row] | None) -> list[int]:
@@ -134,7 +151,8 @@ def _frames(
     """The frames of both directions in a window; None where they are many, or none are known."""
     if (both := _ends(flow, window)) is None:
         return None
-    rows = store.query("flow_frames", **both, rows=MOST_FRAMES + 1)
+    slices = {"first_slice": slice_of(both["from_ns"]), "last_slice": slice_of(both["to_ns"])}
+    rows = store.query("flow_frames", **both, **slices, rows=MOST_FRAMES + 1)
     return None if rows.height > MOST_FRAMES else rows
 
 

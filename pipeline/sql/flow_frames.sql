@@ -21,7 +21,7 @@ SELECT
     frame
 FROM observations AS o
 PREWHERE o.flow IN ({flow:UInt64}, {reverse:UInt64})
-    AND slice BETWEEN intDiv({from_ns:Int64}, 60000000000) AND intDiv({to_ns:Int64}, 60000000000)
+    AND slice BETWEEN {first_slice:Int64} AND {last_slice:Int64}
     AND time_ns >= {from_ns:Int64}
     AND time_ns <= {to_ns:Int64}
 LIMIT {rows:UInt64}

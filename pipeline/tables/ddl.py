@@ -12,8 +12,10 @@ DEDUPLICATION_WINDOW = 10_000
 """Inserts whose tokens a table remembers. With the engine's default, 0, a retry doubles rows."""
 MANY_COLUMNS = 64
 LARGE_PART = 1 << 29
-"""Bytes up to which a part of a table with many columns is one file and not two a column: half the
-work of an insert. A row of many columns is read from one file in two thirds of the time, too."""
+"""Bytes (uncompressed) up to which a part of a table with large rows is one file and not two a
+column."""
+ANY_PART = 1 << 62
+"""The same for tables whose parts are one file however large (`Table.one_file`)."""
 MERGED_AT_ONCE = 16
 """Parts of such a table that wait for each other: each merge costs its rows another insert."""
 
@@ -44,8 +46,8 @@ def table_settings(
         **({"replicated_deduplication_window": DEDUPLICATION_WINDOW} if layout.cluster else {}),
         "ttl_only_drop_parts": int(bool(table.time)),
     }
-    if len(table.columns) > MANY_COLUMNS or table.granule:
-        settings["min_bytes_for_wide_part"] = LARGE_PART
+    if table.one_file or table.granule:
+        settings["min_bytes_for_wide_part"] = ANY_PART if table.one_file else LARGE_PART
     if len(table.columns) > MANY_COLUMNS:
         settings["min_parts_to_merge_at_once"] = MERGED_AT_ONCE
     if table.granule:

@@ -23,6 +23,7 @@ FLOW_INTERVALS = Table(
     order=(SLICE.expression, "flow", "time_ns", "interval_ns", "point"),
     time="time_ns",
     retention_days=15,
+    one_file=True,
     columns=(
         Column("time_ns", TIME, "ns", "Start of the interval, since 1970."),
         Column("interval_ns", I64, "ns", "Length of the interval."),

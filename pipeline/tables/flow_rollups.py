@@ -44,6 +44,7 @@ def flow_rollups() -> tuple[Table, ...]:
                 retention_days=DAYS[width],
                 columns=columns,
                 aliases=(),
+                one_file=False,
                 fed_by=made[-1].name if made else FLOW_INTERVALS.name,
                 step_ns=step_ns,
             )

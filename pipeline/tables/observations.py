@@ -62,5 +62,6 @@ OBSERVATIONS = Table(
         *map(_of_hops, STACK),
     ),
     aliases=(SLICE, *ADDRESSES),
+    one_file=True,
     gathered=GATHERED,
 )

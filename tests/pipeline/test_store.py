@@ -26,7 +26,7 @@ from pipeline.tables.column import SLICE_NS
 from pipeline.tables.ddl import DEDUPLICATION_WINDOW
 from pipeline.tables.gathered import gathered
 from pipeline.told_row import verdict_rows
-from pipeline.where import newest
+from pipeline.where import newest, slices_of
 
 T0 = 1_700_000_000_000_000_000
 STEP = 100_000_000
@@ -319,6 +319,23 @@ def test_reading_goes_on_while_rows_are_written(store: Store) -> None:
     assert answered > 1
 
 
+def test_rows_that_are_asked_for_by_flow_lie_in_one_file_a_part(store: Store) -> None:
+    # Of more bytes than the engine's own bound (10 MB), beyond which a column has files of its own.
+    counts = ("frames", "bytes", "data_bytes", "data_frames", "acks", "acked_bytes")
+    rows = pl.DataFrame({"time_ns": pl.arange(T0, T0 + 200_000, eager=True), "interval_ns": STEP})
+    told = rows.with_columns(pl.col("time_ns").alias(name) for name in ("flow", *counts))
+    store.insert("flow_intervals", told, "many")
+    with store.alone() as engine:
+        [kinds] = engine.rows(
+            "SELECT groupUniqArray(part_type), max(data_uncompressed_bytes) > 10485760"
+            " FROM system.parts WHERE active AND rows = 200000 AND table = 'flow_intervals'"
+        )
+    assert kinds == (["Compact"], True)
+    assert {table.name for table in TABLES.values() if table.one_file} == {
+        "flow_intervals", "observations"
+    }  # fmt: skip
+
+
 def test_the_newest_revision_of_a_verdict_holds(store: Store) -> None:
     frame = pl.DataFrame(
         {
@@ -332,8 +349,9 @@ def test_the_newest_revision_of_a_verdict_holds(store: Store) -> None:
     )
     store.insert("verdicts", frame[:1], "r/2")
     store.insert("verdicts", frame[1:], "r/1")
-    window = {"flow": 77, "from_ns": T0, "to_ns": T0 + STEP, "interval_ns": STEP, "rows": 9}
-    found = newest(verdict_rows(store.query("flow_bottleneck", **window)))
+    window = {"flow": 77, "from_ns": T0, "to_ns": T0 + STEP, "interval_ns": STEP}
+    slices = slices_of(T0, T0 + STEP)
+    found = newest(verdict_rows(store.query("flow_bottleneck", **window, **slices)))
     assert [row["kind"] for row in found] == ["incast"]
 
 

@@ -12,6 +12,7 @@ from pipeline.tables import TABLES
 from pipeline.tables.ddl import alterations, create_table, feeding
 from pipeline.tables.layout import WHOLE, Layout
 from pipeline.told_row import verdict_rows
+from pipeline.where import slices_of
 
 SCHEMAS = sorted((Path(__file__).resolve().parent.parent / "data" / "store").glob("*.sql"))
 SHAPE = """
@@ -90,8 +91,8 @@ def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
         seen = observed(held).sort("time_ns")
         assert seen["hop_count"].to_list() == [2, 0, 1]
         assert seen.select(STACK).rows() == [(7, 3, 90), (None,) * 3, (None, 5, None)]
-        window = {"flow": 9, "from_ns": 0, "to_ns": 9, "interval_ns": 0, "rows": 9}
-        [told] = verdict_rows(store.query("flow_bottleneck", **window))
+        window = {"flow": 9, "from_ns": 0, "to_ns": 9, "rows": 9} | slices_of(0, 9)
+        [told] = verdict_rows(store.query("flow_verdicts", **window))
         assert (told["kind"], told["u_mean"], told["node"], told["revision"]) == (
             "core",
             1,

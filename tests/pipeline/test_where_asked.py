@@ -4,17 +4,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from ipaddress import ip_address
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import polars as pl
 import pytest
 
 from pipeline import PipelineSettings, Store, Topology, Worker
-from pipeline.beside import beside
+from pipeline.beside import beside, in_turn
+from pipeline.feedback_integrity import integrity, summed
 from pipeline.found_flows import found_flows, key_of
 from pipeline.question import Question
 from pipeline.remembered import KEPT_S, Remembered
-from pipeline.where import answer
+from pipeline.tables.column import slice_of
+from pipeline.where import answer, slices_of
 
 Rows = Iterable[Mapping[str, Any]]
 T0 = 1_760_000_000 * 10**9
@@ -71,6 +74,33 @@ def test_many_frames_and_verdicts_are_told_as_few_are(
     assert answer(store, ENDS) == few
     monkeypatch.setattr("pipeline.where.MOST_VERDICTS", 1)
     assert answer(store, ENDS) == few
+    assert few["integrity"]["feedback"] > 1
+    monkeypatch.setattr("pipeline.where.MOST_COUNTS", 1)
+    assert answer(store, ENDS) == few
+
+
+def test_counts_of_feedback_are_added_up_by_length_and_point(store: Store) -> None:
+    times = {"time_ns": [T0, T0 + 5, T0, T0 + 5], "interval_ns": [5, 5, 10, 5], "flow": 7}
+    counts = {"feedback": [3, 4, 5, 6], "feedback_invalid": [1, 1, 0, 3]}
+    rows = pl.DataFrame(times | {"point": ["a", "a", "a", "b"]} | counts)
+    store.insert("flow_intervals", rows, "x")
+    # Of the same interval later.
+    store.insert("flow_intervals", rows.head(1).with_columns(feedback=90), "y")
+    window = {"flow": 7, "from_ns": T0, "to_ns": T0 + 9}
+    found = store.query("flow_feedback", **window, **slices_of(T0, T0 + 9), rows=9)
+    whole = integrity(store.query("flow_integrity", **window))
+    assert integrity(summed(found)) == whole
+    assert (whole["feedback"], whole["feedback_invalid"]) == (97, 3)
+    assert integrity(summed(found.clear())) == integrity(found.clear())
+
+
+@pytest.mark.parametrize("minute", [0, -60_000_000_000, T0 // 60_000_000_000 * 60_000_000_000])
+def test_slices_are_cut_as_the_store_cuts_them(store: Store, minute: int) -> None:
+    times = [minute + at for at in (-60_000_000_000, -1, 0, 1, 59_999_999_999, 60_000_000_000)]
+    store.insert("observations", pl.DataFrame({"time_ns": times, "flow": 7}), "x")
+    with store.alone() as engine:
+        told = dict(engine.rows("SELECT time_ns, slice FROM observations"))
+    assert told == {time_ns: slice_of(time_ns) for time_ns in times}
 
 
 def row(flow: int, last_ns: int, **more: Any) -> dict[str, Any]:
@@ -92,6 +122,8 @@ def test_rows_of_one_flow_are_joined_and_the_one_seen_last_comes_first() -> None
     ]  # fmt: skip
     one = Question(ENDS.src, 1000, ENDS.dst, 2000, tenant="red")
     assert [each["flow"] for each in found_flows(rows, one)] == [2]
+    assert found_flows(rows, Question(ENDS.src, 1000, ENDS.dst, 2000, protocol=17)) == []
+    assert len(found_flows(rows, Question(ENDS.src, 1000, ENDS.dst, 2000, protocol=6))) == 2
     mapped = Question(ip_address("::ffff:10.1.0.1"), 1000, ip_address("2001:db8::1"), 2000)
     [seen, _] = found_flows(rows, mapped)
     assert (seen["src"], seen["dst"]) == ("10.1.0.1", "2001:db8::1")
@@ -130,6 +162,34 @@ def test_what_is_remembered_ends_with_a_change_and_with_time() -> None:
     now[0] = KEPT_S + 1
     assert told() == 4
     assert (told("extent"), told("extent")) == (5, 6)
+
+
+def test_what_stands_in_turn_is_told_as_it_ends() -> None:
+    first, second, order = Event(), Event(), list[int]()
+
+    def one() -> int:
+        first.wait()
+        order.append(1)
+        return 1
+
+    def two() -> str:
+        order.append(2)
+        second.wait()
+        return "2"
+
+    with beside() as begin:
+        number, text = in_turn(begin, one, two)
+        assert not number.done()
+        first.set()
+        assert number.result() == 1
+        assert not text.done()
+        second.set()
+        assert (text.result(), order) == ("2", [1, 2])
+        failed_first, never = in_turn(begin, lambda: 1 / 0, lambda: order.append(3))
+        for each in (failed_first, never):
+            with pytest.raises(ZeroDivisionError):
+                each.result()
+    assert order == [1, 2]
 
 
 def failed(slow: Callable[[], int]) -> None:
