@@ -27,7 +27,8 @@ NONE = np.int32(-1)
 def words(frame: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> Words:
     """(word, row) of columns of integers and texts; what is null is told apart by a word more."""
     found: list[NDArray[Any]] = []
-    for column in frame.select(columns):
+    for told in columns:
+        column = frame[told] if isinstance(told, str) else frame.select(told).to_series()
         found.append(arrow.values(column if column.dtype.is_integer() else numbers(column)))
         found += [arrow.nulls(column)] if column.null_count() else []
     made = np.empty((len(found), frame.height), np.uint64)
@@ -38,9 +39,12 @@ def words(frame: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> Words:
 
 def numbers(column: pl.Series) -> pl.Series:
     """What stands for the values of a column that has no integers."""
+    if column.dtype != pl.String:
+        return column.to_physical()
+    if column.len() and column[0] is not None and (column == column[0]).all():
+        return pl.zeros(column.len(), pl.UInt32, eager=True)
     # Numbers of texts are those of this call alone: names that all share are never forgotten.
-    text = column.dtype == pl.String
-    return (column.cast(pl.Categorical(pl.Categories.random())) if text else column).to_physical()
+    return column.cast(pl.Categorical(pl.Categories.random())).to_physical()
 
 
 def hop() -> pl.Expr:

@@ -6,13 +6,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from collector import arrow
+
 
 def begun(rows: pl.DataFrame, key: Iterable[str]) -> NDArray[np.bool_]:
     """Whether each row is the first of its run."""
-    new = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in key)
-    first = rows.select(new.fill_null(value=True)).to_series().to_numpy(writable=True)
+    first = np.zeros(rows.height, np.bool_)
     first[:1] = True
-    return np.asarray(first)
+    for name in key:
+        column = rows[name]
+        if not column.dtype.is_integer():
+            first |= column.ne_missing(column.shift()).to_numpy()
+            continue
+        told = [arrow.values(column), *[arrow.nulls(column)] * (column.null_count() > 0)]
+        for each in told:
+            first[1:] |= each[1:] != each[:-1]
+    return first
 
 
 def first_of(rows: pl.DataFrame, key: Iterable[str]) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import polars as pl
 
+from collector import one_thread
 from pipeline.connection import Connection
 from pipeline.fence import Fence
 from pipeline.insert_body import Bodies
@@ -127,6 +128,7 @@ class Store:
             yield self._writer
             self._changed(None)
 
+    @one_thread
     def insert(
         self, table: str, frame: pl.DataFrame, token: str, fence: Fence | None = None
     ) -> int:
