@@ -1,11 +1,14 @@
-"""Runs every benchmark and keeps what they print, with the machine, in docs/benchmarks.md."""
+"""Runs every benchmark and keeps what they print, with the machine, in docs/benchmarks.md.
+
+`python benchmarks/run.py bench_walk.py` runs those that are named; the others stay as they are.
+"""
 
 import ast
 import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 PACKAGES = ("numba", "numpy", "polars", "pyarrow", "pyshark", "dpkt")
 PROGRAMS = {"tshark": r"\d+\.\d+\.\d+"}
+PRINTED = re.compile(r"`benchmarks/(bench_\w+\.py)` printed:")
 INTRODUCTION = """# Benchmarks
 
 <!-- written by `make bench`, not by hand -->
@@ -79,21 +83,41 @@ def told(path: Path) -> str:
     return "".join(lines)
 
 
-def sections() -> Iterator[str]:
-    """One section a benchmark: what it says of itself, and what it printed."""
+def sections(names: Collection[str]) -> Iterator[str]:
+    """One section a benchmark: anew of those that are named, as the page has it of the others."""
+    known = dict(written())
     for path in sorted(HERE.glob("bench_*.py")):
-        about = ast.get_docstring(ast.parse(path.read_text())) or path.stem
-        print(f"== {path.name}", flush=True)
-        heading, _, rest = about.partition("\n")
-        yield f"## {heading.rstrip('.')}\n"
-        if rest.strip():
-            yield f"{rest.strip()}\n"
-        yield f"`benchmarks/{path.name}` printed:\n\n```\n{told(path).rstrip()}\n```\n"
+        if path.name in names:
+            yield section(path)
+        elif path.name in known:
+            yield known[path.name]
+
+
+def written() -> Iterator[tuple[str, str]]:
+    """Sections that the page has, by their benchmarks."""
+    for text in re.split("^(?=## )", PAGE.read_text(), flags=re.MULTILINE)[1:]:
+        if name := PRINTED.search(text):
+            yield name[1], text.rstrip() + "\n"
+
+
+def section(path: Path) -> str:
+    """What a benchmark says of itself, and what it printed."""
+    about = ast.get_docstring(ast.parse(path.read_text())) or path.stem
+    print(f"== {path.name}", flush=True)
+    heading, _, rest = about.partition("\n")
+    parts = [f"## {heading.rstrip('.')}\n"]
+    parts += [f"{rest.strip()}\n"] if rest.strip() else []
+    parts += [f"`benchmarks/{path.name}` printed:\n\n```\n{told(path).rstrip()}\n```\n"]
+    return "\n".join(parts)
 
 
 def main() -> None:
-    """Run all and write the page."""
-    found = [*sections()]
+    """Run them and write the page."""
+    every = {path.name for path in HERE.glob("bench_*.py")}
+    names = set(sys.argv[1:]) or every
+    if unknown := sorted(names - every):
+        raise SystemExit(f"there is no benchmark {', '.join(unknown)}")
+    found = [*sections(names)]
     PAGE.write_text("\n".join([INTRODUCTION, *machine(), "", *found]).rstrip() + "\n")
     if missed:
         print(f"bars are missed in {', '.join(missed)}")
