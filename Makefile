@@ -11,6 +11,7 @@ JOBS ?= 2
 CORPUS := $(abspath $(VENV))/corpus
 CHECKED := $(abspath $(VENV))/checked
 BOUNDED := 1000000
+SMALL := tests/data/cc/dctcp_a1.pcap.zst
 
 export DEBIAN_FRONTEND := noninteractive
 
@@ -27,6 +28,7 @@ demo: $(VENV)/.run ## Known fabric in, bottlenecks beside the truth out, then th
 
 test: $(VENV)/.dev tools ## Run the tests in JOBS=2 processes (ARGS= are handed to pytest)
 	@$(BIN)/python -m compileall -q collector pipeline replay service # hundreds of processes start
+	@$(BIN)/python -m pipeline.warming & $(BIN)/hopsight decode $(SMALL) >/dev/null 2>&1; wait # once, not in each
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 lint: $(VENV)/.dev ## Check style, types and the direction of imports
