@@ -139,6 +139,14 @@ def test_a_flow_is_known_until_rows_of_flows_are_stored(
     assert found["flow"].n_unique() == 1
     assert store.query("flow_of_key", **key_of(ENDS)) is found
     assert store.query("flow_of_key", **key_of(ENDS), tenants=["red"]).is_empty()
+    own = {"flow": found["flow"][0], "tenants": ["red"]}
+    others = store.query("flow_of_hash", **own)
+    assert others.is_empty()
+    assert store.query("flow_of_hash", **own) is others
+    assert store.query("flow_of_hash", flow=own["flow"]).height == 1
+    key = {"flow": own["flow"], "src_lo": 1, "dst_lo": 2, "sport": 3, "dport": 4, "protocol": 6}
+    store.insert("flows", pl.DataFrame([key | {"owner": "red", "last_ns": 5}]), "owned")
+    assert store.query("flow_of_hash", **own).height == 1
 
 
 def test_what_is_remembered_ends_with_a_change_and_with_time() -> None:
