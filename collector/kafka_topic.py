@@ -11,7 +11,12 @@ from urllib.parse import urlsplit
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import (
+    KafkaConnectionError,
+    KafkaError,
+    TopicAlreadyExistsError,
+    for_code,
+)
 
 from collector.bus import BusError
 from collector.bus_option import option
@@ -106,6 +111,8 @@ class KafkaTopic:
 
     def failed(self, error: Exception) -> BusError:
         """One sentence about what a client said."""
+        if isinstance(error, KafkaConnectionError):
+            return BusError(f"{self.broker}: no broker answers there")
         return BusError(f"{self.broker}: {str(error).partition(chr(10))[0]}")
 
     async def _started(self, client: Any) -> Any:

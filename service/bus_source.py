@@ -9,6 +9,7 @@ import polars as pl
 
 from collector import Batch, Bus, BusError, BusSettings, open_span
 from service.failure import ExitCode, Failure
+from service.logs import quiet
 from service.rerunning import Feeding, Progress
 from service.stored_trace import moment
 
@@ -30,6 +31,7 @@ class BusSource:
     @contextmanager
     def opened(self) -> Iterator[Feeding]:
         """See `Source`; Failure when the broker does not answer or the topic holds nothing."""
+        quiet()
         times = moment(self.from_), moment(self.to)
         try:
             span = open_span(self.url, self.settings, self.from_offset)

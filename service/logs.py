@@ -27,6 +27,12 @@ class JsonLines(logging.Formatter):
         return json.dumps(told)
 
 
+def quiet() -> None:
+    """Of a command that says in one sentence what failed, and logs nothing: libraries neither."""
+    for name in NOISY:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 def begin(form: Literal["text", "json"]) -> None:
     """Log from now on, in this form."""
     handler = logging.StreamHandler()

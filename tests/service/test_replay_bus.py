@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,3 +121,15 @@ def test_a_topic_that_does_not_exist_is_not_made(bus_url: Url) -> None:
     for _ in range(2):
         with pytest.raises(Failure, match="there is no topic nowhere"), source.opened():
             pass
+
+
+def test_a_broker_that_is_not_there_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        broker = f"127.0.0.1:{free.getsockname()[1]}"
+        code, told, err = run(capsys, "replay", "--bus", f"kafka://{broker}/x.y")
+    assert (code, told) == (ExitCode.UNAVAILABLE, [])
+    assert err == f"hopsight: --bus: {broker}: no broker answers there\n"
+    assert caplog.records == []
