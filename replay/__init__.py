@@ -12,7 +12,7 @@ from replay.heard import HOPS, Heard
 from replay.judgement import Judgement, judged
 from replay.pseudocode import Line, pseudocode
 from replay.score import Score, score
-from replay.step import WHY
+from replay.standing import reason, reason_names
 from replay.truth import Truth, truth_of
 from replay.vantage import from_best, vantage
 from replay.wiring import points, topology
@@ -23,7 +23,6 @@ __all__ = [
     "HOPS",
     "RULES",
     "TOLD",
-    "WHY",
     "WINDOW_BYTES",
     "Accounts",
     "Conformance",
@@ -48,6 +47,8 @@ __all__ = [
     "objects",
     "points",
     "pseudocode",
+    "reason",
+    "reason_names",
     "rebuild",
     "scenario",
     "score",

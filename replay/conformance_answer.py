@@ -14,6 +14,8 @@ WINDOWS = ("rounds", "rounds_over", "mendings", "cuts", "cuts_kept", "sends", "s
            "sends_late")  # fmt: skip
 RATIOS = ("ratio_p50", "ratio_p95", "ratio_most")
 RECEIVER = ("verdict", "evidence", "sure", "judged", "wrong", "ece_missing", "ece_unexpected")
+ORDER = ("breaks", "undecided", "conforms", "unasked")
+"""How senders stand, those first that ask for a look."""
 IDS = {"id_following": "back_id_next", "id_missing": "back_id_missing", "id_odd": "back_id_odd"}
 
 
@@ -22,7 +24,8 @@ def answer(
 ) -> dict[str, Any]:
     """`flows`, `findings` and `undecided` of the flows that `keys` names, in plain data.
 
-    `unplaced` decisions could not be judged, since the rows that drove them are missing.
+    Flows come as their findings do, then by `ORDER`. `unplaced` decisions could not be judged,
+    since the rows that drove them are missing.
     """
     named = {row["flow"]: {end: row[end] for end in ENDS} for row in keys.iter_rows(named=True)}
     findings = [
@@ -41,6 +44,13 @@ def answer(
         for row in seen_best(judgement.senders).iter_rows(named=True)
         if row["flow"] in named
     ]
+    held = list(dict.fromkeys(tuple(each[end] for end in ENDS) for each in findings))
+    place_of = {ends: at for at, ends in enumerate(held)}
+    flows.sort(
+        key=lambda each: (
+            place_of.get(tuple(each[end] for end in ENDS), len(held)), ORDER.index(each["sender"]),
+        )
+    )  # fmt: skip
     return {
         "flows": flows, "findings": findings, "undecided": undecided,
         "decisions_without_row": unplaced,

@@ -15,12 +15,15 @@ import polars.selectors as cs
 
 from pipeline import FAULTS, companion_fields, fault_names
 from replay.heard import HOPS
-from replay.step import STEPS, WHY, Step
+from replay.standing import standing
+from replay.step import STEPS, Step
 
 DIGITS = 5
 """Significant digits of a number in a sentence; objects carry all of them."""
 MARK = re.compile(r"\{(\w+)\}")
 KEY = ("src", "sport", "dst", "dport")
+UNKNOWN_RECEIVER = " is unknown by none, sure to 0"
+"""How the sentence of a receiver ends that nothing is known of, to be said plainly."""
 BY_BRANCH = {(step.algorithm, step.branch): step for step in STEPS}
 FAMILIES = {step.algorithm for step in STEPS}
 """Algorithms with sentences of their own; the other forms of HPCC++ (hpcc_aecn, …) share its."""
@@ -117,6 +120,8 @@ def sentences(
         )
         loads = pl.lit("; u' by hop: ") + hops.list.join(", ")
         said = pl.concat_str(said, loads.fill_null(""))
+    if algorithm == "dctcp_receiver":
+        said = said.str.replace(UNKNOWN_RECEIVER, " is not known yet", literal=True)
     return rows.with_columns(said.alias("sentence"))["sentence"]  # also of one without numbers
 
 
@@ -136,19 +141,6 @@ def worded(sentence: str, schema: pl.Schema) -> pl.Expr:
             value = value.round_sig_figs(DIGITS)
         texts.append(value.cast(pl.String).str.strip_suffix(".0").fill_null("unknown"))
     return pl.format(MARK.sub("{}", sentence), *texts) if texts else pl.lit(sentence)
-
-
-def standing(rows: pl.DataFrame) -> pl.Series:
-    """Quality and its reason in words."""
-    both = rows.select(pl.col("quality", "why").cast(pl.String))
-    seen = both.unique(maintain_order=True)
-    texts = [
-        None if quality is None else f"{quality}: {WHY[why]}" if why in WHY else quality
-        for quality, why in seen.iter_rows()
-    ]
-    named = seen.with_columns(pl.Series("standing", texts, pl.String))
-    on = ["quality", "why"]
-    return both.join(named, on=on, how="left", maintain_order="left", nulls_equal=True)["standing"]
 
 
 def lines(traced: pl.DataFrame, told: Collection[str] = TOLD) -> pl.Series:

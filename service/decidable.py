@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import polars as pl
 import typer
 
-from replay import WHY
+from replay import reason, reason_names
 from service.flow_names import end_text
 
 MOST = 10
@@ -35,7 +35,9 @@ class Decidable:
 
     def add(self, decisions: pl.DataFrame) -> None:
         """Take decisions that are told."""
-        named = decisions.with_columns(pl.col("algorithm", "quality", "why").cast(pl.String))
+        named = decisions.with_columns(
+            pl.col("algorithm", "quality").cast(pl.String), reason_names(decisions).alias("why")
+        )
         self.standings.append(
             named.group_by(BY).agg(pl.col("time_ns", "frame").first(), pl.len().alias("decisions"))
         )
@@ -56,10 +58,11 @@ class Decidable:
         for flow in flows[:MOST]:
             name = name_of(flow, keys)
             for row in doubts.filter(flow=flow).iter_rows(named=True):
-                reason = f": {WHY[row['why']]}" if row["why"] in WHY else ""
+                said = reason(row["why"])
+                because = f": {said}" if said else ""
                 yield (
                     f"{name} {row['algorithm']}: {row['quality']} from frame {row['frame']} on"
-                    f" ({row['decisions']:,} decisions){reason}"
+                    f" ({row['decisions']:,} decisions){because}"
                 )
         if len(flows) > MOST:
             yield f"{len(flows) - MOST:,} more flows have states that are not exact"

@@ -375,3 +375,36 @@ def test_nobody_is_accused_who_conforms(name: str, dialect: str) -> None:
 def test_captures_of_others_accuse_nobody() -> None:
     for path in sorted(CAPTURES.glob("*.pcap")):
         assert found(judged(watched(capture_rows(path)).finish())) == [], path.name
+
+
+def test_several_faults_are_ranked_and_their_flows_come_first() -> None:
+    faults: list[dict[str, Any]] = [
+        {}, {"sender": "late", "lose_acks": 20, "segments": 800}, {"sender": "silent"},
+        {"receiver": "never"}, {"lose_acks": 50}, {},
+    ]  # fmt: skip
+    rows = several(faults)
+    accounts, names = watched(rows).finish(), FlowNames()
+    names.know(rows)
+    told = conformance_answer(judged(accounts), accounts.sources, names.keys)
+    found = [(each["src"], each["finding"]) for each in told["findings"]]
+    assert sorted(found) == [
+        ("10.1.1.1", "acks_missing"), ("10.1.1.1", "reaction_late"), ("10.1.2.1", "cwr_missing"),
+        ("10.1.3.1", "never_echoes"), ("10.1.4.1", "acks_missing"),
+    ]  # fmt: skip
+    sure = [each["sure"] for each in told["findings"]]
+    assert sure == sorted(sure, reverse=True)
+    blamed = list(dict.fromkeys(source for source, _ in found))
+    assert [each["src"] for each in told["flows"]][: len(blamed)] == blamed
+    assert {each["sender"] for each in told["flows"][len(blamed) :]} == {"conforms"}
+
+
+def several(faults: list[dict[str, Any]]) -> pl.DataFrame:
+    """Observations of flows that behave so, of senders 10.1.0.1, 10.1.1.1 and so on."""
+    rows: list[dict[str, Any]] = []
+    for number, how in enumerate(faults):
+        own = {"10.1.0.1": f"10.1.{number}.1"}
+        for row in Ends(**how).run():
+            ends = {end: own.get(row[end], row[end]) for end in ("src", "dst")}
+            rows.append({**row, **ends, "source": "ends"})
+    ordered = sorted(rows, key=lambda row: int(row["time_ns"]))
+    return observations([{**row, "frame": at} for at, row in enumerate(ordered, 1)])

@@ -43,7 +43,8 @@ def decision(**values: object) -> pl.DataFrame:
     own = companion_fields(algorithm) if algorithm in COMPANIONS else ()
     schema = dict(DECISIONS) | dict.fromkeys(own, pl.Float64()) | {"faults": pl.Int32()}
     schema |= {HOPS: pl.List(pl.Float64())} if HOPS in values else {}
-    schema |= dict.fromkeys(("algorithm", "branch"), pl.String()) if own else {}
+    texts = ("algorithm", "branch", *(name for name in ("verdict", "evidence") if name in values))
+    schema |= dict.fromkeys(texts, pl.String()) if own else {}
     return pl.DataFrame([{**row, **values}], schema=schema)
 
 
@@ -179,3 +180,21 @@ def test_decisions_keep_their_order_whatever_their_branches() -> None:
     assert [row["ack"] for row in told] == [0, 1, 2, 3, 4]
     assert [row["branch"] for row in told][1::3] == ["window_end", "window_end"]
     assert ["window ended" in row["sentence"] for row in told] == [False, True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("branch", "said_why"), [("unsighted", "no CE was seen on its data"), ("expected", "fits more")]
+)
+def test_a_receiver_of_which_nothing_is_known_says_what_is_missing(
+    branch: str, said_why: str
+) -> None:
+    row = decision(
+        algorithm="dctcp_receiver", branch=branch, ack=1, quality="unknown", verdict="unknown",
+        evidence="none", sure=0.0, expected_bytes=0, reported_bytes=0,
+    )  # fmt: skip
+    found = said(row)
+    assert str(found["standing"]).startswith("unknown: ")
+    assert said_why in str(found["standing"])
+    assert str(found["sentence"]).endswith("so far the receiver is not known yet")
+    known = said(row.with_columns(verdict=pl.lit("dctcp"), quality=pl.lit("exact")))
+    assert known["standing"] == "exact"
