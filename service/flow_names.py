@@ -1,6 +1,7 @@
 """Names of flows: who sends to whom, as text, of the flows that a command was asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,7 +30,11 @@ KEYS = pl.Schema(
     }
 )
 """Keys of flows, addresses as text."""
+REVERSE = pl.Schema({"flow": pl.UInt64()})
 PLACED = ("conversation", "direction")
+PARTS = ("src", "sport", "dst", "dport")
+MOST_ALIKE = 3
+"""Flows that are offered where the one that was asked for is not there."""
 
 Ends = tuple[Endpoint, Endpoint]
 
@@ -41,9 +46,32 @@ class FlowNames:
         self.wanted = wanted
         self.keys = pl.DataFrame(schema=KEYS)
         self.seen = pl.DataFrame(schema={"flow": pl.UInt64()})
+        self.reverse = pl.DataFrame(schema=REVERSE)
+        self.senders: set[int] = set()
+        """The flow that was asked for and its reverse, those of which data was seen."""
+        self.ranked: list[tuple[int, str]] = []
+
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """Other flows that share most with the one that was asked for, most alike first."""
+        return tuple(name for _, name in self.ranked)
 
     def know(self, rows: pl.DataFrame) -> None:
         """Take the flows of observations, and those whose acknowledgments these are."""
+        self.learn(rows)
+        if self.wanted is not None and len(self.senders) < len(self.wanted):
+            both = pl.concat([self.keys.select("flow"), self.reverse])
+            mine = rows.join(both, on="flow", how="semi")
+            self.senders.update(mine.filter(pl.col("payload_bytes") > 0)["flow"].unique())
+
+    @property
+    def is_of_acknowledgments(self) -> bool:
+        """Whether data goes against the direction that was asked for, and none along it."""
+        back, there = set(self.reverse["flow"]), set(self.keys["flow"])
+        return bool(back & self.senders) and not there & self.senders
+
+    def learn(self, rows: pl.DataFrame) -> None:
+        """Take the keys of flows that are new."""
         flows = rows.select("flow", *ENDS, *PLACED).unique("flow", maintain_order=True)
         flows = flows.join(self.seen, on="flow", how="anti", maintain_order="left")
         if flows.is_empty():
@@ -57,9 +85,33 @@ class FlowNames:
         """Keys of the flows that were asked for, addresses as text."""
         rows = [key_of(row) for row in flows.iter_rows(named=True)]
         if self.wanted is not None:
-            ends = [(str(end.address), end.port) for end in self.wanted]
-            rows = [r for r in rows if [(r["src"], r["sport"]), (r["dst"], r["dport"])] == ends]
+            ends = [part for end in self.wanted for part in (str(end.address), end.port)]
+            shared = [same(row, ends) for row in rows]
+            self.rank(rows, shared)
+            back = [row["flow"] for row in rows if same(row, ends[2:] + ends[:2]) == len(ends)]
+            self.reverse = pl.concat([self.reverse, pl.DataFrame({"flow": back}, schema=REVERSE)])
+            rows = [row for row, parts in zip(rows, shared, strict=True) if parts == len(ends)]
         return pl.DataFrame(rows, schema=KEYS)
+
+    def rank(self, rows: Sequence[Mapping[str, Any]], shared: Sequence[int]) -> None:
+        """Keep the few flows that are most like the one that was asked for."""
+        found = [(parts, name_of(row)) for row, parts in zip(rows, shared, strict=True) if parts]
+        self.ranked = sorted(self.ranked + found, key=lambda each: -each[0])[:MOST_ALIKE]
+
+
+def same(row: Mapping[str, Any], ends: Sequence[object]) -> int:
+    """How many of address, port, address, port of a flow are those."""
+    return sum(row[name] == end for name, end in zip(PARTS, ends, strict=True))
+
+
+def name_of(row: Mapping[str, Any]) -> str:
+    """A key as text."""
+    return f"{end_text(row['src'], row['sport'])} → {end_text(row['dst'], row['dport'])}"
+
+
+def ends_text(ends: Ends) -> str:
+    """The two ends of a flow as text."""
+    return " → ".join(end_text(str(end.address), end.port) for end in ends)
 
 
 def key_of(row: Mapping[str, object]) -> dict[str, object]:

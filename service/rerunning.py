@@ -43,6 +43,8 @@ class Feeding:
     sources: tuple[str, ...]
     feed: Callable[[Bus, Progress], Awaitable[None]]
     further: tuple[tuple[str, ...], ...] = ()
+    unread: Callable[[], int] = int
+    """Frames so far that were there and could not be read."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Ran:
     """The reruns of a source, of one mostly: what moved in all of them."""
 
     reruns: tuple[Rerun, ...]
+    unread: int = 0
 
     @property
     def counters(self) -> dict[str, int]:
@@ -82,6 +85,7 @@ class CaptureSource:
             yield Feeding(
                 held.announced,
                 lambda bus, progress: feed(held.sources, decoder, bus, progress, held.rotations),
+                unread=lambda: sum(decoder.accounting.reasons.values()),
             )
             if not self.quiet:
                 tell_unread(decoder.accounting.decoded, decoder.accounting.reasons)
@@ -103,7 +107,7 @@ def rerun(source: Source, making: Making, sink: Sink, label: str) -> Ran:
         for sources in (feeding.sources, *feeding.further):
             made.append(making(sources))
             asyncio.run(_rerun(feeding, ready, made[-1], sink, told))
-        return Ran(tuple(made))
+        return Ran(tuple(made), feeding.unread())
 
 
 async def _rerun(

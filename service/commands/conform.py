@@ -7,6 +7,7 @@ import typer
 
 from pipeline import Decider, Reran, Rerun
 from replay import Conformance, conformance_answer, judged
+from service.absence import Read, absence
 from service.commands.replay import Request, source_of
 from service.conform_text import lines
 from service.decidable import Decidable, say
@@ -69,7 +70,7 @@ def run(request: Request) -> None:
     answer = watched.answer()
     if not answer["flows"] and not answer["undecided"]:
         say(watched.decidable.notes(watched.names.keys, made.counters))
-        raise Failure(ExitCode.WRONG, nothing(request, made))
+        raise Failure(ExitCode.WRONG, nothing(request, made, watched.names))
     if request.json:
         typer.echo(json_format.dumps(answer, allow_nan=False))
         return
@@ -78,12 +79,11 @@ def run(request: Request) -> None:
         screen.print(line, soft_wrap=isinstance(line, str))
 
 
-def nothing(request: Request, made: Ran) -> str:
+def nothing(request: Request, made: Ran, names: FlowNames) -> str:
     """Why there is nothing to judge."""
+    if gone := absence(Read(request.captures, made.points, made.unread), names, request.point):
+        return gone
     whose = f" of {request.flow}" if request.flow else ""
-    if request.point and request.point not in made.points:
-        known = ", ".join(sorted(made.points))
-        return f"no frame was seen at {request.point}; points are {known or 'none'}"
     return (
         f"nothing{whose} to judge: ECN-capable TCP is needed, or telemetry that HPCC++ reads,"
         " with the acknowledgments"

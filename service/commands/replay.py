@@ -6,6 +6,7 @@ from pathlib import Path
 
 from collector import CollectorSettings
 from pipeline import COMPANIONS, Decider, Rerun, Versions, hpcc
+from service.absence import Read, absence
 from service.commands.settings import chosen
 from service.commands.sweep import Sweep
 from service.decidable import say
@@ -13,11 +14,10 @@ from service.decision_comments import Comments
 from service.decision_output import Output, Told, output_of
 from service.decisions import Decisions
 from service.failure import ExitCode, Failure
-from service.flow_names import flow_of
+from service.flow_names import FlowNames, flow_of
 from service.rerunning import CaptureSource, Source, rerun
 from service.run import collector_of, settings_of
 from service.stored_trace import StoredTrace
-from service.text import NONE
 from service.topology_source import read_topology
 from service.trace_file import TraceSource, is_trace
 
@@ -104,7 +104,8 @@ def run(request: Request) -> None:
         decisions.finish()
     say(decisions.decidable.notes(decisions.names.keys, made.counters))
     if not output.decisions:
-        raise Failure(ExitCode.WRONG, nothing(request, made.points))
+        read = Read(request.captures, made.points, made.unread)
+        raise Failure(ExitCode.WRONG, nothing(request, read, decisions.names))
 
 
 def check_form(request: Request) -> None:
@@ -241,14 +242,14 @@ def companion_of(algorithm: str | None) -> str | None:
     return None if algorithm in SHOWN else algorithm
 
 
-def nothing(request: Request, points: Sequence[str]) -> str:
+def nothing(request: Request, read: Read, names: FlowNames) -> str:
     """Why there is nothing to show."""
+    if gone := absence(read, names, request.point):
+        return gone
     algorithm = request.algorithm
     what = f"{algorithm} " if algorithm else ""
     whose = f" for {request.flow}" if request.flow else ""
     where = f" at {request.point}" if request.point else ""
-    if where and request.point not in points:
-        return f"no frame was seen{where}; points are {', '.join(sorted(points)) or NONE}"
     needs = [NEEDS[name] for name in ([algorithm] if algorithm else SHOWN)]
     others = "" if algorithm else "; others are run by name, --algorithm"
     return f"no {what}decision in these frames{whose}{where}: {', '.join(needs)}{others}"

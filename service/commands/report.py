@@ -23,6 +23,7 @@ from pipeline import (
     hpcc,
     open_or_ask,
 )
+from service.absence import Read
 from service.decidable import say
 from service.decision_output import Told
 from service.decisions import Decisions
@@ -50,6 +51,7 @@ class Made(NamedTuple):
     counters: Mapping[str, int]
     points: tuple[str, ...]
     verdicts: list[dict[str, Any]]
+    unread: int = 0
 
 
 def run(request: "Request", path: Path) -> None:
@@ -77,7 +79,8 @@ def run(request: "Request", path: Path) -> None:
     notes = [*decisions.decidable.notes(decisions.names.keys, made.counters)]
     if not courses:
         say(notes)
-        raise Failure(ExitCode.WRONG, nothing(request, made.points))
+        seen = Read(request.captures, made.points, made.unread)
+        raise Failure(ExitCode.WRONG, nothing(request, seen, decisions.names))
     names = names_of(decisions.names.keys)
     ran = {course.algorithm for course in courses}
     in_force = {
@@ -127,7 +130,7 @@ def decided(
         return Rerun(settings.pipeline, [Decider(settings.pipeline, versions, parameters)], sources)
 
     ran = rerun(source, making, decisions.take, "replaying")
-    return Made(ran.counters, ran.points, [])
+    return Made(ran.counters, ran.points, [], ran.unread)
 
 
 def judged(
@@ -156,7 +159,12 @@ def judged(
     tell_unread(accounting.decoded, accounting.reasons)
     verdicts = [told(each, each["bottleneck"]) for each in summary.report(accounting)["flows"]]
     [worker] = workers
-    return Made(worker.counters, tuple(worker.tracker.points.known), verdicts)
+    return Made(
+        worker.counters,
+        tuple(worker.tracker.points.known),
+        verdicts,
+        sum(accounting.reasons.values()),
+    )
 
 
 def stored(request: "Request") -> list[dict[str, Any]]:

@@ -55,11 +55,11 @@ def run(source: Source, asked: what_if.Asked, topology: Path | None, swept: swee
         read.take(made)
 
     ran = rerun(source, what_if.making_of(alone, known), take, "reading")
-    read.pairs()
+    found = read.pairs()
     say(read.decidable.notes(read.names.keys, ran.counters))
+    if not found:
+        raise Failure(ExitCode.WRONG, what_if.nothing(asked, ran, read.names))
     rows = pl.concat(taken, how="diagonal_relaxed")
-    if rows.is_empty():
-        raise Failure(ExitCode.WRONG, "there are no frames to decide on")
     if not swept.json:
         typer.echo(what_if.HELD)
     with sweep.folder() as folder:

@@ -12,12 +12,13 @@ import typer
 
 from pipeline import COMPANIONS, Decider, Reran, Rerun, Tracked
 from replay import Difference, difference, from_best, kept, steered, vantage
+from service.absence import Read, absence
 from service.decidable import Decidable, say
 from service.decision_output import written
 from service.endpoint import time_text
 from service.failure import ExitCode, Failure, refused_by
 from service.flow_names import FlowNames, end_text, flow_of
-from service.rerunning import Making, Source, rerun
+from service.rerunning import Making, Ran, Source, rerun
 from service.run import settings_of
 from service.settings import Settings
 from service.text import NONE
@@ -139,7 +140,7 @@ def run(
     found = list(sides.differences())
     say(sides.decidable.notes(sides.names.keys, made.counters))
     if not found:
-        raise Failure(ExitCode.WRONG, "no decision that could be compared in these frames")
+        raise Failure(ExitCode.WRONG, nothing(asked, made, sides.names))
     if output is not None:
         rows = pl.concat([each.rows for _, _, each in found], how="diagonal_relaxed")
         keyed = rows.join(sides.names.keys, on="flow", how="left", maintain_order="left")
@@ -152,6 +153,12 @@ def run(
     for each in told:
         for line in shown(each):
             typer.echo(line)
+
+
+def nothing(asked: Asked, made: Ran, names: FlowNames) -> str:
+    """Why there is nothing to compare."""
+    gone = absence(Read((), made.points, made.unread), names, asked.point)
+    return gone or "no decision that could be compared in these frames"
 
 
 def making_of(asked: Asked, topology: TopologySource | None) -> Making:
