@@ -1,8 +1,9 @@
 """Work on the thread that asks for it: its calls of Polars are not handed to Polars' own threads.
 
 Many short calls cost more to hand over and to wait for than to do: on two shared virtual cores a
-join of 3,000 rows took a fifth of the processor's time. Polars hands nothing over from inside of a function that one of its
-queries calls, so the work is called by a query of one row. The results are the same.
+join of 3,000 rows took a fifth of the processor's time. Polars hands nothing over from inside of a
+function that one of its queries calls, so the work is called by a query of one row. The results are
+the same.
 """
 
 from collections.abc import Callable
