@@ -39,9 +39,9 @@ export async function overview(parameters) {
       h("h1", null, wrong ? "The filter is not understood" : headline(flows, found.more, filter)),
       h("p", { class: "lead" }, subline(flows, covered), filter && !wrong && " Only flows that the filter keeps are told."),
       times(found, range, filter), wrong && pointed(wrong, filter),
-      flows.length > 0 && panel("Where", "the links that hold flows back, the fullest first",
+      placed(flows).length > 0 && panel("Where", "the links that hold flows back, the fullest first",
         [csvButton("places", () => places(flows).map(flatPlace)), api()], placesTable(places(flows), links, covered, range)),
-      flows.length > 0 && panel("Who meets there", "sites of senders → links → flows", [csvButton("bottlenecks", () => flows.map(flat)), api()], sankey(flows, range, more)),
+      placed(flows).length > 0 && panel("Who meets there", "sites of senders → links → flows", [csvButton("bottlenecks", () => flows.map(flat)), api()], sankey(placed(flows), range, more)),
       panel("Links over time", `${count(links.links.length, "link")}, each cell ${span(links.interval.step_ns)}`,
         [legend(), csvButton("links", () => cells(links)), h("a", { href: address("/links", range) }, "API")],
         links.links.length ? heat(links, range)
@@ -53,10 +53,13 @@ export async function overview(parameters) {
   };
 }
 
+/** Flows whose place is known: marks alone say that a path is congested, and not where. */
+const placed = (flows) => flows.filter((row) => row.hop);
+
 /** One object a link: its worst load, who is held back there and since when. */
 function places(flows) {
   const made = new Map();
-  for (const row of flows) {
+  for (const row of placed(flows)) {
     const key = `${row.hop.device} ${row.hop.interface}`;
     const place = made.get(key) || { hop: row.hop, kinds: new Set(), flows: 0, u_mean: null, since_ns: row.since_ns, reroute: new Set(), confidence: 0 };
     place.kinds.add(row.kind);
@@ -87,13 +90,13 @@ function placesTable(rows, links, covered, range) {
 function headline(flows, more, filter) {
   if (!flows.length) return filter ? "Nothing that the filter keeps is bottlenecked" : "Nothing is bottlenecked";
   const hops = places(flows).length;
-  return `${more ? "More than " : ""}${flows.length} ${flows.length === 1 ? "flow is" : "flows are"} held back at ${count(hops, "hop")}`;
+  return `${more ? "More than " : ""}${flows.length} ${flows.length === 1 ? "flow is" : "flows are"} held back ${hops ? `at ${count(hops, "hop")}` : "where no frame tells the place"}`;
 }
 
 function subline(flows, covered) {
   const length = covered.to_ns - covered.from_ns;
   const time = `${moment(covered.from_ns, length)} UTC, ${span(length)}`;
-  const worst = flows[0];
+  const [worst] = placed(flows);
   return worst ? `Most loaded: ${worst.hop.device} ${worst.hop.interface}, mean load ${load(worst.u_mean)}. Seen ${time}.` : `Seen ${time}.`;
 }
 

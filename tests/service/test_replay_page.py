@@ -88,6 +88,16 @@ def test_a_time_without_frames_has_no_decisions(replays: Any) -> None:
     assert replays.get(PATH, src="1.2.3.4:5", dst="1.2.3.4:6").status_code == 404
 
 
+def test_the_overview_tells_a_flow_whose_place_nothing_tells(
+    replays: Any, looked: Callable[..., View]
+) -> None:
+    [row] = replays.get("/api/v1/bottlenecks").json()["bottlenecks"]
+    assert row["hop"] is None
+    view = looked(f"{replays.url}/#/")
+    assert "1 flow is held back where no frame tells the place" in view.text
+    assert FLOW["src"] in view.text
+
+
 def test_the_page_steps_ack_by_ack(replays: Any, looked: Callable[..., View], axe: str) -> None:
     first = replays.get(PATH, **FLOW, limit=200).json()["decisions"]
     view = looked(f"{replays.url}/{PAGE}&at=2")
