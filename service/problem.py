@@ -77,8 +77,11 @@ def invalid(fields: Mapping[str, str]) -> Problem:
 SENTENCES = {
     "missing": "is required",
     "extra_forbidden": "there is no such parameter; the reference lists those of this route",
+    "union_tag_invalid": "{tag!r} is no {discriminator}; accepted are {expected_tags}",
+    "union_tag_not_found": "{discriminator} is required",
+    "string_pattern_mismatch": "is not of the form {pattern}",
 }
-"""What is said instead of pydantic's own words, by its error types."""
+"""What is said instead of pydantic's own words, by its error types, with what these tell."""
 
 
 def _location(error: Mapping[str, Any]) -> str:
@@ -91,7 +94,10 @@ def _sentence(error: Mapping[str, Any]) -> str:
     """A pydantic error as what is said after the field's name."""
     said = str(error.get("msg", "is not acceptable"))
     said = said.removeprefix("Value error, ").removeprefix("Input ")
-    return SENTENCES.get(str(error.get("type")), said)
+    told = dict(error.get("ctx") or {})
+    told["discriminator"] = str(told.get("discriminator")).strip("'")
+    ours = SENTENCES.get(str(error.get("type")))
+    return said if ours is None else ours.format(**told)
 
 
 async def _on_problem(_: Request, error: Exception) -> Response:

@@ -150,7 +150,8 @@ def test_captures_that_are_brought_at_once_keep_the_bound_together(
             "replay.src",
             "is a text",
         ),
-        ({"kind": "sing"}, "body", "'analyze', 'replay'"),
+        ({"kind": "sing"}, "body", "'sing' is no kind; accepted are 'analyze', 'replay'"),
+        ({"kind": "replay", "capture": "mine"}, "replay.capture", "is not of the form ^[0-9a-f]"),
         ({"kind": "conform"}, "conform", "is required"),
         (
             {"kind": "what_if", "src": "1.1.1.1:1", "dst": "1.1.1.1:2"},
