@@ -66,7 +66,8 @@ class Sources:
             for name, alias in NAME.findall(COMMENT.sub("", names or "")):
                 yield alias or name, self._origin(module, name, file)
             for plain in re.split(r"[,\s]+", whole or ""):
-                yield plain, self._file(plain) if plain else None
+                # Installed, the rooms lie beside libraries, which are none of theirs.
+                yield plain, self._file(plain) if plain.partition(".")[0] in ROOMS else None
 
     def _origin(self, module: str, name: str, asking: Path) -> Path | None:
         """Where `from module import name` has its value from; a package asks itself for a part."""

@@ -70,3 +70,11 @@ def test_copies_of_the_rooms_have_the_same_digests(tree: Path, tmp_path: Path) -
         (elsewhere / name).write_text(text)
     ours, theirs = (Sources(top).digest(top / "pipeline/by_name.py") for top in (tree, elsewhere))
     assert ours == theirs
+
+
+def test_libraries_beside_the_rooms_are_not_read(tree: Path) -> None:
+    """Where the rooms are installed, `import os` would be a file of theirs otherwise."""
+    file = tree / "pipeline" / "trip.py"
+    before = Sources(tree).digest(file)
+    (tree / "os.py").write_text("import collector.other\n")
+    assert Sources(tree).digest(file) == before
