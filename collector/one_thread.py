@@ -3,7 +3,7 @@
 Many short calls cost more to hand over and to wait for than to do: on two shared virtual cores a
 join of 3,000 rows took a fifth of the processor's time. Polars hands nothing over from inside of a
 function that one of its queries calls, so the work is called by a query of one row. The results are
-the same. A thread that has worked so may go on so: what it asks for later is not handed over either.
+the same. A thread that has worked so may go on so: what it asks for later stays there, too.
 """
 
 from collections.abc import Callable
