@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from collector import inlined, prefetch
 from pipeline.batch import ROW, Rows, read
+from pipeline.cc.hop_record import LINE
 from pipeline.flow import WAYS, entry_of, key_of
 from pipeline.memory import Ints, Memory
 
@@ -20,8 +21,8 @@ AHEAD = 64
 LARGE = 1 << 13
 """Slots up to which all state is near anyway."""
 NONE = -1
-LINE = 64
-"""Octets that a line of a cache holds."""
+WORD = 8
+"""Octets of a word, of which `LINE` are a line of a cache."""
 
 
 class Near(NamedTuple):
@@ -61,7 +62,7 @@ def come(rows: Rows, near: Near, memory: Memory, first: int, end: int) -> None:
 @inlined
 def soon(column: NDArray[Any], first: int) -> None:
     """Ask for the values of as many rows as are taken at a time."""
-    step = LINE // column.itemsize
+    step = LINE * WORD // column.itemsize
     for line in range(AHEAD // step):
         prefetch(column, first + line * step)
 

@@ -1,6 +1,6 @@
 """Ctrl-C for what goes on until it is stopped: it ends between two turns, not in the middle of one.
 
-Thrown into the middle of a query it can leave a library waiting for ever, or come twice.
+Thrown into the middle of a query it would stop a library anywhere.
 """
 
 import signal

@@ -7,7 +7,7 @@ import polars as pl
 
 from replay import variables
 from service.endpoint import time_text
-from service.flow_names import end_text
+from service.flow_names import name_of
 from service.report import Chart, Code, Part, Report, Section, Table
 from service.report_chart import sparkline, svg
 from service.report_output import Course
@@ -23,10 +23,7 @@ Names = Mapping[int, str]
 
 def names_of(keys: pl.DataFrame) -> dict[int, str]:
     """Flows by their hash, as they are typed."""
-    return {
-        row["flow"]: f"{end_text(row['src'], row['sport'])} → {end_text(row['dst'], row['dport'])}"
-        for row in keys.iter_rows(named=True)
-    }
+    return {row["flow"]: name_of(row) for row in keys.iter_rows(named=True)}
 
 
 def report_of(

@@ -1,11 +1,5 @@
 -- The same as `flow_verdicts` in intervals of one length, where there are too many to read all.
-SELECT
-    time_ns,
-    interval_ns,
-    told,
-    candidates,
-    evidence
-FROM verdicts AS i
+-- part: verdict_rows
 PREWHERE interval_ns = {interval_ns:Int64} AND
 -- part: flow_window
 SETTINGS max_threads = 1

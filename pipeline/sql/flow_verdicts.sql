@@ -1,12 +1,5 @@
 -- Where was one flow bottlenecked in the intervals that touch a window, whatever their length?
--- Every revision that is still kept. `told` is most of the row (`told_row.py`).
-SELECT
-    time_ns,
-    interval_ns,
-    told,
-    candidates,
-    evidence
-FROM verdicts AS i
+-- part: verdict_rows
 PREWHERE
 -- part: flow_window
 LIMIT {rows:UInt64}

@@ -28,7 +28,7 @@ from service.decidable import say
 from service.decision_output import Told
 from service.decisions import Decisions
 from service.failure import ExitCode, Failure
-from service.flow_names import end_text, flow_of
+from service.flow_names import flow_of, name_of
 from service.provenance import command, inputs, programs, unusual
 from service.report import as_html, as_markdown
 from service.report_content import counted, names_of, parameter_section, provenance, report_of
@@ -183,5 +183,4 @@ def stored(request: "Request") -> list[dict[str, Any]]:
 
 def told(flow: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
     """A verdict as the report tells it."""
-    name = f"{end_text(flow['src'], flow['sport'])} → {end_text(flow['dst'], flow['dport'])}"
-    return {"name": name, **verdict}
+    return {"name": name_of(flow), **verdict}
