@@ -21,10 +21,13 @@ class Act(IntEnum):
     OVER_RATE = 5
     ACK_MISSING = 6
     CUT_KEPT = 7
+    ECHO_UNMARKED = 8
 
 
 BINS = 41
 """Bins of in-flight bytes over W; of the last one the upper end is open."""
+TIMED = 16
+"""Data of which it is kept when it passed: what an ACK may be for."""
 PER_WINDOW = 16
 """Bins from 0 to W."""
 
@@ -37,21 +40,22 @@ _NUMBERS = (
     "nxt", "una", "heard", "iss", "syn_ns", "lag_ns", "rtt_ns",
     "due_una", "due_nxt", "due_frame", "due_source", "later_nxt", "later_sent",
     "quiet_nxt", "cut_end", "mended",
-    "round_nxt", "flight", "ack_ns", "data_ns", "sent", "due_mended",
+    "round_nxt", "flight", "ack_ns", "data_ns", "sent", "due_mended", "clear_end", "data_count",
 )  # fmt: skip
 _COUNTS = (
     "segments", "acks", "ect", "ce", "echoes", "due", "answered", "unanswered", "prompt", "late",
     "twice", "unjudged", "rounds", "rounds_over", "mendings", "sends", "sends_over", "sends_late",
     "sends_less",
     "quick",
-    "quick_echoes", "paced",
+    "quick_echoes", "clear_acks", "clear_echoes", "clear_onsets", "paced",
     "paced_over", "cuts", "cuts_kept", "id_next", "id_missing", "id_odd", "resent", "holes",
 )  # fmt: skip
 _FRAMES = ("first", "echo", "hole", "resending", "beyond", "inexact")
+_TIMED = ("ends", "times", "frames", "sources")
 _FLAGS = (
     "numbered", "told", "answers", "shaken", "asked", "agreed", "refused", "owes", "stage",
     "fresh", "packets", "near", "untrue", "exact", "why", "hpcc",
-    "stated", "classic", "tcp",
+    "stated", "classic", "tcp", "clear", "clear_shown",
 )  # fmt: skip
 
 SENDER = np.dtype(
@@ -77,6 +81,7 @@ SENDER = np.dtype(
             "allowed",
         )
     ]
+    + [(f"data_{name}", np.int64, (TIMED,)) for name in _TIMED]
     + [("largest", np.int32), ("id", np.int32), ("histogram", np.int32, (BINS,))]
     + [(name, np.int8) for name in _FLAGS]
 )
@@ -98,7 +103,10 @@ mendings counts losses, or several at once, that were mended; hpcc: it runs HPCC
 nothing of it; stated: settings say its dialect of DCTCP; classic: it was recognised as no DCTCP.
 sends_less are sends after W had fallen within two round trips. data_ns is when its last data
 passed, 0 if that had CE; quick are acknowledgments of it that came too soon for a queue behind the
-tap, quick_echoes those with ECE.
+tap, quick_echoes those with ECE. Of `echo`: clear says that no ECE is due once clear_end is
+acknowledged, clear_shown that one came all the same; clear_acks are ACKs of which none should have
+ECE, clear_echoes those that do, clear_onsets how often that began anew. data_count counts data, of
+which the last `TIMED` have their ends, times and frames in data_ends to data_sources.
 """
 
 EVENT = np.dtype(

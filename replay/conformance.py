@@ -14,13 +14,14 @@ from collector import directed
 from pipeline import Tracked
 from replay.conduct import BINS, EVENT, PER_WINDOW, SENDER, grown, senders
 from replay.receiver_account import Receivers
-from replay.witness import Seen, Told, observe
+from replay.sighting import Seen, Told
+from replay.witness import observe
 
 KEY = ("flow", "point")
 KEPT = 5
 """Frames that are named of each act of a sender."""
 ROOM = 1 << 16
-SKIPPED = ("histogram",)
+SKIPPED = ("histogram", "data_ends", "data_times", "data_frames", "data_sources")
 QUANTILES = {"p50": 0.5, "p95": 0.95}
 NOTHING = pl.DataFrame(
     schema={"sender": pl.UInt32, "act": pl.Int32, "time_ns": pl.Int64, "frame": pl.Int64,

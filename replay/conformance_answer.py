@@ -76,7 +76,8 @@ def told(row: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:
     ]
     return {
         "point": row["point"], "finding": rule.name, "about": rule.about, "sure": row["sure"],
-        "count": row["count"], "cases": row["cases"], "meaning": rule.meaning,
+        "chance_log10": row["chance_log10"], "count": row["count"], "cases": row["cases"],
+        "unit": rule.unit, "meaning": rule.meaning,
         "document": rule.document, "frames": frames,
     }  # fmt: skip
 

@@ -1,10 +1,12 @@
 """Judgement: accounts of senders and receivers in, findings ranked by how sure they are out.
 
 Nobody is accused on what a conforming end may do, or a capture may miss: of n cases in which k went
-against a rule, `sure` is how unlikely so many are if each did so with the rule's share of error
-(Chernoff's bound). What cannot be decided is said with the frame from which on.
+against a rule, `chance_log10` bounds how probable so many are if each did so with the rule's share
+of error (Chernoff), and `sure` is one less that, which soon is 1 to all digits: findings are ranked
+by the former. What cannot be decided is said with the frame from which on.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,8 +20,12 @@ from replay.step import WHY
 
 SURE = 0.95
 """From here on a finding is an accusation."""
+NEARLY_ALL = 0.95
+"""Share of ACKs with ECE from which on it is asked whether the path marks so much."""
 FAR, NEAR = 2, 10
 """The tap is near enough to a sender within half a round trip, to a receiver within a tenth."""
+HIDDEN = 0.02
+"""Share of error of one CE behind the tap that no queue delayed: all ECE until CWR may be of it."""
 ENOUGH_IDS, MOST_ODD = 20, 0.02
 """Packets whose identifications follow each other before a jump means something."""
 FRAME = pl.List(pl.Struct({"source": pl.Int64, "frame": pl.Int64, "cause_source": pl.Int64,
@@ -45,11 +51,11 @@ def judged(accounts: Accounts) -> Judgement:
         senders = senders.with_columns(pl.lit(None, pl.String).alias("verdict"))
     parts = [
         *of_senders(senders, accounts.acts),
-        *of_receivers(senders),
+        *of_receivers(senders, accounts.acts),
         of_path(senders, accounts),
     ]
     rows = pl.concat([part for part in parts if part.height] or parts[:1])
-    ranked = rows.sort("sure", "count", "flow", descending=[True, True, False])
+    ranked = rows.sort("chance_log10", "count", "flow", descending=[False, True, False])
     findings = ranked.unique(["flow", "finding"], keep="first", maintain_order=True)
     return Judgement(senders, findings, undecided(senders))
 
@@ -71,27 +77,40 @@ def placed(senders: pl.DataFrame) -> pl.DataFrame:
 
 
 def finding(
-    rows: pl.DataFrame, name: str, count: pl.Expr, cases: pl.Expr, frames: pl.Expr = NEVER
-) -> pl.DataFrame:
-    """The rows of one rule: `count` of `cases` went against it."""
+    rows: pl.DataFrame, name: str, count: pl.Expr, cases: pl.Expr, frames: pl.Expr = NEVER,
+    least_chance: pl.Expr | None = None,
+) -> pl.DataFrame:  # fmt: skip
+    """The rows of one rule: `count` of `cases` went against it.
+
+    Where cases are not independent, log10 of the chance is not below `least_chance`.
+    """
     rule = BY_NAME[name]
     told = rows.select(
         *KEY, pl.lit(name).alias("finding"), pl.lit(rule.about).alias("about"),
         count.cast(pl.Int64).alias("count"), cases.cast(pl.Int64).alias("cases"),
         frames.cast(FRAME).alias("frames"),
+        (pl.lit(-math.inf) if least_chance is None else least_chance).alias("floor"),
     )  # fmt: skip
     told = told.filter(pl.col("count") >= rule.least)
-    return told.with_columns(sure(rule.error)).filter(pl.col("sure") >= SURE)
+    bound = pl.max_horizontal(chance_log10(rule.error), "floor").alias("chance_log10")
+    return told.with_columns(bound).drop("floor").with_columns(sure()).filter(
+        pl.col("sure") >= SURE
+    )  # fmt: skip
 
 
-def sure(error: float) -> pl.Expr:
-    """1 less the bound of how probable so many are if that share is an error."""
+def sure() -> pl.Expr:
+    """1 less the chance."""
+    return (1 - pl.lit(10.0).pow(pl.col("chance_log10"))).alias("sure")
+
+
+def chance_log10(error: float) -> pl.Expr:
+    """log10 of the bound of how probable so many are if that share is an error."""
     cases = pl.col("cases")
     share = pl.col("count") / cases
     against = share * (share / error).log()
     rest = pl.when(share < 1).then((1 - share) * ((1 - share) / (1 - error)).log()).otherwise(0.0)
-    bound = 1 - (-(cases * (against + rest))).exp()
-    return pl.when(share > error).then(bound).otherwise(0.0).alias("sure")
+    bound = -(cases * (against + rest)) / math.log(10)
+    return pl.when(share > error).then(bound).otherwise(0.0)
 
 
 def with_frames(rows: pl.DataFrame, acts: pl.DataFrame, act: Act) -> pl.DataFrame:
@@ -134,7 +153,7 @@ def of_senders(senders: pl.DataFrame, acts: pl.DataFrame) -> Sequence[pl.DataFra
     )  # fmt: skip
 
 
-def of_receivers(senders: pl.DataFrame) -> Sequence[pl.DataFrame]:
+def of_receivers(senders: pl.DataFrame, acts: pl.DataFrame) -> Sequence[pl.DataFrame]:
     """What receivers are found to do."""
     if "judged" not in senders.columns:
         return ()
@@ -145,6 +164,9 @@ def of_receivers(senders: pl.DataFrame) -> Sequence[pl.DataFrame]:
     classic = (pl.col("verdict") == "classic").fill_null(value=False)
     beside = rows.filter("at_receiver")
     quick, echoes = pl.col("quick"), pl.col("quick_echoes")
+    unmarked, free = pl.col("clear_echoes"), pl.col("clear_acks")
+    agreed = with_frames(beside.filter(refused=0), acts, Act.ECHO_UNMARKED)
+    onsets = pl.col("clear_onsets") * math.log10(HIDDEN)
     echo = pl.concat_list(
         pl.struct(
             pl.col("echo_source").alias("source"), pl.col("echo_frame").alias("frame"),
@@ -152,11 +174,12 @@ def of_receivers(senders: pl.DataFrame) -> Sequence[pl.DataFrame]:
         )
     )  # fmt: skip
     judged_acks, missing = pl.col("judged"), pl.col("ece_missing")
-    differ = beside.filter(classic & marks & (pl.col("stated") == 1))
+    latched = classic & marks & (unmarked * 2 <= free)
+    differ = beside.filter(latched & (pl.col("stated") == 1))
     frames = pl.col("ece_missing_frames")
     return (
         finding(silent, "never_echoes", missing, judged_acks, frames),
-        finding(beside.filter(~classic), "echoes_unmarked", echoes, quick, echo),
+        finding(agreed, "echoes_unmarked", unmarked, free, pl.col("frames"), onsets),
         finding(against, "contradicts", missing, judged_acks, frames),
         finding(differ, "ends_differ", echoes, quick, echo),
     )
@@ -182,8 +205,11 @@ def of_path(senders: pl.DataFrame, accounts: Accounts) -> pl.DataFrame:
     missing = pl.col("back_id_missing")
     listed = with_frames(rows, accounts.acts, Act.ACK_MISSING)
     found = finding(listed, "acks_missing", missing, missing + following, pl.col("frames"))
-    told = found.join(rows.select(*KEY, odd=odd / (odd + following)), on=KEY, how="left")
-    return told.with_columns((1 - pl.col("odd")).alias("sure")).drop("odd")
+    chance = ((odd + 1) / (odd + following + 2)).log(10)  # the rule of succession
+    told = found.drop("chance_log10").join(
+        rows.select(*KEY, chance_log10=chance), on=KEY, how="left"
+    )
+    return told.with_columns(sure()).select(found.columns)
 
 
 def undecided(senders: pl.DataFrame) -> pl.DataFrame:
@@ -191,6 +217,8 @@ def undecided(senders: pl.DataFrame) -> pl.DataFrame:
 
     Something that another point decided is decided.
     """
+    enough = pl.col("clear_acks") >= BY_NAME["echoes_unmarked"].least
+    beside = (pl.col("at_receiver") & enough).any().over("flow")
     elsewhere_judged = (pl.col("sends") > 0).any().over("flow")
     asked = (pl.col("echoes") > 0) & (pl.col("refused") == 0) & (pl.col("hpcc") == 0)
     known = (pl.col("shaken") == 1) | (pl.col("near") == 1)
@@ -206,6 +234,8 @@ def undecided(senders: pl.DataFrame) -> pl.DataFrame:
          & pl.col("both"), "echo"),
         ("receiver", "marks_behind", (pl.col("verdict") == "contradicts").fill_null(value=False)
          & (pl.col("quick_echoes") * 2 <= pl.col("quick")), "echo"),
+        ("receiver", "all_echoed", asked & pl.col("both") & ~beside
+         & (pl.col("echoes") >= pl.col("acks") * NEARLY_ALL), "echo"),
         ("holes", "holes", asked & (pl.col("holes") > 0) & pl.col("reactions_judged"), "hole"),
         ("window", "mid_flow", asked & (pl.col("untrue") == MID_FLOW)
          & pl.col("reactions_judged"), "first"),

@@ -23,6 +23,7 @@ def begin(s: Any, seq: int) -> None:
     s.answers, s.shaken, s.agreed, s.refused = 0, 0, 0, 0
     s.nxt, s.una, s.heard, s.iss = seq + 1, seq + 1, seq + 1, seq
     s.cut_end, s.mended, s.quiet_nxt, s.id, s.flight = -1, -1, -1, -1, -1
+    s.clear, s.clear_end, s.clear_shown = 1, -1, 0
     s.round_nxt, s.window, s.window_before, s.threshold = 0, 0.0, 0.0, 0.0
     s.peak, s.peak_before, s.peak_then = 0.0, 0.0, 0.0
     s.cut, s.cut_before, s.cut_then = 0.0, 0.0, 0.0

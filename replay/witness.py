@@ -3,75 +3,24 @@
 Rows are in order, decisions in the order of their rows. All of it is compiled.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from collector import borrowing, inlined
-from replay import flight, reaction
+from replay import echo, flight, reaction
 from replay.conduct import BEGAN_LARGER, MENDED_LARGER, MENDING, MID_FLOW, Act
 from replay.opening import ACK, CWR, ECE, FIN, SYN, open_up, unwrap
+from replay.sighting import CE, Ints, Seen, Told, note
 
-CE = 3
 MARGIN = 256
 """More events than one row can bring."""
-QUICK = 1.25
-"""Times the handshake's answer: what comes later may have waited in a queue behind the tap."""
 MOST_SKIPPED = 32
 """Missing packets in a row: beyond, the sender counts its packets in another way."""
 IDS = 1 << 16
 HPCC, DCTCP = 1, 2
 NEAR, END = 8, 4
 """Bits of a row's hint, those of its destination END higher."""
-
-Ints = NDArray[np.int64]
-
-
-class Seen(NamedTuple):
-    """Rows: sender of each and of what it acknowledges, and what the packet says; ip_id -1: none.
-
-    Flags are -1 of what is not TCP.
-    """
-
-    time_ns: Ints
-    frame: Ints
-    source: Ints
-    sender: Ints
-    other: Ints
-    flags: Ints
-    seq: Ints
-    ack: Ints
-    payload: Ints
-    ecn: Ints
-    ip_id: Ints
-    hint: Ints
-    packets: NDArray[np.bool_]
-
-
-class Told(NamedTuple):
-    """Decisions: whose, at which frame, and what they gave; `window` is W, or cwnd of DCTCP.
-
-    Of a threshold 0 is none.
-    """
-
-    time_ns: Ints
-    frame: Ints
-    source: Ints
-    sender: Ints
-    algorithm: Ints
-    exact: NDArray[np.bool_]
-    stated: NDArray[np.bool_]
-    classic: NDArray[np.bool_]
-    why: Ints
-    ack: Ints
-    acked: Ints
-    marked: Ints
-    inflight: Ints
-    window: NDArray[np.float64]
-    threshold: NDArray[np.float64]
-    alpha: NDArray[np.float64]
-    rate: NDArray[np.float64]
 
 
 @borrowing
@@ -127,19 +76,6 @@ def driven(seen: Seen, at: int, told: Told, decision: int) -> int:
 
 
 @inlined
-def note(
-    events: NDArray[Any], places: Ints, sender: int, act: int, time_ns: int, frame: int,
-    source: int, cause: int, cause_source: int,
-) -> None:  # fmt: skip
-    """Write an event down."""
-    event = events[places[2]]
-    event.sender, event.act, event.time_ns = sender, act, time_ns
-    event.frame, event.source = frame, source
-    event.cause_frame, event.cause_source = cause, cause_source
-    places[2] += 1
-
-
-@inlined
 def handshake_and_ack(
     seen: Seen, at: int, known: NDArray[Any], events: NDArray[Any], places: Ints
 ) -> None:
@@ -157,8 +93,9 @@ def handshake_and_ack(
             o.rtt_ns = s.rtt_ns
         if o.numbered:
             o.acks += 1
-            quickly(s, o, flags, now, unwrap(seen.ack[at], o.una))
-            o.una = max(o.una, unwrap(seen.ack[at], o.una))
+            ack = unwrap(seen.ack[at], o.una)
+            echo.hear(s, o, seen, at, ack, events, places)
+            o.una = max(o.una, ack)
             if flags & ECE:
                 o.echoes += 1
                 if o.echo_frame < 0:
@@ -169,14 +106,6 @@ def handshake_and_ack(
     hint = seen.hint[at]
     s.near |= 1 if hint & NEAR else 0
     o.near |= 1 if hint >> END & NEAR else 0
-
-
-@inlined
-def quickly(s: Any, o: Any, flags: int, now: int, ack: int) -> None:
-    """Count an ACK of the last data, unmarked, that came as soon as the handshake's answer."""
-    if o.data_ns > 0 and ack == o.nxt and s.lag_ns >= 0 and now - o.data_ns <= QUICK * s.lag_ns:
-        o.quick += 1
-        o.quick_echoes += 1 if flags & ECE else 0
 
 
 @inlined
@@ -202,6 +131,7 @@ def identified(s: Any, seen: Seen, at: int, events: NDArray[Any], places: Ints) 
 def hole(s: Any, end: int, seen: Seen, at: int) -> None:
     """Data up to `end` that was not seen: CWR may have been on it."""
     s.holes += 1
+    echo.unclear(s, end)
     s.mended = max(s.mended, end)
     reaction.drop(s)
     if s.hole_frame < 0:
@@ -232,6 +162,7 @@ def sent(s: Any, seen: Seen, at: int, events: NDArray[Any], places: Ints) -> Non
         if s.resending_frame < 0:
             s.resending_frame, s.resending_source = seen.frame[at], seen.source[at]
         s.nxt = max(s.nxt, seq + seen.payload[at])
+        echo.unclear(s, s.nxt)
         return
     if seq > s.nxt:
         hole(s, seq, seen, at)
@@ -246,6 +177,8 @@ def sent(s: Any, seen: Seen, at: int, events: NDArray[Any], places: Ints) -> Non
         s.due_frame, s.due_source = seen.frame[at], seen.source[at]
     s.data_ns = 0 if seen.ecn[at] == CE else seen.time_ns[at]
     s.nxt = seq + seen.payload[at] + (1 if seen.flags[at] & FIN else 0)
+    echo.timed(s, s.nxt, seen, at)
+    echo.told(s, s.nxt, seen.ecn[at], seen.flags[at] & CWR != 0)
     s.peak = max(s.peak, float(s.nxt - s.una))
 
 

@@ -1,5 +1,6 @@
 """Conformance: who breaks a rule is found, who keeps to it is not, what is not seen is said."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,8 @@ from pipeline import Decider, PipelineSettings, Reran, Rerun, Tracker
 from replay import Conformance, Judgement, conformance_answer, judged, scenario, simulate
 from replay.campaign import KINDS, SCENARIOS
 from replay.cast import cast
+from replay.conformance import KEPT
+from replay.judgement import HIDDEN
 from service.flow_names import FlowNames
 from tests.pipeline import test_hpcc_frames as simulator
 from tests.pipeline.conftest import observations
@@ -69,6 +72,9 @@ def found(judgement: Judgement) -> list[str]:
         ({"sender": "flag"}, ["cut_missing"]),
         ({"receiver": "never"}, ["never_echoes"]),
         ({"receiver": "always"}, ["echoes_unmarked"]),
+        ({"sender": "ignores", "receiver": "always"}, ["cwr_missing", "echoes_unmarked"]),
+        ({"sender": "silent", "receiver": "always"}, ["cwr_missing", "echoes_unmarked"]),
+        ({"sender": "ignores", "receiver": "classic"}, ["cwr_missing"]),
         ({"receiver": "classic"}, []),
         ({"lose_acks": 50}, ["acks_missing"]),
     ],
@@ -81,6 +87,89 @@ def test_each_fault_is_found_and_nothing_else(how: dict[str, Any], findings: lis
     for each in judgement.findings.iter_rows(named=True):
         assert each["sure"] > 0.95
         assert each["frames"]
+
+
+def beside_receiver(
+    echo: Callable[[int], bool], slow: int = -1, cwr: int = 0, agreed: int = 64
+) -> pl.DataFrame:
+    """What a tap beside a receiver sees: 80 segments and their ACKs, `echo` of which have ECE.
+
+    The ACK of `slow` is as late as if its data had waited in a queue behind the tap; each `cwr`-th
+    segment has CWR; `agreed` are the flags of the SYN-ACK.
+    """
+    shake = ((0, False, 194, 0, 0), (2_000, True, 18 | agreed, 0, 1), (90_000, False, 16, 1, 1))
+    told = [
+        {"time_ns": at, "back": back, "flags": flags, "seq": seq, "ack": ack, "payload_bytes": 0}
+        for at, back, flags, seq, ack in shake
+    ]
+    for number in range(80):
+        at, seq = 200_000 + 100_000 * number, 1 + 1000 * number
+        flags = 16 | (128 if cwr and number % cwr == cwr - 1 else 0)
+        told.append({"time_ns": at, "back": False, "flags": flags, "seq": seq, "ack": 1,
+                     "payload_bytes": 1000, "ecn": 2})  # fmt: skip
+        late = 60_000 if number == slow else 2_000
+        told.append({"time_ns": at + late, "back": True, "flags": 16 | (64 if echo(number) else 0),
+                     "seq": 1, "ack": seq + 1000, "payload_bytes": 0})  # fmt: skip
+    ends = (("src", "sport", "10.1.0.1", 1000), ("dst", "dport", "10.2.0.1", 2000))
+    rows = []
+    for each in told:
+        one, other = ends[::-1] if each.pop("back") else ends
+        rows.append({"source": "ends", "point": "leaf", "src": one[2], "sport": one[3],
+                     "dst": other[2], "dport": other[3], "ecn": 0} | each)  # fmt: skip
+    return observations(rows)
+
+
+def test_ece_is_not_to_be_explained_only_while_no_mark_may_have_been_behind_the_tap() -> None:
+    cases = {
+        "from the first ACK on": ({"echo": lambda _: True}, 80, 1),
+        "though CWR asks for an end": ({"echo": lambda _: True, "cwr": 10}, 80, 9),
+        "but a queue behind the tap marked": ({"echo": lambda at: at >= 20, "slow": 20}, 0, 0),
+        "and CWR ended that": ({"echo": lambda at: at >= 20, "slow": 20, "cwr": 30}, 51, 2),
+        "now and then": ({"echo": lambda at: at % 4 > 0}, 60, 20),
+        "never": ({"echo": lambda _: False}, 0, 0),
+    }  # fmt: skip
+    for name, (how, echoes, onsets) in cases.items():
+        accounts = watched(beside_receiver(**how)).finish()
+        [told] = accounts.senders.filter(pl.col("segments") > 0).to_dicts()
+        assert (told["clear_echoes"], told["clear_onsets"]) == (echoes, onsets), name
+        assert ("echoes_unmarked" in found(judged(accounts))) == (echoes > 0), name
+
+
+def test_a_receiver_that_counts_by_accurate_ecn_has_no_ece_to_check() -> None:
+    """The three flags are a counter there, and 5 is where it begins."""
+    rows = beside_receiver(lambda _: True, agreed=128)
+    assert found(judged(watched(rows).finish())) == []
+
+
+def test_ece_without_marks_names_the_data_that_it_acknowledges() -> None:
+    rows = rows_of(sender="ignores", receiver="always")
+    judgement = judged(watched(rows).finish())
+    [told] = judgement.findings.filter(finding="echoes_unmarked").to_dicts()
+    marks = {row["frame"]: row for row in rows.iter_rows(named=True)}
+    assert len(told["frames"]) == KEPT
+    for each in told["frames"]:
+        ack, data = marks[each["frame"]], marks[each["cause_frame"]]
+        assert ack["flags"] & 64
+        assert data["ecn"] == 2
+        assert ack["ack"] == data["seq"] + data["payload_bytes"]
+    assert told["sure"] == pytest.approx(1 - HIDDEN)
+
+
+def test_ece_on_all_is_said_where_the_tap_cannot_tell_why() -> None:
+    rows = rows_of(sender="silent", receiver="always")
+    alone = judged(watched(rows.filter(point="sender")).finish())
+    assert "all_echoed" in alone.undecided["reason"].to_list()
+    both = judged(watched(rows).finish())
+    assert "all_echoed" not in both.undecided["reason"].to_list()
+
+
+def test_what_is_surest_comes_first_though_all_are_sure_to_all_digits() -> None:
+    faults = [{"sender": "silent", "segments": many} for many in (1600, 2400)]
+    findings = judged(watched(several(faults)).finish()).findings
+    assert findings["sure"].to_list() == [1.0, 1.0]
+    assert findings["cases"].to_list() == sorted(findings["cases"], reverse=True)
+    assert findings["chance_log10"].is_sorted()
+    assert findings["chance_log10"].n_unique() == len(faults)
 
 
 def test_a_sender_that_settings_call_dctcp_does_not_fit_a_classic_receiver() -> None:
