@@ -7,15 +7,17 @@ from typing import Any
 from rich.table import Table
 
 from service.flow_names import end_text
-from service.text import NONE, Heading, printable, share, table
+from service.sureness import odds, sureness
+from service.text import NONE, Heading, printable, table
 
 HEADINGS = (
     Heading("sure", numeric=True),
+    Heading("by chance", numeric=True),
     Heading("finding"),
     Heading("about"),
     Heading("flow"),
     Heading("at"),
-    Heading("cases", numeric=True),
+    Heading("rests on", numeric=True),
     Heading("frames"),
 )
 MOST_FLOWS, MOST_UNDECIDED, MOST_FRAMES = 20, 10, 3
@@ -62,12 +64,13 @@ def name_of(each: Mapping[str, Any]) -> str:
 
 def row(each: Mapping[str, Any]) -> Iterator[str]:
     """One finding."""
-    yield share(min(each["sure"], 0.9999))
+    yield sureness(each["sure"])
+    yield odds(each["chance_log10"])
     yield each["finding"].replace("_", " ")
     yield each["about"]
     yield name_of(each)
     yield each["point"]
-    yield f"{each['count']:,} of {each['cases']:,}"
+    yield f"{each['count']:,} of {each['cases']:,} {each['unit']}"
     yield "; ".join(frame_text(frame) for frame in each["frames"][:MOST_FRAMES]) or NONE
 
 
@@ -102,7 +105,7 @@ def of_flow(each: Mapping[str, Any]) -> Iterator[str]:
     if receiver["sure"] is not None:
         yield (
             f"    receiver   {receiver['verdict']}, by {receiver['evidence']}, sure to"
-            f" {share(receiver['sure'])}"
+            f" {sureness(receiver['sure'])}"
         )
 
 

@@ -12,6 +12,7 @@ from collector import Frames, open_capture, write_pcapng
 from service import cli
 from service.conform_text import lines
 from service.failure import ExitCode
+from service.sureness import odds, sureness
 from service.text import console
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
@@ -54,6 +55,22 @@ def test_ends_are_told_whatever_brackets_they_have(capsys: pytest.CaptureFixture
         assert capsys.readouterr().out == f"{line}\n"
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.5, "50 %"), (0.98, "98 %"), (0.9902, "99.0 %"), (0.9968, "99.6 %"), (0.99968, "99.96 %"),
+     (0.999999, "> 99.999 %"), (1.0, "> 99.999 %"), (None, "–")],
+)  # fmt: skip
+def test_sureness_has_its_nines_and_is_never_certainty(value: float | None, text: str) -> None:
+    assert sureness(value) == text
+
+
+@pytest.mark.parametrize(
+    ("log10", "text"), [(-1.3011, "1 in 20"), (-3.2, "1 in 1,584"), (-24.3, "1 in 10²⁴")]
+)
+def test_odds_are_written_out_or_as_a_power(log10: float, text: str) -> None:
+    assert odds(log10) == text
+
+
 def test_several_and_one_are_told_apart() -> None:
     told = {"findings": [], "undecided": [], "decisions_without_row": 0}
     [one, *_] = lines(told | {"flows": []})
@@ -79,6 +96,8 @@ def test_a_sender_without_cwr_is_named_with_its_frames(
     code, out, _ = run(capsys, str(silenced), "--flow", named)
     assert code == ExitCode.OK
     assert "cwr missing" in out
+    assert f"{told['findings'][0]['count']} of {told['findings'][0]['cases']} windows" in out
+    assert "1 in 10¹¹" in out
     assert out.count("breaks the rules") == 2
 
 
