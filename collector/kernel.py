@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import config, njit
-from numba.core.caching import UserProvidedCacheLocator
+from numba.core.caching import FunctionCache, UserProvidedCacheLocator
 from numba.core.options import DefaultOptions
+from numba.core.runtime.nrt import rtsys
 
 from collector.kernel_part import PartCompiler
 from collector.kernel_sources import Sources
@@ -55,6 +56,16 @@ class BySources(UserProvidedCacheLocator):
         return f"{path.stem}-{SOURCES.digest(path)}"
 
 
+class Kept(FunctionCache):
+    """Numba's cache of one function, which gets the compiler ready only where there is no code."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The code for a signature, or None. Kernels hash nothing, so they need nothing besides."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call] # numba has no types
+
+
 CACHE = cache_directory()
 if CACHE is not None:
     vars(config)["CACHE_DIR"] = str(CACHE)
@@ -84,13 +95,21 @@ UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") e
 """No references are counted; code that is compiled so can make no array of its own."""
 
 
+def kept(compiler: Callable[[F], Any], function: F) -> Any:
+    """`function`, compiled; its code is kept where there is a place for it."""
+    compiled = compiler(function)
+    if CACHE is not None:
+        compiled._cache = Kept(function)  # type: ignore[no-untyped-call] # noqa: SLF001 - its own
+    return compiled
+
+
 def kernel(function: F) -> F:
     """Compile `function` with Numba; its plain Python form stays reachable as `.py_func`.
 
     IEEE arithmetic is kept (no fastmath) so that stream and replay agree to the last bit, and
     division by zero gives infinity or NaN for the caller to flag instead of raising.
     """
-    compiled = njit(**COMPILED, cache=CACHE is not None)(function)
+    compiled = kept(njit(**COMPILED), function)
     return cast("F", compiled)
 
 
@@ -108,7 +127,7 @@ def borrowing(function: F) -> F:
 
     It only borrows its arguments. Counting references at every call would take most of its time.
     """
-    compiled = njit(**COMPILED, **UNCOUNTED, cache=CACHE is not None)(function)
+    compiled = kept(njit(**COMPILED, **UNCOUNTED), function)
     return cast("F", compiled)
 
 
@@ -117,7 +136,7 @@ def merged(function: F) -> F:
 
     To hand over an array is a dozen words, at every call.
     """
-    compiled = njit(**COMPILED, **UNCOUNTED, cache=CACHE is not None, forceinline=True)(function)
+    compiled = kept(njit(**COMPILED, **UNCOUNTED, forceinline=True), function)
     return cast("F", compiled)
 
 
