@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from pydantic_core import PydanticCustomError
 from starlette.exceptions import HTTPException
 
 MEDIA_TYPE = "application/problem+json"
@@ -77,16 +78,37 @@ def invalid(fields: Mapping[str, str]) -> Problem:
 SENTENCES = {
     "missing": "is required",
     "extra_forbidden": "there is no such parameter; the reference lists those of this route",
-    "union_tag_invalid": "{tag!r} is no {discriminator}; accepted are {expected_tags}",
-    "union_tag_not_found": "{discriminator} is required",
+    "union_tag_invalid": "{tag!r} is none; accepted are {expected_tags}",
+    "union_tag_not_found": "is required",
     "string_pattern_mismatch": "is not of the form {pattern}",
 }
 """What is said instead of pydantic's own words, by its error types, with what these tell."""
 
 
-def _location(error: Mapping[str, Any]) -> str:
-    """The field that a pydantic error is about, without `query`, `body` or `path` before it."""
+KIND = "kind"
+"""The field of a body that says which of several models it is."""
+ABOUT = "about_field"
+"""Errors of pydantic that tell their field."""
+
+
+def about(field: str, sentence: str) -> PydanticCustomError:
+    """What a validator of a whole model raises, with the field that it is about."""
+    return PydanticCustomError(ABOUT, "{sentence}", {"sentence": sentence, "field": field})
+
+
+def _location(error: Mapping[str, Any], kind: object) -> str:
+    """The field that a pydantic error is about, as it is written.
+
+    What pydantic puts before it is none: `query`, `body` or `path`, and the `kind` of a body.
+    """
+    told = error.get("ctx") or {}
+    if error.get("type") == ABOUT:
+        return str(told["field"])
+    if str(error.get("type")).startswith("union_tag"):
+        return str(told["discriminator"]).strip("'")
     parts = [str(part) for part in error.get("loc", ())]
+    if parts[:2] == ["body", kind]:
+        del parts[1]
     return ".".join(parts[1:] or parts) or "request"
 
 
@@ -95,7 +117,6 @@ def _sentence(error: Mapping[str, Any]) -> str:
     said = str(error.get("msg", "is not acceptable"))
     said = said.removeprefix("Value error, ").removeprefix("Input ")
     told = dict(error.get("ctx") or {})
-    told["discriminator"] = str(told.get("discriminator")).strip("'")
     ours = SENTENCES.get(str(error.get("type")))
     return said if ours is None else ours.format(**told)
 
@@ -109,7 +130,9 @@ async def _on_problem(_: Request, error: Exception) -> Response:
 
 async def _on_validation(request: Request, error: Exception) -> Response:
     found = error.errors() if isinstance(error, RequestValidationError) else []
-    fields = {_location(one): _sentence(one) for one in found}
+    body = error.body if isinstance(error, RequestValidationError) else None
+    kind = body.get(KIND) if isinstance(body, dict) else None
+    fields = {_location(one, kind): _sentence(one) for one in found}
     return await _on_problem(request, invalid(fields or {"request": "not acceptable"}))
 
 

@@ -14,8 +14,8 @@ from service.problem import invalid
 
 PLACES = ("pipeline.topology",)
 """Settings that name files of the machine, which is no guest's business."""
-OPTION = re.compile(r"^--(set|what-if|sweep|by)\b[: ]*")
-"""What the command line calls the field."""
+OPTION = re.compile(r"--(set|what-if|sweep|by|algorithm|flow|point|closed-loop)\b")
+"""What the command line calls a field."""
 POINTS = 500
 """Most points of one sweep."""
 ASKED: TypeAdapter[Kinds] = TypeAdapter(Asked)
@@ -40,17 +40,32 @@ def checked(wanted: Kinds) -> None:
         except ValueError as error:
             raise invalid({"base_rtt": str(error)}) from None
     if isinstance(wanted, Sweep):
+        if wanted.what_if:
+            refused("what_if", lambda: changed(wanted, wanted.what_if))
         refused("sweep", lambda: swept(wanted))
     elif isinstance(wanted, WhatIf | ClosedLoop):
         refused("what_if", lambda: changed(wanted, wanted.what_if))
 
 
 def refused(field: str, check: Callable[[], object]) -> None:
-    """A refusal of the command line as one of the API. Raises Problem."""
+    """A refusal of the command line as one of the API: what it names first is the field, if any.
+
+    Raises Problem.
+    """
     try:
         check()
     except Failure as error:
-        raise invalid({field: OPTION.sub("", str(error))}) from None
+        said = str(error)
+        if named := OPTION.match(said):
+            said = said[named.end() :].lstrip(": ")
+            # A point of a sweep is tried as a change.
+            field = field if named[1] == "what-if" else as_field(named)
+        raise invalid({field: OPTION.sub(as_field, said)}) from None
+
+
+def as_field(option: re.Match[str]) -> str:
+    """An option of the command line as the field that it is here."""
+    return option[1].replace("-", "_")
 
 
 def swept(wanted: Sweep) -> None:

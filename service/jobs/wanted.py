@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from service.endpoint import MAX_NS
 from service.jobs.kept import ID
+from service.problem import about
 from service.routes.parameter import Algorithm, End, Name, Time
 
 CaptureId = Annotated[str, Field(pattern=ID, description="A capture that was brought.")]
@@ -71,16 +72,16 @@ class Traced(Wanted):
     def whole(self) -> "Traced":
         """Refuse half a flow, no source, and what does not belong together."""
         if (self.src is None) != (self.dst is None):
-            raise ValueError("src and dst name a flow together")
+            raise about("src" if self.src is None else "dst", "src and dst name a flow together")
         if self.capture is None and self.src is None:
-            raise ValueError("capture, or src and dst of a flow of the store, is required")
+            raise about("capture", "is required, or src and dst of a flow of the store")
         if any(each is not None and not 0 <= each <= MAX_NS for each in (self.from_, self.to)):
-            raise ValueError("from and to are times from 1970 on")
+            raise about("from", "from and to are times from 1970 on")
         timed = self.from_ is not None or self.to is not None
         if self.capture is not None and timed:
-            raise ValueError("from and to are of the store, not of a capture")
+            raise about("from", "from and to are of the store, not of a capture")
         if self.from_ is not None and self.to is not None and self.to <= self.from_:
-            raise ValueError("to is not after from")
+            raise about("to", "is not after from")
         return self
 
     @property
@@ -130,7 +131,8 @@ class Sweep(Traced):
     def of_one_form(self) -> "Sweep":
         """Refuse what a closed loop cannot be told."""
         if self.closed_loop and (self.algorithm is not None or self.flow is not None):
-            raise ValueError("algorithm, src and dst are of decisions, not of a closed loop")
+            field = "src" if self.algorithm is None else "algorithm"
+            raise about(field, "algorithm, src and dst are of decisions, not of a closed loop")
         return self
 
 
