@@ -6,6 +6,7 @@ import polars as pl
 
 from pipeline import Decider, Reran, Rerun, Value, Versions
 from replay import rebuild
+from service.absence import no_frames
 from service.decidable import Decidable, say
 from service.failure import ExitCode, Failure
 from service.flow_names import FlowNames
@@ -68,7 +69,7 @@ def gathered(frames: Frames) -> rebuild.Rebuilt:
     ran = rerun(frames.source, making, held.take, "reading")
     say(held.decidable.notes(held.names.keys, ran.counters))
     if not held.rows or made is None:
-        raise Failure(ExitCode.WRONG, "there are no frames to rebuild a fabric from")
+        raise Failure(ExitCode.WRONG, f"{no_frames(ran.read)}: no fabric can be rebuilt")
     rows = pl.concat(held.rows, how="diagonal_relaxed")
     decisions = pl.concat(held.decisions)
     rows, decisions = rebuild.from_one_point(rows, decisions, frames.point)

@@ -12,6 +12,7 @@ import typer
 
 from collector import Bus, CollectorSettings, Decoder, feed, open_bus
 from pipeline import Reran, Rerun
+from service.absence import Read
 from service.accounting_text import accounting_line
 from service.progress import frames_bar
 from service.run import BATCHES, beside, once
@@ -43,6 +44,7 @@ class Feeding:
     sources: tuple[str, ...]
     feed: Callable[[Bus, Progress], Awaitable[None]]
     further: tuple[tuple[str, ...], ...] = ()
+    files: tuple[Path, ...] = ()
     unread: Callable[[], int] = int
     """Frames so far that were there and could not be read."""
 
@@ -53,6 +55,12 @@ class Ran:
 
     reruns: tuple[Rerun, ...]
     unread: int = 0
+    files: tuple[Path, ...] = ()
+
+    @property
+    def read(self) -> Read:
+        """What was read, for who looks for what is not there."""
+        return Read(self.files, self.points, self.unread)
 
     @property
     def counters(self) -> dict[str, int]:
@@ -85,6 +93,7 @@ class CaptureSource:
             yield Feeding(
                 held.announced,
                 lambda bus, progress: feed(held.sources, decoder, bus, progress, held.rotations),
+                files=tuple(self.paths),
                 unread=lambda: sum(decoder.accounting.reasons.values()),
             )
             if not self.quiet:
@@ -107,7 +116,7 @@ def rerun(source: Source, making: Making, sink: Sink, label: str) -> Ran:
         for sources in (feeding.sources, *feeding.further):
             made.append(making(sources))
             asyncio.run(_rerun(feeding, ready, made[-1], sink, told))
-        return Ran(tuple(made), feeding.unread())
+        return Ran(tuple(made), feeding.unread(), feeding.files)
 
 
 async def _rerun(

@@ -51,7 +51,11 @@ class TraceSource:
             for path in self.paths:
                 yield from slices(path)
 
-        yield Feeding(sources, lambda bus, progress: publish(parts, sources, bus, progress))
+        yield Feeding(
+            sources,
+            lambda bus, progress: publish(parts, sources, bus, progress),
+            files=tuple(self.paths),
+        )
 
 
 async def publish(

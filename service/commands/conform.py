@@ -7,7 +7,7 @@ import typer
 
 from pipeline import Decider, Reran, Rerun
 from replay import Conformance, conformance_answer, judged
-from service.absence import Read, absence
+from service.absence import absence
 from service.commands.replay import Request, source_of
 from service.conform_text import lines
 from service.decidable import Decidable, say
@@ -81,7 +81,7 @@ def run(request: Request) -> None:
 
 def nothing(request: Request, made: Ran, names: FlowNames) -> str:
     """Why there is nothing to judge."""
-    if gone := absence(Read(request.captures, made.points, made.unread), names, request.point):
+    if gone := absence(made.read, names, request.point):
         return gone
     whose = f" of {request.flow}" if request.flow else ""
     return (

@@ -104,8 +104,7 @@ def run(request: Request) -> None:
         decisions.finish()
     say(decisions.decidable.notes(decisions.names.keys, made.counters))
     if not output.decisions:
-        read = Read(request.captures, made.points, made.unread)
-        raise Failure(ExitCode.WRONG, nothing(request, read, decisions.names))
+        raise Failure(ExitCode.WRONG, nothing(request, made.read, decisions.names))
 
 
 def check_form(request: Request) -> None:

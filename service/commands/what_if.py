@@ -12,7 +12,7 @@ import typer
 
 from pipeline import COMPANIONS, Decider, Reran, Rerun, Tracked
 from replay import Difference, difference, from_best, kept, steered, vantage
-from service.absence import Read, absence
+from service.absence import absence
 from service.decidable import Decidable, say
 from service.decision_output import written
 from service.endpoint import time_text
@@ -21,7 +21,7 @@ from service.flow_names import FlowNames, end_text, flow_of
 from service.rerunning import Making, Ran, Source, rerun
 from service.run import settings_of
 from service.settings import Settings
-from service.text import NONE
+from service.text import NONE, signed
 from service.topology_source import TopologySource
 
 ALGORITHM, FABRIC = "algorithm=", "fabric."
@@ -157,7 +157,7 @@ def run(
 
 def nothing(asked: Asked, made: Ran, names: FlowNames) -> str:
     """Why there is nothing to compare."""
-    gone = absence(Read((), made.points, made.unread), names, asked.point)
+    gone = absence(made.read, names, asked.point)
     return gone or "no decision that could be compared in these frames"
 
 
@@ -247,4 +247,4 @@ def shown(told: Mapping[str, Any]) -> Iterator[str]:
 
 def percent(share: float | None) -> str:
     """A relative difference."""
-    return NONE if share is None else f"{100 * share:+.{DIGITS}g} %"
+    return NONE if share is None else signed(100 * share, f".{DIGITS}g", "%")

@@ -18,11 +18,16 @@ FORMS = (
     ("replay", "--sweep", "dctcp.g=0.2", "--jobs", "1"),
     ("replay", "--report", "REPORT"),
 )
+CLOSED = (
+    ("replay", "--closed-loop"),
+    ("replay", "--closed-loop", "--sweep", "fabric.mark_bytes=9000", "--jobs", "1"),
+)
+"""Forms that are of whole captures, not of a flow."""
 HEAD, SOURCE = 24, slice(26, 30)
 SENDER = bytes([10, 1, 1, 1])
 
 
-@pytest.fixture(params=FORMS, ids=lambda form: form[-1])
+@pytest.fixture(params=FORMS, ids=" ".join)
 def said(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
     """The last sentence that a form of a replay ends with, and its status."""
     verb, *words = (word.replace("REPORT", str(tmp_path / "told.md")) for word in request.param)
@@ -46,21 +51,23 @@ def records() -> tuple[bytes, list[bytes]]:
     return whole[:HEAD], found
 
 
+@pytest.mark.parametrize("said", [*FORMS, *CLOSED], ids=" ".join, indirect=True)
 def test_a_capture_without_frames_has_a_sentence_of_its_own(said: Any, tmp_path: Path) -> None:
     path = tmp_path / "head.pcap"
     path.write_bytes(records()[0])
     code, sentence = said(path)
     assert code == ExitCode.WRONG
-    assert sentence.startswith("hopsight: there are no frames")
+    assert sentence.startswith("hopsight: there are no frames in head.pcap")
 
 
+@pytest.mark.parametrize("said", [*FORMS, *CLOSED], ids=" ".join, indirect=True)
 def test_frames_that_cannot_be_read_are_not_said_to_be_missing(said: Any, tmp_path: Path) -> None:
     path = tmp_path / "noise.pcap"
     noise = struct.pack("<IIII", 1, 0, 20, 20) + b"\xff" * 20
     path.write_bytes(records()[0] + noise * 3)
     code, sentence = said(path)
     assert code == ExitCode.WRONG
-    assert sentence.startswith("hopsight: none of the 3 frames")
+    assert sentence.startswith("hopsight: none of the 3 frames in noise.pcap could be read")
 
 
 def test_a_flow_that_is_not_there_is_named_with_those_like_it(said: Any) -> None:
