@@ -34,7 +34,8 @@ Traces = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="CAPTURE...",
-        help="Captures as above, or observations: .parquet, .arrow; without any, the store.",
+        help="pcap or pcapng, plain, .gz, .zst or .lz4, or observations: .parquet, .arrow;"
+        " without any, the store",
     ),
 ]
 Flow = Annotated[

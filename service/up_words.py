@@ -35,8 +35,11 @@ def up(
 ) -> None:
     """Run everything in one process: read, judge, store, and serve API and console on loopback.
 
-    Ctrl-C ends it: what has come is still judged and stored; a second one gives that up, and says
-    how many frames are lost. Captures that have been read stay served.
+    Ctrl-C ends it: what has come is still judged and stored.
+
+    A second Ctrl-C gives that up, and says how many frames are lost.
+
+    Captures that have been read stay served.
     """
     from service.commands import up as command
     from service.sources import Feeds

@@ -1,15 +1,18 @@
 """The command: the same answers as the API, one sentence for each error, documented exit codes."""
 
+import inspect
 import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import click
 import pytest
+import typer
 
 from service import cli
 from service.evidence_text import command as opening
@@ -158,6 +161,25 @@ def test_help_comes_without_loading_the_engines(hopsight: Any) -> None:
         cwd=hopsight.directory, env=hopsight.environment,
     )  # fmt: skip
     assert loaded.stdout.strip() == ""
+
+
+def every_help(command: click.Command, path: str = "hopsight") -> Iterator[tuple[str, str]]:
+    """What help says of each command and of what can be typed behind it, by name."""
+    yield path, inspect.cleandoc(command.help or "")
+    for each in command.params:
+        yield f"{path} {each.name}", getattr(each, "help", None) or ""
+    for name, one in getattr(command, "commands", {}).items():
+        yield from every_help(one, f"{path} {name}")
+
+
+def test_no_help_breaks_a_line_inside_a_sentence() -> None:
+    """Of all but the first paragraph the lines stay as they are written."""
+    told = dict(every_help(typer.main.get_command(cli.app)))
+    assert "Ctrl-C" in told["hopsight up"]
+    for name, text in told.items():
+        assert text or name == "hopsight", f"{name} has no help"
+        assert all("\n" not in part for part in text.split("\n\n")), name
+        assert "above" not in text, f"{name}: nothing stands above it"
 
 
 def test_a_reader_that_leaves_is_no_error(hopsight: Any) -> None:
