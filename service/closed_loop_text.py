@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replay import rebuild
-from service.text import NONE, Heading, console, duration, rate, share, size, table
+from service.text import NONE, Heading, console, duration, rate, share, signed, size, table
 
 NAMES = {
     "queue_mean_bytes": "queue, mean",
@@ -99,8 +99,8 @@ def apart(each: Mapping[str, Any]) -> str:
         return NONE
     if each["kind"] == rebuild.EXACT:
         return "another" if difference else "the same"
-    unit = " points" if each["kind"] == rebuild.POINTS else " %"
-    return f"{100 * difference:+.1f}{unit}"
+    unit = "points" if each["kind"] == rebuild.POINTS else "%"
+    return signed(100 * difference, ".1f", unit)
 
 
 def believed(trust: Mapping[str, Any], change: Mapping[str, Any]) -> str:

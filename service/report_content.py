@@ -11,7 +11,7 @@ from service.flow_names import name_of
 from service.report import Chart, Code, Part, Report, Section, Table
 from service.report_chart import sparkline, svg
 from service.report_output import Course
-from service.text import NONE, load, share
+from service.text import NONE, load, share, signed
 
 MOST_FLOWS = 12
 """Flows that are told whole; the others are lines of a table."""
@@ -58,7 +58,8 @@ def summary(courses: Sequence[Course], names: Names) -> Table:
             [
                 names.get(course.flow, str(course.flow)), course.algorithm,
                 f"{sum(course.branches.values()):,}", first, end,
-                number(course.series["level"].mean()), number(course.series["window"].mean()),
+                number(course.series["level"].mean(), course.unit(course.level)),
+                number(course.series["window"].mean(), course.unit(course.window)),
             ]
         )  # fmt: skip
     heads = (
@@ -113,7 +114,7 @@ def charts(course: Course, limits: Mapping[str, tuple[str, float]]) -> list[Part
     for column, name in (("level", course.level), ("window", course.window)):
         values = course.series[column]
         if name and values.count():
-            unit = {"W": "W, bytes", "cwnd": "cwnd"}.get(name, name)
+            unit = course.with_unit(name)
             picture = svg(unit, course.series["time_ns"], values, limits.get(name))
             shown.append(Chart(unit, picture, sparkline(values)))
     return shown
@@ -135,7 +136,8 @@ def quantiles(course: Course) -> Table:
     for column, name in (("level", course.level), ("window", course.window)):
         values = course.series[column].drop_nulls()
         if name and values.len():
-            rows.append([name, *(number(values.quantile(q, "nearest")) for q in QUANTILES)])
+            named = course.with_unit(name)
+            rows.append([named, *(number(values.quantile(q, "nearest")) for q in QUANTILES)])
     return Table(("", "least", "median", "90 %", "99 %", "most"), rows)
 
 
@@ -151,13 +153,21 @@ def mattered(course: Course) -> Table:
             seen.add(row["branch"])
         if row["turned"]:
             why.append(f"the state becomes {row['standing'] or row['quality']}")
-        if row["change"] and not why:
-            why.append(f"the window changes by {row['change']:+.0%}")
+        if row["change"]:
+            why.append(changed(course, row["before"], row["window"]))
         rows.append(
             [f"+{(row['time_ns'] - start) / 1e6:.6f} ms", f"{row['frame']}", row["line"] or NONE,
              row["sentence"] or NONE, "; ".join(why)]
         )  # fmt: skip
     return Table(("time", "frame", "line", "what was decided", "why it is told"), rows)
+
+
+def changed(course: Course, before: float, after: float) -> str:
+    """What a decision made of the window, in its unit and as a share of what it was."""
+    unit = course.unit(course.window)
+    plain = ",.0f" if unit == "bytes" else ",.4g"
+    part = f" ({signed(100 * (after / before - 1), '.3g', '%')})" if before else ""
+    return f"{course.window} {before:{plain}} → {after:{plain}} {unit}{part}"
 
 
 def most(rows: pl.DataFrame) -> pl.DataFrame:
@@ -218,6 +228,6 @@ def times(series: pl.DataFrame) -> tuple[str, str]:
     return time_text(int(series["time_ns"][0])), time_text(int(series["time_ns"][-1]))
 
 
-def number(value: Any) -> str:
-    """A number with five digits."""
-    return NONE if value is None else f"{float(value):.5g}"
+def number(value: Any, unit: str = "") -> str:
+    """A number with five digits, and its unit."""
+    return NONE if value is None else f"{float(value):.5g} {unit}".rstrip()

@@ -12,6 +12,8 @@ LEVELS = ("U", "alpha", "delay_ns", "MPD")
 """What an algorithm steers by; the first that it has is drawn."""
 WINDOWS = ("W", "cwnd")
 """What it steers."""
+IN_PACKETS = ("swift", "poseidon")
+"""Algorithms whose cwnd is in packets; all other windows are in bytes."""
 LARGEST = 8
 """Changes of the window of each flow that are told."""
 SERIES = pl.Schema({"time_ns": pl.Int64, "level": pl.Float64, "window": pl.Float64})
@@ -28,6 +30,16 @@ class Course:
     mattered: pl.DataFrame
     level: str
     window: str
+
+    def unit(self, name: str) -> str:
+        """The unit of what it steers or steers by; none of a ratio."""
+        if name in WINDOWS:
+            return "packets" if self.algorithm in IN_PACKETS else "bytes"
+        return {"delay_ns": "ns", "MPD": "ns"}.get(name, "")
+
+    def with_unit(self, name: str) -> str:
+        """Its name with its unit."""
+        return ", ".join(filter(None, (name, self.unit(name))))
 
 
 class Kept(Output):

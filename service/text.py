@@ -92,10 +92,17 @@ def number(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share as whole percent; what is nearly all is not said to be all."""
+    """A share as whole percent; what is nearly all is not said to be all, nor a little none."""
     if value is None:
         return NONE
+    if 0 < value < 1 - NEARLY_ALL:
+        return "< 1 %"
     return "> 99 %" if NEARLY_ALL <= value < 1 else f"{100 * value:.0f} %"
+
+
+def signed(value: float, form: str, unit: str) -> str:
+    """A difference with its sign, which is a minus and no hyphen."""
+    return f"{value:+{form}} {unit}".replace("-", "−", 1)
 
 
 def _scaled(value: float, units: Iterable[tuple[str, float]], digits: int = 3) -> str:

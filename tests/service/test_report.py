@@ -5,6 +5,8 @@ import json
 import re
 import shlex
 import subprocess
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from service.failure import ExitCode, Failure
 from service.provenance import command
 from service.report import Code, Report, Section, Table, as_html, as_markdown
 from service.report_chart import sparkline, svg
-from service.report_content import MOST_MATTERED, most
+from service.report_content import MOST_MATTERED, changed, most
+from service.report_output import Course
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 FLOW = "10.1.1.1:40000 10.2.1.2:5001"
@@ -43,6 +46,32 @@ def test_a_report_is_whole_and_is_made_again_by_the_command_it_prints(
     path.unlink()
     assert hopsight.run(*typed).returncode == 0
     assert path.read_text() == html
+
+
+def test_a_change_of_the_window_is_told_from_what_to_what_in_its_unit(
+    hopsight: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "told.md"
+    hopsight.run("replay", str(CAPTURE), "--report", str(path))
+    made = path.read_text()
+    cut = re.search(r"cwnd ([\d,]+) → ([\d,]+) bytes \(−([\d.]+) %\)", made)
+    assert cut is not None
+    before, after = (float(text.replace(",", "")) for text in cut.groups()[:2])
+    assert float(cut[3]) == pytest.approx(100 * (1 - after / before), abs=0.06)
+    told = hopsight.run("replay", str(CAPTURE), "--json").stdout.splitlines()
+    windows = [round(float(json.loads(line)["cwnd"])) for line in told]
+    assert (before, after) in pairwise(windows)
+    assert "| cwnd, bytes |" in made
+    assert "bytes |" in made.split("## Verdicts", maxsplit=1)[0]
+    assert "| window open | 1 | \\< 1 % |" in made
+
+
+def test_windows_of_algorithms_in_packets_are_told_so() -> None:
+    course = Course(1, "swift", pl.DataFrame(), {}, pl.DataFrame(), "delay_ns", "cwnd")
+    assert changed(course, 0.4, 0.36) == "cwnd 0.4 → 0.36 packets (−10 %)"
+    assert changed(course, 0.0, 2.0) == "cwnd 0 → 2 packets"
+    assert course.with_unit("delay_ns") == "delay_ns, ns"
+    assert replace(course, algorithm="hpcc", window="W").with_unit("W") == "W, bytes"
 
 
 def test_the_command_has_what_the_environment_told(hopsight: Any, tmp_path: Path) -> None:
