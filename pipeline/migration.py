@@ -7,10 +7,11 @@ any.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pipeline.connection import Connection
 from pipeline.store_error import StoreError
+from pipeline.stored_schema import StoredSchema, stored_schema
 from pipeline.tables import SCHEMA_VERSION, TABLES, Table
 from pipeline.tables.ddl import (
     DEDUPLICATION_WINDOW,
@@ -28,18 +29,6 @@ from pipeline.tables.layout import Layout
 
 VERSION = "schema_version"
 RECORD = "INSERT INTO {database}.schema_version (version) SELECT {version}"
-COLUMNS = """
-SELECT name, type FROM system.columns
-WHERE database = {database:String} AND table = {table:String}
-"""
-CODECS = """
-SELECT name, compression_codec FROM system.columns
-WHERE database = {database:String} AND table = {table:String} AND compression_codec != ''
-"""
-CREATED = """
-SELECT create_table_query FROM system.tables
-WHERE database = {database:String} AND name = {table:String}
-"""
 KNOWN = "SELECT name FROM system.merge_tree_settings"
 SETTING = "SELECT toString(getSetting('async_insert'))"
 WINDOW = re.compile(r"replicated_deduplication_window = (\d+)")
@@ -69,9 +58,10 @@ def pending(connection: Connection) -> Iterator[str]:
         yield f"CREATE DATABASE IF NOT EXISTS `{database}`{layout.clause}"
     else:
         connection.use(database)
-    if not _created(connection, VERSION):
+    stored = stored_schema(connection)
+    if not stored.created[VERSION]:
         yield versions(layout)
-    found = _version(connection)
+    found = _version(connection) if stored.created[VERSION] else 0
     if found > SCHEMA_VERSION:
         raise StoreError(
             f"the store {connection.address.name} has schema {found} and this hopsight knows"
@@ -79,17 +69,17 @@ def pending(connection: Connection) -> Iterator[str]:
         )
     known = frozenset(str(name) for (name,) in connection.rows(KNOWN))
     for table in TABLES.values():
-        yield from _of_table(connection, table, layout, known)
+        yield from _of_table(connection, stored, table, layout, known)
     for table in TABLES.values():
         if table.fed_by:
             view = f"{table.name}_feed"
             source = {column.name: column for column in TABLES[table.fed_by].columns}
             known = frozenset(
                 name
-                for name, kind in _columns(connection, view).items()
+                for name, kind in stored.columns[view].items()
                 if name not in source or kind != formerly(source[name])
             )
-            if statement := feeding(table, known, _created(connection, view), layout):
+            if statement := feeding(table, known, stored.created[view], layout):
                 yield statement
     if found < SCHEMA_VERSION:
         yield RECORD.format(database=f"`{database}`", version=SCHEMA_VERSION)
@@ -102,8 +92,9 @@ def verify(connection: Connection) -> None:
     """
     name = connection.address.name
     layout = Layout(connection.address.database, connection.limits.cluster or "")
+    stored = stored_schema(connection)
     for table in TABLES.values():
-        told = WINDOW.findall(_created(connection, layout.kept(table)))
+        told = WINDOW.findall(stored.created[layout.kept(table)])
         if not told or min(map(int, told)) < DEDUPLICATION_WINDOW:
             raise StoreError(
                 f"the store {name}: {table.name} remembers too few inserts"
@@ -128,23 +119,24 @@ def versions(layout: Layout) -> str:
 
 
 def _version(connection: Connection) -> int:
-    """The schema that the store has; 0: none yet."""
-    if not _created(connection, VERSION):
-        return 0
+    """The schema that the store says it has."""
     told = f"SELECT max(version) FROM `{connection.address.database}`.{VERSION}"  # noqa: S608 - of the address
     return int(connection.rows(told)[0][0])
 
 
 def _of_table(
-    connection: Connection, table: Table, layout: Layout, known: frozenset[str]
+    connection: Connection,
+    stored: StoredSchema,
+    table: Table,
+    layout: Layout,
+    known: frozenset[str],
 ) -> Iterator[str]:
     """Make a table, or add what it lacks; `known` are the settings that the engine has."""
     days = connection.limits.retention(table.name)
     kept = layout.kept(table)
-    found = _columns(connection, kept)
+    found = stored.columns[kept]
     if not found:
         yield create_table(table, days, layout, known)
-        found = _columns(connection, kept) or dict.fromkeys(column_definitions(table), "")
     for column in table.columns:
         wanted = column_type(column)
         if found.get(column.name, wanted) not in {wanted, formerly(column), ""}:
@@ -152,19 +144,21 @@ def _of_table(
                 f"the store {connection.address.name} has {table.name}.{column.name} as"
                 f" {found[column.name]} and not {wanted}; leave it to the hopsight that made it"
             )
-    created = _created(connection, kept)
-    if created:
-        yield from alterations(table, days, frozenset(found), created, layout, known)
-        yield from narrowing(table, found, kept, layout)
-        where = {"database": connection.address.database, "table": kept}
-        yield from packing(table, dict(connection.rows(CODECS, **where)), layout)
+    if found:
+        created = stored.created[kept]
+        changes = [
+            *alterations(table, days, frozenset(found), created, layout, known),
+            *narrowing(table, found, kept, layout),
+        ]
+        yield from changes
+        now = stored_schema(connection) if changes else stored
+        yield from packing(table, now.codecs[kept], layout)
     if layout.sharded(table):
-        yield from _in_front(connection, table, layout)
+        yield from _in_front(stored.columns[table.name], table, layout)
 
 
-def _in_front(connection: Connection, table: Table, layout: Layout) -> Iterator[str]:
+def _in_front(found: Mapping[str, str], table: Table, layout: Layout) -> Iterator[str]:
     """The distributed table, or the columns that it lacks."""
-    found = _columns(connection, table.name)
     if not found:
         yield layout.front(table)
         return
@@ -176,15 +170,3 @@ def _in_front(connection: Connection, table: Table, layout: Layout) -> Iterator[
     gone = [name for each in table.gathered for name in each.of if name in found]
     if gone:
         yield f"ALTER TABLE {table.name}{layout.clause} {dropping(gone)}"
-
-
-def _columns(connection: Connection, table: str) -> dict[str, str]:
-    """Names and types of a table's columns as the store has them; none: there is no such table."""
-    where = {"database": connection.address.database, "table": table}
-    return {str(name): str(kind) for name, kind in connection.rows(COLUMNS, **where)}
-
-
-def _created(connection: Connection, table: str) -> str:
-    """How the engine writes a table; empty: there is no such table."""
-    where = {"database": connection.address.database, "table": table}
-    return "".join(str(made) for (made,) in connection.rows(CREATED, **where))

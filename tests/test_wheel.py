@@ -2,16 +2,20 @@
 
 import json
 import os
+import shutil
 import signal
 import stat
 import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 
 import httpx
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from collector.kernel import CACHE
 
@@ -25,7 +29,7 @@ DROPPED = ("--bounding-set=-all", "--inh-caps=-all", "--securebits=+noroot", "--
 
 
 class Installed:
-    """An environment that holds the wheel and nothing of the source tree."""
+    """An environment that holds the wheel, what it says that it needs, and nothing else."""
 
     def __init__(self, place: Path, unprivileged: tuple[str, ...]) -> None:
         self.bin = place / "venv" / "bin"
@@ -59,6 +63,35 @@ def chmod(top: Path, change: Callable[[int], int]) -> None:
             path.chmod(change(stat.S_IMODE(path.stat().st_mode)))
 
 
+def required(packages: Path) -> list[Distribution]:
+    """What the wheel in `packages` says that it needs, and what that needs, as pip would choose."""
+    (wheel,) = distributions(name="hopsight", path=[str(packages)])
+    wanted, asked = [Requirement(each) for each in wheel.requires or ()], set[tuple[str, str]]()
+    found: dict[str, Distribution] = {}
+    while wanted:
+        one = wanted.pop()
+        for extra in {"", *one.extras}:
+            if (one.name, extra) in asked or (one.marker and not one.marker.evaluate()):
+                continue
+            asked.add((one.name, extra))
+            found[canonicalize_name(one.name)] = library = distribution(one.name)
+            for each in map(Requirement, library.requires or ()):
+                if each.marker is None or each.marker.evaluate({"extra": extra}):
+                    each.marker = None
+                    wanted.append(each)
+    return list(found.values())
+
+
+def copy(library: Distribution, packages: Path) -> None:
+    """Every file that was installed here, byte code too; not its commands."""
+    top = Path(str(library.locate_file("")))
+    for file in library.files or ():
+        if ".." not in file.parts and (top / file).exists():
+            target = packages / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(top / file, target)
+
+
 @pytest.fixture(scope="module")
 def installed(
     tmp_path_factory: pytest.TempPathFactory, tool: Callable[..., str]
@@ -67,14 +100,17 @@ def installed(
     run = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(place)]
     subprocess.run([*run, str(ROOT)], check=True, capture_output=True)
     (wheel,) = place.glob("hopsight-*.whl")
-    subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True)
-    python = place / "venv" / "bin" / "python"
-    pip = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
-    constraints = str(ROOT / "constraints.txt")
-    subprocess.run([*pip, "install", "-c", constraints, str(wheel)], check=True, cwd=place)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place / "venv")], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(place / "venv" / "bin" / "python")]
+    pip += ["--quiet", "--disable-pip-version-check", "--no-input"]
+    alone = ["install", "--no-index", "--no-deps", str(wheel)]
+    subprocess.run([*pip, *alone], check=True, cwd=place)
     (place / "home").mkdir()
     unprivileged = (tool("setpriv"), *DROPPED) if os.geteuid() == 0 else ()
     environment = Installed(place, unprivileged)
+    for library in required(environment.packages):
+        copy(library, environment.packages)
+    subprocess.run([*pip, "check"], check=True, cwd=place)
     chmod(environment.packages, lambda mode: mode & ~WRITABLE)
     yield environment
     chmod(environment.packages, lambda mode: mode | stat.S_IWUSR)
