@@ -28,6 +28,7 @@ import traffic
 from stopwatch import one_core, spent, spent_by
 
 from collector import SCHEMA
+from collector.observe import repeated
 from pipeline import Decider, PipelineSettings, Rerun
 from replay import Heard, lines, trace
 
@@ -50,9 +51,10 @@ def rows(first: int, columns: dict[str, Any]) -> pl.DataFrame:
         "flow": flow, "protocol": np.full(BATCH, 6, np.uint8), "frame": number.astype(np.uint64),
         "ecn": np.full(BATCH, 2, np.uint8), "ip_id": (number % 65_536).astype(np.uint16),
     }  # fmt: skip
-    made = pl.DataFrame(shared | columns).with_columns(
-        point=pl.lit("tap"), source=pl.lit("s"), mss=pl.lit(None, pl.UInt16)
-    )
+    texts = {
+        name: repeated(name, text, BATCH) for name, text in (("point", "tap"), ("source", "s"))
+    }
+    made = pl.DataFrame(shared | columns | texts)
     return made.cast({name: SCHEMA[name] for name in made.columns})
 
 

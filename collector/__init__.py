@@ -26,11 +26,13 @@ from collector.kernel import borrowing, inlined, inner, is_compiled, kernel, mer
 from collector.layer import LAYERS
 from collector.live import open_interface
 from collector.lua import dissectors
+from collector.lying import WORD, address_of, fetch_at, word_at
 from collector.observation import HOP, HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
 from collector.one_thread import one_thread
 from collector.pcapng import write_pcapng
 from collector.prefetch import prefetch
 from collector.reading import Reading
+from collector.repeated import nothing, repeated
 from collector.repeats import Repeats
 from collector.rotation import Rotation
 from collector.scalar import Scalar
@@ -57,6 +59,7 @@ __all__ = [
     "SHED_REASONS",
     "STATUS",
     "UNNAMED",
+    "WORD",
     "Accounting",
     "Arena",
     "Batch",
@@ -83,6 +86,7 @@ __all__ = [
     "SlowAccounting",
     "SlowPath",
     "Source",
+    "address_of",
     "arrow",
     "borrowing",
     "complete",
@@ -91,6 +95,7 @@ __all__ = [
     "dissected",
     "dissectors",
     "feed",
+    "fetch_at",
     "headers",
     "inlined",
     "inner",
@@ -98,6 +103,7 @@ __all__ = [
     "joined",
     "kernel",
     "merged",
+    "nothing",
     "one_thread",
     "open_bus",
     "open_capture",
@@ -106,9 +112,11 @@ __all__ = [
     "open_interface",
     "open_span",
     "prefetch",
+    "repeated",
     "spooled",
     "step",
     "tell_apart",
+    "word_at",
     "write_commented",
     "write_pcapng",
 ]

@@ -38,8 +38,9 @@ class Arena:
         """An array of so many rows of each kind, all in one block."""
         sizes = [np.dtype(kind).itemsize * rows for kind in kinds]
         starts = np.cumsum([0, *(-(-size // ALIGNED) * ALIGNED for size in sizes)]).tolist()
-        block = self.block(max(starts[-1], ALIGNED))
+        block = self.block(starts[-1] + ALIGNED)
+        first = -block.__array_interface__["data"][0] % ALIGNED
         return [
-            block[start : start + size].view(kind)
+            block[first + start : first + start + size].view(kind)
             for kind, size, start in zip(kinds, sizes, starts[:-1], strict=True)
         ]

@@ -1,6 +1,6 @@
 """Arrays as columns of a data frame, without a copy."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,13 @@ def values(column: pl.Series) -> NDArray[Any]:
         told = told[array.offset : array.offset + len(array)]
         return fixed(np.where(_there(array), told, told.dtype.type(0)))
     return fixed(column.to_numpy(allow_copy=True))
+
+
+def in_one_piece(rows: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+    """The frame with these of its columns in one piece each, so that no reader joins them anew."""
+    several = [rows[name] for name in names if name in rows.columns]
+    joined = [column.rechunk() for column in several if column.n_chunks() > 1]
+    return rows.with_columns(joined) if joined else rows
 
 
 def nulls(column: pl.Series) -> NDArray[np.bool_]:

@@ -1,7 +1,6 @@
 """From what the walk found to observations: units are converted here, once."""
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from collector.columns import FLAT, KEY
 from collector.flow_key import flow_keys, salt
 from collector.frame import UNNAMED, Frames
 from collector.observation import OBSERVATION, SCHEMA
+from collector.repeated import repeated
 from collector.settings import CollectorSettings
 from collector.telemetry import telemetry
 from collector.telemetry.raw import Raw
@@ -58,16 +58,6 @@ def told(raw: pl.DataFrame, expressions: Mapping[str, pl.Expr]) -> list[pl.Serie
         return []
     rows = raw.select(each.cast(SCHEMA[name]).alias(name) for name, each in expressions.items())
     return [each for each in rows if each.name not in NULLABLE or each.null_count() < rows.height]
-
-
-@lru_cache(maxsize=32)
-def _repeated(name: str, text: str, rows: int) -> pl.Series:
-    return pl.repeat(text, rows, dtype=pl.String, eager=True).alias(name)
-
-
-def repeated(name: str, text: str, rows: int) -> pl.Series:
-    """A text that is the same in every row; batches share it, for nothing changes it."""
-    return _repeated(name, text, 1 << max(rows - 1, 0).bit_length()).head(rows)
 
 
 def whole(walked: Walked, frames: Frames) -> bool:

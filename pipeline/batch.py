@@ -10,25 +10,25 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import Arena, arrow, inlined
+from collector import Arena, arrow, inlined, nothing
 from pipeline.accecn import ACE_FLAGS, ECHO, MARKED
+from pipeline.cc.hop_record import KINDS
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.memory import Count, Echo, Ints
 from pipeline.sack_blocks import numbered, sacks_of
 from pipeline.sender import ACK
-from pipeline.stacks import paths_of, stacks_of, unknown_loads
+from pipeline.stacks import Lying, paths_of, stacks_of
 
 TCP = 6
 
 ROW = state_dtype(
-    ("u8", "conversation"),
-    ("i8", "time_ns", "seq", "ack", "payload", "telemetry", "direction", "tcp_flags"),
-    ("i8", "src_nic_bps", "dst_nic_bps", "base_rtt_ns", "window_bytes"),
-    ("i4", "point", "mss", "sacked", "hints", "marked"),
-    ("i1", "kind", "timestamps", "ecn", "echo"),
+    ("i8", "at", "time_ns", "seq", "ack", "payload", "telemetry", "stack", "direction"),
+    ("i8", "tcp_flags"),
+    ("i4", "sacked", "hints", "marked"),
+    ("i1", "kind", "ecn", "echo"),
 )
-"""One row of a batch, what is null as 0; `telemetry` is its row among the stacks,
-and `sacked` among the SACK blocks, or -1."""
+"""One row of a batch, the one at `at`, what is null as 0; `telemetry` is its row among the stacks,
+`stack` that among those brought near, and `sacked` that among the SACK blocks, or -1."""
 
 
 class Kind(IntEnum):
@@ -104,6 +104,17 @@ class Rows(NamedTuple):
     point: NDArray[np.int32]
 
 
+class Opening(NamedTuple):
+    """Columns of `Rows` that are read when something of a flow begins, and only then."""
+
+    mss: NDArray[np.uint16]
+    timestamps: NDArray[np.bool_]
+    src_nic_bps: NDArray[np.int64]
+    dst_nic_bps: NDArray[np.int64]
+    base_rtt_ns: NDArray[np.int64]
+    window_bytes: NDArray[np.int64]
+
+
 LOAD = state_dtype(("i4", "nhop", "faults"), ("i1", "reflected", "width"))
 """What is known of one row with telemetry beside its stack; the faults are given back. `width` says
 which of the widths of `Rules` its counters have."""
@@ -118,6 +129,8 @@ DECISION_FIELDS = {
         "u_hop", "algorithm", "branch", "direction", "quality", "why", "dialect", "basis", "echo",
     ),
 }  # fmt: skip
+AHEAD = 64
+"""Rows that are brought near at a time (`near`)."""
 BLOCK = 104
 """Room for decisions before they go to columns: few, so that all stay near, and an odd number of
 cache lines of any field, so that fields do not take each other's places there."""
@@ -132,13 +145,22 @@ DECISION = state_dtype(*(((kind, BLOCK), *names) for kind, names in DECISION_FIE
 class Batch(NamedTuple):
     """What the loop's parts read and write beside the state.
 
-    Of rows with telemetry (kind, hop, row) in, with places to spare behind, the words of their
-    paths, and u' (hop, row) out; `sacks` are the SACK blocks of rows that have some, as (row, left,
-    right, left, …), -1 is none. `block` takes decisions, `made` counts those in it and those laid
-    out already; `trail` has a place a row, or none (`trail`).
+    Of rows with telemetry: where their values lie and up to which row (`stacks.Lying`), the words
+    of their paths, and u' (hop, row) out. `told` (kind, hop, row) and `u_near` (hop, row) are those
+    of the rows that have been brought near, which begin at row span[0] and are span[1]. `stacks`
+    (kind, hop, row) are all of them, where companions ask for them, else none. `sacks` are the SACK
+    blocks of rows that have some, as (row, left, right, left, …), -1 is none. `block` takes
+    decisions, `made` counts those in it and those laid out already, and has the bits of the
+    algorithms of those in it; `trail` has a place a row, or none (`trail`).
     """
 
+    opening: Opening
+    places: Ints
+    ends: Ints
     told: Ints
+    u_near: NDArray[np.float64]
+    span: Ints
+    stacks: Ints
     path: NDArray[np.uint64]
     sacks: Ints
     loads: NDArray[Any]
@@ -153,27 +175,20 @@ class Batch(NamedTuple):
 def read(rows: Rows, at: Any, row: Record) -> None:
     """One row of a batch into the record `row`."""
     at = np.uint64(at)  # an index without a sign is a plain load
-    row.conversation = rows.conversation[at]
+    row.at = at
     row.time_ns = rows.time_ns[at]
     row.seq = rows.seq[at]
     row.ack = rows.ack[at]
     row.payload = rows.payload[at]
     row.tcp_flags = rows.tcp_flags[at]
-    row.mss = rows.mss[at]
     row.direction = rows.direction[at]
     row.ecn = rows.ecn[at]
     row.kind = rows.kind[at]
-    row.src_nic_bps = rows.src_nic_bps[at]
-    row.dst_nic_bps = rows.dst_nic_bps[at]
-    row.base_rtt_ns = rows.base_rtt_ns[at]
-    row.window_bytes = rows.window_bytes[at]
     row.hints = rows.hints[at]
     row.echo = rows.echo[at]
     row.marked = rows.marked[at]
-    row.timestamps = rows.timestamps[at]
     row.telemetry = rows.telemetry[at]
     row.sacked = rows.sacked[at]
-    row.point = rows.point[at]
 
 
 @inlined
@@ -183,10 +198,16 @@ def write(batch: Batch) -> None:
     batch.counts[Count.DECISIONS.value] += 1
 
 
-def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena, trail: NDArray[Any]) -> Batch:
-    """What a batch brings and takes beside its rows; `told` are those with telemetry."""
-    stacks = stacks_of(told, arena)
-    nhop = np.minimum(told["hop_count"].to_numpy(), stacks.shape[1])
+def batch_of(
+    frame: pl.DataFrame, rows: Rows, told: pl.DataFrame, lie: Lying, arena: Arena,
+    trail: NDArray[Any],
+) -> Batch:  # fmt: skip
+    """What a batch brings and takes beside its rows; `told` are those with telemetry, `lie` where.
+
+    All stacks are laid out where a trail is left, for those who follow it.
+    """
+    hops = lie.places.shape[2]
+    nhop = np.minimum(told["hop_count"].to_numpy(), hops)
     loads = np.zeros(told.height, LOAD)
     loads["nhop"] = nhop
     if "int_reflected" in told.columns:
@@ -196,13 +217,19 @@ def batch_of(frame: pl.DataFrame, told: pl.DataFrame, arena: Arena, trail: NDArr
     if "ifa_version" in told.columns:
         loads["width"][told["ifa_version"].is_not_null().to_numpy()] = IFA_WIDTH
     return Batch(
-        stacks,
+        Opening(*(getattr(rows, name) for name in Opening._fields)),
+        lie.places,
+        lie.ends,
+        np.zeros((len(KINDS), hops, AHEAD), np.int64),
+        np.zeros((hops, AHEAD)),
+        np.zeros(2, np.int64),
+        stacks_of(told, hops if trail.size else 0, arena),
         paths_of(told, nhop),
         sacks_of(frame),
         loads,
-        unknown_loads((stacks.shape[1], told.height), arena),
+        arena.arrays(hops * told.height, np.float64)[0].reshape(hops, told.height),
         np.zeros(1, DECISION),
-        np.zeros(2, np.int64),
+        np.zeros(3, np.int64),
         np.zeros(len(Count), np.int64),
         trail,
     )
@@ -213,7 +240,7 @@ def rows_of(frame: pl.DataFrame, points: NDArray[np.int32], probe_dscp: int | No
     read_from = {
         field: arrow.values(frame[name]).astype(kind, copy=False)
         if name in frame.columns
-        else np.zeros(frame.height, kind)
+        else nothing(frame.height, kind)
         for field, (name, kind) in COLUMNS.items()
     }
     if ECHO in frame.columns:  # where ACE counts there is neither ECE nor CWR
@@ -224,7 +251,7 @@ def rows_of(frame: pl.DataFrame, points: NDArray[np.int32], probe_dscp: int | No
     hops = arrow.values(frame["hop_count"])
     read_from |= {
         "kind": kind_of(frame, probe_dscp),
-        "timestamps": np.zeros(frame.height, np.bool_),
+        "timestamps": nothing(frame.height, np.bool_),
         "telemetry": numbers_of(hops > 0),
         "sacked": numbered(frame),
         "point": points,

@@ -21,7 +21,7 @@ PLACES = 1 << 18
 """Frames that are remembered; one gives way to another that falls on its place."""
 AT_ONCE = 1 << 12
 """Rows that are looked at together, so that their words stay near."""
-AHEAD = 8
+AHEAD = 32
 """Rows whose places are asked for before they are looked at."""
 FEW = 4
 """Frames at a point that say nothing yet of whether its mirror sends twice."""
@@ -32,7 +32,9 @@ OF_ROCE = {
     "seq": "roce_psn", "ack": "roce_msn", "flags": "roce_opcode", "ts_val": "roce_syndrome",
 }  # fmt: skip
 """What RoCE says in the place of words that it leaves empty."""
-NUMBERED, DATA = WORDS.index("ip_id"), WORDS.index("payload_bytes")
+FLOW, NUMBERED, SEQ, ACK, FLAGS, DATA, ECHO, KIND = range(len(WORDS))
+MIDDLE, HIGH = np.uint64(16), np.uint64(32)
+"""Where in a word the second and the last lie of values of 16 and of 32 bits."""
 FRAME = state_dtype(("u8", "mark", "frame"), ("i8", "time_ns"))
 """What is remembered of a frame, side by side: it is far away."""
 
@@ -125,12 +127,12 @@ def find(
     """
     for at in range(time_ns.size):
         row = np.uint64(at)  # an index without a sign is a plain load
-        mark[row] = np.uint64(point[row])
-    for each in range(words.shape[0]):
-        word = np.uint64(each)
-        for at in range(time_ns.size):
-            row = np.uint64(at)
-            mark[row] = mixed(mark[row], words[word, row])
+        own = mixed(np.uint64(point[row]), words[FLOW, row])
+        own = mixed(own, words[SEQ, row] | words[ACK, row] << HIGH)
+        own = mixed(
+            own, words[FLAGS, row] | words[NUMBERED, row] << MIDDLE | words[DATA, row] << HIGH
+        )
+        mark[row] = mixed(own, words[KIND, row] | words[ECHO, row] << HIGH)
     for at in range(time_ns.size):
         row = np.uint64(at)
         prefetch(known, mark[row + np.uint64(AHEAD)] & np.uint64(known.size - 1))

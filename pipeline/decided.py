@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import arrow, directed
+from collector import arrow, directed, repeated
 from pipeline.batch import DECISION_FIELDS
 from pipeline.cc import dctcp, hpcc
 from pipeline.decision_block import Decisions
@@ -56,6 +56,8 @@ OF_DCTCP: dict[str, pl.DataType] = {
     "alpha_before": _F64, "alpha": _F64, "M": _F64, "BytesAcked": _I64, "BytesMarked": _I64,
     "WindowEnd": _U32, "cwnd": _F64, "ssthresh": _F64, "dialect": DIALECT, "basis": names(Basis),
 }  # fmt: skip
+OWN = dict.fromkeys(OF_HPCC, int(Algorithm.HPCC)) | dict.fromkeys(OF_DCTCP, int(Algorithm.DCTCP))
+"""Whose a field is that only one has."""
 DECISIONS = pl.Schema(
     {
         "time_ns": _I64, "source": pl.String(), "point": pl.String(), "frame": _U64,
@@ -112,7 +114,7 @@ def fields_of(made: dict[str, NDArray[Any]], unsure: set[str]) -> dict[str, pl.S
         if isinstance(dtype := DECISIONS[name], pl.Enum):
             columns[name] = each.cat.to(dtype)
     for name, value in alike.items():
-        columns[name] = pl.Series(name, [value], DECISIONS[name]).new_from_index(0, len(algorithm))
+        columns[name] = repeated(name, value, len(algorithm), DECISIONS[name])
     return columns
 
 

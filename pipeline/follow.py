@@ -7,12 +7,13 @@ sender d = 1 - r. All of it is compiled; nothing of Python runs per row.
 import numpy as np
 
 from collector import borrowing
-from pipeline.batch import TOGETHER, Batch, Kind, Rows
+from pipeline.batch import AHEAD, TOGETHER, Batch, Kind, Rows
 from pipeline.datagram_row import datagram
 from pipeline.decision_block import Decisions, is_full, spread
 from pipeline.flow import locate, settle
 from pipeline.memory import Mark, Memory, Rules
-from pipeline.near import AHEAD, Near, come
+from pipeline.near import Near, come
+from pipeline.near_stacks import leave_loads
 from pipeline.pool import has_room
 from pipeline.sender import enter, heed
 from pipeline.tcp_row import segment
@@ -29,12 +30,14 @@ def follow(
     for at in range(start, size):
         if not has_room(memory) or is_full(batch, out):
             spread(batch, out)
+            leave_loads(batch)
             return at
         if batch.made[0] >= TOGETHER:
             spread(batch, out)
         place = np.uint64(at - start) % np.uint64(AHEAD)
         if place == 0:
-            come(rows, near, memory, at, min(at + AHEAD, size))
+            leave_loads(batch)
+            come(rows, near, batch, memory, at, min(at + AHEAD, size))
         key, row = near.keys[place], near.rows[place]
         entry, how = locate(memory.flows, key, row.time_ns, rules.idle_ticks, memory.used)
         slot = memory.slots[memory.flows[entry].slot]
@@ -54,4 +57,5 @@ def follow(
         closed = slot.marks[0] & slot.marks[1] & Mark.CLOSED.value != 0
         settle(memory.flows[entry], closed)
     spread(batch, out)
+    leave_loads(batch)
     return int(size)

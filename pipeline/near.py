@@ -11,13 +11,12 @@ from numba import literal_unroll
 from numpy.typing import NDArray
 
 from collector import inlined, prefetch
-from pipeline.batch import ROW, Rows, read
+from pipeline.batch import AHEAD, ROW, Batch, Rows, read
 from pipeline.cc.hop_record import LINE
 from pipeline.flow import WAYS, entry_of, key_of
 from pipeline.memory import Ints, Memory
+from pipeline.near_stacks import bring_stacks
 
-AHEAD = 64
-"""Rows that are asked for at a time."""
 LARGE = 1 << 13
 """Slots up to which all state is near anyway."""
 NONE = -1
@@ -42,21 +41,32 @@ def nothing_near() -> Near:
 
 
 @inlined
-def come(rows: Rows, near: Near, memory: Memory, first: int, end: int) -> None:
+def come(rows: Rows, near: Near, batch: Batch, memory: Memory, first: int, end: int) -> None:
     """Rows from `first` to `end` as records, the keys of their flows, and their state asked for.
 
     So are the columns of the rows behind them: some twenty, which processors do not follow alone.
     """
-    for field in literal_unroll(rows):
+    for field in literal_unroll(often(rows)):
         soon(field, end)
     for at in range(first, end):
         row, place = np.uint64(at), np.uint64(at - first)  # without a sign it is a plain load
         read(rows, row, near.rows[place])
         near.keys[place] = key_of(rows.conversation[row], rows.point[row])
+    bring_stacks(near.rows, batch, end - first)
     for each in range(end - first):
         prefetch(memory.flows, entry_of(memory.flows, near.keys[np.uint64(each)], 0))
     if memory.slots.size > LARGE:
         bring(rows, near.keys, near.places, memory, first, end)
+
+
+@inlined
+def often(rows: Rows) -> tuple[NDArray[Any], ...]:
+    """The columns that are read of each row."""
+    return (
+        rows.conversation, rows.point, rows.time_ns, rows.seq, rows.ack, rows.payload,
+        rows.tcp_flags, rows.direction, rows.ecn, rows.kind, rows.hints, rows.echo, rows.marked,
+        rows.telemetry, rows.sacked,
+    )  # fmt: skip
 
 
 @inlined

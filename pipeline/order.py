@@ -11,6 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from collector import arrow
+
+READ = (
+    "time_ns", "frame", "conversation", "flow", "direction", "protocol", "ecn", "ip_id", "seq",
+    "ack", "flags", "payload_bytes", "hop_count",
+)  # fmt: skip
+"""Columns that loops read, most of them several times."""
 NEVER = -(1 << 63)
 """Before every time."""
 
@@ -100,7 +107,7 @@ class Order:
 
     def _take(self) -> pl.DataFrame:
         """All that waits."""
-        rows = pl.concat(self._waiting, how="diagonal")
+        rows = arrow.in_one_piece(pl.concat(self._waiting, how="diagonal"), READ)
         self._waiting = []
         self._earliest_ns = -NEVER
         return rows

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from collector import repeated
 from pipeline.cc.parameter import Value
 from pipeline.hop_samples import MOST_QUEUE
 from pipeline.placed import READERS, with_ports
@@ -59,12 +60,15 @@ class Paths:
     def _along(self, topology: Topology | None, rows: pl.DataFrame) -> pl.DataFrame:
         """The same of rows that one topology is in force for."""
         rtt = self.known_rtt_ns(topology)
-        rows = rows.with_columns([pl.lit(rtt, pl.Int64).alias("base_rtt_ns")] * bool(rtt))
+        told = [repeated("base_rtt_ns", rtt, rows.height, pl.Int64)] if rtt else []
+        rows = rows.with_columns(told)
         if topology and topology.base_rtts and not self.told_rtt_ns:
             rows = with_site_rtt(rows, topology)
         if self.nic_bps:
-            nic = pl.lit(self.nic_bps, pl.Int64)
-            rows = rows.with_columns(nic.alias("src_nic_bps"), nic.alias("dst_nic_bps"))
+            ends = ("src_nic_bps", "dst_nic_bps")
+            rows = rows.with_columns(
+                repeated(name, self.nic_bps, rows.height, pl.Int64) for name in ends
+            )
         elif topology and topology.hosts:
             for end in ("src", "dst"):
                 rows = with_nic(rows, topology, end)

@@ -88,7 +88,9 @@ def heed(slot: Record, row: Record) -> None:
 
 
 @inlined
-def handshake(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
+def handshake(
+    slot: Record, row: Record, mss: int, timestamps: bool, counts: NDArray[np.int64]
+) -> None:
     """A SYN or SYN-ACK: sequence numbers start, ECN is negotiated, the stack shows its hand.
 
     A SYN with a new number is a new connection; the same SYN again is a retransmission.
@@ -104,7 +106,7 @@ def handshake(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
         slot.iss[r] = row.seq
         slot.snd_una[r] = row.seq + 1
         slot.snd_nxt[r] = row.seq + 1 + row.payload
-        slot.mss[r] = row.mss
+        slot.mss[r] = mss
         marks = Mark.NUMBERED.value | Mark.SYN_SEEN.value
         asked = row.tcp_flags & (ECE | CWR)
         if not answer and asked == ECE | CWR:
@@ -113,8 +115,8 @@ def handshake(slot: Record, row: Record, counts: NDArray[np.int64]) -> None:
             marks |= Mark.ECN_AGREED.value
             slot.marks[1 - r] |= Mark.ECN_AGREED.value
         marks |= Mark.ANSWERED.value if answer else 0
-        marks |= Mark.TIMESTAMPS.value if row.timestamps else 0
-        marks |= Mark.NS3_STACK.value if row.mss == 0 else 0
+        marks |= Mark.TIMESTAMPS.value if timestamps else 0
+        marks |= Mark.NS3_STACK.value if mss == 0 else 0
         slot.marks[r] = marks
     if answer:
         slot.lag_ns[r] = within(row.time_ns - slot.syn_ns)

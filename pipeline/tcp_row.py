@@ -29,7 +29,8 @@ def segment(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, ru
     """One TCP segment, what it acknowledges before what it sends."""
     hear_due(slot, row, at, batch, memory, rules)
     if row.tcp_flags & SYN:
-        handshake(slot, row, batch.counts)
+        mss, timestamps = batch.opening.mss[at], batch.opening.timestamps[at]
+        handshake(slot, row, mss, timestamps, batch.counts)
     elif row.tcp_flags & ACK:
         acknowledge(slot, row, at, batch, memory, rules)
     if row.payload > 0 or row.tcp_flags & FIN:

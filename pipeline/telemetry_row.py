@@ -2,7 +2,7 @@
 
 from collector import inlined
 from pipeline.anchor import anchor, lost_track
-from pipeline.batch import Batch, Kind
+from pipeline.batch import Batch, Kind, Opening
 from pipeline.cc import hpcc
 from pipeline.cc.hop_record import MAX_HOPS, keep, path_changed
 from pipeline.cc.parameter import Record
@@ -13,23 +13,26 @@ from pipeline.tell import tell_before
 
 
 @inlined
-def path_record(slot: Record, d: int, s: Record, mark: int, p: Record, row: Record) -> None:
+def path_record(
+    slot: Record, d: int, s: Record, mark: int, p: Record, row: Record, told: Opening
+) -> None:
     """Make an HPCC++ record ready when it is new to sender d, by what the row tells of the path."""
     if slot.marks[d] & mark:
         return
     slot.marks[d] |= mark
-    slot.marks[d] |= Mark.T_TOLD.value if row.base_rtt_ns > 0 else 0
-    b_nic_bps = row.src_nic_bps if d == row.direction else row.dst_nic_bps
-    begin_path(s, p, row.base_rtt_ns, slot.rtt_ns, b_nic_bps, row.window_bytes)
+    t_ns, at = told.base_rtt_ns[row.at], row.at
+    slot.marks[d] |= Mark.T_TOLD.value if t_ns > 0 else 0
+    b_nic_bps = told.src_nic_bps[at] if d == row.direction else told.dst_nic_bps[at]
+    begin_path(s, p, t_ns, slot.rtt_ns, b_nic_bps, told.window_bytes[at])
 
 
 @inlined
 def take_hops(s: Record, row: Record, batch: Batch, memory: Memory, rules: Rules) -> bool:
     """Hop loads since the record before; L is brought up to date. Whether any was measured."""
-    at, load = row.telemetry, batch.loads[row.telemetry]
+    at, load = row.stack, batch.loads[row.telemetry]
     s.faults = 0
     make_room(memory, s, min(load.nhop, MAX_HOPS))
-    batch.counts[Count.PATH_CHANGES.value] += path_changed(s, batch.path[at])
+    batch.counts[Count.PATH_CHANGES.value] += path_changed(s, batch.path[row.telemetry])
     measured = False
     if s.nhop == load.nhop:
         measured = hpcc.hop_loads(
@@ -41,7 +44,7 @@ def take_hops(s: Record, row: Record, batch: Batch, memory: Memory, rules: Rules
             at,
             rules.ts_mask[load.width],
             rules.tx_mask[load.width],
-            batch.u,
+            batch.u_near,
         )
     else:
         keep(s, memory.links, load.nhop, batch.told, at)
@@ -59,7 +62,7 @@ def observe_hops(slot: Record, row: Record, batch: Batch, memory: Memory, rules:
     if row.kind == Kind.PROBE.value and slot.marks[r] & Mark.STACKED.value:
         return
     s = memory.loads[place(slot.loads, r, memory.used, 2)]
-    path_record(slot, r, s, Mark.LOADS.value, rules.hpcc[0], row)
+    path_record(slot, r, s, Mark.LOADS.value, rules.hpcc[0], row, batch.opening)
     if not slot.marks[r] & Mark.STACKED.value and row.kind != Kind.PROBE.value:
         s.nhop = 0  # L of probes is not that of data
     measured = take_hops(s, row, batch, memory, rules)
@@ -125,7 +128,7 @@ def run_hpcc(
     packets = row.kind > Kind.NACK.value  # RoCE counts them, not bytes
     seq = ack - p.ack_psn if packets else ack
     s = memory.hpcc[place(slot.hpcc, d, memory.used, 0)]
-    path_record(slot, d, s, Mark.HPCC.value, p, row)
+    path_record(slot, d, s, Mark.HPCC.value, p, row, batch.opening)
     tell_before(batch, s.U)
     if at >= 0 and batch.loads[at].reflected != 0:
         slot.marks[d] |= Mark.REFLECTED.value
@@ -138,8 +141,8 @@ def run_hpcc(
             flight *= slot.largest[d] if packets else 1
             anchor(slot, d, s, p, seq, flight, far_from_sender(slot, d))
         hpcc.new_ack(
-            s, p, memory.links, seq, slot.snd_nxt[d], nhop, batch.told, at,
-            rules.ts_mask[width], rules.tx_mask[width], batch.u,
+            s, p, memory.links, seq, slot.snd_nxt[d], nhop, batch.told, row.stack,
+            rules.ts_mask[width], rules.tx_mask[width], batch.u_near,
         )  # fmt: skip
         batch.loads[at].faults = s.faults
         return s

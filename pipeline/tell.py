@@ -65,6 +65,7 @@ def tell_hpcc(batch: Batch, s: Record) -> None:
     """The draft's variables into a decision."""
     made, n = batch.block[0], next_of(batch)
     made.algorithm[n] = Algorithm.HPCC.value
+    batch.made[2] |= Algorithm.HPCC.value
     made.branch[n] = s.branch
     made.faults[n] = s.faults
     made.U[n] = s.U
@@ -84,6 +85,7 @@ def tell_dctcp(batch: Batch, s: Record) -> None:
     made, n = batch.block[0], next_of(batch)
     closed = s.branch in ENDS
     made.algorithm[n] = Algorithm.DCTCP.value
+    batch.made[2] |= Algorithm.DCTCP.value
     made.branch[n] = s.branch + HPCC_BRANCHES
     made.alpha[n] = s.alpha
     made.M[n] = s.M

@@ -37,7 +37,7 @@ from pipeline.cc.parameter import Value
 from pipeline.cc.scoreboard import BOARD
 from pipeline.companion import Course
 from pipeline.companions import companion
-from pipeline.decided import DECISIONS, decisions_of, hop_loads_of, reflected_by
+from pipeline.decided import DECISIONS, OWN, decisions_of, hop_loads_of, reflected_by
 from pipeline.decision_block import MARGIN, room, wider
 from pipeline.flow import SLOTS, TICK, table
 from pipeline.follow import follow
@@ -48,6 +48,7 @@ from pipeline.point_number import PointNumbers
 from pipeline.queue_pairs import QueuePairs
 from pipeline.round_trip import RoundTrips
 from pipeline.snapshot import Snapshots, State, parameters_of
+from pipeline.stacks import lying
 from pipeline.trail import trail
 from pipeline.unit import SECOND
 
@@ -162,8 +163,10 @@ class Tracker:
         rows = rows_of(frame, self.points.of(frame["point"]), self.probe_dscp)
         frame, rows = self.queue_pairs.ready(frame, rows, self.counts)
         told = frame if frame["hop_count"].min() else frame.filter(pl.col("hop_count") > 0)
-        batch = batch_of(frame, told, self.arena, trail(frame.height if self.companions else 0))
-        out = room(batch, acknowledgments(rows) + BLOCK, self.arena)
+        lie = lying(told)  # held until the loop has gone over it
+        left = trail(frame.height if self.companions else 0)
+        batch = batch_of(frame, rows, told, lie, self.arena, left)
+        out = room(batch, acknowledgments(rows) + BLOCK, OWN, self.arena)
         row = 0
         while (row := follow(
             rows, nothing_near(), out, batch, self.memory, self.rules, row

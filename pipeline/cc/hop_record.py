@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import merged, prefetch
+from collector import merged
 from pipeline.cc.parameter import Record
 
 Ints = NDArray[np.int64]
@@ -29,8 +29,6 @@ WIDEST = -1
 """The mask of a counter of 64 bits; only of such a one can a step backwards be told."""
 LINE = 8
 """Words that a line of a cache holds."""
-AHEAD = LINE
-"""Rows that are fetched ahead."""
 FIRST, SECOND = 0xD6E8FEB86659FD93, 0xA0761D6478BD642E
 """An odd multiplier for each hop, so that no product waits for the one before."""
 
@@ -57,19 +55,6 @@ def keep(s: Record, links: Links, nhop: int, told: Ints, at: int) -> None:
         link.ts_ns = told[TS, i, row]
         link.tx_bytes = told[TX, i, row]
         link.qlen_bytes = min(told[QLEN, i, row], MOST_QLEN)
-
-
-@merged
-def ahead(nhop: int, told: Ints, row: np.uint64, u_out: NDArray[np.float64]) -> None:
-    """Fetch what rows to come say of their hops, and where their u' go: lines, as each begins."""
-    if row % np.uint64(LINE) != 0:
-        return
-    later = row + np.uint64(AHEAD)
-    for each in range(nhop):
-        hop = np.uint64(each)
-        for kind in range(len(KINDS)):
-            prefetch(told, kind, hop, later)
-        prefetch(u_out, hop, later)
 
 
 @merged

@@ -32,7 +32,6 @@ from pipeline.cc.hop_record import (
     B,
     Ints,
     Links,
-    ahead,
     keep,
 )
 from pipeline.cc.hpcc_table import EACH_HOP, HIGHEST, RESET, TABLE, record
@@ -147,7 +146,6 @@ def hop_loads(
     by_queue, first = s.Tq_ns * 1e-9, np.uint64(s.link)
     each_hop = p.average == EACH_HOP and s.room >= 2 * nhop
     highest = p.ties == HIGHEST
-    ahead(nhop, told, row, u_out)
     u_max, u_hop, u_tau, measured, faults = 0.0, -1, 0, False, 0
     for hop in range(nhop):
         i = np.uint64(hop)

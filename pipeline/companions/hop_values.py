@@ -37,7 +37,7 @@ class HopValues(NamedTuple):
 
 def hop_values(course: Course) -> HopValues:
     """The values of a batch."""
-    hops = course.batch.told.shape[1]
+    hops = course.batch.stacks.shape[1]
     told = course.told
     values = {name: stack(told, name, hops, -1) for name in HopValues._fields[:-1]}
     return HopValues(**values, utilization=stack(told, "utilization", hops, np.nan))
@@ -76,7 +76,7 @@ def delay_of(values: HopValues, batch: Batch, hop: int, row: int, mask: int) -> 
     """The time in a hop: as told, else from ingress to egress by the hop's clock; -1: unknown."""
     if values.latency_ns[hop, row] >= 0:
         return int(values.latency_ns[hop, row])
-    entered, left = values.ingress_ts_ns[hop, row], batch.told[TS, hop, row]
+    entered, left = values.ingress_ts_ns[hop, row], batch.stacks[TS, hop, row]
     return max(int((left - entered) & mask), -1) if entered >= 0 and left >= 0 else -1
 
 

@@ -209,12 +209,12 @@ def hear(
     ts_mask, tx_mask = rules.ts_mask[load.width], rules.tx_mask[load.width]
     if role == Role.RESPONSE.value:
         hpcc_probe.probe_response(
-            s, r, p, q, links, given.answered[at], now_ns, link, load.nhop, batch.told, there,
+            s, r, p, q, links, given.answered[at], now_ns, link, load.nhop, batch.stacks, there,
             ts_mask, tx_mask, u,
         )  # fmt: skip
     else:
         hpcc_probe.notification(
-            s, r, p, q, links, now_ns, link, load.nhop, batch.told, there, ts_mask, tx_mask, u
+            s, r, p, q, links, now_ns, link, load.nhop, batch.stacks, there, ts_mask, tx_mask, u
         )
 
 

@@ -137,13 +137,13 @@ def make(
             if same_hop(was, values, i, row):
                 sojourn_before = was.sojourn_ns
                 width = batch.loads[row].width
-                tau = tau_of(was, batch.told[TS, i, row], fixed.ts[width])
-                sent = sent_of(was, batch.told[TX, i, row], fixed.tx[width])
+                tau = tau_of(was, batch.stacks[TS, i, row], fixed.ts[width])
+                sent = sent_of(was, batch.stacks[TX, i, row], fixed.tx[width])
                 if reading[0].tx_of != OF_PORT and tau > 0 and sent >= 0:
                     rate_bps = sent * 8 / (tau * 1e-9)
             if ports.numbers[i, row] >= 0:
                 s = ports.states[ports.numbers[i, row]]
-                s.B_bps = batch.told[B, i, row]
+                s.B_bps = batch.stacks[B, i, row]
                 klass = class_of(values, i, row, dscps[at], fixed.classes, reading[0])
                 qos.measured(
                     hops[i], s, q[0], fixed.weights, klass, rows.time_ns[told.row[at]],
@@ -161,7 +161,7 @@ def make(
 @inlined
 def remember(was: Record, batch: Batch, hop: int, row: int, sojourn_ns: int) -> None:
     """What the hop tells, for the flow's next record of it."""
-    was.ts_ns, was.tx_bytes = batch.told[TS, hop, row], batch.told[TX, hop, row]
+    was.ts_ns, was.tx_bytes = batch.stacks[TS, hop, row], batch.stacks[TX, hop, row]
     was.sojourn_ns, was.known = sojourn_ns, 1
 
 
@@ -176,7 +176,7 @@ def sent_of(was: Record, tx_bytes: int, mask: int) -> int:
 @inlined
 def rate_of(values: HopValues, batch: Batch, hop: int, row: int, reading: Record) -> float:
     """The rate that a reported utilisation stands for; NaN where it is not known, or the port's."""
-    b_bps = batch.told[B, hop, row]
+    b_bps = batch.stacks[B, hop, row]
     if reading.tx_of == OF_PORT or b_bps < 0:
         return np.nan
     return float(values.utilization[hop, row] * b_bps)

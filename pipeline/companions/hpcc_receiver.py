@@ -97,7 +97,7 @@ class HpccReceiver:
 def last_hops(course: Course) -> LastHops:
     """Where the stacks of a batch end."""
     last = course.batch.loads["nhop"] - 1
-    rows, hops = np.arange(last.size), course.batch.told.shape[1]
+    rows, hops = np.arange(last.size), course.batch.stacks.shape[1]
     return LastHops(*(stack(course.told, name, hops, -1)[last, rows] for name in LastHops._fields))
 
 
@@ -130,7 +130,7 @@ def follow(
         path_changed(s, batch.path[there])
         made[count].U_before = s.U
         hpcc_receiver.new_int(
-            s, r, p, q, receivers.links, rows.time_ns[at], N, load.nhop, batch.told, there,
+            s, r, p, q, receivers.links, rows.time_ns[at], N, load.nhop, batch.stacks, there,
             rules.ts_mask[load.width], rules.tx_mask[load.width], u,
         )  # fmt: skip
         decide(made[count], mark, d, at, mark.snd_una[d], 0)

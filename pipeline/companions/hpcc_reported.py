@@ -73,14 +73,14 @@ def make(
         nhop, mask = batch.loads[row].nhop, ts_mask[batch.loads[row].width]
         for i in range(nhop):
             was = before[place * MAX_HOPS + i]
-            queue, ts_ns = batch.told[QLEN, i, row], batch.told[TS, i, row]
+            queue, ts_ns = batch.stacks[QLEN, i, row], batch.stacks[TS, i, row]
             queue_before, since_ns, tau = -1, -1, 0
             if same_hop(was, values, i, row):
                 queue_before, since_ns = was.queue, now_ns - was.seen_ns
                 tau = tau_of(was, ts_ns, mask)
             hop_load.reported(
                 hops[i], q[0], queue, queue_before, since_ns, values.utilization[i, row],
-                batch.told[B, i, row], told.t_ns[at],
+                batch.stacks[B, i, row], told.t_ns[at],
             )  # fmt: skip
             hops[i].tau_ns = tau
             was.queue, was.seen_ns, was.ts_ns, was.known = queue, now_ns, ts_ns, 1

@@ -24,7 +24,7 @@ class PortNumbers:
 
     def of(self, course: Course) -> NDArray[np.int32]:
         """The number of each hop, (hop, row of those with telemetry)."""
-        told, hops = course.told, course.batch.told.shape[1]
+        told, hops = course.told, course.batch.stacks.shape[1]
         numbers = np.full((hops, told.height), UNNUMBERED, np.int32)
         points = pl.Series("point", course.rows.point[course.rows.telemetry >= 0], pl.Int32)
         for hop in range(hops):

@@ -8,11 +8,12 @@ from polars.testing import assert_frame_equal
 from collector import Arena, CollectorSettings, Decoder, open_capture
 from pipeline import Tracker
 from pipeline.batch import batch_of, rows_of
-from pipeline.decided import decisions_of
+from pipeline.decided import OWN, decisions_of
 from pipeline.decision_block import MARGIN, room, wider
 from pipeline.follow import follow
 from pipeline.memory import Count
 from pipeline.near import nothing_near
+from pipeline.stacks import lying
 from pipeline.track import grown
 from pipeline.trail import trail
 
@@ -26,9 +27,10 @@ def test_columns_that_are_full_are_widened_and_nothing_is_lost() -> None:
     expected = Tracker().advance(rows).decisions
     assert expected.height > 10 * MARGIN
     tracker, arena = Tracker(), Arena()
-    batch = batch_of(rows, rows.filter(pl.col("hop_count") > 0), arena, trail(0))
-    out = room(batch, MARGIN + 1, arena)
+    told = rows.filter(pl.col("hop_count") > 0)
     given = rows_of(rows, tracker.points.of(rows["point"]))
+    batch = batch_of(rows, given, told, lying(told), arena, trail(0))
+    out = room(batch, MARGIN + 1, OWN, arena)
     near, at, stops = nothing_near(), 0, 0
     while (at := follow(
         given, near, out, batch, tracker.memory, tracker.rules, at

@@ -1,12 +1,15 @@
 """Stacks of hops as arrays, and the word that stands for a path."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
-from collector import Arena
-from pipeline.cc.hop_record import KINDS, TS, TX, path_with
-from pipeline.stacks import AT_ONCE, paths_of, stacks_of
+from collector import Arena, borrowing, word_at
+from pipeline.cc.hop_record import KINDS, QLEN, TS, TX, path_with
+from pipeline.memory import Ints
+from pipeline.stacks import AT_ONCE, PIECES, lying, paths_of, stacks_of
 
 ENDS = pl.DataFrame(
     {"h0_node": [1, 1, 9, 1], "h0_port": [7, 7, 7, 8], "h1_node": [2, 2, 2, 2],
@@ -54,14 +57,60 @@ def test_many_rows_have_the_words_of_a_few() -> None:
     assert words.tolist() == paths_of(ENDS, np.full(4, 2, np.uint8)).tolist() * times
 
 
-def test_values_lie_by_kind_and_hop_however_the_rows_are_cut() -> None:
-    rows = pl.DataFrame(
-        {"hop_count": [2, 1], "h0_ts_ns": [5, 6], "h1_ts_ns": [7, None],
-         "h0_tx_bytes": [2**64 - 1, 0]},
-        schema_overrides={"hop_count": pl.UInt8, "h0_tx_bytes": pl.UInt64},
-    )  # fmt: skip
-    for told in (rows, pl.concat([rows[:1], rows[1:]], rechunk=False)):
-        values = stacks_of(told, Arena())[:, :, : rows.height]
-        assert values.shape == (len(KINDS), 2, 2)
-        assert values[TS].tolist() == [[5, 6], [7, -1]]
-        assert values[TX].tolist() == [[-1, 0], [-1, -1]]
+ROWS = pl.DataFrame(
+    {"hop_count": [2, 1, 2], "h0_ts_ns": [5, 6, 8], "h1_ts_ns": [7, None, 9],
+     "h0_tx_bytes": [2**64 - 1, 0, 1], "h1_qlen_bytes": [3, 4, 5]},
+    schema_overrides={"hop_count": pl.UInt8, "h0_tx_bytes": pl.UInt64, "h1_qlen_bytes": pl.UInt8},
+)  # fmt: skip
+
+
+@borrowing
+def read(places: Ints, ends: Ints, values: Ints) -> None:
+    """Every value from where it lies."""
+    for kind in range(values.shape[0]):
+        for hop in range(values.shape[1]):
+            for row in range(values.shape[2]):
+                piece = 0
+                while ends[piece] <= row:
+                    piece += 1
+                address = places[piece, kind, hop]
+                values[kind, hop, row] = word_at(address, row) if address != 0 else -1
+
+
+def as_they_lie(told: pl.DataFrame) -> Ints:
+    """Values of all hops, read in place."""
+    lie = lying(told)
+    values = np.zeros((*lie.places.shape[1:], told.height), np.int64)
+    read(lie.places, lie.ends, values)
+    return values
+
+
+def laid_out(told: pl.DataFrame) -> Ints:
+    """The same as arrays."""
+    values: Ints = stacks_of(told, 2, Arena())[:, :, : told.height]
+    return values
+
+
+@pytest.mark.parametrize("form", [as_they_lie, laid_out])
+@pytest.mark.parametrize("cuts", [[3], [1, 2], [2, 1], [1, 1, 1], [1, 0, 2]])
+def test_values_are_by_kind_and_hop_however_the_rows_are_cut(form: Any, cuts: list[int]) -> None:
+    parts, at = [], 0
+    for rows in cuts:
+        parts.append(ROWS[at : at + rows])
+        at += rows
+    values = form(pl.concat(parts, rechunk=False))
+    assert values.shape == (len(KINDS), 2, 3)
+    assert values[TS].tolist() == [[5, 6, 8], [7, -1, 9]]
+    assert values[TX].tolist() == [[-1, 0, 1], [-1, -1, -1]]
+    assert values[QLEN].tolist() == [[-1, -1, -1], [3, 4, 5]]
+
+
+def test_many_pieces_and_those_of_one_column_alone_are_joined() -> None:
+    many = pl.concat([ROWS] * (PIECES + 1), rechunk=False)
+    assert lying(many).ends.tolist() == [many.height]
+    own = ROWS.with_columns(
+        pl.concat([ROWS["h1_ts_ns"][:1], ROWS["h1_ts_ns"][1:]], rechunk=False),
+        pl.concat([ROWS["h0_tx_bytes"][:2], ROWS["h0_tx_bytes"][2:]], rechunk=False),
+    )
+    for told in (many, own):
+        assert (as_they_lie(told) == laid_out(told)).all()
