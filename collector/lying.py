@@ -8,9 +8,11 @@ number.
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped] # it has no types
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
+
+from collector.prefetch import NEAR, ask
 
 WORD = 8
 """Octets of a word."""
@@ -50,10 +52,7 @@ def _fetch(_: Any, address: Any, place: Any) -> Any:  # noqa: ARG001 - the types
 
     def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
         start = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        line = builder.bitcast(builder.gep(start, [arguments[1]]), cgutils.voidptr_t)
-        shape = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, *[ir.IntType(32)] * 3])
-        ask = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0")  # type: ignore[no-untyped-call] # numba has no types
-        builder.call(ask, [line, *(ir.Constant(ir.IntType(32), each) for each in (0, 2, 1))])
+        ask(builder, builder.gep(start, [arguments[1]]), NEAR)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), generate
@@ -73,7 +72,7 @@ def _compiled(address: Any, place: Any) -> Any:  # noqa: ARG001 - their types ch
 def _compiled_fetch(address: Any, place: Any) -> Any:  # noqa: ARG001 - their types choose the body
     """What a kernel runs."""
 
-    def ask(address: Any, place: Any) -> None:
+    def fetch(address: Any, place: Any) -> None:
         _fetch(address, place)  # type: ignore[call-arg] # the first argument is the compiler's
 
-    return ask
+    return fetch

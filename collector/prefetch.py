@@ -11,7 +11,9 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 WORD = ir.IntType(32)
-READ, KEEP, DATA = (ir.Constant(WORD, value) for value in (0, 3, 1))
+READ, DATA = (ir.Constant(WORD, value) for value in (0, 1))
+NEAREST, NEAR = (ir.Constant(WORD, value) for value in (3, 2))
+"""Which cache a line is to come to: the first, or the second where it does not displace much."""
 
 
 def prefetch(array: Any, *index: Any) -> None:
@@ -19,6 +21,13 @@ def prefetch(array: Any, *index: Any) -> None:
 
     Nothing is read, nothing can fail, and plain Python does nothing.
     """
+
+
+def ask(builder: Any, element: Any, cache: Any) -> None:
+    """Write the instruction for what a pointer points to."""
+    shape = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, WORD, WORD, WORD])
+    asked = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0")  # type: ignore[no-untyped-call] # numba has no types
+    builder.call(asked, [builder.bitcast(element, cgutils.voidptr_t), READ, cache, DATA])
 
 
 @intrinsic
@@ -34,9 +43,7 @@ def _ask(_: Any, array: Any, index: Any) -> Any:
             for value, one in zip(values, indices, strict=True)
         ]
         element = cgutils.get_item_pointer(context, builder, kind, view, places)  # type: ignore[no-untyped-call] # numba has no types
-        shape = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, WORD, WORD, WORD])
-        ask = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0")  # type: ignore[no-untyped-call] # numba has no types
-        builder.call(ask, [builder.bitcast(element, cgutils.voidptr_t), READ, KEEP, DATA])
+        ask(builder, element, NEAREST)
         return context.get_dummy_value()
 
     return types.void(array, index), generate
@@ -46,7 +53,7 @@ def _ask(_: Any, array: Any, index: Any) -> Any:
 def _compiled(array: Any, *index: Any) -> Any:  # noqa: ARG001 - their types choose the body
     """What a kernel runs."""
 
-    def ask(array: Any, *index: Any) -> None:
+    def fetch(array: Any, *index: Any) -> None:
         _ask(array, index)  # type: ignore[call-arg] # the first argument is the compiler's
 
-    return ask
+    return fetch

@@ -4,7 +4,7 @@ import numpy as np
 from octets import ethernet, frames_of, ipv4, tcp
 
 from collector import CollectorSettings, Decoder
-from collector.arena import KEPT, Arena
+from collector.arena import ALIGNED, KEPT, Arena
 
 
 def test_a_block_is_used_again_when_nobody_holds_a_part_of_it() -> None:
@@ -23,6 +23,12 @@ def test_a_block_that_is_much_too_large_is_not_used() -> None:
     arena = Arena()
     where = arena.block(1000).ctypes.data
     assert arena.block(499).ctypes.data != where
+
+
+def test_every_array_begins_at_a_line_of_a_cache() -> None:
+    arrays = Arena().arrays(100_001, np.uint8, np.int64, np.int32)
+    assert [each.size for each in arrays] == [100_001] * 3
+    assert [each.ctypes.data % ALIGNED for each in arrays] == [0, 0, 0]
 
 
 def test_no_more_than_a_few_blocks_are_remembered() -> None:
