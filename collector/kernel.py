@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from numba import config, njit
+from numba import config, njit, types
 from numba.core.caching import FunctionCache, UserProvidedCacheLocator
 from numba.core.options import DefaultOptions
 from numba.core.runtime.nrt import rtsys
 
-from collector.kernel_part import PartCompiler
+from collector.kernel_part import KernelCompiler, PartCompiler
 from collector.kernel_sources import Sources
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -88,19 +88,13 @@ def is_compiled(module: str = ENTRY) -> bool:
     return any(folder.glob(f"{path.stem}.{path.stem}-*.nbi"))
 
 
-COMPILED: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-WITHOUT_ENTRY: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-PART: dict[str, Any] = {"pipeline_class": PartCompiler}
+COMPILED: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+KERNEL: dict[str, Any] = {"pipeline_class": KernelCompiler}
+PART: dict[str, Any] = {"pipeline_class": PartCompiler, "no_cpython_wrapper": True}
+CALLED, IN_PLACE = {"forceinline": False}, {"forceinline": True}
+"""Told for every function: Numba takes over from a caller what is not."""
 UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 """No references are counted; code that is compiled so can make no array of its own."""
-
-
-def kept(compiler: Callable[[F], Any], function: F) -> Any:
-    """`function`, compiled; its code is kept where there is a place for it."""
-    compiled = compiler(function)
-    if CACHE is not None:
-        compiled._cache = Kept(function)  # type: ignore[no-untyped-call] # noqa: SLF001 - its own
-    return compiled
 
 
 def kernel(function: F) -> F:
@@ -109,17 +103,12 @@ def kernel(function: F) -> F:
     IEEE arithmetic is kept (no fastmath) so that stream and replay agree to the last bit, and
     division by zero gives infinity or NaN for the caller to flag instead of raising.
     """
-    compiled = kept(njit(**COMPILED), function)
-    return cast("F", compiled)
+    return _with_entry(function, CALLED)
 
 
 def inner(function: F) -> F:
-    """Compile `function` as a part of the kernels that call it, with no entry from Python.
-
-    That halves its compile time; what calls it is cached, so it need not be.
-    """
-    compiled = njit(**COMPILED, **WITHOUT_ENTRY)(function)
-    return cast("F", compiled)
+    """Compile `function` as a part of the kernels that call it, with no entry from Python."""
+    return cast("F", _part(function, CALLED))
 
 
 def borrowing(function: F) -> F:
@@ -127,26 +116,47 @@ def borrowing(function: F) -> F:
 
     It only borrows its arguments. Counting references at every call would take most of its time.
     """
-    compiled = kept(njit(**COMPILED, **UNCOUNTED), function)
-    return cast("F", compiled)
+    return _with_entry(function, CALLED | UNCOUNTED)
 
 
 def merged(function: F) -> F:
-    """As `borrowing`, and put in the place of each call: for bodies that take whole arrays.
-
-    To hand over an array is a dozen words, at every call.
-    """
-    compiled = kept(njit(**COMPILED, **UNCOUNTED, forceinline=True), function)
-    return cast("F", compiled)
+    """As `borrowing`, and put in the place of each call: for bodies that take whole arrays."""
+    return _with_entry(function, IN_PLACE | UNCOUNTED)
 
 
 def inlined(function: F) -> F:
     """As `merged`, without an entry from Python: a part of a `borrowing` kernel alone."""
-    compiled = njit(**COMPILED, **UNCOUNTED, **WITHOUT_ENTRY, **PART, forceinline=True)(function)
-    return cast("F", compiled)
+    return cast("F", _part(function, IN_PLACE | UNCOUNTED))
 
 
 def step(function: F) -> F:
     """A part of a `borrowing` kernel that is called: where speed is not lost by it."""
-    compiled = njit(**COMPILED, **UNCOUNTED, **WITHOUT_ENTRY, **PART)(function)
+    return cast("F", _part(function, CALLED | UNCOUNTED))
+
+
+def _with_entry(function: F, how: dict[str, Any]) -> F:
+    """A function that Python can call, and that is a part of the kernels that call it."""
+    compiled, part = njit(**COMPILED, **KERNEL, **how)(function), _part(function, how)
+    if CACHE is not None:
+        compiled._cache = Kept(function)  # type: ignore[no-untyped-call] # noqa: SLF001 - its own
+    # What Numba asks a function for that is called in another.
+    compiled.get_call_template, compiled.get_overload = part.get_call_template, part.get_overload
     return cast("F", compiled)
+
+
+def _part(function: Callable[..., Any], how: dict[str, Any]) -> Any:
+    """A function for kernels alone, compiled once for all values and widths of its numbers."""
+    part = njit(**COMPILED, **PART, **how)(function)
+    usual = part.get_call_template
+
+    def widened(args: Any, kws: Any) -> Any:
+        return usual(tuple(map(_wide, args)), {name: _wide(kind) for name, kind in kws.items()})
+
+    part.get_call_template = widened
+    return part
+
+
+def _wide(kind: Any) -> Any:
+    """The type that an argument is handed on in: that of no value, and of 64 bits with a sign."""
+    kind = types.unliteral(kind)  # type: ignore[no-untyped-call] # numba has no types
+    return types.int64 if kind in types.signed_domain else kind

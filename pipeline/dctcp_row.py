@@ -91,7 +91,7 @@ def hear_due(
                 hear_first(slot, d, at, ring, batch, memory, rules)
 
 
-@inlined
+@step
 def hear_first(
     slot: Record, d: int, at: int, ring: Record, batch: Batch, memory: Memory, rules: Rules
 ) -> None:
@@ -101,7 +101,7 @@ def hear_first(
     answer(slot, d, at, ring.ack[i], ring.acked[i], ece, repeats, -1, batch, memory, rules)
 
 
-@step
+@inlined
 def answer(
     slot: Record,
     d: int,

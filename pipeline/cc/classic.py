@@ -6,7 +6,7 @@ it. DCTCP's ECE follows the marks (RFC 8257 section 3.2), so it ends at any segm
 nothing. Each run of ACKs with ECE is one observation; all of a sender's speak together.
 """
 
-from collector import borrowing
+from collector import borrowing, merged
 from pipeline.cc.parameter import Record
 
 MOST = 100
@@ -19,7 +19,7 @@ QUIET, ECHOES, OUTLASTS = 0, 1, 2
 """No ECE now; a run of ECE; a run that went on after the segment with CWR was acknowledged."""
 
 
-@borrowing
+@merged
 def hear(s: Record, ack: int, ece: bool) -> None:
     """One ACK of new data in order."""
     if ece:

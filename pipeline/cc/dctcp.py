@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import borrowing, step
+from collector import borrowing, merged, step
 from pipeline.cc import ns3, parameter, recovery, scoreboard
 from pipeline.cc.dialect import DIALECTS, TABLE, record
 from pipeline.cc.parameter import Record
@@ -111,7 +111,7 @@ def open_window(s: Record, snd_nxt: int) -> None:
     s.marked = 0
 
 
-@borrowing
+@merged
 def take(s: Record, p: Record, delivered: int, units: int, marked: bool) -> None:
     """Steps 2 and 3, in bytes and in what the dialect counts (`units` where that is segments)."""
     if p.counts == BYTES:
@@ -158,7 +158,7 @@ def update_alpha(s: Record, p: Record) -> None:
         s.alpha = s.scaled / UNIT
 
 
-@borrowing
+@merged
 def count(
     s: Record, p: Record, snd_nxt: int, delivered: int, units: int, marked: bool
 ) -> tuple[bool, bool]:
@@ -201,7 +201,7 @@ def nothing(s: Record) -> int:
     return int(s.branch)
 
 
-@borrowing
+@merged
 def new_ack(
     s: Record, p: Record, ack: int, snd_nxt: int, ece: bool, sacked: int, duplicate: bool
 ) -> int:
@@ -228,7 +228,7 @@ def new_ack(
     return settle(s, p, snd_nxt, 0, snd_nxt - s.snd_una, delivered, units, ece)
 
 
-@borrowing
+@merged
 def settle(
     s: Record,
     p: Record,

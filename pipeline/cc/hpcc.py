@@ -194,7 +194,7 @@ def measure_inflight(s: Record, u: float, tau_ns: float) -> float:
     return float(s.U)  # line 10
 
 
-@borrowing
+@merged
 def compute_wind(s: Record, p: Record, U: float, updateWc: bool) -> int:
     """Lines 11-20, over W or over R as `form` says, and R = W/T of line 27; returns a `Branch`.
 
@@ -229,7 +229,7 @@ def compute_wind(s: Record, p: Record, U: float, updateWc: bool) -> int:
     return branch
 
 
-@borrowing
+@merged
 def respond(s: Record, p: Record, ack_seq: int, snd_nxt: int) -> None:
     """Lines 22-26 with U as it has just been measured."""
     s.faults |= Fault.UNKNOWN_WINDOW.value if np.isnan(s.W_init) else 0

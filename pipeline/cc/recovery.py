@@ -8,7 +8,7 @@ Linux and ns-3 share; a sender is in one of them. Sizes are bytes.
 
 import numpy as np
 
-from collector import borrowing, step
+from collector import borrowing, merged, step
 from pipeline.cc import scoreboard
 from pipeline.cc.parameter import Record
 
@@ -86,7 +86,7 @@ def grow(s: Record, p: Record, delivered: int) -> None:
         s.grown %= window
 
 
-@borrowing
+@merged
 def adjust_cwnd(
     s: Record, p: Record, snd_nxt: int, again: int, in_flight: int, delivered: int, ece: bool,
     closed: bool,
