@@ -31,6 +31,7 @@ from collector.observation import HOP, HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION
 from collector.one_thread import one_thread
 from collector.pcapng import write_pcapng
 from collector.prefetch import prefetch
+from collector.protocol_number import TCP, UDP
 from collector.reading import Reading
 from collector.repeated import nothing, repeated
 from collector.repeats import Repeats
@@ -58,6 +59,8 @@ __all__ = [
     "SCHEMA_VERSION",
     "SHED_REASONS",
     "STATUS",
+    "TCP",
+    "UDP",
     "UNNAMED",
     "WORD",
     "Accounting",

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from collector.arena import Arena
 from collector.frame import Frames
+from collector.protocol_number import UDP
 from collector.receive import SO_RXQ_OVFL, SO_TIMESTAMPNS, Receiver
 from collector.window import CaptureError
 
@@ -39,7 +40,6 @@ BUFFER_BYTES: Final = 16 << 20
 POLL_S: Final = 0.1
 BEHIND_NS: Final = 1_000_000
 """Time for which a datagram may be on its way from its timestamp into its socket."""
-UDP: Final = 17
 IPV4, IPV6 = 20, 40
 UDP_BYTES: Final = 8
 

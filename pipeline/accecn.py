@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import arrow, borrowing, inlined
+from collector import TCP, arrow, borrowing, inlined
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.flow import key_of
 from pipeline.memory import Echo
@@ -31,7 +31,6 @@ NONE, ASKED, AGREED = range(3)
 UNTOLD, SHAKING = -1, -2
 """A counter that was not heard yet; ACE of a sender whose first segment behind its SYN says in it
 how the SYN-ACK arrived."""
-TCP = 6
 ECHO_BITS = {echo.name.lower(): 1 << echo >> 1 for echo in Echo}
 """Bits of the column `ecn_echo` of intervals: none of ECE."""
 

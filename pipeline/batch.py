@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import Arena, arrow, inlined, nothing
+from collector import TCP, Arena, arrow, inlined, nothing
 from pipeline.accecn import ACE_FLAGS, ECHO, MARKED
 from pipeline.cc.hop_record import KINDS
 from pipeline.cc.parameter import Record, state_dtype
@@ -18,8 +18,6 @@ from pipeline.memory import Count, Echo, Ints
 from pipeline.sack_blocks import numbered, sacks_of
 from pipeline.sender import ACK
 from pipeline.stacks import Lying, paths_of, stacks_of
-
-TCP = 6
 
 ROW = state_dtype(
     ("i8", "at", "time_ns", "seq", "ack", "payload", "telemetry", "stack", "direction"),

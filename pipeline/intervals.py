@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import polars as pl
 
+from collector import TCP
 from pipeline.accecn import how_marked
 from pipeline.cc.hpcc import Fault
 from pipeline.feedback import counted_feedback
@@ -31,7 +32,6 @@ FLOW_KEY = ["time_ns", "interval_ns", "flow", "point"]
 HOP_KEY = [*FLOW_KEY, "node", "port", "hop_index", "source"]
 INFLIGHT_RATIO = 1
 """The bit of `aecn_saturated` that speaks of the inflight ratio."""
-TCP = 6
 SLICES = 32
 """Parts of an interval of which is kept whether a flow sent in them."""
 STATE = {"hpcc": ("U", "W", "Wc", "R"), "dctcp": ("alpha",)}

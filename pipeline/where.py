@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from collector import TCP
 from pipeline.beside import Begin, beside, in_turn
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, summed
@@ -18,7 +19,6 @@ from pipeline.told_row import verdict_rows
 from pipeline.witness import (
     MOST_FRAMES,
     STACKS,
-    TCP,
     ago,
     asked_of_the_bus,
     carried,

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import arrow, borrowing, inlined
+from collector import TCP, arrow, borrowing, inlined
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.flow import key_of
 from pipeline.point_number import PointNumbers
@@ -24,7 +24,6 @@ NO_ACK, UNSCALED = -2, -1
 UNTOLD, PENDING = -1, 32
 """A scale that is not known, and one that holds if the SYN-ACK has one too."""
 NEEDED = ("window", "seq", "ack", "flags")
-TCP = 6
 
 CONVERSATION = state_dtype(
     ("u8", "key"), (("u4", 2), "nxt", "edge", "before"), (("i4", 2), "largest"),

@@ -20,7 +20,7 @@ TOGETHER = ("first", "last", "most", "least", "most_aecn", "least_window")
 """What is told of a group of frames by a value or a time with its frame."""
 MOST_FRAMES = 4096
 """Frames of an answer that are looked at one by one; more of them the store groups."""
-CE, TCP = 3, 6
+CE = 3
 ECE, ACK, CONTROL = 64, 16, 22
 """TCP's bits: ECE, ACK, and those of which an acknowledgment that tells a window has ACK alone."""
 STACKS = frozenset({"int", "delay"})

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from collector import TCP, UDP
 from replay.state import (
     ACCECN,
     ACK,
@@ -39,7 +40,7 @@ from replay.world import TELEMETRY, Telemetry
 
 INT_MD = ("int_shim", "int_md")
 REPORT_2 = ("report_group", "report_int", "report_saw")
-TCP, UDP, IFA_PROTOCOL = 6, 17, 253
+IFA_PROTOCOL = 253
 EXPEDITED = 46
 """DSCP of urgent data (RFC 3246)."""
 

@@ -6,8 +6,7 @@ Payloads are zeros and add nothing to sums. What a snap length cuts off is not t
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import crc_of_octets
-from replay.carriage import TCP
+from collector import TCP, crc_of_octets
 from replay.content import Content
 from replay.layout import ICRC, size
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import directed
+from collector import TCP, directed
 from pipeline import Tracked
 from replay.conduct import BINS, EVENT, PER_WINDOW, SENDER, grown, senders
 from replay.receiver_account import Receivers
@@ -168,9 +168,6 @@ class Conformance:
         return Accounts(
             joined, acts, self.receivers.finish(), tuple(self.sources), self.unplaced
         )  # fmt: skip
-
-
-TCP = 6
 
 
 def reverse_of(rows: pl.DataFrame) -> pl.Series:

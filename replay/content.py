@@ -3,7 +3,8 @@
 The methods of `Content` are named for the wire tables that they fill.
 """
 
-from replay.carriage import GRE_PROTOCOL, IFA_PROTOCOL, UDP
+from collector import UDP
+from replay.carriage import GRE_PROTOCOL, IFA_PROTOCOL
 from replay.layout import size
 from replay.packet_content import TTL, Values
 from replay.report_content import ReportContent

@@ -6,7 +6,7 @@ The methods of `ReportContent` are named for the wire tables that they fill.
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.carriage import UDP
+from collector import UDP
 from replay.layout import REPORT_1_BITMAP, REPORT_BITMAP
 from replay.packet_content import IPV4, TTL, PacketContent, Values
 from replay.state import REPORTED

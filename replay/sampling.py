@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from collector import CollectorSettings, Frames, Header, headers
-from replay.carriage import UDP
+from collector import UDP, CollectorSettings, Frames, Header, headers
 from replay.packet_content import IPV4, TTL
 from replay.wiring import COLLECTOR, COLLECTOR_MAC
 

@@ -7,7 +7,8 @@ first; each call for one gives the next.
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.carriage import BRIDGED, TCP, UDP
+from collector import TCP, UDP
+from replay.carriage import BRIDGED
 from replay.layout import (
     BITMAP,
     DOMAIN,

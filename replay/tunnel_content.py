@@ -6,7 +6,8 @@ write stands here: addresses of the hosts in the network below, DSCP, marks and 
 
 import numpy as np
 
-from replay.carriage import BRIDGED, GRE_PROTOCOL, IFA_PROTOCOL, UDP
+from collector import UDP
+from replay.carriage import BRIDGED, GRE_PROTOCOL, IFA_PROTOCOL
 from replay.identity import EPHEMERAL
 from replay.packet_content import PacketContent, Values
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from collector import SCHEMA, Batch, Bus
+from collector import SCHEMA, TCP, Batch, Bus
 from service.failure import ExitCode, Failure
 from service.rerunning import Feeding, Progress
 
@@ -21,7 +21,6 @@ NEEDED = (
 """Columns without which nothing can be decided."""
 OF_TCP = ("seq", "ack", "flags")
 """Columns without which nothing of TCP can be decided."""
-TCP = 6
 ALWAYS = ("time_ns", "source", "point", "frame", "flow", "conversation", "direction")
 """Columns that have a value in every row."""
 ROWS = 200_000

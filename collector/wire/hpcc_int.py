@@ -8,6 +8,7 @@ hop   | rate code 3 | time 24 | bytes 20 | queue 17 |                        fro
 A packet's hop writes slot `hops` modulo five, so that the oldest of more than five are lost.
 """
 
+from collector.protocol_number import UDP
 from collector.settings import CollectorSettings
 from collector.wire.place import Field
 from collector.wire.table import Check, Header, Part, Records
@@ -17,7 +18,6 @@ SLOTS = 5
 MOST_HOPS = 64
 """As many as a time to live allows."""
 DATA, ACK, NACK = 0, 1, 2
-UDP = 17
 
 HOP = (
     Field("rate", 3, "Line rate, a code.", "hpcc_rate", little=8),

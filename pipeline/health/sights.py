@@ -6,6 +6,7 @@ is data without a tag.
 
 import polars as pl
 
+from collector import TCP
 from pipeline.health.tally import counted, total
 from pipeline.sender import CE
 from pipeline.signals import ABW, DELAY, UNTOUCHED, UTILIZATION
@@ -19,7 +20,6 @@ LONG_RTTS = 4
 """Delay of one hop, in base round trips, at which any sensible marking has begun."""
 ECT = (1, 2, CE)
 """ECN fields of ECN-capable packets."""
-TCP = 6
 SYN, ACK_FLAG = 2, 16
 TAG = {"csig_variant": pl.UInt8, "csig_t": pl.UInt8, "csig_s": pl.UInt32, "csig_lm": pl.UInt16,
        "csig_low": pl.Float64, "csig_high": pl.Float64}  # fmt: skip

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from collector import TCP
 from pipeline import Topology, Value
 from replay.rebuild import link
 from replay.rebuild.demand import offers, totals
@@ -13,7 +14,7 @@ from replay.rebuild.outcome import Outcome
 from replay.rebuild.round_trip import samples, waits
 from replay.rebuild.route import Routes, routes
 from replay.rebuild.scene import DCTCP, HPCC, UNTOLD, Scene
-from replay.rebuild.sighting import TCP, Sightings
+from replay.rebuild.sighting import Sightings
 from replay.rebuild.witness import witnessed
 
 FLOW = pl.int_range(pl.len(), dtype=pl.Int64).alias("flow")

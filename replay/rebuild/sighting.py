@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from collector import TCP
+
 KEY = ("src_hi", "src_lo", "sport", "dst_hi", "dst_lo", "dport", "protocol")
-TCP = 6
 SYN, ACK, FIN, ECE = 2, 16, 1, 64
 TURN, HALF = 1 << 32, 1 << 31
 CE = 3
