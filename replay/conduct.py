@@ -41,13 +41,14 @@ _NUMBERS = (
     "due_una", "due_nxt", "due_frame", "due_source", "later_nxt", "later_sent",
     "quiet_nxt", "cut_end", "mended",
     "round_nxt", "flight", "ack_ns", "data_ns", "sent", "due_mended", "clear_end", "data_count",
+    "base_ns", "since_ns", "total",
 )  # fmt: skip
 _COUNTS = (
     "segments", "acks", "ect", "ce", "echoes", "due", "answered", "unanswered", "prompt", "late",
     "twice", "unjudged", "rounds", "rounds_over", "mendings", "sends", "sends_over", "sends_late",
     "sends_less",
     "quick",
-    "quick_echoes", "clear_acks", "clear_echoes", "clear_onsets", "paced",
+    "quick_echoes", "clear_acks", "clear_echoes", "clear_onsets", "faster", "paced",
     "paced_over", "cuts", "cuts_kept", "id_next", "id_missing", "id_odd", "resent", "holes",
 )  # fmt: skip
 _FRAMES = ("first", "echo", "hole", "resending", "beyond", "inexact")
@@ -79,6 +80,7 @@ SENDER = np.dtype(
             "W",
             "R",
             "allowed",
+            "line_bps",
         )
     ]
     + [(f"data_{name}", np.int64, (TIMED,)) for name in _TIMED]
@@ -103,7 +105,9 @@ mendings counts losses, or several at once, that were mended; hpcc: it runs HPCC
 nothing of it; stated: settings say its dialect of DCTCP; classic: it was recognised as no DCTCP.
 sends_less are sends after W had fallen within two round trips. data_ns is when its last data
 passed, 0 if that had CE; quick are acknowledgments of it that came too soon for a queue behind the
-tap, quick_echoes those with ECE. Of `echo`: clear says that no ECE is due once clear_end is
+tap, quick_echoes those with ECE. Of HPCC++ base_ns is the T
+of W/T = R, line_bps the largest R, total what was sent since since_ns, faster how many rounds ended
+with more than that allows. Of `echo`: clear says that no ECE is due once clear_end is
 acknowledged, clear_shown that one came all the same; clear_acks are ACKs of which none should have
 ECE, clear_echoes those that do, clear_onsets how often that began anew. data_count counts data, of
 which the last `TIMED` have their ends, times and frames in data_ends to data_sources.

@@ -119,7 +119,7 @@ def standing(row: Mapping[str, Any], judgement: Judgement) -> str:
     if about.height:
         return "breaks"
     if row["hpcc"]:
-        return "conforms" if row["sends"] else "undecided"
+        return "conforms" if row["sends"] and not row["w_doubt"] else "undecided"
     if not row["reactions_judged"]:
         return "undecided" if row["echoes"] or not row["both"] else "unasked"
     return "conforms" if row["due"] else "unasked"

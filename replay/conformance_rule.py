@@ -105,6 +105,18 @@ UNDECIDED = {
         "nearly every acknowledgment has ECE: all is marked, or the receiver sets it without marks;"
         " a tap beside the receiver tells"
     ),
+    "hpcc_step": (
+        "the step W_ai of its window is not known, so W is not: tell hpcc.N, or hpcc.W_ai, as the"
+        " sender has it"
+    ),
+    "hpcc_base": (
+        "the handshake took several times the base round trip T, so T is not the path's, or the"
+        " path was full: W is not judged"
+    ),
+    "hpcc_line": (
+        "it was faster than the line rate of its NIC as it is told, so W is not its: the topology"
+        " or pipeline.nic_gbps tells another"
+    ),
     "marks_behind": "a queue behind the tap may have set the CE that was echoed",
 }
 """Why something is not decided, in words; of HPCC++ the words are those of `step.WHY`."""

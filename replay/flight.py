@@ -118,11 +118,24 @@ def hpcc_sends(s: Any, inflight: int, acked: int) -> bool:
 
 
 @inlined
+def outruns(s: Any, now_ns: int) -> None:
+    """A round ends: count it where all that was sent so far is more than the line rate lets go."""
+    if s.since_ns == 0:
+        s.since_ns = now_ns
+        return
+    s.total += s.sent
+    line = s.line_bps * (now_ns - s.since_ns) / NS
+    if s.exact == 1 and s.total > (1 + PACED_SHARE) * line + PACED_SEGMENTS * s.largest:
+        s.faster += 1
+
+
+@inlined
 def hpcc_round(s: Any, now_ns: int, snd_nxt: int) -> bool:
     """R let so much go since the last ACK; whether the round that ends here was faster."""
     s.allowed += s.R * (now_ns - s.ack_ns) / NS
     if s.heard < s.round_nxt:
         return False
+    outruns(s, now_ns)
     slack = PACED_SEGMENTS * s.largest + PACED_SHARE * s.allowed
     beyond = False
     if s.exact == 1 and s.R > 0 and s.sent > 0:

@@ -26,6 +26,8 @@ FAR, NEAR = 2, 10
 """The tap is near enough to a sender within half a round trip, to a receiver within a tenth."""
 HIDDEN = 0.02
 """Share of error of one CE behind the tap that no queue delayed: all ECE until CWR may be of it."""
+FULL, ENOUGH_FASTER = 3, 3
+"""Times T of a handshake, and rounds faster than the line rate, from which on W is not judged."""
 ENOUGH_IDS, MOST_ODD = 20, 0.02
 """Packets whose identifications follow each other before a jump means something."""
 FRAME = pl.List(pl.Struct({"source": pl.Int64, "frame": pl.Int64, "cause_source": pl.Int64,
@@ -42,9 +44,11 @@ class Judgement(NamedTuple):
     undecided: pl.DataFrame
 
 
-def judged(accounts: Accounts) -> Judgement:
-    """Judge the accounts of a run."""
-    senders = placed(accounts.senders).filter((pl.col("segments") > 0) | (pl.col("acks") > 0))
+def judged(accounts: Accounts, *, step_known: bool = True) -> Judgement:
+    """Judge the accounts of a run; of HPCC++ W only where the step W_ai of senders is known."""
+    senders = placed(accounts.senders, step_known).filter(
+        (pl.col("segments") > 0) | (pl.col("acks") > 0)
+    )
     if not accounts.receivers.is_empty() and accounts.receivers.width > len(KEY):
         senders = senders.join(accounts.receivers, on=KEY, how="left")
     else:
@@ -60,13 +64,17 @@ def judged(accounts: Accounts) -> Judgement:
     return Judgement(senders, findings, undecided(senders))
 
 
-def placed(senders: pl.DataFrame) -> pl.DataFrame:
-    """Whether reactions of a sender can be judged from where the tap stands."""
+def placed(senders: pl.DataFrame, step_known: bool) -> pl.DataFrame:
+    """Whether reactions of a sender can be judged from where the tap stands, and W of HPCC++."""
     known = (pl.col("shaken") == 1) & (pl.col("lag_ns") >= 0)
     beside = (pl.col("near") == 1) | (known & (pl.col("lag_ns") * FAR <= pl.col("rtt_ns")))
     back = (pl.col("back_lag_ns") >= 0) & (pl.col("back_lag_ns") * NEAR <= pl.col("rtt_ns"))
     both = (pl.col("segments") > 0) & (pl.col("acks") > 0)
+    base = known & (pl.col("rtt_ns") > pl.col("base_ns") * FULL)
+    line = pl.col("faster") >= ENOUGH_FASTER
+    doubt = pl.when(not step_known).then(1).when(base).then(2).when(line).then(3).otherwise(0)
     return senders.with_columns(
+        pl.when(hpcc=1).then(doubt).otherwise(0).alias("w_doubt"),
         beside.alias("beside"),
         (known & back).fill_null(value=False).alias("at_receiver"),
         (both & beside & (pl.col("ce") == 0) & (pl.col("refused") == 0) & (pl.col("hpcc") == 0))
@@ -133,7 +141,7 @@ def of_senders(senders: pl.DataFrame, acts: pl.DataFrame) -> Sequence[pl.DataFra
     frames = pl.col("frames")
     unanswered = pl.col("unanswered")
     reacting = rows.filter(dctcp & (pl.col("answered") > unanswered))
-    paced = senders.filter(pl.col("hpcc") == 1)
+    paced = senders.filter(hpcc=1, w_doubt=0)
     sends, over, late = pl.col("sends"), pl.col("sends_over"), pl.col("sends_late")
     tardy = late * 2 > over
     beyond = with_frames(paced, acts, Act.OVER_WINDOW)
@@ -245,6 +253,9 @@ def undecided(senders: pl.DataFrame) -> pl.DataFrame:
          & pl.col("reactions_judged"), "resending"),
         ("window", "began_larger", asked & (pl.col("beyond_frame") >= 0)
          & pl.col("reactions_judged"), "beyond"),
+        *(("window", f"hpcc_{name}", (pl.col("w_doubt") == number)
+           & ((pl.col("sends") > 0) | ~elsewhere_judged), "first")
+          for number, name in enumerate(("step", "base", "line"), 1)),
         ("window", "hpcc", (pl.col("hpcc") == 1) & (pl.col("inexact_frame") >= 0)
          & ((pl.col("sends") > 0) | ~elsewhere_judged), "inexact"),
     )  # fmt: skip

@@ -183,6 +183,30 @@ def sent(s: Any, seen: Seen, at: int, events: NDArray[Any], places: Ints) -> Non
 
 
 @inlined
+def hpcc_decided(s: Any, told: Told, at: int, events: NDArray[Any], places: Ints) -> None:
+    """What a sender of HPCC++ was told, and what it has sent since the last ACK."""
+    frame, source, now = told.frame[at], told.source[at], told.time_ns[at]
+    s.line_bps = max(s.line_bps, told.rate[at])
+    if s.base_ns == 0 and told.rate[at] > 0:
+        s.base_ns = int(told.window[at] * flight.NS / told.rate[at])
+    unit = max(s.largest, 1) if s.packets else 1
+    inflight, acked = told.inflight[at] * unit, told.acked[at] * unit
+    if s.largest > 0:
+        beyond = flight.hpcc_sends(s, inflight, acked)
+        fast = flight.hpcc_round(s, now, s.heard + told.inflight[at])
+        act = Act.OVER_WINDOW.value if beyond else Act.OVER_RATE.value
+        if beyond or fast:
+            note(events, places, told.sender[at], act, now, frame, source, -1, -1)
+    s.flight, s.ack_ns = inflight, now
+    s.W, s.R = told.window[at], told.rate[at]
+    s.window = max(s.window, s.W)
+    s.acks += 1 if s.numbered == 0 else 0
+    s.hpcc, s.exact = 1, 1 if told.exact[at] else 0
+    if s.exact == 0 and s.inexact_frame < 0:
+        s.inexact_frame, s.inexact_source, s.why = frame, source, told.why[at]
+
+
+@inlined
 def decided(told: Told, at: int, known: NDArray[Any], events: NDArray[Any], places: Ints) -> None:
     """What a sender was told by an ACK, as its congestion control takes it."""
     s = known[told.sender[at]]
@@ -190,21 +214,7 @@ def decided(told: Told, at: int, known: NDArray[Any], events: NDArray[Any], plac
     s.heard = max(s.heard, unwrap(told.ack[at], s.heard)) if s.told else told.ack[at]
     s.told = 1
     if told.algorithm[at] == HPCC:
-        unit = max(s.largest, 1) if s.packets else 1
-        inflight, acked = told.inflight[at] * unit, told.acked[at] * unit
-        if s.largest > 0:
-            beyond = flight.hpcc_sends(s, inflight, acked)
-            fast = flight.hpcc_round(s, now, s.heard + told.inflight[at])
-            act = Act.OVER_WINDOW.value if beyond else Act.OVER_RATE.value
-            if beyond or fast:
-                note(events, places, told.sender[at], act, now, frame, source, -1, -1)
-        s.flight, s.ack_ns = inflight, now
-        s.W, s.R = told.window[at], told.rate[at]
-        s.window = max(s.window, s.W)
-        s.acks += 1 if s.numbered == 0 else 0
-        s.hpcc, s.exact = 1, 1 if told.exact[at] else 0
-        if s.exact == 0 and s.inexact_frame < 0:
-            s.inexact_frame, s.inexact_source, s.why = frame, source, told.why[at]
+        hpcc_decided(s, told, at, events, places)
     elif told.algorithm[at] == DCTCP and s.numbered and not s.hpcc:
         s.stated |= 1 if told.stated[at] else 0
         s.classic |= 1 if told.classic[at] else 0

@@ -1,12 +1,10 @@
 """`hopsight conform`: do senders and receivers do what their congestion control asks of them."""
 
 import json as json_format
-from typing import Any
 
 import typer
 
-from pipeline import Decider, Reran, Rerun
-from replay import Conformance, conformance_answer, judged
+from pipeline import Reran, Rerun
 from service.absence import absence
 from service.commands.replay import Request, source_of
 from service.conform_text import lines
@@ -17,38 +15,9 @@ from service.rerunning import Ran, rerun
 from service.run import collector_of, settings_of
 from service.text import console
 from service.topology_source import read_topology
+from service.watched import RECEIVER, Watched
 
 __all__ = ["Request", "run"]
-RECEIVER = "dctcp_receiver"
-"""The companion that watches receivers."""
-
-
-class Watched:
-    """Takes what a rerun made, and keeps what senders and receivers did."""
-
-    def __init__(self, request: Request) -> None:
-        self.names = FlowNames(flow_of(request.flow))
-        self.decidable = Decidable()
-        self.point = request.point
-        self.conformance = Conformance()
-        self.decider: Decider | None = None
-
-    def take(self, made: Reran) -> None:
-        """Take the next rows and decisions."""
-        if not made.tracked or self.decider is None:
-            return
-        self.names.know(made.rows)
-        self.decidable.see(made.rows)
-        self.conformance.advance(self.decider.hints.told(made.rows), made.tracked[0])
-
-    def answer(self) -> dict[str, Any]:
-        """What was found, of the flows and the point that were asked for."""
-        accounts = self.conformance.finish()
-        if self.point:
-            accounts = accounts.seen_from(self.point)
-        return conformance_answer(
-            judged(accounts), accounts.sources, self.names.keys, accounts.unplaced
-        )
 
 
 def run(request: Request) -> None:
@@ -56,21 +25,27 @@ def run(request: Request) -> None:
     settings, parameters = settings_of(request.assignments, RECEIVER)
     topology = read_topology(request.topology, settings.pipeline.topology)
     source = source_of(request, collector_of(settings, topology))
-    watched = Watched(request)
+    names, decidable, watched = FlowNames(flow_of(request.flow)), Decidable(), Watched(parameters)
 
     def making(sources: tuple[str, ...]) -> Rerun:
         try:
             versions = topology.versions if topology else None
-            watched.decider = Decider(settings.pipeline, versions, parameters)
+            decider = watched.deciding(settings.pipeline, versions)
         except ValueError as error:
             raise Failure(ExitCode.USAGE, f"--set: {error}") from None
-        return Rerun(settings.pipeline, [watched.decider], sources)
+        return Rerun(settings.pipeline, [decider], sources)
 
-    made = rerun(source, making, watched.take, "watching")
-    answer = watched.answer()
+    def take(made: Reran) -> None:
+        if made.tracked:
+            names.know(made.rows)
+            decidable.see(made.rows)
+        watched.take(made)
+
+    made = rerun(source, making, take, "watching")
+    answer = watched.answer(names.keys, request.point)
     if not answer["flows"] and not answer["undecided"]:
-        say(watched.decidable.notes(watched.names.keys, made.counters))
-        raise Failure(ExitCode.WRONG, nothing(request, made, watched.names))
+        say(decidable.notes(names.keys, made.counters))
+        raise Failure(ExitCode.WRONG, nothing(request, made, names))
     if request.json:
         typer.echo(json_format.dumps(answer, allow_nan=False))
         return

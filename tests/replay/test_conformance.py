@@ -354,6 +354,33 @@ def fabric(**hpcc: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
     return rows, Tracker(usual.hpcc, usual.dctcp).advance(rows).decisions
 
 
+@pytest.mark.parametrize(
+    ("reason", "told", "step_known"),
+    [("hpcc_step", {}, False), ("hpcc_base", {"base_rtt_ns": 3_000}, True),
+     ("hpcc_line", {"src_nic_bps": 10**9, "dst_nic_bps": 10**9}, True)],
+)  # fmt: skip
+def test_nobody_is_accused_by_a_window_that_rests_on_what_is_not_so(
+    reason: str, told: dict[str, int], step_known: bool
+) -> None:
+    """Senders keep to HPCC++ with their own N, on a path and a NIC that are told wrong."""
+    usual = scenario.alone("int", senders=4, duration_ns=2_000_000)
+    rows = rebuilt.seen(simulate(usual, rebuilt.SETTINGS), usual)
+    rows = rows.with_columns(pl.lit(value, pl.Int64).alias(name) for name, value in told.items())
+    parameters = usual.hpcc if step_known else {}
+    decisions = Tracker(parameters, usual.dctcp).advance(rows).decisions
+    conformance = Conformance()
+    tracked: Any = SimpleNamespace(decisions=decisions, companions={})
+    conformance.advance(rows, tracked)
+    accounts, names = conformance.finish(), FlowNames()
+    assert step_known or found(judged(accounts)) == ["window_exceeded"] * 4
+    judgement = judged(accounts, step_known=step_known)
+    assert found(judgement) == []
+    assert reason in judgement.undecided["reason"].to_list()
+    names.know(rows)
+    answer = conformance_answer(judgement, accounts.sources, names.keys)
+    assert {each["sender"] for each in answer["flows"]} == {"undecided"}
+
+
 @pytest.mark.parametrize("name", ["incast", "shallow buffers", "broken link"])
 def test_nobody_of_the_fabric_is_accused_though_it_loses(name: str) -> None:
     world = cast(SCENARIOS[name](KINDS, 6_000_000), 3)

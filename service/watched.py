@@ -1,0 +1,65 @@
+"""Senders and receivers watched while a replay passes, for whoever asks what they did."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from pipeline import Decider, PipelineSettings, Reran, Value, Versions
+from replay import Conformance, conformance_answer, judged
+from service.sureness import odds, sureness
+
+RECEIVER = "dctcp_receiver"
+"""The companion that watches receivers."""
+STEPS = {"N", "W_ai", "R_ai_bps"}
+"""Parameters of HPCC++ of which one must be told for W to be a sender's: there is no usual one."""
+Parameters = Mapping[str, Mapping[str, Value]]
+
+
+class Watched:
+    """Takes what a decider among those of a rerun made, and keeps what senders and receivers did.
+
+    `place` is where it stands among the deciders of a rerun.
+    """
+
+    def __init__(self, parameters: Parameters, place: int = 0) -> None:
+        self.parameters = parameters
+        self.decider: Decider | None = None
+        self.step_known = not STEPS.isdisjoint(parameters.get("hpcc", {}))
+        self.conformance = Conformance()
+        self.place = place
+
+    def deciding(self, settings: PipelineSettings, versions: Versions | None) -> Decider:
+        """The decider of a rerun, of which each part of a source has its own.
+
+        ValueError names a parameter that is not accepted.
+        """
+        self.decider = Decider(watching(settings), versions, self.parameters)
+        return self.decider
+
+    def take(self, made: Reran) -> None:
+        """Take the next rows and decisions."""
+        if made.tracked and self.decider is not None:
+            rows = self.decider.hints.told(made.rows)
+            self.conformance.advance(rows, made.tracked[self.place])
+
+    def answer(self, keys: pl.DataFrame, point: str | None = None) -> dict[str, Any]:
+        """What was found of the flows that `keys` names, at one point or at all."""
+        accounts = self.conformance.finish()
+        if point:
+            accounts = accounts.seen_from(point)
+        found = judged(accounts, step_known=self.step_known)
+        return conformance_answer(found, accounts.sources, keys, accounts.unplaced)
+
+
+def watching(settings: PipelineSettings) -> PipelineSettings:
+    """The settings with the companion that watches receivers."""
+    if RECEIVER in settings.companions:
+        return settings
+    return settings.model_copy(update={"companions": (*settings.companions, RECEIVER)})
+
+
+def in_words(finding: Mapping[str, Any]) -> dict[str, Any]:
+    """A finding with how sure it is as people read it."""
+    return {**finding, "sure_text": sureness(finding["sure"]),
+            "odds_text": odds(finding["chance_log10"])}  # fmt: skip
