@@ -41,7 +41,7 @@ _NUMBERS = (
     "due_una", "due_nxt", "due_frame", "due_source", "later_nxt", "later_sent",
     "quiet_nxt", "cut_end", "mended",
     "round_nxt", "flight", "ack_ns", "data_ns", "sent", "due_mended", "clear_end", "data_count",
-    "base_ns", "since_ns", "total",
+    "base_ns", "since_ns", "total", "fastest_ns",
 )  # fmt: skip
 _COUNTS = (
     "segments", "acks", "ect", "ce", "echoes", "due", "answered", "unanswered", "prompt", "late",
@@ -110,7 +110,8 @@ of W/T = R, line_bps the largest R, total what was sent since since_ns, faster h
 with more than that allows. Of `echo`: clear says that no ECE is due once clear_end is
 acknowledged, clear_shown that one came all the same; clear_acks are ACKs of which none should have
 ECE, clear_echoes those that do, clear_onsets how often that began anew. data_count counts data, of
-which the last `TIMED` have their ends, times and frames in data_ends to data_sources.
+which the last `TIMED` have their ends, times and frames in data_ends to data_sources; fastest_ns
+is the least time from data to its ACK.
 """
 
 EVENT = np.dtype(

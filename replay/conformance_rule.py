@@ -110,8 +110,8 @@ UNDECIDED = {
         " sender has it"
     ),
     "hpcc_base": (
-        "the handshake took several times the base round trip T, so T is not the path's, or the"
-        " path was full: W is not judged"
+        "even the fastest acknowledgment took more than twice the base round trip T, so T is not"
+        " the path's: W is not judged"
     ),
     "hpcc_line": (
         "it was faster than the line rate of its NIC as it is told, so W is not its: the topology"

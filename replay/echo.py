@@ -48,28 +48,34 @@ def told(s: Any, end: int, ecn: int, cwr: bool) -> None:
 
 
 @inlined
-def answered(s: Any, echo: bool, ack: int, now: int, lag_ns: int) -> int:
-    """An ACK passes; where its ECE is not to be explained, the place of its data, else -1."""
-    if ack < s.clear_end or ack <= s.una:
-        return -1
+def place_of(s: Any, ack: int) -> int:
+    """Where the time of the data stands that an ACK of something new ends with, or -1."""
     place = -1
-    for number in range(TIMED):
-        if s.data_ends[number] == ack:
-            place = number
-    soon = place >= 0 and lag_ns >= 0 and now - s.data_times[place] <= SOON * lag_ns
+    if ack > s.una:
+        for number in range(TIMED):
+            if s.data_ends[number] == ack:
+                place = number
+    return place
+
+
+@inlined
+def answered(s: Any, echo: bool, ack: int, soon: bool) -> bool:
+    """An ACK passes, soon after its data or not; whether its ECE is not to be explained."""
+    if ack < s.clear_end or ack <= s.una:
+        return False
     if not echo:
         s.clear_acks += 1 if s.clear and soon else 0
         s.clear = 1
         s.clear_shown = 0
-        return -1
+        return False
     if not s.clear or not soon:
         s.clear = 0
-        return -1
+        return False
     s.clear_acks += 1
     s.clear_echoes += 1
     s.clear_onsets += 1 if s.clear_shown == 0 else 0
     s.clear_shown = 1
-    return place
+    return True
 
 
 @inlined
@@ -79,7 +85,11 @@ def hear(s: Any, o: Any, seen: Seen, at: int, ack: int, events: NDArray[Any], pl
     if o.data_ns > 0 and ack == o.nxt and s.lag_ns >= 0 and now - o.data_ns <= SOON * s.lag_ns:
         o.quick += 1
         o.quick_echoes += 1 if echo else 0
-    place = answered(o, echo, ack, now, s.lag_ns)
-    if place >= 0:
+    place = place_of(o, ack)
+    after_ns = now - o.data_times[place] if place >= 0 else 0
+    if after_ns > 0 and (o.fastest_ns == 0 or after_ns < o.fastest_ns):
+        o.fastest_ns = after_ns
+    soon = place >= 0 and s.lag_ns >= 0 and after_ns <= SOON * s.lag_ns
+    if answered(o, echo, ack, soon):
         note(events, places, seen.other[at], Act.ECHO_UNMARKED.value, now, seen.frame[at],
              seen.source[at], o.data_frames[place], o.data_sources[place])  # fmt: skip

@@ -26,8 +26,8 @@ FAR, NEAR = 2, 10
 """The tap is near enough to a sender within half a round trip, to a receiver within a tenth."""
 HIDDEN = 0.02
 """Share of error of one CE behind the tap that no queue delayed: all ECE until CWR may be of it."""
-FULL, ENOUGH_FASTER = 3, 3
-"""Times T of a handshake, and rounds faster than the line rate, from which on W is not judged."""
+FULL, ENOUGH_FASTER = 2, 3
+"""Times T of the fastest ACK, and rounds faster than the line rate, from which on W is in doubt."""
 ENOUGH_IDS, MOST_ODD = 20, 0.02
 """Packets whose identifications follow each other before a jump means something."""
 FRAME = pl.List(pl.Struct({"source": pl.Int64, "frame": pl.Int64, "cause_source": pl.Int64,
@@ -70,7 +70,7 @@ def placed(senders: pl.DataFrame, step_known: bool) -> pl.DataFrame:
     beside = (pl.col("near") == 1) | (known & (pl.col("lag_ns") * FAR <= pl.col("rtt_ns")))
     back = (pl.col("back_lag_ns") >= 0) & (pl.col("back_lag_ns") * NEAR <= pl.col("rtt_ns"))
     both = (pl.col("segments") > 0) & (pl.col("acks") > 0)
-    base = known & (pl.col("rtt_ns") > pl.col("base_ns") * FULL)
+    base = pl.col("fastest_ns") > pl.col("base_ns") * FULL
     line = pl.col("faster") >= ENOUGH_FASTER
     doubt = pl.when(not step_known).then(1).when(base).then(2).when(line).then(3).otherwise(0)
     return senders.with_columns(
@@ -253,8 +253,7 @@ def undecided(senders: pl.DataFrame) -> pl.DataFrame:
          & pl.col("reactions_judged"), "resending"),
         ("window", "began_larger", asked & (pl.col("beyond_frame") >= 0)
          & pl.col("reactions_judged"), "beyond"),
-        *(("window", f"hpcc_{name}", (pl.col("w_doubt") == number)
-           & ((pl.col("sends") > 0) | ~elsewhere_judged), "first")
+        *(("window", f"hpcc_{name}", (pl.col("w_doubt") == number) & (pl.col("sends") > 0), "first")
           for number, name in enumerate(("step", "base", "line"), 1)),
         ("window", "hpcc", (pl.col("hpcc") == 1) & (pl.col("inexact_frame") >= 0)
          & ((pl.col("sends") > 0) | ~elsewhere_judged), "inexact"),
