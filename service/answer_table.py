@@ -91,6 +91,7 @@ ANSWERS = {
     "GET /api/v1/topology": {"version": "text?", "hops": "rows", "hosts": "rows"},
     "GET /api/v1/replay/decisions": {
         "flow": "object", "total": "whole", "start": "whole", "next": "whole?",
+        "conformance": "object",
     },
     "GET /api/v1/replay/algorithms": {"algorithms": "rows"},
     "GET /api/v1/captures": {

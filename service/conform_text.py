@@ -1,7 +1,7 @@
 """Conformance for people: what breaks a rule, what could not be decided, and who is in order."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -37,17 +37,9 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str | Table]:
     findings = answer["findings"]
     if findings:
         yield table(HEADINGS, ([*row(each)] for each in findings))
-        for meaning in dict.fromkeys(
-            f"{each['finding'].replace('_', ' ')}: {each['meaning']} ({each['document']})"
-            for each in findings
-        ):
-            yield f"  {meaning}"
+        yield from (f"  {meaning}" for meaning in meanings(findings))
         yield ""
-    counted = Counter(each["sender"] for each in answer["flows"])
-    count = len(answer["flows"])
-    total = f"{count:,} sender{'s' * (count != 1)}: " if count else "no sender can be judged"
-    yield total + ", ".join(f"{counted[name]:,} {said[counted[name] > 1]}"
-                            for name, said in SAID.items() if counted[name])  # fmt: skip
+    yield totals(answer)
     for each in answer["flows"][:MOST_FLOWS]:
         yield from of_flow(each)
     if len(answer["flows"]) > MOST_FLOWS:
@@ -57,9 +49,39 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str | Table]:
         yield f"  {answer['decisions_without_row']:,} decisions are of frames that are missing here"
 
 
+def meanings(findings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What each finding means that there is, once."""
+    return list(dict.fromkeys(
+        f"{each['finding'].replace('_', ' ')}: {each['meaning']} ({each['document']})"
+        for each in findings
+    ))  # fmt: skip
+
+
+def totals(answer: Mapping[str, Any]) -> str:
+    """How many senders there are, and how many of them stand how."""
+    counted = Counter(each["sender"] for each in answer["flows"])
+    count = len(answer["flows"])
+    total = f"{count:,} sender{'s' * (count != 1)}: " if count else "no sender can be judged"
+    return total + ", ".join(f"{counted[name]:,} {said[counted[name] > 1]}"
+                             for name, said in SAID.items() if counted[name])  # fmt: skip
+
+
 def name_of(each: Mapping[str, Any]) -> str:
     """Who sends to whom."""
     return " → ".join(end_text(each[end], each[f"{end[0]}port"]) for end in ("src", "dst"))
+
+
+def sentence(each: Mapping[str, Any]) -> str:
+    """One finding in a line: who, what, on how many cases, and how little chance explains it."""
+    return (
+        f"{name_of(each)}: {each['about']}, {each['finding'].replace('_', ' ')}, {rests_on(each)},"
+        f" {odds(each['chance_log10'])} by chance"
+    )
+
+
+def rests_on(each: Mapping[str, Any]) -> str:
+    """How many of the cases went against the rule."""
+    return f"{each['count']:,} of {each['cases']:,} {each['unit']}"
 
 
 def row(each: Mapping[str, Any]) -> Iterator[str]:
@@ -70,7 +92,7 @@ def row(each: Mapping[str, Any]) -> Iterator[str]:
     yield each["about"]
     yield name_of(each)
     yield each["point"]
-    yield f"{each['count']:,} of {each['cases']:,} {each['unit']}"
+    yield rests_on(each)
     yield "; ".join(frame_text(frame) for frame in each["frames"][:MOST_FRAMES]) or NONE
 
 
@@ -114,12 +136,16 @@ def ratio(value: float) -> str:
     return f"more than {OPEN_RATIO:g}" if value > OPEN_RATIO else f"{value:.2f}"
 
 
+def not_decided(each: Mapping[str, Any]) -> str:
+    """One thing that is not decided: of whom, from which frame on, and why."""
+    known = each["frame"] is not None
+    where = f" from {printable(each['source'])} frame {each['frame']} on" if known else ""
+    return f"{name_of(each)} at {printable(each['point'])}{where}: {each['why']}"
+
+
 def of_undecided(undecided: list[Mapping[str, Any]]) -> Iterator[str]:
     """What could not be decided, and from where on."""
     for each in undecided[:MOST_UNDECIDED]:
-        where = "" if each["frame"] is None else (
-            f" from {printable(each['source'])} frame {each['frame']} on"
-        )  # fmt: skip
-        yield f"  not decided: {name_of(each)} at {printable(each['point'])}{where}: {each['why']}"
+        yield f"  not decided: {not_decided(each)}"
     if len(undecided) > MOST_UNDECIDED:
         yield f"  {len(undecided) - MOST_UNDECIDED:,} more things are not decided; --json has all"

@@ -31,13 +31,18 @@ def report_of(
     names: Names,
     verdicts: Sequence[Mapping[str, Any]],
     limits: Mapping[str, tuple[str, float]],
+    conduct: Section,
     last: Sequence[Section],
 ) -> Report:
-    """The report: verdicts and a summary first, then flow by flow, then what it was made of."""
+    """The report: verdicts and conduct first, then flow by flow, then what it was made of."""
     total = sum(sum(course.branches.values()) for course in courses)
     flows = len({course.flow for course in courses})
     lead = f"{total:,} decisions of {counted(flows)}."
-    sections = [Section("Summary", [lead, summary(courses, names)]), verdict_section(verdicts)]
+    sections = [
+        Section("Summary", [lead, summary(courses, names)]),
+        verdict_section(verdicts),
+        conduct,
+    ]
     for course in courses[:MOST_FLOWS]:
         sections += course_sections(course, names, limits)
     title = names.get(courses[0].flow, "replay") if flows == 1 else counted(flows)

@@ -29,6 +29,7 @@ from service.failure import Failure
 from service.problem import Problem, invalid
 from service.reader import Reader
 from service.run import TABLES, parameter_of
+from service.watched import Watched
 
 MOST_OBSERVATIONS = 200_000
 """Observations of one replay; a longer time has to be asked for in parts."""
@@ -58,6 +59,7 @@ class Replayed:
     observations: int
     parameters: Mapping[str, Mapping[str, Value]]
     notes: Sequence[str]
+    conformance: Mapping[str, Any]
 
 
 class Kept(Output):
@@ -135,19 +137,22 @@ def replayed(
     upper = tuple(name for name, told in parameters.items() if told.get("acts_on") == "upper")
     output = Kept(Told(float(record.eta), int(record.maxStage), upper, explain=True))
     decisions = Decisions(output, ends_of(wanted.question), wanted.algorithm, wanted.point)
-    decider = Decider(settings, versions, parameters)
+    decider, watched = Decider(settings, versions, parameters), Watched(parameters, place=1)
     paths: list[pl.DataFrame] = []
     notes: tuple[str, ...] = ()
     if rows.height:
         sources = tuple(rows["source"].unique().sort())
-        rerun = Rerun(settings, [decider], sources)
+        deciders = [decider, watched.deciding(settings, versions)]
+        rerun = Rerun(settings, deciders, sources)
         for made in (rerun.advance(rows), *map(rerun.end, sources), rerun.finish()):
             decisions.take(made)
-            paths += [tracked.hop_loads for tracked in made.tracked]
+            watched.take(made)
+            paths += [tracked.hop_loads for tracked in made.tracked[:1]]
         decisions.finish()
         notes = tuple(decisions.decidable.notes(decisions.names.keys, rerun.counters))
     found = pl.concat(output.parts, how="diagonal_relaxed") if output.parts else pl.DataFrame()
-    return Replayed(with_hops(found, paths), rows.height, parameters, notes)
+    conformance = watched.answer(decisions.names.keys, wanted.point)
+    return Replayed(with_hops(found, paths), rows.height, parameters, notes, conformance)
 
 
 def observations(store: Any, wanted: Wanted) -> pl.DataFrame:

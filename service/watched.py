@@ -1,11 +1,11 @@
 """Senders and receivers watched while a replay passes, for whoever asks what they did."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import polars as pl
 
-from pipeline import Decider, PipelineSettings, Reran, Value, Versions
+from pipeline import Decider, PipelineSettings, Reran, Tracked, Value, Versions
 from replay import Conformance, conformance_answer, judged
 from service.sureness import odds, sureness
 
@@ -14,6 +14,7 @@ RECEIVER = "dctcp_receiver"
 STEPS = {"N", "W_ai", "R_ai_bps"}
 """Parameters of HPCC++ of which one must be told for W to be a sender's: there is no usual one."""
 Parameters = Mapping[str, Mapping[str, Value]]
+Taking = Callable[[Reran], None]
 
 
 class Watched:
@@ -43,6 +44,16 @@ class Watched:
             rows = self.decider.hints.told(made.rows)
             self.conformance.advance(rows, made.tracked[self.place])
 
+    def before(self, take: Taking, settings: PipelineSettings) -> Taking:
+        """What takes for itself, and hands on as if it had not made the companion run."""
+        own = RECEIVER in settings.companions
+
+        def taken(made: Reran) -> None:
+            self.take(made)
+            take(made if own else Reran(made.rows, tuple(map(without, made.tracked))))
+
+        return taken
+
     def answer(self, keys: pl.DataFrame, point: str | None = None) -> dict[str, Any]:
         """What was found of the flows that `keys` names, at one point or at all."""
         accounts = self.conformance.finish()
@@ -50,6 +61,14 @@ class Watched:
             accounts = accounts.seen_from(point)
         found = judged(accounts, step_known=self.step_known)
         return conformance_answer(found, accounts.sources, keys, accounts.unplaced)
+
+
+def without(tracked: Tracked) -> Tracked:
+    """What was tracked, without the companion that watches receivers."""
+    rest = {name: rows for name, rows in tracked.companions.items() if name != RECEIVER}
+    return Tracked(
+        tracked.decisions, lambda: tracked.hop_loads, rest, tracked.heard
+    )  # fmt: skip
 
 
 def watching(settings: PipelineSettings) -> PipelineSettings:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,13 +10,11 @@ import typer
 
 from collector import CollectorSettings
 from pipeline import (
-    Decider,
     Output,
     Question,
     Reran,
     Rerun,
     Summary,
-    Value,
     Versions,
     Worker,
     answer,
@@ -31,17 +29,19 @@ from service.failure import ExitCode, Failure
 from service.flow_names import flow_of, name_of
 from service.provenance import command, inputs, programs, unusual
 from service.report import as_html, as_markdown
+from service.report_conduct import conduct_section
 from service.report_content import counted, names_of, parameter_section, provenance, report_of
 from service.report_output import Kept
 from service.rerunning import Source, rerun, tell_unread
 from service.run import Job, Sink, collector_of, run_job, settings_of, table_of
 from service.settings import Settings
 from service.topology_source import TopologySource, read_topology
+from service.watched import Watched, watching
 
 if TYPE_CHECKING:
     from service.commands.replay import Request
 
-Parameters = dict[str, dict[str, Value]]
+Taking = Callable[[Reran], None]
 FORMS = {".html": as_html, ".md": as_markdown}
 
 
@@ -69,10 +69,12 @@ def run(request: "Request", path: Path) -> None:
     kept = Kept(Told(float(record.eta), int(record.maxStage), upper, explain=True))
     decisions = Decisions(kept, flow_of(request.flow), request.algorithm, request.point)
     read = collector_of(settings, topology)
+    watched = Watched(parameters)
+    told = watched.before(decisions.take, settings.pipeline)
     made = (
-        judged(request, settings, read, parameters, topology, decisions)
+        judged(request, settings, read, topology, watched, told)
         if captured(request)
-        else decided(source_of(request, read), settings, versions, parameters, decisions)
+        else decided(source_of(request, read), settings, versions, watched, told)
     )
     decisions.finish()
     courses = kept.courses()
@@ -102,7 +104,8 @@ def run(request: "Request", path: Path) -> None:
     if not request.captures:
         shown = stored(request)
     limits = {"U": (f"eta {record.eta:g}", float(record.eta))}
-    text = form(report_of(courses, names, shown, limits, last))
+    conduct = conduct_section(watched.answer(decisions.names.keys, request.point))
+    text = form(report_of(courses, names, shown, limits, conduct, last))
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -121,15 +124,15 @@ def decided(
     source: Source,
     settings: Settings,
     versions: Versions | None,
-    parameters: Parameters,
-    decisions: Decisions,
+    watched: Watched,
+    take: Taking,
 ) -> Made:
     """Decisions of what was observed before; there are no verdicts beside them."""
 
     def making(sources: tuple[str, ...]) -> Rerun:
-        return Rerun(settings.pipeline, [Decider(settings.pipeline, versions, parameters)], sources)
+        return Rerun(settings.pipeline, [watched.deciding(settings.pipeline, versions)], sources)
 
-    ran = rerun(source, making, decisions.take, "replaying")
+    ran = rerun(source, making, take, "replaying")
     return Made(ran.counters, ran.points, [], ran.unread)
 
 
@@ -137,23 +140,25 @@ def judged(
     request: "Request",
     settings: Settings,
     read: CollectorSettings,
-    parameters: Parameters,
     topology: TopologySource | None,
-    decisions: Decisions,
+    watched: Watched,
+    take: Taking,
 ) -> Made:
     """Decisions of captures, and verdicts on their flows: the stream decides as replay does."""
     summary, workers = Summary(), list[Worker]()
-    job = Job(request.captures, read, settings.pipeline, topology, parameters, request.point)
+    watching_all = watching(settings.pipeline)
+    job = Job(request.captures, read, watching_all, topology, watched.parameters, request.point)
 
     def sink(worker: Worker) -> Sink:
         workers.append(worker)
+        watched.decider = worker
 
-        def take(output: Output, source: str) -> None:
+        def taken(output: Output, source: str) -> None:
             summary.take(output, source)
             if output.tracked is not None:
-                decisions.take(Reran(output.tables["observations"], (output.tracked,)))
+                take(Reran(output.tables["observations"], (output.tracked,)))
 
-        return take
+        return taken
 
     accounting = run_job(job, sink, "replaying")
     tell_unread(accounting.decoded, accounting.reasons)

@@ -141,6 +141,6 @@ function outcome(row) {
   const words = WORDS[row.kind](found);
   const there = row.kind === "analyze" && found.stored && found.from_ns !== null
     ? [" · ", h("a", { href: overviewUrl({ from: String(found.from_ns), to: String(found.to_ns) }) }, "overview"), " · ", h("a", { href: findUrl("") }, "flows")] : null;
-  const notes = (found.notes || []).map((text) => h("div", { class: "where" }, text));
+  const notes = [...(found.surest || []), ...(found.notes || [])].map((text) => h("div", { class: "where" }, text));
   return [words, there, row.results.map((format) => [" · ", result(format)]), notes];
 }

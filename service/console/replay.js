@@ -4,6 +4,7 @@ import { address, ApiError, get } from "./api.js";
 import { count, head, right } from "./cell.js";
 import { NAMES } from "./colour.js";
 import { csvButton, empty, h, panel } from "./dom.js";
+import { conduct } from "./conduct.js";
 import { code, hops, variables } from "./moment.js";
 import { before, divergence, MOST, rowsOf, run } from "./run.js";
 import { timeline } from "./timeline.js";
@@ -95,6 +96,7 @@ function player(parameters, first, second, known) {
     h("div", { class: "pair" },
       panel("At this ACK", null, [], h("div", { class: "body" }, parts.sentence, parts.facts), parts.hops, parts.variables),
       panel("Pseudo-code", first.algorithm, [], listing.element)),
+    conduct(first.conformance, decisions, (at) => go(at)),
     panel("Decisions around it", null, [csvButton("decisions", () => decisions.map(flat))], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Decision#", "Time#", "Frame#", "Branch", "Sentence"]), parts.around))));
   go(Number(parameters.get("at") || 0));
   return body;

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from service.conform_text import sentence
+
 
 def parted(answer: Mapping[str, Any]) -> dict[str, Any]:
     """What came of laying decisions beside others."""
@@ -29,10 +31,15 @@ def off_by(trust: list[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def judged(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What came of watching senders and receivers."""
-    return {name: len(answer[name]) for name in ("flows", "findings", "undecided")}
+    """What came of watching senders and receivers, with the surest findings in words."""
+    told: dict[str, Any] = {
+        name: len(answer[name]) for name in ("flows", "findings", "undecided")
+    }  # fmt: skip
+    return told | {"surest": [sentence(each) for each in answer["findings"][:MOST_TOLD]]}
 
 
+MOST_TOLD = 5
+"""Findings that a job tells in words."""
 FOUND: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "what_if": parted, "closed_loop": repeated, "sweep": swept, "conform": judged,
 }  # fmt: skip

@@ -19,6 +19,7 @@ from service.routes.signals import found_flow
 from service.run import TABLES, table_of
 from service.shape import flow_of, interval
 from service.stored_replay import PORTS, Replayed, Replays, Wanted
+from service.watched import in_words
 
 router = APIRouter(prefix="/api/v1/replay", tags=["replay"])
 
@@ -67,6 +68,7 @@ async def decisions(request: Request, asked: Annotated[DecisionsParameters, Quer
         "next": rest if rest < found.decisions.height else None,
         "parameters": await run_in_threadpool(in_force, found, page),
         "notes": list(found.notes),
+        "conformance": conduct(found),
         "paths": names,
     }
     text = await run_in_threadpool(body, about, page, names)
@@ -133,6 +135,16 @@ def in_force(found: Replayed, page: pl.DataFrame) -> dict[str, dict[str, Any]]:
     told = {name: dict(values) for name, values in found.parameters.items()}
     return {
         name: {row.name: row.default for row in table_of(name)} | told.get(name, {}) for name in ran
+    }
+
+
+def conduct(found: Replayed) -> dict[str, Any]:
+    """What its sender, its receiver and the way back did, as `hopsight conform` has it."""
+    told = found.conformance
+    return {
+        "sender": next((each["sender"] for each in told["flows"]), None),
+        "findings": [in_words(each) for each in told["findings"]],
+        "undecided": told["undecided"],
     }
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +16,7 @@ import httpx
 import numpy as np
 import pytest
 
-from collector import Frames, write_pcapng
+from collector import Frames, open_capture, write_pcapng
 from pipeline import OwnerClient, open_or_ask
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -185,4 +185,24 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     path = tmp_path_factory.mktemp("capture") / "small.pcapng"
     write_pcapng(path, ["leaf9:Ethernet1"], [frames])
+    return path
+
+
+DCTCP = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+FLAGS, CWR = 14 + 20 + 13, 128
+"""Where TCP has its flags in a frame without tags, and one of them."""
+
+
+@pytest.fixture(scope="session")
+def silenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The capture as if its senders never set CWR on data."""
+    path = tmp_path_factory.mktemp("conform") / "silenced.pcapng"
+    with open_capture(DCTCP) as capture:
+        runs: list[Frames] = []
+        for frames in capture.chunks(65_536):
+            data = frames.data.copy()
+            here = frames.offset + FLAGS
+            data[here] &= np.where(data[here] & 2 == 0, 255 - CWR, 255).astype(np.uint8)
+            runs.append(replace(frames, data=data))
+        write_pcapng(path, ["nic"], runs)
     return path

@@ -1,22 +1,19 @@
 """`hopsight conform`: who breaks a rule, by name and frame; who does not; what is not decided."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import zstandard
 
-from collector import Frames, open_capture, write_pcapng
 from service import cli
 from service.conform_text import lines
 from service.failure import ExitCode
+from service.jobs import summary
 from service.sureness import odds, sureness
 from service.text import console
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
-FLAGS, CWR = 14 + 20 + 13, 128
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -25,21 +22,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
         cli.main(["conform", *arguments])
     told = capsys.readouterr()
     return int(ended.value.code or 0), told.out, told.err
-
-
-@pytest.fixture(scope="module")
-def silenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The capture as if its senders never set CWR on data."""
-    path = tmp_path_factory.mktemp("conform") / "silenced.pcapng"
-    with open_capture(CAPTURE) as capture:
-        runs: list[Frames] = []
-        for frames in capture.chunks(65_536):
-            data = frames.data.copy()
-            here = frames.offset + FLAGS
-            data[here] &= np.where(data[here] & 2 == 0, 255 - CWR, 255).astype(np.uint8)
-            runs.append(replace(frames, data=data))
-        write_pcapng(path, ["nic"], runs)
-    return path
 
 
 def test_senders_that_conform_are_not_accused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,6 +73,9 @@ def test_a_sender_without_cwr_is_named_with_its_frames(
             assert frame["source"] == "silenced.pcapng"
             assert frame["cause_frame"] < frame["frame"]
     assert {each["sender"] for each in told["flows"]} >= {"breaks"}
+    assert summary.judged(told)["surest"] == [
+        "10.1.1.1:40000 → 10.2.1.2:5001: sender, cwr missing, 7 of 7 windows, 1 in 10¹¹ by chance"
+    ]
     flow = told["findings"][0]
     named = f"{flow['src']}:{flow['sport']} {flow['dst']}:{flow['dport']}"
     code, out, _ = run(capsys, str(silenced), "--flow", named)

@@ -114,6 +114,42 @@ def test_the_page_steps_ack_by_ack(replays: Any, looked: Callable[..., View], ax
     assert view.violations(axe) == []
 
 
+def test_what_a_sender_does_is_said_and_stepped_to(
+    hopsight: Any, serve: Callable[[str], Any], looked: Callable[..., View], axe: str,
+    silenced: Path, tmp_path: Path,
+) -> None:  # fmt: skip
+    """A sender that answers no ECE: as the command judges it, with the ACKs that asked."""
+    told = json.loads(hopsight.run("conform", str(silenced), "--json").stdout)
+    [finding] = told["findings"]
+    dsn = f"chdb://{tmp_path}/store"
+    assert hopsight.run("analyze", str(silenced), "--store", dsn).returncode == 0
+    service = serve(dsn)
+    try:
+        answer = service.get(PATH, **FLOW, limit=5000).json()
+        [there] = answer["conformance"]["findings"]
+        assert answer["conformance"]["sender"] == "breaks"
+        assert {name: there[name] for name in finding} == finding
+        assert (there["sure_text"], there["odds_text"]) == ("> 99.999 %", "1 in 10¹¹")
+        view = looked(f"{service.url}/{PAGE}")
+        assert "the sender breaks the rules" in view.text
+        assert "7 of 7 windows" in view.text
+        asked = finding["frames"][0]["cause_frame"]
+        view.page.locator(
+            "button[title='Step to this decision']", has_text=str(asked)
+        ).first.click()
+        at = next(at for at, each in enumerate(answer["decisions"]) if each["frame"] == asked)
+        assert f"at={at}" in view.page.url
+        assert view.violations(axe) == []
+    finally:
+        service.stop()
+
+
+def test_a_sender_that_conforms_is_said_to(replays: Any, looked: Callable[..., View]) -> None:
+    answer = replays.get(PATH, **FLOW, limit=1).json()
+    assert answer["conformance"]["findings"] == []
+    assert "the sender does as it should" in looked(f"{replays.url}/{PAGE}").text
+
+
 def test_two_runs_lie_over_each_other(replays: Any, looked: Callable[..., View]) -> None:
     view = looked(f"{replays.url}/{PAGE}&with=g=0.25&zoom=200")
     assert "the runs part at decision" in view.text

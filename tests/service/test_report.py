@@ -66,6 +66,22 @@ def test_a_change_of_the_window_is_told_from_what_to_what_in_its_unit(
     assert "| window open | 1 | \\< 1 % |" in made
 
 
+def test_what_a_sender_does_is_in_the_report_as_conform_has_it(
+    hopsight: Any, silenced: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "told.md"
+    assert hopsight.run("replay", str(silenced), "--report", str(path)).returncode == 0
+    made = path.read_text()
+    [finding] = json.loads(hopsight.run("conform", str(silenced), "--json").stdout)["findings"]
+    assert "1 sender: 1 breaks the rules." in made
+    assert f"{finding['count']} of {finding['cases']} windows" in made
+    assert finding["meaning"] in made
+    assert f"silenced.pcapng {finding['frames'][0]['frame']} after" in made
+    assert "dctcp\\_receiver" not in made
+    assert hopsight.run("replay", str(CAPTURE), "--report", str(path)).returncode == 0
+    assert "1 sender: 1 does as it should." in path.read_text()
+
+
 def test_windows_of_algorithms_in_packets_are_told_so() -> None:
     course = Course(1, "swift", pl.DataFrame(), {}, pl.DataFrame(), "delay_ns", "cwnd")
     assert changed(course, 0.4, 0.36) == "cwnd 0.4 → 0.36 packets (−10 %)"

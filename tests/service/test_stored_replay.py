@@ -48,7 +48,7 @@ class Slow:
         self.runs += 1
         self.begun.set()
         assert self.let.wait(30)
-        return Replayed(pl.DataFrame(), self.runs, {}, ())
+        return Replayed(pl.DataFrame(), self.runs, {}, (), {})
 
 
 @pytest.fixture
