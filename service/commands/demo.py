@@ -33,7 +33,7 @@ from service.run import Job, Sink, run_job
 from service.server import bind
 from service.settings import Settings
 from service.text import NONE, Heading, console, flow, load, progress_console, share, table
-from service.topology_source import store_topology
+from service.topology_source import read_topology, store_topology
 from service.warming import warming
 
 INT_DSCP = 23
@@ -72,7 +72,8 @@ def run(*, once: bool, seed: int, directory: Path, port: int | None) -> None:
             return
         explain(directory, world, result)
         with bind(settings.service.host, settings.service.port) as listener:
-            serve_store(settings, store, listener, told)
+            source = read_topology(directory / TOPOLOGY, None)
+            serve_store(settings, store, listener, told, source)
 
 
 def told(url: str) -> None:

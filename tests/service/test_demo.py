@@ -1,7 +1,13 @@
 """The demo as a user runs it: made, run through everything, held against the truth."""
 
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
+
+from service.commands import demo
 
 
 def test_the_demo_agrees_with_its_truth(hopsight: Any, tmp_path: Path) -> None:
@@ -20,3 +26,25 @@ def test_the_demo_agrees_with_its_truth(hopsight: Any, tmp_path: Path) -> None:
     assert "leaf3 Ethernet1 (tor, host, 10 Gbit/s) is the bottleneck" in told.stdout or (
         "leaf3 Ethernet1" in told.stdout and "is the bottleneck" in told.stdout
     )
+
+
+def test_the_demo_is_served_with_its_topology(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without it a replay on the page would know no line rate, and so no window of HPCC++."""
+    served: list[Any] = []
+    right = SimpleNamespace(measured_right=True, agreement=1.0)
+
+    def made(directory: Path, *_: Any) -> tuple[None, None, None]:
+        (directory / demo.TOPOLOGY).write_text("version: one\ndevices: {}\n")
+        return None, None, None
+
+    for name in ("analyze", "show", "explain"):
+        monkeypatch.setattr(demo, name, lambda *_: None)
+    for name in ("opened", "warming", "bind"):
+        monkeypatch.setattr(demo, name, lambda *_: nullcontext())
+    monkeypatch.setattr(demo, "make", made)
+    monkeypatch.setattr(demo, "score", lambda *_: right)
+    monkeypatch.setattr(demo, "serve_store", lambda *given: served.extend(given))
+    demo.run(once=False, seed=1, directory=tmp_path, port=0)
+    assert served[-1].path == tmp_path / demo.TOPOLOGY
