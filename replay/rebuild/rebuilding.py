@@ -64,9 +64,10 @@ def rebuilt(
     ways = routes(seen, topology)
     last = pl.Series("last", ways.flows["forward"].list.last())
     flows = pl.concat([seen.flows, ways.flows], how="horizontal").with_columns(last)
-    sampled = waits(samples(seen.sends, seen.acks), flows)
-    if sampled.is_empty():
+    whole_trips = samples(seen.sends, seen.acks)
+    if whole_trips.is_empty():
         raise ValueError("no round trip was seen whole: there is no loop to close")
+    sampled = waits(whole_trips, flows)
     flows = with_bases(flows, sampled, seen)
     lines = lined(seen, ways, flows, sampled)
     times = pl.concat([seen.flows["started_ns"], seen.sends["time_ns"], seen.acks["time_ns"]])
