@@ -21,6 +21,7 @@ from collector import (
 )
 from service.captures import name_points
 from service.failure import ExitCode, Failure
+from service.named_once import named_once
 
 POLL_S = 0.1
 """Seconds for which frames of an interface are gathered."""
@@ -99,6 +100,7 @@ def open_sources(
 
     A directory stands for the files in it; with `follow` also for those that arrive later.
     """
+    named_once(paths)
     opened = Sources(endless=feeds.endless)
     try:
         files: list[Capture] = []

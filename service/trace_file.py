@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from collector import SCHEMA, TCP, Batch, Bus
 from service.failure import ExitCode, Failure
+from service.named_once import named_once
 from service.rerunning import Feeding, Progress
 
 ENDINGS = (".parquet", ".arrow")
@@ -41,6 +42,7 @@ class TraceSource:
     @contextmanager
     def opened(self) -> Iterator[Feeding]:
         """See `Source`."""
+        named_once(self.paths)
         for path in self.paths:
             check(path)
         names = [name for path in self.paths for name in sources_of(path)]

@@ -79,6 +79,40 @@ def test_a_flow_that_is_not_there_is_named_with_those_like_it(said: Any) -> None
     assert sentence.endswith("no flow has one of these ends")
 
 
+def test_a_loop_without_a_whole_round_trip_is_not_closed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Six frames out of the middle: data, and acknowledgments of what was sent before."""
+    head, frames = records()
+    path = tmp_path / "middle.pcap"
+    path.write_bytes(head + b"".join(frames[100:106]))
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["replay", str(path), "--closed-loop"])
+    assert ended.value.code == ExitCode.WRONG
+    assert "no closed loop: no round trip was seen whole" in capsys.readouterr().err
+
+
+def test_a_file_that_is_named_twice_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Read twice, each ACK would be heard twice."""
+    link = tmp_path / "link.pcap.zst"
+    link.symlink_to(CAPTURE)
+    trace = tmp_path / "trace.parquet"
+    folder = str(CAPTURE.parent)
+    cases = (
+        (("replay", str(CAPTURE), str(CAPTURE)), "named twice; it would count twice"),
+        (("conform", str(CAPTURE), str(link)), f"named twice, as {CAPTURE}"),
+        (("analyze", folder, str(CAPTURE)), f"is in {folder}, which is read whole"),
+        (("replay", str(trace), str(trace)), "named twice"),
+    )
+    for words, said in cases:
+        with pytest.raises(SystemExit) as ended:
+            cli.main([*words])
+        assert ended.value.code == ExitCode.USAGE
+        assert said in capsys.readouterr().err
+
+
 def test_the_direction_of_acknowledgments_is_turned(said: Any) -> None:
     code, sentence = said(CAPTURE, "--flow", "10.2.1.2:5001 10.1.1.1:40000")
     assert code == ExitCode.WRONG
