@@ -2,12 +2,12 @@
 
 import random
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lua_shown import REASONS, TELEMETRY, Shown, hold, mutated, showing
+from lua_shown import REASONS, TELEMETRY, Shown, Told, hold, mutated, showing
 from octets import INT_UDP, aecn_frame, ethernet, ipv4, tcp, udp
 
 from collector import CollectorSettings, open_capture
@@ -54,20 +54,40 @@ def examples() -> list[Any]:
     return found
 
 
+@pytest.fixture(scope="module")
+def shown_together(shown: Shown) -> Shown:
+    """The same of frames of the reference pages; all that have the same settings in one run."""
+    found: dict[str, dict[bytes, Told]] = {}
+
+    def show(packets: Iterable[bytes], settings: CollectorSettings) -> list[Told]:
+        key = settings.model_dump_json()
+        if key not in found:
+            given = [each.values[0] for each in examples()]
+            alike = [
+                bytes.fromhex(each["octets"])
+                for each in given
+                if CollectorSettings(**each.get("settings", {})) == settings
+            ]
+            found[key] = dict(zip(alike, shown(alike, settings), strict=True))
+        return [found[key][packet] for packet in packets]
+
+    return show
+
+
 def test_fields_of_frames_written_by_hand_are_those_of_the_decoder(shown: Shown) -> None:
     assert hold(shown, list(FRAMES), CollectorSettings()) >= 25
 
 
 @pytest.mark.parametrize("example", examples())
 def test_fields_of_the_worked_examples_are_those_of_the_decoder(
-    example: dict[str, Any], shown: Shown
+    example: dict[str, Any], shown_together: Shown
 ) -> None:
     settings = CollectorSettings(**example.get("settings", {}))
     packet = bytes.fromhex(example["octets"])
     ours = exported(settings)["headers"]
     own = {name for each in Scalar(settings).read(packet) for name, _ in each.headers} & set(ours)
     kept = {name for name in own for each in ours[name].get("fields", []) if "column" in each}
-    assert hold(shown, [packet], settings) or not kept
+    assert hold(shown_together, [packet], settings) or not kept
 
 
 def test_fields_of_damaged_frames_are_those_of_the_decoder(shown: Shown) -> None:
@@ -120,11 +140,16 @@ CHANGED = (
 )
 
 
+@pytest.fixture(scope="module")
+def base(shown: Shown) -> list[Told]:
+    """What is shown with every preference as it is."""
+    return shown(CHANGED, CollectorSettings(), adjustable=True)
+
+
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_preference_acts_as_its_setting_does(name: str, shown: Shown) -> None:
+def test_a_preference_acts_as_its_setting_does(name: str, shown: Shown, base: list[Told]) -> None:
     value, text = CHANGES[name]
     changed = CollectorSettings.model_validate({name: value})
-    base = shown(CHANGED, CollectorSettings(), adjustable=True)
     words = ("-o", f"hopsight.{name}:{text}")
     adjusted = shown(CHANGED, CollectorSettings(), *words, adjustable=True, asked=changed)
     assert adjusted == shown(CHANGED, changed)
@@ -139,8 +164,8 @@ def test_what_is_wrong_is_an_expert_information(shown: Shown) -> None:
         "aecn_bad_length": aecn_frame(bytes.fromhex("06013e0700ffff00501e020103000000")),
         "truncated": COMPACT[:20],
     }
-    for reason, packet in wrong.items():
-        [fields] = shown([packet], CollectorSettings())
+    every = shown(wrong.values(), CollectorSettings())
+    for reason, fields in zip(wrong, every, strict=True):
         assert [REASONS[name] for name in fields if name in REASONS] == [reason]
 
 

@@ -110,7 +110,7 @@ def test_nothing_gives_nothing(rows: Callable[..., pl.DataFrame]) -> None:
 def test_any_cut_of_nearly_ordered_sources_is_released_in_one_order(
     observed: Observed, data: st.DataObject
 ) -> None:
-    sources = {}
+    sources, frames = {}, {}
     for name in ("a", "b", "c"):
         true = sorted(data.draw(st.lists(st.integers(-50, 200), max_size=15)))
         shift = data.draw(st.lists(st.integers(0, WINDOW_NS), min_size=15, max_size=15))
@@ -121,18 +121,17 @@ def test_any_cut_of_nearly_ordered_sources_is_released_in_one_order(
             {"source": name, "frame": at + 1, "time_ns": true[at], "payload_bytes": kinds[at]}
             for at in seen
         ]
+        frames[name] = observed(sources[name])
     made, released = order(*sources), []
-    left = {name: list(each) for name, each in sources.items()}
+    left = dict(frames)
     while left:
         name = data.draw(st.sampled_from(sorted(left)))
         size = data.draw(st.integers(0, 4))
-        if size == 0 and not left[name]:
+        batch, left[name] = left[name].head(size), left[name].slice(size)
+        made.add(batch)
+        if size == 0 and left[name].is_empty():
             made.end(name)
             del left[name]
-        batch, left_over = left.get(name, [])[:size], left.get(name, [])[size:]
-        if name in left:
-            left[name] = left_over
-        made.add(observed(batch))
         released.append(made.release())
     released.append(made.finish())
     told = [
