@@ -55,7 +55,7 @@ def soak(frames: int) -> int:
             for number, profile in enumerate(PROFILES):
                 settings = CollectorSettings.model_validate(profile)
                 batch = grown(number, BATCH, 500_000 + seed)
-                found.add(agreement(str, Path(folder) / "grown.pcap", settings, batch))
+                found.add(agreement(str, Path(folder) / "grown.pcap", [(settings, batch)]))
                 seed += 1
     known = {name: count - found.unseen[name] for name, count in found.headers.items()}
     print(f"{found.frames:,} frames, {found.fields.total():,} fields compared with tshark's in "

@@ -135,10 +135,10 @@ def plan(header: Header) -> list[tuple[Place, list[Stand], bool]]:
 class Comparison:
     """Holds frames against tshark, under some settings."""
 
-    def __init__(self, scalar: Scalar) -> None:
+    def __init__(self, scalar: Scalar, found: Agreement | None = None) -> None:
         self.scalar = scalar
         self.plans = {name: plan(header) for name, header in scalar.tables.items()}
-        self.found = Agreement()
+        self.found = Agreement() if found is None else found
 
     def frame(
         self, octets: bytes, link: int, seen: Mapping[Key, int], length: int | None = None
@@ -199,16 +199,23 @@ class Comparison:
 
 
 def agreement(
-    tool: Callable[..., str], path: Path, settings: CollectorSettings, frames: Sequence[Growing]
+    tool: Callable[..., str],
+    path: Path,
+    given: Iterable[tuple[CollectorSettings, Sequence[Growing]]],
 ) -> Agreement:
-    """Hold frames against tshark, link type by link type; types it cannot read are left out."""
-    comparison = Comparison(Scalar(settings))
-    links: dict[int, list[bytes]] = defaultdict(list)
-    for frame in frames:
-        links[frame.link].append(bytes(frame.octets))
+    """Hold frames, each under its settings, against tshark, which is begun once a link type.
+
+    Types that it cannot read are left out.
+    """
+    found = Agreement()
+    links: dict[int, list[tuple[Comparison, bytes]]] = defaultdict(list)
+    for settings, frames in given:
+        comparison = Comparison(Scalar(settings), found)
+        for frame in frames:
+            links[frame.link].append((comparison, bytes(frame.octets)))
     for link, packets in links.items():
-        written(path, packets, link)
+        written(path, [octets for _, octets in packets], link)
         shown: Iterable[Seen] = dissected(tool, path)
-        for octets, seen in zip(packets, shown, strict=False):
+        for (comparison, octets), seen in zip(packets, shown, strict=False):
             comparison.frame(octets, link, seen)
-    return comparison.found
+    return found

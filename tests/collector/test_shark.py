@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from generate import PROFILES, grown
-from shark import Agreement, agreement
+from shark import agreement
 from shark_fields import KNOWN, known
 
 from collector import CollectorSettings
@@ -15,11 +15,11 @@ FEWEST_FIELDS, FEWEST_HEADERS = 30_000, 70
 
 
 def test_every_field_that_tshark_knows_is_equal(tool: Callable[..., str], tmp_path: Path) -> None:
-    found = Agreement()
-    for number, profile in enumerate(PROFILES):
-        settings = CollectorSettings.model_validate(profile)
-        frames = grown(number, FRAMES, seed=60 + number)
-        found.add(agreement(tool, tmp_path / "grown.pcap", settings, frames))
+    given = [
+        (CollectorSettings.model_validate(profile), grown(number, FRAMES, seed=60 + number))
+        for number, profile in enumerate(PROFILES)
+    ]
+    found = agreement(tool, tmp_path / "grown.pcap", given)
     assert found.differences == []
     assert found.fields.total() > FEWEST_FIELDS
     assert len(+found.headers - found.unseen) > FEWEST_HEADERS
