@@ -76,16 +76,16 @@ ENTRY = "collector/recognise.py"
 """Module of the walk's largest kernel; it takes most of the time to compile."""
 
 
-def is_compiled(module: str = ENTRY) -> bool:
+def is_compiled(module: str = ENTRY, name: str = "") -> bool:
     """Whether an earlier run has kept the walk's code; else the first frames wait for it.
 
-    `module` is the file of another kernel of the same name as its file.
+    `module` is the file of another kernel, `name` its own where that is not the file's.
     """
     if CACHE is None:
         return False
     path = SOURCES.root / module
     folder = CACHE / BySources.get_suitable_cache_subpath(str(path))
-    return any(folder.glob(f"{path.stem}.{path.stem}-*.nbi"))
+    return any(folder.glob(f"{path.stem}.{name or path.stem}-*.nbi"))
 
 
 COMPILED: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}

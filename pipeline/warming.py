@@ -1,13 +1,17 @@
 """The worker's compiled code, made ahead of its first frames.
 
-`python -m pipeline.warming` runs a worker over two flows that are made up here, so that all its
-kernels are compiled and kept. A process that has to decode first starts this beside itself, and
-finds the code in the cache when it comes to analyze.
+`python -m pipeline.warming judge` runs a worker over two flows that are made up here, so that all
+its kernels are compiled and kept; `decide`, no more of it than a replay needs. A process that has
+to decode first starts this beside itself, and finds the code in the cache when it comes to analyze.
 """
+
+import sys
 
 import polars as pl
 
 from collector import SCHEMA, is_compiled
+from pipeline.decider import Decider
+from pipeline.rerun import Rerun
 from pipeline.settings import PipelineSettings
 from pipeline.topology import Host, Interface, Topology
 from pipeline.worker import Worker
@@ -19,22 +23,31 @@ LINE_BPS = 10**10
 IPV4 = 0xFFFF << 32
 """Upper part of the lower word of an IPv4 address."""
 ACK, ECE = 0x10, 0x40
-SEEN = "pipeline/follow.py"
-"""Module of the largest kernel."""
+DECIDE, JUDGE = "decide", "judge"
+"""What code is for: decisions, as a replay makes them, or all that a worker does."""
+SEEN = {
+    DECIDE: (("pipeline/follow.py", "follow"),),
+    JUDGE: (("pipeline/follow.py", "follow"), ("pipeline/way_choice.py", "chosen")),
+}
+"""Modules and names of the largest kernels of each."""
 
 
-def is_warm() -> bool:
-    """Whether an earlier run has kept the worker's code."""
-    return is_compiled(SEEN)
+def is_warm(what: str = JUDGE) -> bool:
+    """Whether an earlier run has kept the code."""
+    return all(is_compiled(*kernel) for kernel in SEEN[what])
 
 
-def warm() -> None:
-    """Compile what a worker needs, and keep it."""
-    worker = Worker(PipelineSettings(), topology(), ("warming",))
-    rows = observations()
-    worker.advance(rows.head(FRAMES // 2))
-    worker.advance(rows.tail(-(FRAMES // 2)))
-    worker.finish()
+def warm(what: str = JUDGE) -> None:
+    """Compile what is needed, and keep it."""
+    settings, rows = PipelineSettings(), observations()
+    runner: Worker | Rerun
+    if what == DECIDE:
+        runner = Rerun(settings, [Decider(settings, topology())], ("warming",))
+    else:
+        runner = Worker(settings, topology(), ("warming",))
+    runner.advance(rows.head(FRAMES // 2))
+    runner.advance(rows.tail(-(FRAMES // 2)))
+    runner.finish()
 
 
 def observations() -> pl.DataFrame:
@@ -94,4 +107,4 @@ def topology() -> Topology:
 
 
 if __name__ == "__main__":
-    warm()
+    warm(*sys.argv[1:2])

@@ -110,7 +110,9 @@ def tell_unread(decoded: int, reasons: Mapping[str, int]) -> None:
 
 def rerun(source: Source, making: Making, sink: Sink, label: str) -> Ran:
     """Run a source to its end; gives the reruns, whose counters say what moved."""
-    beside_decoding = warming() if isinstance(source, CaptureSource) else nullcontext(_nothing)
+    beside_decoding = (
+        warming("decide") if isinstance(source, CaptureSource) else nullcontext(_nothing)
+    )
     with beside_decoding as ready, source.opened() as feeding, frames_bar(label) as told:
         made = []
         for sources in (feeding.sources, *feeding.further):

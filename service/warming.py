@@ -5,24 +5,31 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import typer
+
 from pipeline import is_warm
 
+COMPILING = "compiling for this machine, once, while frames are read; later runs start at once"
 WARMING = (sys.executable, "-P", "-m", "pipeline.warming")
 """`-P`: not what lies where the command is run."""
 
 
 @contextmanager
-def warming() -> Iterator[Callable[[], None]]:
-    """Begins to compile; what is given waits for the end of that.
+def warming(what: str = "judge") -> Iterator[Callable[[], None]]:
+    """Begins to compile (`pipeline/warming.py` says for what); what is given waits for its end.
 
     Does nothing where an earlier run has kept the code. Where it fails, the worker compiles for
     itself.
     """
-    if is_warm():
+    if is_warm(what):
         yield lambda: None
         return
+    typer.echo(f"hopsight: {COMPILING}", err=True)
     with subprocess.Popen(  # noqa: S603 - this Python with fixed words
-        WARMING, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        (*WARMING, what),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     ) as process:
         try:
             yield lambda: _ended(process)

@@ -2,17 +2,20 @@
 
 from pathlib import Path
 
+import pytest
+
 from collector import CollectorSettings, Decoder, open_capture
 from pipeline import PipelineSettings, Worker
 from pipeline.follow import follow
-from pipeline.warming import is_warm, observations, topology, warm
+from pipeline.warming import DECIDE, JUDGE, is_warm, observations, topology, warm
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 
 
-def test_a_capture_needs_no_other_code_than_what_was_made_ahead() -> None:
-    warm()
-    assert is_warm()
+@pytest.mark.parametrize("what", [DECIDE, JUDGE])
+def test_a_capture_needs_no_other_code_than_what_was_made_ahead(what: str) -> None:
+    warm(what)
+    assert is_warm(what)
     known = list(follow.signatures)  # type: ignore[attr-defined] # of Numba's dispatcher
     worker, decoder = (
         Worker(PipelineSettings(), None, (str(CAPTURE),)),
