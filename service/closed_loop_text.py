@@ -49,8 +49,8 @@ def shown(told: Mapping[str, Any]) -> None:
     out = console()
     scene = told["scene"]
     out.print(
-        f"rebuilt from {duration(scene['duration_ns'])} of frames: {len(scene['hosts'])} hosts,"
-        f" {len(scene['ports'])} ports, {len(told['flows'])} flows; queues are sampled by"
+        f"rebuilt from {duration(scene['duration_ns'])} of frames: {some(scene['hosts'], 'host')},"
+        f" {some(scene['ports'], 'port')}, {some(told['flows'], 'flow')}; queues are sampled by"
         f" {SAMPLED[told['measure']]}"
     )
     for note in scene["assumed"]:
@@ -112,11 +112,16 @@ def believed(trust: Mapping[str, Any], change: Mapping[str, Any]) -> str:
     return "yes" if abs(change["difference"]) > abs(trust["difference"]) else "no"
 
 
+def some(rows: Sequence[Any], noun: str) -> str:
+    """How many there are."""
+    return f"{len(rows):,} {noun}{'s' * (len(rows) != 1)}"
+
+
 def sentences(trust: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What the trust is, in words."""
     known = [each for each in trust if each["difference"] is not None]
     off = [
-        f"{NAMES[each['name']]} {apart(each).lstrip('+-')}"
+        f"{NAMES[each['name']]} {apart(each).lstrip('+−')}"
         for each in known
         if each["kind"] != rebuild.EXACT and abs(each["difference"]) >= LEAST
     ]
@@ -130,7 +135,7 @@ def sentences(trust: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         )
     unknown = [NAMES[each["name"]] for each in trust if each["difference"] is None]
     if unknown:
-        yield f"Not known, so not to be trusted: {', '.join(unknown)}."
+        yield f"Not known, so not to be trusted: {'; '.join(unknown)}."
 
 
 def flows(told: Sequence[Mapping[str, Any]], *, changed: bool) -> Any:

@@ -101,8 +101,11 @@ def share(value: float | None) -> str:
 
 
 def signed(value: float, form: str, unit: str) -> str:
-    """A difference with its sign, which is a minus and no hyphen."""
-    return f"{value:+{form}} {unit}".replace("-", "−", 1)
+    """A difference with its sign, which is a minus and no hyphen; what is shown as 0 has none."""
+    text = f"{value:+{form}}"
+    if float(text) == 0:
+        text = text.lstrip("+-")
+    return f"{text} {unit}".replace("-", "−", 1)
 
 
 def _scaled(value: float, units: Iterable[tuple[str, float]], digits: int = 3) -> str:

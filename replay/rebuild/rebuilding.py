@@ -12,7 +12,7 @@ from replay.rebuild import link
 from replay.rebuild.demand import offers, totals
 from replay.rebuild.outcome import Outcome
 from replay.rebuild.round_trip import samples, waits
-from replay.rebuild.route import Routes, routes
+from replay.rebuild.route import Routes, flows_of, routes
 from replay.rebuild.scene import DCTCP, HPCC, UNTOLD, Scene
 from replay.rebuild.sighting import Sightings
 from replay.rebuild.witness import witnessed
@@ -115,8 +115,8 @@ def lined(seen: Sightings, ways: Routes, flows: pl.DataFrame, sampled: pl.DataFr
             full = max(octets[row] / flows["payload"][row] for row in own)
             bps[port] = round(rate * full) or FASTEST_BPS
             notes.append(
-                f"the rate of {ports['name'][port]} is taken from the fastest that data was"
-                f" acknowledged: {bps[port] / 1e9:.4g} Gb/s"
+                f"the rate of the port {ports['name'][port]} is taken from the fastest that"
+                f" data was acknowledged: {bps[port] / 1e9:.4g} Gb/s"
             )
         waits_ns = sampled.filter(last=port)["wait_ns"].to_numpy()
         waited = float(np.median(waits_ns)) if waits_ns.size else 0.0
@@ -211,7 +211,7 @@ def marking(
             marks[port] = max(round(link.bytes_of(found.wait_ns, bps) - frame / 2), 0)
             unsure = f", unsure by {PERCENT * found.wrong:.0f} % of its marks"
             notes.append(
-                f"{name} marks above {marks[port]:,} bytes"
+                f"the port {name} marks above {marks[port]:,} bytes"
                 + unsure * (found.wrong > link.MOST_WRONG)
             )
         own = flows.filter(last=port)["flow"]
@@ -219,7 +219,7 @@ def marking(
         lost, wait = link.buffer_wait(sends, part)
         if wait is not None:
             rooms[port] = round(link.bytes_of(wait, bps))
-            notes.append(f"{name} drops what is beyond {rooms[port]:,} bytes")
+            notes.append(f"the port {name} drops what is beyond {rooms[port]:,} bytes")
         elif lost:
             notes.append(
                 f"{lost:,} segments were sent again towards {name} where no full buffer shows:"
@@ -250,13 +250,11 @@ def warned(flows: pl.DataFrame, roce: int) -> tuple[str, ...]:
     said = []
     if behind:
         said.append(
-            f"of {behind} flows the tap stands behind a queue that marks: how long that was is not"
-            " in their round trips"
+            f"of {flows_of(behind)} the tap stands behind a queue that marks: how long that was is"
+            " not in their round trips"
         )
     if middle:
-        said.append(
-            f"{middle} flows began before the capture: they are played from their first window"
-        )
+        said.append(f"{flows_of(middle)} began before the capture, played from the first window on")
     if roce:
         said.append(
             f"{roce:,} frames of RoCE are not played: what they took of links is missing there"

@@ -148,17 +148,22 @@ def routes(seen: Sightings, topology: Topology | None) -> Routes:
     return Routes(hosts, ports, flows, notes(drawn))
 
 
+def flows_of(count: int) -> str:
+    """How many flows."""
+    return f"{count:,} flow{'s' * (count != 1)}"
+
+
 def notes(drawn: Map) -> tuple[str, ...]:
     """What was assumed of ways."""
     said = []
     if drawn.unsure:
         said.append(
-            f"which of several equal ways {drawn.unsure} flows took is not in the frames:"
-            " they are spread evenly"
+            f"which of several equal ways {flows_of(drawn.unsure)} took is not in the frames:"
+            " all are spread evenly"
         )
     if drawn.without:
         said.append(
-            f"no topology knows the ways of {drawn.without} flows: a stack tells them, or each"
+            f"no topology knows the ways of {flows_of(drawn.without)}: a stack tells them, or each"
             " receiver's port is all that flows share"
         )
     return tuple(said)

@@ -13,6 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from replay import rebuild
+from service.closed_loop_text import sentences
 from service.commands.replay import Request, check_form
 from service.failure import ExitCode, Failure
 from service.provenance import command
@@ -20,6 +22,7 @@ from service.report import Code, Report, Section, Table, as_html, as_markdown
 from service.report_chart import sparkline, svg
 from service.report_content import MOST_MATTERED, changed, most
 from service.report_output import Course
+from service.text import signed
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 FLOW = "10.1.1.1:40000 10.2.1.2:5001"
@@ -176,3 +179,25 @@ def test_of_many_decisions_those_that_changed_most_are_told_in_order() -> None:
     others = rows.join(kept, on="time_ns", how="anti")["change"].abs().max()
     assert kept.filter(~pl.col("time_ns").is_in([0, count - 1]))["change"].abs().min() >= others
     assert most(rows.head(3)).equals(rows.head(3))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(12.34, "+12.3 %"), (-12.34, "−12.3 %"), (-0.01, "0.0 %"), (0.0, "0.0 %"), (0.04, "0.0 %")],
+)
+def test_a_difference_has_a_minus_and_no_sign_where_it_is_shown_as_none(
+    value: float, text: str
+) -> None:
+    assert signed(value, ".1f", "%") == text
+
+
+def test_the_trust_in_a_closed_loop_is_told_without_signs() -> None:
+    trust = [
+        {"name": "queue_mean_bytes", "kind": "relative", "difference": -0.25},
+        {"name": "fct_p99_ns", "kind": "relative", "difference": None},
+        {"name": "fct_mean_ns", "kind": "relative", "difference": None},
+        {"name": "bottleneck", "kind": rebuild.EXACT, "difference": 0},
+    ]
+    first, last = sentences(trust)
+    assert first.startswith("The unchanged re-run differs by queue, mean 25.0 %: believe")
+    assert last == "Not known, so not to be trusted: completion, p99; completion, mean."
