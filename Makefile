@@ -2,6 +2,8 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+# By all processors, and without the tests of libraries: two thirds of the work that pip makes of it.
+BYTE_CODE = $(BIN)/python -m compileall -q -j 0 -x '/tests/' $(VENV)/lib >/dev/null 2>&1 || true
 PINS := pyproject.toml constraints.txt
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -12,6 +14,11 @@ CORPUS := $(abspath $(VENV))/corpus
 CHECKED := $(abspath $(VENV))/checked
 BOUNDED := 1000000
 SMALL := tests/data/cc/dctcp_a1.pcap.zst
+PLAY := from collector import CollectorSettings; from replay import scenario, simulate; \
+	simulate(scenario.demo(duration_ns=1_000_000), CollectorSettings())
+# Code that several tests run, and the tests' own, is made once while the worker's is compiled.
+BEFORE = $(BIN)/hopsight decode $(SMALL); $(BIN)/python -c '$(PLAY)'; \
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -q $(ARGS)
 
 export DEBIAN_FRONTEND := noninteractive
 
@@ -28,7 +35,7 @@ demo: $(VENV)/.run ## Known fabric in, bottlenecks beside the truth out, then th
 
 test: $(VENV)/.dev tools ## Run the tests in JOBS=2 processes (ARGS= are handed to pytest)
 	@$(BIN)/python -m compileall -q collector pipeline replay service # hundreds of processes start
-	@$(BIN)/python -m pipeline.warming & $(BIN)/hopsight decode $(SMALL) >/dev/null 2>&1; wait # once, not in each
+	@$(BIN)/python -m pipeline.warming & { $(BEFORE); } >/dev/null 2>&1; wait
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 lint: $(VENV)/.dev ## Check style, types and the direction of imports
@@ -69,11 +76,13 @@ tools:
 
 # The stamps say what is installed; an install happens again only when the pins have changed.
 $(VENV)/.run: $(PINS) | $(BIN)/python
-	$(PIP) install -c constraints.txt -e .
+	$(PIP) install --no-compile -c constraints.txt -e .
+	@$(BYTE_CODE)
 	@touch $@
 
 $(VENV)/.dev: $(PINS) | $(BIN)/python
-	$(PIP) install -c constraints.txt -e '.[dev]'
+	$(PIP) install --no-compile -c constraints.txt -e '.[dev]'
+	@$(BYTE_CODE)
 	@touch $(VENV)/.run $@
 
 $(BIN)/python:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import Distribution, distribution, distributions
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import httpx
@@ -83,13 +84,14 @@ def required(packages: Path) -> list[Distribution]:
 
 
 def copy(library: Distribution, packages: Path) -> None:
-    """Every file that was installed here, byte code too; not its commands."""
+    """Every file that was installed here and its byte code; not its commands."""
     top = Path(str(library.locate_file("")))
-    for file in library.files or ():
-        if ".." not in file.parts and (top / file).exists():
-            target = packages / file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(top / file, target)
+    files = {Path(file) for file in library.files or () if ".." not in file.parts}
+    files |= {Path(cache_from_source(str(file))) for file in files if file.suffix == ".py"}
+    for file in files:
+        if (top / file).exists():
+            (packages / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(top / file, packages / file)
 
 
 @pytest.fixture(scope="module")
