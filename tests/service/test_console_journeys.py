@@ -16,6 +16,8 @@ from service.topology_source import store_topology
 TOKEN = made()
 RANGE = "from=1760000000&to=1760000000.2"
 S = 10**9
+AGAIN_MS = 10_000
+"""After so long a view without an answer asks again."""
 
 
 def rollup(table: str, made_rows: list[dict[str, Any]]) -> pl.DataFrame:
@@ -147,6 +149,7 @@ def test_a_busy_service_is_asked_again(
     page: Callable[..., View], retry_s: int, meanwhile: str
 ) -> None:
     view = page("#/fabric")
+    view.page.clock.install()
     refused = []
 
     def busy(route: Any) -> None:
@@ -162,5 +165,6 @@ def test_a_busy_service_is_asked_again(
         view.page.evaluate("location.hash = '#/'")
     view.page.wait_for_selector(f"main[{meanwhile}]")
     assert ("No answer" in view.text) == (retry_s == 60)
+    view.page.clock.fast_forward(AGAIN_MS)
     view.page.wait_for_selector("h1:has-text('held back')", timeout=60_000)
     assert len(refused) > 1
