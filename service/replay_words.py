@@ -120,6 +120,14 @@ def replay(
             " decisions that mattered, and what it was made of.",
         ),
     ] = None,
+    conduct: Annotated[
+        bool,
+        typer.Option(
+            "--conduct",
+            help="Of a report: what senders and receivers did too, as hopsight conform has it; it"
+            " may take twice as long.",
+        ),
+    ] = False,
     store: Store = None,
     bus: ReplayedBus = None,
     from_offset: FromOffset = None,
@@ -145,6 +153,7 @@ def replay(
         by=by,
         jobs=jobs,
         report=report,
+        conduct=conduct,
         store=store,
         from_=from_,
         to=to,

@@ -31,7 +31,7 @@ def report_of(
     names: Names,
     verdicts: Sequence[Mapping[str, Any]],
     limits: Mapping[str, tuple[str, float]],
-    conduct: Section,
+    conduct: Sequence[Section],
     last: Sequence[Section],
 ) -> Report:
     """The report: verdicts and conduct first, then flow by flow, then what it was made of."""
@@ -41,7 +41,7 @@ def report_of(
     sections = [
         Section("Summary", [lead, summary(courses, names)]),
         verdict_section(verdicts),
-        conduct,
+        *conduct,
     ]
     for course in courses[:MOST_FLOWS]:
         sections += course_sections(course, names, limits)

@@ -20,11 +20,13 @@ Taking = Callable[[Reran], None]
 class Watched:
     """Takes what a decider among those of a rerun made, and keeps what senders and receivers did.
 
-    `place` is where it stands among the deciders of a rerun.
+    `place` is where it stands among the deciders of a rerun. Where `wanted` is not, it decides as
+    anybody does, and keeps nothing.
     """
 
-    def __init__(self, parameters: Parameters, place: int = 0) -> None:
+    def __init__(self, parameters: Parameters, place: int = 0, *, wanted: bool = True) -> None:
         self.parameters = parameters
+        self.wanted = wanted
         self.decider: Decider | None = None
         self.step_known = not STEPS.isdisjoint(parameters.get("hpcc", {}))
         self.conformance = Conformance()
@@ -35,18 +37,22 @@ class Watched:
 
         ValueError names a parameter that is not accepted.
         """
-        self.decider = Decider(watching(settings), versions, self.parameters)
+        self.decider = Decider(self.needs(settings), versions, self.parameters)
         return self.decider
+
+    def needs(self, settings: PipelineSettings) -> PipelineSettings:
+        """The settings under which there is something to keep."""
+        return watching(settings) if self.wanted else settings
 
     def take(self, made: Reran) -> None:
         """Take the next rows and decisions."""
-        if made.tracked and self.decider is not None:
+        if self.wanted and made.tracked and self.decider is not None:
             rows = self.decider.hints.told(made.rows)
             self.conformance.advance(rows, made.tracked[self.place])
 
     def before(self, take: Taking, settings: PipelineSettings) -> Taking:
         """What takes for itself, and hands on as if it had not made the companion run."""
-        own = RECEIVER in settings.companions
+        own = not self.wanted or RECEIVER in settings.companions
 
         def taken(made: Reran) -> None:
             self.take(made)

@@ -62,6 +62,7 @@ class Request:
     closed_loop: bool = False
     sweep: Sequence[str] = ()
     by: str | None = None
+    conduct: bool = False
     jobs: int | None = None
     report: Path | None = None
     pcapng: Path | None = None
@@ -124,6 +125,8 @@ def check_form(request: Request) -> None:
     for name, given in (("--by", request.by), ("--jobs", request.jobs)):
         if given is not None and not request.sweep:
             raise Failure(ExitCode.USAGE, f"{name}: of a --sweep")
+    if request.conduct and request.report is None:
+        raise Failure(ExitCode.USAGE, "--conduct: of a --report")
     if request.report is not None and request.bus is not None:
         raise Failure(ExitCode.USAGE, "--bus: not beside --report")
 

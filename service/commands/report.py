@@ -36,7 +36,7 @@ from service.rerunning import Source, rerun, tell_unread
 from service.run import Job, Sink, collector_of, run_job, settings_of, table_of
 from service.settings import Settings
 from service.topology_source import TopologySource, read_topology
-from service.watched import Watched, watching
+from service.watched import Watched
 
 if TYPE_CHECKING:
     from service.commands.replay import Request
@@ -69,7 +69,7 @@ def run(request: "Request", path: Path) -> None:
     kept = Kept(Told(float(record.eta), int(record.maxStage), upper, explain=True))
     decisions = Decisions(kept, flow_of(request.flow), request.algorithm, request.point)
     read = collector_of(settings, topology)
-    watched = Watched(parameters)
+    watched = Watched(parameters, wanted=request.conduct)
     told = watched.before(decisions.take, settings.pipeline)
     made = (
         judged(request, settings, read, topology, watched, told)
@@ -104,7 +104,8 @@ def run(request: "Request", path: Path) -> None:
     if not request.captures:
         shown = stored(request)
     limits = {"U": (f"eta {record.eta:g}", float(record.eta))}
-    conduct = conduct_section(watched.answer(decisions.names.keys, request.point))
+    found = watched.answer(decisions.names.keys, request.point) if request.conduct else None
+    conduct = [conduct_section(found)] if found else []
     text = form(report_of(courses, names, shown, limits, conduct, last))
     try:
         path.write_text(text, encoding="utf-8")
@@ -146,8 +147,8 @@ def judged(
 ) -> Made:
     """Decisions of captures, and verdicts on their flows: the stream decides as replay does."""
     summary, workers = Summary(), list[Worker]()
-    watching_all = watching(settings.pipeline)
-    job = Job(request.captures, read, watching_all, topology, watched.parameters, request.point)
+    pipeline = watched.needs(settings.pipeline)
+    job = Job(request.captures, read, pipeline, topology, watched.parameters, request.point)
 
     def sink(worker: Worker) -> Sink:
         workers.append(worker)

@@ -73,7 +73,7 @@ def test_what_a_sender_does_is_in_the_report_as_conform_has_it(
     hopsight: Any, silenced: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "told.md"
-    assert hopsight.run("replay", str(silenced), "--report", str(path)).returncode == 0
+    assert hopsight.run("replay", str(silenced), "--report", str(path), "--conduct").returncode == 0
     made = path.read_text()
     [finding] = json.loads(hopsight.run("conform", str(silenced), "--json").stdout)["findings"]
     assert "1 sender: 1 breaks the rules." in made
@@ -81,8 +81,15 @@ def test_what_a_sender_does_is_in_the_report_as_conform_has_it(
     assert finding["meaning"] in made
     assert f"silenced.pcapng {finding['frames'][0]['frame']} after" in made
     assert "dctcp\\_receiver" not in made
-    assert hopsight.run("replay", str(CAPTURE), "--report", str(path)).returncode == 0
+    assert hopsight.run("replay", str(CAPTURE), "--report", str(path), "--conduct").returncode == 0
     assert "1 sender: 1 does as it should." in path.read_text()
+    assert hopsight.run("replay", str(CAPTURE), "--report", str(path)).returncode == 0
+    assert "Conduct" not in path.read_text()
+    alone = hopsight.run("replay", str(CAPTURE), "--conduct")
+    assert (alone.returncode, alone.stderr) == (
+        ExitCode.USAGE,
+        "hopsight: --conduct: of a --report\n",
+    )
 
 
 def test_windows_of_algorithms_in_packets_are_told_so() -> None:
