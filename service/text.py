@@ -122,7 +122,9 @@ def duration(ns: float | None) -> str:
 
 def rate(bps: float | None) -> str:
     """A rate with a decimal prefix."""
-    return NONE if bps is None else f"{_scaled(bps, RATES)}bit/s"
+    if bps is None:
+        return NONE
+    return f"{_scaled(bps, RATES)}bit/s" if abs(bps) >= 1 else "0 bit/s"
 
 
 def size(value: float | None) -> str:

@@ -23,7 +23,8 @@ class Outcome(NamedTuple):
 
     `ports` has a row a port that data crossed: queue_mean_bytes, queue_p99_bytes, utilisation,
     u_mean (null: not known), samples; `flows` a row a flow: bytes, fct_ns (null: not complete),
-    throughput_bps, share; `bottleneck` is the row of the port with the largest u_mean.
+    throughput_bps, share (null where nothing moved); `bottleneck` is the row of the port with the
+    largest u_mean.
     """
 
     ports: pl.DataFrame
@@ -74,9 +75,10 @@ def flows_of(scene: Scene, acks: pl.DataFrame) -> pl.DataFrame:
     )
     takes = pl.col("last_ns") - pl.col("start_ns")
     rate = pl.when(takes > 0).then(pl.col("bytes") * (BITS * NS) / takes)
+    whole = pl.col("throughput_bps").sum()
     return told.with_columns(
         fct_ns=pl.when(done).then(takes), throughput_bps=rate.fill_null(0.0)
-    ).with_columns(share=pl.col("throughput_bps") / pl.col("throughput_bps").sum()).select(
+    ).with_columns(share=pl.when(whole > 0).then(pl.col("throughput_bps") / whole)).select(
         "flow", "start_ns", "last_ns", "bytes", "fct_ns", "throughput_bps", "share"
     )  # fmt: skip
 

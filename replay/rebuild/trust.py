@@ -85,7 +85,7 @@ def shares(seen: Outcome, rerun: Outcome) -> Measure:
         rerun.flows.select("flow", again="share"), on="flow"
     )
     apart = told.with_columns(apart=pl.col("again") - pl.col("share"))
-    worst = apart.sort(pl.col("apart").abs(), descending=True).row(0, named=True)
+    worst = apart.sort(pl.col("apart").abs(), descending=True, nulls_last=True).row(0, named=True)
     return Measure("throughput_share", "", worst["share"], worst["again"], worst["apart"], POINTS)
 
 

@@ -2,13 +2,17 @@
 
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 import zstandard
 
+from replay.rebuild.outcome import flows_of
 from service import cli
 from service.failure import ExitCode
+from service.text import rate
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 FORMS = (
@@ -90,6 +94,16 @@ def test_a_loop_without_a_whole_round_trip_is_not_closed(
         cli.main(["replay", str(path), "--closed-loop"])
     assert ended.value.code == ExitCode.WRONG
     assert "no closed loop: no round trip was seen whole" in capsys.readouterr().err
+
+
+def test_a_loop_in_which_nothing_moves_has_no_shares() -> None:
+    kinds = {"start_ns": pl.Int64, "total": pl.Int64}
+    scene: Any = SimpleNamespace(
+        flows=pl.DataFrame({"start_ns": [0, 0], "total": [None, None]}, kinds)
+    )
+    acks = pl.DataFrame(schema={"flow": pl.Int64, "ack": pl.Int64, "time_ns": pl.Int64})
+    assert flows_of(scene, acks)["share"].to_list() == [None, None]
+    assert rate(0.0) == "0 bit/s"
 
 
 def test_a_file_that_is_named_twice_is_refused(
