@@ -8,7 +8,7 @@ which is what a core does that is not shared. On a virtual machine what others d
 counts as ours, up to half as much again. The bars are about the median. Last a capture of 1 GB,
 segments and their acknowledgments cut to 96 octets, from the command `hopsight replay --report` to
 its file: by the clock, and in processor time, which is all it takes where others use the cores too.
-Its code was compiled before.
+The very first run on a machine, which compiles, stands beside those that follow.
 """
 
 import os
@@ -158,11 +158,19 @@ def report() -> None:
         frames = CAPTURE_BYTES // (traffic.RECORD_HEAD + traffic.CAPTURED)
         traffic.conversations(capture, frames)
         command = [sys.executable, "-m", "service.cli", "replay", str(capture), "--report"]
-        took = spent_by([*command, str(made)])
+        cache = os.environ.get("HOPSIGHT_CACHE_DIR")
+        os.environ["HOPSIGHT_CACHE_DIR"] = str(Path(directory) / "cache")
+        runs = {
+            name: spent_by([*command, str(made)]) for name in ("the very first run", "a later run")
+        }
+        os.environ.pop("HOPSIGHT_CACHE_DIR")
+        if cache is not None:
+            os.environ["HOPSIGHT_CACHE_DIR"] = cache
         size = capture.stat().st_size / 1e9
     print(f"a capture of {size:.2f} GB, {frames:,} frames, to its report:")
-    print(f"  {took.wall:.0f} s by the clock, {took.cpu:.0f} s of processor time")
-    bar("less than 60 s on these cores", took.wall < MOST_S, took.wall)
+    for name, took in runs.items():
+        print(f"  {name}: {took.wall:.0f} s by the clock, {took.cpu:.0f} s of processor time")
+        bar(f"less than 60 s on these cores, {name}", took.wall < MOST_S, took.wall)
 
 
 def main() -> None:

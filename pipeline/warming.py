@@ -39,18 +39,18 @@ def is_warm(what: str = JUDGE) -> bool:
 
 def warm(what: str = JUDGE) -> None:
     """Compile what is needed, and keep it."""
-    settings, rows = PipelineSettings(), observations()
+    settings, rows = PipelineSettings(), two_flows()
     runner: Worker | Rerun
     if what == DECIDE:
-        runner = Rerun(settings, [Decider(settings, topology())], ("warming",))
+        runner = Rerun(settings, [Decider(settings, two_devices())], ("warming",))
     else:
-        runner = Worker(settings, topology(), ("warming",))
+        runner = Worker(settings, two_devices(), ("warming",))
     runner.advance(rows.head(FRAMES // 2))
     runner.advance(rows.tail(-(FRAMES // 2)))
     runner.finish()
 
 
-def observations() -> pl.DataFrame:
+def two_flows() -> pl.DataFrame:
     """Data of two flows in turns, by INT and by CSIG, each answered by an ACK."""
     at = pl.int_range(FRAMES)
     number, pair, answer = at // 4, at % 4 // 2, at % 2
@@ -83,7 +83,7 @@ def observations() -> pl.DataFrame:
     return made.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items() if name in made)
 
 
-def topology() -> Topology:
+def two_devices() -> Topology:
     """Two devices between two hosts."""
     ports = (("a", 1, "on", "b", "back"), ("a", 3, "host", "h1", ""), ("b", 2, "back", "a", "on"),
              ("b", 3, "host", "h2", ""))  # fmt: skip

@@ -108,10 +108,14 @@ def tell_unread(decoded: int, reasons: Mapping[str, int]) -> None:
         typer.echo(f"hopsight: {line}", err=True)
 
 
-def rerun(source: Source, making: Making, sink: Sink, label: str) -> Ran:
-    """Run a source to its end; gives the reruns, whose counters say what moved."""
+def rerun(source: Source, making: Making, sink: Sink, label: str, *, watched: bool = False) -> Ran:
+    """Run a source to its end; gives the reruns, whose counters say what moved.
+
+    `watched` says that the sink watches senders and receivers.
+    """
+    needed = ("decide", "watch") if watched else ("decide",)
     beside_decoding = (
-        warming("decide") if isinstance(source, CaptureSource) else nullcontext(_nothing)
+        warming(*needed) if isinstance(source, CaptureSource) else nullcontext(_nothing)
     )
     with beside_decoding as ready, source.opened() as feeding, frames_bar(label) as told:
         made = []

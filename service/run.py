@@ -95,10 +95,13 @@ def run_job(
     sink: Callable[[Worker], Sink],
     label: str,
     begun: Callable[[], None] | None = None,
+    *,
+    watched: bool = False,
 ) -> Accounting:
     """Run a job to its end; `sink` is made for the worker. Raises Failure for unreadable input.
 
-    `begun` waits for a warming that was begun before.
+    `begun` waits for a warming that was begun before; `watched` says that the sink watches senders
+    and receivers.
     """
     told_ports = job.feeds.known_to(job.collector)
     with open_sources(job.captures, job.feeds, job.point) as sources:
@@ -113,7 +116,8 @@ def run_job(
             raise Failure(ExitCode.USAGE, f"--set: {error}") from None
         job.stages.add(of_frames(decoder.accounting), of_worker(worker))
         worker.rescaled = follows(job.collector, worker.versions)
-        with nullcontext(begun) if begun else warming() as ready, frames_bar(label) as told:
+        needed = ("judge", "watch") if watched else ("judge",)
+        with nullcontext(begun) if begun else warming(*needed) as ready, frames_bar(label) as told:
             judging = partial(_judge, ready, worker, sink(worker), renewing(job, worker))
             asyncio.run(_run(sources, decoder, judging, told, job))
         return decoder.accounting

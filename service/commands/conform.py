@@ -41,7 +41,7 @@ def run(request: Request) -> None:
             decidable.see(made.rows)
         watched.take(made)
 
-    made = rerun(source, making, take, "watching")
+    made = rerun(source, making, take, "watching", watched=True)
     answer = watched.answer(names.keys, request.point)
     if not answer["flows"] and not answer["undecided"]:
         say(decidable.notes(names.keys, made.counters))

@@ -61,7 +61,7 @@ def run(*, once: bool, seed: int, directory: Path, port: int | None) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     with opened(settings, directory) as store:
         # The fabric's code is compiled here, the worker's beside it.
-        with warming() as ready:
+        with warming("judge") as ready:
             world, truth, fabric = make(directory, settings, seed)
             found = analyze(directory, settings, world, fabric, store, ready)
         result = score(truth, found)

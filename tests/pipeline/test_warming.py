@@ -7,7 +7,7 @@ import pytest
 from collector import CollectorSettings, Decoder, open_capture
 from pipeline import PipelineSettings, Worker
 from pipeline.follow import follow
-from pipeline.warming import DECIDE, JUDGE, is_warm, observations, topology, warm
+from pipeline.warming import DECIDE, JUDGE, is_warm, two_devices, two_flows, warm
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 
@@ -30,8 +30,8 @@ def test_a_capture_needs_no_other_code_than_what_was_made_ahead(what: str) -> No
 
 
 def test_the_frames_that_are_made_up_are_decided_judged_and_located() -> None:
-    worker = Worker(PipelineSettings(), topology(), ("warming",))
-    worker.advance(observations())
+    worker = Worker(PipelineSettings(), two_devices(), ("warming",))
+    worker.advance(two_flows())
     last = worker.finish()
     tracked = last.tracked
     assert tracked is not None
