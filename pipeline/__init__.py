@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from pipeline.unknown_ids import UnknownIds
     from pipeline.verdict import verdicts
     from pipeline.versions import Versions
-    from pipeline.warming import is_warm, two_devices, two_flows
+    from pipeline.warming import is_warm, two_flows, warm_companions
     from pipeline.ways import between
     from pipeline.where import Asked, answer
     from pipeline.worker import Output, Worker
@@ -188,9 +188,9 @@ __all__ = [
     "swift",
     "take_in",
     "to_arrow",
-    "two_devices",
     "two_flows",
     "verdicts",
+    "warm_companions",
     "worth_a_look",
 ]
 
@@ -242,7 +242,7 @@ HOMES = {
     "verdict": "verdicts",
     "unknown_ids": "UnknownIds",
     "versions": "Versions",
-    "warming": "is_warm two_devices two_flows",
+    "warming": "is_warm two_flows warm_companions",
     "ways": "between",
     "where": "Asked answer",
     "worker": "Output Worker",

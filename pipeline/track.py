@@ -177,7 +177,7 @@ class Tracker:
         self.counts += batch.counts
         count = int(batch.counts[Count.DECISIONS])
         made = decisions_of(frame, out, count)
-        beside = self._accompany(frame, told, rows, batch)
+        beside = self.accompany(frame, told, rows, batch, int(self.memory.used[SLOTS]))
         loads = partial(hop_loads_of, told, batch.loads, batch.u)
         heard = partial(reflected_by, out.i8[ROW_OF, :count], rows.telemetry, batch.loads)
         return Tracked(made, loads, beside, heard)
@@ -203,13 +203,12 @@ class Tracker:
         known = self.queue_pairs.known
         return State(self.memory, known, self.points.known, self.counts, books)
 
-    def _accompany(
-        self, frame: pl.DataFrame, told: pl.DataFrame, rows: Rows, batch: Batch
+    def accompany(
+        self, frame: pl.DataFrame, told: pl.DataFrame, rows: Rows, batch: Batch, slots: int
     ) -> dict[str, pl.DataFrame]:
-        """Let the companions go over the same rows."""
+        """Let the companions go over the same rows; the trail names so many slots."""
         if not self.companions:
             return {}
-        slots = int(self.memory.used[SLOTS])
         timed = self.round_trips.advance(rows, batch.trail, slots)
         course = Course(frame, told, rows, batch, self.rules, timed, slots)
         return {name: each.advance(course) for name, each in self.companions.items()}

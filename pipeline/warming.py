@@ -10,10 +10,13 @@ import sys
 import polars as pl
 
 from collector import SCHEMA, is_compiled
+from pipeline.batch import batch_of, rows_of
 from pipeline.decider import Decider
 from pipeline.rerun import Rerun
 from pipeline.settings import PipelineSettings
+from pipeline.stacks import lying
 from pipeline.topology import Host, Interface, Topology
+from pipeline.trail import trail
 from pipeline.worker import Worker
 
 FRAMES = 48
@@ -48,6 +51,19 @@ def warm(what: str = JUDGE) -> None:
     runner.advance(rows.head(FRAMES // 2))
     runner.advance(rows.tail(-(FRAMES // 2)))
     runner.finish()
+
+
+def warm_companions(settings: PipelineSettings) -> None:
+    """Compile the loops of companions, and not the one that leads them: its code is made elsewhere.
+
+    They go over rows of which nothing is known.
+    """
+    decider = Decider(settings, two_devices())
+    frame, tracker = decider.paths.along(two_flows()), decider.tracker
+    rows = rows_of(frame, tracker.points.of(frame["point"]))
+    told = frame.filter(pl.col("hop_count") > 0)
+    batch = batch_of(frame, rows, told, lying(told), tracker.arena, trail(frame.height))
+    tracker.accompany(frame, told, rows, batch, slots=1)
 
 
 def two_flows() -> pl.DataFrame:

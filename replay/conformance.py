@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import TCP, directed
+from collector import TCP, arrow, directed
 from pipeline import Tracked
 from replay.conduct import BINS, EVENT, PER_WINDOW, SENDER, grown, senders
 from replay.receiver_account import Receivers
@@ -130,7 +130,7 @@ class Conformance:
         acked, marked, inflight = (
             integers(decisions[f"{name}_bytes"]) for name in ("acked", "marked", "inflight")
         )
-        return Told(
+        told = (
             integers(decisions["time_ns"]), integers(decisions["frame"]),
             integers(self.source_numbers(decisions["source"])),
             integers(self.numbers(decisions.select(KEY))), integers(algorithm),
@@ -140,6 +140,7 @@ class Conformance:
             decisions["alpha_before"].fill_null(0.0).to_numpy(),
             decisions["R"].fill_null(0.0).to_numpy(),
         )  # fmt: skip
+        return Told(*map(arrow.fixed, told))
 
     def keep(self, made: int) -> None:
         """The first acts of each kind of each sender."""
