@@ -133,7 +133,7 @@ def decided(
     def making(sources: tuple[str, ...]) -> Rerun:
         return Rerun(settings.pipeline, [watched.deciding(settings.pipeline, versions)], sources)
 
-    ran = rerun(source, making, take, "replaying", watched=True)
+    ran = rerun(source, making, take, "replaying", watched=watched.wanted)
     return Made(ran.counters, ran.points, [], ran.unread)
 
 
@@ -161,7 +161,7 @@ def judged(
 
         return taken
 
-    accounting = run_job(job, sink, "replaying", watched=True)
+    accounting = run_job(job, sink, "replaying", watched=watched.wanted)
     tell_unread(accounting.decoded, accounting.reasons)
     verdicts = [told(each, each["bottleneck"]) for each in summary.report(accounting)["flows"]]
     [worker] = workers
