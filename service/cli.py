@@ -101,7 +101,10 @@ def settings_of_all(
     ] = False,
 ) -> None:
     """Answer where flows are bottlenecked, from packets that a network already sends."""
+    from service.logs import unheard
+
     del version
+    unheard()
     if settings is not None:
         os.environ["HOPSIGHT_SETTINGS"] = str(settings)
 

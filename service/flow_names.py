@@ -130,9 +130,12 @@ def reverse(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def flow_of(text: str | None) -> Ends | None:
+    """The two ends of a flow, where one was told."""
+    return None if text is None else ends_of(text)
+
+
+def ends_of(text: str) -> Ends:
     """The two ends of `SRC:PORT DST:PORT`."""
-    if text is None:
-        return None
     ends = text.replace("→", " ").replace("->", " ").split()
     try:
         source, destination = (parse_endpoint(end) for end in ends)

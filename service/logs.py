@@ -27,6 +27,14 @@ class JsonLines(logging.Formatter):
         return json.dumps(told)
 
 
+def unheard() -> None:
+    """Where no logs were begun, a store's library writes nothing before the sentence of a failure.
+
+    Of a logger without any handler Python prints warnings as they are.
+    """
+    logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
+
+
 def quiet() -> None:
     """Of a command that says in one sentence what failed, and logs nothing: libraries neither."""
     for name in NOISY:

@@ -166,7 +166,11 @@ def replay(
 
 def archive(
     flow: Annotated[
-        str, typer.Option(metavar='"SRC:PORT DST:PORT"', help="The flow, in the data's direction.")
+        list[str],
+        typer.Option(
+            metavar='"SRC:PORT DST:PORT"',
+            help="A flow to keep, both its directions; repeatable.",
+        ),
     ],
     output: Annotated[Path, typer.Option(metavar="FILE", help="Where to: .parquet or .arrow.")],
     from_: From = None,
@@ -174,7 +178,7 @@ def archive(
     store: Store = None,
     json: Json = False,
 ) -> None:
-    """Keep the observations of a flow past their retention, in a file that replay reads."""
+    """Keep the observations of flows past their retention, in a file that replay reads."""
     from service.commands import archive as command
 
-    command.run(flow=flow, output=output, from_=from_, to=to, store=store, json=json)
+    command.run(flows=flow, output=output, from_=from_, to=to, store=store, json=json)

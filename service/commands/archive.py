@@ -1,6 +1,7 @@
-"""`hopsight archive`: keep the observations of a flow past their retention, as a trace."""
+"""`hopsight archive`: keep the observations of flows past their retention, as a trace."""
 
 import json as json_format
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -13,14 +14,20 @@ from service.trace_file import ENDINGS
 
 
 def run(
-    *, flow: str, output: Path, from_: str | None, to: str | None, store: str | None, json: bool
+    *,
+    flows: Sequence[str],
+    output: Path,
+    from_: str | None,
+    to: str | None,
+    store: str | None,
+    json: bool,
 ) -> None:
-    """Write what the store holds of the flow; `hopsight replay` reads it again."""
+    """Write what the store holds of the flows; `hopsight replay` reads it again."""
     if output.suffix not in ENDINGS:
         accepted = " or ".join(ENDINGS)
         raise Failure(ExitCode.USAGE, f"--output {output}: the name must end in {accepted}")
     settings = chosen(store={"dsn": store})
-    trace = StoredTrace(settings.store.dsn, settings.store, flow, from_, to)
+    trace = StoredTrace(settings.store.dsn, settings.store, flows, from_, to)
     with trace.parts() as rows, File((), output, parquet=output.suffix == ENDINGS[0]) as file:
         file.put(rows)
     first, last = rows["time_ns"][0], rows["time_ns"][-1]

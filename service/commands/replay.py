@@ -181,6 +181,9 @@ def close_loop(request: Request) -> None:
     idle = [name for name, value in told.items() if value]
     if idle:
         raise Failure(ExitCode.USAGE, f"--{idle[0]}: of decisions, not of --closed-loop")
+    if not (request.captures or request.bus or request.from_offset is not None):
+        reason = "of captures, files of observations or a bus; `hopsight archive` writes the flows"
+        raise Failure(ExitCode.USAGE, f"--closed-loop: {reason} of a store to such a file")
     settings, parameters = settings_of(request.assignments)
     topology = read_topology(request.topology, settings.pipeline.topology)
     source = source_of(request, collector_of(settings, topology))
@@ -208,7 +211,8 @@ def source_of(request: Request, settings: CollectorSettings) -> Source:
         return bus_source(request)
     if not request.captures:
         held = chosen(store={"dsn": request.store}).store
-        return StoredTrace(held.dsn, held, request.flow, request.from_, request.to)
+        flows = () if request.flow is None else (request.flow,)
+        return StoredTrace(held.dsn, held, flows, request.from_, request.to)
     if told:
         word = told[0].rstrip("_")
         raise Failure(ExitCode.USAGE, f"--{word}: of a store, which is read where no file is named")
