@@ -7,15 +7,18 @@ to decode first starts this beside itself, and finds the code in the cache when 
 
 import sys
 
+import numpy as np
 import polars as pl
 
 from collector import SCHEMA, is_compiled
-from pipeline.batch import batch_of, rows_of
+from pipeline.batch import LOAD, batch_of, rows_of
+from pipeline.decided import DECISIONS, hop_loads_of
 from pipeline.decider import Decider
 from pipeline.rerun import Rerun
 from pipeline.settings import PipelineSettings
 from pipeline.stacks import lying
 from pipeline.topology import Host, Interface, Topology
+from pipeline.track import Tracked
 from pipeline.trail import trail
 from pipeline.worker import Worker
 
@@ -23,11 +26,12 @@ FRAMES = 48
 GAP_NS = 20_000
 BYTES = 1000
 LINE_BPS = 10**10
+HOPS, U = 2, 0.9
 IPV4 = 0xFFFF << 32
 """Upper part of the lower word of an IPv4 address."""
 ACK, ECE = 0x10, 0x40
-DECIDE, JUDGE = "decide", "judge"
-"""What code is for: decisions, as a replay makes them, or all that a worker does."""
+DECIDE, REST, JUDGE = "decide", "rest", "judge"
+"""What code is for: decisions, as a replay makes them, what a worker does besides, or all that."""
 SEEN = {
     DECIDE: (("pipeline/follow.py", "follow"),),
     JUDGE: (("pipeline/follow.py", "follow"), ("pipeline/way_choice.py", "chosen")),
@@ -47,10 +51,22 @@ def warm(what: str = JUDGE) -> None:
     if what == DECIDE:
         runner = Rerun(settings, [Decider(settings, two_devices())], ("warming",))
     else:
-        runner = Worker(settings, two_devices(), ("warming",))
+        kind = Undecided if what == REST else Worker
+        runner = kind(settings, two_devices(), ("warming",))
     runner.advance(rows.head(FRAMES // 2))
     runner.advance(rows.tail(-(FRAMES // 2)))
     runner.finish()
+
+
+class Undecided(Worker):
+    """A worker that knows loads without having decided anything: it needs no code of decisions."""
+
+    def decide(self, rows: pl.DataFrame) -> Tracked:
+        """Loads that are made up."""
+        along = self.accecn.told(self.hints.told(self.paths.along(rows)))
+        told = along.filter(pl.col("hop_count") > 0)
+        u = np.full((HOPS, told.height), U)
+        return Tracked(DECISIONS.to_frame(), hop_loads_of(told, np.zeros(told.height, LOAD), u))
 
 
 def warm_companions(settings: PipelineSettings) -> None:
@@ -78,7 +94,7 @@ def two_flows() -> pl.DataFrame:
 
     hops = (
         of(by_stack, value).alias(f"h{hop}_{name}")
-        for hop in range(2)
+        for hop in range(HOPS)
         for name, value in (("node", hop + 1), ("port", 1), ("qlen_bytes", 90_000),
                             ("tx_bytes", at * BYTES), ("ts_ns", at * GAP_NS), ("b_bps", LINE_BPS))
     )  # fmt: skip
@@ -94,7 +110,7 @@ def two_flows() -> pl.DataFrame:
         csig_variant=of(by_tag, 2), csig_t=of(by_tag, 1), csig_s=of(by_tag, 30),
         csig_lm=of(by_tag, 257), csig_low=of(by_tag, 0.9), csig_high=of(by_tag, 1.0),
         csig_known=of(by_tag, 1), int_version=of(by_stack, 2), int_remaining_hops=of(by_stack, 6),
-        hop_count=2 * by_stack,
+        hop_count=HOPS * by_stack,
     )  # fmt: skip
     return made.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items() if name in made)
 

@@ -11,13 +11,14 @@ from collector import is_compiled
 from pipeline import is_warm
 
 COMPILING = "compiling for this machine, once, while frames are read; later runs start at once"
+DECIDING = ("pipeline.warming", "decide")
 PROGRAMS = {
-    "judge": ("pipeline.warming", "judge"),
-    "decide": ("pipeline.warming", "decide"),
-    "watch": ("service.conduct_code",),
+    "judge": (DECIDING, ("pipeline.warming", "rest")),
+    "decide": (DECIDING,),
+    "watch": (("service.conduct_code",),),
 }
-"""What compiles: all that a worker does, decisions alone, and, beside either, what watches senders
-and receivers."""
+"""What compiles, beside one another: all that a worker does, decisions alone, and what watches
+senders and receivers."""
 WATCHING = ("replay/witness.py", "observe"), ("pipeline/companions/dctcp_receiver.py", "follow")
 """Modules and names of the largest kernels of the last."""
 PYTHON = (sys.executable, "-P", "-m")
@@ -40,7 +41,7 @@ def warming(*needed: str) -> Iterator[Callable[[], None]]:
     if missing:
         typer.echo(f"hopsight: {COMPILING}", err=True)
     with ExitStack() as stack:
-        processes = [begun(stack, PROGRAMS[what]) for what in missing]
+        processes = [begun(stack, each) for what in missing for each in PROGRAMS[what]]
 
         def ended() -> None:
             for process in processes:

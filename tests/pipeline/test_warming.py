@@ -1,5 +1,7 @@
 """What is compiled ahead is what the worker needs."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,3 +40,33 @@ def test_the_frames_that_are_made_up_are_decided_judged_and_located() -> None:
     assert set(tracked.decisions["algorithm"]) >= {"hpcc", "dctcp"}
     assert last.tables["verdicts"].height
     assert set(last.tables["hop_intervals"]["source"]) == {"int", "csig_utilization"}
+
+
+NEW = """
+import sys
+from numba.core.dispatcher import Dispatcher
+from pipeline.warming import DECIDE, JUDGE, REST, warm
+
+def known():
+    found = [each for module in list(sys.modules.values()) for each in vars(module).values()]
+    return {(id(each), str(form)) for each in found if isinstance(each, Dispatcher)
+            for form in each.signatures}
+
+warm(REST)
+made = known()
+warm(DECIDE)
+print(len(made), len(known() - made), end=" ")
+made = known()
+warm(JUDGE)
+print(len(known() - made))
+"""
+
+
+def test_decisions_and_the_rest_are_together_all_that_judging_needs() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", NEW], capture_output=True, text=True, check=True, timeout=300
+    )
+    rest, decisions, more = map(int, ran.stdout.split())
+    assert rest > 10
+    assert decisions > 0
+    assert more == 0

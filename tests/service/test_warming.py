@@ -32,8 +32,8 @@ def test_the_code_is_waited_for_where_it_is_not_kept(
     )
     monkeypatch.setattr(warming, "is_kept", lambda _: warm)
     monkeypatch.setattr(warming, "PYTHON", (sys.executable, "-c", program))
-    monkeypatch.setitem(warming.PROGRAMS, "watch", (str(tmp_path / "watched"),))
-    monkeypatch.setitem(warming.PROGRAMS, "decide", (str(made),))
+    monkeypatch.setitem(warming.PROGRAMS, "watch", ((str(tmp_path / "watched"),),))
+    monkeypatch.setitem(warming.PROGRAMS, "decide", ((str(made),),))
     with warming.warming("decide", "watch") as ready:
         ready()
         assert made.exists() is (tmp_path / "watched").exists() is not warm
