@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any
 
 from service.failure import ExitCode, Failure
@@ -26,6 +27,16 @@ def begin(work: Work, needed: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()
     _held.update(work=work, needed=needed)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Ctrl-C waits, and processes that begin meanwhile never hear it, not even as they begin."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def end_with_parent() -> None:
@@ -60,7 +71,8 @@ def worked(
     # Fresh processes: threads of the engine and of compiled code do not survive a fork.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(count, context, begin, (work, needed)) as pool:
-        asked = {pool.submit(one, point): point for point in points}
+        with unheard():  # all processes begin with the first point
+            asked = {pool.submit(one, point): point for point in points}
         try:
             for done in as_completed(asked):
                 try:

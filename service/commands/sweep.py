@@ -67,6 +67,9 @@ def run(
                 if time.monotonic() - kept > KEPT_S:
                     results.keep()
                     kept = time.monotonic()
+    except KeyboardInterrupt:
+        typer.echo(f"hopsight: ended; {going_on(asked)}", err=True)
+        raise
     finally:
         if missing:
             results.keep()
@@ -74,6 +77,13 @@ def run(
     if made.is_empty():
         raise Failure(ExitCode.WRONG, "no point has a result")
     tell(asked, axes, ranked(made, asked.by or ranks), len(missing), about)
+
+
+def going_on(asked: Sweep) -> str:
+    """What there is of a sweep that was interrupted."""
+    if asked.output is None:
+        return "nothing is kept of a sweep without --output"
+    return f"the same command goes on from what is in {asked.output}"
 
 
 def check_measure(by: str | None, axes: Sequence[Axis], measures: Sequence[str]) -> None:

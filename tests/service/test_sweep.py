@@ -221,6 +221,41 @@ def test_a_crew_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert not any(alive(each) for each in crew_of)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_ctrl_c_is_answered_by_one_sentence_and_by_no_process_of_the_crew(
+    tmp_path: Path, kept: bool
+) -> None:
+    """The whole group hears it, as at a terminal, while processes of the crew begin."""
+    output = ["--output", str(tmp_path / "s.csv")] if kept else []
+    asked = ["replay", str(CAPTURE), "--sweep", "g=0.01..0.5:300", "--jobs", "2", *output]
+    with subprocess.Popen(
+        [sys.executable, "-m", "service.cli", *asked],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as sweep:  # fmt: skip
+        until_s = time.monotonic() + 60
+        while len(crew_of(sweep.pid)) < 2 and time.monotonic() < until_s:
+            time.sleep(0.02)
+        os.killpg(sweep.pid, signal.SIGINT)
+        _, said = sweep.communicate(timeout=60)
+    assert sweep.returncode == ExitCode.INTERRUPTED
+    assert "Traceback" not in said
+    assert ("goes on from what is in" in said) is kept
+    assert ("nothing is kept" in said) is not kept
+
+
+def crew_of(parent: int) -> list[int]:
+    """Processes that a process has begun and that have begun to run this Python."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            ours = (each / "stat").read_text().rpartition(")")[2].split()[1] == str(parent)
+            if ours and b"spawn_main" in (each / "cmdline").read_bytes():
+                found.append(int(each.name))
+        except OSError:
+            continue
+    return found
+
+
 def alive(process: int) -> bool:
     """Whether a process works; one that nobody waited for does not."""
     status = Path(f"/proc/{process}/status")
