@@ -101,7 +101,8 @@ def filled(place: Path, frames: int, day: Day) -> None:
             parts = engine.rows(
                 "SELECT table, count(), sum(rows), sum(bytes_on_disk) FROM system.parts"
                 " WHERE active AND database = currentDatabase() AND table IN"
-                " ('observations', 'verdicts', 'flow_intervals') GROUP BY table ORDER BY table"
+                " ('observations', 'verdicts', 'flow_intervals', 'flow_told')"
+                " GROUP BY table ORDER BY table"
             )
     if rows != frames:
         raise SystemExit(f"{rows:,} observations are stored, and not {frames:,}")

@@ -209,7 +209,7 @@ def cut(turns: str, length: int) -> str:
 
 def copied(table: str, asked: str, among: str, own: dict[str, str]) -> str:
     """The statement that copies numbered rows of a kind to other flows and times."""
-    names = [*TABLES[table].schema]
+    names = [column.name for column in TABLES[table].columns]
     values = ", ".join(f"{own.get(name, f's.{name}')} AS {name}" for name in names)
     return (
         f"INSERT INTO {table} ({', '.join(names)})"  # noqa: S608 - our own words

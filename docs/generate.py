@@ -174,13 +174,15 @@ def store() -> Iterator[str]:
                 for row in each.columns
             ),
         )
-        for when, computed in (("read", each.aliases), ("stored", each.made)):
-            if computed:
-                yield f"Computed when {when}:\n"
-                yield table(
-                    ("column", "type", "meaning"),
-                    ((code(row.name), code(row.type), row.doc) for row in computed),
-                )
+        if each.aliases:
+            yield "Computed when read:\n"
+            yield table(
+                ("column", "type", "meaning"),
+                ((code(row.name), code(row.type), row.doc) for row in each.aliases),
+            )
+        if each.feeds:
+            sources = " and ".join(code(feed.source) for feed in each.feeds)
+            yield f"The store adds its rows itself, with those of {sources}.\n"
 
 
 def metrics() -> Iterator[str]:

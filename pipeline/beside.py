@@ -7,7 +7,6 @@ from functools import cache
 from typing import Protocol, TypeVar
 
 A = TypeVar("A")
-B = TypeVar("B")
 MOST = 32
 """Threads that ask beside others; who would need more of them waits, as the store would let it."""
 
@@ -22,27 +21,6 @@ class Begin(Protocol):
 @cache
 def _helpers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(MOST, "question")
-
-
-def in_turn(
-    begin: Begin, first: Callable[[], A], second: Callable[[], B]
-) -> tuple[Future[A], Future[B]]:
-    """Two things, one behind the other in one other thread.
-
-    The second begins the moment that the first has ended, whatever who waits for that does then; it
-    is not begun where the first fails.
-    """
-    told: Future[A] = Future()
-
-    def both() -> B:
-        try:
-            told.set_result(first())
-        except BaseException as error:
-            told.set_exception(error)
-            raise
-        return second()
-
-    return told, begin(both)
 
 
 @contextmanager

@@ -4,16 +4,15 @@ Feedback is what reflects telemetry to the sender: what congestion control made 
 as far as that is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import add
 from typing import Any
 
 import polars as pl
 
-COUNTS = (
-    "feedback", "feedback_told_apart", "feedback_valid", "feedback_invalid", "feedback_replayed",
-    "feedback_backwards",
-)  # fmt: skip
+from pipeline.tables.flow_told import COUNTS
+from pipeline.told_row import Counted
+
 FAULTS = {
     "feedback_invalid": "with a wrong checksum",
     "feedback_replayed": "seen again",
@@ -22,11 +21,11 @@ FAULTS = {
 DOUBTED = ("invalid", "replayed")
 
 
-def summed(rows: pl.DataFrame) -> pl.DataFrame:
-    """The counts of rows of query `flow_feedback` added up by length of intervals and point."""
+def summed(rows: Iterable[Counted]) -> pl.DataFrame:
+    """Counts (`told_row.told_rows`) added up by length of intervals and point."""
     made: dict[tuple[int, str], Sequence[int]] = {}
     # They are few: to group them as a frame takes longer.
-    for length, point, *counts in rows.rows():
+    for length, point, counts in rows:
         known = made.get((length, point))
         made[length, point] = counts if known is None else [*map(add, known, counts)]
     return pl.DataFrame([*made.values()], dict.fromkeys(COUNTS, pl.UInt64), orient="row")

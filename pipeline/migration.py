@@ -25,6 +25,7 @@ from pipeline.tables.ddl import (
     narrowing,
     packing,
 )
+from pipeline.tables.feed_views import views
 from pipeline.tables.layout import Layout
 
 VERSION = "schema_version"
@@ -81,6 +82,7 @@ def pending(connection: Connection) -> Iterator[str]:
             )
             if statement := feeding(table, known, stored.created[view], layout):
                 yield statement
+        yield from views(table, stored.created, layout)
     if found < SCHEMA_VERSION:
         yield RECORD.format(database=f"`{database}`", version=SCHEMA_VERSION)
 
@@ -167,6 +169,7 @@ def _in_front(found: Mapping[str, str], table: Table, layout: Layout) -> Iterato
             bare = definition.partition(" CODEC(")[0]
             yield f"ALTER TABLE {table.name}{layout.clause} ADD COLUMN IF NOT EXISTS {bare}"
     yield from narrowing(table, found, table.name, layout)
-    gone = [name for each in table.gathered for name in each.of if name in found]
+    single = [name for each in table.gathered for name in each.of]
+    gone = [name for name in (*single, *table.gone) if name in found]
     if gone:
         yield f"ALTER TABLE {table.name}{layout.clause} {dropping(gone)}"

@@ -51,6 +51,8 @@ def backup(store: Store, folder: Path, progress: Progress = lambda *_: None) -> 
     with store.alone() as connection:
         days = days_of(connection)
     for table in TABLES.values():
+        if table.feeds:  # made again out of the others
+            continue
         held = sorted({day.partition for day in days if day.table == table.name})
         for partition in held:
             for number, where in enumerate(_cut(store, table, partition)):
@@ -90,6 +92,8 @@ def restore(store: Store, folder: Path, progress: Progress = lambda *_: None) ->
         for table in TABLES.values():
             if table.fed_by:
                 connection.command(f"DROP VIEW IF EXISTS {table.name}_feed SYNC")
+            for feed in table.feeds:
+                connection.command(f"DROP VIEW IF EXISTS {feed.view(table.name)} SYNC")
         for piece in pieces:
             body = (folder / piece.file).read_bytes()
             if _digest(body) != piece.digest:

@@ -53,4 +53,6 @@ class StoreLimits(BaseModel):
 
     def retention(self, table: str) -> int:
         """Days that a table's rows are kept."""
-        return self.retention_days.get(table, TABLES[table].retention_days)
+        own = TABLES[table]
+        days = self.retention(own.kept_as) if own.kept_as else own.retention_days
+        return self.retention_days.get(table, days)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from collector import TCP
-from pipeline.beside import Begin, beside, in_turn
+from pipeline.beside import Begin, beside
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, summed
 from pipeline.found_flows import ends_of, found_flows, key_of
@@ -15,7 +15,7 @@ from pipeline.lengths import fitting
 from pipeline.question import Question, duration_text, end_text, time_text
 from pipeline.signals import reverse_flow
 from pipeline.tables.column import slice_of
-from pipeline.told_row import verdict_rows
+from pipeline.told_row import told_rows
 from pipeline.witness import (
     MOST_FRAMES,
     STACKS,
@@ -31,10 +31,9 @@ from pipeline.witness import (
 
 LOOK_BACK_NS = 3_600_000_000_000
 """How far before the window the beginning of a bottleneck is looked for."""
-MOST_VERDICTS = 1000
-"""Verdicts that are read before it is known of which length they are asked for."""
-MOST_COUNTS = 1000
-"""Rows of counts that are added up here; more of them the store adds up."""
+MOST_TOLD = 2000
+"""Verdicts and counts that are read before it is known of which length they are asked for; where
+there are more the store adds the counts up."""
 SEEN_FLOWS = 10
 """Most flows that are named instead of one that is not known."""
 
@@ -77,26 +76,26 @@ def _told(
     notes: list[str],
     begin: Begin,
 ) -> dict[str, Any]:
-    """The answer about a flow that is known: frames, verdicts and counts are asked for at once."""
+    """The answer about a flow that is known: its frames are asked for beside all else."""
     from_ns, to_ns = span
     window = {"flow": flow["flow"], "from_ns": from_ns, "to_ns": to_ns}
     touched = window | slices_of(from_ns, to_ns)
     frames = begin(lambda: _frames(store, flow, window))
-    found, counts = in_turn(
-        begin, lambda: _verdicts(store, touched), lambda: _counts(store, window, touched)
-    )
-    told = found.result()
-    rows = None if told is None else verdict_rows(told)
-    lengths = _lengths(store, window, rows)
+    found = store.query("flow_told", **touched, rows=MOST_TOLD + 1)
+    many = found.height > MOST_TOLD
+    rows, counts = ([], []) if many else told_rows(found)
+    lengths = _lengths(store, window) if many else sorted({row["interval_ns"] for row in rows})
     length = fitting(lengths, to_ns - from_ns, question.interval_ns)
     if length is None:
         return _silent(flow, question, span, notes, lengths)
-    if rows is None:
-        rows = verdict_rows(store.query("flow_bottleneck", **touched, interval_ns=length))
+    if many:
+        rows, _ = told_rows(store.query("flow_bottleneck", **touched, interval_ns=length))
     rows = newest(row for row in rows if row["interval_ns"] == length)
     made = compose_answer(flow, rows, from_ns, to_ns, notes, lengths)
     _with_frames(store, made, flow, rows, frames.result())
-    made["integrity"] = integrity(counts.result())
+    made["integrity"] = integrity(
+        store.query("flow_integrity", **window) if many else summed(counts)
+    )
     if said := doubt(made["integrity"]):
         made["notes"].append(said)
     return _since(store, made, flow["flow"], rows[0]["time_ns"])
@@ -107,24 +106,9 @@ def slices_of(from_ns: int, to_ns: int) -> dict[str, int]:
     return {"first_slice": slice_of(from_ns) - 1, "last_slice": slice_of(to_ns)}
 
 
-def _verdicts(store: Asked, touched: Mapping[str, int]) -> pl.DataFrame | None:
-    """The verdicts of a window, of all lengths; None where they are many."""
-    found = store.query("flow_verdicts", **touched, rows=MOST_VERDICTS + 1)
-    return None if found.height > MOST_VERDICTS else found
-
-
-def _counts(store: Asked, window: Mapping[str, int], touched: Mapping[str, int]) -> pl.DataFrame:
-    """Counts of the feedback of a window, by length of intervals and point."""
-    found = store.query("flow_feedback", **touched, rows=MOST_COUNTS + 1)
-    many = found.height > MOST_COUNTS
-    return store.query("flow_integrity", **window) if many else summed(found)
-
-
-def _lengths(store: Asked, window: Mapping[str, int], rows: Sequence[Row] | None) -> list[int]:
+def _lengths(store: Asked, window: Mapping[str, int]) -> list[int]:
     """Of which lengths there are verdicts, the shortest first."""
-    if rows is None:
-        return store.query("flow_lengths", **window)["interval_ns"].to_list()
-    return sorted({row["interval_ns"] for row in rows})
+    return store.query("flow_lengths", **window)["interval_ns"].to_list()
 
 
 def newest(rows: Iterable[Row]) -> list[Row]:

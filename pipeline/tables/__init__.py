@@ -6,6 +6,7 @@ from pipeline.tables.bus_messages import BUS_MESSAGES
 from pipeline.tables.column import Alias, Column, Table
 from pipeline.tables.flow_intervals import FLOW_INTERVALS
 from pipeline.tables.flow_rollups import FLOW_ROLLUPS
+from pipeline.tables.flow_told import FLOW_TOLD
 from pipeline.tables.flows import FLOWS
 from pipeline.tables.group import GROUP_LOG, GROUP_SNAPSHOTS
 from pipeline.tables.hop_intervals import HOP_INTERVALS
@@ -26,6 +27,7 @@ TABLES = {
         FLOW_INTERVALS,
         VERDICTS,
         VERDICT_REVISIONS,
+        FLOW_TOLD,
         TELEMETRY_HEALTH,
         OBSERVATIONS,
         HOSTS,
@@ -42,7 +44,7 @@ TABLES = {
 }
 """Every table of the store by name."""
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Grows when a change to a table cannot be made by adding columns alone."""
 
 __all__ = ["SCHEMA_VERSION", "TABLES", "Alias", "Column", "Table"]

@@ -6,6 +6,7 @@ from functools import cached_property
 import polars as pl
 from polars.datatypes import DataTypeClass
 
+from pipeline.tables.feed import Feed
 from pipeline.tables.gathered import Gathered
 from pipeline.tables.types import Type
 
@@ -57,8 +58,7 @@ class Column:
 class Alias:
     """A column that the engine computes from the others of its row, and that no frame brings.
 
-    One of `Table.aliases` is computed when it is read and takes no room: for people and foreign
-    tools. One of `Table.made` is computed when the row is stored.
+    It is computed when it is read and takes no room: for people and foreign tools.
     """
 
     name: str
@@ -96,8 +96,12 @@ class Table:
     retention_days: int
     columns: tuple[Column, ...]
     aliases: tuple[Alias, ...] = ()
-    made: tuple[Alias, ...] = ()
-    """Columns that are kept as well; of rows from before they are computed when they are read."""
+    gone: tuple[str, ...] = ()
+    """Columns that the engine computed when rows were stored, and that no table has any more."""
+    feeds: tuple[Feed, ...] = ()
+    """Where its rows come from; nobody else inserts any."""
+    kept_as: str = ""
+    """Another table for as long as whose rows these are kept, unless they are named themselves."""
     indexes: tuple[str, ...] = ()
     fed_by: str = ""
     step_ns: int = 0

@@ -82,11 +82,7 @@ def column_definitions(table: Table) -> dict[str, str]:
     """Definition of every column by name, in order, as CREATE and ADD COLUMN write it."""
     own = {c.name: f"`{c.name}` {column_type(c)} CODEC({c.codec})" for c in table.columns}
     derived = {a.name: f"`{a.name}` {a.type} ALIAS {a.expression}" for a in table.aliases}
-    made = {
-        a.name: f"`{a.name}` {a.type} MATERIALIZED {a.expression} CODEC(ZSTD(1))"
-        for a in table.made
-    }
-    return {**own, STORED_AT: stored_at(table), **derived, **made}
+    return {**own, STORED_AT: stored_at(table), **derived}
 
 
 def ttl(retention_days: int) -> str:
@@ -182,6 +178,8 @@ def alterations(
         if name not in columns:
             yield f"{alter} ADD COLUMN IF NOT EXISTS {definition}"
     yield from gathering(table, columns, alter)
+    if gone := [name for name in table.gone if name in columns]:
+        yield f"{alter} {dropping(gone)} SETTINGS mutations_sync = 2"
     for name, value in table_settings(table, layout, known).items():
         if name != GRANULE and not re.search(rf"\b{name} = {value}(?!\w)", create_query):
             yield f"{alter} MODIFY SETTING {name} = {value}"

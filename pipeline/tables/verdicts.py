@@ -1,6 +1,6 @@
 """Where each flow was bottlenecked in each interval, with the evidence."""
 
-from pipeline.tables.column import SLICE, Alias, Column, Table
+from pipeline.tables.column import SLICE, Column, Table
 from pipeline.tables.flow_key import ADDRESSES, FLOW_KEY
 from pipeline.tables.types import (
     I64,
@@ -66,7 +66,7 @@ COLUMNS = (
 UNTOLD = frozenset({"time_ns", "interval_ns", "flow", "candidates", "evidence",
                     *(column.name for column in FLOW_KEY)})  # fmt: skip
 TOLD = tuple(column for column in COLUMNS if column.name not in UNTOLD)
-"""What an answer tells of a verdict, beside its interval and what is JSON already.
+"""What an answer tells of a verdict, beside its interval and what is JSON already (`flow_told`).
 
 One that is added comes last: rows from before have fewer.
 """
@@ -81,15 +81,7 @@ VERDICTS = Table(
     granule=512,
     columns=COLUMNS,
     aliases=(SLICE, *ADDRESSES),
-    made=(
-        Alias(
-            "told",
-            "String",
-            f"toJSONString(({', '.join(column.name for column in TOLD)}))",
-            "Most of the row as a JSON array: one column is read in a third of the time that thirty"
-            " take.",
-        ),
-    ),
+    gone=("told",),
 )
 VERDICT_REVISIONS = Table(
     name="verdict_revisions",

@@ -77,7 +77,7 @@ def test_an_address_is_erased_from_every_table_and_no_other(tmp_path: Path) -> N
         gone = erase(store, OURS)
         assert {name: rows for name, rows in gone.items() if rows} == {
             "verdicts": 2, "flows": 2, "flow_intervals": 6, "flow_seconds": 6, "flow_minutes": 6,
-            "flow_hours": 6, "telemetry_health": 1,
+            "flow_hours": 6, "flow_told": 2, "telemetry_health": 1,
         }  # fmt: skip
         assert gone[STATE] == 0
         tables = ("verdicts", "flows", "flow_intervals", "flow_hours", "telemetry_health")
@@ -103,12 +103,14 @@ def test_of_too_many_bytes_the_oldest_days_go_and_the_newest_stay(tmp_path: Path
         before = held(store)
         gone = store.trim()
         assert gone
-        assert [day.day for day in gone] == list(range(len(gone)))
+        assert [day.day for day in gone] == sorted(day.day for day in gone)
         total = sum(day.bytes for day in before)
         left = held(store)
         assert sum(day.bytes for day in left) == total - sum(day.bytes for day in gone)
         assert max(day.day for day in left) == 3
-        assert counted(store, "verdicts") == [(4 - len(gone)) * 60_000]
+        for table in ("verdicts", "flow_told"):
+            days = sum(day.table == table for day in gone)
+            assert counted(store, table) == [(4 - days) * 60_000]
         assert store.trim() == []
 
 
@@ -126,7 +128,7 @@ def test_a_backup_comes_back_as_it_was_and_rollups_count_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.store_backup.ROWS", 4)
-    tables = ("verdicts", "flows", "flow_intervals")
+    tables = ("verdicts", "flows", "flow_intervals", "flow_told")
     sums = "SELECT sum(frames), min(stored_at) FROM flow_hours"
     with Store(f"chdb://{tmp_path / 'db'}") as store:
         filled(store)

@@ -46,8 +46,9 @@ def test_retention_counts_from_storing_and_follows_the_settings(tmp_path: Path) 
     created = "SELECT create_table_query FROM system.tables WHERE name = {table:String}"
     with Store(dsn, StoreLimits(retention_days={"verdicts": 5})) as store:
         store.migrate()
-        [(text,)] = rows(store, created, table="verdicts")
-        assert "TTL stored_at + toIntervalDay(5)" in str(text)
+        for table in ("verdicts", "flow_told"):  # what is told of a verdict goes with it
+            [(text,)] = rows(store, created, table=table)
+            assert "TTL stored_at + toIntervalDay(5)" in str(text)
         # A capture of 1970 is as fresh as the moment in which it was stored.
         store.insert("hop_intervals", hop_rows(3), "old")
         store._writer.command("OPTIMIZE TABLE hop_intervals FINAL")

@@ -11,7 +11,7 @@ from pipeline.store_error import StoreError
 from pipeline.tables import TABLES
 from pipeline.tables.ddl import alterations, create_table, feeding
 from pipeline.tables.layout import WHOLE, Layout
-from pipeline.told_row import verdict_rows
+from pipeline.told_row import told_rows
 from pipeline.where import slices_of
 
 SCHEMAS = sorted((Path(__file__).resolve().parent.parent / "data" / "store").glob("*.sql"))
@@ -68,8 +68,12 @@ def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
                 if statement.strip():
                     store._writer.command(statement)
             store._writer.command("INSERT INTO hopsight.schema_version (version) SELECT 1")
-            old = "INSERT INTO hopsight.flow_intervals (time_ns, flow, frames) SELECT 5, 9, 3"
-            store._writer.command(old)
+            counted = "`feedback`" in path.read_text()
+            more, values = (", feedback", ", 4") if counted else ("", "")
+            store._writer.command(
+                f"INSERT INTO hopsight.flow_intervals (time_ns, interval_ns, flow, frames{more})"
+                f" SELECT 5, 1, 9, 3{values}"
+            )
             seen = SINGLE if "`h0_node`" in path.read_text() else ARRAYS
             store._writer.command(f"INSERT INTO hopsight.observations {seen}")
             verdict = (
@@ -92,7 +96,8 @@ def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
         assert seen["hop_count"].to_list() == [2, 0, 1]
         assert seen.select(STACK).rows() == [(7, 3, 90), (None,) * 3, (None, 5, None)]
         window = {"flow": 9, "from_ns": 0, "to_ns": 9, "rows": 9} | slices_of(0, 9)
-        [told] = verdict_rows(store.query("flow_verdicts", **window))
+        [told], counts = told_rows(store.query("flow_told", **window))
+        assert counts == [(1, "", [4, 0, 0, 0, 0, 0])] * counted
         assert (told["kind"], told["u_mean"], told["node"], told["revision"]) == (
             "core",
             1,

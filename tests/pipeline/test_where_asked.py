@@ -4,19 +4,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import polars as pl
 import pytest
 
 from pipeline import PipelineSettings, Store, Topology, Worker
-from pipeline.beside import beside, in_turn
+from pipeline.beside import beside
 from pipeline.feedback_integrity import integrity, summed
 from pipeline.found_flows import found_flows, key_of
 from pipeline.question import Question
 from pipeline.remembered import KEPT_S, Remembered
 from pipeline.tables.column import slice_of
+from pipeline.told_row import told_rows
 from pipeline.where import answer, slices_of
 
 Rows = Iterable[Mapping[str, Any]]
@@ -72,10 +72,8 @@ def test_many_frames_and_verdicts_are_told_as_few_are(
     assert ("csig_delay", True) in told
     monkeypatch.setattr("pipeline.where.MOST_FRAMES", 3)
     assert answer(store, ENDS) == few
-    monkeypatch.setattr("pipeline.where.MOST_VERDICTS", 1)
-    assert answer(store, ENDS) == few
     assert few["integrity"]["feedback"] > 1
-    monkeypatch.setattr("pipeline.where.MOST_COUNTS", 1)
+    monkeypatch.setattr("pipeline.where.MOST_TOLD", 1)
     assert answer(store, ENDS) == few
 
 
@@ -87,11 +85,30 @@ def test_counts_of_feedback_are_added_up_by_length_and_point(store: Store) -> No
     # Of the same interval later.
     store.insert("flow_intervals", rows.head(1).with_columns(feedback=90), "y")
     window = {"flow": 7, "from_ns": T0, "to_ns": T0 + 9}
-    found = store.query("flow_feedback", **window, **slices_of(T0, T0 + 9), rows=9)
+    found = store.query("flow_told", **window, **slices_of(T0, T0 + 9), rows=9)
     whole = integrity(store.query("flow_integrity", **window))
-    assert integrity(summed(found)) == whole
+    _, counts = told_rows(found)
+    assert integrity(summed(counts)) == whole
     assert (whole["feedback"], whole["feedback_invalid"]) == (97, 3)
-    assert integrity(summed(found.clear())) == integrity(found.clear())
+    assert integrity(summed([])) == integrity(store.query("flow_integrity", **window).clear())
+
+
+def test_what_is_told_of_a_flow_comes_from_both_tables_and_once(store: Store) -> None:
+    verdict = pl.DataFrame({"time_ns": [T0], "interval_ns": 5, "flow": 7, "kind": "incast",
+                            "node": 3, "u_mean": 1.0, "plausibility": [["late"]],
+                            "candidates": '[{"node":3}]', "evidence": "[1,\n2]"})  # fmt: skip
+    counts = pl.DataFrame({"time_ns": [T0, T0 + 5], "interval_ns": 5, "flow": 7, "point": "a",
+                           "frames": 9, "feedback": [4, 0]})  # fmt: skip
+    for _ in range(2):  # a repeat changes nothing, and the token is that of other rows too
+        store.insert("verdicts", verdict, "same")
+        store.insert("flow_intervals", counts, "same")
+    window = {"flow": 7, "from_ns": T0, "to_ns": T0 + 9} | slices_of(T0, T0 + 9)
+    [row], counted = told_rows(store.query("flow_told", **window, rows=9))
+    assert counted == [(5, "a", [4, 0, 0, 0, 0, 0])]
+    wanted = {"time_ns": T0, "interval_ns": 5, "kind": "incast", "node": 3, "port": None,
+              "u_mean": 1.0, "plausibility": ["late"]}  # fmt: skip
+    assert {name: row[name] for name in wanted} == wanted
+    assert (row["candidates"], row["evidence"]) == ('[{"node":3}]', "[1,\n2]")
 
 
 @pytest.mark.parametrize("minute", [0, -60_000_000_000, T0 // 60_000_000_000 * 60_000_000_000])
@@ -170,34 +187,6 @@ def test_what_is_remembered_ends_with_a_change_and_with_time() -> None:
     now[0] = KEPT_S + 1
     assert told() == 4
     assert (told("extent"), told("extent")) == (5, 6)
-
-
-def test_what_stands_in_turn_is_told_as_it_ends() -> None:
-    first, second, order = Event(), Event(), list[int]()
-
-    def one() -> int:
-        first.wait()
-        order.append(1)
-        return 1
-
-    def two() -> str:
-        order.append(2)
-        second.wait()
-        return "2"
-
-    with beside() as begin:
-        number, text = in_turn(begin, one, two)
-        assert not number.done()
-        first.set()
-        assert number.result() == 1
-        assert not text.done()
-        second.set()
-        assert (text.result(), order) == ("2", [1, 2])
-        failed_first, never = in_turn(begin, lambda: 1 / 0, lambda: order.append(3))
-        for each in (failed_first, never):
-            with pytest.raises(ZeroDivisionError):
-                each.result()
-    assert order == [1, 2]
 
 
 def failed(slow: Callable[[], int]) -> None:
