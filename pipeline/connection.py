@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pipeline.fence import Fence
-from pipeline.insert_body import Body
+from pipeline.insert_body import FORMAT, Body
 from pipeline.store_address import StoreAddress
 from pipeline.store_error import Fenced, StoreAway, StoreError, StoreLimit
 from pipeline.store_limits import StoreLimits
@@ -107,8 +107,8 @@ class Connection:
             named: Sequence[str] | None = columns
             if fence is not None:
                 target, named = fence.guarded(table, columns), None
-            stream = body.octets()
-            self._client.raw_insert(target, named, stream, settings=settings, fmt="ArrowStream")
+            octets = body.octets()
+            self._client.raw_insert(target, named, octets, settings=settings, fmt=FORMAT)
 
     def put(self, table: str, columns: Sequence[str], body: bytes, token: str) -> None:
         """Insert rows in the engine's own words (Parquet), once a token, past every view."""
@@ -158,10 +158,10 @@ class Connection:
 def from_file(
     table: str, columns: Sequence[str], path: str, settings: Mapping[str, int | str]
 ) -> str:
-    """The statement by which the embedded engine takes rows from an Arrow stream in a file."""
+    """The statement by which the embedded engine takes rows from a body in a file."""
     from clickhouse_connect.driver.binding import format_str, quote_identifier
 
     names = ", ".join(map(quote_identifier, columns))
     told = ", ".join(f"{name} = {format_str(str(value))}" for name, value in settings.items())
-    source = f"FROM INFILE {format_str(path)} SETTINGS {told} FORMAT ArrowStream"
+    source = f"FROM INFILE {format_str(path)} SETTINGS {told} FORMAT {FORMAT}"
     return f"INSERT INTO {table} ({names}) {source}"

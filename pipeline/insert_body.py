@@ -1,4 +1,4 @@
-"""What an insert sends: rows as one Arrow stream, in memory that the next insert uses again.
+"""What an insert sends: rows as one block, in memory that the next insert uses again.
 
 The embedded engine reads it where it lies, under a name; a server is sent its octets. To give such
 memory back each time and have it anew costs a third of the time of an insert.
@@ -15,11 +15,15 @@ from typing import IO
 import polars as pl
 import pyarrow as pa
 
+from pipeline.native_block import block
 from pipeline.store_error import StoreAway
+
+FORMAT = "Native"
+"""What the engine calls the format of a body."""
 
 
 class Body:
-    """Memory for one stream at a time; `write` before it is read."""
+    """Memory for one block at a time; `write` before it is read."""
 
     def __init__(self) -> None:
         """Take no memory yet."""
@@ -31,9 +35,15 @@ class Body:
     def write(self, frame: pl.DataFrame) -> None:
         """Put a frame in the place of what was there."""
         self._file.seek(0)
-        write_stream(frame, self._file)
+        for part in block(frame):
+            self._whole(part)
         self._file.truncate()
         self._file.seek(0)
+
+    def _whole(self, octets: memoryview) -> None:
+        """Write all of some octets: a call of the system need not take them at once."""
+        while octets:
+            octets = octets[self._file.write(octets) :]
 
     @property
     def path(self) -> str:
@@ -41,7 +51,7 @@ class Body:
         return f"/dev/fd/{self._file.fileno()}"
 
     def octets(self) -> bytes:
-        """The stream."""
+        """The block."""
         self._file.seek(0)
         return self._file.read()
 
@@ -78,15 +88,9 @@ class Bodies:
             self._free.get_nowait().close()
 
 
-def write_stream(frame: pl.DataFrame, file: IO[bytes]) -> None:
-    """A frame as one Arrow IPC stream of a single batch, in types that every reader knows."""
-    table = frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-    with pa.ipc.new_stream(file, table.schema) as stream:  # half the time of Polars' own
-        stream.write_table(table)
-
-
 def to_arrow(frame: pl.DataFrame) -> bytes:
-    """A frame as octets of such a stream."""
-    body = io.BytesIO()
-    write_stream(frame, body)
+    """A frame as one Arrow IPC stream of a single batch, in types that every reader knows."""
+    body, table = io.BytesIO(), frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    with pa.ipc.new_stream(body, table.schema) as stream:  # half the time of Polars' own
+        stream.write_table(table)
     return body.getvalue()

@@ -59,11 +59,11 @@ class Engine:
 
     def from_file(self, session: Any, statement: bytes, found: "re.Match[bytes]") -> bytes:
         """An INSERT that selects from its own data."""
-        head, _, data = statement.partition(b" FORMAT ArrowStream\n")
-        with tempfile.NamedTemporaryFile(suffix=".arrow") as file:
+        head, _, data = statement.partition(b" FORMAT Native\n")
+        with tempfile.NamedTemporaryFile(suffix=".native") as file:
             file.write(data)
             file.flush()
-            there = f"file('{file.name}', 'ArrowStream', '".encode() + found[1] + b"')"
+            there = f"file('{file.name}', 'Native', '".encode() + found[1] + b"')"
             whole = head[: found.start()] + there + head[found.end() :]
             return session.query(whole.decode(), "TabSeparated").bytes() or b""
 
