@@ -54,6 +54,8 @@ soak: $(VENV)/.dev tools ## Damage and compare millions of frames, fuzz the plai
 	$(BIN)/python benchmarks/soak_tshark.py
 	$(BIN)/python benchmarks/soak_flood.py
 	$(BIN)/python benchmarks/soak_kill.py
+	$(BIN)/python benchmarks/soak_gaps.py
+	$(BIN)/python benchmarks/soak_gaps.py 25 2 interface
 	$(BIN)/python benchmarks/soak_takeover.py
 	$(BIN)/python benchmarks/soak_live.py
 	$(BIN)/python benchmarks/soak_live.py --seconds 600 --rate 100000

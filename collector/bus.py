@@ -9,10 +9,12 @@ removing duplicates.
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import polars as pl
+
+from collector.loss import Loss
 
 JOINED_ROWS = 1 << 16
 """Rows up to which live batches are joined for a reader that is behind; two thirds of a second of
@@ -44,7 +46,8 @@ class Batch:
     - `ended`: the source brings nothing more; such a batch has no rows;
     - `reached_ns`: a live source's time up to which all its frames have come; a batch that says
       this alone has no rows either;
-    - `offset`: the number of the message that it came in, where a broker numbers them.
+    - `offset`: the number of the message that it came in, where a broker numbers them;
+    - `losses`: what the source lost since the batch before.
     """
 
     frame: pl.DataFrame
@@ -55,6 +58,7 @@ class Batch:
     ended: bool = False
     reached_ns: int | None = None
     offset: int | None = None
+    losses: tuple[Loss, ...] = ()
 
     @property
     def quiet(self) -> bool:
@@ -156,4 +160,5 @@ def joined(batches: Sequence[Batch]) -> Batch:
         return batches[0]
     one, last = batches[0], batches[-1]
     rows = pl.concat([batch.frame for batch in batches], how="diagonal_relaxed")
-    return Batch(rows, one.source, last.epoch, one.first, last.last, reached_ns=last.reached_ns)
+    losses = tuple(loss for batch in batches for loss in batch.losses)
+    return replace(last, frame=rows, first=one.first, offset=None, losses=losses)

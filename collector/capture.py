@@ -14,6 +14,7 @@ from collector.compression import COMPRESSED_MAGICS, MAGIC_BYTES, at_least, deco
 from collector.follow import PIECE_BYTES, Follow, FollowedWindow, PipeWindow
 from collector.frame import UNNAMED, Frames
 from collector.index import CORRUPT, FULL, MORE, SMALLEST_RECORD, Index
+from collector.loss import Loss
 from collector.pcap import Pcap
 from collector.pcapng import Pcapng
 from collector.window import CaptureError, MappedWindow, StreamWindow, Window
@@ -63,6 +64,7 @@ class Capture:
         self.epoch = 0
         """A file has one life: its frame numbers never begin anew."""
         self.reasons: dict[str, int] = {}
+        self.losses: list[Loss] = []
         self.reached_ns: int | None = None
         self.delivered = 0
         self.unnamed = UNNAMED

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from collector.arena import Arena
 from collector.frame import Frames
+from collector.loss import Loss
 from collector.protocol_number import UDP
 from collector.receive import SO_RXQ_OVFL, SO_TIMESTAMPNS, Receiver
 from collector.window import CaptureError
@@ -55,6 +56,7 @@ class Datagrams:
         self.epoch = time.time_ns()
         self.points = [name]
         self.reasons: dict[str, int] = {}
+        self.losses = [Loss(None, self.epoch)]
         self.poll_s = POLL_S
         self.reached_ns: int | None = None
         self._socket = opened
@@ -66,6 +68,8 @@ class Datagrams:
         self._own = np.frombuffer(socket.inet_pton(opened.family, address[0]), np.uint8)
         self._port = int(address[1])
         self._delivered = 0
+        self._told = 0, 0, self.epoch
+        """Datagrams that were lost and delivered when losses were told last, and when that was."""
 
     @property
     def address(self) -> tuple[str, int]:
@@ -84,6 +88,8 @@ class Datagrams:
             frames = self._frames(most)
             if not len(frames):
                 self.reached_ns = asked_ns - BEHIND_NS
+            else:
+                self._tell(self._receiver.lost, int(frames.time_ns[-1]))
             over = not len(frames) or int(frames.time_ns[-1]) >= (until_ns or 0)
             if len(frames) or not (wait or until_ns):
                 yield frames
@@ -93,6 +99,7 @@ class Datagrams:
                 select.select([self._socket], [], [], POLL_S)
         if lost := max(self._receiver.lost, self._lost()):
             self.reasons["socket_dropped"] = lost
+            self._tell(lost, time.time_ns())
 
     def _frames(self, most: int) -> Frames:
         """What waits, at most so many."""
@@ -121,6 +128,14 @@ class Datagrams:
             interface=np.zeros(count, np.uint16),
             first=first,
         )
+
+    def _tell(self, lost: int, now_ns: int) -> None:
+        """Tell what was lost since this was asked last, of how many and between which times."""
+        lost_before, before, since_ns = self._told
+        if news := lost - lost_before:
+            of = self._delivered - before + news
+            self.losses.append(Loss(since_ns, now_ns, news, of))
+        self._told = lost, self._delivered, now_ns
 
     def _address(
         self, heads: NDArray[np.uint8], peers: NDArray[np.void], octets: NDArray[np.int32]

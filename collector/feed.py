@@ -9,6 +9,7 @@ import polars as pl
 from collector.bus import Batch, Bus
 from collector.decoder import Decoder
 from collector.frame import Frames
+from collector.loss import Loss
 from collector.observation import SCHEMA
 from collector.rotation import UNREADABLE, Rotation
 from collector.shed import Shed
@@ -101,7 +102,10 @@ def passed_on(
     if batch is None or shed is None or not reading.source.live:
         return batch
     shed.follow(bus.fill, asyncio.get_running_loop().time())
-    return shed.kept(batch, bus.fill, decoder.accounting)
+    kept = shed.kept(batch, bus.fill, decoder.accounting)
+    if kept is None:
+        reading.source.losses[:0] = batch.losses  # for the next one
+    return kept
 
 
 def next_look(reading: Reading, readings: Sequence[Reading], *, news: bool) -> float:
@@ -141,7 +145,10 @@ def advance(reading: Reading, decoder: Decoder, progress: Callable[[int], None])
     reading.beat_ns = max(reading.beat_ns, reading.reached_ns)
     progress(len(frames))
     reached_ns = reading.reached_ns if reading.source.live else None
-    return Batch(rows, source, epoch, frames.first, reading.frames, reached_ns=reached_ns)
+    return Batch(
+        rows, source, epoch, frames.first, reading.frames, reached_ns=reached_ns,
+        losses=lost(reading.source),
+    )  # fmt: skip
 
 
 def beat(reading: Reading) -> Batch | None:
@@ -150,10 +157,20 @@ def beat(reading: Reading) -> Batch | None:
     if source.reached_ns is None or source.reached_ns - reading.beat_ns < BEAT_NS:
         return None
     reading.beat_ns = source.reached_ns
-    return Batch(NO_ROWS, source.source, source.epoch, last, last, reached_ns=reading.beat_ns)
+    return Batch(
+        NO_ROWS, source.source, source.epoch, last, last, reached_ns=reading.beat_ns,
+        losses=lost(source),
+    )  # fmt: skip
 
 
 def ending(reading: Reading) -> Batch:
     """The batch that says that a source has ended."""
     source, last = reading.source, reading.frames
-    return Batch(NO_ROWS, source.source, source.epoch, last, last, ended=True)
+    return Batch(NO_ROWS, source.source, source.epoch, last, last, ended=True, losses=lost(source))
+
+
+def lost(source: Source) -> tuple[Loss, ...]:
+    """What a source lost since this was asked last."""
+    told = tuple(source.losses)
+    del source.losses[: len(told)]
+    return told

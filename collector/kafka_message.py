@@ -16,13 +16,14 @@ from typing import Literal
 import polars as pl
 
 from collector.bus import Batch, BusError
+from collector.loss import losses_of, text_of
 from collector.observation import SCHEMA, SCHEMA_VERSION
 
 MESSAGE_BYTES = 900_000
 """Largest message."""
 BEAT_NS = 500_000_000
 """Least time between two messages of a partition that say only how far a source has come."""
-HEADERS = ("schema", "source", "epoch", "first", "last", "ended", "digest", "reached")
+HEADERS = ("schema", "source", "epoch", "first", "last", "ended", "digest", "reached", "losses")
 NEEDED = ("time_ns", "source", "frame", "conversation", "flow")
 """Columns without which rows are no observations."""
 Compression = Literal["lz4", "zstd"]
@@ -58,6 +59,7 @@ def headers(batch: Batch, value: bytes) -> list[tuple[str, bytes]]:
     told = (
         SCHEMA_VERSION, batch.source, batch.epoch, batch.first, batch.last, batch.ended,
         digest(value), "" if batch.reached_ns is None else batch.reached_ns,
+        text_of(batch.losses),
     )  # fmt: skip
     return [(name, str(value).encode()) for name, value in zip(HEADERS, told, strict=True)]
 
@@ -74,17 +76,24 @@ class Placement:
         """The rows of `batch` by partition, each in the order of its frames.
 
         That a source has ended is said in every partition, and how far a live one has come in those
-        that were not told for a while: others do not see its frames.
+        that were not told for a while: others do not see its frames. What it lost is said once.
         """
+        losses = batch.losses
+        for partition, part in self._placed(replace(batch, losses=()), partitions):
+            yield partition, replace(part, losses=losses)
+            losses = ()
+        if losses:
+            yield 0, replace(batch, frame=batch.frame.clear().select(NEEDED[:2]), first=batch.last)
+
+    def _placed(self, batch: Batch, partitions: int) -> Iterator[tuple[int, Batch]]:
+        """The same of a batch that lost nothing."""
         if batch.ended:
             for partition in range(partitions):
                 self.reached.pop((batch.source, batch.epoch, partition), None)
                 self.beats.pop((batch.source, batch.epoch, partition), None)
             yield from ((partition, batch) for partition in range(partitions))
             return
-        place = (pl.col("conversation") % partitions).alias("partition")
-        for (number,), rows in batch.frame.group_by(place, maintain_order=True):
-            partition = int(str(number))
+        for partition, rows in by_partition(batch.frame, partitions):
             stream = (batch.source, batch.epoch, partition)
             first = self.reached.get(stream, 0) + 1
             last = self.reached[stream] = int(rows["frame"][-1])
@@ -108,6 +117,15 @@ class Placement:
             yield partition, replace(batch, frame=nothing, first=batch.last)
 
 
+def by_partition(rows: pl.DataFrame, partitions: int) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Rows by the partition of their conversation; what has no rows need not have its column."""
+    if rows.is_empty():
+        return
+    place = (pl.col("conversation") % partitions).alias("partition")
+    for (number,), part in rows.group_by(place, maintain_order=True):
+        yield int(str(number)), part
+
+
 def messages(batch: Batch, compression: Compression = "lz4") -> Iterator[tuple[Batch, bytes]]:
     """`batch` in as many messages as its size needs; raises BusError when one frame is too large.
 
@@ -126,7 +144,7 @@ def messages(batch: Batch, compression: Compression = "lz4") -> Iterator[tuple[B
         raise BusError(f"{batch.source}: frame {frames[0]} exceeds {MESSAGE_BYTES} octets")
     between = int(frames[at - 1])
     source, epoch = batch.source, batch.epoch
-    before = Batch(batch.frame.head(at), source, epoch, batch.first, between)
+    before = Batch(batch.frame.head(at), source, epoch, batch.first, between, losses=batch.losses)
     after = Batch(batch.frame.tail(-at), source, epoch, between + 1, batch.last)
     yield from messages(before, compression)
     yield from messages(after, compression)
@@ -143,6 +161,7 @@ def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]]) -> Batc
         source = told["source"]
         epoch, first, last = (int(told[name]) for name in ("epoch", "first", "last"))
         reached_ns = int(told["reached"]) if told.get("reached") else None
+        losses = losses_of(told.get("losses", ""))
     except (KeyError, ValueError) as error:
         raise UnreadableError("bad_header", f"{error}") from None
     octets = value or b""
@@ -152,7 +171,8 @@ def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]]) -> Batc
         frame = pl.read_ipc_stream(io.BytesIO(octets))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise UnreadableError("not_arrow", str(error).partition("\n")[0]) from None
-    batch = Batch(frame, source, epoch, first, last, told.get("ended") == str(True), reached_ns)
+    ended = told.get("ended") == str(True)
+    batch = Batch(frame, source, epoch, first, last, ended, reached_ns, losses=losses)
     check(batch)
     return batch
 

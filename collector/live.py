@@ -20,6 +20,7 @@ from typing import Final
 from collector.capture import Capture
 from collector.follow import Follow, PipeWindow
 from collector.index import MORE
+from collector.loss import Loss
 from collector.window import CaptureError
 
 LIVE_REASONS: Final = {
@@ -59,6 +60,7 @@ class Live(Capture):
         super().__init__(interface, file, PipeWindow(b"", file, follow), None, follow)
         self.source = interface
         self.epoch = time.time_ns()
+        self.losses.append(Loss(None, self.epoch))
         self._process = process
 
     def stop(self) -> None:
@@ -83,6 +85,10 @@ class Live(Capture):
             _, kernel, own, flushed, lost = map(int, found.groups())
             drops = zip(LIVE_REASONS, (kernel, own + flushed, lost), strict=True)
             self.reasons |= {reason: count for reason, count in drops if count}
+            if lost_in_all := kernel + own + flushed + lost:
+                # dumpcap says how many, and not when.
+                of = self.delivered + lost_in_all
+                self.losses.append(Loss(self.epoch, time.time_ns(), lost_in_all, of))
         elif self._process.returncode:
             raise CaptureError(f"{self.source}: {_complaint(said)}")
 

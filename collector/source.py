@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from collector.frame import Frames
+from collector.loss import Loss
 
 
 class Source(Protocol):
@@ -15,6 +16,8 @@ class Source(Protocol):
     """Which life of the source this is, in each of which its frames are numbered anew."""
     reasons: dict[str, int]
     """Frames that were seen but not delivered, by reason; grows while reading."""
+    losses: list[Loss]
+    """What a live source lost; whoever tells of one takes it out."""
 
     @property
     def points(self) -> list[str]:

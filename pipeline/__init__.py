@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pipeline.alternatives import MOST_WAYS, Fabric, by_class, loads_of, ranked
+    from pipeline.capture_gaps import Heard, never, stored_last
     from pipeline.cc import (
         csig_load,
         dctcp,
@@ -106,6 +107,7 @@ __all__ = [
     "FilterError",
     "Finding",
     "Group",
+    "Heard",
     "Host",
     "Interface",
     "NotTheirs",
@@ -176,6 +178,7 @@ __all__ = [
     "length_bounds",
     "loads_of",
     "netbox",
+    "never",
     "open_or_ask",
     "parse",
     "poseidon",
@@ -185,6 +188,7 @@ __all__ = [
     "restore",
     "retained",
     "sonic",
+    "stored_last",
     "swift",
     "take_in",
     "to_arrow",
@@ -202,6 +206,7 @@ HOMES = {
     ),
     "cc.parameter": "Parameter Record Value parse",
     "companion_names": "COMPANIONS",
+    "capture_gaps": "Heard never stored_last",
     "companions": "companion_fields companion_table",
     "composed_answer": "compose_answer",
     "decider": "Decider",

@@ -163,6 +163,7 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
     - `sampling`: share of the frames that sources passed on; `gaps`: share of the data that was
       sent and not captured; `shed`: share of all frames that the collector shed, with their
       flows;
+    - `captured`: share of the window that live sources captured (`capture_gaps.captured`);
     - `time`: share of the intervals in which the hop's flows sent;
     - `revised`: intervals whose verdicts late rows have changed, `revised_ns`: how far time had
       come when that happened last; `redecided`: whether congestion control decided again since,
@@ -178,6 +179,7 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
         "sampling": weighted(rows, "sampling"),
         "gaps": weighted(rows, "gaps"),
         "shed": weighted(rows, "shed"),
+        "captured": 1.0,
         "hops": hops,
         "hops_seen": seen,
         "hops_out_of_sight": None if hops is None or seen is None else max(hops - seen, 0),

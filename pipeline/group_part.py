@@ -14,11 +14,12 @@ import polars as pl
 
 from collector import Batch, Repeats, joined
 from pipeline import group_state
+from pipeline.capture_gaps import stored_last
 from pipeline.group_log import CUT, SNAPSHOT, GroupLog, Step
 from pipeline.group_state import Kept
 from pipeline.message_rows import messages_of
 from pipeline.settings import PipelineSettings
-from pipeline.sink import take
+from pipeline.sink import Taker
 from pipeline.state_codec import StateReader, StateWriter
 from pipeline.store import Store
 from pipeline.worker import Output, Worker
@@ -54,6 +55,7 @@ class Part:
         """Cuts that are decided and not stored yet."""
         self.partitions = 0
         """Partitions of the topic; 0: not known, so that frames are not found in messages."""
+        self.taker = Taker(self.kept.worker, stored_last(store))
         self.tuned: PipelineSettings | None = None
         """Settings that were given last."""
         self.cuts_since = 0
@@ -155,7 +157,7 @@ class Part:
     def _taken_in(self, batch: Batch) -> Output:
         """One batch through the worker; when the last source has ended nothing is waited for."""
         worker = self.kept.worker
-        made = take(worker, batch)
+        made = self.taker.take(batch)
         if batch.ended and not worker.order.reached:
             return Output(merged([made, worker.finish()]))
         return made
@@ -174,7 +176,7 @@ def news(batches: Sequence[Batch]) -> list[Batch]:
     last = {batch.source: number for number, batch in enumerate(batches)}
     return [
         batch for number, batch in enumerate(batches)
-        if not batch.quiet or last[batch.source] == number
+        if not batch.quiet or batch.losses or last[batch.source] == number
     ]  # fmt: skip
 
 

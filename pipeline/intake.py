@@ -7,25 +7,36 @@ its own, so the order in which batches are stored makes no difference.
 import asyncio
 
 from collector import Batch, Bus
+from pipeline.capture_gaps import Heard, Lives, gap_rows, never
 from pipeline.kept_rows import known_of
 from pipeline.known_flows import flow_rows
 from pipeline.sink import Sink, token
+from pipeline.unit import SECOND
 from pipeline.worker import Output
 
 READERS = 3
 """Readers that keep two cores busy: one insert runs, and the next ones are made ready meanwhile."""
+BEHIND_NS = SECOND
+"""By how much a reader may be behind another one, which has a later batch."""
 
 
-async def take_in(bus: Bus, sink: Sink) -> None:
-    """Keep the rows of batches until the bus is closed and empty; what the sink raises ends it."""
+async def take_in(bus: Bus, sink: Sink, stored: Heard = never) -> None:
+    """Keep the rows of batches until the bus is closed and empty; what the sink raises ends it.
+
+    `stored` knows when a source was heard of before it began.
+    """
+    lives = Lives()
     async for batch in bus:
-        if batch.frame.height:
-            await asyncio.to_thread(keep, batch, sink)
+        await asyncio.to_thread(keep, batch, sink, stored, lives)
 
 
-def keep(batch: Batch, sink: Sink) -> None:
-    """Keep the rows of one batch."""
-    sink(raw(batch), token(batch))
+def keep(batch: Batch, sink: Sink, stored: Heard, lives: Lives) -> None:
+    """Keep the rows of one batch, what its source lost before, and how far it is."""
+    rows = raw(batch).tables if batch.frame.height else {}
+    # Other readers may not have stored yet what came before.
+    far = lives.rows(batch, (batch.reached_ns or 0) - BEHIND_NS)
+    if tables := {**rows, **gap_rows(batch, stored), **far}:
+        sink(Output(tables), token(batch))
 
 
 def raw(batch: Batch) -> Output:

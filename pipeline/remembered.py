@@ -9,7 +9,10 @@ from typing import Any
 
 import polars as pl
 
-TABLE_OF = {"flow_of_key": "flows", "flow_of_hash": "flows", "bus_used": "bus_messages"}
+TABLE_OF = {
+    "flow_of_key": "flows", "flow_of_hash": "flows", "bus_used": "bus_messages",
+    "capture_gaps": "capture_gaps",
+}  # fmt: skip
 """Questions whose answers are kept, and the table that each is answered from."""
 MOST = 4096
 """Answers that are kept; the one that was asked for longest ago gives way."""

@@ -5,9 +5,13 @@ before has been kept, so two are held at most.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import polars as pl
 
 from collector import Batch, Bus
+from pipeline.capture_gaps import Heard, Lives, gap_rows, heard_by, never
 from pipeline.worker import Output, Worker
 
 Sink = Callable[[Output, str], None]
@@ -16,15 +20,20 @@ Outputs = asyncio.Queue[tuple[Output, str]]
 
 
 async def drain(
-    bus: Bus, worker: Worker, sink: Sink, between: Callable[[], None] = lambda: None
+    bus: Bus,
+    worker: Worker,
+    sink: Sink,
+    between: Callable[[], None] = lambda: None,
+    stored: Heard = never,
 ) -> None:
     """Work until the bus is closed and empty, and all is kept; what the sink raises ends it.
 
     The token makes a repeated insert recognisable. `between` two batches the worker may be changed.
+    `stored` knows when sources that the worker does not know were heard of before.
     """
     outputs: Outputs = asyncio.Queue()
     works = [
-        asyncio.ensure_future(work(bus, worker, outputs, between)),
+        asyncio.ensure_future(work(bus, outputs, between, Taker(worker, stored))),
         asyncio.ensure_future(keep(outputs, sink)),
     ]
     try:
@@ -37,7 +46,7 @@ async def drain(
         await asyncio.gather(*works, return_exceptions=True)
 
 
-async def work(bus: Bus, worker: Worker, outputs: Outputs, between: Callable[[], None]) -> None:
+async def work(bus: Bus, outputs: Outputs, between: Callable[[], None], taker: "Taker") -> None:
     """What the worker makes of each batch, handed over in turn; returns when all of it is kept."""
 
     async def hand_over(output: Output, name: str) -> None:
@@ -45,9 +54,9 @@ async def work(bus: Bus, worker: Worker, outputs: Outputs, between: Callable[[],
         outputs.put_nowait((output, name))
 
     async for batch in bus:
-        await hand_over(await asyncio.to_thread(take, worker, batch), token(batch))
+        await hand_over(await asyncio.to_thread(taker.take, batch), token(batch))
         await asyncio.to_thread(between)
-    await hand_over(await asyncio.to_thread(worker.finish), "finish")
+    await hand_over(await asyncio.to_thread(taker.worker.finish), "finish")
     await outputs.join()
 
 
@@ -60,7 +69,32 @@ async def keep(outputs: Outputs, sink: Sink) -> None:
         outputs.task_done()
 
 
-def take(worker: Worker, batch: Batch) -> Output:
+class Taker:
+    """Batches through a worker, with what live sources say of their capture."""
+
+    def __init__(self, worker: Worker, stored: Heard) -> None:
+        self.worker = worker
+        self._heard = heard_by(worker, stored)
+        self._lives = Lives()
+
+    def take(self, batch: Batch) -> Output:
+        """What the worker makes of a batch, what its source lost before, and how far it is."""
+        gaps = gap_rows(batch, self._heard)
+        made = through(self.worker, batch)
+        told = gaps | self._lives.rows(batch, self.worker.order.released_ns)
+        if not told:
+            return made
+        return replace(made, tables={**made.tables, **told} | both(made.tables, told))
+
+
+def both(
+    first: Mapping[str, pl.DataFrame], second: Mapping[str, pl.DataFrame]
+) -> dict[str, pl.DataFrame]:
+    """The rows of tables that both have."""
+    return {name: pl.concat([first[name], second[name]]) for name in first.keys() & second.keys()}
+
+
+def through(worker: Worker, batch: Batch) -> Output:
     """One batch through the worker."""
     if batch.ended:
         return worker.end(batch.source)

@@ -9,8 +9,8 @@ from pipeline.question_text import parameters_of
 from pipeline.store import Store
 from pipeline.store_error import StoreError
 
-TOGETHER = frozenset({"bus_used", "hops", "hot_links", "link_others", "link_timeline", "te_extent",
-                      "te_links"})  # fmt: skip
+TOGETHER = frozenset({"bus_used", "capture_gaps", "hops", "hot_links", "link_others",
+                      "link_timeline", "te_extent", "te_links"})  # fmt: skip
 """Queries that tell of all flows together, by link or time, and of no flow by itself."""
 INSTEAD = {"extent": "extent_tenants"}
 """Queries that have another form for some tenants."""

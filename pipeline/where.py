@@ -7,6 +7,7 @@ import polars as pl
 
 from collector import TCP
 from pipeline.beside import Begin, beside
+from pipeline.capture_gaps import Captured, captured, gaps_of
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, summed
 from pipeline.found_flows import ends_of, found_flows, key_of
@@ -87,12 +88,13 @@ def _told(
     lengths = _lengths(store, window) if many else sorted({row["interval_ns"] for row in rows})
     length = fitting(lengths, to_ns - from_ns, question.interval_ns)
     if length is None:
-        return _silent(flow, question, span, notes, lengths)
+        return _silent(flow, question, span, [*notes, *_missed(store, span).said], lengths)
     if many:
         rows, _ = told_rows(store.query("flow_bottleneck", **touched, interval_ns=length))
     rows = newest(row for row in rows if row["interval_ns"] == length)
     made = compose_answer(flow, rows, from_ns, to_ns, notes, lengths)
     _with_frames(store, made, flow, rows, frames.result())
+    _with_gaps(store, made, span, frames.result())
     made["integrity"] = integrity(
         store.query("flow_integrity", **window) if many else summed(counts)
     )
@@ -173,6 +175,23 @@ def _with_frames(
     ).height:
         messages = store.query("frame_messages", flow=flow["flow"], **telling)
         with_messages(made["evidence"], messages.to_dicts())
+
+
+def _missed(store: Asked, span: tuple[int, int], frames: pl.DataFrame | None = None) -> Captured:
+    """What of a window was captured by the sources of some frames; None: by all sources."""
+    known = None if frames is None else frames["source"].unique().to_list()
+    return captured(gaps_of(store), *span, known)
+
+
+def _with_gaps(
+    store: Asked, made: dict[str, Any], span: tuple[int, int], frames: pl.DataFrame | None
+) -> None:
+    """Say what the sources of the flow's frames did not capture: so much less is complete."""
+    found, said = _missed(store, span, frames), made["verdict"]
+    made["notes"] += found.said
+    said["parts"]["captured"] = found.share
+    if said["completeness"] is not None:
+        said["completeness"] *= found.share
 
 
 def _since(store: Asked, made: dict[str, Any], flow: int, begun_ns: int) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from collector import (
 from pipeline import (
     COMPANIONS,
     CSIG_VALUES,
+    Heard,
     Output,
     Parameter,
     PipelineSettings,
@@ -41,6 +41,7 @@ from pipeline import (
     dctcp,
     drain,
     hpcc,
+    never,
     parse,
 )
 from service.assigned import value_of
@@ -81,6 +82,8 @@ class Job:
     """How far the worker may be behind the decoder, and what live frames do then."""
     stages: Stages = field(default_factory=Stages)
     """Are told of decoder, bus and worker, so that their counters can be asked for."""
+    heard: Heard = never
+    """Knows when live sources were heard of before they began."""
     opened: Callable[[Sources], None] = lambda _: None
     """Is given the sources, so that another thread can end them. Without it a signal does."""
 
@@ -118,7 +121,11 @@ def run_job(
         worker.rescaled = follows(job.collector, worker.versions)
         needed = ("judge", "watch") if watched else ("judge",)
         with nullcontext(begun) if begun else warming(*needed) as ready, frames_bar(label) as told:
-            judging = partial(_judge, ready, worker, sink(worker), renewing(job, worker))
+            kept, between = sink(worker), renewing(job, worker)
+
+            def judging(bus: Bus) -> Coroutine[Any, Any, None]:
+                return once(ready, drain(bus, worker, kept, between, job.heard))
+
             asyncio.run(_run(sources, decoder, judging, told, job))
         return decoder.accounting
 
@@ -154,13 +161,6 @@ def waiting(settings: BusSettings, batches: int) -> Bus:
         return spooled(MemoryBus(1), settings)
     except BusError as error:
         raise Failure(ExitCode.USAGE, str(error)) from None
-
-
-async def _judge(
-    ready: Callable[[], None], worker: Worker, sink: Sink, between: Callable[[], None], bus: Bus
-) -> None:
-    """Drain the bus through the worker, as soon as its code is ready."""
-    await once(ready, drain(bus, worker, sink, between))
 
 
 async def once(ready: Callable[[], None], draining: Coroutine[Any, Any, None]) -> None:

@@ -111,6 +111,7 @@ def _completeness(verdict: Mapping[str, Any]) -> str:
         f"{share(parts['sampling'])} sampled": parts["sampling"] not in (None, 1),
         f"{share(missing)} of the data not captured": missing >= LITTLE,
         f"{share(parts['shed'] or 0.0)} shed": parts["shed"],
+        f"{share(parts['captured'])} of the time captured": parts["captured"] < 1,
     }
     return ", ".join([share(verdict["completeness"]), *(text for text, say in told.items() if say)])
 

@@ -28,6 +28,15 @@ class Finding:
 
 FINDINGS: tuple[Finding, ...] = (
     Finding(
+        "not_captured",
+        "coverage",
+        "A live source was not captured for a time, or lost frames: verdicts of that time rest on "
+        "what is left.",
+        "none: whoever captures has to keep up, and to begin anew soon",
+        "frames that were lost, of all that came by; neither where nobody captured",
+        "nothing more is needed",
+    ),
+    Finding(
         "tagged",
         "coverage",
         "Data on this path arrives with a CSIG tag.",

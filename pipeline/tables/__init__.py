@@ -3,6 +3,7 @@
 from pipeline.tables.alerts import ALERTS, SILENCES
 from pipeline.tables.audit import AUDIT
 from pipeline.tables.bus_messages import BUS_MESSAGES
+from pipeline.tables.capture_gaps import CAPTURE_GAPS, CAPTURES
 from pipeline.tables.column import Alias, Column, Table
 from pipeline.tables.flow_intervals import FLOW_INTERVALS
 from pipeline.tables.flow_rollups import FLOW_ROLLUPS
@@ -37,6 +38,8 @@ TABLES = {
         GROUP_LOG,
         GROUP_SNAPSHOTS,
         BUS_MESSAGES,
+        CAPTURES,
+        CAPTURE_GAPS,
         AUDIT,
         ALERTS,
         SILENCES,

@@ -13,7 +13,8 @@ SHARDS = (("flow", "flow"), ("node", "node"), ("src", "cityHash64(src, dst)"),
           ("subject", "cityHash64(subject)"))  # fmt: skip
 """By which a table is spread: the first column that it has, and the expression."""
 WHOLE = frozenset({"hops", "hosts", "audit", "alerts", "silences", "group_log", "group_snapshots",
-                   "bus_messages"})  # fmt: skip
+                   "bus_messages", "captures",
+                   "capture_gaps"})  # fmt: skip
 """Tables of which every node has all rows."""
 LOCAL = "_local"
 

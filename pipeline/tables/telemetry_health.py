@@ -13,7 +13,7 @@ TELEMETRY_HEALTH = Table(
     columns=(
         Column("time_ns", TIME, "ns", "Start of the interval, since 1970."),
         Column("interval_ns", I64, "ns", "Length of the interval."),
-        Column("kind", WORD, "", "What the subject is: device, interface, point or path."),
+        Column("kind", WORD, "", "What the subject is: device, interface, point, path or source."),
         Column("subject", WORD, "", "Whom it is about, by name; a path is FROM > TO."),
         Column("finding", WORD, "", "Name of the finding."),
         Column("class", WORD, "", "coverage, device, deployment or clock."),

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from collector import SlowAccounting
-from pipeline import Output, StoreError, Summary, Worker, open_or_ask, worth_a_look
+from pipeline import Output, StoreError, Summary, Worker, open_or_ask, stored_last, worth_a_look
 from service.accounting_text import accounting_line
 from service.endpoint import parse_duration
 from service.failure import ExitCode, Failure
@@ -103,7 +103,8 @@ def run(request: Request) -> None:
                 if topology is not None:
                     renewed(topology.versions)
                 told = partial(sink, kept=store_sink(store))
-                accounting = run_job(replace(job, renewed=renewed), told, "analyzing")
+                made = replace(job, renewed=renewed, heard=stored_last(store))
+                accounting = run_job(made, told, "analyzing")
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None
     report = summary.report(accounting)

@@ -23,7 +23,7 @@ from collector import (
     open_bus,
     spooled,
 )
-from pipeline import READERS, StoreError, open_or_ask, take_in
+from pipeline import READERS, StoreError, open_or_ask, stored_last, take_in
 from service.commands.decode import account, assigned
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
@@ -113,7 +113,10 @@ def target(
     with open_or_ask(settings.store.dsn, settings.store, create=True) as store:
         # Batches of files are large, and need not wait in memory: their file does.
         bus = waiting(settings.bus, settings.bus.waiting if request.feeds.endless else 1)
-        yield bus, [partial(take_in, sink=store_sink(store, counts))] * READERS
+        yield (
+            bus,
+            [partial(take_in, sink=store_sink(store, counts), stored=stored_last(store))] * READERS,
+        )
 
 
 def opened(settings: Settings) -> Bus:

@@ -16,7 +16,7 @@ from typing import NoReturn
 import typer
 
 from collector import STATUS, Accounting
-from pipeline import Store, StoreError, Worker
+from pipeline import Store, StoreError, Worker, stored_last
 from service.accounting_text import accounting_line
 from service.commands.serve import login_for, open_store, serve_store, told_json
 from service.failure import ExitCode, Failure
@@ -70,7 +70,7 @@ class Reading(threading.Thread):
         # A signal that comes while a thread is joined would have it taken for ended.
         self.over = threading.Event()
         self._sources: Sources | None = None
-        self._job = replace(job, opened=self._opened)
+        self._job = replace(job, opened=self._opened, heard=stored_last(store))
         self._store, self._read = store, read
         self._counts: Counter[str] = Counter()
 

@@ -16,6 +16,7 @@ from collector.bus_address import spooled
 from collector.decoder import Accounting
 from collector.feed import feed
 from collector.frame import Frames
+from collector.loss import Loss
 from collector.shed import Shed
 from collector.spill import Spill
 from collector.spool import Spool
@@ -92,12 +93,14 @@ class Burst:
     def __init__(self, runs: int) -> None:
         self.runs = runs
         self.reasons: dict[str, int] = {}
+        self.losses: list[Loss] = []
         packets = [ethernet(ipv4(tcp(payload=b"data"), source=host)) for host in range(3, 67)]
         self.frames = frames_of(packets)
 
     def chunks(self, frames_per_chunk: int, *, wait: bool) -> Iterator[Frames]:
         del frames_per_chunk, wait
         for at in range(self.runs):
+            self.losses.append(Loss(at, at + 1, 1, 2))
             yield replace(self.frames, first=1 + at * len(self.frames))
 
     def stop(self) -> None:
@@ -131,6 +134,9 @@ def test_a_live_source_never_waits_and_every_frame_is_delivered_or_counted() -> 
     assert sum(accounting.reasons.values()) + rows == accounting.seen
     assert set(accounting.reasons) <= {"shed", "shed_full"}
     assert accounting.reasons["shed_full"] > 0
+    # What was lost before a batch that is shed is told with the next.
+    losses = [loss for each in taken for loss in each.losses]
+    assert losses == [Loss(at, at + 1, 1, 2) for at in range(runs)]
 
 
 class Stuck(MemoryBus):
