@@ -18,6 +18,8 @@ PART = re.compile(r"^-- part: (\w+)\n", re.MULTILINE)
 """Where a question says what it shares with others."""
 FILTER = re.compile(r"^-- filter: (\w+)(?: (.+))?\n", re.MULTILINE)
 CONDITION = "-- condition\n"
+COMMENT = re.compile(r"^ *--.*\n", re.MULTILINE)
+"""Lines for people, which the engine would read each time."""
 PARAMETER = re.compile(r"\{(\w+):[^{}]+\}")
 
 
@@ -53,7 +55,7 @@ def asked(name: str, told: str) -> Text:
     """
     text = question(name)
     if not told:
-        return Text(text, parameters_of(name), {})
+        return Text(COMMENT.sub("", text), parameters_of(name), {})
     from pipeline.filter import condition
 
     found = FILTER.search(text)
@@ -66,7 +68,7 @@ def asked(name: str, told: str) -> Text:
     inner = inner.replace(CONDITION, f"{made.sql}\n")
     if found[2]:
         inner = f"AND {found[2]} IN (\n{inner})\n"
-    whole = FILTER.sub(lambda _: inner, text)
+    whole = COMMENT.sub("", FILTER.sub(lambda _: inner, text))
     return Text(
         whole, frozenset(PARAMETER.findall(whole)) - made.parameters.keys(), made.parameters
     )

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from collector import TCP
-from pipeline.beside import Begin, beside
+from pipeline.beside import beside
 from pipeline.capture_gaps import Captured, captured, gaps_of
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, summed
@@ -35,6 +35,8 @@ LOOK_BACK_NS = 3_600_000_000_000
 MOST_TOLD = 2000
 """Verdicts and counts that are read before it is known of which length they are asked for; where
 there are more the store adds the counts up."""
+MOST_SLICES = 120
+"""Slices of a window whose rows are asked for one by one; of longer ones the store adds up."""
 SEEN_FLOWS = 10
 """Most flows that are named instead of one that is not known."""
 
@@ -65,47 +67,61 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     from_ns = to_ns - question.window_ns
     if from_ns < flow["first_ns"] < to_ns:
         from_ns = flow["first_ns"]
-    with beside() as begin:
-        return _told(store, question, flow, (from_ns, to_ns), notes, begin)
-
-
-def _told(
-    store: Asked,
-    question: Question,
-    flow: Mapping[str, Any],
-    span: tuple[int, int],
-    notes: list[str],
-    begin: Begin,
-) -> dict[str, Any]:
-    """The answer about a flow that is known: its frames are asked for beside all else."""
-    from_ns, to_ns = span
     window = {"flow": flow["flow"], "from_ns": from_ns, "to_ns": to_ns}
-    touched = window | slices_of(from_ns, to_ns)
-    frames = begin(lambda: _frames(store, flow, window))
-    found = store.query("flow_told", **touched, rows=MOST_TOLD + 1)
-    many = found.height > MOST_TOLD
-    rows, counts = ([], []) if many else told_rows(found)
-    lengths = _lengths(store, window) if many else sorted({row["interval_ns"] for row in rows})
-    length = fitting(lengths, to_ns - from_ns, question.interval_ns)
-    if length is None:
-        return _silent(flow, question, span, [*notes, *_missed(store, span).said], lengths)
-    if many:
-        rows, _ = told_rows(store.query("flow_bottleneck", **touched, interval_ns=length))
-    rows = newest(row for row in rows if row["interval_ns"] == length)
-    made = compose_answer(flow, rows, from_ns, to_ns, notes, lengths)
-    _with_frames(store, made, flow, rows, frames.result())
-    _with_gaps(store, made, span, frames.result())
-    made["integrity"] = integrity(
-        store.query("flow_integrity", **window) if many else summed(counts)
-    )
+    with beside() as begin:
+        composed = begin(lambda: _composed(store, question, flow, window, notes))
+        frames = _frames(store, flow, window)
+        made, rows = composed.result()
+    if not rows:
+        return made
+    _with_frames(store, made, flow, rows, frames)
+    _with_gaps(store, made, (from_ns, to_ns), frames)
     if said := doubt(made["integrity"]):
         made["notes"].append(said)
     return _since(store, made, flow["flow"], rows[0]["time_ns"])
 
 
-def slices_of(from_ns: int, to_ns: int) -> dict[str, int]:
+def _composed(
+    store: Asked,
+    question: Question,
+    flow: Mapping[str, Any],
+    window: Mapping[str, int],
+    notes: list[str],
+) -> tuple[dict[str, Any], list[Row]]:
+    """The answer about a flow that is known, but for the frames, and the verdicts that it tells."""
+    from_ns, to_ns = window["from_ns"], window["to_ns"]
+    found = _few(store, "flow_told", MOST_TOLD, touched(from_ns, to_ns), **window)
+    rows, counts = ([], []) if found is None else told_rows(found)
+    known = sorted({row["interval_ns"] for row in rows})
+    lengths = _lengths(store, window) if found is None else known
+    length = fitting(lengths, to_ns - from_ns, question.interval_ns)
+    if length is None:
+        span = (from_ns, to_ns)
+        said = _missed(store, span).said
+        return _silent(flow, question, span, [*notes, *said], lengths), []
+    if found is None:
+        rows, _ = told_rows(store.query("flow_bottleneck", **window, interval_ns=length))
+    rows = newest(row for row in rows if row["interval_ns"] == length)
+    made = compose_answer(flow, rows, from_ns, to_ns, notes, lengths)
+    made["integrity"] = integrity(
+        store.query("flow_integrity", **window) if found is None else summed(counts)
+    )
+    return made, rows
+
+
+def touched(from_ns: int, to_ns: int) -> range:
     """The slices in which intervals begin that touch a window; the longest is as long as one."""
-    return {"first_slice": slice_of(from_ns) - 1, "last_slice": slice_of(to_ns)}
+    return range(slice_of(from_ns) - 1, slice_of(to_ns) + 1)
+
+
+def _few(
+    store: Asked, name: str, most: int, slices: range, **parameters: Any
+) -> pl.DataFrame | None:
+    """The answer to a question of some slices; None where they are many, or its rows are."""
+    if len(slices) > MOST_SLICES:
+        return None
+    found = store.query(name, slices=[*slices], rows=most + 1, **parameters)
+    return None if found.height > most else found
 
 
 def _lengths(store: Asked, window: Mapping[str, int]) -> list[int]:
@@ -137,9 +153,8 @@ def _frames(
     """The frames of both directions in a window; None where they are many, or none are known."""
     if (both := _ends(flow, window)) is None:
         return None
-    slices = {"first_slice": slice_of(both["from_ns"]), "last_slice": slice_of(both["to_ns"])}
-    rows = store.query("flow_frames", **both, **slices, rows=MOST_FRAMES + 1)
-    return None if rows.height > MOST_FRAMES else rows
+    slices = range(slice_of(window["from_ns"]), slice_of(window["to_ns"]) + 1)
+    return _few(store, "flow_frames", MOST_FRAMES, slices, **both)
 
 
 def _with_frames(

@@ -13,6 +13,9 @@ from pipeline.composed_answer import HOLDING
 from pipeline.hop import Row
 from pipeline.reporter import REPORTER
 
+Told = tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, int], tuple[int, int], int]
+"""What frames carried (`NAMED`), the most that it told of congestion, when and in which frame, time
+and frame of the first and of the last of them, and how many they are."""
 PLACE = ("node", "port")
 NAMED = ("signal", "high", "low", "echo", "source", "point")
 """What tells apart what frames carried."""
@@ -54,51 +57,63 @@ def ago(pieces: Iterable[Row]) -> list[int]:
 
 def one_by_one(
     rows: pl.DataFrame, asked: Mapping[str, Any], ago_ns: Sequence[int], *, tcp: bool
-) -> Iterator[Row]:
-    """Frames out of query `flow_frames`, each as a group of `flow_frame_groups` (`asked`)."""
+) -> Iterator[Told]:
+    """What frames out of query `flow_frames` told (`asked`), each for itself."""
     own, step_ns, times = asked["flow"], asked["step_ns"], frozenset(asked["stood"])
-    # Plain words and no dicts: there are hundreds of frames, and few groups.
-    for (flow, source, point, variant, csig, lm, low, echo_variant, echo_kind, echo_lm, echo_low,
-         ecn, flags, aecn, window, time_ns, frame) in rows.iter_rows():  # fmt: skip
+    # Plain words and no dicts: there are hundreds of frames. Tags come before those of reflections.
+    for flow, source, point, *tags, ecn, flags, aecn, window, time_ns, frame in rows.rows():
         echo = flow != own
-        tag = (echo_variant, echo_kind, echo_lm, echo_low) if echo else (variant, csig, lm, low)
-        kind = tag[1]
-        plain = time_ns // step_ns * step_ns in times
-        since_ns = ago_ns[kind] if kind is not None and kind < len(TYPES) else 0
-        tagged = (time_ns - since_ns) // step_ns * step_ns in times if since_ns else plain
-        if plain or tagged:
-            here, bits, size = (time_ns, frame), flags or 0, tag[3] or 0
-            yield {
-                "echo": echo, "source": source, "point": point,
-                "variant": tag[0], "kind": kind, "lm": tag[2],
-                "marked": bits & ECE != 0 if echo else ecn == CE,
-                "told_window": echo and tcp and bits & CONTROL == ACK,
-                "told_aecn": not echo and aecn is not None,
-                "plain": plain, "tagged": tagged, "frames": 1, "first": here, "last": here,
-                "most": (size, -time_ns, frame), "least": (size, *here),
-                "most_aecn": (aecn or 0, -time_ns, frame), "least_window": (window or 0, *here),
-            }  # fmt: skip
+        variant, kind, lm, low = tags[4:] if echo else tags[:4]
+        plain = tagged = time_ns // step_ns * step_ns in times
+        here, place = (time_ns, frame), (echo, source, point)
+        if variant is not None and kind is not None and kind < len(TYPES):
+            if since_ns := ago_ns[kind]:
+                tagged = (time_ns - since_ns) // step_ns * step_ns in times
+            if tagged:
+                size = low or 0
+                most = size if TYPES[kind] == LAST else -size
+                yield (
+                    (TYPES[kind], variant, lm or 0, *place),
+                    (most, -time_ns, frame),
+                    here,
+                    here,
+                    1,
+                )
+        if not plain:
+            continue
+        if not echo and aecn is not None:
+            yield ("aecn", 0, 0, *place), (aecn, -time_ns, frame), here, here, 1
+        bits = flags or 0
+        if bits & ECE if echo else ecn == CE:
+            yield ("ecn", 0, 0, *place), (0, -time_ns, frame), here, here, 1
+        if echo and tcp and bits & CONTROL == ACK:
+            yield ("window", 0, 0, *place), (-(window or 0), -time_ns, frame), here, here, 1
 
 
-def groups(found: pl.DataFrame) -> Iterator[Row]:
-    """Rows of query `flow_frame_groups`; what stands together is a tuple."""
+def groups(found: pl.DataFrame) -> Iterator[Told]:
+    """The same out of rows of query `flow_frame_groups`; what stands together there is a struct."""
     for row in found.iter_rows(named=True):
-        yield row | {name: tuple(row[name].values()) for name in TOGETHER}
+        whole = row | {name: tuple(row[name].values()) for name in TOGETHER}
+        for signal, high, low, most in signals_of(whole):
+            key = (signal, high, low, row["echo"], row["source"], row["point"])
+            yield key, most, whole["first"], whole["last"], row["frames"]
 
 
-def carried(found: Iterable[Row]) -> list[Row]:
-    """Frames by the signal that they carried, out of groups of frames.
+def carried(found: Iterable[Told]) -> list[Row]:
+    """Frames by the signal that they carried.
 
     A signal is `csig_<type>` with variant (`high`) and locator (`low`), `aecn`, `ecn` (CE, or ECE
     of reflections), or `window`.
     """
-    made: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-    for row in found:
-        here = row["echo"], row["source"], row["point"]
-        for signal, high, low, most in signals_of(row):
-            key = (signal, high, low, *here)
-            told = (most, row["first"], row["last"], row["frames"])
-            made[key] = joined(made[key], told) if key in made else told
+    made: dict[tuple[Any, ...], list[Any]] = {}
+    for key, most, first, last, frames in found:
+        if (known := made.get(key)) is None:
+            made[key] = [most, first, last, frames]
+            continue
+        known[0] = max(known[0], most)
+        known[1] = min(known[1], first)
+        known[2] = max(known[2], last)
+        known[3] += frames
     return [
         dict(zip(NAMED, key, strict=True)) | {
             "first": first[1], "last": last[1], "frames": frames,
@@ -109,7 +124,7 @@ def carried(found: Iterable[Row]) -> list[Row]:
 
 
 def signals_of(row: Row) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
-    """Signals of frames, with variant and locator, and the most that is told of congestion.
+    """Signals of a group of frames, with variant and locator, and the most that is told.
 
     That is how much, when and by which frame; of several the largest holds.
     """
@@ -131,11 +146,6 @@ def turned(least: Sequence[Any]) -> tuple[float, int, int]:
     """A least value, the first time of it and its frame, so that the largest of several counts."""
     value, time_ns, frame = least
     return -value, -time_ns, frame
-
-
-def joined(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What says most, first and last frame, and how many, of two groups together."""
-    return max(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), one[3] + other[3]
 
 
 def witnesses(piece: Row, found: Sequence[Row]) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
--- The same as `flow_told` in intervals of one length, where there are too many to read all.
+-- The same as `flow_told` in intervals of one length, where there are too many to read all, or the window is long.
 -- part: told_rows
-PREWHERE interval_ns = {interval_ns:Int64} AND
--- part: flow_window
+AS i
+PREWHERE flow = {flow:UInt64} AND interval_ns = {interval_ns:Int64} AND
+-- part: in_window
 SETTINGS max_threads = 1

@@ -12,7 +12,6 @@ from pipeline.tables import TABLES
 from pipeline.tables.ddl import alterations, create_table, feeding
 from pipeline.tables.layout import WHOLE, Layout
 from pipeline.told_row import told_rows
-from pipeline.where import slices_of
 
 SCHEMAS = sorted((Path(__file__).resolve().parent.parent / "data" / "store").glob("*.sql"))
 SHAPE = """
@@ -95,7 +94,7 @@ def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
         seen = observed(held).sort("time_ns")
         assert seen["hop_count"].to_list() == [2, 0, 1]
         assert seen.select(STACK).rows() == [(7, 3, 90), (None,) * 3, (None, 5, None)]
-        window = {"flow": 9, "from_ns": 0, "to_ns": 9, "rows": 9} | slices_of(0, 9)
+        window = {"flow": 9, "from_ns": 0, "to_ns": 9, "rows": 9, "slices": [0]}
         [told], counts = told_rows(store.query("flow_told", **window))
         assert counts == [(1, "", [4, 0, 0, 0, 0, 0])] * counted
         assert (told["kind"], told["u_mean"], told["node"], told["revision"]) == (

@@ -17,7 +17,7 @@ from pipeline.question import Question
 from pipeline.remembered import KEPT_S, Remembered
 from pipeline.tables.column import slice_of
 from pipeline.told_row import told_rows
-from pipeline.where import answer, slices_of
+from pipeline.where import answer, touched
 
 Rows = Iterable[Mapping[str, Any]]
 T0 = 1_760_000_000 * 10**9
@@ -75,6 +75,9 @@ def test_many_frames_and_verdicts_are_told_as_few_are(
     assert few["integrity"]["feedback"] > 1
     monkeypatch.setattr("pipeline.where.MOST_TOLD", 1)
     assert answer(store, ENDS) == few
+    monkeypatch.undo()
+    monkeypatch.setattr("pipeline.where.MOST_SLICES", 0)
+    assert answer(store, ENDS) == few
 
 
 def test_counts_of_feedback_are_added_up_by_length_and_point(store: Store) -> None:
@@ -85,7 +88,7 @@ def test_counts_of_feedback_are_added_up_by_length_and_point(store: Store) -> No
     # Of the same interval later.
     store.insert("flow_intervals", rows.head(1).with_columns(feedback=90), "y")
     window = {"flow": 7, "from_ns": T0, "to_ns": T0 + 9}
-    found = store.query("flow_told", **window, **slices_of(T0, T0 + 9), rows=9)
+    found = store.query("flow_told", **window, slices=[*touched(T0, T0 + 9)], rows=9)
     whole = integrity(store.query("flow_integrity", **window))
     _, counts = told_rows(found)
     assert integrity(summed(counts)) == whole
@@ -102,7 +105,7 @@ def test_what_is_told_of_a_flow_comes_from_both_tables_and_once(store: Store) ->
     for _ in range(2):  # a repeat changes nothing, and the token is that of other rows too
         store.insert("verdicts", verdict, "same")
         store.insert("flow_intervals", counts, "same")
-    window = {"flow": 7, "from_ns": T0, "to_ns": T0 + 9} | slices_of(T0, T0 + 9)
+    window = {"flow": 7, "from_ns": T0, "to_ns": T0 + 9, "slices": [*touched(T0, T0 + 9)]}
     [row], counted = told_rows(store.query("flow_told", **window, rows=9))
     assert counted == [(5, "a", [4, 0, 0, 0, 0, 0])]
     wanted = {"time_ns": T0, "interval_ns": 5, "kind": "incast", "node": 3, "port": None,

@@ -3,4 +3,4 @@ SELECT
     time_ns,
     interval_ns,
     told
-FROM flow_told AS i
+FROM flow_told
