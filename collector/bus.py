@@ -21,6 +21,10 @@ JOINED_ROWS = 1 << 16
 100,000 frames each."""
 
 
+NEXT_TO_NONE = 0.99
+"""Share of the room that is taken where what waits is too old, so that no more has to wait."""
+
+
 class BusError(Exception):
     """A bus cannot be opened or used; the text is one sentence for the user."""
 
@@ -93,12 +97,14 @@ class MemoryBus:
 
     Live batches of one source that wait are joined up to `joined_rows`, so that a reader who is
     behind has few large ones: each costs it the same, however small. Those of files stay as they
-    are cut, since a repeat has to be cut so, too.
+    are cut, since a repeat has to be cut so, too. Where live batches of more than `behind_ns` of
+    time wait, next to no room is left (0: whatever time that is).
     """
 
-    def __init__(self, capacity: int = 16, joined_rows: int = 0) -> None:
+    def __init__(self, capacity: int = 16, joined_rows: int = 0, behind_ns: int = 0) -> None:
         self.capacity = capacity
         self.joined_rows = joined_rows
+        self.behind_ns = behind_ns
         self._waiting: deque[list[Batch]] = deque()
         self._closed = False
         self._changed = asyncio.Condition()
@@ -106,7 +112,11 @@ class MemoryBus:
     @property
     def fill(self) -> float:
         """See Bus."""
-        return len(self._waiting) / self.capacity
+        share = len(self._waiting) / self.capacity
+        if self.behind_ns and self._waiting:
+            waits_ns = span_ns(self._waiting[0][0], self._waiting[-1][-1])
+            share = max(share, min(waits_ns / self.behind_ns, NEXT_TO_NONE))
+        return share
 
     async def publish(self, batch: Batch) -> None:
         """See Bus."""
@@ -148,10 +158,20 @@ def continues(held: Sequence[Batch], batch: Batch, most_rows: int) -> bool:
     """Whether a live batch goes on where those before it end, and they are not too large."""
     last = held[-1]
     return (
-        all(each.live and not each.quiet for each in (last, batch))
+        last.live
+        and batch.live
         and (last.source, last.epoch) == (batch.source, batch.epoch)
         and sum(each.frame.height for each in (*held, batch)) <= most_rows
     )
+
+
+def span_ns(first: Batch, last: Batch) -> int:
+    """Time from the earliest frame of a live batch to how far a later one has come."""
+    if first.reached_ns is None or last.reached_ns is None:
+        return 0
+    begun = first.frame["time_ns"].min() if first.frame.height else first.reached_ns
+    assert isinstance(begun, int)
+    return last.reached_ns - begun
 
 
 def joined(batches: Sequence[Batch]) -> Batch:

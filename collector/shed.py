@@ -25,8 +25,11 @@ MOST: Final = 16
 BITS: Final = 64
 HIGH, LOW = 0.7, 0.3
 """Fill of the queue from which less is passed on, and up to which more is."""
-STEP_S, CALM_S = 0.25, 2.0
-"""Least time between two halvings, and time that the queue is calm before a doubling, seconds."""
+STEP_S, SETTLE_S, CALM_S = 0.25, 0.5, 2.0
+"""Least time between two halvings while the queue is full, and while it is not: what waits already
+has to go first; and time that the queue is calm before a doubling, seconds."""
+MOST_CALM_S = 64.0
+"""The same at most: it is twice as long after each doubling that was too much."""
 
 
 class Shed:
@@ -37,6 +40,8 @@ class Shed:
         self.halvings = 0
         self._changed_s = float("-inf")
         self._calm_s: float | None = None
+        self._doubled_s = float("-inf")
+        self._wait_s = CALM_S
 
     def follow(self, fill: float, now_s: float) -> None:
         """Change the rate by how full the queue is, at a time of a clock that never runs back."""
@@ -44,10 +49,14 @@ class Shed:
             self._calm_s = None
         elif self._calm_s is None:
             self._calm_s = now_s
-        if fill >= HIGH and self.halvings < MOST and now_s - self._changed_s >= STEP_S:
+        step_s = STEP_S if fill >= 1 else SETTLE_S
+        if fill >= HIGH and self.halvings < MOST and now_s - self._changed_s >= step_s:
+            again = now_s - self._doubled_s < self._wait_s
+            self._wait_s = min(2 * self._wait_s, MOST_CALM_S) if again else CALM_S
             self.halvings, self._changed_s = self.halvings + 1, now_s
-        elif self.halvings and self._calm_s is not None and now_s - self._calm_s >= CALM_S:
+        elif self.halvings and self._calm_s is not None and now_s - self._calm_s >= self._wait_s:
             self.halvings, self._changed_s, self._calm_s = self.halvings - 1, now_s, now_s
+            self._doubled_s = now_s
 
     def kept(self, batch: Batch, fill: float, accounting: Accounting) -> Batch | None:
         """What is passed on of a batch; None: nothing, the queue is full. The rest is counted."""

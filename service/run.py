@@ -55,6 +55,7 @@ from service.topology_source import TopologySource
 from service.warming import warming
 
 BATCHES = 4
+MILLISECOND_NS = 1_000_000
 """Batches that may wait on the bus of a replay."""
 TABLES = {"hpcc": hpcc.TABLE, "dctcp": dctcp.TABLE}
 """Parameters of the algorithms that packets show; companions bring their own."""
@@ -156,7 +157,7 @@ def waiting(settings: BusSettings, batches: int) -> Bus:
     Failure where the disk does not take them.
     """
     if not settings.spill_directory:
-        return MemoryBus(batches, JOINED_ROWS)
+        return MemoryBus(batches, JOINED_ROWS, round(settings.behind_ms * MILLISECOND_NS))
     try:
         return spooled(MemoryBus(1), settings)
     except BusError as error:

@@ -55,6 +55,13 @@ class BusSettings(BaseModel):
     waiting: int = Field(
         4, ge=1, le=1024, description="Batches that may wait in memory before a bus."
     )
+    behind_ms: float = Field(
+        400.0,
+        ge=0,
+        description="With overload = 'shed': how much time of live frames may wait in memory inside"
+        " one process; of more a smaller part is passed on, so that what is judged is fresh, ms."
+        " 0: as much as there is room for.",
+    )
     spill_directory: str | None = Field(
         None,
         description="Directory for batches that have no room in memory, for one process alone;"

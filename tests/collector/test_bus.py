@@ -137,6 +137,26 @@ def test_a_full_bus_takes_what_goes_on_where_the_last_batch_ends() -> None:
     run(test())
 
 
+def test_a_bus_whose_frames_wait_too_long_has_next_to_no_room() -> None:
+    """However few they are; that a source brought nothing takes no room of its own."""
+    second = 10**9
+
+    async def test() -> None:
+        bus = MemoryBus(capacity=100, joined_rows=10**6, behind_ns=4 * second)
+        fills = [bus.fill]
+        for number, rows in enumerate((5, 5, 0, 0, 0, 5)):
+            made = batch(1 + 5 * number, rows)
+            times = made.frame.with_columns(pl.lit(number * second).alias("time_ns"))
+            await bus.publish(replace(made, frame=times, reached_ns=number * second))
+            fills.append(bus.fill)
+        assert fills == [0, 0.01, 0.25, 0.5, 0.75, 0.99, 0.99]
+        await bus.close()
+        (whole,) = [each async for each in bus]
+        assert (whole.frame.height, whole.reached_ns) == (15, 5 * second)
+
+    run(test())
+
+
 def test_memory_bus_wakes_a_blocked_writer_when_it_is_closed() -> None:
     async def test() -> None:
         bus = MemoryBus(capacity=1)

@@ -4,6 +4,7 @@ import asyncio
 import resource
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,26 @@ def test_the_rate_follows_the_queue_and_comes_back() -> None:
     for at in range(1000):
         shed.follow(1.0, 100.0 + at)
     assert shed.halvings == 16
+
+
+def test_a_queue_that_is_not_full_is_given_time_to_show_a_halving() -> None:
+    shed = Shed()
+    for at in range(10):
+        shed.follow(0.9, at * 0.1)
+    assert shed.halvings == 2
+
+
+def test_a_rate_that_was_too_much_is_tried_again_later_each_time() -> None:
+    """Whoever takes half of what comes would else fall behind every other second."""
+    shed, tried = Shed(), []
+    for at in range(6000):
+        before, now_s = shed.halvings, at * 0.1
+        shed.follow(0.9 if shed.halvings == 0 else 0.0, now_s)
+        if shed.halvings < before:
+            tried.append(now_s)
+    pauses = [int(later - sooner) for sooner, later in pairwise(tried)]
+    assert pauses[:5] == [4, 8, 16, 32, 64]
+    assert set(pauses[5:]) == {64}
 
 
 def test_what_a_full_queue_cannot_take_is_counted_by_itself() -> None:
