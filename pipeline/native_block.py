@@ -89,7 +89,7 @@ def plain(array: pa.Array) -> Iterator[Part]:
     if pa.types.is_null(array.type):
         yield np.zeros(len(array), np.uint8)
     elif pa.types.is_boolean(array.type):
-        yield bits(array.buffers()[1], array)
+        yield bits(np.frombuffer(array.buffers()[1], np.uint8), array)
     elif pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type):
         yield texts(array)
     else:
@@ -102,13 +102,13 @@ def nulls(array: pa.Array) -> NDArray[np.uint8]:
     """An octet for each value: 1 where there is none."""
     if pa.types.is_null(array.type):
         return np.ones(len(array), np.uint8)
-    return bits(array.buffers()[0], array) ^ np.uint8(1)
+    return bits(~np.frombuffer(array.buffers()[0], np.uint8), array)
 
 
-def bits(buffer: pa.Buffer, array: pa.Array) -> NDArray[np.uint8]:
+def bits(packed: NDArray[np.uint8], array: pa.Array) -> NDArray[np.uint8]:
     """The bits of an array's rows as octets."""
     begin = array.offset // 8
-    octets = np.frombuffer(buffer, np.uint8)[begin : -(-(array.offset + len(array)) // 8)]
+    octets = packed[begin : -(-(array.offset + len(array)) // 8)]
     first = array.offset - 8 * begin
     return np.unpackbits(octets, bitorder="little")[first : first + len(array)]
 
