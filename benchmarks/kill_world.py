@@ -79,6 +79,7 @@ class Process:
 
     command: list[str]
     log: Path
+    settings: dict[str, str] = field(default_factory=lambda: {"HOPSIGHT_BUS__SNAPSHOT_S": "2"})
     running: "subprocess.Popen[bytes] | None" = None
     starts: int = field(default=0)
 
@@ -88,7 +89,7 @@ class Process:
         with self.log.open("ab") as sink:
             self.running = subprocess.Popen(  # noqa: S603 - hopsight's own commands
                 self.command, stdout=sink, stderr=sink, cwd=self.log.parent,
-                env={**os.environ, "PYTHONPATH": str(ROOT), "HOPSIGHT_BUS__SNAPSHOT_S": "2"},
+                env={**os.environ, "PYTHONPATH": str(ROOT), **self.settings},
             )  # fmt: skip
 
     def signal(self, number: int) -> None:
