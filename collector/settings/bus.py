@@ -56,7 +56,7 @@ class BusSettings(BaseModel):
         4, ge=1, le=1024, description="Batches that may wait in memory before a bus."
     )
     behind_ms: float = Field(
-        400.0,
+        2000.0,
         ge=0,
         description="With overload = 'shed': how much time of live frames may wait in memory inside"
         " one process; of more a smaller part is passed on, so that what is judged is fresh, ms."
