@@ -25,7 +25,7 @@ MOST: Final = 16
 BITS: Final = 64
 HIGH, LOW = 0.7, 0.3
 """Fill of the queue from which less is passed on, and up to which more is."""
-STEP_S, SETTLE_S, CALM_S = 0.25, 0.5, 2.0
+STEP_S, SETTLE_S, CALM_S = 0.25, 1.5, 2.0
 """Least time between two halvings while the queue is full, and while it is not: what waits already
 has to go first; and time that the queue is calm before a doubling, seconds."""
 MOST_CALM_S = 64.0

@@ -15,7 +15,6 @@ from pipeline.health import TABLE as HEALTH
 from pipeline.health.finding import BY_NAME, YES
 from pipeline.question import time_text
 from pipeline.tables import TABLES
-from pipeline.tables.column import slice_of
 from pipeline.unit import SECOND
 from pipeline.worker import Worker
 
@@ -80,11 +79,7 @@ def stored_last(store: Told) -> Heard:
     def heard(source: str, before_ns: int) -> int | None:
         told = store.query("capture_reached", source=source, before_ns=before_ns)
         reached: int | None = told["reached_ns"].item()
-        if reached is None:
-            return None
-        slices = {"first_slice": slice_of(reached), "last_slice": slice_of(reached) + 1}
-        rows = store.query("source_last", source=source, before_ns=before_ns, **slices)
-        return max(reached, rows["last_ns"].item() or reached)
+        return reached
 
     return heard
 

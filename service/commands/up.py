@@ -19,6 +19,7 @@ from collector import STATUS, Accounting
 from pipeline import Store, StoreError, Worker, stored_last
 from service.accounting_text import accounting_line
 from service.commands.serve import login_for, open_store, serve_store, told_json
+from service.deferred import Deferred
 from service.failure import ExitCode, Failure
 from service.keeping import store_sink
 from service.run import Job, Sink, collector_of, run_job, settings_of
@@ -80,11 +81,17 @@ class Reading(threading.Thread):
         def sink(worker: Worker) -> Sink:
             del worker
             self._job.stages.add(of_sink(self._counts))
-            return store_sink(self._store, self._counts)
+            return kept
 
+        stored = store_sink(self._store, self._counts)
+        # Of files the same rows are to be sent again when they are read again.
+        kept = stored if self._job.captures else Deferred(stored)
         try:
             with warming() as waited:
-                self._read(run_job(self._job, sink, "reading", partial(self._compile, waited)))
+                ended = run_job(self._job, sink, "reading", partial(self._compile, waited))
+            if isinstance(kept, Deferred):
+                kept.flush()
+            self._read(ended)
         except Exception as error:  # noqa: BLE001 - the main thread raises it again
             self.failure = error
             if self.ready.is_set():

@@ -79,9 +79,9 @@ def test_the_rate_follows_the_queue_and_comes_back() -> None:
 
 def test_a_queue_that_is_not_full_is_given_time_to_show_a_halving() -> None:
     shed = Shed()
-    for at in range(10):
+    for at in range(31):
         shed.follow(0.9, at * 0.1)
-    assert shed.halvings == 2
+    assert shed.halvings == 3
 
 
 def test_a_rate_that_was_too_much_is_tried_again_later_each_time() -> None:

@@ -121,11 +121,11 @@ def test_a_source_that_begins_anew_leaves_the_time_between(
     tmp_path: Path, again: bool, quiet: bool
 ) -> None:
     now = 1_700_000_000 * SECOND
-    before = [batch(now, 1, [now + 1], Loss(None, now))]
+    before = [batch(now, 1, [now + 3 * SECOND], Loss(None, now))]
     # Nothing came by for a while, and that was seen.
     before += [batch(now, 2, [], reached_ns=now + 5 * SECOND)] * quiet
     after = [batch(now + 9 * SECOND, 1, [now + 9 * SECOND], Loss(None, now + 9 * SECOND))]
-    begin = now + 4 * SECOND if quiet else now + 1
+    begin = now + (4 if quiet else 2) * SECOND  # readers may be a second behind each other
     with Store(f"chdb://{tmp_path}/store") as store:
         store.migrate()
         kept_raw(store, before)
