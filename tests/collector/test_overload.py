@@ -93,8 +93,8 @@ def test_a_rate_that_was_too_much_is_tried_again_later_each_time() -> None:
         if shed.halvings < before:
             tried.append(now_s)
     pauses = [int(later - sooner) for sooner, later in pairwise(tried)]
-    assert pauses[:5] == [4, 8, 16, 32, 64]
-    assert set(pauses[5:]) == {64}
+    assert pauses[:5] == [5, 9, 17, 33, 65]
+    assert set(pauses[5:]) == {65}
 
 
 def test_what_a_full_queue_cannot_take_is_counted_by_itself() -> None:
