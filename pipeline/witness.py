@@ -21,7 +21,7 @@ NAMED = ("signal", "high", "low", "echo", "source", "point")
 """What tells apart what frames carried."""
 TOGETHER = ("first", "last", "most", "least", "most_aecn", "least_window")
 """What is told of a group of frames by a value or a time with its frame."""
-MOST_FRAMES = 4096
+MOST_FRAMES = 8192
 """Frames of an answer that are looked at one by one; more of them the store groups."""
 CE = 3
 ECE, ACK, CONTROL = 64, 16, 22
