@@ -6,8 +6,9 @@ second; verdicts, and the flows that they are found by, are stored at once, the 
 larger inserts.
 """
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import polars as pl
 
@@ -25,12 +26,21 @@ MOST_ROWS = 1 << 18
 class Deferred:
     """Takes what the worker made of live frames; `flush` when there is no more.
 
-    Not for files: what is stored together hangs on a clock, so that a repeat would not be told.
+    May be called from several threads, whose rows are stored beside each other; `at_once` are the
+    tables that do not wait. Not for files: what is stored together hangs on a clock, so that a
+    repeat would not be told.
     """
 
-    def __init__(self, keep: Sink, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        keep: Sink,
+        clock: Callable[[], float] = time.monotonic,
+        at_once: Collection[str] = AT_ONCE,
+    ) -> None:
         self._keep = keep
         self._clock = clock
+        self._at_once = at_once
+        self._lock = threading.Lock()
         self._held: dict[str, list[pl.DataFrame]] = {}
         self._tokens: list[str] = []
         self._flushed_s = float("-inf")  # who begins says so at once
@@ -43,21 +53,25 @@ class Deferred:
     def __call__(self, output: Output, token: str) -> None:
         """Store what is waited for, and the rest when it is time."""
         told = {name: rows for name, rows in output.tables.items() if rows.height}
-        if at_once := {name: told.pop(name) for name in AT_ONCE if name in told}:
+        if at_once := {name: told.pop(name) for name in self._at_once if name in told}:
             self._keep(Output(at_once), token)
-        for name, rows in told.items():
-            self._held.setdefault(name, []).append(rows)
-        if told:
-            self._tokens.append(token)
-        if self._clock() - self._flushed_s >= EVERY_S or self.rows >= MOST_ROWS:
+        with self._lock:
+            for name, rows in told.items():
+                self._held.setdefault(name, []).append(rows)
+            if told:
+                self._tokens.append(token)
+            due = self._clock() - self._flushed_s >= EVERY_S or self.rows >= MOST_ROWS
+        if due:
             self.flush()
 
     def flush(self) -> None:
         """Store all that waits."""
-        self._flushed_s = self._clock()
-        if not self._held:
+        with self._lock:
+            held, self._held = self._held, {}
+            tokens, self._tokens = self._tokens, []
+            self._flushed_s = self._clock()
+        if not held:
             return
-        ordered = sorted(self._held, key=LAST.__eq__)
-        tables = {name: pl.concat(self._held[name], how="diagonal_relaxed") for name in ordered}
-        self._keep(Output(tables), f"{self._tokens[0]} to {self._tokens[-1]}")
-        self._held, self._tokens = {}, []
+        ordered = sorted(held, key=LAST.__eq__)
+        tables = {name: pl.concat(held[name], how="diagonal_relaxed") for name in ordered}
+        self._keep(Output(tables), f"{tokens[0]} to {tokens[-1]}")

@@ -26,6 +26,7 @@ from collector import (
 from pipeline import READERS, StoreError, open_or_ask, stored_last, take_in
 from service.commands.decode import account, assigned
 from service.commands.settings import chosen
+from service.deferred import Deferred
 from service.failure import ExitCode, Failure
 from service.keeping import store_sink
 from service.logs import begin
@@ -113,10 +114,12 @@ def target(
     with open_or_ask(settings.store.dsn, settings.store, create=True) as store:
         # Batches of files are large, and need not wait in memory: their file does.
         bus = waiting(settings.bus, settings.bus.waiting if request.feeds.endless else 1)
-        yield (
-            bus,
-            [partial(take_in, sink=store_sink(store, counts), stored=stored_last(store))] * READERS,
-        )
+        sink = store_sink(store, counts)
+        # Of files the same rows are to be sent again when they are read again.
+        kept = sink if request.captures else Deferred(sink, at_once=())
+        yield bus, [partial(take_in, sink=kept, stored=stored_last(store))] * READERS
+        if isinstance(kept, Deferred):
+            kept.flush()
 
 
 def opened(settings: Settings) -> Bus:
