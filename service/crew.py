@@ -5,9 +5,10 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from service.failure import ExitCode, Failure
@@ -19,6 +20,8 @@ ENDED = (
     "a process of the sweep was ended from outside, for want of memory perhaps: fewer --jobs need"
     " less; --output keeps what was worked out"
 )
+LOOK_S = 0.1
+"""Time between two looks at whether Ctrl-C was pressed, seconds."""
 _held: dict[str, Any] = {}
 
 
@@ -37,6 +40,36 @@ def unheard() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def heard() -> Iterator[Callable[[], None]]:
+    """Ctrl-C is raised by the call that is given, and nowhere else.
+
+    Whoever is interrupted while he holds a lock of the pool holds it for ever, and so ends never.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
+    pressed = threading.Event()
+
+    def told() -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield told
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def next_of(ended: "SimpleQueue[Future[Any]]", told: Callable[[], None]) -> "Future[Any]":
+    """The next point that has ended; KeyboardInterrupt when that is told first."""
+    while True:
+        told()
+        with suppress(Empty):
+            return ended.get(timeout=LOOK_S)
 
 
 def end_with_parent() -> None:
@@ -70,11 +103,15 @@ def worked(
         return
     # Fresh processes: threads of the engine and of compiled code do not survive a fork.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, context, begin, (work, needed)) as pool:
+    ended: SimpleQueue[Future[Any]] = SimpleQueue()
+    with heard() as told, ProcessPoolExecutor(count, context, begin, (work, needed)) as pool:
         with unheard():  # all processes begin with the first point
             asked = {pool.submit(one, point): point for point in points}
         try:
-            for done in as_completed(asked):
+            for each in asked:
+                each.add_done_callback(ended.put)
+            for _ in points:
+                done = next_of(ended, told)
                 try:
                     rows = done.result()
                 except BrokenProcessPool:

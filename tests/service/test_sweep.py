@@ -221,11 +221,12 @@ def test_a_crew_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert not any(alive(each) for each in crew_of)
 
 
+@pytest.mark.parametrize("later_s", [0.0, 0.05, 2.0])
 @pytest.mark.parametrize("kept", [True, False])
 def test_ctrl_c_is_answered_by_one_sentence_and_by_no_process_of_the_crew(
-    tmp_path: Path, kept: bool
+    tmp_path: Path, kept: bool, later_s: float
 ) -> None:
-    """The whole group hears it, as at a terminal, while processes of the crew begin."""
+    """The whole group hears it, as at a terminal, while processes of the crew begin, or work."""
     output = ["--output", str(tmp_path / "s.csv")] if kept else []
     asked = ["replay", str(CAPTURE), "--sweep", "g=0.01..0.5:300", "--jobs", "2", *output]
     with subprocess.Popen(
@@ -235,8 +236,12 @@ def test_ctrl_c_is_answered_by_one_sentence_and_by_no_process_of_the_crew(
         until_s = time.monotonic() + 60
         while len(crew_of(sweep.pid)) < 2 and time.monotonic() < until_s:
             time.sleep(0.02)
+        time.sleep(later_s)
         os.killpg(sweep.pid, signal.SIGINT)
-        _, said = sweep.communicate(timeout=60)
+        try:
+            _, said = sweep.communicate(timeout=60)
+        finally:
+            sweep.kill()  # where it hangs, the tests shall not
     assert sweep.returncode == ExitCode.INTERRUPTED
     assert "Traceback" not in said
     assert ("goes on from what is in" in said) is kept
