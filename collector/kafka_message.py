@@ -83,7 +83,7 @@ class Placement:
             yield partition, replace(part, losses=losses)
             losses = ()
         if losses:
-            yield 0, replace(batch, frame=batch.frame.clear().select(NEEDED[:2]), first=batch.last)
+            yield 0, without_rows(batch)
 
     def _placed(self, batch: Batch, partitions: int) -> Iterator[tuple[int, Batch]]:
         """The same of a batch that lost nothing."""
@@ -107,14 +107,18 @@ class Placement:
         self, batch: Batch, reached_ns: int, partitions: int
     ) -> Iterator[tuple[int, Batch]]:
         """What says how far a source has come, in partitions that were not told for a while."""
-        nothing = batch.frame.clear().select(NEEDED[:2])
         for partition in range(partitions):
             stream = (batch.source, batch.epoch, partition)
             told = self.beats.get(stream)
             if told is not None and reached_ns - told < BEAT_NS:
                 continue
             self.beats[stream] = reached_ns
-            yield partition, replace(batch, frame=nothing, first=batch.last)
+            yield partition, without_rows(batch)
+
+
+def without_rows(batch: Batch) -> Batch:
+    """What a live batch says besides its rows."""
+    return replace(batch, frame=batch.frame.clear().select(NEEDED[:2]), first=batch.last)
 
 
 def by_partition(rows: pl.DataFrame, partitions: int) -> Iterator[tuple[int, pl.DataFrame]]:

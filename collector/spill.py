@@ -14,7 +14,7 @@ import polars as pl
 
 from collector.bus import Batch, BusError
 from collector.kafka_message import digest
-from collector.loss import losses_of
+from collector.loss import losses_of, text_of
 from collector.observation import SCHEMA_VERSION
 
 SUFFIX = ".batch"
@@ -65,7 +65,7 @@ class Spill:
             "schema": SCHEMA_VERSION, "source": batch.source, "epoch": batch.epoch,
             "first": batch.first, "last": batch.last, "ended": batch.ended,
             "reached_ns": batch.reached_ns, "digest": digest(value),
-            "losses": batch.losses,
+            "losses": text_of(batch.losses),
         }  # fmt: skip
         self._number += 1
         path = self.directory / f"{self._number:012}{SUFFIX}"
@@ -88,7 +88,7 @@ class Spill:
             told = json.loads(head)
             if told.pop("schema") != SCHEMA_VERSION or told.pop("digest") != digest(value):
                 return None
-            told["losses"] = losses_of(json.dumps(told.get("losses", [])))
+            told["losses"] = losses_of(told.get("losses", ""))
             return Batch(pl.read_ipc_stream(io.BytesIO(value)), **told)
         except (OSError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError):
             return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pipeline.alternatives import MOST_WAYS, Fabric, by_class, loads_of, ranked
+    from pipeline.asked import Asked
     from pipeline.capture_gaps import Heard, never, stored_last
     from pipeline.cc import (
         csig_load,
@@ -79,7 +80,7 @@ if TYPE_CHECKING:
     from pipeline.versions import Versions
     from pipeline.warming import is_warm, two_flows, warm_companions
     from pipeline.ways import between
-    from pipeline.where import Asked, answer
+    from pipeline.where import answer
     from pipeline.worker import Output, Worker
 
 __all__ = [
@@ -199,6 +200,7 @@ __all__ = [
 ]
 
 HOMES = {
+    "asked": "Asked",
     "alternatives": "MOST_WAYS Fabric by_class loads_of ranked",
     "cc": (
         "csig_load dctcp dctcp_receiver dre flow_count hop_load hop_record hpcc hpcc_probe "
@@ -249,7 +251,7 @@ HOMES = {
     "versions": "Versions",
     "warming": "is_warm two_flows warm_companions",
     "ways": "between",
-    "where": "Asked answer",
+    "where": "answer",
     "worker": "Output Worker",
 }
 """Modules of this room with the names that each of them gives: those of `__all__`."""

@@ -6,11 +6,12 @@ the first time leaves none.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from collector import Batch
+from pipeline.asked import Asked
 from pipeline.health import TABLE as HEALTH
 from pipeline.health.finding import BY_NAME, YES
 from pipeline.question import time_text
@@ -28,13 +29,6 @@ NAMED_GAPS = 3
 """Gaps that an answer names; of more it says how many."""
 Heard = Callable[[str, int], int | None]
 """When a source was heard of last before a time, ns since 1970; None: it was not."""
-
-
-class Told(Protocol):
-    """Whatever answers queries by name: a store of this process, or its owner elsewhere."""
-
-    def query(self, name: str, **parameters: Any) -> pl.DataFrame:
-        """The answer to `pipeline/sql/<name>.sql`."""
 
 
 def gap_rows(batch: Batch, heard: Heard) -> dict[str, pl.DataFrame]:
@@ -73,7 +67,7 @@ def never(_source: str, _before_ns: int) -> int | None:
     return None
 
 
-def stored_last(store: Told) -> Heard:
+def stored_last(store: Asked) -> Heard:
     """How far a source came whose rows are stored."""
 
     def heard(source: str, before_ns: int) -> int | None:
@@ -156,7 +150,7 @@ def captured(
     return Captured(1.0 - max(most), here.to_dicts())
 
 
-def gaps_of(store: Told) -> pl.DataFrame:
+def gaps_of(store: Asked) -> pl.DataFrame:
     """The newest gaps that a store has."""
     return store.query("capture_gaps", rows=MOST_GAPS)
 

@@ -19,7 +19,7 @@ from pipeline.group_log import CUT, SNAPSHOT, GroupLog, Step
 from pipeline.group_state import Kept
 from pipeline.message_rows import messages_of
 from pipeline.settings import PipelineSettings
-from pipeline.sink import Taker
+from pipeline.sink import Taker, merged
 from pipeline.state_codec import StateReader, StateWriter
 from pipeline.store import Store
 from pipeline.worker import Output, Worker
@@ -194,13 +194,3 @@ def runs(batches: Sequence[Batch]) -> Iterator[Batch]:
             held.append(batch)
     if held:
         yield joined(held)
-
-
-def merged(outputs: Sequence[Output]) -> dict[str, pl.DataFrame]:
-    """The rows of several outputs by table, in their order."""
-    found: dict[str, list[pl.DataFrame]] = {}
-    for output in outputs:
-        for name, rows in output.tables.items():
-            if rows.height:
-                found.setdefault(name, []).append(rows)
-    return {name: pl.concat(rows, how="diagonal_relaxed") for name, rows in found.items()}

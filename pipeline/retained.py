@@ -6,11 +6,12 @@ from typing import Any
 import polars as pl
 
 from collector import SCHEMA
+from pipeline.asked import Asked
 from pipeline.question import Question
 from pipeline.signals import reverse_flow
 from pipeline.tables import TABLES
 from pipeline.tables.gathered import spread
-from pipeline.where import Asked, flows_of
+from pipeline.where import flows_of
 
 PAGE = 100_000
 """Rows of one query."""

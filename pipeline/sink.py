@@ -5,7 +5,7 @@ before has been kept, so two are held at most.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -84,14 +84,17 @@ class Taker:
         told = gaps | self._lives.rows(batch, self.worker.order.released_ns)
         if not told:
             return made
-        return replace(made, tables={**made.tables, **told} | both(made.tables, told))
+        return replace(made, tables={**made.tables, **merged([made, Output(told)])})
 
 
-def both(
-    first: Mapping[str, pl.DataFrame], second: Mapping[str, pl.DataFrame]
-) -> dict[str, pl.DataFrame]:
-    """The rows of tables that both have."""
-    return {name: pl.concat([first[name], second[name]]) for name in first.keys() & second.keys()}
+def merged(outputs: Sequence[Output]) -> dict[str, pl.DataFrame]:
+    """The rows of several outputs by table, in their order."""
+    found: dict[str, list[pl.DataFrame]] = {}
+    for output in outputs:
+        for name, rows in output.tables.items():
+            if rows.height:
+                found.setdefault(name, []).append(rows)
+    return {name: pl.concat(rows, how="diagonal_relaxed") for name, rows in found.items()}
 
 
 def through(worker: Worker, batch: Batch) -> Output:

@@ -1,11 +1,12 @@
 """Ask a store where a flow is bottlenecked: `hopsight where` and the API give this answer."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
 from collector import TCP
+from pipeline.asked import Asked
 from pipeline.beside import beside
 from pipeline.capture_gaps import Captured, captured, gaps_of
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
@@ -39,13 +40,6 @@ MOST_SLICES = 120
 """Slices of a window whose rows are asked for one by one; of longer ones the store adds up."""
 SEEN_FLOWS = 10
 """Most flows that are named instead of one that is not known."""
-
-
-class Asked(Protocol):
-    """Whatever answers queries by name: a store of this process, or its owner elsewhere."""
-
-    def query(self, name: str, **parameters: Any) -> pl.DataFrame:
-        """The answer to `pipeline/sql/<name>.sql`."""
 
 
 def answer(store: Asked, question: Question) -> dict[str, Any]:
