@@ -1,7 +1,10 @@
 """Captures of a busy mirror: thousands of flows of a known fabric, data and its ACKs.
 
 Frames come in threes: two segments of a flow, and the acknowledgment of those that the same flow's
-turn before sent. Flows are drawn by a long-tailed law, telemetry names hops of each flow's way.
+turn before sent. Flows are drawn by a long-tailed law, telemetry names hops of each flow's way. A
+compact tag tells of the hop that is worst on its way, as the hops compare and replace it; which one
+that is holds for a quarter of a second (`LASTS_NS`). With 0 a hop is drawn for every tag, which no
+network does: the most rows that a mirror could make.
 """
 
 import struct
@@ -23,6 +26,8 @@ PAYLOAD = 4000
 AT_ONCE = 60_000
 TURN, SEGMENTS = 3, 2
 """Frames of a turn, and the first of them, which carry data."""
+LASTS_NS = 250_000_000
+"""For how long a link is as loaded as it is."""
 UNTOUCHED = 0.1
 """Share of tags that no hop has replaced."""
 CSIG_WORLD = World((), 0, leaves=4, spines=4, hosts_per_leaf=8, host_bps=25 * GBPS,
@@ -84,11 +89,12 @@ def told_csig(
 ) -> None:
     """Tags of data and what comes back of them."""
     world, chance = CSIG_WORLD, np.random.default_rng(first)
+    epoch = number * TURN * STEP_NS // max(LASTS_NS, 1)
     for place, frames in enumerate(rows):
         flowing(frames, 18 if place < SEGMENTS else 14, number, place, made, world)
         flow = made.flow[number]
         kind = (number + place) % 3
-        hop = chance.integers(0, made.hops[flow])
+        hop = worst(made, flow, kind, epoch) if LASTS_NS else chance.integers(0, made.hops[flow])
         value = np.where(kind == DELAY_SIGNAL, chance.integers(1, 12, len(flow)),
                          chance.integers(4, 31, len(flow)))  # fmt: skip
         untouched = chance.random(len(flow)) < UNTOUCHED
@@ -96,6 +102,19 @@ def told_csig(
         lm = np.where(untouched, 0, made.way[flow, hop] + 1)
         tag = kind << 13 | value << 7 | lm
         traffic.put(frames, 14 if place < SEGMENTS else 14 + 20 + 32 + 4, 2, tag)
+
+
+def worst(
+    made: Drawn, flow: NDArray[np.int64], kind: NDArray[np.int64], epoch: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Which hop of each flow's way is the most loaded one by a signal for a while."""
+    known = len(interfaces(CSIG_WORLD))
+    count = int(epoch.max(initial=0)) + 1
+    load = np.random.default_rng(6).random((count, 3, known))
+    way = made.way[flow]
+    found = load[epoch[:, None], kind[:, None], way]
+    found[np.arange(way.shape[1]) >= made.hops[flow][:, None]] = -1
+    return np.asarray(found.argmax(axis=1))
 
 
 def stacks(path: Path, frames: int) -> None:
