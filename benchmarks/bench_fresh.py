@@ -74,7 +74,7 @@ def main() -> None:
             asking = Asking(place / "store")
             asking.start()
             began = time.time()
-            pace = (f"--pps={asked.rate}", "--loop=0", f"--duration={asked.seconds:.0f}")
+            pace = (*live.at(asked.rate), "--loop=0", f"--duration={asked.seconds:.0f}")
             sent, took = live.send(place / "sent.pcap", *pace)
             ended = time.time()
             time.sleep(LAST_S)

@@ -1,6 +1,6 @@
 """Rows as a table of the store keeps them: their types, their order, words told once. Pure."""
 
-from typing import Any
+from collections.abc import Iterator
 
 import polars as pl
 
@@ -11,6 +11,8 @@ from pipeline.tables.gathered import gathered
 
 FEW = 1 << 8
 """Texts that are told once, of frames with more rows."""
+MANY = 2 * FEW
+"""Rows in which so many different texts show that there are many."""
 BY_FLOW = (SLICE.expression, "flow", "time_ns")
 """How the key begins of tables that are read flow by flow."""
 
@@ -47,19 +49,22 @@ def numbered(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     """
     if frame.height <= FEW:
         return frame
-    few: dict[Any, pl.Enum] = {}
-    for name in frame.columns:
-        if frame.schema[name] != pl.String:
-            continue
-        if (word := only(frame[name])) is not None:
-            same = pl.Series(name, [word], pl.Enum([word])).new_from_index(0, frame.height)
-            spared = word == "" and empties(table, name)
-            frame = frame.drop(name) if spared else frame.with_columns(same)
-            continue
-        words = frame[name].drop_nulls().unique()
-        if words.len() <= FEW:
-            few[name] = pl.Enum(words)
-    return frame.cast(few)
+    return pl.DataFrame([told for column in frame.get_columns() for told in _told(table, column)])
+
+
+def _told(table: str, column: pl.Series) -> Iterator[pl.Series]:
+    """A column with its texts told once; nothing where the engine fills it in by itself."""
+    if column.dtype != pl.String:
+        yield column
+    elif (word := only(column)) is not None:
+        if word or not empties(table, column.name):
+            one = pl.Series(column.name, [word], pl.Enum([word]))
+            yield one.new_from_index(0, column.len())
+    elif column.head(MANY).n_unique() > FEW + 1:  # spares long texts, of which there are many
+        yield column
+    else:
+        words = column.drop_nulls().unique()
+        yield column.cast(pl.Enum(words)) if words.len() <= FEW else column
 
 
 def only(texts: pl.Series) -> str | None:

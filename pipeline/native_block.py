@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 KINDS = {
@@ -128,7 +129,7 @@ def words(array: pa.DictionaryArray) -> tuple[str, list[Part]]:
     if array.null_count:
         kind = "Nullable(String)"
         known = pa.concat_arrays([pa.array([""], pa.large_string()), known])
-        places = pa.compute.fill_null(pa.compute.add(places.cast(pa.uint32()), 1), 0)
+        places = pc.fill_null(pc.add(places.cast(pa.uint32()), 1), 0)
     width = places.type.bit_width // 8
     head = np.array([SHARED_DICTIONARY, OWN_WORDS | WIDTHS[width], len(known)], np.uint64)
     rows = np.array([len(places)], np.uint64)
@@ -138,15 +139,26 @@ def words(array: pa.DictionaryArray) -> tuple[str, list[Part]]:
 def texts(array: pa.Array) -> NDArray[np.uint8]:
     """Each text behind its length."""
     ends = np.frombuffer(array.buffers()[1], np.int64)[array.offset :][: len(array) + 1]
-    letters = np.frombuffer(array.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
-    lengths, at = np.diff(ends), ends[:-1] - ends[0]
+    lengths = np.diff(ends)
     # As many octets as its number of sevens of bits, all but the last with the upper bit set.
     sevens = np.maximum(1, -(-np.frexp(lengths.astype(np.float64))[1] // SEVEN_BITS))
-    first = np.cumsum(sevens) - sevens
-    place = np.arange(int(sevens.sum())) - np.repeat(first, sevens)
+    first = np.concatenate([[0], np.cumsum(sevens)])
+    place = np.arange(first[-1]) - np.repeat(first[:-1], sevens)
     octets = np.repeat(lengths, sevens) >> (SEVEN_BITS * place) & 0x7F
     octets |= (place + 1 < np.repeat(sevens, sevens)) << SEVEN_BITS
-    return np.insert(letters, np.repeat(at, sevens), octets.astype(np.uint8))
+    told = octets_of(first, octets.astype(np.uint8))
+    letters = octets_of(ends, array.buffers()[2] or b"")
+    whole = pc.binary_join_element_wise(told, letters, pa.scalar(b"", pa.large_binary()))
+    end = int(ends[-1] - ends[0] + first[-1])
+    return np.frombuffer(whole.buffers()[2] or b"", np.uint8)[:end]
+
+
+def octets_of(ends: NDArray[np.int64], octets: NDArray[np.uint8] | pa.Buffer | bytes) -> pa.Array:
+    """Pieces of some octets; element n ends at `ends[n + 1]`."""
+    held = octets if isinstance(octets, pa.Buffer) else pa.py_buffer(octets)
+    return pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(ends) - 1, [None, pa.py_buffer(ends), held]
+    )
 
 
 def length(number: int) -> bytes:
