@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from pipeline.decider import Decider
     from pipeline.endpoint import host_rows
     from pipeline.erasure import erase
-    from pipeline.fault_names import FAULTS, fault_names
+    from pipeline.faults import FAULTS, fault_names
     from pipeline.feedback_integrity import integrity
     from pipeline.filter import FIELDS, MOST_CHARACTERS, SUBJECTS, FilterError, condition
-    from pipeline.found_flows import found_flows, key_of
+    from pipeline.flow_finding import found_flows, key_of
     from pipeline.group import Group
     from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pipeline.question import Question, address_words
     from pipeline.remote import OwnerClient, open_or_ask
     from pipeline.rerun import Reran, Rerun
-    from pipeline.retained import retained
+    from pipeline.retained_rows import retained
     from pipeline.scale_in_force import CSIG_VALUES
     from pipeline.settings import PipelineSettings
     from pipeline.sharing import LEAST_SHARE, LITTLE
@@ -214,13 +214,13 @@ HOMES = {
     "decider": "Decider",
     "endpoint": "host_rows",
     "erasure": "erase",
-    "fault_names": "FAULTS fault_names",
+    "faults": "FAULTS fault_names",
     "filter": "FIELDS FilterError MOST_CHARACTERS SUBJECTS condition",
     "protocol_names": "PROTOCOLS",
     "importers": "Draft containerlab netbox sonic",
     "group": "Group",
     "feedback_integrity": "integrity",
-    "found_flows": "found_flows key_of",
+    "flow_finding": "found_flows key_of",
     "health": "FINDINGS findings_of last_known worth_a_look",
     "insert_body": "to_arrow",
     "intake": "READERS take_in",
@@ -230,7 +230,7 @@ HOMES = {
     "question": "Question address_words",
     "remote": "OwnerClient open_or_ask",
     "rerun": "Reran Rerun",
-    "retained": "retained",
+    "retained_rows": "retained",
     "scale_in_force": "CSIG_VALUES",
     "settings": "PipelineSettings",
     "sharing": "LEAST_SHARE LITTLE",

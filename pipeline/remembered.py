@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 TABLE_OF = {
+    "extent": "verdicts", "extent_tenants": "verdicts", "flows_known": "flows",
     "flow_of_key": "flows", "flow_of_hash": "flows", "bus_used": "bus_messages",
     "capture_gaps": "capture_gaps",
 }  # fmt: skip

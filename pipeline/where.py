@@ -11,7 +11,7 @@ from pipeline.beside import beside
 from pipeline.capture_gaps import Captured, captured, gaps_of
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, summed
-from pipeline.found_flows import ends_of, found_flows, key_of
+from pipeline.flow_finding import ends_of, found_flows, key_of
 from pipeline.hop import Row
 from pipeline.lengths import fitting
 from pipeline.question import Question, duration_text, end_text, time_text

@@ -212,8 +212,9 @@ def data(store: Asked) -> Iterator[Check]:
         return
     to_ns = int(extent["to_ns"])
     lasted = duration(to_ns - int(extent["from_ns"]))
+    flows = int(store.query("flows_known")["flows"][0])
     yield Check("data", "ok", expected,
-                f"{extent['verdicts']:,} on {extent['flows']:,} flows over {lasted},"
+                f"{extent['verdicts']:,} on {flows:,} flows over {lasted},"
                 f" the newest {time_text(to_ns)}")  # fmt: skip
     given = {"from_ns": to_ns - FINDINGS_NS, "to_ns": to_ns, "class": "", "verdict": ""}
     rows = store.query("health_findings", **given, rows=MOST_FINDINGS)

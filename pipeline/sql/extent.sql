@@ -1,7 +1,6 @@
--- What the store holds: how many verdicts, on how many flows, from when to when (0 when it is empty).
+-- What the store holds: how many verdicts, from when to when (0 when it is empty).
 SELECT
     count() AS verdicts,
-    (SELECT uniqExact(flow) FROM flows) AS flows,
     min(time_ns) AS from_ns,
     (
         SELECT max(time_ns + interval_ns)

@@ -1,7 +1,6 @@
--- What the store holds of some tenants: how many verdicts, on how many flows; from when to when is that of all.
+-- What the store holds of some tenants: how many verdicts; from when to when is that of all.
 SELECT
     countIf(flow IN (SELECT flow FROM flows WHERE has({tenants:Array(String)}, owner))) AS verdicts,
-    (SELECT uniqExact(flow) FROM flows WHERE has({tenants:Array(String)}, owner)) AS flows,
     min(time_ns) AS from_ns,
     (
         SELECT max(time_ns + interval_ns)

@@ -62,6 +62,7 @@ async def bottlenecks(
     suits = length_bounds(span.to_ns - span.from_ns, asked.interval)
     last = start + asked.limit
     found = await reader.ask("top_bottlenecks", **span.touched, **suits, **sifted, rows=last + 1)
+    seen = await reader.ask("flows_known")
     places = await located(reader, span.to_ns)
     page = found.slice(start, asked.limit).drop("load", "congested")
     shown = records(await run_in_threadpool(sited, page, places))
@@ -69,7 +70,7 @@ async def bottlenecks(
     return {
         "interval": interval(span.from_ns, span.to_ns),
         "stored": interval(int(extent["from_ns"]), int(extent["to_ns"])),
-        "flows_seen": int(extent["flows"]),
+        "flows_seen": int(seen["flows"][0]),
         "more": more,
         "cursor": cursor_of(span.from_ns, span.to_ns, last) if more else None,
         "bottlenecks": [

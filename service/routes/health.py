@@ -21,11 +21,11 @@ async def healthz() -> dict[str, str]:
 @router.get("/readyz")
 async def readyz(request: Request) -> dict[str, Any]:
     """The store answers a question now; 503 otherwise."""
-    extent = await request.app.state.reader.ask("extent")
+    held = await request.app.state.reader.ask("ready")
     identity = identity_of(request)
     if identity is None or not identity.sees_all:
         return {"status": "ready"}
-    return {"status": "ready", "verdicts": int(extent["verdicts"][0])}
+    return {"status": "ready", "verdicts": int(held["verdicts"][0])}
 
 
 @router.get("/metrics", response_class=Response)

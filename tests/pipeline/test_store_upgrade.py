@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.retained import observed
+from pipeline.retained_rows import observed
 from pipeline.store import Store
 from pipeline.store_error import StoreError
 from pipeline.tables import TABLES

@@ -12,7 +12,7 @@ import pytest
 from pipeline import PipelineSettings, Store, Topology, Worker
 from pipeline.beside import beside
 from pipeline.feedback_integrity import integrity, summed
-from pipeline.found_flows import found_flows, key_of
+from pipeline.flow_finding import found_flows, key_of
 from pipeline.question import Question
 from pipeline.remembered import KEPT_S, Remembered
 from pipeline.tables.column import slice_of
@@ -189,7 +189,7 @@ def test_what_is_remembered_ends_with_a_change_and_with_time() -> None:
     assert told() == 3
     now[0] = KEPT_S + 1
     assert told() == 4
-    assert (told("extent"), told("extent")) == (5, 6)
+    assert (told("te_extent"), told("te_extent")) == (5, 6)
 
 
 def failed(slow: Callable[[], int]) -> None:
