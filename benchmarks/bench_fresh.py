@@ -26,7 +26,7 @@ from pipeline import OwnerClient, read_owner
 
 SECONDS, RATE, LOAD = 30.0, 100_000, 100_000
 BAR_S = 1.0
-LOOK_S, STEP_S = 0.05, 0.01
+LOOK_S, STEP_S = 0.1, 0.01
 FIRST_S, LAST_S = 5.0, 3.0
 """Left out: what is compiled and known anew at first, and what waits for the end."""
 LEAST = 0.95

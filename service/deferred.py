@@ -2,8 +2,8 @@
 
 What an insert takes hardly depends on its rows: some 15 ms for each table and each of those that it
 feeds, most of it files that the engine makes. Of live frames the worker makes rows several times a
-second; verdicts, and the flows that they are found by, are stored at once, the rest in fewer and
-larger inserts.
+second; verdicts, and flows that are new, by which they are found, are stored at once, the rest in
+fewer and larger inserts.
 """
 
 import threading
@@ -16,6 +16,10 @@ from pipeline import Output, Sink
 
 AT_ONCE = ("flows", "verdicts")
 """Tables whose rows do not wait."""
+FLOWS = "flows"
+"""Whose rows say anew of flows that are known how far they came."""
+MOST_FLOWS = 1 << 20
+"""Flows that are remembered as known."""
 LAST = "captures"
 """Says that all that was captured before is stored, so it is stored behind it."""
 EVERY_S = 1.0
@@ -43,6 +47,7 @@ class Deferred:
         self._lock = threading.Lock()
         self._held: dict[str, list[pl.DataFrame]] = {}
         self._tokens: list[str] = []
+        self._known: set[int] = set()
         self._flushed_s = float("-inf")  # who begins says so at once
 
     @property
@@ -53,7 +58,14 @@ class Deferred:
     def __call__(self, output: Output, token: str) -> None:
         """Store what is waited for, and the rest when it is time."""
         told = {name: rows for name, rows in output.tables.items() if rows.height}
-        if at_once := {name: told.pop(name) for name in self._at_once if name in told}:
+        at_once = {name: told.pop(name) for name in self._at_once if name in told}
+        if FLOWS in at_once:
+            flows = at_once.pop(FLOWS)
+            new = self._new(flows["flow"])
+            for tables, which in ((told, ~new), (at_once, new)):
+                if which.any():
+                    tables[FLOWS] = flows.filter(which)
+        if at_once:
             self._keep(Output(at_once), token)
         with self._lock:
             for name, rows in told.items():
@@ -63,6 +75,15 @@ class Deferred:
             due = self._clock() - self._flushed_s >= EVERY_S or self.rows >= MOST_ROWS
         if due:
             self.flush()
+
+    def _new(self, flows: pl.Series) -> pl.Series:
+        """Which flows were not met before, or so long ago that it is not known."""
+        with self._lock:
+            if len(self._known) > MOST_FLOWS:
+                self._known.clear()
+            new = pl.Series([flow not in self._known for flow in flows], dtype=pl.Boolean)
+            self._known.update(flows)
+        return new
 
     def flush(self) -> None:
         """Store all that waits."""

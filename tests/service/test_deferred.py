@@ -34,10 +34,8 @@ def test_verdicts_are_stored_at_once_and_the_rest_once_a_second() -> None:
         clock.now_s += 0.3
     assert kept == [({"verdicts": [n]}, f"t{n}") for n in range(3)]
     clock.now_s = EVERY_S
-    deferred(Output({"flows": rows(9), "hop_intervals": rows(0).clear()}), "t3")
-    assert kept[3:] == [
-        ({"flows": [9]}, "t3"), ({"hop_intervals": [0, 1, 2], "captures": [0, 1, 2]}, "t0 to t2"),
-    ]  # fmt: skip
+    deferred(Output({"hop_intervals": rows(0).clear()}), "t3")
+    assert kept[3:] == [({"hop_intervals": [0, 1, 2], "captures": [0, 1, 2]}, "t0 to t2")]
     assert [*kept[-1][0]][-1] == "captures"
     deferred(Output({"hop_intervals": rows(0, MOST_ROWS)}), "t4")
     assert kept[-1][1] == "t4 to t4", "memory is bounded whatever the clock says"
@@ -45,4 +43,26 @@ def test_verdicts_are_stored_at_once_and_the_rest_once_a_second() -> None:
     assert deferred.rows == 1
     deferred.flush()
     deferred.flush()
-    assert kept[6:] == [({"hop_intervals": [7]}, "t5 to t5")]
+    assert kept[5:] == [({"hop_intervals": [7]}, "t5 to t5")]
+
+
+def flows(*known: int, last_ns: int) -> Output:
+    told = pl.DataFrame({"flow": known}, schema={"flow": pl.UInt64})
+    return Output({"flows": told.with_columns(last_ns=pl.lit(last_ns))})
+
+
+def test_a_flow_that_is_known_waits_and_a_new_one_does_not() -> None:
+    kept: list[tuple[list[tuple[int, int]], str]] = []
+    clock = Clock()
+    deferred = Deferred(
+        lambda output, token: kept.append((output.tables["flows"].rows(), token)), clock
+    )
+    deferred.flush()
+    deferred(flows(1, 2, last_ns=5), "t0")
+    deferred(flows(2, last_ns=6), "t1")
+    deferred(flows(3, 1, last_ns=7), "t2")
+    assert kept == [([(1, 5), (2, 5)], "t0"), ([(3, 7)], "t2")]
+    deferred.flush()
+    assert kept[2:] == [([(2, 6), (1, 7)], "t1 to t2")]
+    deferred(flows(3, last_ns=8), "t3")
+    assert deferred.rows == 1
