@@ -25,7 +25,7 @@ NONE = np.int32(-1)
 
 
 def words(frame: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> Words:
-    """(word, row) of columns of integers and texts; what is null is told apart by a word more."""
+    """(word, row) of columns of numbers and texts; what is null is told apart by a word more."""
     found: list[NDArray[Any]] = []
     for told in columns:
         column = frame[told] if isinstance(told, str) else frame.select(told).to_series()
@@ -39,6 +39,8 @@ def words(frame: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> Words:
 
 def numbers(column: pl.Series) -> pl.Series:
     """What stands for the values of a column that has no integers."""
+    if column.dtype == pl.Float64:
+        return pl.Series(arrow.values(column).view(np.uint64))
     if column.dtype != pl.String:
         return column.to_physical()
     if column.len() and column[0] is not None and (column == column[0]).all():

@@ -15,6 +15,7 @@ from pipeline.hop_time import time_at
 from pipeline.hop_value import value
 from pipeline.load_unit import nano
 from pipeline.reserved import PLACE, UNTOLD
+from pipeline.signals import Signals
 from pipeline.standing import Standing, stood
 from pipeline.unit import BITS, SECOND
 
@@ -80,22 +81,21 @@ def whole(queue: pl.Expr) -> pl.Expr:
     return pl.when(queue.is_finite()).then(queue.clip(0, MOST_QUEUE)).round().cast(pl.Int64)
 
 
-def samples_of_signals(terms: pl.DataFrame, standing: Standing) -> pl.DataFrame:
-    """Terms of CSIG signals (`csig_terms`)."""
-    return (
-        terms.with_columns(stood(terms, standing))
-        .select(
-            "time_ns",
-            "flow",
-            "point",
-            "node",
-            "port",
-            pl.lit(UNPLACED, pl.UInt8).alias("hop_index"),
-            "source",
-            nano(pl.col("u")).alias("u_n"),
-            whole(pl.col("queue_bytes")),
-            standing.told(pl.col("queue_bytes"), pl.col("delay_ns")).alias("standing"),
-            nano(pl.col("stood")).alias("stood_n"),
-        )
-        .drop_nulls("u_n")
+def samples_of_signals(signals: Signals, terms: pl.DataFrame, standing: Standing) -> pl.DataFrame:
+    """What CSIG signals say, of which `terms` are those of hop load (`csig_terms`)."""
+    made = terms.with_columns(stood(terms, standing)).select(
+        "ago_ns",
+        "node",
+        "port",
+        pl.lit(UNPLACED, pl.UInt8).alias("hop_index"),
+        pl.col("source").cast(pl.String),
+        nano(pl.col("u")).alias("u_n"),
+        whole(pl.col("queue_bytes")),
+        standing.told(pl.col("queue_bytes"), pl.col("delay_ns")).alias("standing"),
+        nano(pl.col("stood")).alias("stood_n"),
     )
+    samples = signals.each(made)
+    if (terms["ago_ns"] != 0).any():
+        samples = samples.with_columns(pl.col("time_ns") - pl.col("ago_ns"))
+    told = samples.drop_nulls("u_n") if made["u_n"].null_count() else samples
+    return told.drop("ago_ns")

@@ -95,12 +95,13 @@ class Intervals:
         self.flow_rows.add([self._sent(rows), *decided, *self._reflected(rows, loads)])
         tags = placed_tags(rows, topology)
         self.tallies.add(loads, rows, tags, known_rtt_ns)
-        terms = csig_terms(tags, topology, base_rtt_ns)
         samples = [
             *samples_of_stacks(loads, standing, known_rtt_ns),
             *samples_of_told(loads, topology, base_rtt_ns, standing),
-            samples_of_signals(terms, standing),
         ]
+        if tags is not None:
+            terms = csig_terms(tags.said, topology, base_rtt_ns)
+            samples.append(samples_of_signals(tags, terms, standing))
         self.hop_rows.add(self._summed(each) for each in samples if each.height)
 
     def close(self, before_ns: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:

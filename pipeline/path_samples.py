@@ -20,7 +20,8 @@ from pipeline.hop_samples import MOST_QUEUE, hop_count, place_of
 from pipeline.hop_value import value
 from pipeline.load_unit import nano
 from pipeline.reserved import LOCATOR, UNTOLD
-from pipeline.signals import ABW, DELAY, ENDS, SOURCES, UTILIZATION
+from pipeline.signals import ABW, DELAY, UTILIZATION, Signals, source_of
+from pipeline.signals import SOURCE as TAG_SOURCE
 from pipeline.unit import BITS, SECOND
 
 KEY = ("time_ns", "flow", "source")
@@ -28,9 +29,7 @@ WORST = {"u": pl.max_horizontal, "utilization": pl.max_horizontal, "abw": pl.min
          "delay": pl.max_horizontal}  # fmt: skip
 """What joins the hops of a path to one sample, by metric."""
 AECN = {"u": "aecn_u", "utilization": "aecn_dre_ratio", "abw": "aecn_abw_bps"}
-SOURCE = pl.Enum(
-    ["int", "aecn", *(f"{prefix}_{name}" for prefix in ENDS for name in SOURCES.values())]
-)
+SOURCE = pl.Enum(["int", "aecn", *TAG_SOURCE.categories])
 MOST_BPS = 1 << 52
 MOST_NS = 1 << 40
 
@@ -96,28 +95,27 @@ def of_hop(loads: pl.DataFrame, hop: int, base_rtt_ns: int) -> Iterator[pl.Expr]
     yield whole(pl.coalesce(value(loads, f"h{hop}_latency_ns"), drained_ns), MOST_NS)
 
 
-def tags(placed: pl.DataFrame, prefix: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Samples of one part of `signals.placed_tags`: of links that a locator names, and of paths."""
+def tags(signals: Signals) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Samples of CSIG signals: of links that a locator names, and of paths."""
     told, capacity, kind = pl.col("value"), pl.col("capacity_bps"), pl.col("t")
     free = pl.when(kind == UTILIZATION).then(told).when(kind == ABW).then(told / capacity)
     sent = pl.when("untouched").then(0.0).otherwise(1.0 - free)
-    sent = pl.when(kind != DELAY).then(sent)
+    sent = ratio(pl.when(kind != DELAY).then(sent))
     delay = pl.when(kind == DELAY).then(told)
     bandwidth = pl.when(kind == ABW).then(told).when(kind == UTILIZATION).then(told * capacity)
-    source = pl.lit(f"{prefix}_") + kind.replace_strict(SOURCES, return_dtype=pl.String)
-    path = placed.select(
-        "time_ns",
-        "flow",
-        source.cast(SOURCE).alias("source"),
+    made = signals.said.select(
+        source_of().cast(pl.String).cast(SOURCE).alias("source"),
         "node",
         "port",
-        ratio(sent).alias("u"),
-        ratio(sent).alias("utilization"),
+        sent.alias("u"),
+        sent.alias("utilization"),
         whole(bandwidth, MOST_BPS).alias("abw"),
         whole(delay, MOST_NS).alias("delay"),
+        ((pl.col("node") != LOCATOR) | (pl.col("port") != UNTOLD)).alias("moved"),
     )
-    unmoved = (pl.col("node") == LOCATOR) & (pl.col("port") == UNTOLD)
-    return path.filter(~unmoved), path.drop("node", "port")
+    path = signals.each(made).drop("point")
+    links = path if made["moved"].all() else path.filter("moved")
+    return links.drop("moved"), path.drop("node", "port", "moved")
 
 
 def options(rows: pl.DataFrame) -> pl.DataFrame | None:

@@ -4,14 +4,17 @@ u' = queue/(B*T) + rate/B: min(ABW/C) gives the rate term of the fullest port, m
 term of the slowest one. This mapping is hopsight's, not the draft's.
 """
 
-from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from polars.datatypes import DataTypeClass
 
 from collector import SCHEMA, directed
 from pipeline.csig_profile import SIGNALS, VARIANTS, Csig, Locator
-from pipeline.own_scale import reread
+from pipeline.groups import numbered, words
+from pipeline.own_scale import REMEMBERED, reread
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.topology import COMPACT, EXPANDED, Topology
 from pipeline.unit import BITS, SECOND
@@ -27,43 +30,73 @@ LOCATED = ["variant", "t", "lm"]
 """What a locator is looked up by: its meaning may depend on the type of signal."""
 ENDS = {"csig": ("src", "dst"), "csig_echo": ("dst", "src")}
 """Columns of a tag or of its reflection, and which ends of the row are the flow's."""
-TERMS = {"time_ns": pl.Int64, "flow": pl.UInt64, "point": pl.String, "source": pl.String,
-         "node": pl.UInt32, "port": pl.UInt32, "u": pl.Float64, "delay_ns": pl.Float64,
-         "queue_bytes": pl.Float64, "least_ns": pl.Float64, "most_ns": pl.Float64,
-         "capacity_bps": pl.Int64, "packet_bytes": pl.UInt32}  # fmt: skip
+SOURCE = pl.Enum([f"{prefix}_{name}" for prefix in ENDS for name in SOURCES.values()])
+"""What is told of as a source: tags' types, then reflections', in the order of their numbers."""
+SEEN = ("time_ns", "flow", "point")
+"""Where and when a signal was seen."""
+TERMS: dict[str, DataTypeClass | pl.DataType] = {
+    "source": SOURCE, "node": pl.UInt32, "port": pl.UInt32, "u": pl.Float64,
+    "delay_ns": pl.Float64, "queue_bytes": pl.Float64, "least_ns": pl.Float64,
+    "most_ns": pl.Float64, "capacity_bps": pl.Int64, "packet_bytes": pl.UInt32, "ago_ns": pl.Int64,
+}  # fmt: skip
+IS_SIGNAL = (
+    pl.col("variant").is_in(list(UNTOUCHED))
+    & pl.col("low").is_not_null()
+    & pl.col("t").is_in(list(SOURCES))
+)
+"""Whether a tag has a value of a type and a variant that are known."""
+KIND = (
+    pl.col("packet_bytes").cast(pl.UInt64) * (1 << 24)
+    + pl.col("echo").cast(pl.UInt64) * (1 << 16)
+    + pl.col("variant").cast(pl.UInt64) * (1 << 8)
+    + pl.col("t")
+).alias("kind")
+SAID = (KIND, "s", "lm", "low", "high")
+"""All that a signal says, flow and time apart."""
 
 
-def placed_tags(rows: pl.DataFrame, topology: Topology | None) -> dict[str, pl.DataFrame]:
+class Signals(NamedTuple):
+    """Signals of tags and of their reflections, the tags first: what many say is worked out once.
+
+    `seen` has a row a signal (`SEEN`), and `which` the row of `said` that tells what it says: what
+    `values` gives, with the hop that its locator names (`place`).
+    """
+
+    seen: pl.DataFrame
+    which: pl.Series
+    said: pl.DataFrame
+
+    def each(self, made: pl.DataFrame) -> pl.DataFrame:
+        """Every signal that was seen with what was made of what it says (a row of `said` each)."""
+        return self.seen.hstack(made[self.which])
+
+
+def placed_tags(rows: pl.DataFrame, topology: Topology | None) -> Signals | None:
     """The signals of tags and of reflections (`ENDS`), with the hops that their locators name.
 
-    Tags on data belong to their flow, reflections on ACKs to the reverse one.
+    Tags on data belong to their flow, reflections on ACKs to the reverse one. None: there are none.
     """
-    return {
-        prefix: reread(place(values(rows, prefix, topology), topology), topology)
-        for prefix in ENDS
-        if f"{prefix}_variant" in rows.columns
-    }
+    # Only where ports share a locator its meaning hangs on the flow.
+    by_flow = topology is not None and bool((topology.locators["ports"] > 1).any())
+    told = [
+        read(rows, prefix, ends=by_flow) for prefix in ENDS if f"{prefix}_variant" in rows.columns
+    ]
+    told = [part for part in told if part.height]
+    if not told:
+        return None
+    signals = pl.concat(told)
+    which, first = numbered(words(signals, [*SAID, *["flow"] * by_flow]))
+    said = reread(place(valued(signals[first], topology), topology), topology)
+    return Signals(signals.select(SEEN), pl.Series(which), said.drop(SEEN))
 
 
-def csig_terms(
-    tags: Mapping[str, pl.DataFrame], topology: Topology | None, base_rtt_ns: int
-) -> pl.DataFrame:
-    """Terms of hop load of `placed_tags`, with the columns of `TERMS`.
+def csig_terms(said: pl.DataFrame, topology: Topology | None, base_rtt_ns: int) -> pl.DataFrame:
+    """Terms of hop load of what signals say (`Signals.said`), with the columns of `TERMS`.
 
-    A term whose unit needs the capacity of a port that no topology names is left out.
+    A signal that a device measures over delta_t tells of the time `ago_ns` before (5.3.2). `u` is
+    null where its unit needs the capacity of a port that no topology names.
     """
-    parts = [terms_of(placed, prefix, topology, base_rtt_ns) for prefix, placed in tags.items()]
-    return pl.concat([pl.DataFrame(schema=TERMS), *parts])
-
-
-def terms_of(
-    placed: pl.DataFrame, prefix: str, topology: Topology | None, base_rtt_ns: int
-) -> pl.DataFrame:
-    """Terms of the tags or of the reflections, at the time of which they tell.
-
-    A signal that a device measures over delta_t tells of the delta_t before (5.3.2).
-    """
-    placed = with_base(placed, topology)
+    placed = with_base(said, topology)
     value, capacity = pl.col("value"), pl.col("capacity_bps")
     delay = pl.when(pl.col("t") == DELAY).then((value - pl.col("base_ns")).clip(0.0))
     term = (
@@ -71,30 +104,29 @@ def terms_of(
         .then(1.0 - value)
         .when(pl.col("t") == ABW)
         .then(1.0 - value / capacity)
-        .otherwise(delay / pl.lit(pl.Series([float(base_rtt_ns)])).first())
+        .otherwise(delay * (1.0 / base_rtt_ns))
     )
-    signal = pl.col("t").replace_strict(SOURCES, return_dtype=pl.String)
     slowest = topology.slowest_ns if topology else dict.fromkeys(SIGNALS, 0)
-    ago = pl.col("t").replace_strict(
-        {kind: slowest[name] for kind, name in SOURCES.items()}, return_dtype=pl.Int64
+    ago = {kind: slowest[name] for kind, name in SOURCES.items()}
+    made = {
+        "source": source_of(),
+        "u": pl.when(pl.col("untouched")).then(0.0).otherwise(term),
+        "delay_ns": delay,
+        "queue_bytes": delay * capacity * (1 / (BITS * SECOND)),
+        **{
+            f"{end}_ns": pl.when(pl.col("t") == DELAY).then(pl.col(told) - pl.col("base_ns"))
+            for end, told in (("least", "low"), ("most", "high"))
+        },
+        "ago_ns": pl.col("t").replace_strict(ago, return_dtype=pl.Int64),
+    }
+    return placed.select(
+        made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in TERMS.items()
     )
-    return (
-        placed.with_columns(
-            pl.col("time_ns") - ago,
-            (pl.lit(f"{prefix}_") + signal).alias("source"),
-            pl.when(pl.col("untouched")).then(0.0).otherwise(term).alias("u"),
-            delay.alias("delay_ns"),
-            (delay * capacity * (1 / (BITS * SECOND))).alias("queue_bytes"),
-            *(
-                pl.when(pl.col("t") == DELAY)
-                .then(pl.col(told) - pl.col("base_ns"))
-                .alias(f"{end}_ns")
-                for end, told in (("least", "low"), ("most", "high"))
-            ),
-        )
-        .select(pl.col(name).cast(dtype) for name, dtype in TERMS.items())
-        .drop_nulls("u")
-    )
+
+
+def source_of() -> pl.Expr:
+    """What signals tell of as a source, one of `SOURCE`."""
+    return (pl.col("echo").cast(pl.UInt8) * len(SOURCES) + pl.col("t")).cat.to(SOURCE)
 
 
 def with_base(placed: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
@@ -111,28 +143,43 @@ def with_base(placed: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
 
 
 def values(rows: pl.DataFrame, prefix: str, topology: Topology | None) -> pl.DataFrame:
-    """Signals with their middle value, their flow and its ends, and whether a hop replaced them."""
-    told = {f"{prefix}_{field}": field for field in FIELDS}
-    left_out = [pl.lit(None, SCHEMA[name]).alias(name) for name in told if name not in rows.columns]
-    seen = rows.with_columns(left_out).filter(
-        pl.col(f"{prefix}_variant").is_in(list(UNTOUCHED))
-        & pl.col(f"{prefix}_low").is_not_null()
-        & pl.col(f"{prefix}_t").is_in(list(SOURCES))
-    )
-    flow = seen["flow"] if prefix == "csig" else reverse(seen)
+    """Signals of tags or of reflections, a row each, with what `read` and `valued` tell."""
+    return valued(read(rows, prefix, ends=True), topology)
+
+
+def read(rows: pl.DataFrame, prefix: str, *, ends: bool) -> pl.DataFrame:
+    """Signals of tags or of reflections with their flow and, where they are asked for, its ends."""
+    echo = prefix != "csig"
     source, destination = ENDS[prefix]
-    words = [
+    addresses = [
         pl.col(f"{own}_{half}").alias(f"{end}_{half}")
         for own, end in ((source, "src"), (destination, "dst"))
         for half in ("hi", "lo")
     ]
     # A reflection does not tell how long the packet was that it reflects.
-    length = pl.col("length") if prefix == "csig" and "length" in seen.columns else pl.lit(0)
-    signal = seen.select(
-        "time_ns", flow.alias("flow"), "point", *words, length.alias("packet_bytes"), *told
-    ).rename(told)
+    is_told = not echo and "length" in rows.columns
+    length = pl.col("length") if is_told else pl.lit(0, pl.UInt32)
+    fields = {field: f"{prefix}_{field}" for field in FIELDS}
+    seen = rows.select(
+        *SEEN,
+        *["conversation", "direction"] * echo,
+        *addresses * ends,
+        pl.lit(echo).alias("echo"),
+        length.alias("packet_bytes"),
+        *(
+            (pl.col(name) if name in rows.columns else pl.lit(None, SCHEMA[name])).alias(field)
+            for field, name in fields.items()
+        ),
+    ).filter(IS_SIGNAL)
+    if not echo:
+        return seen
+    return seen.with_columns(reverse(seen)).drop("conversation", "direction")
+
+
+def valued(signals: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+    """Signals with their middle value, and whether a hop has replaced what their sender wrote."""
     middle = (pl.col("low") + pl.col("high").fill_null(pl.col("low"))) * 0.5
-    return signal.with_columns(
+    return signals.with_columns(
         middle.alias("value"), untouched(topology.csig if topology else None).alias("untouched")
     )
 
@@ -166,13 +213,12 @@ def place(signal: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
         nothing = {"node": pl.UInt32, "port": pl.UInt32, "capacity_bps": pl.Int64}
         known = signal.with_columns(pl.lit(None, kind).alias(n) for n, kind in nothing.items())
     else:
-        own = topology.locators.filter(pl.col("ports") == 1).drop("ports")
+        own, equal = alone_or_equal(topology)
         known = signal.join(own, on=LOCATED, how="left", maintain_order="left")
         if own.height < topology.locators.height:
             key = ["flow", *LOCATED]
             shared = on_the_way(signal, topology)
             known = known.join(shared, on=key, how="left", maintain_order="left", suffix="_shared")
-            equal = of_equals(topology)
             known = known.join(equal, on=LOCATED, how="left", maintain_order="left")
             known = known.with_columns(
                 pl.coalesce("node", "node_shared").alias("node"),
@@ -187,14 +233,17 @@ def place(signal: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     )
 
 
-def of_equals(topology: Topology) -> pl.DataFrame:
-    """Locators whose ports all have one capacity, which is `bps`."""
-    return (
+@lru_cache(REMEMBERED)
+def alone_or_equal(topology: Topology) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Locators that one port has alone, and those whose ports all have one capacity, `bps`."""
+    alone = topology.locators.filter(pl.col("ports") == 1).drop("ports")
+    equal = (
         topology.locators.group_by(LOCATED)
         .agg(pl.col("capacity_bps").unique().alias("each"))
         .filter(pl.col("each").list.len() == 1)
         .select(*LOCATED, pl.col("each").list.first().alias("bps"))
     )
+    return alone, equal
 
 
 def on_the_way(signal: pl.DataFrame, topology: Topology) -> pl.DataFrame:

@@ -4,7 +4,7 @@ One row of a tally is one bucket of one metric: how many samples, the least and 
 Counts, least and most add up in any order, so any split of the input gives the same rows.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from itertools import pairwise
 from typing import Any
@@ -18,6 +18,7 @@ from collector import kernel
 from pipeline.groups import Ints, hop, numbered, words
 from pipeline.histogram import LAST, METRICS, bucket
 from pipeline.path_samples import KEY, SOURCE, options, stacks, tags
+from pipeline.signals import Signals
 
 PATH_KEY = list(KEY)
 LINK_KEY = [*KEY, "node", "port"]
@@ -85,19 +86,19 @@ class Tallies:
         self,
         loads: pl.DataFrame,
         rows: pl.DataFrame,
-        placed: Mapping[str, pl.DataFrame],
+        signals: Signals | None,
         base_rtt_ns: int = 0,
     ) -> None:
         """Count the hop loads and the observations of a batch, at the times of their rows.
 
-        `placed` are the CSIG tags of these observations (`signals.placed_tags`).
+        `signals` are the CSIG tags of these observations (`signals.placed_tags`).
 
         `base_rtt_ns` is T where it is known and the same of all paths, else 0.
         """
         links, path = stacks(loads, base_rtt_ns)
         paths = [path, options(rows)]
-        for prefix, signals in placed.items():
-            named, whole = tags(signals, prefix)
+        if signals is not None:
+            named, whole = tags(signals)
             links.append(named)
             paths.append(whole)
         self.links.add(self._counted(links, LINK_KEY))

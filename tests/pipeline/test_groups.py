@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.groups import FEW, numbered
+from pipeline.groups import FEW, numbered, words
 from pipeline.histogram import METRICS, bucket
 from pipeline.path_samples import SOURCE
 from pipeline.tallies import LINK_KEY, Open, Tallies, joined
@@ -23,6 +23,11 @@ def test_groups_are_numbered_as_they_come_however_many_there_are(kinds: int) -> 
     assert found.agg(pl.col("group").n_unique())["group"].to_list() == [1] * len(first)
     assert group[first].tolist() == list(range(len(first)))
     assert (told[first][group] == told).all()
+
+
+def test_numbers_with_a_point_and_without_one_are_told_apart() -> None:
+    told = pl.DataFrame({"value": [0.25, 0.5, None, 0.25, 0.0, None]})
+    assert numbered(words(told, ["value"]))[0].tolist() == [0, 1, 2, 0, 3, 2]
 
 
 def test_no_rows_are_in_no_group() -> None:

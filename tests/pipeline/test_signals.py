@@ -29,7 +29,12 @@ def echo(row: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def terms_of(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
-    return csig_terms(placed_tags(rows, topology), topology, RTT_NS)
+    """The terms of all signals of which one is known, at the times of which they tell."""
+    signals = placed_tags(rows, topology)
+    if signals is None:
+        return pl.DataFrame(schema=TERMS)
+    terms = csig_terms(signals.said, topology, RTT_NS)
+    return signals.each(terms).drop_nulls("u").with_columns(pl.col("time_ns") - pl.col("ago_ns"))
 
 
 def test_each_signal_is_a_term_of_its_kind(
@@ -37,7 +42,7 @@ def test_each_signal_is_a_term_of_its_kind(
 ) -> None:
     rows = observed([tag(0, 2.5e9, 257), tag(1, 0.25, 259), tag(2, 5_000.0, 513)])
     terms = terms_of(rows, chain_of("leaf1", "spine1", "leaf2"))
-    assert terms.schema == pl.Schema(TERMS)
+    assert terms.select(*TERMS).schema == pl.Schema(TERMS)
     assert terms["source"].to_list() == ["csig_abw", "csig_utilization", "csig_delay"]
     assert terms["u"].to_list() == [0.75, 0.75, 0.5]
     assert terms.select("node", "port").rows() == [(1, 1), (1, 3), (2, 1)]
@@ -88,9 +93,11 @@ def test_a_device_with_a_scale_of_its_own_is_read_by_it(
             tag(1, 0.5, 1, variant=1, s=7),  # a bucket that leaf1 does not have
         ]
     )
-    told = placed_tags(rows, known)["csig"]
-    assert told["value"].to_list() == pytest.approx([0.24, 0.5, 0.4, 0.5])
-    assert placed_tags(rows, plain)["csig"]["value"].to_list() == [0.5] * 4
+    told, by_the_file = (placed_tags(rows, topology) for topology in (known, plain))
+    assert told is not None
+    assert told.each(told.said)["value"].to_list() == pytest.approx([0.24, 0.5, 0.4, 0.5])
+    assert by_the_file is not None
+    assert by_the_file.each(by_the_file.said)["value"].to_list() == [0.5] * 4
 
 
 def test_tag_and_reflection_belong_to_one_flow(
