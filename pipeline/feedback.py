@@ -75,7 +75,8 @@ def further(rows: pl.DataFrame) -> NDArray[np.uint64]:
 
 def counted_feedback(rows: pl.DataFrame) -> pl.DataFrame:
     """Reflections of each row's reverse flow: time_ns, flow, point, feedback, feedback_replayed."""
-    told = rows.filter(reflects(rows))
+    needed = ("time_ns", "point", "conversation", "direction", "integrity", REPLAYED)
+    told = rows.select(n for n in needed if n in rows.columns).filter(reflects(rows))
     again = pl.col(REPLAYED) if REPLAYED in rows.columns else pl.lit(None, pl.Boolean)
     checks = pl.col("integrity") if "integrity" in rows.columns else pl.lit(None, pl.UInt8)
     return told.select(

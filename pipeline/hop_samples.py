@@ -88,7 +88,7 @@ def samples_of_signals(signals: Signals, terms: pl.DataFrame, standing: Standing
         "node",
         "port",
         pl.lit(UNPLACED, pl.UInt8).alias("hop_index"),
-        pl.col("source").cast(pl.String),
+        "source",
         nano(pl.col("u")).alias("u_n"),
         whole(pl.col("queue_bytes")),
         standing.told(pl.col("queue_bytes"), pl.col("delay_ns")).alias("standing"),

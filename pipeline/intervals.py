@@ -4,16 +4,19 @@ Sums are sums of integers and the last state is that of the latest frame, so any
 into batches gives the same rows.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Sequence
 
+import numpy as np
 import polars as pl
 
-from collector import TCP
+from collector import TCP, arrow
 from pipeline.accecn import how_marked
 from pipeline.cc.hpcc import Fault
 from pipeline.feedback import counted_feedback
 from pipeline.first_sight import at_first_sight, at_own_time
 from pipeline.gaps import OPEN, with_gaps
+from pipeline.groups import hop
+from pipeline.heaps import Heaps
 from pipeline.hop_samples import hop_count, samples_of_signals, samples_of_stacks
 from pipeline.hop_time import hop_times
 from pipeline.load_unit import nano
@@ -37,9 +40,8 @@ SLICES = 32
 STATE = {"hpcc": ("U", "W", "Wc", "R"), "dctcp": ("alpha",)}
 """State that an interval keeps as it was at its end, by algorithm."""
 
-COUNTERS = ("seen_ns", "ts_ns", "sent_ns")
+COUNTERS = {"seen": "time_ns", "ts": "ts_ns", "sent": "sent_ns"}
 """Of what rises in an interval the first and the last are kept: what was sent between is exact."""
-ENDS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {"first": pl.Expr.min, "last": pl.Expr.max}
 
 
 class Intervals:
@@ -117,80 +119,88 @@ class Intervals:
         start = pl.col("time_ns") - pl.col("time_ns") % self.interval_ns
         return [start.alias("time_ns"), pl.lit(self.interval_ns, pl.Int64).alias("interval_ns")]
 
-    def _slice(self) -> pl.Expr:
-        """The slice of its interval that a row falls into, as a bit."""
-        # In `_sent` time_ns is the interval's start already.
-        place = (pl.col("at_ns") - pl.col("time_ns")) * SLICES // self.interval_ns
-        return (pl.lit(2.0) ** place).cast(pl.UInt32)
+    def _heaps(
+        self, rows: pl.DataFrame, names: Sequence[str], words: Sequence[str | pl.Expr] = ()
+    ) -> tuple[Heaps, pl.DataFrame]:
+        """Rows by interval, flow, point and more `words`, and what each heap has of some names."""
+        begun = pl.col("time_ns") // self.interval_ns
+        heaps = Heaps(rows, [begun, "flow", "point", *words])
+        key = [name for name in names if name != "interval_ns"]
+        return heaps, rows.select(key)[heaps.first].with_columns(self._bucket())
 
     def _sent(self, rows: pl.DataFrame) -> pl.DataFrame:
         """What each flow sent, and the path's AECN information."""
-        data = pl.col("payload_bytes") > 0
-        marked = data & (pl.col("ecn") == CE) if "ecn" in rows.columns else pl.lit(value=False)
+        heaps, key = self._heaps(rows, FLOW_KEY)
+        payload, times = rows["payload_bytes"], arrow.values(rows["time_ns"])
+        data = arrow.values(payload) > 0
+        marked = np.zeros_like(data)
+        if "ecn" in rows.columns:
+            marked = data & (arrow.values(rows["ecn"]) == CE)
+        place = times % self.interval_ns * SLICES // self.interval_ns
         totals = [
-            counted(pl.len()).alias("frames"),
-            counted(pl.col("length").cast(pl.UInt64).sum()).alias("bytes"),
-            counted(pl.col("payload_bytes").cast(pl.UInt64).sum()).alias("data_bytes"),
-            counted(data.sum()).alias("data_frames"),
-            counted(marked.sum()).alias("ce_frames"),
-            self._slice().filter(data).bitwise_or().fill_null(0).alias("slices"),
+            heaps.count().alias("frames"),
+            heaps.total(rows["length"].cast(pl.UInt64).fill_null(0)).alias("bytes"),
+            heaps.total(payload.cast(pl.UInt64).fill_null(0)).alias("data_bytes"),
+            heaps.count(data).alias("data_frames"),
+            heaps.count(marked).alias("ce_frames"),
+            heaps.bits(np.uint32(1) << place.astype(np.uint32), data).alias("slices"),
         ]
         # Of a flow's own frames ACKs tell SND.NXT too.
         if "seq" in rows.columns:
-            number, is_tcp = pl.col("seq").cast(pl.Int64), pl.col("protocol") == TCP
+            number = pl.col("seq").cast(pl.Int64)
+            ends = rows.select("protocol", number, (number + pl.col("payload_bytes")).alias("end"))
+            first, last = ends[heaps.first], ends[heaps.last]
+            is_tcp = first["protocol"] == TCP
+            nothing = pl.Series([None], dtype=pl.Int64)
             totals += [
-                pl.when(is_tcp.first()).then(number.first()).alias("seq_first"),
-                pl.when(is_tcp.first())
-                .then((number + pl.col("payload_bytes")).last())
-                .alias("seq_end"),
+                first["seq"].zip_with(is_tcp, nothing).alias("seq_first"),
+                last["end"].zip_with(is_tcp, nothing).alias("seq_end"),
             ]
-        if "sampling_rate" in rows.columns:
+        sent = key.hstack(totals)
+        further = self._further(rows.columns)
+        return sent.hstack(heaps.told(rows, further)) if further else sent
+
+    def _further(self, known: Sequence[str]) -> list[pl.Expr]:
+        """What only some frames tell of a flow: samples, what was shed, AECN options."""
+        data, totals = pl.col("payload_bytes") > 0, []
+        if "sampling_rate" in known:
             told = pl.col("sampling_rate").cast(pl.Float64)
             rate = pl.coalesce(told, pl.lit(self.sampling, pl.Float64))
             totals.append(whole_frames(rate.sum(), rate.count()).alias("sampled_from"))
         elif self.sampling is not None:
             of = pl.lit(self.sampling) * pl.len()
             totals.append(whole_frames(of, pl.len()).alias("sampled_from"))
-        if "shed_from" in rows.columns:
+        if "shed_from" in known:
             others = pl.col("shed_from").cast(pl.UInt64) - 1
             totals.append(summed_up(others).alias("shed_frames"))
-        if "aecn_u" in rows.columns:
+        if "aecn_u" in known:
             told = nano(pl.col("aecn_u")).filter(data)
             totals += [
                 counted(told.count()).alias("aecn_samples"),
                 told.sum().alias("aecn_u_sum_n"),
                 told.max().alias("aecn_u_max_n"),
             ]
-        if "aecn_saturated" in rows.columns:
+        if "aecn_saturated" in known:
             full = (pl.col("aecn_saturated") & INFLIGHT_RATIO) != 0
             totals.append(counted((full & data).sum()).alias("aecn_saturated"))
-        if "aecn_queue_delay" in rows.columns:
+        if "aecn_queue_delay" in known:
             delay = pl.col("aecn_queue_delay").filter(data)
             totals.append(counted(delay.cast(pl.UInt64).sum()).alias("aecn_queue_delay_sum"))
-        if "aecn_congested_hops" in rows.columns:
+        if "aecn_congested_hops" in known:
             hops = pl.col("aecn_congested_hops").filter(data)
             totals.append(hops.max().alias("aecn_congested_hops_max"))
-        timed = rows.with_columns(pl.col("time_ns").alias("at_ns"))
-        return (
-            timed.with_columns(self._bucket()).group_by(FLOW_KEY, maintain_order=True).agg(totals)
-        )
+        return totals
 
     def _reflected(self, rows: pl.DataFrame, loads: pl.DataFrame) -> Iterable[pl.DataFrame]:
         """What came back to each flow's sender, and how much of it cannot be right."""
         for told in (counted_feedback(rows), counted_windows(rows)):
             if told.height:
-                yield (
-                    told.with_columns(self._bucket())
-                    .group_by(FLOW_KEY, maintain_order=True)
-                    .agg(pl.exclude(FLOW_KEY).sum())
-                )
+                heaps, key = self._heaps(told, FLOW_KEY)
+                yield key.hstack([heaps.total(each) for each in told if each.name not in FLOW_KEY])
         back = loads.filter(pl.col("faults") & COUNTER_BACKWARDS != 0)
         if back.height:
-            yield (
-                back.with_columns(self._bucket())
-                .group_by(FLOW_KEY, maintain_order=True)
-                .agg(counted(pl.len()).alias("feedback_backwards"))
-            )
+            heaps, key = self._heaps(back, FLOW_KEY)
+            yield key.with_columns(heaps.count().alias("feedback_backwards"))
 
     def _decided(self, decisions: pl.DataFrame) -> Iterable[pl.DataFrame]:
         """What each flow's sender decided, and the state that it was left in."""
@@ -220,29 +230,25 @@ class Intervals:
 
     def _summed(self, samples: pl.DataFrame) -> pl.DataFrame:
         """Samples of hop load, one row an interval, point and hop."""
-        queue = pl.col("queue_bytes").cast(pl.Int64)
-        counters = [] if "ts_ns" not in samples.columns else [
-            summed_up(pl.col("queue_n")).alias("queue_u_sum_n"),
-            *(each(pl.col(name)).alias(f"{name[:-3]}_{end}_ns")
-              for name in COUNTERS for end, each in ENDS.items()),
-        ]  # fmt: skip
-        stood = [summed_up(pl.col("stood_n")).alias("stood_sum_n")]
-        return (
-            samples.with_columns(pl.col("time_ns").alias("seen_ns"))
-            .with_columns(self._bucket())
-            .group_by(HOP_KEY, maintain_order=True)
-            .agg(
-                counted(pl.len()).alias("samples"),
-                pl.col("u_n").sum().alias("u_sum_n"),
-                pl.col("u_n").max().alias("u_max_n"),
-                summed_up(queue).alias("queue_sum_bytes"),
-                queue.max().alias("queue_max_bytes"),
-                counted(pl.col("standing").sum()).alias("standing"),
-                counted((queue > 0).sum()).alias("waiting"),
-                *counters,
-                *stood * ("stood_n" in samples.columns),
-            )
-        )
+        heaps, key = self._heaps(samples, HOP_KEY, [hop(), "hop_index", "source"])
+        queue = samples["queue_bytes"].cast(pl.Int64)
+        totals = [
+            heaps.count().alias("samples"),
+            heaps.total(samples["u_n"]).alias("u_sum_n"),
+            heaps.most(samples["u_n"]).alias("u_max_n"),
+            heaps.total(queue).alias("queue_sum_bytes"),
+            heaps.most(queue).alias("queue_max_bytes"),
+            heaps.count(samples["standing"].to_numpy()).alias("standing"),
+            heaps.count(arrow.values(queue) > 0).alias("waiting"),
+        ]
+        if "ts_ns" in samples.columns:
+            totals.append(heaps.total(samples["queue_n"]).alias("queue_u_sum_n"))
+            for name, column in COUNTERS.items():
+                for end, each in (("first", heaps.least), ("last", heaps.most)):
+                    totals.append(each(samples[column]).alias(f"{name}_{end}_ns"))
+        if "stood_n" in samples.columns:
+            totals.append(heaps.total(samples["stood_n"]).alias("stood_sum_n"))
+        return key.with_columns(pl.col("source").cast(pl.String)).hstack(totals)
 
 
 def summed_up(value: pl.Expr) -> pl.Expr:
