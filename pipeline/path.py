@@ -6,6 +6,7 @@ import polars as pl
 
 from collector import repeated
 from pipeline.cc.parameter import Value
+from pipeline.groups import numbered, words
 from pipeline.hop_samples import MOST_QUEUE
 from pipeline.placed import READERS, with_ports
 from pipeline.settings import PipelineSettings
@@ -80,16 +81,16 @@ class Paths:
 
 def with_site_rtt(rows: pl.DataFrame, topology: Topology) -> pl.DataFrame:
     """The rows with the round trip between the sites of their ends, where the pair has its own."""
-    words = rows.select("src_hi", "src_lo", "dst_hi", "dst_lo", *owners(rows, topology)).unique()
+    ends = rows.select("src_hi", "src_lo", "dst_hi", "dst_lo", *owners(rows, topology)).unique()
     found = []
-    for src_hi, src_lo, dst_hi, dst_lo, *key in words.iter_rows():
+    for src_hi, src_lo, dst_hi, dst_lo, *key in ends.iter_rows():
         tenant = topology.tenant(*key)
-        ends = topology.host(src_hi, src_lo, tenant), topology.host(dst_hi, dst_lo, tenant)
-        sites = [topology.site_of(host) if host else "" for host in ends]
+        hosts = topology.host(src_hi, src_lo, tenant), topology.host(dst_hi, dst_lo, tenant)
+        sites = [topology.site_of(host) if host else "" for host in hosts]
         found.append(topology.base_rtt(*sites) or None)
-    known = words.with_columns(pl.Series("base_rtt_ns", found, pl.Int64))
+    known = ends.with_columns(pl.Series("base_rtt_ns", found, pl.Int64))
     return rows.drop("base_rtt_ns", strict=False).join(
-        known, on=words.columns, how="left", maintain_order="left", nulls_equal=True
+        known, on=ends.columns, how="left", maintain_order="left", nulls_equal=True
     )
 
 
@@ -118,17 +119,14 @@ def with_units(rows: pl.DataFrame, topology: Topology) -> pl.DataFrame:
 
 def with_nic(rows: pl.DataFrame, topology: Topology, end: str) -> pl.DataFrame:
     """The rows with the line rate of the host at one end (src or dst), null where unknown."""
-    words = rows.select(f"{end}_hi", f"{end}_lo", *owners(rows, topology)).unique()
+    address = [f"{end}_hi", f"{end}_lo", *owners(rows, topology)]
+    group, first = numbered(words(rows, address))
     found = [
-        topology.host(high, low, topology.tenant(*key)) for high, low, *key in words.iter_rows()
+        topology.host(high, low, topology.tenant(*key))
+        for high, low, *key in rows.select(address)[first].iter_rows()
     ]
-    rates = pl.Series(
-        f"{end}_nic_bps", [host.nic_bps if host else None for host in found], pl.Int64
-    )
-    return rows.join(
-        words.with_columns(rates), on=words.columns, how="left", maintain_order="left",
-        nulls_equal=True,
-    )  # fmt: skip
+    rates = [host.nic_bps if host else None for host in found]
+    return rows.with_columns(pl.Series(f"{end}_nic_bps", rates, pl.Int64)[group])
 
 
 def with_capacities(rows: pl.DataFrame, topology: Topology) -> pl.DataFrame:

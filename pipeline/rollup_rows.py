@@ -5,6 +5,7 @@ another worker, is added by the store.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from pipeline.composed_answer import HOLDING
 from pipeline.endpoint import Endpoint, endpoints, owned
 from pipeline.group_lists import lists
 from pipeline.groups import Ints, numbered, words
+from pipeline.heaps import Heaps
 from pipeline.histogram import METRICS, REGISTERS, registers
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.tables import TABLES
@@ -26,7 +28,7 @@ from pipeline.versions import Versions
 
 NETWORK = ("tenant", "vrf", "vni")
 LINK = ["time_ns", "node", "port", "dscp"]
-PATH_ENDS = ["time_ns", "scope", *NETWORK, "src", "dst", "dscp"]
+PATH = ["scope", *NETWORK, "src", "dst", "dscp"]
 FEW = ("dscp", "source")
 """What tallies are told apart by that has at most 256 values."""
 SUMMED = ("samples", "least", "most")
@@ -72,14 +74,28 @@ def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataF
         traffic(crossing(closed, bytes_of).join(classes, on="flow"), LINK),
     ]
     # Many flows have the same ends in all scopes: they are added up first, whatever these are.
-    ends = known.drop("flow").unique().with_row_index("ends")
-    shared = [name for name in ends.columns if name != "ends"]
-    group = known.join(ends, on=shared, how="left").select("flow", "ends")
-    counted = added(closed.path_tally.join(group, on="flow"), ["ends", "source"])
-    carried = bytes_of.join(group, on="flow")
+    group, first = numbered(words(known, [name for name in known.columns if name != "flow"]))
+    flows = known.select("flow", pl.Series("ends", group))
+    counted = added(closed.path_tally.join(flows, on="flow"), ["ends", "source"])
+    carried = bytes_of.join(flows, on="flow")
+    # Paths are told apart by number too, and named when they are added up.
+    ends, names = paths(known[first])
+    on_paths = [
+        measured(counted.join(ends, on="ends"), ["time_ns", "path", "source"]),
+        traffic(carried.join(ends, on="ends"), ["time_ns", "path"]),
+    ]
+    named = [rows.drop("path").hstack(names[rows["path"]]) for rows in on_paths]
+    return {
+        "link_seconds": shaped("link_seconds", links),
+        "path_seconds": shaped("path_seconds", named),
+    }
+
+
+def paths(ends: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The paths between ends in all scopes: (ends, path) by number, and the name of each path."""
     named = pl.concat(
         ends.select(
-            "ends",
+            pl.int_range(pl.len()).alias("ends"),
             *NETWORK,
             "dscp",
             pl.lit(scope).alias("scope"),
@@ -88,14 +104,8 @@ def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataF
         )
         for scope in Endpoint._fields
     )
-    paths = [
-        measured(counted.join(named, on="ends"), [*PATH_ENDS, "source"]),
-        traffic(carried.join(named, on="ends"), PATH_ENDS),
-    ]
-    return {
-        "link_seconds": shaped("link_seconds", links),
-        "path_seconds": shaped("path_seconds", paths),
-    }
+    path, first = numbered(words(named, PATH))
+    return named.select("ends", pl.Series("path", path)), named.select(PATH)[first]
 
 
 def classed(flows: pl.DataFrame) -> pl.DataFrame:
@@ -196,23 +206,16 @@ def crossing(closed: Closed, bytes_of: pl.DataFrame) -> pl.DataFrame:
 def traffic(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Bytes and distinct flows of rows that say what a flow sent."""
     rows = rows.with_columns(second().alias("time_ns"))
-    group, first = numbered(words(rows, key))
-    held = rows["affected"]
-    rows = rows.with_columns(pl.Series("group", group))
-    summed = rows.group_by("group", maintain_order=True).agg(
-        pl.col("data_bytes").sum(),
-        pl.col("data_bytes").filter("affected").sum().alias("affected_bytes"),
-        pl.col("data_frames").sum(),
-    )
-    ranks, groups = registers(rows["flow"]), len(first)
-    return (
-        rows.select(key)[first]
-        .hstack(summed.drop("group"))
-        .with_columns(
-            largest("flows", group, groups, ranks),
-            largest("affected_flows", group[held.to_numpy()], groups, ranks.filter(held)),
-            pl.lit(TRAFFIC).alias("source"),
-        )
+    heaps, held = Heaps(rows, key), rows["affected"].to_numpy()
+    group, groups, ranks = heaps.group, len(heaps.first), registers(rows["flow"])
+    hindered = rows["data_bytes"].set(pl.Series(~held), 0)
+    return rows.select(key)[heaps.first].with_columns(
+        heaps.total(rows["data_bytes"]),
+        heaps.total(hindered).alias("affected_bytes"),
+        heaps.total(rows["data_frames"]),
+        largest("flows", group, groups, ranks),
+        largest("affected_flows", group[held], groups, ranks.filter(held)),
+        pl.lit(TRAFFIC).alias("source"),
     )
 
 
@@ -232,26 +235,24 @@ def largest(name: str, group: Ints, groups: int, ranks: pl.DataFrame) -> pl.Seri
 def shaped(table: str, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Exactly the columns of a table, with its types, in the order of its key."""
     columns = TABLES[table].columns
-    rows = pl.concat(parts, how="diagonal_relaxed")
-    empty = [
-        pl.lit(None, column.dtype).alias(column.name)
-        for column in columns
-        if column.name not in rows.columns
-    ]
-    return (
-        rows.with_columns(empty)
-        .select(filled(column.name, column.dtype) for column in columns)
-        .sort(TABLES[table].order)
-    )
+    return pl.concat(
+        pl.DataFrame([filled(rows, column.name, column.dtype) for column in columns])
+        for rows in parts
+    ).sort(TABLES[table].order)
 
 
-def filled(name: str, dtype: pl.DataType | DataTypeClass) -> pl.Expr:
-    """A column in its type, where nothing was counted an empty count."""
+def filled(rows: pl.DataFrame, name: str, dtype: pl.DataType | DataTypeClass) -> pl.Series:
+    """A column in its type; what was not counted is an empty count."""
+    if name not in rows.columns:
+        return nothing(name, dtype).new_from_index(0, rows.height)
+    told = rows[name]
+    column = told if told.dtype == dtype else told.cast(dtype)
+    return column.fill_null(0) if dtype == pl.UInt64 and column.null_count() else column
+
+
+@lru_cache
+def nothing(name: str, dtype: pl.DataType | DataTypeClass) -> pl.Series:
+    """One value of a column of which nothing was counted."""
     if isinstance(dtype, pl.Struct):
-        fields = [
-            pl.col(name).struct.field(field.name).fill_null([]).cast(field.dtype)
-            for field in dtype.fields
-        ]
-        return pl.struct(fields).alias(name)
-    count = dtype == pl.UInt64
-    return (pl.col(name).fill_null(0) if count else pl.col(name)).cast(dtype)
+        return pl.Series(name, [{field.name: [] for field in dtype.fields}], dtype)
+    return pl.Series(name, [0 if dtype == pl.UInt64 else None], dtype)
