@@ -67,29 +67,32 @@ DOUBTS = {
 """Flags by their names in the column `plausibility`."""
 
 
+FLAGS = {
+    "hop_not_in_topology": pl.col("unknown_hop"),
+    "locator_not_in_topology": pl.col("lacking") & ~pl.col("unknown_hop"),
+    "hop_load_above_reason": pl.col("u_max") > IMPLAUSIBLE_U,
+    "hop_load_below_zero": pl.col("u_mean") < 0.0,
+    "rate_above_line_rate": pl.col("carried") > MOST_CARRIED,
+    "counter_backwards": pl.col("backwards") > 0,
+    FINER: (pl.col("signal") == "csig") & (pl.col("delta_t_ns") > pl.col("interval_ns")),
+    FINER_AECN: (pl.col("signal") == "aecn") & (pl.col("t_ns") > pl.col("interval_ns")),
+    ESTIMATED: pl.col("ecn_echo") & 2 != 0,
+    UNSEEN: pl.col("ecn_echo") & 4 != 0,
+    "telemetry_disagrees": pl.col("agreement") < DIFFER,
+}
+"""When a flag holds of a headline, with what the flow did and `lacking` (`with_lacking`)."""
+HOLDS = [when.alias(name) for name, when in FLAGS.items()]
+
+
 def doubts(rows: pl.DataFrame) -> pl.Series:
-    """The flags of headlines, with what the flow did and `lacking` (`with_lacking`)."""
-    slow = (pl.col("signal") == "csig") & (pl.col("delta_t_ns") > pl.col("interval_ns"))
-    flags = {
-        "hop_not_in_topology": pl.col("unknown_hop"),
-        "locator_not_in_topology": pl.col("lacking") & ~pl.col("unknown_hop"),
-        "hop_load_above_reason": pl.col("u_max") > IMPLAUSIBLE_U,
-        "hop_load_below_zero": pl.col("u_mean") < 0.0,
-        "rate_above_line_rate": pl.col("carried") > MOST_CARRIED,
-        "counter_backwards": pl.col("backwards") > 0,
-        FINER: slow,
-        FINER_AECN: (pl.col("signal") == "aecn") & (pl.col("t_ns") > pl.col("interval_ns")),
-        ESTIMATED: pl.col("ecn_echo") & 2 != 0,
-        UNSEEN: pl.col("ecn_echo") & 4 != 0,
-        "telemetry_disagrees": pl.col("agreement") < DIFFER,
-    }
-    bits = (
-        pl.when(when).then(1 << place).otherwise(0).cast(pl.UInt16)
-        for place, when in enumerate(flags.values())
-    )
+    """The flags of headlines."""
+    bits = np.zeros(rows.height, np.uint16)
+    for place, holds in enumerate(rows.select(HOLDS)):
+        if holds.any():
+            bits |= holds.fill_null(value=False).to_numpy().astype(np.uint16) << np.uint16(place)
     # There are few sets of flags beside the rows that they are said of.
-    sets, number = np.unique(rows.select(pl.sum_horizontal(bits)).to_series(), return_inverse=True)
-    said = [[name for place, name in enumerate(flags) if bits >> place & 1] for bits in sets]
+    sets, number = np.unique(bits, return_inverse=True)
+    said = [[name for place, name in enumerate(FLAGS) if each >> place & 1] for each in sets]
     return pl.Series("plausibility", said, pl.List(pl.String)).gather(number)
 
 

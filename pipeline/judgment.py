@@ -53,44 +53,57 @@ UNMARKED = 0.03
 
 def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
     """Kind, confidence, completeness, plausibility of each headline."""
-    rows = rows.with_columns(is_congested(settings).alias("congested"))
-    congested = pl.col("congested")
-    marked = pl.col("marked_bytes").fill_null(0) > HARDLY * pl.col("acked_bytes").fill_null(0)
-    idle = (pl.col("u_mean") < IDLE_U) & ~marked
-    packet = pl.col("data_bytes") / pl.col("data_frames").clip(1)
-    sparing = pl.col("inflight_bytes") + packet < SENDER_LIMITED * pl.col("W")
-    sparing &= (pl.col("u_mean") < PACED_U).fill_null(value=True)
-    unmarked = (pl.col("alpha") < LITTLE_ALPHA) & (pl.col("marked_bytes").fill_null(0) == 0)
-    limited = sparing.fill_null(value=False) | idle.fill_null(value=False)
-    limited |= unmarked.fill_null(value=False) | unhindered()
-    limited |= (pl.col("own_duty") < PAUSES).fill_null(value=False)
-    kind = (
-        pl.when(congested & pl.col("node").is_not_null())
-        .then(congested_kind())
-        .when(congested)
-        .then(pl.lit("congested_path"))
-        .when(window_is_shut())
-        .then(pl.lit(RECEIVER))
-        .when(limited)
-        .then(pl.lit("sender_limited"))
-        .when(pl.col("u_mean").is_not_null() | (pl.col("acked_bytes") > 0))
-        .then(pl.lit("not_congested"))
-        .otherwise(pl.lit("unknown"))
+    # Step by step: what an expression costs beside its rows grows with the square of its depth.
+    found = rows.with_columns(is_congested(settings).alias("congested"), SHUT, *PARTS, *LIMITED)
+    found = found.with_columns(
+        KIND, COMPLETENESS, doubts(found), pl.Series("sure", certainty(rows, settings))
     )
-    found = rows.with_columns(kind.alias("kind"), *parts())
-    found = found.with_columns(completeness(), doubts(found))
-    hop = [pl.when(congested | (pl.col("kind") != RECEIVER)).then(name) for name in (*HOP, *NAMES)]
-    found = found.with_columns(hop)
-    sure = certainty(settings)
-    said = pl.when(congested).then(pl.col("probability") * sure).otherwise(1 - sure)
-    known = pl.col("kind") != "unknown"
-    return found.with_columns(pl.when(known).then(said).alias("confidence"))
+    return found.with_columns(*SHOWN, CONFIDENCE)
 
 
 def window_is_shut() -> pl.Expr:
     """Whether the receiver's window held the flow back: it was full most of the time, or 0."""
     full = pl.col("rwnd_full") > FILLED * pl.col("rwnd_acks")
     return (full | (pl.col("rwnd_zero") > 0)).fill_null(value=False)
+
+
+def limits() -> list[pl.Expr]:
+    """What says of a sender that it sets its own pace."""
+    marked = pl.col("marked_bytes").fill_null(0) > HARDLY * pl.col("acked_bytes").fill_null(0)
+    idle = (pl.col("u_mean") < IDLE_U) & ~marked
+    packet = pl.col("data_bytes") / pl.col("data_frames").clip(1)
+    sparing = pl.col("inflight_bytes") + packet < SENDER_LIMITED * pl.col("W")
+    sparing &= (pl.col("u_mean") < PACED_U).fill_null(value=True)
+    unmarked = (pl.col("alpha") < LITTLE_ALPHA) & (pl.col("marked_bytes").fill_null(0) == 0)
+    return [idle, sparing, unmarked, unhindered(), pl.col("own_duty") < PAUSES]
+
+
+SHUT = window_is_shut().alias("shut")
+PARTS, COMPLETENESS = parts(), completeness()
+LIMITED = [each.alias(f"limited{place}") for place, each in enumerate(limits())]
+ITSELF = pl.any_horizontal(f"limited{place}" for place in range(len(LIMITED)))
+KINDS = (
+    (pl.col("congested") & pl.col("node").is_not_null(), congested_kind()),
+    (pl.col("congested"), pl.lit("congested_path")),
+    (pl.col("shut"), pl.lit(RECEIVER)),
+    (ITSELF, pl.lit("sender_limited")),
+    (pl.col("u_mean").is_not_null() | (pl.col("acked_bytes") > 0), pl.lit("not_congested")),
+)
+"""Kinds and when they hold, the first that does."""
+KIND = pl.coalesce(*(pl.when(when).then(kind) for when, kind in KINDS), pl.lit("unknown")).alias(
+    "kind"
+)
+SHOWN = [pl.when(pl.col("congested") | (pl.col("kind") != RECEIVER)).then(name).alias(name)
+         for name in (*HOP, *NAMES)]  # fmt: skip
+CONFIDENCE = (
+    pl.when(pl.col("kind") != "unknown")
+    .then(
+        pl.when("congested")
+        .then(pl.col("probability") * pl.col("sure"))
+        .otherwise(1 - pl.col("sure"))
+    )
+    .alias("confidence")
+)
 
 
 def is_congested(settings: PipelineSettings) -> pl.Expr:
@@ -102,25 +115,40 @@ def is_congested(settings: PipelineSettings) -> pl.Expr:
     return loaded | stands | full_by_marks()
 
 
-def certainty(settings: PipelineSettings) -> pl.Expr:
+def certainty(rows: pl.DataFrame, settings: PipelineSettings) -> pl.Series:
     """Probability that the hop is congested."""
-    exact = pl.col("busy").is_not_null()
-    off = pl.col("signal").replace_strict(OFF, default=0.05, return_dtype=pl.Float64)
-    below = pl.col("signal").replace_strict(BELOW, default=0.0, return_dtype=pl.Float64)
-    off = pl.when(exact).then(EXACT_OFF).otherwise(off)
-    below = pl.when(exact).then(0.0).otherwise(below)
-    by_load = odds((pl.col("u_mean") + below - settings.congested_u) / off)
-    noise = pl.col("standing_noise")
-    stands = pl.col("standing_share") - STANDING_SHARE - noise.fill_null(0.0) / 2
-    by_queue = odds(stands / pl.coalesce(noise.clip(LEAST_NOISE) / 2, STANDING_OFF))
-    marked = pl.when(pl.col("signal") == "ecn").then(likely_by_marks(STANDING_SHARE))
+    over = pl.col("u_mean") + pl.col("below") - settings.congested_u
     # Of a burst nothing else says how long the queue stood that it met.
     burst = (pl.col("duty") < 1.0) & pl.col("standing_share").is_null()
     burst &= pl.col("u_mean") > settings.congested_u * pl.col("duty")
-    told = pl.max_horizontal(
-        by_load,
-        pl.when(pl.col("standing_share") > 0).then(by_queue),
-        marked,
-        pl.when(burst).then(BURST),
-    )
-    return told.fill_null(UNMARKED)
+    marks = BY_MARKS if (rows["signal"] == "ecn").any() else pl.lit(None, pl.Float64)
+    told = rows.select("u_mean", "standing_share", "duty", marks.alias("marked"), *SPREADS)
+    told = told.select("marked", over / pl.col("off"), STANDS, burst.alias("burst"))
+    return told.select(SURE).to_series()
+
+
+def spreads() -> list[pl.Expr]:
+    """How far loads and queues may be off: `off` and `below`, `stands` with `stands_off`."""
+    exact = pl.col("busy").is_not_null()
+    off = pl.col("signal").replace_strict(OFF, default=0.05, return_dtype=pl.Float64)
+    below = pl.col("signal").replace_strict(BELOW, default=0.0, return_dtype=pl.Float64)
+    noise = pl.col("standing_noise")
+    stands = pl.col("standing_share") - STANDING_SHARE - noise.fill_null(0.0) / 2
+    return [
+        pl.when(exact).then(EXACT_OFF).otherwise(off).alias("off"),
+        pl.when(exact).then(0.0).otherwise(below).alias("below"),
+        stands.alias("stands"),
+        pl.coalesce(noise.clip(LEAST_NOISE) / 2, STANDING_OFF).alias("stands_off"),
+    ]
+
+
+SPREADS = spreads()
+BY_MARKS = pl.when(pl.col("signal") == "ecn").then(likely_by_marks(STANDING_SHARE))
+STANDS = (
+    pl.when(pl.col("standing_share") > 0)
+    .then(pl.col("stands") / pl.col("stands_off"))
+    .alias("stands")
+)
+SURE = pl.max_horizontal(
+    odds(pl.col("u_mean")), odds(pl.col("stands")), "marked", pl.when("burst").then(BURST)
+).fill_null(UNMARKED)

@@ -58,17 +58,18 @@ KINDS = {kind.name: kind for kind in (*CONGESTED, *OTHER)}
 
 def congested_kind() -> pl.Expr:
     """Name of the kind of a congested hop, from columns stage, orientation and contributors."""
-    found = pl.lit(CONGESTED[-1].name)
-    for kind in reversed(CONGESTED[:-1]):
-        applies = pl.lit(value=True)
-        if kind.stage:
-            applies &= pl.col("stage").eq(kind.stage)
-        if kind.orientation:
-            applies &= pl.col("orientation").eq(kind.orientation)
-        if kind.several is not None:
-            applies &= pl.col("contributors").ge(SEVERAL).eq(kind.several)
-        found = pl.when(applies.fill_null(value=False)).then(pl.lit(kind.name)).otherwise(found)
-    return found
+    return pl.coalesce(pl.when(applies(kind)).then(pl.lit(kind.name)) for kind in CONGESTED)
+
+
+def applies(kind: Kind) -> pl.Expr:
+    """Whether a kind is that of a congested hop."""
+    several = pl.col("contributors") >= SEVERAL
+    return pl.all_horizontal(
+        pl.lit(value=True),
+        *([pl.col("stage") == kind.stage] if kind.stage else []),
+        *([pl.col("orientation") == kind.orientation] if kind.orientation else []),
+        *([] if kind.several is None else [several == kind.several]),
+    )
 
 
 def reroute_helps() -> pl.Expr:

@@ -6,6 +6,7 @@ probability. Rows keep the order of the tables, so that sums of floats are the s
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 import polars as pl
 
@@ -13,6 +14,7 @@ from pipeline.load_unit import NANO
 from pipeline.portion import portions
 from pipeline.reporter import REPORTER, is_reporter
 from pipeline.reserved import PLACE
+from pipeline.tables import TABLES
 from pipeline.timed import counters, measured
 from pipeline.told_samples import BOUND
 
@@ -22,6 +24,14 @@ SHARPNESS, EXACT = 0.03, 0.004
 """Difference of hop load at which one hop is e times as likely as another, by samples and by
 counters."""
 
+IS_INT = pl.col("source").is_in(("int", BOUND))
+VIEW = (
+    pl.when(is_reporter(pl.col("point")))
+    .then(pl.lit(REPORTER))
+    .otherwise(pl.col("point").cast(pl.String))
+)
+ALONE = pl.when(pl.col("node") >= PLACE).then("flow")
+"""A hop that only its place names is another one on each path."""
 LEAST_OF_CLASS = 20
 """Packets of a class that tell how long its queue is."""
 
@@ -73,16 +83,19 @@ def inband(hops: pl.DataFrame, sent: pl.DataFrame | None = None) -> pl.DataFrame
     their samples; bounds count where nothing else does. `busy` is the share of time in which it
     sent, `seen_at` the point (or `REPORTER`). `sent` (`activity`) tells how long packets are.
     """
-    view = (
-        pl.when(is_reporter(pl.col("point")))
-        .then(pl.lit(REPORTER))
-        .otherwise(pl.col("point").cast(pl.String))
-    )
-    # A hop that only its place names is another one on each path.
-    alone = pl.when(pl.col("node") >= PLACE).then("flow").alias("alone")
-    rows = hops.filter(pl.col("source").is_in(("int", BOUND))).with_columns(
-        view.alias("view"), alone
-    )
+    rows = hops.filter(IS_INT)
+    return nothing_inband() if rows.is_empty() else hops_of_stacks(rows, sent)
+
+
+@cache
+def nothing_inband() -> pl.DataFrame:
+    """What is found where there are no INT stacks."""
+    return hops_of_stacks(TABLES["hop_intervals"].blank, None)
+
+
+def hops_of_stacks(rows: pl.DataFrame, sent: pl.DataFrame | None) -> pl.DataFrame:
+    """The same of rows of INT stacks alone."""
+    rows = rows.with_columns(VIEW.alias("view"), ALONE.alias("alone"))
     mine = best(rows, ["view"], [pl.struct(HOP).n_unique(), pl.col("samples").sum()])
     found = mine.group_by([*KEY, *HOP, "alone"], maintain_order=True).agg(
         *load(), pl.col("view").first().alias("seen_at")

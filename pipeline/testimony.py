@@ -52,13 +52,13 @@ def delays(candidates: pl.DataFrame, topology: Topology | None, t_ns: float) -> 
 
     Their `u_mean` is the queue's part of the load. Where no hop has a queue there are none.
     """
-    if topology is None:
+    measured = candidates.filter(pl.col("signal") == "int")
+    if topology is None or measured.is_empty():
         return candidates.clear()
     rates = topology.frame.select(*HOP, "capacity_bps").filter(pl.col("capacity_bps") > 0)
     drained = pl.col("queue_mean_bytes") * (BITS * SECOND) / pl.col("capacity_bps")
     rows = (
-        candidates.filter(pl.col("signal") == "int")
-        .join(rates, on=HOP, how="inner", maintain_order="left")
+        measured.join(rates, on=HOP, how="inner", maintain_order="left")
         .with_columns((drained * (1 / t_ns)).alias("u_mean"), pl.lit("delay").alias("signal"))
         .filter(pl.col("u_mean").is_not_null())
         .filter(pl.col("u_mean").max().over(KEY) > 0)
