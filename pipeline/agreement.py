@@ -8,6 +8,7 @@ import polars as pl
 
 from pipeline.locate import HOP, KEY
 from pipeline.reserved import PLACE
+from pipeline.runs import begun
 
 LITTLE_U = 0.25
 DIFFER = 0.6
@@ -35,15 +36,17 @@ def agreement(candidates: pl.DataFrame) -> pl.DataFrame:
     )
     told = pl.format("{} {}", pl.col("signal"), pl.col("u").round(2))
     least, largest = pl.col("u").min() + LITTLE_U, pl.col("u").max() + LITTLE_U
+    here = ["time_ns", *HOP]
+    first = begun(loads, here)
+    several = ~first
+    several[:-1] |= ~first[1:]  # few hops are spoken of by several kinds
     return (
-        loads.group_by(["time_ns", *HOP], maintain_order=True)
+        loads.filter(pl.Series(several))
+        .group_by(here, maintain_order=True)
         .agg(
-            pl.len().alias("speak"),
             (least / largest).clip(0.0, 1.0).alias("agreement"),
             told.str.join(", ").alias("kinds"),
         )
-        .filter(pl.col("speak") > 1)
-        .drop("speak")
     )
 
 

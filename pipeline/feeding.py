@@ -63,12 +63,23 @@ def fed(
         .join(rates, on=HOP, how="left", maintain_order="left")
         .join(behind, on=VIA, how="left", maintain_order="left")
     )
+    may = rows.with_columns(STARVED).select(*KEY, MAY)
+    if may["may"].all():
+        return mine.select(all_ways.columns)
+    kept = may.select(pl.col("may") | ~pl.col("may").any().over(KEY)).to_series()
+    return mine.select(all_ways.columns).filter(kept)
+
+
+def starved() -> pl.Expr:
+    """Whether others feed a hop no more than it can send."""
     as_fast = pl.col("bps") >= AS_FAST * pl.col("via_bps")
-    never = (as_fast & (pl.col("others") < pl.col("least"))).fill_null(value=False)
-    by_int = pl.col("lower") | (never & ~pl.col("fuller"))
-    never = pl.when("tagged").then(never).otherwise(by_int)
-    some = (~never).any().over(KEY)
-    return rows.filter(~never | ~some).select(all_ways.columns)
+    return (as_fast & (pl.col("others") < pl.col("least"))).fill_null(value=False)
+
+
+STARVED = starved().alias("starved")
+BY_INT = pl.col("lower") | (pl.col("starved") & ~pl.col("fuller"))
+MAY = (~pl.when("tagged").then("starved").otherwise(BY_INT)).alias("may")
+"""Whether a hop may be the fullest of its path."""
 
 
 def measured(ways: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:

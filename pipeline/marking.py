@@ -61,18 +61,30 @@ def with_marks(rows: pl.DataFrame, marked: pl.DataFrame, carried: pl.DataFrame) 
     limits = carried.select(*here, pl.when("whole").then("most").alias("seen"), "least")
     rows = rows.join(marked, on=here, how="left", maintain_order="left")
     rows = rows.join(limits, on=here, how="left", maintain_order="left")
-    rows = rows.with_columns(pl.coalesce("seen", "duty", 1.0).clip(0.0, 1.0).alias("most_sent"))
+    return rows.with_columns(MOST_SENT).with_columns(BUSY, STOOD).with_columns(*STANDING)
+
+
+def stood() -> pl.Expr:
+    """For how long a queue stood by marks, of flows that were marked or saw the hop full."""
     met = (pl.col("mark_share") > 0) | (pl.col("u_mean") >= FAR_FROM_FULL)
-    stood = pl.when(pl.col("signal").is_in(["aecn", "ecn"]) & met.fill_null(value=False)).then(
+    by_marks = (pl.col("signal") == "aecn") | (pl.col("signal") == "ecn")
+    return pl.when(by_marks & met.fill_null(value=False)).then(
         pl.col("marked_share") * pl.col("most_sent")
     )
-    # Tags sample the time in which a port is busy, which is less than that in which its flows send.
-    busy = (pl.col("most_sent") / pl.col("duty")).clip(0.0, 1.0).fill_nan(1.0).fill_null(1.0)
-    part = pl.when(pl.col("signal") == "csig").then(busy).otherwise(1.0)
-    return rows.with_columns(
-        pl.coalesce(stood, pl.col("standing_share") * part).alias("standing_share"),
-        pl.col("standing_noise") * part,
-    )
+
+
+def busy() -> pl.Expr:
+    """Tags sample the time in which a port is busy, less than that in which its flows send."""
+    part = (pl.col("most_sent") / pl.col("duty")).clip(0.0, 1.0).fill_nan(1.0).fill_null(1.0)
+    return pl.when(pl.col("signal") == "csig").then(part).otherwise(1.0)
+
+
+MOST_SENT = pl.coalesce("seen", "duty", 1.0).clip(0.0, 1.0).alias("most_sent")
+BUSY, STOOD = busy().alias("tagged"), stood().alias("stood")
+STANDING = [
+    pl.coalesce("stood", pl.col("standing_share") * pl.col("tagged")).alias("standing_share"),
+    pl.col("standing_noise") * pl.col("tagged"),
+]
 
 
 def full_by_marks() -> pl.Expr:

@@ -115,17 +115,32 @@ def congestion_signals(rows: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("port") != UNTOLD)
         .join(path, on=KEY, how="left", maintain_order="left")
     )
-    tie = pl.col("path_rate").fill_null(0.0) * (1 - pl.col("rate_part"))
-    unheard = pl.min_horizontal("queue_part", 1 - pl.col("queue_part")) / pl.col("queue_part")
-    queue = pl.col("queue") * (1 + SECOND_BEST * unheard.fill_nan(0.0))
-    busy = queue / (queue + QUEUEING)
-    rate = pl.col("rate") + tie * busy
-    named = found.with_columns(
-        (rate + queue).alias("u_mean"),
-        (rate + (1 - rate).clip(0.0) * busy + queue).alias("burst_u"),
-        pl.lit("csig").alias("signal"),
+    named = found.with_columns(QUEUE).with_columns(BUSY).with_columns(RATE).with_columns(*LOADS)
+    return of_all(named).drop(
+        "rate", "rate_part", "queue", "queue_part", "path_rate", "queued", "busy_part"
     )
-    return of_all(named).drop("rate", "rate_part", "queue", "queue_part", "path_rate", "queued")
+
+
+def longer_queue() -> pl.Expr:
+    """The queue term of a hop with what it had where another hop was the slowest."""
+    unheard = pl.min_horizontal("queue_part", 1 - pl.col("queue_part")) / pl.col("queue_part")
+    return pl.col("queue") * (1 + SECOND_BEST * unheard.fill_nan(0.0))
+
+
+def tied_rate() -> pl.Expr:
+    """The rate term of a hop with what it has where it ties with the one that is named."""
+    tie = pl.col("path_rate").fill_null(0.0) * (1 - pl.col("rate_part"))
+    return pl.col("rate") + tie * pl.col("busy_part")
+
+
+QUEUE, RATE = longer_queue().alias("queue"), tied_rate().alias("rate")
+BUSY = (pl.col("queue") / (pl.col("queue") + QUEUEING)).alias("busy_part")
+BURST = pl.col("rate") + (1 - pl.col("rate")).clip(0.0) * pl.col("busy_part") + pl.col("queue")
+LOADS = [
+    (pl.col("rate") + pl.col("queue")).alias("u_mean"),
+    BURST.alias("burst_u"),
+    pl.lit("csig").alias("signal"),
+]
 
 
 def of_all(named: pl.DataFrame) -> pl.DataFrame:

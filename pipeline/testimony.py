@@ -36,6 +36,10 @@ SAYS = {
 REMEMBERED = 16
 """Topologies of which is remembered what they tell."""
 PAIRS = pl.List(pl.Struct({"variant": pl.UInt8, "lm": pl.UInt32}))
+SAID = pl.col("signal").is_in(list(SAYS)) & pl.col("node").is_not_null() & (pl.col("samples") > 0)
+NOWHERE = [pl.lit(None, pl.String).alias(name) for name in ("point", "aecn_point")]
+RAW = (pl.col("node") == LOCATOR) & pl.col("signal").str.starts_with("csig")
+"""Whether a hop is a locator that no topology knows."""
 SHARPNESS = 0.03
 """Queueing delay, in base round trips, by which one hop is e times as likely the slowest."""
 
@@ -75,13 +79,14 @@ def measured_against(topology: Topology | None, settings: PipelineSettings) -> f
 
 def with_locators(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """The rows with `locators`: CSIG's locators of their hop, of the signal's type or of all."""
+    told = locators_of(topology)
+    rows = rows.join(told, on=["signal", *HOP], how="left", maintain_order="left")
+    if not rows.select(RAW).to_series().any():
+        return rows
     any_variant = pl.lit(None, pl.UInt8).alias("variant")
     own = pl.concat_list(pl.struct(any_variant, pl.col("port").cast(pl.UInt32).alias("lm")))
-    raw = (pl.col("node") == LOCATOR) & pl.col("signal").str.starts_with("csig")
-    known = locators_of(topology)
-    rows = rows.join(known, on=["signal", *HOP], how="left", maintain_order="left")
     return rows.with_columns(
-        pl.when(raw).then(own.cast(PAIRS)).otherwise("locators").alias("locators")
+        pl.when(RAW).then(own.cast(PAIRS)).otherwise("locators").alias("locators")
     )
 
 
@@ -106,28 +111,35 @@ def testimony(
 
     What the signal of the headline (`chosen`) says of the headline's hop is not among it.
     """
+    own = [*KEY, "signal", *HOP]
     tops = (
-        candidates.filter(pl.col("signal").is_in(list(SAYS)) & pl.col("node").is_not_null())
-        .filter(pl.col("samples") > 0)
+        candidates.select(*own, "probability", "u_mean", "samples", "seen_at", "echo")
+        .filter(SAID)
         .sort([*KEY, "signal", "probability", *HOP], descending=[False] * 3 + [True, False, False])
     )
-    own = [*KEY, "signal", *HOP]
     tops = first_of(tops, own[:-2]).join(chosen, on=own, how="anti", maintain_order="left")
-    nowhere = [pl.lit(None, pl.String).alias(name) for name in ("point", "aecn_point")]
-    rows = with_locators(with_port(tops, topology), topology).with_columns(nowhere)
-    parts = [value_of(name, t_ns) for name in SAYS]
-    value = pl.coalesce(
-        pl.when(pl.col("signal") == name).then(part) for name, part in zip(SAYS, parts, strict=True)
-    )
+    values = with_port(tops, topology).with_columns(value(t_ns), *NOWHERE)
+    told = with_locators(values.filter(known(pl.col("value"))), topology)
+    said = by_run(told, KEY, told.select(of_signals(topology)).to_series())
+    return said.rename({"texts": "testimony"})
+
+
+@lru_cache(REMEMBERED)
+def value(t_ns: float) -> pl.Expr:
+    """What each signal says of a hop (`value_of`)."""
+    said = (pl.when(pl.col("signal") == name).then(value_of(name, t_ns)) for name in SAYS)
+    return pl.coalesce(said).alias("value")
+
+
+@lru_cache(REMEMBERED)
+def of_signals(topology: Topology | None) -> pl.Expr:
+    """The text of what a signal says of a hop by itself, from its `value`."""
     name, unit = (
         pl.col("signal").replace_strict({s: said[at] for s, said in SAYS.items()},
                                         return_dtype=pl.String)
         for at in range(2)
     )  # fmt: skip
-    piece = hop_piece(pl.col("signal"), name, value, unit, topology)
-    told = rows.filter(piece.known)
-    said = by_run(told, KEY, told.select(piece.text).to_series())
-    return said.rename({"texts": "testimony"})
+    return hop_piece(pl.col("signal"), name, pl.col("value"), unit, topology).text
 
 
 def with_port(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:

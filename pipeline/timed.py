@@ -49,8 +49,11 @@ def counters() -> list[pl.Expr]:
 
 
 def busy() -> pl.Expr:
-    """Share of the interval in which a port sent by its `counters`; null: they do not tell."""
-    seen, span, sent = (pl.col(f"{name}_last_ns") - pl.col(f"{name}_first_ns") for name in COUNTERS)
+    """Share of the interval in which a port sent, by what lies between its `counters` (`APART`).
+
+    Null: they do not tell.
+    """
+    seen, span, sent = (pl.col(f"{name}_ns") for name in COUNTERS)
     before = pl.col("seen_first_ns") - pl.col("time_ns")
     after = pl.col("time_ns") + pl.col("interval_ns") - pl.col("seen_last_ns")
     step = span / (pl.col("counted") - 1)
@@ -61,24 +64,35 @@ def busy() -> pl.Expr:
     return pl.when(likely & (pl.col("counted") > 1)).then(sent / span * known)
 
 
+def by_counters() -> pl.Expr:
+    """The load of a hop whose counters tell.
+
+    The length of a queue falls off evenly: of packets that wait as large a share leaves others
+    behind as of all packets waits, so that the share that waits is the root of both.
+    """
+    waits = pl.min_horizontal(pl.col("left").sqrt(), "busy")
+    return pl.col("busy") * (1 + pl.col("queue_u") + waits * pl.col("coming_u"))
+
+
 def measured(hops: pl.DataFrame) -> pl.DataFrame:
     """Hops with their `counters`: u_mean and standing share over time where these tell."""
-    rows = hops.with_columns(busy().alias("busy"))
-    # The length of a queue falls off evenly: of packets that wait as large a share leaves others
-    # behind as of all packets waits, so that the share that waits is the root of both.
-    waits = pl.min_horizontal(pl.col("left").sqrt(), "busy")
-    exact = pl.col("busy") * (1 + pl.col("queue_u") + waits * pl.col("coming_u"))
-    return rows.with_columns(
-        pl.coalesce(exact, "u_mean").alias("u_mean"),
-        pl.col("standing_share") * pl.col("busy").fill_null(1.0),
-        (noise(pl.col("counted")) * pl.col("busy")).alias("standing_noise"),
-    )
+    return hops.with_columns(*APART).with_columns(BUSY).with_columns(*OVER_TIME)
 
 
 def noise(samples: pl.Expr) -> pl.Expr:
     """Standard error of a standing share among so many samples."""
     share = pl.col("standing_share").clip(0.0, 1.0)
     return pl.when(samples > 0).then((share * (1 - share) / samples).sqrt())
+
+
+APART = [(pl.col(f"{name}_last_ns") - pl.col(f"{name}_first_ns")).alias(f"{name}_ns")
+         for name in COUNTERS]  # fmt: skip
+BUSY = busy().alias("busy")
+OVER_TIME = [
+    pl.coalesce(by_counters(), "u_mean").alias("u_mean"),
+    pl.col("standing_share") * pl.col("busy").fill_null(1.0),
+    (noise(pl.col("counted")) * pl.col("busy")).alias("standing_noise"),
+]
 
 
 def over_time(rows: pl.DataFrame) -> pl.DataFrame:
@@ -88,21 +102,45 @@ def over_time(rows: pl.DataFrame) -> pl.DataFrame:
     only, it was empty in the rest. Its part is at least what flows surely brought to it, and a port
     with a queue sends at its rate, whatever it measured over a longer time (`burst_u`).
     """
-    bursts = (pl.col("duty") < BURSTY).fill_null(value=False)
+    told = rows.select("duty", "busy", *BROUGHT).with_columns(PART)
+    more = told.select(MORE).to_series()
+    rows = rows.with_columns(BURST_LOAD, pl.col("contributors", "victims").fill_null(0), more)
+    return rows.with_columns(*GROWN, told["part"].alias("duty"), told["carried"])
+
+
+def brought() -> list[pl.Expr]:
+    """Of headlines: whether flows came in bursts, and what they brought as a share of its rate."""
     capacity = pl.col("interval_ns") * pl.when(pl.col("capacity_bps") > 0).then("capacity_bps")
     carried, wire = (pl.col(f"{name}_bytes") * (BITS * SECOND) / capacity
                      for name in ("crossing", "wire"))  # fmt: skip
-    surely = wire.clip(0.0, 1.0)
-    part = pl.when(bursts).then(pl.max_horizontal("duty", surely)).otherwise(1.0)
-    # What flows brought may have passed before the first record, or after the last.
-    missed = pl.when(bursts & (surely > pl.col("busy"))).then(surely / pl.col("busy"))
-    more = pl.when(pl.col("busy").is_null()).then(part).otherwise(missed.fill_null(1.0))
-    load = pl.when(bursts).then(pl.coalesce("burst_u", "u_mean")).otherwise("u_mean")
-    return rows.with_columns(
-        pl.col("contributors", "victims").fill_null(0),
-        (load * more).alias("u_mean"),
-        pl.col("standing_share", "standing_noise") * more,
-        pl.col("queue_mean_bytes") * more * pl.col("busy").fill_null(1.0),
-        part.alias("duty"),
+    return [
+        (pl.col("duty") < BURSTY).fill_null(value=False).alias("bursts"),
         carried.alias("carried"),
+        wire.clip(0.0, 1.0).alias("surely"),
+    ]
+
+
+def missed() -> pl.Expr:
+    """By how much a load from counters grows.
+
+    What flows brought may have passed before the first record, or after the last.
+    """
+    after = pl.when(pl.col("bursts") & (pl.col("surely") > pl.col("busy"))).then(
+        pl.col("surely") / pl.col("busy")
     )
+    return after.fill_null(1.0)
+
+
+BROUGHT = brought()
+PART = pl.when("bursts").then(pl.max_horizontal("duty", "surely")).otherwise(1.0).alias("part")
+MORE = pl.when(pl.col("busy").is_null()).then("part").otherwise(missed()).alias("more")
+GROWN = [
+    pl.col("u_mean", "standing_share", "standing_noise") * pl.col("more"),
+    pl.col("queue_mean_bytes") * pl.col("more") * pl.col("busy").fill_null(1.0),
+]
+BURST_LOAD = (
+    pl.when((pl.col("duty") < BURSTY).fill_null(value=False))
+    .then(pl.coalesce("burst_u", "u_mean"))
+    .otherwise("u_mean")
+    .alias("u_mean")
+)

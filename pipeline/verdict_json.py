@@ -1,5 +1,8 @@
 """The JSON columns of verdicts: other candidates, and what speaks for the headline."""
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -7,7 +10,7 @@ from numpy.typing import NDArray
 from collector import arrow, kernel
 from pipeline.judgment import RECEIVER, window_is_shut
 from pipeline.locate import HOP, KEY
-from pipeline.testimony import LOAD, QUEUE, STANDING, Piece, hop_piece, known
+from pipeline.testimony import LOAD, QUEUE, REMEMBERED, STANDING, Piece, hop_piece, known
 from pipeline.texts import by_run, listed
 from pipeline.topology import Topology
 
@@ -77,6 +80,29 @@ def evidence_list(rows: pl.DataFrame, topology: Topology | None) -> pl.Series:
     First what the headline's signal says of its hop, then what each signal says by itself
     (`testimony`), then what marks, Advanced ECN and the sender's state say of the path.
     """
+    pieces = pieces_of(topology)
+    said = rows.select(each.known for each in pieces)
+    row, texts = [np.zeros(0, np.int64)], [pl.Series([], dtype=pl.String)]
+    for told, each in zip(said, pieces, strict=True):
+        # Most pieces have nothing to say in most rows.
+        at = told.arg_true()
+        if len(at):
+            row.append(at.to_numpy().astype(np.int64))
+            texts.append(rows.select(each.names)[at].select(each.text).to_series())
+    return listed(pl.concat(texts), np.concatenate(row), rows.height).alias("evidence")
+
+
+class Told(NamedTuple):
+    """A piece of evidence, and the columns that its text is made of."""
+
+    known: pl.Expr
+    text: pl.Expr
+    names: list[str]
+
+
+@lru_cache(REMEMBERED)
+def pieces_of(topology: Topology | None) -> list[Told]:
+    """Every piece of evidence, in the order in which they are told."""
     signal = pl.col("signal")
     echoed = pl.col("marked_bytes") / pl.col("acked_bytes")
     carried = pl.col("ce_frames") / pl.col("data_frames")
@@ -99,16 +125,11 @@ def evidence_list(rows: pl.DataFrame, topology: Topology | None) -> pl.Series:
         piece(ecn, "CE share", ce, "ratio", pl.col("data_frames"), "ce_point"),
         *(piece(state, name, pl.col(name), unit, pl.lit(1)) for name, unit in STATES.items()),
     ]  # fmt: skip
-    said = rows.select(each.known.alias(str(place)) for place, each in enumerate(told))
-    rows = rows.select(sorted({name for each in told for name in each.text.meta.root_names()}))
-    row, texts = [np.zeros(0, np.int64)], [pl.Series([], dtype=pl.String)]
-    for rows_told, each in zip(said, told, strict=True):
-        # Most pieces have nothing to say in most rows.
-        at = rows_told.arg_true()
-        if len(at):
-            row.append(at.to_numpy().astype(np.int64))
-            texts.append(rows[at].select(each.text.alias("")).to_series())
-    return listed(pl.concat(texts), np.concatenate(row), rows.height).alias("evidence")
+    return [
+        Told(each.known.alias(str(place)), each.text.alias(""),
+             sorted(set(each.text.meta.root_names())))
+        for place, each in enumerate(told)
+    ]  # fmt: skip
 
 
 def window_pieces() -> list[Piece]:
