@@ -6,14 +6,14 @@ import polars as pl
 
 from pipeline.comparison import KNOWN, LOAD, MARKS, TOLD, compared
 from pipeline.feeding import fed
-from pipeline.filling import brimming, needed
+from pipeline.filling import FOUND, brimming, needed
 from pipeline.locate import HOP, KEY, inband, loads
 from pipeline.marking import may_be_marked
-from pipeline.portion import portions
 from pipeline.reserved import PLACE
 from pipeline.sharing import NAMED_SHARE
 from pipeline.tags import bounds, by_signal, congestion_signals, heard, shared
 from pipeline.throughput import FAR_FROM_FULL, FULL, while_sending
+from pipeline.tie import tied
 from pipeline.topology import Topology
 from pipeline.way_choice import fitting
 
@@ -37,15 +37,8 @@ MOST = 1000.0
 CALM, FULL_LOAD = 0.95, 1.25
 """Load below which a hop marks nothing, and above which it marks."""
 SOME_MARKS = 0.01
-LOCATED_SHARPNESS, SAMPLE_SHARPNESS = 0.05, 0.3
-"""Difference of hop load at which one of two hops that locators name is e times as likely, from
-many samples, and what one sample alone adds to it."""
-TIE = 0.03
-"""How likely a later hop that is never named is as full as the one that is, against that one."""
-UPSTREAM = 0.002
-"""The same of an earlier hop."""
-UNFIT = 0.05
-"""What is left to a hop that other flows speak against."""
+NOTHING_KNOWN = pl.DataFrame(schema=KNOWN)
+NOTHING_FILLED = pl.DataFrame(schema=FOUND)
 
 
 class Named(NamedTuple):
@@ -84,29 +77,45 @@ def located(
     measured, by_locator, tags = told_by_name
     direct = told_by_name.hops
     hop_loads = loads(direct)
-    silent = sent.join(direct.select(KEY).unique(), on=KEY, how="anti", maintain_order="left")
+    silent = sent.select(*KEY, "aecn_samples").join(
+        direct.select(KEY).unique(), on=KEY, how="anti", maintain_order="left"
+    )
     told = path_loads(sent, silent, tags)
     ways = fed(told, all_ways, hop_loads, topology, LOAD.zero)
-    by_load = compared(told, known_loads(hop_loads, carried), ways, LOAD)
+    known = known_loads(hop_loads, carried) if told["wanted"].any() else NOTHING_KNOWN
+    by_load = compared(told, known, ways, LOAD)
     marked = path_marks(sent, silent)
-    marked_ways = fed(marked, all_ways, hop_loads, topology, MARKS.zero)
-    by_marks = compared(marked, known_marks(hop_loads, carried), marked_ways, MARKS)
-    calm = marked.filter(pl.col("quiet") & ~pl.col("wanted"))
-    full = pl.concat(
-        [
-            brimming(calm, marked_ways, carried),
-            needed(calm, all_ways, carried, held_back(by_marks, hop_loads), sent),
-        ]
-    )
     found = [
         measured,
         tied(by_locator, by_load, ways),
         with_hops(told.filter(signal="aecn"), by_load, hop_loads),
-        with_hops(marked, by_marks, hop_loads),
-        filled(marked, full),
+        *by_mark(sent, marked, topology, all_ways, carried, hop_loads),
         by_signal(tags),
     ]
     return pl.concat(found, how="diagonal_relaxed")
+
+
+def by_mark(
+    sent: pl.DataFrame,
+    marked: pl.DataFrame,
+    topology: Topology | None,
+    all_ways: pl.DataFrame,
+    carried: pl.DataFrame,
+    hop_loads: pl.DataFrame,
+) -> list[pl.DataFrame]:
+    """Candidates of flows that may be `marked` (`path_marks`): by their marks, and by none."""
+    if marked.is_empty():
+        return [NOTHING_FILLED]
+    ways = fed(marked, all_ways, hop_loads, topology, MARKS.zero)
+    by_marks = compared(marked, known_marks(hop_loads, carried), ways, MARKS)
+    calm = marked.filter(pl.col("quiet") & ~pl.col("wanted"))
+    full = pl.concat(
+        [
+            brimming(calm, ways, carried),
+            needed(calm, all_ways, carried, held_back(by_marks, hop_loads), sent),
+        ]
+    )
+    return [with_hops(marked, by_marks, hop_loads), filled(marked, full)]
 
 
 def path_loads(sent: pl.DataFrame, silent: pl.DataFrame, tags: pl.DataFrame) -> pl.DataFrame:
@@ -115,59 +124,39 @@ def path_loads(sent: pl.DataFrame, silent: pl.DataFrame, tags: pl.DataFrame) -> 
     An option at its highest value says no more than at least so much.
     """
     mean = pl.col("aecn_u_sum") / pl.col("aecn_samples")
-    quiet = silent.select(*KEY, pl.lit(value=True).alias("wanted"))
-    own = (
-        sent.filter(pl.col("aecn_samples") > 0)
-        .join(quiet, on=KEY, how="left", maintain_order="left")
-        .select(
-            *KEY,
-            mean.alias("low"),
-            (mean + pl.col("aecn_saturated") / pl.col("aecn_samples") * MOST).alias("high"),
-            spread(PATH_SPREAD, pl.col("aecn_samples")),
-            pl.col("congested_hops").alias("most"),
-            pl.col("wanted").fill_null(value=False),
-            pl.col("aecn_samples").alias("samples"),
-            pl.lit("aecn").alias("signal"),
+    tagged = bounds(tags).with_columns(*TAGGED)
+    heard = sent.filter(pl.col("aecn_samples") > 0)
+    if heard.is_empty():
+        return pl.concat([NOTHING_TOLD, tagged], how="diagonal_relaxed").sort(
+            KEY, maintain_order=True
         )
+    quiet = silent.select(*KEY, pl.lit(value=True).alias("wanted"))
+    own = heard.join(quiet, on=KEY, how="left", maintain_order="left").select(
+        *KEY,
+        mean.alias("low"),
+        (mean + pl.col("aecn_saturated") / pl.col("aecn_samples") * MOST).alias("high"),
+        spread(PATH_SPREAD, pl.col("aecn_samples")),
+        pl.col("congested_hops").alias("most"),
+        pl.col("wanted").fill_null(value=False),
+        pl.col("aecn_samples").alias("samples"),
+        pl.lit("aecn").alias("signal"),
     )
-    tagged = bounds(tags).with_columns(
-        pl.lit(LOCATED_SPREAD).alias("spread"), pl.lit(value=True).alias("wanted"),
-        pl.lit("csig").alias("signal"),
-    )  # fmt: skip
-    empty = pl.DataFrame(schema={**TOLD, "samples": pl.UInt64, "signal": pl.String})
-    return pl.concat([empty, own, tagged], how="diagonal_relaxed").sort(KEY, maintain_order=True)
+    return pl.concat([NOTHING_TOLD, own, tagged], how="diagonal_relaxed").sort(
+        KEY, maintain_order=True
+    )
+
+
+NOTHING_TOLD = pl.DataFrame(schema={**TOLD, "samples": pl.UInt64, "signal": pl.String})
+TAGGED = (
+    pl.lit(LOCATED_SPREAD).alias("spread"), pl.lit(value=True).alias("wanted"),
+    pl.lit("csig").alias("signal"),
+)  # fmt: skip
 
 
 def narrowed(sent: pl.DataFrame, named: pl.DataFrame, possible: pl.DataFrame) -> pl.DataFrame:
     """The possible paths of each flow-interval: those with most of the hops that it named."""
     sure = (pl.col("signal") == "int") | (pl.col("share") >= NAMED_SHARE)
     return fitting(sent, named.filter(sure).select(*KEY, *HOP), possible)
-
-
-def tied(named: pl.DataFrame, by_load: pl.DataFrame, ways: pl.DataFrame) -> pl.DataFrame:
-    """CSIG's candidates: the hops that locators name, and hops on the way that may tie with them.
-
-    A later hop may be as full; an earlier one is in a lower bucket on every packet that was seen.
-    """
-    places = ways.group_by([*KEY, *HOP], maintain_order=True).agg(pl.col("place").min())
-    tagged = named.select(KEY).unique(maintain_order=True)
-    others = (
-        by_load.join(tagged, on=KEY, how="semi", maintain_order="left")
-        .join(places, on=[*KEY, *HOP], how="left", maintain_order="left")
-        .rename({"probability": "fits"})
-    )
-    rows = named.join(
-        others, on=[*KEY, *HOP], how="full", coalesce=True, maintain_order="left_right"
-    ).with_columns(pl.lit("csig").alias("signal"), pl.col("samples").fill_null(0))
-    sharpness = (
-        LOCATED_SHARPNESS**2 + SAMPLE_SHARPNESS**2 / pl.col("samples").max().over(KEY)
-    ).sqrt()
-    own = ((pl.col("u_mean") - pl.col("u_mean").max().over(KEY)) / sharpness).exp()
-    first = pl.when(pl.col("u_mean").is_not_null()).then("place").min().over(KEY)
-    unnamed = pl.when(pl.col("place") > first).then(TIE).otherwise(UPSTREAM)
-    fits = pl.when(pl.col("fits").is_null()).then(1.0).otherwise(pl.col("fits") + UNFIT)
-    weight = pl.coalesce(own.clip(UPSTREAM), unnamed) * fits
-    return rows.with_columns(portions(rows, KEY, weight)).drop("fits", "place")
 
 
 def path_marks(sent: pl.DataFrame, silent: pl.DataFrame) -> pl.DataFrame:
@@ -265,10 +254,20 @@ def named_only(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("node") < PLACE)
 
 
+NO_HOPS = pl.DataFrame(
+    schema={"time_ns": pl.Int64, "flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32,
+            "u_mean": pl.Float64, "u_max": pl.Float64, "standing_share": pl.Float64,
+            "samples": pl.UInt64, "signal": pl.String, "probability": pl.Float64}
+)  # fmt: skip
+
+
 def with_hops(told: pl.DataFrame, found: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
     """The candidates of flow-intervals that wanted some, and a row without a hop for the others."""
+    wanted = told["wanted"]
+    if not wanted.any():
+        return NO_HOPS
     path = pl.when(pl.col("signal") == "aecn").then("low")
-    asked = told.filter("wanted").select(*KEY, "signal", path.alias("u_mean"), "samples")
+    asked = told.filter(wanted).select(*KEY, "signal", path.alias("u_mean"), "samples")
     rows = asked.join(found, on=KEY, how="left", maintain_order="left_right").join(
         hop_loads, on=["time_ns", *HOP], how="left", maintain_order="left"
     )
