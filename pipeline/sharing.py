@@ -61,15 +61,7 @@ def counts(rows: pl.DataFrame) -> pl.DataFrame:
     Duty is the share of the interval in which any of its flows sent, in 32nds; few packets leave
     some of them empty by chance, which is made up for.
     """
-    contributes = pl.col("contribution") >= LEAST_SHARE
-    suffers = pl.col("held") & (pl.col("contribution") * pl.len() < LITTLE)
-    return rows.group_by("time_ns", *HOP).agg(
-        contributes.sum().cast(pl.UInt32).alias("contributors"),
-        suffers.sum().cast(pl.UInt32).alias("victims"),
-        sending_together().alias("duty"),
-        pl.col("data_bytes").sum().alias("crossing_bytes"),
-        pl.col("bytes").sum().alias("wire_bytes"),
-    )
+    return rows.group_by("time_ns", *HOP).agg(COUNTS)
 
 
 def sending_together() -> pl.Expr:
@@ -83,3 +75,14 @@ def sending(slices: pl.Expr, frames: pl.Expr) -> pl.Expr:
     """Share of an interval in which so many frames were sent that fell into these slices."""
     by_chance = 1 - (1 - 1 / SLICES) ** frames
     return (slices.bitwise_count_ones() / SLICES / by_chance + CHANCE / frames).clip(0.0, 1.0)
+
+
+CONTRIBUTES = pl.col("contribution") >= LEAST_SHARE
+SUFFERS = pl.col("held") & (pl.col("contribution") * pl.len() < LITTLE)
+COUNTS = [
+    CONTRIBUTES.sum().cast(pl.UInt32).alias("contributors"),
+    SUFFERS.sum().cast(pl.UInt32).alias("victims"),
+    sending_together().alias("duty"),
+    pl.col("data_bytes").sum().alias("crossing_bytes"),
+    pl.col("bytes").sum().alias("wire_bytes"),
+]

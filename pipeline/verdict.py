@@ -121,39 +121,43 @@ def names_of(hops: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     else:
         names = topology.frame.select(*HOP, *NAMES)
         rows = hops.join(names, on=HOP, how="left", maintain_order="left")
-    node, port = pl.col("node"), pl.col("port")
-    nameless = pl.col("device").is_null() & node.is_not_null()
-    device = (
-        pl.when(node == LOCATOR).then(pl.lit("locator"))
-        .when(node == PLACE).then(pl.lit("hop"))
-        .otherwise(pl.format("node {}", "node"))
-    )  # fmt: skip
-    interface = (
-        pl.when(node.is_in([LOCATOR, PLACE])).then(port.cast(pl.String))
-        .when(port == UNTOLD).then(pl.lit("port not told"))
-        .otherwise(pl.format("port {}", "port"))
-    )  # fmt: skip
+    nameless = rows.select(NAMELESS).to_series()
+    unknown = nameless & (topology is not None)
+    if not nameless.any():
+        return rows.with_columns(unknown.alias("unknown_hop"))
     return rows.with_columns(
-        pl.when(nameless).then(device).otherwise("device").alias("device"),
-        pl.when(nameless).then(interface).otherwise("interface").alias("interface"),
-        (nameless & (topology is not None)).alias("unknown_hop"),
+        pl.when(nameless).then(DEVICE).otherwise("device").alias("device"),
+        pl.when(nameless).then(INTERFACE).otherwise("interface").alias("interface"),
+        unknown.alias("unknown_hop"),
     )
+
+
+NAMELESS = pl.col("device").is_null() & pl.col("node").is_not_null()
+DEVICE = (
+    pl.when(pl.col("node") == LOCATOR).then(pl.lit("locator"))
+    .when(pl.col("node") == PLACE).then(pl.lit("hop"))
+    .otherwise(pl.format("node {}", "node"))
+)  # fmt: skip
+INTERFACE = (
+    pl.when(pl.col("node").is_in([LOCATOR, PLACE])).then(pl.col("port").cast(pl.String))
+    .when(pl.col("port") == UNTOLD).then(pl.lit("port not told"))
+    .otherwise(pl.format("port {}", "port"))
+)  # fmt: skip
 
 
 def shaped(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """Exactly the columns of the verdict table, with its types."""
-    schema = TABLES["verdicts"].schema
-    texts = [pl.col(name).fill_null("") for name in NAMES[:-1]]
-    rows = rows.with_columns(
-        *texts,
-        reroute_helps().alias("reroute_helps"),
-        pl.col("candidates").fill_null("[]"),
-        pl.col("samples").fill_null(0),
-        disagreement().alias("disagreement"),
-        pl.lit(topology.version if topology else "").alias("topology"),
-        pl.lit(0, pl.UInt64).alias("revision"),
-        pl.lit(None, pl.Int64).alias("revised_ns"),
-    )
-    return rows.select(pl.col(name).cast(dtype) for name, dtype in schema.items()).sort(
-        "time_ns", "flow"
-    )
+    version = pl.lit(topology.version if topology else "").alias("topology")
+    return rows.with_columns(*FILLED, version).select(TYPED).sort("time_ns", "flow")
+
+
+FILLED = (
+    *(pl.col(name).fill_null("") for name in NAMES[:-1]),
+    reroute_helps().alias("reroute_helps"),
+    pl.col("candidates").fill_null("[]"),
+    pl.col("samples").fill_null(0),
+    disagreement().alias("disagreement"),
+    pl.lit(0, pl.UInt64).alias("revision"),
+    pl.lit(None, pl.Int64).alias("revised_ns"),
+)
+TYPED = [pl.col(name).cast(dtype) for name, dtype in TABLES["verdicts"].schema.items()]

@@ -28,13 +28,7 @@ STATES = {"U": "ratio", "W": "bytes", "alpha": "ratio"}
 
 def candidate_list(candidates: pl.DataFrame) -> pl.DataFrame:
     """Hops that the signals of each flow and interval point at, those of one signal by rank."""
-    signal = [*KEY, "signal"]
-    rank = {name: place for place, name in enumerate(SIGNALS)}
-    ranked = candidates.with_columns(
-        pl.col("signal").replace_strict(rank, default=None, return_dtype=pl.UInt8).alias("rank"),
-        # Those of a locator that several ports share are divided among these.
-        pl.col("samples").round().cast(pl.UInt64),
-    ).sort(
+    ranked = candidates.with_columns(RANK, WHOLE).sort(
         *KEY,
         "rank",
         "signal",
@@ -43,11 +37,26 @@ def candidate_list(candidates: pl.DataFrame) -> pl.DataFrame:
         descending=[False, False, False, False, True, False, False],
         nulls_last=True,
     )
-    new = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in signal)
-    told = ranked.select(new, pl.col("signal") == SIGNALS[0], pl.col("probability"))
+    told = ranked.select(NEW, OF_HEADLINE, "probability")
     ranked = ranked.filter(pl.Series(kept(*(arrow.fixed(each.to_numpy()) for each in told))))
-    text = ranked.select(pl.struct(CANDIDATE).struct.json_encode()).to_series()
-    return by_run(ranked, KEY, text).select(*KEY, pl.format("[{}]", "texts").alias("candidates"))
+    text = ranked.select(TEXT).to_series()
+    return by_run(ranked, KEY, text).select(*KEY, LIST)
+
+
+RANK = (
+    pl.col("signal")
+    .replace_strict({name: place for place, name in enumerate(SIGNALS)}, default=None,
+                    return_dtype=pl.UInt8)
+    .alias("rank")
+)  # fmt: skip
+WHOLE = pl.col("samples").round().cast(pl.UInt64)
+"""Samples of a locator that several ports share are divided among these."""
+NEW = pl.any_horizontal(
+    pl.col(name).ne_missing(pl.col(name).shift()) for name in (*KEY, "signal")
+).alias("new")
+OF_HEADLINE = (pl.col("signal") == SIGNALS[0]).alias("headline")
+TEXT = pl.struct(CANDIDATE).struct.json_encode()
+LIST = pl.format("[{}]", "texts").alias("candidates")
 
 
 @kernel
