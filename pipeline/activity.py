@@ -1,5 +1,7 @@
 """What each flow did in an interval, over all points that saw it."""
 
+from functools import cache
+
 import polars as pl
 
 from pipeline.load_unit import NANO
@@ -35,51 +37,55 @@ def activity(
     """
     nobody = pl.Series("flow", [], pl.UInt64)
     unseen = flows.filter("unseen")["flow"] if "unseen" in flows.columns else nobody
-    is_unseen = pl.col("flow").is_in(unseen.implode())
-    # That a window was advertised to it says nothing of whether a flow sent.
-    told = pl.any_horizontal(pl.col(name).fill_null(0) > 0 for name in SAID)
-    flow_intervals = flow_intervals.filter(~is_unseen | told)
-    reflected = hop_intervals.filter(is_unseen).select(*KEY, "point").unique(maintain_order=True)
-    most, marks = pl.col("data_bytes").arg_max(), pl.col("acked_bytes").arg_max()
-    furthest = pl.col("aecn_u_sum_n").arg_max()
-    fullest = (pl.col("rwnd_full") + pl.col("rwnd_zero")).arg_max()
+    is_unseen = pl.col("flow").is_in(unseen.implode()) if len(unseen) else pl.lit(value=False)
+    parts = [flow_intervals]
+    if len(unseen):
+        # That a window was advertised to it says nothing of whether a flow sent.
+        told = pl.any_horizontal(pl.col(name).fill_null(0) > 0 for name in SAID)
+        reflected = hop_intervals.filter(is_unseen).select(*KEY, "point")
+        parts = [flow_intervals.filter(~is_unseen | told), reflected.unique(maintain_order=True)]
     rows = (
-        pl.concat([flow_intervals, reflected], how="diagonal_relaxed")
+        pl.concat(parts, how="diagonal_relaxed")
         .with_columns(pl.col("data_bytes", "data_frames", "ce_frames").fill_null(0))
         .sort(*KEY[:2], "ce_frames", "point", maintain_order=True)
         .group_by(KEY, maintain_order=True)
-        .agg(
-            pl.col("bytes", "data_bytes", "data_frames", "slices", "point").get(most),
-            (pl.col("data_bytes") > 0).sum().alias("points"),
-            pl.col("acked_bytes", "acks").get(marks),
-            # A counter may run ahead of what is acknowledged.
-            pl.col("marked_bytes").clip(upper_bound=pl.col("acked_bytes")).get(marks),
-            *(pl.col(name).get(marks) for name in HOW if name in flow_intervals.columns),
-            pl.col(STATE).drop_nulls().first(),
-            pl.col("ce_frames", "inflight_bytes").max(),
-            pl.col("aecn_samples").get(furthest).fill_null(0),
-            (pl.col("aecn_u_sum_n").max() * NANO).alias("aecn_u_sum"),
-            *(
-                pl.col(name).get(furthest).fill_null(0)
-                for name in AT_TOP
-                if name in flow_intervals.columns
-            ),
-            pl.col("aecn_congested_hops_max").max().alias("congested_hops"),
-            pl.col("point").get(marks).alias("ack_point"),
-            pl.col("point").get(pl.col("ce_frames").arg_max()).alias("ce_point"),
-            pl.col("point").get(furthest).alias("aecn_point"),
-            pl.col(WINDOWS).get(fullest),
-            pl.col("point").get(fullest).alias("rwnd_point"),
-            pl.col("aecn_queue_delay_sum").get(furthest).alias("aecn_queue_delay"),
-            *(pl.col(name).get(most) for name in MOST_SEEN if name in flow_intervals.columns),
-            pl.col("feedback_backwards").max().fill_null(0).alias("backwards"),
-        )
+        .agg(over_points(frozenset(flow_intervals.columns)))
     )
     spoken = pl.when(pl.col("data_frames") > 0).then("data_frames").otherwise("acks")
     sent = pl.when(pl.col("slices") > 0).then(sending(pl.col("slices"), pl.col("data_frames")))
     return rows.filter((pl.col("data_bytes") > 0) | is_unseen).with_columns(
         spoken.alias("spoken"), sent.alias("own_duty"), mark_share().alias("mark_share")
     )
+
+
+@cache
+def over_points(columns: frozenset[str]) -> list[pl.Expr]:
+    """What points tell of a flow in an interval as one, of `columns` that they tell."""
+    most, marks = pl.col("data_bytes").arg_max(), pl.col("acked_bytes").arg_max()
+    furthest = pl.col("aecn_u_sum_n").arg_max()
+    fullest = (pl.col("rwnd_full") + pl.col("rwnd_zero")).arg_max()
+    return [
+        pl.col("bytes", "data_bytes", "data_frames", "slices", "point").get(most),
+        (pl.col("data_bytes") > 0).sum().alias("points"),
+        pl.col("acked_bytes", "acks").get(marks),
+        # A counter may run ahead of what is acknowledged.
+        pl.col("marked_bytes").clip(upper_bound=pl.col("acked_bytes")).get(marks),
+        *(pl.col(name).get(marks) for name in HOW if name in columns),
+        pl.col(STATE).drop_nulls().first(),
+        pl.col("ce_frames", "inflight_bytes").max(),
+        pl.col("aecn_samples").get(furthest).fill_null(0),
+        (pl.col("aecn_u_sum_n").max() * NANO).alias("aecn_u_sum"),
+        *(pl.col(name).get(furthest).fill_null(0) for name in AT_TOP if name in columns),
+        pl.col("aecn_congested_hops_max").max().alias("congested_hops"),
+        pl.col("point").get(marks).alias("ack_point"),
+        pl.col("point").get(pl.col("ce_frames").arg_max()).alias("ce_point"),
+        pl.col("point").get(furthest).alias("aecn_point"),
+        pl.col(WINDOWS).get(fullest),
+        pl.col("point").get(fullest).alias("rwnd_point"),
+        pl.col("aecn_queue_delay_sum").get(furthest).alias("aecn_queue_delay"),
+        *(pl.col(name).get(most) for name in MOST_SEEN if name in columns),
+        pl.col("feedback_backwards").max().fill_null(0).alias("backwards"),
+    ]
 
 
 def mark_share() -> pl.Expr:

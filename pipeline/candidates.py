@@ -8,7 +8,7 @@ from pipeline.comparison import KNOWN, LOAD, MARKS, TOLD, compared
 from pipeline.feeding import fed
 from pipeline.filling import FOUND, brimming, needed
 from pipeline.locate import HOP, KEY, inband, loads
-from pipeline.marking import may_be_marked
+from pipeline.marking import BRIM, may_be_marked
 from pipeline.reserved import PLACE
 from pipeline.sharing import NAMED_SHARE
 from pipeline.tags import bounds, by_signal, congestion_signals, heard, shared
@@ -106,16 +106,16 @@ def by_mark(
     """Candidates of flows that may be `marked` (`path_marks`): by their marks, and by none."""
     if marked.is_empty():
         return [NOTHING_FILLED]
-    ways = fed(marked, all_ways, hop_loads, topology, MARKS.zero)
-    by_marks = compared(marked, known_marks(hop_loads, carried), ways, MARKS)
+    wanted = marked["wanted"].any()
+    # Where nobody is asked about and no port brims, nobody asks which hops are left.
+    asks = wanted or (carried["least"] >= BRIM).any()
+    ways = fed(marked, all_ways, hop_loads, topology, MARKS.zero) if asks else all_ways.clear()
+    known = known_marks(hop_loads, carried) if wanted else NOTHING_KNOWN
+    by_marks = compared(marked, known, ways, MARKS)
     calm = marked.filter(pl.col("quiet") & ~pl.col("wanted"))
-    full = pl.concat(
-        [
-            brimming(calm, ways, carried),
-            needed(calm, all_ways, carried, held_back(by_marks, hop_loads), sent),
-        ]
-    )
-    return [with_hops(marked, by_marks, hop_loads), filled(marked, full)]
+    held = held_back(by_marks, hop_loads)
+    found = pl.concat([brimming(calm, ways, carried), needed(calm, all_ways, carried, held, sent)])
+    return [with_hops(marked, by_marks, hop_loads), filled(marked, found)]
 
 
 def path_loads(sent: pl.DataFrame, silent: pl.DataFrame, tags: pl.DataFrame) -> pl.DataFrame:
@@ -191,6 +191,8 @@ def held_back(by_marks: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
 
 def filled(marked: pl.DataFrame, full: pl.DataFrame) -> pl.DataFrame:
     """Candidates of flows that were not marked, the surest reason first."""
+    if full.is_empty():
+        return NOTHING_FILLED
     best = full.unique([*KEY, *HOP], keep="first", maintain_order=True)
     surest = pl.col("filled").first().over(KEY)
     return marked.select(*KEY, "signal", "samples").join(

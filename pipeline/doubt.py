@@ -81,6 +81,12 @@ FLAGS = {
     "telemetry_disagrees": pl.col("agreement") < DIFFER,
 }
 """When a flag holds of a headline, with what the flow did and `lacking` (`with_lacking`)."""
+T = (
+    pl.col("source").str.split("_").list.last()
+    .replace_strict({name: number for number, name in SOURCES.items()}, default=None)
+    .cast(pl.Int64).alias("t")
+)  # fmt: skip
+"""The type of a signal that a locator came with."""
 HOLDS = [when.alias(name) for name, when in FLAGS.items()]
 
 
@@ -102,17 +108,19 @@ def with_lacking(
     """Headlines with `lacking`, whether the flow's telemetry names what the topology lacks."""
     if topology is None:
         return rows.with_columns(pl.lit(value=False).alias("lacking"))
-    raw, told = pl.col("node") == LOCATOR, pl.col("port") != UNTOLD
-    named = hop_intervals.filter((pl.col("node") < PLACE) & told)
-    hops = named.join(topology.frame, on=HOP, how="anti")
-    kinds = {name: number for number, name in SOURCES.items()}
-    t = pl.col("source").str.split("_").list.last().replace_strict(kinds, default=None)
-    locators = hop_intervals.filter(raw & told).select(
-        *KEY, t.cast(pl.Int64).alias("t"), pl.col("port").cast(pl.Int64).alias("lm")
-    )
-    known = topology.locators.select(pl.col("t", "lm").cast(pl.Int64)).unique()
-    found = [hops.select(KEY), locators.join(known, on=["t", "lm"], how="anti").select(KEY)]
-    lacking = pl.concat(found).unique().with_columns(pl.lit(value=True).alias("lacking"))
+    told = hop_intervals.select(*KEY, *HOP, "source").filter(pl.col("port") != UNTOLD)
+    found = [
+        told.filter(pl.col("node") < PLACE).join(topology.frame, on=HOP, how="anti").select(KEY)
+    ]
+    raw = told.filter(pl.col("node") == LOCATOR)
+    if raw.height:
+        known = topology.locators.select(pl.col("t", "lm").cast(pl.Int64)).unique()
+        locators = raw.select(*KEY, T, pl.col("port").cast(pl.Int64).alias("lm"))
+        found.append(locators.join(known, on=["t", "lm"], how="anti").select(KEY))
+    unknown = pl.concat(found)
+    if unknown.is_empty():
+        return rows.with_columns(pl.lit(value=False).alias("lacking"))
+    lacking = unknown.unique().with_columns(pl.lit(value=True).alias("lacking"))
     return rows.join(lacking, on=KEY, how="left", maintain_order="left").with_columns(
         pl.col("lacking").fill_null(value=False)
     )

@@ -22,10 +22,10 @@ def brimming(calm: pl.DataFrame, ways: pl.DataFrame, carried: pl.DataFrame) -> p
 
     `calm` are flow-intervals that were marked nowhere, `ways` the paths that are left (`fed`).
     """
-    if calm.is_empty() or carried.is_empty():
+    full = carried.filter(pl.col("least") >= BRIM).select("time_ns", *HOP, "least")
+    if calm.is_empty() or full.is_empty():
         return pl.DataFrame(schema=FOUND)
     paths = pl.col("path").n_unique()
-    full = carried.filter(pl.col("least") >= BRIM).select("time_ns", *HOP, "least")
     return (
         ways.join(calm.select(KEY), on=KEY, how="inner", maintain_order="left")
         .filter(paths.over(*KEY, *HOP) == paths.over(KEY))
@@ -54,9 +54,10 @@ def needed(
     limits = carried.filter("whole").select("time_ns", *HOP, "most", "capacity_bps")
     rates = sent.select(*KEY, wire_bps().alias("bps"))
     found = (
-        ways.join(calm.select(KEY), on=KEY, how="inner", maintain_order="left")
-        .unique([*KEY, *HOP], maintain_order=True)
+        ways.select(*KEY, *HOP)
         .join(held, on=["time_ns", *HOP], how="inner", maintain_order="left")
+        .join(calm.select(KEY), on=KEY, how="inner", maintain_order="left")
+        .unique([*KEY, *HOP], maintain_order=True)
         .join(limits, on=["time_ns", *HOP], how="inner", maintain_order="left")
         .join(rates, on=KEY, how="inner", maintain_order="left")
         .filter(

@@ -86,32 +86,11 @@ def congestion_signals(rows: pl.DataFrame) -> pl.DataFrame:
     of them has less of that term than the hop that is, or as much (a tie): a hop with a queue sends
     at its rate, so that it gets the path's rate term as far as its queue says that it is busy.
     """
-    of_type = pl.col("samples").sum().over([*KEY, "signal_type"])
-    # ABW and ABW/C say the same of a port: where both were seen, the ratio is taken.
-    ratio = (pl.col("signal_type") == "utilization").any().over(KEY)
-    terms = rows.with_columns(of_type.alias("all"))
-    terms = terms.filter((pl.col("signal_type") != "abw") | ~ratio.fill_null(value=False))
-    delay = pl.col("signal_type") == "delay"
-    term, part = pl.col("u_sum_n") / pl.col("all") * NANO, pl.col("samples") / pl.col("all")
-    path = (
-        terms.filter(~delay).group_by(KEY, maintain_order=True).agg(term.sum().alias("path_rate"))
-    )
+    terms = rows.with_columns(OF_TYPE).filter(TELLS)
+    path = terms.filter(~DELAY).group_by(KEY, maintain_order=True).agg(PATH_RATE)
     found = (
         terms.group_by([*KEY, *HOP], maintain_order=True)
-        .agg(
-            term.filter(~delay).sum().alias("rate"),
-            part.filter(~delay).sum().alias("rate_part"),
-            term.filter(delay).sum().alias("queue"),
-            part.filter(delay).sum().alias("queue_part"),
-            pl.col("samples").filter(delay).sum().alias("queued"),
-            (pl.col("u_max_n").max() * NANO).alias("u_max"),
-            pl.col("queue_max_bytes").max().cast(pl.Float64).alias("queue_mean_bytes"),
-            (stood() / pl.col("all")).max().alias("standing_share"),
-            pl.col("samples").sum(),
-            (part.sum() / (delay.any().cast(pl.Int8) + (~delay).any())).alias("share"),
-            pl.col("hop_index").min(),
-            *view(),
-        )
+        .agg(TERMS)
         .filter(pl.col("port") != UNTOLD)
         .join(path, on=KEY, how="left", maintain_order="left")
     )
@@ -119,6 +98,39 @@ def congestion_signals(rows: pl.DataFrame) -> pl.DataFrame:
     return of_all(named).drop(
         "rate", "rate_part", "queue", "queue_part", "path_rate", "queued", "busy_part"
     )
+
+
+def view() -> list[pl.Expr]:
+    """The view that is heard: its point as `seen_at`, and whether it is of reflections."""
+    return [pl.col("point").cast(pl.String).first().alias("seen_at"), pl.col("echo").first()]
+
+
+def terms_of_hop() -> list[pl.Expr]:
+    """The terms of one hop out of all its rows."""
+    term, part = pl.col("u_sum_n") / pl.col("all") * NANO, pl.col("samples") / pl.col("all")
+    return [
+        term.filter(~DELAY).sum().alias("rate"),
+        part.filter(~DELAY).sum().alias("rate_part"),
+        term.filter(DELAY).sum().alias("queue"),
+        part.filter(DELAY).sum().alias("queue_part"),
+        pl.col("samples").filter(DELAY).sum().alias("queued"),
+        (pl.col("u_max_n").max() * NANO).alias("u_max"),
+        pl.col("queue_max_bytes").max().cast(pl.Float64).alias("queue_mean_bytes"),
+        (stood() / pl.col("all")).max().alias("standing_share"),
+        pl.col("samples").sum(),
+        (part.sum() / (DELAY.any().cast(pl.Int8) + (~DELAY).any())).alias("share"),
+        pl.col("hop_index").min(),
+        *view(),
+    ]
+
+
+OF_TYPE = pl.col("samples").sum().over([*KEY, "signal_type"]).alias("all")
+DELAY = pl.col("signal_type") == "delay"
+RATIO = (pl.col("signal_type") == "utilization").any().over(KEY)
+TELLS = (pl.col("signal_type") != "abw") | ~RATIO.fill_null(value=False)
+"""ABW and ABW/C say the same of a port: where both were seen, the ratio is taken."""
+PATH_RATE = (pl.col("u_sum_n") / pl.col("all") * NANO).sum().alias("path_rate")
+TERMS = terms_of_hop()
 
 
 def longer_queue() -> pl.Expr:
@@ -162,16 +174,14 @@ def of_all(named: pl.DataFrame) -> pl.DataFrame:
 
 def by_signal(rows: pl.DataFrame) -> pl.DataFrame:
     """Hops that each CSIG signal names by itself; probability is the share of samples there."""
-    rows = rows.with_columns((pl.lit("csig_") + pl.col("signal_type")).alias("signal"))
-    signal = [*KEY, "signal"]
-    found = rows.group_by([*signal, *HOP], maintain_order=True).agg(*load(), *view())
-    part = pl.col("samples") / pl.col("samples").sum().over(signal)
-    return found.with_columns(part.alias("probability")).filter(pl.col("port") != UNTOLD)
+    found = rows.with_columns(SIGNAL).group_by([*OF_SIGNAL, *HOP], maintain_order=True).agg(MEANS)
+    return found.with_columns(PART).filter(pl.col("port") != UNTOLD)
 
 
-def view() -> list[pl.Expr]:
-    """The view that is heard: its point as `seen_at`, and whether it is of reflections."""
-    return [pl.col("point").cast(pl.String).first().alias("seen_at"), pl.col("echo").first()]
+OF_SIGNAL = [*KEY, "signal"]
+SIGNAL = (pl.lit("csig_") + pl.col("signal_type")).alias("signal")
+MEANS = [*load(), *view()]
+PART = (pl.col("samples") / pl.col("samples").sum().over(OF_SIGNAL)).alias("probability")
 
 
 def bounds(rows: pl.DataFrame) -> pl.DataFrame:
