@@ -35,6 +35,13 @@ class Heaps:
         rows[self.group] = np.arange(len(self.group))
         return rows
 
+    def first_of(self, where: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The first row of each that is named, or -1."""
+        rows = np.flatnonzero(where)[::-1]
+        found = np.full(len(self.first), -1)
+        found[self.group[rows]] = rows
+        return found
+
     def count(self, where: NDArray[np.bool_] | None = None) -> pl.Series:
         """How many rows each has, or how many of those that are named."""
         group = self.group if where is None else self.group[where]

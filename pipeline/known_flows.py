@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 import polars as pl
 
+from collector import arrow
+from pipeline.groups import distinct
+from pipeline.heaps import Heaps
 from pipeline.merging import merged
 from pipeline.signals import reverse
 from pipeline.tables import TABLES
@@ -34,7 +37,8 @@ class KnownFlows:
         seen = flow_rows(rows).with_columns(pl.lit(value=False).alias("unseen"))
         order = TABLES["flows"].order
         news = pl.concat([seen, self._unseen(seen, told)])
-        controlled = decisions.group_by("flow", maintain_order=True).agg(
+        controlled = distinct(decisions.select("flow", "algorithm"), ["flow", "algorithm"])
+        controlled = controlled.group_by("flow", maintain_order=True).agg(
             # HPCC++ is only tracked where its telemetry is seen, so it outranks the marks.
             pl.col("algorithm").cast(pl.String).max().alias("cc")
         )
@@ -66,13 +70,16 @@ class KnownFlows:
 
 def flow_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """The flows of observations as rows of the table `flows`, without their congestion control."""
-    told = pl.col("dscp").filter(pl.col("payload_bytes") > 0).drop_nulls().first()
-    return rows.group_by("flow", maintain_order=True).agg(
-        *(pl.col(name).first() for name in KEY_COLUMNS if name in rows.columns),
-        pl.col("time_ns").min().alias("first_ns"),
-        pl.col("time_ns").max().alias("last_ns"),
-        *[told] * ("dscp" in rows.columns),
+    heaps, times = Heaps(rows, ["flow"]), rows["time_ns"]
+    key = ["flow", *(name for name in KEY_COLUMNS if name in rows.columns)]
+    flows = rows.select(key)[heaps.first].with_columns(
+        heaps.least(times).alias("first_ns"), heaps.most(times).alias("last_ns")
     )
+    if "dscp" not in rows.columns:
+        return flows
+    data = rows.select(((pl.col("payload_bytes") > 0) & pl.col("dscp").is_not_null()).alias("data"))
+    told = pl.Series(heaps.first_of(arrow.fixed(data["data"].fill_null(value=False).to_numpy())))
+    return flows.with_columns(rows["dscp"].gather(told.set(told < 0, None)))
 
 
 def reversed_rows(flows: pl.DataFrame) -> pl.DataFrame:

@@ -20,13 +20,16 @@ ROUTERS = 2
 the host's."""
 TAG = ("csig_variant", "csig_t", "csig_s")
 """What a tag's value follows from."""
+READ = ("bin", "time_ns", "source", "frame", "point", "src_hi", "src_lo", "dst_hi", "dst_lo",
+        *TAG, "csig_low")  # fmt: skip
+"""Columns of rows that are read."""
 
 
 def claims_of(rows: pl.DataFrame, pairs: pl.DataFrame, places: Places) -> list[pl.DataFrame]:
     """Partial claims of a batch with its `bin` and of pairs whose later sights are in it."""
     if "csig_low" not in rows.columns:
         return []
-    told = rows.filter(
+    told = rows.select(name for name in READ if name in rows.columns).filter(
         pl.col("csig_t").is_in([ABW, UTILIZATION]) & pl.col("csig_low").is_not_null()
     )
     if told.is_empty():

@@ -23,6 +23,7 @@ ECT = (1, 2, CE)
 SYN, ACK_FLAG = 2, 16
 TAG = {"csig_variant": pl.UInt8, "csig_t": pl.UInt8, "csig_s": pl.UInt32, "csig_lm": pl.UInt16,
        "csig_low": pl.Float64, "csig_high": pl.Float64}  # fmt: skip
+OWN = ("interval", "time_ns", "source", "frame", "point", "flow", "protocol", "length")
 OTHER = {"dscp": pl.UInt8, "ecn": pl.UInt8, "int_version": pl.UInt8, "flags": pl.UInt16,
          "sampling_rate": pl.UInt32}  # fmt: skip
 
@@ -34,11 +35,11 @@ def data_rows(rows: pl.DataFrame) -> pl.DataFrame:
         for name, kind in (TAG | OTHER).items()
         if name not in rows.columns
     ]
-    own = ["interval", "time_ns", "source", "frame", "point", "flow", "protocol", "length"]
+    told = [name for name in (TAG | OTHER) if name in rows.columns]
     return (
-        rows.filter((pl.col("payload_bytes") > 0) | has_tag(rows))
-        .with_columns(absent)
-        .select(*own, *TAG, *OTHER)
+        rows.select(*OWN, "payload_bytes", *told)
+        .filter((pl.col("payload_bytes") > 0) | has_tag(rows))
+        .select(*OWN, *told, *absent)
     )
 
 

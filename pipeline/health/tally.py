@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from pipeline.heaps import Heaps
+
 MOST_KEYS = 1 << 17
 """Rows of one tally that are kept; what is seen first stays."""
 WAITING = 2
@@ -72,9 +74,11 @@ def first_frame() -> list[pl.Expr]:
 
 def counted(rows: pl.DataFrame, key: Sequence[str], *values: pl.Expr) -> pl.DataFrame:
     """A tally of ordered rows: their number, the first frame, and other values."""
-    return rows.group_by(key, maintain_order=True).agg(
-        pl.len().cast(pl.Int64).alias("n"), *values, *first_frame()
-    )
+    heaps = Heaps(rows, key)
+    seen = rows.select(*key, pl.col("time_ns").alias("seen_ns"), "source", "frame")[heaps.first]
+    told = [heaps.told(rows, values)] if values else []
+    made = pl.concat([seen, *told], how="horizontal")
+    return made.with_columns(heaps.count().cast(pl.Int64).alias("n"))
 
 
 def total(expression: pl.Expr, name: str) -> pl.Expr:

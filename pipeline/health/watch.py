@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from pipeline.decided import DECISIONS
 from pipeline.health import changes as tag_changes
 from pipeline.health import sights as tag_sights
 from pipeline.health.beside import WAIT_NS, Beside
@@ -33,6 +34,10 @@ FORGET_NS = 10 * SECOND
 """Handshakes that are older are not waited for again."""
 RECOGNISED = ("set", "handshake", "reactions")
 """How a dialect was found where it was found at all (`memory.Basis`)."""
+DECIDED = ("time_ns", "source", "frame", "flow", "dialect", "basis")
+"""What is read of decisions."""
+FOUND = pl.Series(RECOGNISED, dtype=DECISIONS["basis"]).implode()
+IS_RECOGNISED = pl.col("basis").is_in(FOUND) & pl.col("dialect").is_not_null()
 
 
 class Health:
@@ -82,10 +87,9 @@ class Health:
         self.begun.add(tag_sights.handshakes(rows))
         self.beside.add(rows, pairs, places)
         if decisions.height:
-            told = pl.col("basis").cast(pl.String).is_in(RECOGNISED)
-            seen = self._cut(decisions.filter(told & pl.col("dialect").is_not_null()))
-            named = seen.with_columns(pl.col("dialect").cast(pl.String))
-            self.dialects.add(counted(named, ["interval", "flow", "dialect"]))
+            told = decisions.select(*DECIDED).filter(IS_RECOGNISED)
+            seen = counted(self._cut(told), ["interval", "flow", "dialect"])
+            self.dialects.add(seen.with_columns(pl.col("dialect").cast(pl.String)))
 
     def close(self, before_ns: int | None, flows: pl.DataFrame, versions: Versions) -> pl.DataFrame:
         """Findings of the intervals that ended by a time, None: of all; `flows` are those known."""
