@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pipeline.alternatives import MOST_WAYS, Fabric, by_class, loads_of, ranked
     from pipeline.asked import Asked
-    from pipeline.capture_gaps import Heard, never, stored_last
+    from pipeline.capture_gaps import MOST_GAPS, Heard, captured, never, stored_last
     from pipeline.cc import (
         csig_load,
         dctcp,
@@ -94,6 +94,7 @@ __all__ = [
     "LEAST_SHARE",
     "LITTLE",
     "MOST_CHARACTERS",
+    "MOST_GAPS",
     "MOST_WAYS",
     "PROTOCOLS",
     "READERS",
@@ -149,6 +150,7 @@ __all__ = [
     "backup",
     "between",
     "by_class",
+    "captured",
     "companion_fields",
     "companion_table",
     "compose_answer",
@@ -208,7 +210,7 @@ HOMES = {
     ),
     "cc.parameter": "Parameter Record Value parse",
     "companion_names": "COMPANIONS",
-    "capture_gaps": "Heard never stored_last",
+    "capture_gaps": "MOST_GAPS Heard captured never stored_last",
     "companions": "companion_fields companion_table",
     "composed_answer": "compose_answer",
     "decider": "Decider",

@@ -52,8 +52,8 @@ ANSWERS = {
     "GET /api/v1/session": SESSION,
     "POST /api/v1/session": SESSION,
     "GET /api/v1/bottlenecks": {
-        "interval": "interval?", "stored": "interval?", "flows_seen": "whole",
-        "bottlenecks": "rows",
+        "interval": "interval?", "stored": "interval?", "captured": "number",
+        "flows_seen": "whole", "bottlenecks": "rows",
     },
     "GET /api/v1/flows": {"flows": "rows", "more": "yes or no", "cursor": "text?"},
     "GET /api/v1/flows/bottleneck": {
@@ -72,16 +72,18 @@ ANSWERS = {
         "flows": "rows",
     },
     "GET /api/v1/links": {
-        "interval": "interval?", "times_ns": "times", "links": "rows", "cursor": "text?",
-    },
-    "GET /api/v1/links/flows": {
-        "interval": "interval?", "link": "object?", "others": "object", "flows": "rows",
+        "interval": "interval?", "captured": "number", "times_ns": "times", "links": "rows",
         "cursor": "text?",
     },
-    "GET /api/v1/te/paths": {"interval": "interval?", "paths": "rows"},
-    "GET /api/v1/te/links": {"interval": "interval?", "links": "rows"},
+    "GET /api/v1/links/flows": {
+        "interval": "interval?", "captured": "number", "link": "object?", "others": "object",
+        "flows": "rows", "cursor": "text?",
+    },
+    "GET /api/v1/te/paths": {"interval": "interval?", "captured": "number", "paths": "rows"},
+    "GET /api/v1/te/links": {"interval": "interval?", "captured": "number", "links": "rows"},
     "GET /api/v1/te/alternatives": {
-        "interval": "interval", "src": "object", "dst": "object", "ways": "whole",
+        "interval": "interval", "captured": "number", "src": "object", "dst": "object",
+        "ways": "whole",
         "more": "yes or no", "alternatives": "rows",
     },
     "GET /api/v1/te/export": {"interval": "object?", "addresses": "text", "paths": "rows"},

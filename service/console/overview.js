@@ -6,7 +6,7 @@ import { csvButton, empty, h, panel } from "./dom.js";
 import { field, ofFilter, pointed } from "./form.js";
 import { cells, heat, legend } from "./heat.js";
 import { sankey } from "./sankey.js";
-import { after, kind, load, moment, span } from "./units.js";
+import { after, kind, load, missed, moment, span } from "./units.js";
 import { during, overviewUrl } from "./views.js";
 
 const COMMANDS = [
@@ -37,7 +37,7 @@ export async function overview(parameters) {
     interval: covered,
     body: h("div", null,
       h("h1", null, wrong ? "The filter is not understood" : headline(flows, found.more, filter)),
-      h("p", { class: "lead" }, subline(flows, covered), filter && !wrong && " Only flows that the filter keeps are told."),
+      h("p", { class: "lead" }, subline(flows, covered), missed(found.captured), filter && !wrong && " Only flows that the filter keeps are told."),
       times(found, range, filter), wrong && pointed(wrong, filter),
       placed(flows).length > 0 && panel("Where", "the links that hold flows back, the fullest first",
         [csvButton("places", () => places(flows).map(flatPlace)), api()], placesTable(places(flows), links, covered, range)),

@@ -4,7 +4,7 @@ import { ApiError, address, get } from "./api.js";
 import { count, head, meter, right } from "./cell.js";
 import { amount, FULL_LOAD, inkOver } from "./colour.js";
 import { csvButton, empty, h, panel } from "./dom.js";
-import { bytes, load, moment, percent, rate, span } from "./units.js";
+import { bytes, load, missed, moment, percent, rate, span } from "./units.js";
 import { linkUrl, teUrl } from "./views.js";
 
 const MOST_ENDS = 40;
@@ -36,7 +36,7 @@ export async function te(parameters) {
       rows.length ? [
         panel("Matrix", `rows send, columns receive; ${METRICS[metric].name}`, [csvButton("te", () => rows), api()], matrix(rows, metric, now)),
         pair,
-        panel("Pairs", `${count(answer.total, "row")}, the fullest first; ${answer.cells_with_rows} of ${answer.cells} cells of time have data, telemetry covers ${percent(answer.completeness)}`, [csvButton("te", () => rows), api()], table(rows, now)),
+        panel("Pairs", `${count(answer.total, "row")}, the fullest first; ${answer.cells_with_rows} of ${answer.cells} cells of time have data, telemetry covers ${percent(answer.completeness)}.${missed(answer.captured)}`, [csvButton("te", () => rows), api()], table(rows, now)),
       ] : h("div", { class: "panel" }, empty("No path has a load in this time", "Rollups are made while captures are analysed; pairs of ends need flows with telemetry.", ["hopsight analyze CAPTURE --store DSN", "hopsight health"]))),
   };
 }

@@ -10,6 +10,10 @@ export function percent(share) {
   return share >= 0.995 && share < 1 ? "> 99 %" : `${Math.round(share * 100)} %`;
 }
 
+/** A sentence about the share of a time that live sources did not capture; nothing where that is none. */
+export const missed = (captured) =>
+  captured < 1 ? ` ${captured > 0.995 ? "< 1 %" : percent(1 - captured)} of this time was not captured: the page Telemetry tells when.` : "";
+
 /** Bytes with a binary prefix. */
 export function bytes(value) {
   return value === null || value === undefined ? "–" : scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);

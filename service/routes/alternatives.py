@@ -14,9 +14,10 @@ from service.endpoint import parse_address
 from service.problem import Problem
 from service.reader import Reader, reader_of
 from service.representation import Tags, documented
+from service.routes.missed import captured_of
 from service.routes.parameter import Name
 from service.routes.span import Span, check
-from service.routes.te import MOST_ALL, WIDTHS, CellParameters, cells, covered
+from service.routes.te import MOST_ALL, WIDTHS, CellParameters, Covering, cells, covered
 from service.shape import interval, records
 
 router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
@@ -76,7 +77,8 @@ async def _answered(request: Request, asked: AlternativesParameters) -> dict[str
         "te_links", rollup=f"link_{word}", **span.bounds, dscp=dscp, rows=MOST_ALL
     )
     siblings = await _siblings(reader, ends, span)
-    return await run_in_threadpool(told_of, asked, (hops, links, siblings), ends, span, width)
+    of = Covering(span, width, await captured_of(reader, span))
+    return await run_in_threadpool(told_of, asked, (hops, links, siblings), ends, of)
 
 
 def ends_of(asked: AlternativesParameters, hosts: pl.DataFrame, hops: pl.DataFrame) -> list[End]:
@@ -89,8 +91,7 @@ def told_of(
     asked: AlternativesParameters,
     rows: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame],
     ends: list[End],
-    span: Span,
-    width: int,
+    of: Covering,
 ) -> dict[str, Any]:
     """The ways, ranked, out of hops, loads of links and sibling flows; in a thread."""
     hops, links, siblings = rows
@@ -99,11 +100,11 @@ def told_of(
     ways, count = fabric.ways(ends[0]["device"], ends[1]["device"], loads, last)
     told = ranked(ways, loads)[: asked.limit]
     return {
-        "interval": interval(span.from_ns, span.to_ns, width),
+        "interval": interval(of.span.from_ns, of.span.to_ns, of.width),
         "src": ends[0],
         "dst": ends[1],
         "class": asked.class_,
-        **covered(_of(links, told), span, width),
+        **covered(_of(links, told), of),
         "ways": count,
         "more": count > len(told),
         "siblings": siblings["flow"].n_unique(),

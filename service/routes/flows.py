@@ -15,6 +15,7 @@ from service.polled import Polled
 from service.problem import Problem, invalid
 from service.reader import Reader, reader_of
 from service.routes.filtering import FilterText, filtered
+from service.routes.missed import captured_of
 from service.routes.parameter import Cursor, FlowParameters, Interval, RangeParameters
 from service.routes.span import check, check_window, chosen, completed
 from service.routes.topology import LATEST, located
@@ -56,7 +57,8 @@ async def bottlenecks(
         span, start = page_of(asked.cursor)
         check(span.from_ns, span.to_ns, most_s)
     elif (latest := completed(extent, asked, most_s)) is None:
-        return {"interval": None, "stored": None, "flows_seen": 0, "bottlenecks": []}
+        return {"interval": None, "stored": None, "captured": 1.0, "flows_seen": 0,
+                "bottlenecks": []}  # fmt: skip
     else:
         span = latest
     suits = length_bounds(span.to_ns - span.from_ns, asked.interval)
@@ -70,6 +72,7 @@ async def bottlenecks(
     return {
         "interval": interval(span.from_ns, span.to_ns),
         "stored": interval(int(extent["from_ns"]), int(extent["to_ns"])),
+        "captured": await captured_of(reader, span),
         "flows_seen": int(seen["flows"][0]),
         "more": more,
         "cursor": cursor_of(span.from_ns, span.to_ns, last) if more else None,

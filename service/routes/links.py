@@ -15,6 +15,7 @@ from service.problem import Problem
 from service.reader import Reader, reader_of
 from service.roles import with_roles
 from service.routes.filtering import FilterText, filtered
+from service.routes.missed import captured_of
 from service.routes.parameter import Cursor, Name, RangeParameters
 from service.routes.span import Span, axis, check, chosen, coarser, step
 from service.shape import HOP, flow_of, hop_of, interval, records, rest_of, series
@@ -50,7 +51,7 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
     sifted = filtered("links", asked.filter)
     reader, span, start = await _start(request, asked)
     if span is None:
-        return {"interval": None, "times_ns": [], "links": [], "cursor": None}
+        return {"interval": None, "captured": 1.0, "times_ns": [], "links": [], "cursor": None}
     more = None
     if asked.device is not None and asked.interface is not None:
         hop = await _hop(reader, asked.device, asked.interface, span)
@@ -68,6 +69,7 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
     times = axis(span, width)
     return {
         "interval": interval(span.from_ns, span.to_ns, width),
+        "captured": await captured_of(reader, span),
         "times_ns": times,
         "links": await run_in_threadpool(_timelines, rows, times),
         "cursor": more,
@@ -81,6 +83,7 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
     if span is None:
         return {
             "interval": None,
+            "captured": 1.0,
             "link": None,
             "others": {"flows": 0, "data_bytes": 0},
             "flows": [],
@@ -95,6 +98,7 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
     page, last = whole.slice(start, asked.limit), start + asked.limit
     return {
         "interval": interval(span.from_ns, span.to_ns),
+        "captured": await captured_of(reader, span),
         "link": hop,
         "others": others,
         "flows": [flow_of(row) | rest_of(row) for row in records(page)],

@@ -1,6 +1,6 @@
 """Traffic engineering: loads of paths and links across flows, and the ways between two ends."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import polars as pl
 from fastapi import APIRouter, Query, Request, Response
@@ -12,6 +12,7 @@ from service.polled import asked as whole_of
 from service.reader import Reader, reader_of
 from service.representation import media_type, represented
 from service.routes.filtering import FilterText, filtered
+from service.routes.missed import captured_of
 from service.routes.parameter import Cursor, Name, RangeParameters
 from service.routes.span import Span, check
 from service.shape import interval
@@ -99,7 +100,7 @@ async def _made(request: Request, asked: TeParameters, kind: str, ends: dict[str
     last = cursor_of(span.from_ns, span.to_ns, start + rows.height) if rest > 0 else None
     about = {
         "interval": None if known is None else interval(span.from_ns, span.to_ns, width),
-        **covered(found, span, width),
+        **covered(found, Covering(span, width, await captured_of(reader, span))),
         "total": found.height,
         "cursor": last,
     }
@@ -116,13 +117,25 @@ async def cells(reader: Reader, asked: CellParameters, rollup: str, width: int) 
     return Span(from_ns, to_ns)
 
 
-def covered(rows: pl.DataFrame, span: Span, width: int) -> dict[str, Any]:
-    """How much of the time has rows, and which share of the data frames telemetry covers."""
+class Covering(NamedTuple):
+    """A time that is asked for: in cells of so many ns, and which share of it was captured."""
+
+    span: Span
+    width: int
+    captured: float
+
+
+def covered(rows: pl.DataFrame, of: Covering) -> dict[str, Any]:
+    """How much of the time has rows, and which share of the data frames telemetry covers.
+
+    What live sources did not capture of the time, it does not cover either.
+    """
     there = rows["time_ns"].n_unique() if rows.height else 0
     told, sent = pl.min_horizontal("samples", "data_frames").sum(), pl.col("data_frames").sum()
-    share = rows.select(pl.when(sent > 0).then(told / sent))
+    share = rows.select(pl.when(sent > 0).then(told / sent).first())
     return {
-        "cells": (span.to_ns - span.from_ns) // width,
+        "cells": (of.span.to_ns - of.span.from_ns) // of.width,
         "cells_with_rows": there,
-        "completeness": share.item() if rows.height else None,
+        "captured": of.captured,
+        "completeness": None if share.item() is None else share.item() * of.captured,
     }
