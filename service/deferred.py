@@ -3,12 +3,13 @@
 What an insert takes hardly depends on its rows: some 15 ms for each table and each of those that it
 feeds, most of it files that the engine makes. Of live frames the worker makes rows several times a
 second; verdicts, and flows that are new, by which they are found, are stored at once, the rest in
-fewer and larger inserts.
+fewer and larger inserts, beside which verdicts that come meanwhile are stored.
 """
 
 import threading
 import time
 from collections.abc import Callable, Collection
+from concurrent.futures import Future
 
 import polars as pl
 
@@ -31,8 +32,9 @@ class Deferred:
     """Takes what the worker made of live frames; `flush` when there is no more.
 
     May be called from several threads, whose rows are stored beside each other; `at_once` are the
-    tables that do not wait. Not for files: what is stored together hangs on a clock, so that a
-    repeat would not be told.
+    tables that do not wait. Where the rest is stored `beside`, nobody waits for it unless too many
+    rows are held, and what goes wrong there is raised to who comes next. Not for files: what is
+    stored together hangs on a clock, so that a repeat would not be told.
     """
 
     def __init__(
@@ -40,10 +42,14 @@ class Deferred:
         keep: Sink,
         clock: Callable[[], float] = time.monotonic,
         at_once: Collection[str] = AT_ONCE,
+        *,
+        beside: bool = False,
     ) -> None:
         self._keep = keep
         self._clock = clock
         self._at_once = at_once
+        self._beside = beside
+        self._storing: Future[None] | None = None
         self._lock = threading.Lock()
         self._held: dict[str, list[pl.DataFrame]] = {}
         self._tokens: list[str] = []
@@ -57,6 +63,7 @@ class Deferred:
 
     def __call__(self, output: Output, token: str) -> None:
         """Store what is waited for, and the rest when it is time."""
+        self._stored(wait=False)
         told = {name: rows for name, rows in output.tables.items() if rows.height}
         at_once = {name: told.pop(name) for name in self._at_once if name in told}
         if FLOWS in at_once:
@@ -73,8 +80,8 @@ class Deferred:
             if told:
                 self._tokens.append(token)
             due = self._clock() - self._flushed_s >= EVERY_S or self.rows >= MOST_ROWS
-        if due:
-            self.flush()
+        if due and self._stored(wait=self.rows >= MOST_ROWS):
+            self._store()
 
     def _new(self, flows: pl.Series) -> pl.Series:
         """Which flows were not met before, or so long ago that it is not known."""
@@ -86,7 +93,22 @@ class Deferred:
         return new
 
     def flush(self) -> None:
-        """Store all that waits."""
+        """Store all that waits, and return when it is."""
+        self._stored(wait=True)
+        self._store()
+        self._stored(wait=True)
+
+    def _stored(self, *, wait: bool) -> bool:
+        """Whether nothing is being stored beside; raises what went wrong there."""
+        storing = self._storing
+        if storing is None or not (wait or storing.done()):
+            return storing is None
+        storing.result()
+        self._storing = None
+        return True
+
+    def _store(self) -> None:
+        """Store all that waits, or begin to."""
         with self._lock:
             held, self._held = self._held, {}
             tokens, self._tokens = self._tokens, []
@@ -95,4 +117,23 @@ class Deferred:
             return
         ordered = sorted(held, key=LAST.__eq__)
         tables = {name: pl.concat(held[name], how="diagonal_relaxed") for name in ordered}
-        self._keep(Output(tables), f"{tokens[0]} to {tokens[-1]}")
+        together = Output(tables), f"{tokens[0]} to {tokens[-1]}"
+        if self._beside:
+            self._storing = begun(lambda: self._keep(*together))
+        else:
+            self._keep(*together)
+
+
+def begun(work: Callable[[], None]) -> Future[None]:
+    """Work in a thread of its own, which ends with the process whatever it waits for."""
+    told: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            work()
+            told.set_result(None)
+        except BaseException as error:  # noqa: BLE001 - raised to who asks for the result
+            told.set_exception(error)
+
+    threading.Thread(target=run, name="storing", daemon=True).start()
+    return told

@@ -85,7 +85,7 @@ class Reading(threading.Thread):
 
         stored = store_sink(self._store, self._counts)
         # Of files the same rows are to be sent again when they are read again.
-        kept = stored if self._job.captures else Deferred(stored)
+        kept = stored if self._job.captures else Deferred(stored, beside=True)
         try:
             with warming() as waited:
                 ended = run_job(self._job, sink, "reading", partial(self._compile, waited))

@@ -1,6 +1,9 @@
 """Rows that nobody waits for go together: all of them, once, and the claim that they are last."""
 
+import threading
+
 import polars as pl
+import pytest
 
 from pipeline import Output
 from service.deferred import EVERY_S, MOST_ROWS, Deferred
@@ -66,3 +69,29 @@ def test_a_flow_that_is_known_waits_and_a_new_one_does_not() -> None:
     assert kept[2:] == [([(2, 6), (1, 7)], "t1 to t2")]
     deferred(flows(3, last_ns=8), "t3")
     assert deferred.rows == 1
+
+
+def test_verdicts_do_not_wait_for_what_is_stored_beside() -> None:
+    kept: list[str] = []
+    held, clock = threading.Event(), Clock()
+
+    def keep(output: Output, token: str) -> None:
+        if "hop_intervals" in output.tables:
+            assert held.wait(60)
+            if output.tables["hop_intervals"]["n"][0] == 9:
+                raise OSError("no room")
+        kept.append(token)
+
+    deferred = Deferred(keep, clock, beside=True)
+    deferred(Output({"verdicts": rows(1), "hop_intervals": rows(1)}), "t0")
+    clock.now_s = 2 * EVERY_S
+    deferred(Output({"verdicts": rows(2), "hop_intervals": rows(2)}), "t1")
+    assert kept == ["t0", "t1"]
+    assert deferred.rows == 1, "what is held waits for what is being stored"
+    held.set()
+    deferred.flush()
+    assert kept[2:] == ["t0 to t0", "t1 to t1"]
+    clock.now_s *= 2
+    deferred(Output({"hop_intervals": rows(9)}), "t2")
+    with pytest.raises(OSError, match="no room"):
+        deferred.flush()
