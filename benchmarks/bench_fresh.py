@@ -1,6 +1,6 @@
 """How long after a frame came by what it says can be asked for: seen, judged, stored, visible.
 
-    bench_fresh.py [--seconds S] [--rate FRAMES_A_SECOND]
+    bench_fresh.py [--seconds S] [--rate FRAMES_A_SECOND] [--flows N ...]
 
 `tcpreplay` puts the frames of a busy mirror on one end of a veth pair at one rate; `hopsight up`
 captures, judges and stores what comes out of the other end. All the time its store is asked how far
@@ -25,6 +25,8 @@ from bar import end, met
 from pipeline import OwnerClient, read_owner
 
 SECONDS, RATE, LOAD = 30.0, 100_000, 100_000
+FLOWS = 64, 512
+"""Flows of a mirror; each is judged ten times a second."""
 BAR_S = 1.0
 LOOK_S, STEP_S = 0.1, 0.01
 FIRST_S, LAST_S = 5.0, 3.0
@@ -64,8 +66,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="time of the sender (30)")
     parser.add_argument("--rate", type=int, default=RATE, help="frames a second (100,000)")
+    parser.add_argument("--flows", type=int, nargs="*", default=FLOWS, help="of the mirror")
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the link goes then, too
+    for flows in asked.flows:
+        told(flows, asked.seconds, asked.rate)
+    end()
+
+
+def told(flows: int, seconds: float, rate: int) -> None:
+    """Send frames of so many flows, ask meanwhile, and print."""
+    mirror.FLOWS = flows
     with tempfile.TemporaryDirectory() as folder, live.wire():
         place = Path(folder)
         mirror.csig(place / "sent.pcap", live.FRAMES)
@@ -74,7 +85,7 @@ def main() -> None:
             asking = Asking(place / "store")
             asking.start()
             began = time.time()
-            pace = (*live.at(asked.rate), "--loop=0", f"--duration={asked.seconds:.0f}")
+            pace = (*live.at(rate), "--loop=0", f"--duration={seconds:.0f}")
             sent, took = live.send(place / "sent.pcap", *pace)
             ended = time.time()
             time.sleep(LAST_S)
@@ -84,11 +95,12 @@ def main() -> None:
         found = delays(asking.told, began + FIRST_S, ended - LAST_S)
     half, most = np.quantile(found, [0.5, 0.99], method="higher")
     shed = sum(count for name, count in endings.items() if name != "decoded")
-    print(f"{load:,.0f} frames/s offered for {took:.0f} s, {shed:,} of {sent:,} shed or dropped:")
+    print(
+        f"{load:,.0f} frames/s of {flows:,} flows offered for {took:.0f} s, {shed:,} of {sent:,} shed or dropped:"
+    )
     print(f"  seen to visible: half within {half:.2f} s, 99 of 100 within {most:.2f} s")
     shown = met(most < BAR_S and not shed) if load >= LEAST * LOAD else "not shown"
     print(f"  99 of 100 within {BAR_S:g} s at {LOAD:,} frames/s, nothing shed: {shown}")
-    end()
 
 
 if __name__ == "__main__":
