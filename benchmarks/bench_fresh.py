@@ -95,9 +95,8 @@ def told(flows: int, seconds: float, rate: int) -> None:
         found = delays(asking.told, began + FIRST_S, ended - LAST_S)
     half, most = np.quantile(found, [0.5, 0.99], method="higher")
     shed = sum(count for name, count in endings.items() if name != "decoded")
-    print(
-        f"{load:,.0f} frames/s of {flows:,} flows offered for {took:.0f} s, {shed:,} of {sent:,} shed or dropped:"
-    )
+    offered = f"{load:,.0f} frames/s of {flows:,} flows offered for {took:.0f} s"
+    print(f"{offered}, {shed:,} of {sent:,} shed or dropped:")
     print(f"  seen to visible: half within {half:.2f} s, 99 of 100 within {most:.2f} s")
     shown = met(most < BAR_S and not shed) if load >= LEAST * LOAD else "not shown"
     print(f"  99 of 100 within {BAR_S:g} s at {LOAD:,} frames/s, nothing shed: {shown}")
