@@ -10,9 +10,6 @@ judged when it has ended, so its length (100 ms) is part of the delay. Told are 
 """
 
 import argparse
-import signal
-import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -31,8 +28,6 @@ BAR_S = 1.0
 LOOK_S, STEP_S = 0.1, 0.01
 FIRST_S, LAST_S = 5.0, 3.0
 """Left out: what is compiled and known anew at first, and what waits for the end."""
-LEAST = 0.95
-"""Share of the load from which it counts as offered."""
 
 
 class Asking(threading.Thread):
@@ -68,7 +63,6 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=RATE, help="frames a second (100,000)")
     parser.add_argument("--flows", type=int, nargs="*", default=FLOWS, help="of the mirror")
     asked = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the link goes then, too
     for flows in asked.flows:
         told(flows, asked.seconds, asked.rate)
     end()
@@ -77,28 +71,24 @@ def main() -> None:
 def told(flows: int, seconds: float, rate: int) -> None:
     """Send frames of so many flows, ask meanwhile, and print."""
     mirror.FLOWS = flows
-    with tempfile.TemporaryDirectory() as folder, live.wire():
-        place = Path(folder)
-        mirror.csig(place / "sent.pcap", live.FRAMES)
-        live.warmed(place, judged=True)
-        with live.served(place) as process:
-            asking = Asking(place / "store")
-            asking.start()
-            began = time.time()
-            pace = (*live.at(rate), "--loop=0", f"--duration={seconds:.0f}")
-            sent, took = live.send(place / "sent.pcap", *pace)
-            ended = time.time()
-            time.sleep(LAST_S)
-            asking.over.set()
-            endings = live.drained(process)
-        load = sent / took
-        found = delays(asking.told, began + FIRST_S, ended - LAST_S)
+    with live.captured() as (place, process):
+        asking = Asking(place / "store")
+        asking.start()
+        began = time.time()
+        pace = (*live.at(rate), "--loop=0", f"--duration={seconds:.0f}")
+        sent, took = live.send(place / "sent.pcap", *pace)
+        ended = time.time()
+        time.sleep(LAST_S)
+        asking.over.set()
+        endings = live.drained(process)
+    load = sent / took
+    found = delays(asking.told, began + FIRST_S, ended - LAST_S)
     half, most = np.quantile(found, [0.5, 0.99], method="higher")
     shed = sum(count for name, count in endings.items() if name != "decoded")
     offered = f"{load:,.0f} frames/s of {flows:,} flows offered for {took:.0f} s"
     print(f"{offered}, {shed:,} of {sent:,} shed or dropped:")
     print(f"  seen to visible: half within {half:.2f} s, 99 of 100 within {most:.2f} s")
-    shown = met(most < BAR_S and not shed) if load >= LEAST * LOAD else "not shown"
+    shown = met(most < BAR_S and not shed) if load >= live.LEAST * LOAD else "not shown"
     print(f"  99 of 100 within {BAR_S:g} s at {LOAD:,} frames/s, nothing shed: {shown}")
 
 

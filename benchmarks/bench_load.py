@@ -10,18 +10,12 @@ frames that came before the clients, and of those that came while they asked.
 
 import argparse
 import asyncio
-import os
 import re
-import signal
-import sys
-import tempfile
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 
 import httpx
-import mirror
 import soak_live as live
 from bar import end, met
 from clients import Heard, asked, percentile
@@ -34,18 +28,10 @@ WARM_S = 20.0
 """Time before the clients come, in which flows are seen."""
 ENDS_S = 10.0
 """For how long frames come when the clients have gone."""
-LEAST = 0.95
-"""Share of a rate from which it counts as offered."""
 NS = 10**9
-PAGE = os.sysconf("SC_PAGE_SIZE")
 FRAMES = re.compile(
     r'^hopsight_collector_frames_total\{[^}]*status="(\w+)"[^}]*\} (\S+)$', re.MULTILINE
 )
-
-
-def resident(process: int) -> float:
-    """Megabytes of memory that a process has."""
-    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * PAGE / 1e6
 
 
 def behind_s(url: str) -> float:
@@ -91,38 +77,31 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=CLIENTS)
     parser.add_argument("--rate", type=int, default=RATE, help="frames a second that come in")
     given = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the link goes then, too
-    with tempfile.TemporaryDirectory() as folder, live.wire():
-        place = Path(folder)
-        mirror.csig(place / "sent.pcap", live.FRAMES)
-        live.warmed(place, judged=True)
-        with live.served(place) as process:
-            owner = read_owner(place / "store")
-            assert owner is not None
-            url = owner.url
-            length = f"--duration={WARM_S + given.seconds + ENDS_S:.0f}"
-            pace = (*live.at(given.rate), "--loop=0", length)
-            sent: list[tuple[int, float]] = []
-            sender = threading.Thread(
-                target=lambda: sent.append(live.send(place / "sent.pcap", *pace))
-            )
-            sender.start()
-            time.sleep(WARM_S)
-            before, lag = frames(url), behind_s(url)
-            known = httpx.get(f"{url}/api/v1/flows?limit=10000&filter=dport%3D5001", timeout=60)
-            flows, memory = known.json()["flows"], resident(process.pid)
-            if not flows:
-                raise SystemExit(f"no flow is stored after {WARM_S:g} s")
-            heard = asyncio.run(asked(url, flows, given.clients, given.seconds))
-            beside, late, grown = frames(url) - before, behind_s(url), resident(process.pid)
-            sender.join()
+    with live.captured() as (place, process):
+        owner = read_owner(place / "store")
+        assert owner is not None
+        url = owner.url
+        length = f"--duration={WARM_S + given.seconds + ENDS_S:.0f}"
+        pace = (*live.at(given.rate), "--loop=0", length)
+        sent: list[tuple[int, float]] = []
+        sender = threading.Thread(target=lambda: sent.append(live.send(place / "sent.pcap", *pace)))
+        sender.start()
+        time.sleep(WARM_S)
+        before, lag = frames(url), behind_s(url)
+        known = httpx.get(f"{url}/api/v1/flows?limit=10000&filter=dport%3D5001", timeout=60)
+        flows, memory = known.json()["flows"], live.resident(process.pid)
+        if not flows:
+            raise SystemExit(f"no flow is stored after {WARM_S:g} s")
+        heard = asyncio.run(asked(url, flows, given.clients, given.seconds))
+        beside, late, grown = frames(url) - before, behind_s(url), live.resident(process.pid)
+        sender.join()
     [(count, took)] = sent
     print(f"{given.clients} clients, {len(flows):,} flows, {count / took:,.0f} frames/s offered:")
     show(heard, given.seconds)
     for when, ends in (("before them", before), ("beside them", beside)):
         told = ", ".join(f"{name} {count:,}" for name, count in sorted(ends.items()) if count)
         print(f"frames {when}: {told}")
-    kept = not beside["shed"] if count / took >= LEAST * RATE else None
+    kept = not beside["shed"] if count / took >= live.LEAST * RATE else None
     print(f"{RATE:,} frames/s come in meanwhile, nothing shed:"
           f" {'not shown' if kept is None else met(kept, 'rate')}")  # fmt: skip
     fresh = late <= max(MOST_BEHIND_S, 2 * lag)

@@ -71,6 +71,8 @@ def wire() -> Iterator[None]:
 
 
 BURSTS_A_SECOND = 500
+LEAST = 0.95
+"""Share of a rate from which it counts as offered."""
 
 
 def at(rate: int) -> tuple[str, ...]:
@@ -94,6 +96,11 @@ def send(path: Path, *pace: str) -> tuple[int, float]:
     return int(found[1]), time.monotonic() - began
 
 
+def resident(process: int) -> float:
+    """Megabytes of memory that a process has."""
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * PAGE / 1e6
+
+
 class Look(threading.Thread):
     """Megabytes that a process has, looked at all the time."""
 
@@ -106,8 +113,7 @@ class Look(threading.Thread):
     def run(self) -> None:
         """Look until it is over."""
         while not self.over.wait(LOOK_S):
-            pages = Path(f"/proc/{self.process}/statm").read_text().split()[1]
-            self.seen.append(int(pages) * PAGE / 1e6)
+            self.seen.append(resident(self.process))
 
     def fifth(self, number: int) -> float:
         """Median of one of five parts of the run."""
@@ -174,6 +180,21 @@ def warmed(place: Path, *, judged: bool) -> None:
     subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
 
 
+@contextmanager
+def captured(*, judged: bool = True) -> Iterator[tuple[Path, "subprocess.Popen[str]"]]:
+    """A service, or a collector, on a link of our own, with all code compiled: place and process.
+
+    The frames to be sent are `sent.pcap` there.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the link goes then, too
+    with tempfile.TemporaryDirectory() as folder, wire():
+        place = Path(folder)
+        mirror.csig(place / "sent.pcap", FRAMES)
+        warmed(place, judged=judged)
+        with (served if judged else collected)(place) as process:
+            yield place, process
+
+
 def drained(process: "subprocess.Popen[str]") -> dict[str, int]:
     """How the frames ended, told when all that came is judged and stored."""
     process.send_signal(signal.SIGINT)
@@ -195,21 +216,14 @@ def main() -> None:
     parser.add_argument("--rate", type=int, help="frames a second (as many as it can)")
     parser.add_argument("--rows", action="store_true", help="rows alone, nothing is judged")
     asked = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the link goes then, too
     pace = [*at(asked.rate)] if asked.rate else ["--topspeed"]
-    with tempfile.TemporaryDirectory() as folder, wire():
-        place = Path(folder)
-        mirror.csig(place / "sent.pcap", FRAMES)
-        warmed(place, judged=not asked.rows)
-        with (collected if asked.rows else served)(place) as process:
-            look = Look(process.pid)
-            look.start()
-            sent, took = send(
-                place / "sent.pcap", *pace, "--loop=0", f"--duration={asked.seconds:.0f}"
-            )
-            look.over.set()
-            time.sleep(SETTLE_S)
-            endings = drained(process)
+    with captured(judged=not asked.rows) as (place, process):
+        look = Look(process.pid)
+        look.start()
+        sent, took = send(place / "sent.pcap", *pace, "--loop=0", f"--duration={asked.seconds:.0f}")
+        look.over.set()
+        time.sleep(SETTLE_S)
+        endings = drained(process)
         show(sent, sent / took, endings, stored(place), look, took)
     end()
 

@@ -132,7 +132,7 @@ def begun(work: Callable[[], None]) -> Future[None]:
         try:
             work()
             told.set_result(None)
-        except BaseException as error:  # noqa: BLE001 - raised to who asks for the result
+        except BaseException as error:  # noqa: BLE001 - a panic of Polars is one; who asks for the result would wait for ever
             told.set_exception(error)
 
     threading.Thread(target=run, name="storing", daemon=True).start()

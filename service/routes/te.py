@@ -132,10 +132,10 @@ def covered(rows: pl.DataFrame, of: Covering) -> dict[str, Any]:
     """
     there = rows["time_ns"].n_unique() if rows.height else 0
     told, sent = pl.min_horizontal("samples", "data_frames").sum(), pl.col("data_frames").sum()
-    share = rows.select(pl.when(sent > 0).then(told / sent).first())
+    share = rows.select(pl.when(sent > 0).then(told / sent)).item() if rows.height else None
     return {
         "cells": (of.span.to_ns - of.span.from_ns) // of.width,
         "cells_with_rows": there,
         "captured": of.captured,
-        "completeness": None if share.item() is None else share.item() * of.captured,
+        "completeness": None if share is None else share * of.captured,
     }
