@@ -9,7 +9,8 @@ asked all the time how many raw rows it has. Told are rows a second from when th
 was taken over until the last row was there, and what each process spent on a row meanwhile: broker
 and store take their part of the same cores. The store is the embedded engine behind a small
 HTTP endpoint, as in the tests, and the broker keeps its log in memory. Code is compiled before, by
-a run that is not told.
+a run that is not told. Both is told: what workers take that store raw rows (`--rows`), as a capture
+file's are in `bench_store.py`, and that judge them too.
 """
 
 import argparse
@@ -34,6 +35,8 @@ FRAMES, FLOWS, WARM = 3_000_000, (64, 512, 4096), 120_000
 BAR, BAR_FLOWS = 0.4, 512
 """Million observations a second that are promised, and the flows by which that is told."""
 WORKERS = 2
+KINDS = {"rows stored (`--rows`)": ("--rows",), "rows stored and judged": ()}
+"""What is done with them, and what a worker is told for it."""
 LOOK_S, PATIENCE_S = 0.25, 240.0
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -59,9 +62,9 @@ class Place:
         self.url = f"kafka://127.0.0.1:{broker}/bench?partitions={PARTITIONS}&idempotence=off"
         self.dsn = f"http://127.0.0.1:{store}/bench"
 
-    def begun(self, name: str, *command: str) -> Process:
-        """A process, started."""
-        made = Process(list(command), self.directory / f"{name}.log", {})
+    def begun(self, name: str, *command: str, **settings: str) -> Process:
+        """A process, started; `settings` are those of its environment."""
+        made = Process(list(command), self.directory / f"{name}.log", settings)
         self.processes[name] = made
         made.start()
         return made
@@ -72,11 +75,11 @@ class Place:
         if status := collector.wait():
             raise SystemExit(f"the collector ended with {status}: {collector.text()[-2000:]}")
 
-    def worker(self, number: int) -> Process:
+    def worker(self, number: int, *more: str) -> Process:
         """A worker, started."""
         return self.begun(
             f"worker {number}", *hopsight("pipeline"), "--bus", self.url, "--store", self.dsn,
-            "--topology", str(self.directory / "fabric.yaml"),
+            "--topology", str(self.directory / "fabric.yaml"), *more,
         )  # fmt: skip
 
     def spent(self) -> dict[str, float]:
@@ -116,8 +119,11 @@ def stored(store: Store) -> int:
     return int(store._writer.rows("SELECT count() FROM observations")[0][0])  # noqa: SLF001 - no verb counts
 
 
-def judged(frames: int, flows: int) -> tuple[float, dict[str, float], int]:
-    """Rows a second, seconds of a processor by process of a million rows, and rows judged by."""
+def worked(frames: int, flows: int, *more: str) -> tuple[float, dict[str, float], int]:
+    """Rows a second, seconds of a processor by process of a million rows, and rows judged by.
+
+    `more` is told to the workers.
+    """
     with place() as made:
         mirror.FLOWS = flows
         capture, fabric = made.directory / "mirror.pcap", made.directory / "fabric.yaml"
@@ -126,7 +132,7 @@ def judged(frames: int, flows: int) -> tuple[float, dict[str, float], int]:
         made.filled(capture)
         with Store(made.dsn) as store:
             store.migrate()
-            workers = [made.worker(number) for number in range(WORKERS)]
+            workers = [made.worker(number, *more) for number in range(WORKERS)]
             until = time.monotonic() + PATIENCE_S
             spent: dict[str, float] = {}
             while (rows := stored(store)) < frames:
@@ -153,19 +159,25 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=FRAMES, help=f"of the topic ({FRAMES:,})")
     parser.add_argument("--flows", type=int, nargs="*", default=FLOWS, help="of the mirror")
     asked = parser.parse_args()
-    judged(WARM, FLOWS[0])
+    worked(WARM, FLOWS[0])
     print(f"{asked.frames:,} observations, {PARTITIONS} partitions, {WORKERS} workers:")
-    for flows in asked.flows:
-        rate, each, intervals = judged(asked.frames // mirror.TURN * mirror.TURN, flows)
-        workers = sum(cost for name, cost in each.items() if name.startswith("worker"))
-        print(
-            f"  {flows:5,} flows: {rate:.2f} M observations/s, {intervals:,} rows of intervals;"
-            f" a processor's us an observation: workers {workers:.2f},"
-            f" store {each['store']:.2f}, broker {each['broker']:.2f}"
-        )
-        if flows == BAR_FLOWS:
-            print(f"  at least {BAR} M observations/s of {flows} flows: {met(rate >= BAR)}")
+    for what, more in KINDS.items():
+        for flows in asked.flows:
+            told(what, asked.frames // mirror.TURN * mirror.TURN, flows, *more)
     end()
+
+
+def told(what: str, frames: int, flows: int, *more: str) -> None:
+    """Measure, and print."""
+    rate, each, intervals = worked(frames, flows, *more)
+    workers = sum(cost for name, cost in each.items() if name.startswith("worker"))
+    print(
+        f"  {what}, {flows:,} flows: {rate:.2f} M observations/s, {intervals:,} rows of"
+        f" intervals; a processor's us an observation: workers {workers:.2f},"
+        f" store {each['store']:.2f}, broker {each['broker']:.2f}"
+    )
+    if flows == BAR_FLOWS:
+        print(f"  {what}: at least {BAR} M observations/s of {flows} flows: {met(rate >= BAR)}")
 
 
 if __name__ == "__main__":

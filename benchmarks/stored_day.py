@@ -137,7 +137,8 @@ def begin(store: Store, day: Day) -> None:
     kinds = {name: "UInt64" if name in WIDE else "Int64" for name in turns.columns}
     columns = ", ".join(f"`{name}` {kind}" for name, kind in kinds.items())
     typed = turns.cast({name: getattr(pl, kind) for name, kind in kinds.items()})
-    with store.alone() as engine, Bodies().of(typed) as body:
+    with store.alone() as engine, Bodies().one() as body:
+        body.write(typed)
         engine.command(f"CREATE TABLE turns ({columns}) ENGINE = MergeTree ORDER BY start_ns")
         engine.insert("turns", typed.columns, body, "turns")
 

@@ -46,17 +46,25 @@ logger = logging.getLogger("hopsight.pipeline")
 class Group:
     """Serves partitions until `stop` is set; what was begun is finished and state is kept then.
 
-    `worker` makes a worker with empty state. Raises StoreError or BusError when going on makes no
-    sense: the store refuses rows, or messages are gone.
+    `worker` makes a worker with empty state; what is not `judged` is stored and nothing else.
+    Raises StoreError or BusError when going on makes no sense: the store refuses rows, or messages
+    are gone.
     """
 
     def __init__(
-        self, url: str, settings: BusSettings, store: Store, worker: Callable[[], Worker]
+        self,
+        url: str,
+        settings: BusSettings,
+        store: Store,
+        worker: Callable[[], Worker],
+        *,
+        judged: bool = True,
     ) -> None:
         """Connect nothing yet. Raises BusError for an address that is not understood."""
         self.settings = settings
         self.store = store
         self.worker = worker
+        self.judged = judged
         self.reader = open_group(url, settings, self._taken, self._left)
         self.stop = asyncio.Event()
         self.counts: Counter[str] = Counter()
@@ -205,7 +213,8 @@ class Group:
             self._drop(partition)
         began = time.monotonic()
         place = self.reader.place(partition)
-        part = Part(self.store, place, self.worker, again(leave, self.counts))
+        trying = again(leave, self.counts)
+        part = Part(self.store, place, self.worker, trying, judged=self.judged)
         part.partitions = self.reader.partitions
         await asyncio.to_thread(part.claim)
         self.parts[partition] = part

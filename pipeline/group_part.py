@@ -17,6 +17,7 @@ from pipeline import group_state
 from pipeline.capture_gaps import stored_last
 from pipeline.group_log import CUT, SNAPSHOT, GroupLog, Step
 from pipeline.group_state import Kept
+from pipeline.intake import RawTaker
 from pipeline.message_rows import messages_of
 from pipeline.settings import PipelineSettings
 from pipeline.sink import Taker, merged
@@ -38,9 +39,18 @@ class Part:
     """
 
     def __init__(
-        self, store: Store, place: str, worker: Callable[[], Worker], again: Again
+        self,
+        store: Store,
+        place: str,
+        worker: Callable[[], Worker],
+        again: Again,
+        *,
+        judged: bool = True,
     ) -> None:
-        """Make nothing yet; `worker` makes one with empty state."""
+        """Make nothing yet; `worker` makes one with empty state.
+
+        Rows that are not `judged` are stored as they come, and the worker's state stays as it is.
+        """
         self.place = place
         self.store = store
         self.log = GroupLog(store, place)
@@ -55,7 +65,9 @@ class Part:
         """Cuts that are decided and not stored yet."""
         self.partitions = 0
         """Partitions of the topic; 0: not known, so that frames are not found in messages."""
-        self.taker = Taker(self.kept.worker, stored_last(store))
+        self.judged = judged
+        heard = stored_last(store)
+        self.taker = Taker(self.kept.worker, heard) if judged else RawTaker(heard)
         self.tuned: PipelineSettings | None = None
         """Settings that were given last."""
         self.cuts_since = 0
@@ -155,10 +167,10 @@ class Part:
         return fresh
 
     def _taken_in(self, batch: Batch) -> Output:
-        """One batch through the worker; when the last source has ended nothing is waited for."""
+        """What is made of one batch; when the last source has ended nothing is waited for."""
         worker = self.kept.worker
         made = self.taker.take(batch)
-        if batch.ended and not worker.order.reached:
+        if self.judged and batch.ended and not worker.order.reached:
             return Output(merged([made, worker.finish()]))
         return made
 

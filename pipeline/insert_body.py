@@ -33,12 +33,15 @@ class Body:
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed by `close`
 
     def write(self, frame: pl.DataFrame) -> None:
-        """Put a frame in the place of what was there."""
-        self._file.seek(0)
-        for part in block(frame):
-            self._whole(part)
-        self._file.truncate()
-        self._file.seek(0)
+        """Put a frame in the place of what was there. Raises StoreAway when there is no room."""
+        try:
+            self._file.seek(0)
+            for part in block(frame):
+                self._whole(part)
+            self._file.truncate()
+            self._file.seek(0)
+        except OSError as error:
+            raise StoreAway(f"rows of an insert find no room: {error}") from error
 
     def _whole(self, octets: memoryview) -> None:
         """Write all of some octets: a call of the system need not take them at once."""
@@ -67,17 +70,13 @@ class Bodies:
         self._free: queue.SimpleQueue[Body] = queue.SimpleQueue()
 
     @contextmanager
-    def of(self, frame: pl.DataFrame) -> Iterator[Body]:
-        """A body that holds a frame, for one insert. Raises StoreAway when there is no room."""
+    def one(self) -> Iterator[Body]:
+        """A body for one insert, in which an older one's rows may be."""
         try:
             body = self._free.get_nowait()
         except queue.Empty:
             body = Body()
         try:
-            try:
-                body.write(frame)
-            except OSError as error:
-                raise StoreAway(f"rows of an insert find no room: {error}") from error
             yield body
         finally:
             self._free.put(body)

@@ -14,8 +14,8 @@ from pipeline.sink import Sink, token
 from pipeline.unit import SECOND
 from pipeline.worker import Output
 
-READERS = 3
-"""Readers that keep two cores busy: one insert runs, and the next ones are made ready meanwhile."""
+READERS = 2
+"""Readers that keep two cores busy: one insert runs, and the next one is made ready meanwhile."""
 BEHIND_NS = SECOND
 """By how much a reader may be behind another one, which has a later batch."""
 
@@ -25,18 +25,31 @@ async def take_in(bus: Bus, sink: Sink, stored: Heard = never) -> None:
 
     `stored` knows when a source was heard of before it began.
     """
-    lives = Lives()
+    taker = RawTaker(stored)
+
+    def keep(batch: Batch) -> None:
+        made = taker.take(batch)
+        if made.tables:
+            sink(made, token(batch))
+
     async for batch in bus:
-        await asyncio.to_thread(keep, batch, sink, stored, lives)
+        await asyncio.to_thread(keep, batch)
 
 
-def keep(batch: Batch, sink: Sink, stored: Heard, lives: Lives) -> None:
-    """Keep the rows of one batch, what its source lost before, and how far it is."""
-    rows = raw(batch).tables if batch.frame.height else {}
-    # Other readers may not have stored yet what came before.
-    far = lives.rows(batch, (batch.reached_ns or 0) - BEHIND_NS)
-    if tables := {**rows, **gap_rows(batch, stored), **far}:
-        sink(Output(tables), token(batch))
+class RawTaker:
+    """Batches as the rows that they bring, with what live sources say of their capture."""
+
+    def __init__(self, stored: Heard) -> None:
+        """`stored` knows when sources were heard of before they began."""
+        self._stored = stored
+        self._lives = Lives()
+
+    def take(self, batch: Batch) -> Output:
+        """The rows of a batch, what its source lost before, and how far it is."""
+        rows = raw(batch).tables if batch.frame.height else {}
+        # Other readers may not have stored yet what came before.
+        far = self._lives.rows(batch, (batch.reached_ns or 0) - BEHIND_NS)
+        return Output({**rows, **gap_rows(batch, self._stored), **far})
 
 
 def raw(batch: Batch) -> Output:

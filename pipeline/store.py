@@ -9,6 +9,7 @@ reading goes on while rows are written. No two threads use one connection at a t
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -140,11 +141,17 @@ class Store:
         that the table lacks, Fenced behind a `fence` that another worker has moved on.
         """
         more = FEEDING_SETTINGS if table in FEEDING else {}
-        for part, part_token in slices(kept(table, frame), token):
-            with self._bodies.of(part) as body, self._writing:
-                self._changed(table)
-                self._writer.insert(table, part.columns, body, part_token, fence, **more)
-                self._changed(table)
+        waiting = deque(slices(kept(table, frame), token))
+        while waiting:
+            part, part_token = waiting.popleft()
+            columns = part.columns
+            with self._bodies.one() as body:
+                body.write(part)
+                del part  # rows are not held twice while their insert waits and runs
+                with self._writing:
+                    self._changed(table)
+                    self._writer.insert(table, columns, body, part_token, fence, **more)
+                    self._changed(table)
         if time.monotonic() > self._trim_at:
             self.trim()
         return frame.height

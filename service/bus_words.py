@@ -35,6 +35,11 @@ RawStore = Annotated[
     ),
 ]
 
+Rows = Annotated[
+    bool,
+    typer.Option("--rows", help="Store what each frame said, and judge nothing."),
+]
+
 
 def collect(
     captures: Inputs = None,
@@ -74,6 +79,7 @@ def pipeline(
     store: Store = None,
     topology: Topology = None,
     assignments: Assignments = None,
+    rows: Rows = False,
     json: Json = False,
 ) -> None:
     """Be one worker of the group that turns a bus into rows of a store, until SIGTERM."""
@@ -81,6 +87,11 @@ def pipeline(
 
     command.run(
         command.Request(
-            bus=bus, store=store, topology=topology, assignments=assignments or [], json=json
+            bus=bus,
+            store=store,
+            topology=topology,
+            assignments=assignments or [],
+            rows=rows,
+            json=json,
         )
     )

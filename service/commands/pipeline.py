@@ -30,6 +30,8 @@ class Request:
     store: str | None = None
     topology: Path | None = None
     assignments: Sequence[str] = field(default_factory=list)
+    rows: bool = False
+    """Judge nothing."""
     json: bool = False
 
 
@@ -102,6 +104,7 @@ async def _run(
         settings.bus,
         store,
         lambda: worker_of(settings, topology, parameters),
+        judged=not request.rows,
     )
 
     def reload() -> None:

@@ -71,8 +71,10 @@ def batches(observed: Observed) -> list[list[Batch]]:
                     for name, rows in made.items()]]  # fmt: skip
 
 
-def part_of(store: Store, place: str = PLACE) -> Part:
-    made = Part(store, place, lambda: Worker(PipelineSettings()), lambda work: work())
+def part_of(store: Store, place: str = PLACE, *, judged: bool = True) -> Part:
+    made = Part(
+        store, place, lambda: Worker(PipelineSettings()), lambda work: work(), judged=judged
+    )
     made.claim()
     return made
 
@@ -82,6 +84,39 @@ def go(part: Part, batches: list[list[Batch]], begin: int, end: int) -> None:
     for cut in range(begin, end):
         part.cut(cut * 10, cut * 10 + 9)
         part.work(cut * 10, cut * 10 + 9, batches[cut])
+
+
+def test_rows_alone_are_stored_once_and_judged_from_where_others_go_on(
+    store: Store, batches: list[list[Batch]]
+) -> None:
+    """Who takes over repeats what was decided; a worker that judges goes on behind it."""
+    cleared(store)
+    place = "observations.v1.p2/90"
+    first = part_of(store, place, judged=False)
+    go(first, batches, 0, 2)
+    first.snapshot()
+    go(first, batches, 2, 3)
+    first.cut(30, 39)
+    after = part_of(store, place, judged=False)
+    assert [(step.first, step.last) for step in after.promised] == [(20, 29), (30, 39)]
+    go(after, batches, 2, 4)
+    after.snapshot()
+    kept = store._writer.rows("SELECT source, frame FROM observations")
+    assert sorted(kept) == [
+        (source, frame + 1) for source in SOURCES for frame in range(4 * ROWS // CUTS)
+    ]
+    counted = {name: rows for name, rows in stored(store).items() if rows.height}
+    assert counted.keys() == {"observations", "flows"}
+    assert counted["flows"].height == 5
+    last = part_of(store, place)
+    go(last, batches, 4, CUTS + 1)
+    assert store._writer.rows("SELECT count() FROM observations") == [(2 * ROWS,)]
+    [(judged, begin)] = store._writer.rows(
+        "SELECT sum(frames), min(time_ns) FROM flow_intervals FINAL"
+    )
+    assert judged == 2 * ROWS - len(kept)
+    assert begin >= 10**18 + (4 * ROWS // CUTS - 1) * MS // (100 * MS) * (100 * MS)
+    cleared(store)
 
 
 def test_of_messages_that_are_gone_the_rest_is_read(

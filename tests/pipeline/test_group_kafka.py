@@ -42,8 +42,8 @@ async def until(true: Callable[[], bool], patience_s: float = 120) -> None:
             await asyncio.sleep(0.05)
 
 
-def group_of(url: str, store: Store) -> Group:
-    return Group(url, SETTINGS, store, lambda: Worker(PipelineSettings()))
+def group_of(url: str, store: Store, *, judged: bool = True) -> Group:
+    return Group(url, SETTINGS, store, lambda: Worker(PipelineSettings()), judged=judged)
 
 
 def taken(*groups: Group) -> int:
@@ -92,6 +92,32 @@ def test_two_workers_share_a_topic_and_each_row_is_stored_once(
             "SELECT uniqExact(place) FROM group_log WHERE kind = 'snapshot'"
         )
         assert places == 4
+
+
+def test_a_group_that_judges_nothing_stores_each_row_once(
+    bus_url: Callable[..., str], store_dsn: str, batches: list[Batch]
+) -> None:
+    url = bus_url("rows")
+
+    async def test(store: Store) -> None:
+        bus: Any = open_bus(url)
+        for batch in batches:
+            await bus.publish(batch)
+        await bus.publish(Batch(batches[0].frame.clear(), "tap", 0, ROWS, ROWS, ended=True))
+        await bus.close()
+        group = group_of(url, store, judged=False)
+        running = asyncio.create_task(group.run())
+        await until(lambda: taken(group) == ROWS)
+        group.stop.set()
+        await running
+
+    with Store(store_dsn) as store:
+        store.migrate()
+        asyncio.run(test(store))
+        frames = [frame for (frame,) in store._writer.rows("SELECT frame FROM observations")]
+        assert sorted(frames) == list(range(1, ROWS + 1))
+        assert counts(store)["bus_messages"]
+        assert not counts(store)["flow_intervals"] + counts(store)["verdicts"]
 
 
 def test_an_insert_of_an_old_owner_has_no_effect_in_any_table(store_dsn: str) -> None:
