@@ -1,20 +1,11 @@
--- Of each metric the kind of telemetry that tells it best.
+-- Of each metric the kind of telemetry that tells it best: its name, quantiles, and the extremes.
         max(f.samples) AS samples,
-        argMinIf(f.family, indexOf(['int', 'aecn', 'csig_echo', 'csig'], f.family), notEmpty(f.u_told)) AS u_source,
-        argMinIf(f.u_told, indexOf(['int', 'aecn', 'csig_echo', 'csig'], f.family), notEmpty(f.u_told)) AS u_told,
-        argMinIf(f.u_max_n, indexOf(['int', 'aecn', 'csig_echo', 'csig'], f.family), notEmpty(f.u_told)) AS u_most,
-        argMinIf(f.family, indexOf(['int', 'csig_echo', 'csig', 'aecn'], f.family), notEmpty(f.utilization_told)) AS utilization_source,
-        argMinIf(f.utilization_told, indexOf(['int', 'csig_echo', 'csig', 'aecn'], f.family), notEmpty(f.utilization_told)) AS utilization_told,
-        argMinIf(f.utilization_max_n, indexOf(['int', 'csig_echo', 'csig', 'aecn'], f.family), notEmpty(f.utilization_told)) AS utilization_most,
-        argMinIf(f.family, indexOf(['csig_echo', 'csig', 'int', 'aecn'], f.family), notEmpty(f.abw_told)) AS abw_source,
-        argMinIf(f.abw_told, indexOf(['csig_echo', 'csig', 'int', 'aecn'], f.family), notEmpty(f.abw_told)) AS abw_told,
-        argMinIf(f.abw_max_bps, indexOf(['csig_echo', 'csig', 'int', 'aecn'], f.family), notEmpty(f.abw_told)) AS abw_most,
-        argMinIf(f.family, indexOf(['int', 'csig_echo', 'csig'], f.family), notEmpty(f.delay_told)) AS delay_source,
-        argMinIf(f.delay_told, indexOf(['int', 'csig_echo', 'csig'], f.family), notEmpty(f.delay_told)) AS delay_told,
-        argMinIf(f.delay_max_ns, indexOf(['int', 'csig_echo', 'csig'], f.family), notEmpty(f.delay_told)) AS delay_most,
-        argMinIf(f.abw_min_bps, indexOf(['csig_echo', 'csig', 'int', 'aecn'], f.family), notEmpty(f.abw_told)) AS abw_least,
+        argMinIf((f.family, f.told[1], f.u_max_n), indexOf(['int', 'aecn', 'csig_echo', 'csig'], f.family), notEmpty(f.told[1])) AS u,
+        argMinIf((f.family, f.told[2], f.utilization_max_n), indexOf(['int', 'csig_echo', 'csig', 'aecn'], f.family), notEmpty(f.told[2])) AS utilization,
+        argMinIf((f.family, f.told[3], f.abw_max_bps, f.abw_min_bps), indexOf(['csig_echo', 'csig', 'int', 'aecn'], f.family), notEmpty(f.told[3])) AS abw,
+        argMinIf((f.family, f.told[4], f.delay_max_ns), indexOf(['int', 'csig_echo', 'csig'], f.family), notEmpty(f.told[4])) AS delay,
         sum(f.data_bytes) AS data_bytes,
         sum(f.affected_bytes) AS affected_bytes,
         sum(f.data_frames) AS data_frames,
-        max(f.flows) AS flows,
-        max(f.affected_flows) AS affected_flows
+        max(f.met[1]) AS flows,
+        max(f.met[2]) AS affected_flows
