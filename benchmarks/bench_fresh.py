@@ -1,30 +1,43 @@
 """How long after a frame came by what it says can be asked for: seen, judged, stored, visible.
 
-    bench_fresh.py [--seconds S] [--rate FRAMES_A_SECOND] [--flows N ...]
+    bench_fresh.py [--seconds S] [--rate FRAMES_A_SECOND] [--flows N ...] [--bus memory|kafka ...]
 
 `tcpreplay` puts the frames of a busy mirror on one end of a veth pair at one rate; `hopsight up`
-captures, judges and stores what comes out of the other end. All the time its store is asked how far
-its verdicts reach. A frame is visible at the first answer that reaches its time; an interval is
-judged when it has ended, so its length (100 ms) is part of the delay. Told are the half and the
-99th percentile over the time in which frames were sent, without its first and last seconds.
+captures, judges and stores what comes out of the other end. Through Kafka a collector captures, a
+worker judges, and broker and store are processes of their own beside them (as in `bench_kafka.py`).
+All the time the store is asked how far its verdicts reach. A frame is visible at the first answer
+that reaches its time; an interval is judged when it has ended, so its length (100 ms) is part of
+the delay. Told are the half and the 99th percentile over the time in which frames were sent,
+without its first and last seconds.
 """
 
 import argparse
+import json
+import signal
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
+import bench_kafka as kafka
 import mirror
 import numpy as np
+import polars as pl
 import soak_live as live
 from bar import end, met
+from kill_world import PARTITIONS, TAKEN, hopsight
 
-from pipeline import OwnerClient, read_owner
+from pipeline import OwnerClient, Store, read_owner
 
 SECONDS, RATE, LOAD = 30.0, 100_000, 100_000
 FLOWS = 64, 512
 """Flows of a mirror; each is judged ten times a second."""
-BAR_S = 1.0
+BARS_S = {"memory": 1.0, "kafka": 2.0}
+"""Most seconds until 99 of 100 are visible, by the bus that is between capture and judging."""
+TAKEN_S = 60.0
+"""Seconds within which the worker has its partitions."""
 LOOK_S, STEP_S = 0.1, 0.01
 FIRST_S, LAST_S = 5.0, 3.0
 """Left out: what is compiled and known anew at first, and what waits for the end."""
@@ -33,19 +46,67 @@ FIRST_S, LAST_S = 5.0, 3.0
 class Asking(threading.Thread):
     """How far verdicts reached, at each moment that this was asked; seconds since 1970."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, ask: Callable[[str], pl.DataFrame]) -> None:
         super().__init__(daemon=True)
-        owner = read_owner(store)
-        assert owner is not None
-        self.client = OwnerClient(owner)
+        self.ask = ask
         self.told: list[tuple[float, float]] = []
         self.over = threading.Event()
 
     def run(self) -> None:
         """Ask until it is over."""
         while not self.over.wait(LOOK_S):
-            reached = self.client.query("extent")["to_ns"][0]
+            reached = self.ask("extent")["to_ns"][0] or 0
             self.told.append((time.time(), int(reached) * 1e-9))
+
+
+class Running(NamedTuple):
+    """What captures, judges and stores."""
+
+    frames: Path
+    """What is to be sent."""
+    ask: Callable[[str], pl.DataFrame]
+    """A query of its store."""
+    drained: Callable[[], dict[str, int]]
+    """Ends the capture; how the frames ended."""
+
+
+@contextmanager
+def in_one() -> Iterator[Running]:
+    """One process that does it all."""
+    with live.captured() as (place, process):
+        owner = read_owner(place / "store")
+        assert owner is not None
+        yield Running(place / "sent.pcap", OwnerClient(owner).query, lambda: live.drained(process))
+
+
+@contextmanager
+def through_kafka() -> Iterator[Running]:
+    """A collector, a broker, a worker and a store."""
+    with kafka.place() as place, live.wire():
+        mirror.csig(place.directory / "sent.pcap", live.FRAMES)
+        live.warmed(place.directory, judged=True)
+        with Store(place.dsn) as store:
+            store.migrate()
+            worker, until = place.worker(0), time.monotonic() + TAKEN_S
+            collector = place.begun(
+                "collector", *hopsight("collect"), "--interface", live.ENDS[1], "--filter",
+                live.OURS, "--bus", place.url, "--json", HOPSIGHT_BUS__OVERLOAD="shed",
+            )  # fmt: skip
+            while len(TAKEN.findall(worker.text())) < PARTITIONS:
+                if time.monotonic() > until:
+                    raise SystemExit(f"no partition is taken over: {worker.text()[-2000:]}")
+                time.sleep(LOOK_S)
+
+            def drained() -> dict[str, int]:
+                collector.signal(signal.SIGINT)
+                collector.wait()
+                found = json.loads(collector.text().splitlines()[-1])["accounting"]
+                return {"decoded": found["decoded"], **found["reasons"]}
+
+            yield Running(place.directory / "sent.pcap", store.query, drained)
+
+
+BUSES = {"memory": in_one, "kafka": through_kafka}
 
 
 def delays(told: list[tuple[float, float]], from_s: float, to_s: float) -> np.ndarray:
@@ -62,34 +123,39 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="time of the sender (30)")
     parser.add_argument("--rate", type=int, default=RATE, help="frames a second (100,000)")
     parser.add_argument("--flows", type=int, nargs="*", default=FLOWS, help="of the mirror")
+    parser.add_argument("--bus", choices=BUSES, nargs="*", default=tuple(BUSES))
     asked = parser.parse_args()
-    for flows in asked.flows:
-        told(flows, asked.seconds, asked.rate)
+    for bus in asked.bus:
+        for flows in asked.flows:
+            told(bus, flows, asked.seconds, asked.rate)
     end()
 
 
-def told(flows: int, seconds: float, rate: int) -> None:
+def told(bus: str, flows: int, seconds: float, rate: int) -> None:
     """Send frames of so many flows, ask meanwhile, and print."""
     mirror.FLOWS = flows
-    with live.captured() as (place, process):
-        asking = Asking(place / "store")
+    with BUSES[bus]() as running:
+        asking = Asking(running.ask)
         asking.start()
         began = time.time()
         pace = (*live.at(rate), "--loop=0", f"--duration={seconds:.0f}")
-        sent, took = live.send(place / "sent.pcap", *pace)
+        sent, took = live.send(running.frames, *pace)
         ended = time.time()
         time.sleep(LAST_S)
         asking.over.set()
-        endings = live.drained(process)
+        endings = running.drained()
     load = sent / took
     found = delays(asking.told, began + FIRST_S, ended - LAST_S)
     half, most = np.quantile(found, [0.5, 0.99], method="higher")
     shed = sum(count for name, count in endings.items() if name != "decoded")
     offered = f"{load:,.0f} frames/s of {flows:,} flows offered for {took:.0f} s"
-    print(f"{offered}, {shed:,} of {sent:,} shed or dropped:")
-    print(f"  seen to visible: half within {half:.2f} s, 99 of 100 within {most:.2f} s")
-    shown = met(most < BAR_S and not shed) if load >= live.LEAST * LOAD else "not shown"
-    print(f"  99 of 100 within {BAR_S:g} s at {LOAD:,} frames/s, nothing shed: {shown}")
+    print(f"bus in {bus}: {offered}, {shed:,} of {sent:,} shed or dropped:")
+    within = ["not in the time of the run" if each == np.inf else f"within {each:.2f} s"
+              for each in (half, most)]  # fmt: skip
+    print(f"  seen to visible: half {within[0]}, 99 of 100 {within[1]}")
+    bar_s = BARS_S[bus]
+    shown = met(most < bar_s and not shed) if load >= live.LEAST * LOAD else "not shown"
+    print(f"  99 of 100 within {bar_s:g} s at {LOAD:,} frames/s, nothing shed: {shown}")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from collector.protocol_number import TCP, UDP
 from collector.reading import Reading
 from collector.repeated import nothing, repeated
 from collector.repeats import Repeats
-from collector.rotation import Rotation
+from collector.rotation import UNREADABLE, Rotation
 from collector.scalar import Scalar
 from collector.settings import CollectorSettings
 from collector.settings.bus import PASSWORD_VARIABLE, BusSettings
@@ -62,6 +62,7 @@ __all__ = [
     "TCP",
     "UDP",
     "UNNAMED",
+    "UNREADABLE",
     "WORD",
     "Accounting",
     "Arena",

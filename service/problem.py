@@ -81,8 +81,19 @@ SENTENCES = {
     "union_tag_invalid": "{tag!r} is none; accepted are {expected_tags}",
     "union_tag_not_found": "is required",
     "string_pattern_mismatch": "is not of the form {pattern}",
+    "model_attributes_type": "should be a JSON object",
+    "json_invalid": "is not JSON at character {at}: {error}",
 }
 """What is said instead of pydantic's own words, by its error types, with what these tell."""
+BODY = "body"
+"""The field that a body is when it is no JSON at all."""
+PLAIN = {
+    400: {"detail": f"{BODY}: cannot be read as JSON", "field": BODY},
+    404: {"detail": "no route has this path; /api/v1/openapi.json lists those that there are"},
+    405: {"detail": "this path does not take this method; the header Allow names those it does"},
+}
+"""What is said instead of the framework's own words, by status, with its field."""
+OWN_WORDS = {"There was an error parsing the body", "Not Found", "Method Not Allowed"}
 
 
 KIND = "kind"
@@ -106,8 +117,10 @@ def _location(error: Mapping[str, Any], kind: object) -> str:
         return str(told["field"])
     if str(error.get("type")).startswith("union_tag"):
         return str(told["discriminator"]).strip("'")
+    if error.get("type") == "json_invalid":
+        return BODY
     parts = [str(part) for part in error.get("loc", ())]
-    if parts[:2] == ["body", kind]:
+    if parts[:2] == [BODY, kind]:
         del parts[1]
     return ".".join(parts[1:] or parts) or "request"
 
@@ -116,7 +129,7 @@ def _sentence(error: Mapping[str, Any]) -> str:
     """A pydantic error as what is said after the field's name."""
     said = str(error.get("msg", "is not acceptable"))
     said = said.removeprefix("Value error, ").removeprefix("Input ")
-    told = dict(error.get("ctx") or {})
+    told = dict(error.get("ctx") or {}) | {"at": (error.get("loc") or ("?",))[-1]}
     ours = SENTENCES.get(str(error.get("type")))
     return said if ours is None else ours.format(**told)
 
@@ -140,7 +153,8 @@ async def _on_http(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = error.headers if isinstance(error, HTTPException) else None
     detail = str(error.detail) if isinstance(error, HTTPException) else "internal error"
-    return response(status, detail, headers=headers)
+    more = dict(PLAIN.get(status, {})) if detail in OWN_WORDS else {}
+    return response(status, more.pop("detail", detail), more, headers)
 
 
 async def _on_anything(request: Request, error: Exception) -> Response:

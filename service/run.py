@@ -11,6 +11,7 @@ from typing import Any
 
 from collector import (
     JOINED_ROWS,
+    UNREADABLE,
     Accounting,
     Bus,
     BusError,
@@ -55,7 +56,6 @@ from service.topology_source import TopologySource
 from service.warming import warming
 
 BATCHES = 4
-MILLISECOND_NS = 1_000_000
 """Batches that may wait on the bus of a replay."""
 TABLES = {"hpcc": hpcc.TABLE, "dctcp": dctcp.TABLE}
 """Parameters of the algorithms that packets show; companions bring their own."""
@@ -110,8 +110,7 @@ def run_job(
     told_ports = job.feeds.known_to(job.collector)
     with open_sources(job.captures, job.feeds, job.point) as sources:
         job.opened(sources)
-        slow = job.slow_path
-        decoder = SlowPath(told_ports, slow) if slow else Decoder(told_ports)
+        decoder = SlowPath(told_ports, job.slow_path) if job.slow_path else Decoder(told_ports)
         given = job.topology
         known = given.versions if isinstance(given, TopologySource) else given
         try:
@@ -128,7 +127,10 @@ def run_job(
                 return once(ready, drain(bus, worker, kept, between, job.heard))
 
             asyncio.run(_run(sources, decoder, judging, told, job))
-        return decoder.accounting
+        ended = decoder.accounting
+        if not job.feeds.endless and ended.seen and ended.reasons == {UNREADABLE: ended.seen}:
+            raise Failure(ExitCode.INPUT, f"of {ended.seen:,} files none can be read as a capture")
+        return ended
 
 
 async def _run(
@@ -157,7 +159,7 @@ def waiting(settings: BusSettings, batches: int) -> Bus:
     Failure where the disk does not take them.
     """
     if not settings.spill_directory:
-        return MemoryBus(batches, JOINED_ROWS, round(settings.behind_ms * MILLISECOND_NS))
+        return MemoryBus(batches, JOINED_ROWS, round(settings.behind_ms * 1_000_000))
     try:
         return spooled(MemoryBus(1), settings)
     except BusError as error:

@@ -1,4 +1,4 @@
-"""What people paste to find a flow: ends, 5-tuples, lines of ss, tcpdump and conntrack, hosts."""
+"""What people paste to find a flow: ends, 5-tuples, hosts, lines of ss, lsof, tcpdump and such."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +10,7 @@ from service.endpoint import parse_address, parse_port
 
 ACCEPTED = (
     "write an address, ADDRESS:PORT, :PORT, a host of the topology, two of them such as"
-    " 10.0.1.2:40001 10.0.2.3:5001, or paste a line of ss, tcpdump or conntrack"
+    " 10.0.1.2:40001 10.0.2.3:5001, or paste a line of ss, lsof, tcpdump or conntrack"
 )
 MOST_ENDS = 2
 MOST_ADDRESSES = 16
@@ -21,12 +21,14 @@ BESIDE = frozenset(
     [
         *("tcp", "tcp6", "udp", "udp6", "icmp", "ip", "ip6", "in", "out", "to", "from", "and"),
         *("listen", "unconn", "estab", "established", "syn-sent", "syn-recv", "time-wait"),
-        *("close-wait", "fin-wait-1", "fin-wait-2", "last-ack", "closing", ">", "<", "->", "→"),
+        *("close-wait", "fin-wait-1", "fin-wait-2", "last-ack", "closing", ">", "<"),
     ]
 )
 """Words around the ends in what ss, tcpdump and hopsight itself print."""
 PAIRED = re.compile(r"\b(src|dst|saddr|daddr|sport|dport)\s*[=:]\s*([^\s,;]+)", re.IGNORECASE)
 """Ends as conntrack and logs write them: src=10.0.1.2 dst=10.0.2.3 sport=40001 dport=5001."""
+BETWEEN = re.compile(r"[\s,;()]+|<?[-=]>|→")
+"""What stands between words; an arrow may have no space beside it, as lsof prints it."""
 BRACKETED = re.compile(r"\[([0-9a-f:.]+)(?:%[\w.-]+)?\](?:[:.](\d+|\*))?", re.IGNORECASE)
 FOUR = re.compile(r"(\d+\.\d+\.\d+\.\d+)(?:%[\w.-]+)?(?:[:.](\d+|\*))?")
 SIX = re.compile(r"([0-9a-f:]*:[0-9a-f:.]*:[0-9a-f.]*?)(?:%[\w-]+)?(?:\.(\d+|\*))?", re.IGNORECASE)
@@ -86,7 +88,7 @@ def parse_search(text: str, hosts: Hosts = lambda _: ()) -> tuple[SearchEnd, ...
 def _words(text: str) -> Iterator[str]:
     """Words of a text; of a line of tcpdump those before the colon, after its time."""
     head = re.match(r"(?:\S+ )*?IP6? (\S+ > \S+):( |$)", text.strip())
-    for word in re.split(r"[\s,;()]+", head[1] if head else text):
+    for word in re.split(BETWEEN, head[1] if head else text):
         if word:
             yield word
 

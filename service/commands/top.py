@@ -161,11 +161,16 @@ def shown(found: Mapping[str, Any], most: int) -> RenderableType:
         table(HOPS, map(_hop_row, hops[:most]), title=f"hops that hold flows back, {title}"),
         table(FLOWS, map(_flow_row, flows[:most]), title="flows held back, the worst first"),
     ]
-    left = len(hops) - most, len(flows) - most
-    if max(left) > 0:
-        told = f"{max(left[0], 0)} more hops and {max(left[1], 0):,} more flows; -n shows more"
+    if told := left_out(len(hops) - most, len(flows) - most):
         parts.append(Text(told, style="dim"))
     return Group(*parts)
+
+
+def left_out(hops: int, flows: int) -> str:
+    """How many hops and flows are not shown, as a sentence; nothing where all are."""
+    kinds = (("hop", hops), ("flow", flows))
+    more = [f"{count:,} more {kind}{'s' * (count != 1)}" for kind, count in kinds if count > 0]
+    return f"{' and '.join(more)}; -n shows more" if more else ""
 
 
 def _name(hop: Mapping[str, Any] | None) -> str | None:

@@ -17,7 +17,7 @@ from service.reader import Reader, reader_of
 from service.routes.filtering import FilterText, filtered
 from service.routes.missed import captured_of
 from service.routes.parameter import Cursor, FlowParameters, Interval, RangeParameters
-from service.routes.span import check, check_window, chosen, completed
+from service.routes.span import check, check_window, chosen, completed, ordered
 from service.routes.topology import LATEST, located
 from service.search import MOST_TEXT, SearchEnd, parse_search
 from service.shape import flow_of, hop_of, interval, records, rest_of
@@ -87,6 +87,8 @@ async def search(request: Request, asked: Annotated[SearchParameters, Query()]) 
     """Flows that were seen, newest first."""
     reader, limits = reader_of(request), request.app.state.settings.service
     sifted: dict[str, Any] = dict(filtered("flows", asked.filter))
+    if asked.from_ is not None and asked.to is not None:
+        ordered(asked.from_, asked.to)
     if sifted and (span := await chosen(reader, asked, limits.max_window_s)) is not None:
         sifted |= span.touched | length_bounds(span.to_ns - span.from_ns, None)
     elif sifted:

@@ -54,10 +54,15 @@ def completed(
     return Span(from_ns, to_ns)
 
 
-def check(from_ns: int, to_ns: int, max_window_s: float) -> None:
-    """Refuse a range that is empty or longer than `service.max_window_s`."""
+def ordered(from_ns: int, to_ns: int) -> None:
+    """Refuse a range that ends before it begins, or where it does."""
     if to_ns <= from_ns:
         raise invalid({"to": "is not after from"})
+
+
+def check(from_ns: int, to_ns: int, max_window_s: float) -> None:
+    """Refuse a range that is empty or longer than `service.max_window_s`."""
+    ordered(from_ns, to_ns)
     if to_ns - from_ns > max_window_s * NS_PER_S:
         raise invalid({"from": f"the range is longer than {max_window_s:g} s; ask for less"})
 

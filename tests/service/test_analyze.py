@@ -61,6 +61,21 @@ def test_a_table_for_people_ends_with_the_accounting(hopsight: Any) -> None:
     assert ran.stdout.rstrip().splitlines()[-1].startswith("frames: ")
 
 
+def test_a_directory_without_a_capture_is_an_error_and_one_with_a_capture_is_not(
+    hopsight: Any, tmp_path: Path
+) -> None:
+    """Files that cannot be read are counted beside one that can."""
+    (tmp_path / "notes").write_text("no capture")
+    (tmp_path / "empty").write_text("")
+    ran = hopsight.run("analyze", str(tmp_path))
+    assert ran.returncode == 3
+    assert ran.stderr.splitlines()[-1].endswith("of 2 files none can be read as a capture")
+    (tmp_path / CAPTURE.name).write_bytes(CAPTURE.read_bytes())
+    ran = hopsight.run("analyze", str(tmp_path))
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.rstrip().splitlines()[-1].endswith("+ 2 file_unreadable")
+
+
 def test_analyzing_does_not_load_pandas(hopsight: Any) -> None:
     python, *rest = hopsight.command("analyze", str(CAPTURE))
     ran = subprocess.run(

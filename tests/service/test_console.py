@@ -169,6 +169,13 @@ def test_the_overview_follows_what_is_stored(page: Callable[..., View]) -> None:
         pass
 
 
+@pytest.mark.parametrize("width", [400, 800, 1000, 1100, 1280])
+def test_the_search_box_is_wide_enough_to_paste_into(page: Callable[..., View], width: int) -> None:
+    box = page("#/nowhere", "light", width).page.locator("#query").bounding_box()
+    assert box is not None
+    assert box["width"] >= 250
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
 def test_every_view_is_accessible(
     page: Callable[..., View], axe: str, scheme: str, width: int

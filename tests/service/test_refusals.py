@@ -42,6 +42,7 @@ def problem(answer: httpx.Response, status: int) -> dict[str, Any]:
         ("/api/v1/flows/signals", {**FLOW, "window": "0s"}, "window"),
         ("/api/v1/flows", {"q": "one two three"}, "q"),
         ("/api/v1/flows", {"limit": "0"}, "limit"),
+        ("/api/v1/flows", {"from": "5", "to": "4"}, "to"),
         ("/api/v1/bottlenecks", {"from": "5", "to": "4"}, "to"),
         ("/api/v1/bottlenecks", {"from": "1000000000", "to": "1700000000"}, "from"),
         ("/api/v1/bottlenecks", {"limit": "1000000"}, "limit"),
@@ -101,8 +102,29 @@ def test_a_large_body_is_refused_declared_or_not(served: Any) -> None:
 
 
 def test_the_wrong_method_and_path(served: Any) -> None:
-    problem(httpx.post(f"{served.url}/api/v1/links"), 405)
-    problem(served.get("/api/v2/links"), 404)
+    found = httpx.post(f"{served.url}/api/v1/links")
+    assert "Allow names" in problem(found, 405)["detail"]
+    assert "GET" in found.headers["allow"]
+    assert "/api/v1/openapi.json" in problem(served.get("/api/v2/links"), 404)["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ('{"token":', 422, "body: is not JSON at character 9: Expecting value"),
+        ("[1]", 422, "body: should be a JSON object"),
+        ('{"token": ' + "9" * 5000 + "}", 400, "body: cannot be read as JSON"),
+        ("[" * 60_000, 400, "body: cannot be read as JSON"),
+        (b'{"token": "\xff"}', 400, "body: cannot be read as JSON"),
+    ],
+)
+def test_a_body_that_is_no_object_is_called_the_body(
+    served: Any, body: str | bytes, status: int, said: str
+) -> None:
+    kind = {"Content-Type": "application/json"}
+    answer = httpx.post(f"{served.url}/api/v1/session", content=body, headers=kind)
+    found = problem(answer, status)
+    assert (found["field"], found["detail"]) == ("body", said)
 
 
 def test_the_owner_refuses_what_is_no_table_and_no_query(served: Any) -> None:

@@ -4,6 +4,8 @@ import json
 import signal
 from typing import Any
 
+from service.commands.top import left_out
+
 
 def test_top_names_the_hop_that_holds_most_flows_first(hopsight: Any, served: Any) -> None:
     told = hopsight.run("top", "--store", served.dsn, "--window", "1m", "--json")
@@ -23,6 +25,12 @@ def test_top_names_the_hop_that_holds_most_flows_first(hopsight: Any, served: An
 def test_top_shows_as_many_as_are_asked_for(hopsight: Any, served: Any) -> None:
     shown = hopsight.run("top", "--store", served.dsn, "--window", "1m", "-n", "1").stdout
     assert "more flows; -n shows more" in shown
+
+
+def test_what_top_leaves_out_is_told_without_zeros() -> None:
+    assert left_out(0, 10) == "10 more flows; -n shows more"
+    assert left_out(1, 1200) == "1 more hop and 1,200 more flows; -n shows more"
+    assert left_out(-3, 0) == ""
 
 
 def test_top_says_when_nothing_is_stored(hopsight: Any, served: Any, tmp_path: Any) -> None:
