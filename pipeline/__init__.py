@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pipeline.alternatives import MOST_WAYS, Fabric, by_class, loads_of, ranked
     from pipeline.asked import Asked
-    from pipeline.capture_gaps import MOST_GAPS, Heard, captured, never, stored_last
+    from pipeline.capture_gaps import MOST_GAPS, Heard, begun, captured, never, stored_last
     from pipeline.cc import (
         csig_load,
         dctcp,
@@ -148,6 +148,7 @@ __all__ = [
     "address_words",
     "answer",
     "backup",
+    "begun",
     "between",
     "by_class",
     "captured",
@@ -210,7 +211,7 @@ HOMES = {
     ),
     "cc.parameter": "Parameter Record Value parse",
     "companion_names": "COMPANIONS",
-    "capture_gaps": "MOST_GAPS Heard captured never stored_last",
+    "capture_gaps": "MOST_GAPS Heard begun captured never stored_last",
     "companions": "companion_fields companion_table",
     "composed_answer": "compose_answer",
     "decider": "Decider",

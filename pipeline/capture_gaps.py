@@ -5,7 +5,7 @@ it began is known here; the time between is a gap in which all was lost. A sourc
 the first time leaves none.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -95,9 +95,10 @@ class Lives:
         self._told: dict[tuple[str, int], int] = {}
 
     def rows(self, batch: Batch, stored_ns: int) -> dict[str, pl.DataFrame]:
-        """The row of `LIVES` for a batch; `stored_ns`: what is before is stored, with this one.
+        """Rows of `LIVES` for a batch; `stored_ns`: what is before is stored, with this one.
 
-        None of a source that is not live, or that was told of a moment ago.
+        None of a source that is not live, or that was told of a moment ago. The first ones also
+        say that the source began, for what is stored before all else (`begun`).
         """
         if batch.reached_ns is None or batch.ended:
             return {}
@@ -105,9 +106,24 @@ class Lives:
         reached = max(reached, batch.epoch)
         if reached < self._told.get(stream, batch.epoch - TELL_NS) + TELL_NS:
             return {}
+        times = [reached] if stream in self._told else sorted({batch.epoch, reached})
         self._told[stream] = reached
-        told = [(batch.epoch, batch.source, reached)]
+        told = [(batch.epoch, batch.source, each) for each in times]
         return {LIVES: pl.DataFrame(told, TABLES[LIVES].schema, orient="row")}
+
+
+def begun(tables: Mapping[str, pl.DataFrame]) -> Iterator[dict[str, pl.DataFrame]]:
+    """What of some rows is to be stored before the rest, in this order; often nothing.
+
+    First the gaps behind which sources began, then that they began: who dies while the rest is
+    stored is known to have captured, so that the next one tells of the gap behind it.
+    """
+    if (gaps := tables.get(NAME)) is not None and gaps.height:
+        yield {NAME: gaps}
+    if (lives := tables.get(LIVES)) is not None:
+        first = lives.filter(pl.col("reached_ns") == pl.col("time_ns"))
+        if first.height:
+            yield {LIVES: first}
 
 
 class Captured(NamedTuple):

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 
 import polars as pl
 
-from pipeline import Output, Sink
+from pipeline import Output, Sink, begun
 
 AT_ONCE = ("flows", "verdicts")
 """Tables whose rows do not wait."""
@@ -64,6 +64,8 @@ class Deferred:
     def __call__(self, output: Output, token: str) -> None:
         """Store what is waited for, and the rest when it is time."""
         self._stored(wait=False)
+        for first in begun(output.tables):
+            self._keep(Output(first), f"{token} begins")
         told = {name: rows for name, rows in output.tables.items() if rows.height}
         at_once = {name: told.pop(name) for name in self._at_once if name in told}
         if FLOWS in at_once:
@@ -119,12 +121,12 @@ class Deferred:
         tables = {name: pl.concat(held[name], how="diagonal_relaxed") for name in ordered}
         together = Output(tables), f"{tokens[0]} to {tokens[-1]}"
         if self._beside:
-            self._storing = begun(lambda: self._keep(*together))
+            self._storing = started(lambda: self._keep(*together))
         else:
             self._keep(*together)
 
 
-def begun(work: Callable[[], None]) -> Future[None]:
+def started(work: Callable[[], None]) -> Future[None]:
     """Work in a thread of its own, which ends with the process whatever it waits for."""
     told: Future[None] = Future()
 

@@ -17,7 +17,7 @@ class Clock:
 
 
 def rows(first: int, count: int = 1) -> pl.DataFrame:
-    return pl.DataFrame({"n": range(first, first + count)})
+    return pl.DataFrame({"n": range(first, first + count)}).with_columns(time_ns=0, reached_ns=1)
 
 
 def test_verdicts_are_stored_at_once_and_the_rest_once_a_second() -> None:
@@ -47,6 +47,23 @@ def test_verdicts_are_stored_at_once_and_the_rest_once_a_second() -> None:
     deferred.flush()
     deferred.flush()
     assert kept[5:] == [({"hop_intervals": [7]}, "t5 to t5")]
+
+
+def test_that_a_source_begins_is_stored_first_behind_the_gap_before() -> None:
+    kept: list[tuple[str, int]] = []
+    deferred = Deferred(
+        lambda output, _: kept.extend((name, rows.height) for name, rows in output.tables.items()),
+        Clock(),
+        at_once=("verdicts",),
+    )
+    begins = pl.DataFrame({"time_ns": [7, 7], "reached_ns": [7, 9]})
+    tables = {"verdicts": rows(1), "captures": begins, "capture_gaps": rows(1)}
+    deferred(Output(tables), "first")
+    assert kept[:3] == [("capture_gaps", 1), ("captures", 1), ("verdicts", 1)]
+    assert kept[-1] == ("captures", 2), "what is behind all rows is told when they are stored"
+    del kept[:]
+    deferred(Output({"captures": rows(1)}), "later")
+    assert kept == []
 
 
 def flows(*known: int, last_ns: int) -> Output:
