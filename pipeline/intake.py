@@ -55,4 +55,4 @@ class RawTaker:
 def raw(batch: Batch) -> Output:
     """The rows of a batch as the store has them, and its flows, by which rows are found."""
     rows = batch.frame
-    return Output({"observations": known_of("observations", rows), "flows": flow_rows(rows)})
+    return Output({"flows": flow_rows(rows), "observations": known_of("observations", rows)})

@@ -29,12 +29,14 @@ class KnownFlows:
 
     def add(
         self, rows: pl.DataFrame, decisions: pl.DataFrame, told: Callable[[], pl.Series]
-    ) -> None:
-        """Take the flows of ordered observations; `told` gives those with rows in open intervals.
+    ) -> pl.DataFrame:
+        """Take the flows of ordered observations, and give those that were not known.
 
-        It is asked only where that matters.
+        `told` gives those with rows in open intervals; it is asked only where that matters.
         """
-        seen = flow_rows(rows).with_columns(pl.lit(value=False).alias("unseen"))
+        met = flow_rows(rows)
+        new = met.filter(~pl.col("flow").is_in(self.rows["flow"].implode()))
+        seen = met.with_columns(pl.lit(value=False).alias("unseen"))
         order = TABLES["flows"].order
         news = pl.concat([seen, self._unseen(seen, told)])
         controlled = distinct(decisions.select("flow", "algorithm"), ["flow", "algorithm"])
@@ -47,6 +49,7 @@ class KnownFlows:
         alive = self.rows["last_ns"] >= self.rows["last_ns"].to_numpy().max(initial=0) - FORGET_NS
         if not alive.all():
             self.rows = self.rows.filter(alive | pl.col("flow").is_in(told().implode()))
+        return new
 
     def _unseen(self, seen: pl.DataFrame, told: Callable[[], pl.Series]) -> pl.DataFrame:
         """The reverse flows of those that were seen, where these are known of and never were."""

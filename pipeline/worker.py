@@ -162,8 +162,11 @@ class Worker(Decider):
             one_rtt_ns = self.paths.one_rtt_ns(topology)
             self.intervals.add(part, made, topology, base_rtt_ns, one_rtt_ns)
             self.health.add(part, made.decisions, topology, base_rtt_ns)
-        self.known.add(rows, tracked.decisions, self._told)
+        new = self.known.add(rows, tracked.decisions, self._told)
         tables = self._close(None if everything else self._closing_ns)
+        if new.height:  # rows are found by their flow, whenever its first interval ends
+            told = [owned_by(new, self.versions), *([tables["flows"]] if "flows" in tables else [])]
+            tables = {**tables, "flows": pl.concat(told, how="diagonal_relaxed")}
         return Output({**tables, "observations": known_of("observations", rows)}, tracked)
 
     def _told(self) -> pl.Series:

@@ -1,9 +1,10 @@
-"""Rows that nobody waits for, stored together once a second.
+"""Rows that nobody waits for, stored together every two seconds.
 
 What an insert takes hardly depends on its rows: some 15 ms for each table and each of those that it
 feeds, most of it files that the engine makes. Of live frames the worker makes rows several times a
 second; verdicts, and flows that are new, by which they are found, are stored at once, the rest in
-fewer and larger inserts, beside which verdicts that come meanwhile are stored.
+fewer and larger inserts, beside which verdicts that come meanwhile are stored. Between two tables
+it rests, or for a while it would take a processor that the next verdicts need.
 """
 
 import threading
@@ -23,9 +24,11 @@ MOST_FLOWS = 1 << 20
 """Flows that are remembered as known."""
 LAST = "captures"
 """Says that all that was captured before is stored, so it is stored behind it."""
-EVERY_S = 1.0
+EVERY_S = 2.0
 MOST_ROWS = 1 << 18
 """Rows that wait at most."""
+RESTS = 1.5
+"""How long nothing more is stored beside after a table, in times of what it took."""
 
 
 class Deferred:
@@ -50,6 +53,7 @@ class Deferred:
         self._at_once = at_once
         self._beside = beside
         self._storing: Future[None] | None = None
+        self._hurry = threading.Event()
         self._lock = threading.Lock()
         self._held: dict[str, list[pl.DataFrame]] = {}
         self._tokens: list[str] = []
@@ -105,6 +109,7 @@ class Deferred:
         storing = self._storing
         if storing is None or not (wait or storing.done()):
             return storing is None
+        self._hurry.set()
         storing.result()
         self._storing = None
         return True
@@ -121,9 +126,21 @@ class Deferred:
         tables = {name: pl.concat(held[name], how="diagonal_relaxed") for name in ordered}
         together = Output(tables), f"{tokens[0]} to {tokens[-1]}"
         if self._beside:
-            self._storing = started(lambda: self._keep(*together))
+            self._hurry.clear()
+            self._storing = started(lambda: self._rested(*together))
         else:
             self._keep(*together)
+
+    def _rested(self, output: Output, token: str) -> None:
+        """Store table by table, with rests unless somebody waits."""
+        rest_s = 0.0
+        for name, rows in output.tables.items():
+            self._hurry.wait(rest_s)
+            began = self._clock()
+            self._keep(Output({name: rows}), token)
+            rest_s = min(
+                RESTS * (self._clock() - began), EVERY_S
+            )  # a store that is away takes long
 
 
 def started(work: Callable[[], None]) -> Future[None]:

@@ -112,3 +112,25 @@ def test_verdicts_do_not_wait_for_what_is_stored_beside() -> None:
     deferred(Output({"hop_intervals": rows(9)}), "t2")
     with pytest.raises(OSError, match="no room"):
         deferred.flush()
+
+
+def test_it_rests_between_tables_until_somebody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.deferred.EVERY_S", 3600.0)
+    kept: list[str] = []
+    clock, first = Clock(), threading.Event()
+
+    def keep(output: Output, _: str) -> None:
+        kept.extend(output.tables)
+        clock.now_s += 3600.0
+        first.set()
+
+    deferred = Deferred(keep, clock, beside=True)
+    deferred(Output({"hop_intervals": rows(1), "captures": rows(1)}), "t0")
+    assert first.wait(60)
+    deferred(Output({}), "t1")
+    assert kept == ["hop_intervals"]
+    waiting = threading.Thread(target=deferred.flush, daemon=True)
+    waiting.start()
+    waiting.join(60)
+    assert kept == ["hop_intervals", "captures"]
+    assert not waiting.is_alive()
