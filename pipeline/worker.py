@@ -164,9 +164,11 @@ class Worker(Decider):
             self.health.add(part, made.decisions, topology, base_rtt_ns)
         new = self.known.add(rows, tracked.decisions, self._told)
         tables = self._close(None if everything else self._closing_ns)
+        closed = tables.get("flows", TABLES["flows"].blank)
+        new = new.filter(~pl.col("flow").is_in(closed["flow"].implode()))
         if new.height:  # rows are found by their flow, whenever its first interval ends
-            told = [owned_by(new, self.versions), *([tables["flows"]] if "flows" in tables else [])]
-            tables = {**tables, "flows": pl.concat(told, how="diagonal_relaxed")}
+            told = pl.concat([closed, owned_by(new, self.versions)], how="diagonal_relaxed")
+            tables = {**tables, "flows": told}
         return Output({**tables, "observations": known_of("observations", rows)}, tracked)
 
     def _told(self) -> pl.Series:
