@@ -9,7 +9,6 @@ frames that came before the clients, and of those that came while they asked.
 """
 
 import argparse
-import asyncio
 import re
 import threading
 import time
@@ -17,6 +16,7 @@ from collections import Counter
 
 import httpx
 import soak_live as live
+import uvloop
 from bar import end, met
 from clients import Heard, asked, percentile
 
@@ -92,7 +92,7 @@ def main() -> None:
         flows, memory = known.json()["flows"], live.resident(process.pid)
         if not flows:
             raise SystemExit(f"no flow is stored after {WARM_S:g} s")
-        heard = asyncio.run(asked(url, flows, given.clients, given.seconds))
+        heard = uvloop.run(asked(url, flows, given.clients, given.seconds))
         beside, late, grown = frames(url) - before, behind_s(url), live.resident(process.pid)
         sender.join()
     [(count, took)] = sent

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import polars as pl
+
 from pipeline.fence import Fence
 from pipeline.insert_body import FORMAT, Body
 from pipeline.store_address import StoreAddress
@@ -121,10 +123,11 @@ class Connection:
         with self._told("reading rows"):
             return self._client.raw_query(statement, parameters=parameters, fmt="Parquet")
 
-    def arrow(self, name: str, text: str, parameters: Mapping[str, Any]) -> bytes:
-        """The answer to the query `text`, called `name`, as an Arrow IPC stream."""
+    def frame(self, name: str, text: str, parameters: Mapping[str, Any]) -> pl.DataFrame:
+        """The answer to the query `text`, called `name`."""
         with self._told(f"query {name}"):
-            return self._client.raw_query(text, parameters=dict(parameters), fmt="ArrowStream")
+            told = self._client.raw_query(text, parameters=dict(parameters), fmt="ArrowStream")
+        return pl.read_ipc_stream(told)
 
     def close(self) -> None:
         """Close the connection."""

@@ -6,7 +6,6 @@ inserts take turns on one connection, queries on a few others (`StoreLimits.read
 reading goes on while rows are written. No two threads use one connection at a time.
 """
 
-import queue
 import threading
 import time
 from collections import deque
@@ -21,16 +20,19 @@ from collector import one_thread
 from pipeline.connection import Connection
 from pipeline.fence import Fence
 from pipeline.insert_body import Bodies
+from pipeline.joined_question import JOINED
 from pipeline.kept_rows import kept
 from pipeline.migration import migrate, pending
 from pipeline.owner import Ownership
 from pipeline.question_text import asked
+from pipeline.readers import Readers
 from pipeline.remembered import Remembered
 from pipeline.room import Day, trim
 from pipeline.store_address import parse_address
-from pipeline.store_error import StoreBusy, StoreError
+from pipeline.store_error import StoreError
 from pipeline.store_limits import StoreLimits
 from pipeline.tables import TABLES
+from pipeline.together import Together
 
 TRIM_S = 600.0
 """Time between two looks at how many bytes the store takes, seconds."""
@@ -87,11 +89,11 @@ class Store:
         self._remembered = Remembered(time.monotonic)
         self._trim_at = time.monotonic() + TRIM_S
         self._writing = threading.Lock()
-        self._opening = threading.Lock()
         self._bodies = Bodies()
-        self._readers: queue.LifoQueue[Connection | None] = queue.LifoQueue()
-        for _ in range(self.limits.readers):
-            self._readers.put(None)
+        given = (self.limits.readers, self.limits.wait_s, self._open_reader)
+        self._readers, joining = Readers(*given), Readers(*given)
+        # Each kind has its own, so that neither waits behind the other's queue.
+        self._together = Together(joining)
         try:
             more: dict[str, Any] = {"max_memory_usage": self.limits.insert_memory_bytes}
             more |= CLUSTER_SETTINGS if self.limits.cluster else {}
@@ -189,7 +191,8 @@ class Store:
         all. Raises StoreLimit past a limit of time, rows or memory, StoreBusy when no reader comes
         free.
         """
-        text = asked(name, str(parameters.pop("filter", "")))
+        sifted = str(parameters.pop("filter", ""))
+        text = asked(name, sifted)
         least = text.wanted - GIVEN.keys()
         if not least <= parameters.keys() <= text.wanted:
             raise StoreError(
@@ -198,20 +201,21 @@ class Store:
             )
         parameters = {name: GIVEN[name] for name in GIVEN.keys() & text.wanted} | parameters
         told = parameters | text.own
-        if self.revision is None:
+        if self.revision is None or sifted:
             return self._told(name, text.sql, told)
         return self._remembered.ask(name, told, lambda: self._told(name, text.sql, told))
 
     def _told(self, name: str, sql: str, parameters: dict[str, Any]) -> pl.DataFrame:
-        """What a reader says."""
-        with self._reader() as connection:
-            return pl.read_ipc_stream(connection.arrow(name, sql, parameters))
+        """What a reader says; of what is asked for many at once, what it says to this asker."""
+        if name in JOINED:
+            return self._together.ask(name, parameters)
+        with self._readers.one() as connection:
+            return connection.frame(name, sql, parameters)
 
     def close(self) -> None:
         """Close every connection and give an embedded store up; may be called again."""
-        while not self._readers.empty():
-            if (connection := self._readers.get()) is not None:
-                connection.close()
+        self._readers.close()
+        self._together.close()
         self._writer.close()
         self._bodies.close()
         self._release()
@@ -219,21 +223,6 @@ class Store:
     def _release(self) -> None:
         if self.ownership is not None:
             self.ownership.release()
-
-    @contextmanager
-    def _reader(self) -> Iterator[Connection]:
-        """A connection for one query, which waits for its turn."""
-        try:
-            connection = self._readers.get(timeout=self.limits.wait_s)
-        except queue.Empty:
-            raise StoreBusy(
-                f"the store is busy: no reader came free in {self.limits.wait_s:g} s"
-            ) from None
-        try:
-            connection = connection or self._open_reader()
-            yield connection
-        finally:
-            self._readers.put(connection)
 
     def _open_reader(self) -> Connection:
         bounds = {
@@ -243,8 +232,7 @@ class Store:
         }
         joins = {"distributed_product_mode": "global"} if self.limits.cluster else {}
         given = {**READER_SETTINGS, **bounds, **joins}
-        with self._opening:
-            return Connection(self.address, self.limits, given, self.address.database)
+        return Connection(self.address, self.limits, given, self.address.database)
 
 
 def slices(frame: pl.DataFrame, token: str) -> Iterator[tuple[pl.DataFrame, str]]:

@@ -188,7 +188,7 @@ def _with_frames(
 
 def _missed(store: Asked, span: tuple[int, int], frames: pl.DataFrame | None = None) -> Captured:
     """What of a window was captured by the sources of some frames; None: by all sources."""
-    known = None if frames is None else frames["source"].unique().to_list()
+    known = None if frames is None else {*frames["source"].to_list()}
     return captured(gaps_of(store), *span, known)
 
 

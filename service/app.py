@@ -52,7 +52,7 @@ from service.settings import Settings
 from service.told_answers import ToldAnswers
 from service.topology_source import Refreshed, TopologySource, renew, store_topology
 from service.tracing import NOTHING, told_of
-from service.turns import Turns
+from service.turns import Turns, arrive
 from service.version import version
 
 ROOMS = (health, session, flows, signals, spans, contributors, links, te, alternatives, export,
@@ -159,6 +159,7 @@ class Measured:
             await self.app(scope, receive, send)
             return
         began, status = time.perf_counter(), 500
+        arrive()
 
         async def watching(message: Message) -> None:
             nonlocal status

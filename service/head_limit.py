@@ -1,22 +1,24 @@
-"""HTTP connections on which the head of a request has to come in time.
+"""HTTP connections on which the head of a request has to come in time, and to its end.
 
-Whoever sends it octet by octet would hold a connection for as long as they like. The time between
-two requests of a connection is the server's own to limit.
+Whoever sends it octet by octet, or without end, would hold a connection and memory for as long as
+they like. The time between two requests of a connection is the server's own to limit.
 """
 
 import asyncio
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_S = 10.0
 """Time from a connection's begin, or the first octet of a further request, to the head's end."""
+HEAD_OCTETS = 64 << 10
+"""Size of what may come of a head behind the piece that it begins in."""
 
 
-class HeadLimited(H11Protocol):
+class HeadLimited(HttpToolsProtocol):
     """The server's protocol, which closes a connection whose next head does not come."""
 
     _late: asyncio.TimerHandle | None = None
+    _octets = 0
 
     def connection_made(  # type: ignore[override] # as the server's own narrows it
         self, transport: asyncio.Transport
@@ -25,14 +27,26 @@ class HeadLimited(H11Protocol):
         super().connection_made(transport)
         self._wait()
 
-    def data_received(self, data: bytes) -> None:
-        """Take octets; part of a head begins the time, its end ends it."""
-        super().data_received(data)
-        waits = self.conn.their_state is h11.IDLE
-        if waits and self._late is None and self.conn.trailing_data[0]:
+    def on_message_begin(self) -> None:
+        """Wait for the end of a head; the first one is waited for already."""
+        super().on_message_begin()
+        self._octets = 0
+        if self._late is None:
             self._wait()
-        elif not waits:
-            self._stop()
+
+    def on_headers_complete(self) -> None:
+        """A head has come."""
+        self._stop()
+        super().on_headers_complete()
+
+    def data_received(self, data: bytes) -> None:
+        """Take octets; of a head not more than so many."""
+        waited = self._late
+        super().data_received(data)
+        if waited is not None and self._late is waited:
+            self._octets += len(data)
+            if self._octets > HEAD_OCTETS:
+                self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""

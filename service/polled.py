@@ -8,9 +8,9 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from service.access import identity_of
+from service.reader import Reader
 from service.representation import JSON, Tags, unless_held, whole
 from service.told_answers import ToldAnswers
-from service.turns import Turns
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -22,9 +22,9 @@ async def asked(request: Request, make: Callable[[], Awaitable[Response]]) -> Re
     """
     state = request.app.state
     answers: ToldAnswers = state.told
-    turns: Turns = state.reader.turns
+    reader: Reader = state.reader
     key, revision = Tags.key(request), state.reader.store.revision
-    told = await answers.ask(key, revision, busy=lambda: turns.all_taken, make=make)
+    told = await answers.ask(key, revision, busy=lambda: reader.busy, make=make)
     if "etag" not in told.response.headers:
         return told.response
     # Of the store as it was when this was told: what was stored since is news.

@@ -1,8 +1,8 @@
 """Questions to the store from the event loop: each in a thread, timed and counted."""
 
-import functools
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio.to_thread
@@ -10,7 +10,16 @@ import polars as pl
 from fastapi import Request
 from opentelemetry.trace import Tracer
 
-from pipeline import NotTheirs, Store, StoreBusy, StoreError, StoreLimit, TenantStore
+from pipeline import (
+    NotTheirs,
+    Question,
+    Store,
+    StoreBusy,
+    StoreError,
+    StoreLimit,
+    TenantStore,
+    answer,
+)
 from service.access import identity_of
 from service.metrics import Metrics
 from service.problem import Problem
@@ -19,12 +28,15 @@ from service.tracing import NOTHING
 from service.turns import Turns
 
 T = TypeVar("T")
+ANSWERS = 12
+"""Answers about a flow that are made at once for each reader: the store asks for them together."""
 
 
 class Reader:
     """The store as routes see it: as many questions at once as it has readers, the rest queue.
 
-    A question that would have no turn in `StoreLimits.wait_s` is refused (`Turns`).
+    A question that would have no turn in `StoreLimits.wait_s` is refused (`Turns`). Answers about
+    a flow have turns of their own (`answers`): their questions are asked together.
     """
 
     def __init__(
@@ -34,19 +46,26 @@ class Reader:
         turns: Turns,
         tracer: Tracer | None = None,
         shared: Shared | None = None,
+        answers: Turns | None = None,
     ) -> None:
         self.shared = shared or Shared()
         self.tracer = tracer or NOTHING.get_tracer("hopsight")
         self.store = store
         self.metrics = metrics
         self.turns = turns
+        self.answers = answers or Turns(ANSWERS * turns.count, turns.wait_s)
+
+    @property
+    def busy(self) -> bool:
+        """Whether readers have no time left."""
+        return self.turns.all_taken or self.answers.taken >= self.turns.count
 
     def of_tenants(self, tenants: tuple[str, ...]) -> "Reader":
         """The same for people who see the flows of some tenants alone."""
         own = (
             self.store if isinstance(self.store, TenantStore) else TenantStore(self.store, tenants)
         )
-        return Reader(own, self.metrics, self.turns, self.tracer, self.shared)
+        return Reader(own, self.metrics, self.turns, self.tracer, self.shared, self.answers)
 
     async def ask(self, name: str, **parameters: Any) -> pl.DataFrame:
         """The answer to a query of the store by its name; who asks the same meanwhile shares it."""
@@ -56,11 +75,15 @@ class Reader:
         async def asked() -> pl.DataFrame:
             return await self.run(name, self.store.query, name, **parameters)
 
-        answer: pl.DataFrame
-        answer, known = await self.shared.ask(key, self.store.revision, asked)
+        told: pl.DataFrame
+        told, known = await self.shared.ask(key, self.store.revision, asked)
         if known:
             self.metrics.count("hopsight_store_queries_total", query=name, outcome="shared")
-        return answer
+        return told
+
+    async def answer(self, question: Question) -> dict[str, Any]:
+        """Where a flow is bottlenecked (`pipeline.answer`). Raises Problem as `run` does."""
+        return await self._timed("answer", partial(answer, self.store, question), self.answers)
 
     async def run(self, label: str, function: Callable[..., T], *given: Any, **named: Any) -> T:
         """Call a function that asks the store, in a thread; `label` names it in the metrics.
@@ -68,12 +91,14 @@ class Reader:
         Raises Problem: 503 when there is no turn in time or the store fails, 422 when a limit of
         the store is passed, 404 for what is of other tenants.
         """
+        return await self._timed(label, partial(function, *given, **named), self.turns)
+
+    async def _timed(self, label: str, call: Callable[[], T], turns: Turns) -> T:
         began, outcome = time.perf_counter(), "failed"
-        call = functools.partial(function, *given, **named)
         try:
             with self.tracer.start_as_current_span(f"store {label}"):
-                async with self.turns.one():
-                    answer = await anyio.to_thread.run_sync(call)
+                async with turns.one():
+                    told = await anyio.to_thread.run_sync(call)
             outcome = "answered"
         except StoreBusy as error:
             outcome = "refused"
@@ -89,7 +114,7 @@ class Reader:
             self.metrics.observe(
                 "hopsight_store_query_seconds", time.perf_counter() - began, query=label
             )
-        return answer
+        return told
 
 
 def reader_of(request: Request) -> Reader:

@@ -6,17 +6,22 @@ import logging
 import signal
 import socket
 import ssl
+import sys
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+import uvloop
 from starlette.types import ASGIApp
 
 from service.failure import ExitCode, Failure
 from service.guard import UnixSocket
 from service.head_limit import HeadLimited
 
+SWITCH_S = 0.001
+"""How long one thread may keep the others from running Python. A pass over frames asks for that
+right a thousand times, and would wait as often behind each answer."""
 STOP_S = 5
 """Seconds that open requests have to end after Ctrl-C."""
 
@@ -90,7 +95,6 @@ def _server(app: ASGIApp, tls: Tls | None = None) -> _Quiet:
         lifespan="off",
         http=HeadLimited,
         timeout_graceful_shutdown=STOP_S,
-        h11_max_incomplete_event_size=64 * 1024,
     )
     return _Quiet(config)
 
@@ -131,10 +135,11 @@ def serve(
     Requests over the Unix socket are marked as such (`guard.UnixSocket`) by this server.
     """
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    sys.setswitchinterval(SWITCH_S)
     servers: list[tuple[_Quiet, list[socket.socket]]] = [(_server(app, tls), [listener])]
     if unix is not None:
         servers.append((_server(UnixSocket(app)), [unix]))
-    asyncio.run(_with_signals(servers, started, reload, ending))
+    uvloop.run(_with_signals(servers, started, reload, ending))
 
 
 async def _with_signals(

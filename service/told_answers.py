@@ -1,9 +1,10 @@
 """Answers about the latest that many ask for again and again, told to all of them.
 
 While nothing is stored, an answer holds, and is made once. After that, while the store has a turn
-to give, it is made anew. When there is none, whoever asks what was answered within the last
-`HOLDS_S` hears that answer, and who asks what is being answered just now waits for it: however many
-poll, the store is asked the same once in that time.
+to give, it is made anew. When there is none, an answer holds for `HOLDS_S`, or for as long as it
+took, if that is more. Who comes later makes it anew; those who come meanwhile hear the one of
+before, until it is `OLDEST_S` old, then they wait. So however many poll, the store is asked the
+same once in that time, and has as much time for others.
 """
 
 import asyncio
@@ -15,15 +16,22 @@ from http import HTTPStatus
 from fastapi import Response
 
 HOLDS_S = 1.0
+"""Least time for which an answer is told again while the store is busy."""
+OLDEST_S = 5.0
+"""Age of an answer that is told while the next one is made."""
 KEPT_OCTETS = 64 << 20
 """Size of all answers that are kept, the oldest giving way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An answer, when it was begun, and the state of the store then; None: it is not known."""
+    """An answer, when it was begun, and the state of the store then; None: it is not known.
+
+    While the store is busy it holds until `holds_until_s`.
+    """
 
     begun_s: float
+    holds_until_s: float
     revision: int | None
     response: Response
 
@@ -55,17 +63,16 @@ class ToldAnswers:
 
         `revision` tells states of the store apart; None: it is not known.
         """
-        begun_s = time.monotonic()
+        begun_s, much = time.monotonic(), busy()
         told, making = self._told.get(key), self._making.get(key)
         same = revision is not None
-        if told is not None and same and told.revision == revision:
-            return told
-        if making is not None and same and making.revision == revision:
+        if told is not None:
+            until_s = told.holds_until_s if making is None else told.begun_s + OLDEST_S
+            if (much and begun_s < until_s) or (same and told.revision == revision):
+                return told
+        told = None
+        if making is not None and (much or (same and making.revision == revision)):
             told = await asyncio.shield(making.told)
-        elif not busy():
-            told = None
-        elif told is None or begun_s - told.begun_s > HOLDS_S:
-            told = await asyncio.shield(making.told) if making is not None else None
         return told or await self._made(key, begun_s, revision, make)
 
     async def _made(
@@ -80,7 +87,9 @@ class ToldAnswers:
         self._making.setdefault(key, making)
         told = None
         try:
-            made = Told(begun_s, revision, await make())
+            response, ended_s = await make(), time.monotonic()
+            rest_s = max(HOLDS_S, ended_s - begun_s)
+            made = Told(begun_s, ended_s + rest_s, revision, response)
             if made.response.status_code == HTTPStatus.OK:
                 told = made
                 self._keep(key, told)

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pipeline import OwnerClient, Store, Topology, TopologyError, Versions, host_rows
 from service.failure import ExitCode, Failure
 
+LOOKED_S = 1.0
+"""For how long nobody looks again whether files have changed."""
 SUFFIXES = (".yaml", ".yml")
 """What a topology in a folder is called."""
 TAKEN, REFUSED = "taken", "refused"
@@ -148,10 +151,12 @@ class Refreshed:
         self.app = app
         self.source = source
         self.renewed = renewed
+        self._look_at_s = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Look, then pass on."""
-        if scope["type"] == "http":
+        """Look, then pass on; who asks just after somebody else need not look again."""
+        if scope["type"] == "http" and (now_s := time.monotonic()) >= self._look_at_s:
+            self._look_at_s = now_s + LOOKED_S
             await run_in_threadpool(self._look)
         await self.app(scope, receive, send)
 

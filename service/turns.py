@@ -1,58 +1,100 @@
 """Turns at the store: so many questions at once, the rest queue, and nobody queues in vain."""
 
+import asyncio
+import heapq
+import itertools
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-
-import anyio
-from anyio import CapacityLimiter
+from contextvars import ContextVar
 
 from pipeline import StoreBusy
 
 MEMORY = 1 / 16
 """Weight of the newest question in how long questions take."""
+IN_TIME = 0.5
+"""Share of the longest wait in which whoever waits hears an answer, as far as can be known."""
+ARRIVED: ContextVar[int | None] = ContextVar("ARRIVED", default=None)
+"""The place in the queue of the request that is answered here, for all of its questions."""
+NUMBERS = itertools.count()
+
+
+def arrive() -> int:
+    """Give the request that begins here its place, behind all others."""
+    ARRIVED.set(place := next(NUMBERS))
+    return place
 
 
 class Turns:
     """`count` questions at once; who would wait for more than `wait_s` is told so.
 
-    By how long questions took of late it is known how long the queue will take. Whoever would get a
-    turn only after half of `wait_s` is sent away at once: an answer that comes too late has cost as
+    First comes who came first, by request: what a request still has to ask goes before those that
+    came later, so that it waits once and not for each of its questions. By how long questions took
+    of late it is known how long the queue will take. Whoever has to wait and would have no answer
+    in half of `wait_s` is sent away at once: an answer that comes too late has cost as
     much as one in time.
     """
 
     def __init__(self, count: int, wait_s: float) -> None:
         self.wait_s = wait_s
-        self._limiter = CapacityLimiter(count)
+        self.count = self._free = count
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._takes_s = 0.0
 
     @property
     def all_taken(self) -> bool:
         """Whether a question would have to wait."""
-        return self._limiter.available_tokens < 1
+        return self._free < 1
 
     @property
-    def ahead_s(self) -> float:
-        """How long somebody who comes now waits, about, seconds."""
+    def taken(self) -> int:
+        """Turns that somebody has."""
+        return self.count - self._free
+
+    def ahead_s(self, place: int) -> float:
+        """How long the request of a place waits from now on, about, seconds."""
         if not self.all_taken:
             return 0.0
-        waiting = self._limiter.statistics().tasks_waiting
-        return (waiting + 1) * self._takes_s / self._limiter.total_tokens
+        waiting = sum(each < place and not turn.done() for each, _, turn in self._waiting)
+        return (waiting + 1) * self._takes_s / self.count
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator[None]:
         """A turn. Raises StoreBusy where there is none in time."""
-        turn = object()
-        if self.ahead_s > self.wait_s / 2:
-            raise StoreBusy(f"the store is busy: the queue takes more than {self.wait_s / 2:g} s")
-        try:
-            with anyio.fail_after(self.wait_s):
-                await self._limiter.acquire_on_behalf_of(turn)
-        except TimeoutError:
-            raise StoreBusy(f"the store is busy: no turn in {self.wait_s:g} s") from None
+        place = ARRIVED.get()
+        place = arrive() if place is None else place
+        ahead_s = self.ahead_s(place)
+        if ahead_s and ahead_s + self._takes_s > IN_TIME * self.wait_s:
+            raise StoreBusy(f"the store is busy: an answer takes {ahead_s + self._takes_s:.1f} s")
+        await self._take(place)
         begun_s = time.perf_counter()
         try:
             yield
         finally:
-            self._limiter.release_on_behalf_of(turn)
+            self._give()
             self._takes_s += MEMORY * (time.perf_counter() - begun_s - self._takes_s)
+
+    async def _take(self, place: int) -> None:
+        """Wait for a turn that is free, or given by who had it."""
+        if self._free:
+            self._free -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (place, next(NUMBERS), turn))
+        try:
+            await asyncio.wait([turn], timeout=self.wait_s)
+        except asyncio.CancelledError:
+            if not turn.cancel():
+                self._give()
+            raise
+        if turn.cancel():
+            raise StoreBusy(f"the store is busy: no turn in {self.wait_s:g} s")
+
+    def _give(self) -> None:
+        """Pass a turn on to who came first of those who still wait."""
+        while self._waiting:
+            *_, turn = heapq.heappop(self._waiting)
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1

@@ -28,6 +28,7 @@ from service.settings import Settings
 from service.stages import Stages
 from service.topology_source import TopologySource, read_topology, store_topology
 from service.tracing import tracing
+from service.way import give_way
 
 
 def run(*, store: str | None, host: str | None, port: int | None, json: bool) -> None:
@@ -139,6 +140,7 @@ def _served(
     """Serve, with what the service does by itself beside it."""
     watch: Watch = app.state.watch
     beats = (
+        Beat([give_way]),
         Beat([Changes(store, app.state.hub).step, watch.engine.step]),
         *(Beat([partial(watch.deliver, each)]) for each in watch.deliveries),
     )

@@ -3,17 +3,16 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
 
-from pipeline import answer
 from service.polled import Polled
 from service.problem import Problem
 from service.reader import reader_of
-from service.roles import with_roles
 from service.routes.flows import question_of
-from service.routes.links import with_held
+from service.routes.links import flows_of, with_held
 from service.routes.parameter import FlowParameters
 from service.routes.span import Span, check_window
-from service.shape import flow_of, interval, records, rest_of
+from service.shape import interval
 
 router = APIRouter(prefix="/api/v1", tags=["flows"], route_class=Polled)
 
@@ -28,7 +27,7 @@ async def contributors(
     """
     limits, reader = request.app.state.settings.service, reader_of(request)
     check_window(asked.window, limits.max_window_s)
-    found = await reader.run("answer", answer, reader.store, question_of(asked))
+    found = await reader.answer(question_of(asked))
     if found["verdict"] is None:
         raise Problem(404, found["message"], field="src", flows=found["flows"])
     span = Span(found["interval"]["from_ns"], found["interval"]["to_ns"] + 1)
@@ -39,6 +38,6 @@ async def contributors(
     place = {"node": hop["node"], "port": hop["port"]}
     flows = await reader.ask("link_flows", **span.bounds, **place, rows=limits.max_rows)
     others = (await reader.ask("link_others", **span.bounds, **place)).row(0, named=True)
-    rows = with_roles(await with_held(reader, flows, span, place, limits.max_rows))
-    shown = [flow_of(row) | rest_of(row) for row in records(rows)]
+    whole = await with_held(reader, flows, span, place, limits.max_rows)
+    shown = await run_in_threadpool(flows_of, whole)
     return told | {"hop": hop, "others": others, "flows": shown}

@@ -1,5 +1,6 @@
 """Flows: which are bottlenecked, which match a search, and the signals of one over time."""
 
+import asyncio
 from typing import Annotated, Any
 
 import polars as pl
@@ -7,10 +8,10 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from pipeline import Question, address_words, answer, length_bounds
+from pipeline import Question, address_words, length_bounds
 from service.cursor import cursor_of, numbers_of, page_of
 from service.endpoint import MAX_NS
-from service.places import sited
+from service.places import Places, sited
 from service.polled import Polled
 from service.problem import Problem, invalid
 from service.reader import Reader, reader_of
@@ -63,11 +64,13 @@ async def bottlenecks(
         span = latest
     suits = length_bounds(span.to_ns - span.from_ns, asked.interval)
     last = start + asked.limit
-    found = await reader.ask("top_bottlenecks", **span.touched, **suits, **sifted, rows=last + 1)
-    seen = await reader.ask("flows_known")
-    places = await located(reader, span.to_ns)
+    found, seen, places = await asyncio.gather(
+        reader.ask("top_bottlenecks", **span.touched, **suits, **sifted, rows=last + 1),
+        reader.ask("flows_known"),
+        located(reader, span.to_ns),
+    )
     page = found.slice(start, asked.limit).drop("load", "congested")
-    shown = records(await run_in_threadpool(sited, page, places))
+    shown = await run_in_threadpool(_held_back, page, places)
     more = found.height > last
     return {
         "interval": interval(span.from_ns, span.to_ns),
@@ -76,10 +79,16 @@ async def bottlenecks(
         "flows_seen": int(seen["flows"][0]),
         "more": more,
         "cursor": cursor_of(span.from_ns, span.to_ns, last) if more else None,
-        "bottlenecks": [
-            {"flow": flow_of(row), "hop": hop_of(row), **rest_of(row)} for row in shown
-        ],
+        "bottlenecks": shown,
     }
+
+
+def _held_back(rows: pl.DataFrame, places: Places) -> list[dict[str, Any]]:
+    """Flows that are held back as the answer shows them, with where their ends are."""
+    return [
+        {"flow": flow_of(row), "hop": hop_of(row), **rest_of(row)}
+        for row in records(sited(rows, places))
+    ]
 
 
 @router.get("/flows")
@@ -107,7 +116,7 @@ async def search(request: Request, asked: Annotated[SearchParameters, Query()]) 
     shown = found.head(asked.limit)
     last = (shown if more else behind).tail(1)
     return {
-        "flows": records(shown),
+        "flows": await run_in_threadpool(records, shown),
         "more": more,
         "cursor": cursor_of(*last.select("last_ns", "flow").row(0)) if last.height else None,
     }
@@ -176,7 +185,7 @@ async def bottleneck(request: Request, asked: Annotated[FlowParameters, Query()]
     state = request.app.state
     check_window(asked.window, state.settings.service.max_window_s)
     reader = reader_of(request)
-    found = await reader.run("answer", answer, reader.store, question_of(asked))
+    found = await reader.answer(question_of(asked))
     if found["verdict"] is None:
         raise Problem(404, found["message"], field="src", flows=found["flows"])
     return found

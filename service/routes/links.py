@@ -52,7 +52,6 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
     reader, span, start = await _start(request, asked)
     if span is None:
         return {"interval": None, "captured": 1.0, "times_ns": [], "links": [], "cursor": None}
-    more = None
     if asked.device is not None and asked.interface is not None:
         hop = await _hop(reader, asked.device, asked.interface, span)
         place = {"node": hop["node"], "port": hop["port"]}
@@ -61,18 +60,18 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
     elif asked.device is None and asked.interface is None:
         given = {"rows": asked.limit, "skip": start} | sifted
         rows, width = await _cells(reader, "hot_links", span, given)
-        if rows.select("node", "port").n_unique() == asked.limit:
-            more = cursor_of(span.from_ns, span.to_ns, start + asked.limit)
     else:
         missing = "device" if asked.device is None else "interface"
         raise Problem(422, f"{missing}: a link is named by device and interface", field=missing)
     times = axis(span, width)
+    shown = await run_in_threadpool(_timelines, rows, times)
+    more = asked.device is None and len(shown) == asked.limit
     return {
         "interval": interval(span.from_ns, span.to_ns, width),
         "captured": await captured_of(reader, span),
         "times_ns": times,
-        "links": await run_in_threadpool(_timelines, rows, times),
-        "cursor": more,
+        "links": shown,
+        "cursor": cursor_of(span.from_ns, span.to_ns, start + asked.limit) if more else None,
     }
 
 
@@ -94,14 +93,14 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
     most = request.app.state.settings.service.max_rows
     found = await reader.ask("link_flows", **span.bounds, **place, rows=most)
     others = (await reader.ask("link_others", **span.bounds, **place)).row(0, named=True)
-    whole = with_roles(await with_held(reader, found, span, place, most))
-    page, last = whole.slice(start, asked.limit), start + asked.limit
+    whole, last = await with_held(reader, found, span, place, most), start + asked.limit
+    shown = await run_in_threadpool(flows_of, whole.slice(start, asked.limit))
     return {
         "interval": interval(span.from_ns, span.to_ns),
         "captured": await captured_of(reader, span),
         "link": hop,
         "others": others,
-        "flows": [flow_of(row) | rest_of(row) for row in records(page)],
+        "flows": shown,
         "cursor": cursor_of(span.from_ns, span.to_ns, last) if last < whole.height else None,
     }
 
@@ -111,19 +110,30 @@ async def with_held(
 ) -> pl.DataFrame:
     """The flows whose telemetry names a link, and those that verdicts place there without it.
 
-    `held_share` is the share of a flow's intervals in which the link held it back.
+    `held_share` is the share of a flow's intervals in which the link held it back; the role of each
+    is told beside it.
     """
     suits = length_bounds(span.to_ns - span.from_ns, None)
     held = await reader.ask("link_held", **span.touched, **suits, **place, rows=most)
+    return await run_in_threadpool(_joined, found, held)
+
+
+def _joined(found: pl.DataFrame, held: pl.DataFrame) -> pl.DataFrame:
+    """The flows of both, with the share of their intervals in which the link held them back."""
     common = [name for name in found.columns if name in held.columns]
     inferred = held.join(found.select("flow"), on="flow", how="anti").select(common)
     share = pl.col("held_share").fill_null(0.0)
-    return (
+    return with_roles(
         pl.concat([found, inferred], how="diagonal_relaxed")
         .join(held.select("flow", "held_share"), on="flow", how="left", maintain_order="left")
         .with_columns(share, (share > 0).alias("held_back"))
         .sort("data_bytes", "flow", descending=[True, False], nulls_last=True)
     )
+
+
+def flows_of(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    """Flows that crossed a link as an answer shows them."""
+    return [flow_of(row) | rest_of(row) for row in records(rows)]
 
 
 async def _start(
@@ -141,9 +151,9 @@ async def _start(
 async def _hop(reader: Reader, device: str, interface: str, span: Span) -> dict[str, Any]:
     """The hop of these names: by the topology in force, or by raw ids (`node 7`, `port 3`)."""
     known = await reader.ask("hops", at_ns=span.to_ns)
-    named = known.filter((pl.col("device") == device) & (pl.col("interface") == interface))
-    if named.height:
-        return named.select(HOP).row(0, named=True)
+    named = await run_in_threadpool(_named, known, device, interface)
+    if named is not None:
+        return named
     node, port = _raw(device, "node "), _raw(interface, "port ")
     if node is None or port is None:
         raise Problem(404, f"no topology names a link {device!r} {interface!r}", field="interface")
@@ -153,6 +163,12 @@ async def _hop(reader: Reader, device: str, interface: str, span: Span) -> dict[
         "device": device,
         "interface": interface,
     }
+
+
+def _named(known: pl.DataFrame, device: str, interface: str) -> dict[str, Any] | None:
+    """The hop that a topology names so."""
+    named = known.filter((pl.col("device") == device) & (pl.col("interface") == interface))
+    return named.select(HOP).row(0, named=True) if named.height else None
 
 
 def _raw(name: str, prefix: str) -> int | None:
@@ -168,7 +184,7 @@ async def _cells(
     """Rows of a timeline, and the width of its cells."""
     width = step(span)
     rows = await reader.ask(query, **span.bounds, **given, step_ns=width)
-    if (wider := coarser(rows, width)) > width:
+    if (wider := await run_in_threadpool(coarser, rows, width)) > width:
         width = wider
         rows = await reader.ask(query, **span.bounds, **given, step_ns=width)
     return rows, width

@@ -1,5 +1,7 @@
 """What of a time was captured, for answers about many flows: it may be of any source."""
 
+from fastapi.concurrency import run_in_threadpool
+
 from pipeline import MOST_GAPS, captured
 from service.reader import Reader
 from service.routes.span import Span
@@ -11,4 +13,6 @@ async def captured_of(reader: Reader, span: Span) -> float:
     1 where none is known to have missed any.
     """
     gaps = await reader.ask("capture_gaps", rows=MOST_GAPS)
-    return captured(gaps, span.from_ns, span.to_ns).share if span.to_ns > span.from_ns else 1.0
+    if gaps.is_empty() or span.to_ns <= span.from_ns:
+        return 1.0
+    return (await run_in_threadpool(captured, gaps, span.from_ns, span.to_ns)).share

@@ -56,8 +56,7 @@ async def signals(request: Request, asked: Annotated[FlowParameters, Query()]) -
     step_ns, own = await _own(reader, about, asked)
     hops = await reader.ask("flow_hops", **about, step_ns=step_ns)
     told = await reader.ask("flow_integrity", flow=flow["flow"], **span.touched)
-    shaped = await run_in_threadpool(_shaped, flow, span, own, hops)
-    return shaped | {"integrity": integrity(told)}
+    return await run_in_threadpool(_shaped, flow, span, (own, hops, told))
 
 
 async def _own(
@@ -102,9 +101,13 @@ async def found_flow(reader: Reader, asked: EndsParameters) -> dict[str, Any]:
 
 
 def _shaped(
-    flow: dict[str, Any], span: Span, own: pl.DataFrame, hops: pl.DataFrame
+    flow: dict[str, Any], span: Span, found: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 ) -> dict[str, Any]:
-    """The answer of `signals`; the point that saw most of the flow speaks for it."""
+    """The answer of `signals`, from what the flow did, its hops, and what its feedback came to.
+
+    The point that saw most of the flow speaks for it.
+    """
+    own, hops, told = found
     carried = (pl.col("ce_frames") / pl.col("data_frames")).fill_nan(None)
     own = own.with_columns(
         # A tap before the queue sees no CE: the point that sees most of it speaks.
@@ -131,6 +134,7 @@ def _shaped(
                 "node", "port", maintain_order=True
             )
         ],
+        "integrity": integrity(told),
     }
 
 

@@ -98,13 +98,18 @@ async def _made(request: Request, asked: TeParameters, kind: str, ends: dict[str
     rows = found.slice(start, asked.limit)
     rest = found.height - start - rows.height
     last = cursor_of(span.from_ns, span.to_ns, start + rows.height) if rest > 0 else None
-    about = {
-        "interval": None if known is None else interval(span.from_ns, span.to_ns, width),
-        **covered(found, Covering(span, width, await captured_of(reader, span))),
-        "total": found.height,
-        "cursor": last,
-    }
-    return await run_in_threadpool(represented, media_type(request), rows, about, f"{kind}s")
+    of = Covering(span, width, await captured_of(reader, span))
+
+    def told() -> Response:
+        about = {
+            "interval": None if known is None else interval(span.from_ns, span.to_ns, width),
+            **covered(found, of),
+            "total": found.height,
+            "cursor": last,
+        }
+        return represented(media_type(request), rows, about, f"{kind}s")
+
+    return await run_in_threadpool(told)
 
 
 async def cells(reader: Reader, asked: CellParameters, rollup: str, width: int) -> Span | None:

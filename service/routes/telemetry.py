@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from pipeline import findings_of
@@ -47,6 +48,6 @@ async def telemetry_health(
     )
     return {
         "interval": interval(span.from_ns, span.to_ns),
-        "findings": findings_of(rows.head(asked.limit)),
+        "findings": await run_in_threadpool(findings_of, rows.head(asked.limit)),
         "more": rows.height > asked.limit,
     }

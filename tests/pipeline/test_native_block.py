@@ -1,6 +1,5 @@
 """Blocks of the engine's own format: the engine reads from them what the frame says."""
 
-import io
 from collections.abc import Iterator
 
 import polars as pl
@@ -59,7 +58,7 @@ def read(engine: Connection, frame: pl.DataFrame) -> pl.DataFrame:
         told = "output_format_arrow_low_cardinality_as_dictionary = 0"
         told += ", output_format_arrow_string_as_string = 0"
         asked = f"SELECT {names} FROM file('{body.path}', 'Native') SETTINGS {told}"  # noqa: S608 - names of this test
-        return pl.read_ipc_stream(io.BytesIO(engine.arrow("block", asked, {})))
+        return engine.frame("block", asked, {})
     finally:
         body.close()
 

@@ -225,7 +225,8 @@ def test_every_query_runs_and_says_what_it_asks(store: Store, name: str) -> None
     text = question(name)
     assert re.match(r"-- \S.*[?.)]\n", text), "the first line is the question"
     wanted = dict(re.findall(r"\{(\w+):([\w()]+)\}", text))
-    lists = {"Array(Int64)": [T0], "Array(UInt64)": [1], "Array(String)": ["capture"]}
+    lists: dict[str, object] = {"Array(Int64)": [T0], "Array(String)": ["capture"]}
+    lists |= {"Array(UInt64)": [1], "Array(UInt16)": [1]}
     given: dict[str, object] = {"from_ns": T0, "to_ns": T0 + STEP, "step_ns": STEP}
     rollups = {"te_links": "link_seconds", "flow_signals_long": "flow_seconds"}
     given |= {"interval_ns": STEP, "rollup": rollups.get(name, "path_seconds")}
@@ -267,11 +268,9 @@ def test_parameters_are_values_and_never_sql(store: Store) -> None:
 
 def test_readers_cannot_write(store: Store) -> None:
     store.query("extent")
-    reader = store._readers.get()
-    store._readers.put(reader)
-    assert reader is not None
-    with pytest.raises(StoreError, match="readonly"):
-        reader.command("DROP TABLE flows")
+    for readers in (store._readers, store._together._readers):
+        with readers.one() as reader, pytest.raises(StoreError, match="readonly"):
+            reader.command("DROP TABLE flows")
 
 
 def test_limits_of_rows_and_time_are_told(store: Store) -> None:
@@ -283,13 +282,13 @@ def test_limits_of_rows_and_time_are_told(store: Store) -> None:
     with pytest.raises(
         StoreLimit, match="query flow_hops gives more than 10 rows; ask for a shorter"
     ):
-        tight.arrow("flow_hops", question("flow_hops"), asked)
+        tight.frame("flow_hops", question("flow_hops"), asked)
     tight.close()
     slow = Connection(
         store.address, StoreLimits(query_s=0.2), {"max_execution_time": 0.2}, "hopsight"
     )
     with pytest.raises(StoreLimit, match=r"took longer than 0\.2 s"):
-        slow.arrow("slow", "SELECT sum(sipHash64(number)) FROM numbers(100000000000)", {})
+        slow.frame("slow", "SELECT sum(sipHash64(number)) FROM numbers(100000000000)", {})
     slow.close()
 
 

@@ -122,7 +122,8 @@ def test_a_large_frame_is_cut_at_the_same_rows_and_kept_once(tmp_path: Path) -> 
 def test_a_query_waits_for_its_turn_and_then_says_so(tmp_path: Path) -> None:
     with Store(f"chdb://{tmp_path / 'db'}", StoreLimits(readers=1, wait_s=0.05)) as store:
         store.migrate()
-        with store._reader(), pytest.raises(StoreBusy, match=r"no reader came free in 0\.05 s"):
+        said = r"no reader came free in 0\.05 s"
+        with store._readers.one(), pytest.raises(StoreBusy, match=said):
             store.query("extent")
         assert store.query("extent")["verdicts"][0] == 0
 

@@ -1,12 +1,14 @@
 """A request's head comes in time, or the connection is closed."""
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from service import head_limit
 from service.head_limit import HeadLimited
 
 
@@ -51,6 +53,17 @@ def test_a_head_that_does_not_come_to_its_end_closes_the_connection(
     parts: tuple[bytes, ...],
 ) -> None:
     assert asyncio.run(heard(*parts, pause_s=0.05)) == b""
+
+
+def test_a_head_without_end_closes_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.head_limit.HEAD_S", 60.0)
+    lines = b"A: 1\r\n" * 1000
+    begun_s = time.monotonic()
+    pieces = [GET, *[lines] * (head_limit.HEAD_OCTETS // len(lines) + 1)]
+    assert asyncio.run(heard(*pieces, pause_s=0.01)) == b""
+    assert time.monotonic() - begun_s < 5
+    told = asyncio.run(heard(GET, lines, lines, b"\r\n", pause_s=0.01))
+    assert told.startswith(b"HTTP/1.1 200")
 
 
 def test_a_whole_head_is_answered_however_long_that_takes() -> None:

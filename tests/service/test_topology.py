@@ -172,7 +172,10 @@ class Kept:
         return frame.height
 
 
-def test_a_service_takes_a_changed_topology_before_it_answers(write: Write) -> None:
+def test_a_service_takes_a_changed_topology_before_it_answers(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.topology_source.LOOKED_S", 0.0)
     text = EXAMPLE.read_text()
     store, source = Kept(), TopologySource(write(text))
     app = create_app(Settings(), cast("Store", store), source)

@@ -1,6 +1,7 @@
 """Turns at the store, and answers that are told to all who ask while it has none to give."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -8,7 +9,7 @@ from fastapi import Response
 
 from pipeline import StoreBusy
 from service.told_answers import ToldAnswers
-from service.turns import Turns
+from service.turns import Turns, arrive
 
 
 async def held(turns: Turns, until: asyncio.Event) -> None:
@@ -27,14 +28,14 @@ def test_who_would_wait_too_long_is_sent_away_at_once() -> None:
         until.set()
         await asyncio.gather(first, second)
         assert not turns.all_taken
-        assert turns.ahead_s == 0.0
+        assert turns.ahead_s(99) == 0.0
         until.clear()
         for _ in range(200):  # questions are known to take long
             turns._takes_s += (0.15 - turns._takes_s) / 4
         first = asyncio.create_task(held(turns, until))
         await asyncio.sleep(0)
-        assert turns.ahead_s == pytest.approx(0.15)
-        with pytest.raises(StoreBusy, match=r"the queue takes more than 0\.1 s"):
+        assert turns.ahead_s(99) == pytest.approx(0.15)
+        with pytest.raises(StoreBusy, match=r"busy: an answer takes 0\.3 s"):
             async with turns.one():
                 pytest.fail("there was no turn")
         until.set()
@@ -55,6 +56,46 @@ def test_a_turn_that_does_not_come_is_refused() -> None:
                 pytest.fail("there was no turn")
         until.set()
         await first
+
+    asyncio.run(run())
+
+
+def test_what_a_request_still_has_to_ask_goes_before_those_that_came_later() -> None:
+    async def run() -> None:
+        turns, heard = Turns(1, 5.0), list[str]()
+
+        async def request(name: str) -> None:
+            arrive()
+            for number in range(2):
+                async with turns.one():
+                    heard.append(f"{name}{number}")
+                    await asyncio.sleep(0.01)
+
+        await asyncio.gather(*map(request, "abc"))
+        # Its second question comes when the turn is given on already, and goes before the third.
+        assert heard == ["a0", "b0", "a1", "b1", "c0", "c1"]
+        assert not turns.taken
+
+    asyncio.run(run())
+
+
+def test_who_goes_away_while_waiting_leaves_the_turn_to_others() -> None:
+    async def run() -> None:
+        turns, until = Turns(1, 5.0), asyncio.Event()
+        first, second, third = (asyncio.create_task(held(turns, until)) for _ in range(3))
+        await asyncio.sleep(0)
+        second.cancel()
+        until.set()
+        await asyncio.gather(first, third)
+        assert second.cancelled()
+        until.clear()
+        first, second = (asyncio.create_task(held(turns, until)) for _ in range(2))
+        await asyncio.sleep(0)
+        until.set()
+        first.add_done_callback(lambda _: second.cancel())  # just as its turn is given to it
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(first, second)
+        assert not turns.taken
 
     asyncio.run(run())
 
@@ -131,13 +172,37 @@ def test_while_the_store_is_busy_all_who_ask_hear_one_answer() -> None:
     asyncio.run(run())
 
 
+def test_while_an_answer_is_made_anew_the_one_of_before_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def run() -> None:
+        answers, make = ToldAnswers(), Making()
+        make.until.set()
+        monkeypatch.setattr("service.told_answers.HOLDS_S", -1.0)
+        ask = asking(answers, make, busy=True)
+        await ask()
+        await asyncio.sleep(0.05)
+        make.until.clear()
+        next_one = asyncio.create_task(ask())  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        assert (await ask()).body == b"1"
+        monkeypatch.setattr("service.told_answers.OLDEST_S", -1.0)
+        waits = asyncio.create_task(ask())  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        make.until.set()
+        assert ((await next_one).body, (await waits).body, make.made) == (b"2", b"2", 2)
+
+    asyncio.run(run())
+
+
 def test_what_is_too_old_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         answers, make = ToldAnswers(), Making()
         make.until.set()
         ask = asking(answers, make, busy=True)
-        await ask()
         monkeypatch.setattr("service.told_answers.HOLDS_S", -1.0)
+        await ask()
+        await asyncio.sleep(0.05)  # an answer holds for as long as it took
         assert (await ask()).body == b"2"
 
     asyncio.run(run())

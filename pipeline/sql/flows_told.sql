@@ -1,0 +1,14 @@
+-- Query `flow_told` of several askers at once, about all of their flows and the time of all.
+SELECT
+    flow,
+    time_ns,
+    interval_ns,
+    told
+FROM flow_told
+PREWHERE flow IN {flows:Array(UInt64)}
+    AND slice IN {slices:Array(Int64)}
+    AND time_ns + interval_ns > {from_ns:Int64}
+    AND time_ns <= {to_ns:Int64}
+ORDER BY flow, time_ns
+LIMIT {rows:UInt64}
+SETTINGS max_threads = 1, query_plan_enable_optimizations = 0
