@@ -25,6 +25,8 @@ from pipeline.state_codec import StateReader, StateWriter
 from pipeline.store import Store
 from pipeline.worker import Output, Worker
 
+FIRST = frozenset({"flows", "verdicts"})
+"""Tables of a cut that are stored before the others: by these flows are found and judged."""
 FULL_EVERY = 32
 """Snapshots at most until the next full one, which lets those before it be forgotten."""
 Again = Callable[[Callable[[], Any]], Any]
@@ -128,8 +130,9 @@ class Part:
         fresh = [each for batch in batches if (each := self._fresh(batch)) is not None]
         made = [self._taken_in(batch) for batch in runs(news(fresh))]
         tables = merged(made) | messages_of(self.place, self.partitions, fresh)
-        for name, rows in tables.items():
-            self._insert(name, rows, f"{self.place}/{first}-{last}")
+        # Sorting is stable: what is asked for first is stored first, the rest as it comes.
+        for name in sorted(tables, key=lambda name: name not in FIRST):
+            self._insert(name, tables[name], f"{self.place}/{first}-{last}")
         self.promised.pop(0)
         self.position = last + 1
         self.cuts_since += 1
