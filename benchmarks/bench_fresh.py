@@ -1,10 +1,11 @@
 """How long after a frame came by what it says can be asked for: seen, judged, stored, visible.
 
-    bench_fresh.py [--seconds S] [--rate FRAMES_A_SECOND] [--flows N ...] [--bus memory|kafka ...]
+    bench_fresh.py [--seconds S] [--rate FRAMES_A_SECOND] [--flows N ...] [--bus NAME ...]
 
 `tcpreplay` puts the frames of a busy mirror on one end of a veth pair at one rate; `hopsight up`
 captures, judges and stores what comes out of the other end. Through Kafka a collector captures, a
-worker judges, and broker and store are processes of their own beside them (as in `bench_kafka.py`).
+worker judges, and broker and store are processes of their own beside them (as in `bench_kafka.py`);
+the topic has one partition (`kafka-1`), or four, each of which the worker judges by itself.
 All the time the store is asked how far its verdicts reach. A frame is visible at the first answer
 that reaches its time; an interval is judged when it has ended, so its length (100 ms) is part of
 the delay. Told are the half and the 99th percentile over the time in which frames were sent,
@@ -17,7 +18,8 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,8 +36,9 @@ from pipeline import OwnerClient, Store, read_owner
 SECONDS, RATE, LOAD = 30.0, 100_000, 100_000
 FLOWS = 64, 512
 """Flows of a mirror; each is judged ten times a second."""
-BARS_S = {"memory": 1.0, "kafka": 2.0}
-"""Most seconds until 99 of 100 are visible, by the bus that is between capture and judging."""
+BAR_S, KAFKA_BAR_S = 1.0, 2.0
+"""Most seconds until 99 of 100 are visible, in one process and with Kafka between capture and
+judging."""
 TAKEN_S = 60.0
 """Seconds within which the worker has its partitions."""
 LOOK_S, STEP_S = 0.1, 0.01
@@ -80,9 +83,9 @@ def in_one() -> Iterator[Running]:
 
 
 @contextmanager
-def through_kafka() -> Iterator[Running]:
+def through_kafka(partitions: int) -> Iterator[Running]:
     """A collector, a broker, a worker and a store."""
-    with kafka.place() as place, live.wire():
+    with kafka.place(partitions) as place, live.wire():
         mirror.csig(place.directory / "sent.pcap", live.FRAMES)
         live.warmed(place.directory, judged=True)
         with Store(place.dsn) as store:
@@ -92,7 +95,7 @@ def through_kafka() -> Iterator[Running]:
                 "collector", *hopsight("collect"), "--interface", live.ENDS[1], "--filter",
                 live.OURS, "--bus", place.url, "--json", HOPSIGHT_BUS__OVERLOAD="shed",
             )  # fmt: skip
-            while len(TAKEN.findall(worker.text())) < PARTITIONS:
+            while len(TAKEN.findall(worker.text())) < partitions:
                 if time.monotonic() > until:
                     raise SystemExit(f"no partition is taken over: {worker.text()[-2000:]}")
                 time.sleep(LOOK_S)
@@ -106,7 +109,19 @@ def through_kafka() -> Iterator[Running]:
             yield Running(place.directory / "sent.pcap", store.query, drained)
 
 
-BUSES = {"memory": in_one, "kafka": through_kafka}
+class Way(NamedTuple):
+    """A way from the capture to the store."""
+
+    begun: Callable[[], AbstractContextManager[Running]]
+    bar_s: float
+    flows: tuple[int, ...] = FLOWS
+
+
+BUSES = {
+    "memory": Way(in_one, BAR_S),
+    "kafka-1": Way(partial(through_kafka, 1), KAFKA_BAR_S),
+    f"kafka-{PARTITIONS}": Way(partial(through_kafka, PARTITIONS), KAFKA_BAR_S, FLOWS[:1]),
+}
 
 
 def delays(told: list[tuple[float, float]], from_s: float, to_s: float) -> np.ndarray:
@@ -122,11 +137,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="time of the sender (30)")
     parser.add_argument("--rate", type=int, default=RATE, help="frames a second (100,000)")
-    parser.add_argument("--flows", type=int, nargs="*", default=FLOWS, help="of the mirror")
+    parser.add_argument("--flows", type=int, nargs="*", help="of the mirror (64, 512)")
     parser.add_argument("--bus", choices=BUSES, nargs="*", default=tuple(BUSES))
     asked = parser.parse_args()
     for bus in asked.bus:
-        for flows in asked.flows:
+        for flows in asked.flows or BUSES[bus].flows:
             told(bus, flows, asked.seconds, asked.rate)
     end()
 
@@ -134,7 +149,7 @@ def main() -> None:
 def told(bus: str, flows: int, seconds: float, rate: int) -> None:
     """Send frames of so many flows, ask meanwhile, and print."""
     mirror.FLOWS = flows
-    with BUSES[bus]() as running:
+    with BUSES[bus].begun() as running:
         asking = Asking(running.ask)
         asking.start()
         began = time.time()
@@ -153,7 +168,7 @@ def told(bus: str, flows: int, seconds: float, rate: int) -> None:
     within = ["not in the time of the run" if each == np.inf else f"within {each:.2f} s"
               for each in (half, most)]  # fmt: skip
     print(f"  seen to visible: half {within[0]}, 99 of 100 {within[1]}")
-    bar_s = BARS_S[bus]
+    bar_s = BUSES[bus].bar_s
     shown = met(most < bar_s and not shed) if load >= live.LEAST * LOAD else "not shown"
     print(f"  99 of 100 within {bar_s:g} s at {LOAD:,} frames/s, nothing shed: {shown}")
 

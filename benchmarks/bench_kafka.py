@@ -44,7 +44,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 class Place:
     """Broker and store of one run, and what is started beside them."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, partitions: int) -> None:
         self.directory = directory
         self.ports = free_port(), free_port()
         broker, store = self.ports
@@ -59,7 +59,7 @@ class Place:
         self.begun("store", sys.executable, endpoint, str(store), str(directory / "engine"))
         for port in self.ports:
             reachable(port)
-        self.url = f"kafka://127.0.0.1:{broker}/bench?partitions={PARTITIONS}&idempotence=off"
+        self.url = f"kafka://127.0.0.1:{broker}/bench?partitions={partitions}&idempotence=off"
         self.dsn = f"http://127.0.0.1:{store}/bench"
 
     def begun(self, name: str, *command: str, **settings: str) -> Process:
@@ -104,10 +104,10 @@ def seconds(process: int) -> float:
 
 
 @contextmanager
-def place() -> Iterator[Place]:
+def place(partitions: int = PARTITIONS) -> Iterator[Place]:
     """Broker and store, ended afterwards."""
     with tempfile.TemporaryDirectory() as folder:
-        made = Place(Path(folder))
+        made = Place(Path(folder), partitions)
         try:
             yield made
         finally:

@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any
 
 import aiohttp
+import numpy as np
 
 SHARE_WHERE = 0.2
 BUSY = 503
@@ -48,12 +49,12 @@ class Deck:
     def __init__(self, flows: Sequence[Any]) -> None:
         self.flows = flows
         self._order: deque[int] = deque()
-        self._chance = random.Random(len(flows))  # noqa: S311 - a seeded workload
+        self._chance = np.random.default_rng(len(flows))
 
     def draw(self) -> int:
         """Number of the next flow."""
         if not self._order:
-            self._order.extend(self._chance.sample(range(len(self.flows)), len(self.flows)))
+            self._order.extend(self._chance.permutation(len(self.flows)).tolist())
         return self._order.popleft()
 
     def back(self, number: int) -> None:

@@ -5,6 +5,7 @@ is only for those who watch the lag.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -28,6 +29,8 @@ MOST_POLL_MS = 3_600_000
 """How long the work on messages may take: the heartbeat, not the work, tells who is alive."""
 FETCH_BYTES = 4 << 20
 """Octets of a partition that are asked for at a time, and so of one cut."""
+NEWEST_S = 0.1
+"""How long messages are waited for that came while older ones were worked on."""
 SEEK_S = 10.0
 """How long the ends of a partition are asked for at a time."""
 Moved = Callable[[Sequence[int]], Awaitable[None]]
@@ -112,15 +115,28 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
     async def records(self, partition: int, wait_s: float, most: int) -> list[Record]:
         """The next messages of a partition, maybe none. Raises BusError."""
         place = TopicPartition(self.topic.name, partition)
+        found: list[Any] = []
+        octets, wait_ms, began_s, until_s = 0, round(wait_s * 1000), time.time(), 0.0
         try:
-            found = await self._consumer.getmany(
-                place, timeout_ms=round(wait_s * 1000), max_records=most
-            )
+            # The client fetches when it has been emptied: what it has is as old as the last call,
+            # and what came since is had by asking again.
+            while len(found) < most and octets < FETCH_BYTES:
+                told = await self._consumer.getmany(
+                    place, timeout_ms=wait_ms, max_records=most - len(found)
+                )
+                if not (more := told.get(place, ())):
+                    break
+                found += more
+                octets += sum(len(each.value or b"") for each in more)
+                until_s = until_s or time.monotonic() + NEWEST_S
+                wait_ms = round((until_s - time.monotonic()) * 1000)
+                if wait_ms <= 0 or more[-1].timestamp >= began_s * 1000:
+                    break
         except OffsetOutOfRangeError as error:
             raise BusError(f"{self.place(partition)}: the messages were deleted: {error}") from None
         except (KafkaError, IllegalStateError) as error:
             raise self.topic.failed(error) from error
-        return [Record(each.offset, each) for each in found.get(place, ())]
+        return [Record(each.offset, each) for each in found]
 
     async def batches(self, records: Sequence[Record]) -> list[Batch]:
         """The batches of messages; those that cannot be read have become dead letters."""

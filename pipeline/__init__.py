@@ -58,8 +58,9 @@ if TYPE_CHECKING:
     from pipeline.store_backup import Piece, backup, restore
     from pipeline.store_error import StoreAway, StoreBusy, StoreError, StoreLimit
     from pipeline.store_limits import StoreLimits
+    from pipeline.storing import Storing
     from pipeline.summary import Summary, address_text
-    from pipeline.tables import TABLES
+    from pipeline.tables import TABLES, WAITED_FOR
     from pipeline.tenant_store import NotTheirs, TenantStore
     from pipeline.topology import (
         Csig,
@@ -100,6 +101,7 @@ __all__ = [
     "READERS",
     "SUBJECTS",
     "TABLES",
+    "WAITED_FOR",
     "Asked",
     "Csig",
     "Decider",
@@ -133,6 +135,7 @@ __all__ = [
     "StoreLimit",
     "StoreLimits",
     "StoreOwned",
+    "Storing",
     "Summary",
     "Tenant",
     "TenantStore",
@@ -243,8 +246,9 @@ HOMES = {
     "store_backup": "Piece backup restore",
     "store_error": "StoreAway StoreBusy StoreError StoreLimit",
     "store_limits": "StoreLimits",
+    "storing": "Storing",
     "summary": "Summary address_text",
-    "tables": "TABLES",
+    "tables": "TABLES WAITED_FOR",
     "tenant_store": "NotTheirs TenantStore",
     "topology": ("Csig Device Host Interface Point SiteRtt Tenant Topology TopologyError in_force"),
     "topology_check": "Finding findings",

@@ -35,6 +35,8 @@ WAIT_S = 0.2
 """How long new messages are waited for at a time."""
 SMALL = 1 << 20
 """Octets of a cut up to which a partition is not behind, and may wait for more."""
+SETTLE_S = 2.0
+"""How long rows that nobody waits for may wait for those of later cuts."""
 MOST_THREADS = 64
 """Partitions that may wait for the store at once; they take turns at the processor anyway."""
 LONGEST_PAUSE_S = 2.0
@@ -71,6 +73,8 @@ class Group:
         self.parts: dict[int, Part] = {}
         self.versions: Versions | None = None
         self.settings_of_workers: PipelineSettings | None = None
+        self._told: dict[int, int] = {}
+        """How far the broker was told that partitions are kept."""
         self._leave: dict[int, threading.Event] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._failed: asyncio.Future[None] | None = None
@@ -180,15 +184,16 @@ class Group:
             logger.warning("%s; the rest is read", gone)
             self.counts["messages_gone"] += part.skip(gone.begin)
             part.position = await self.reader.seek(partition, gone.begin)
-        kept_at = time.monotonic()
+        kept_at = settled_at = time.monotonic()
         while not leave.is_set():
             began = time.monotonic()
             self._renewed(part)
-            octets = await self._step(partition, part)
-            if time.monotonic() - kept_at >= self.settings.snapshot_s and not part.promised:
-                await asyncio.to_thread(part.snapshot)
-                await self.reader.commit(partition, int(part.position or 0))
-                kept_at = time.monotonic()
+            snapshot = began - kept_at >= self.settings.snapshot_s and not part.promised
+            whole = snapshot or part.full or began - settled_at >= SETTLE_S
+            octets = await self._step(partition, part, whole=whole, snapshot=snapshot)
+            settled_at = began if whole else settled_at
+            kept_at = began if snapshot else kept_at
+            await self._committed(partition, part)
             if 0 < octets < SMALL and not part.promised:
                 rest = began + self.settings.cut_ms / 1000 - time.monotonic()
                 await self._pause(leave, rest)
@@ -222,25 +227,36 @@ class Group:
         logger.info("%s: taken over at %s in %.2f s", place, part.position, took)
         return part
 
-    async def _step(self, partition: int, part: Part) -> int:
+    async def _committed(self, partition: int, part: Part) -> None:
+        """Tell the broker how far the state of a partition is kept."""
+        if part.kept_to != self._told.get(partition) and part.kept_to is not None:
+            self._told[partition] = part.kept_to
+            await self.reader.commit(partition, part.kept_to)
+
+    async def _step(self, partition: int, part: Part, *, whole: bool, snapshot: bool) -> int:
         """The next cut, or the one that was decided; the octets of its messages."""
         records = await self.reader.records(partition, WAIT_S, MOST_MESSAGES)
         if part.promised:
             first, last = part.promised[0].first, part.promised[0].last
-            while not records or records[-1].offset < last:
+            while last >= first and (not records or records[-1].offset < last):
                 records += await self.reader.records(partition, WAIT_S, MOST_MESSAGES)
                 if self._leave[partition].is_set():
                     return 0
-            if records[-1].offset > last:
+            if records and records[-1].offset > last:
                 await self.reader.seek(partition, last + 1)
                 records = [record for record in records if record.offset <= last]
         elif not records:
+            if whole:
+                await asyncio.to_thread(lambda: part.settle(snapshot=snapshot))
             return 0
         else:
             first, last = int(part.position or 0), records[-1].offset
-        await asyncio.to_thread(part.cut, first, last)
-        batches = await self.reader.batches(records)
-        await asyncio.to_thread(part.work, first, last, batches)
+        # To read messages changes nothing, so it need not wait until the cut is decided.
+        _, batches = await asyncio.gather(
+            asyncio.to_thread(lambda: part.cut(first, last, whole=whole)),
+            self.reader.batches(records),
+        )
+        await asyncio.to_thread(lambda: part.work(first, last, batches, snapshot=snapshot))
         self.counts["messages"] += len(records)
         return sum(len(record.message.value or b"") for record in records)
 
@@ -249,7 +265,7 @@ class Group:
         for partition, part in self.parts.items():
             try:
                 await asyncio.to_thread(part.snapshot)
-                await self.reader.commit(partition, int(part.position or 0))
+                await self._committed(partition, part)
             except StoreError as error:
                 logger.warning("%s: its state was not kept at the end: %s", part.place, error)
 

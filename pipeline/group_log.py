@@ -6,14 +6,16 @@ decided before is a fact that the next worker repeats with the same tokens.
 """
 
 import secrets
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.fence import Fence
 from pipeline.store import Store
-from pipeline.store_error import Fenced
+from pipeline.store_error import Fenced, StoreError
 
-CLAIM, CUT, SNAPSHOT = "claim", "cut", "snapshot"
+CLAIM, AHEAD, CUT, SNAPSHOT = "claim", "ahead", "cut", "snapshot"
+KINDS = (CLAIM, AHEAD, CUT, SNAPSHOT)
 MOST_CLAIMS = 100
 """Times that a claim is tried again when another worker took the number."""
 
@@ -37,6 +39,7 @@ class GroupLog:
     def __init__(self, store: Store, place: str) -> None:
         self.store = store
         self.place = place
+        self._turn = threading.Lock()
         self.worker = secrets.token_hex(8)
         self.number = 0
         self.epoch = 0
@@ -47,8 +50,13 @@ class GroupLog:
         return Fence(self.place, self.epoch)
 
     def read(self) -> Sequence[Step]:
-        """The log from its last snapshot on."""
+        """The last snapshot, and the steps that its state does not know.
+
+        Raises StoreError for steps of a newer hopsight.
+        """
         rows = self.store.query("group_log", place=self.place)
+        if newer := sorted(set(rows["kind"]) - set(KINDS)):
+            raise StoreError(f"{self.place}: a newer hopsight decided {', '.join(newer)} here")
         return [Step(**row) for row in rows.iter_rows(named=True)]
 
     def claim(self) -> Sequence[Step]:
@@ -69,6 +77,10 @@ class GroupLog:
 
         May be repeated after an error that leaves open whether it was taken.
         """
+        with self._turn:
+            return self._appended(kind, first, last, chain)
+
+    def _appended(self, kind: str, first: int, last: int, chain: int) -> Step:
         number = self.number + 1
         step = Step(number, kind, self.epoch, f"{self.worker}-{number}", first, last, chain)
         self.store.change(
@@ -90,6 +102,6 @@ class GroupLog:
         return step
 
     def forget(self, number: int) -> None:
-        """Drop what was before a full snapshot."""
+        """Drop what was before the last step that a full snapshot knows."""
         for name in ("group_forget_log", "group_forget_snapshots"):
             self.store.change(name, place=self.place, number=number)

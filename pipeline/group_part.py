@@ -3,11 +3,14 @@
 What is done to a run of messages is decided first (`group_log`): which offsets are one cut. Its
 rows are a function of the state before and of these messages, and go out with a token that names
 table, place and offsets; so whoever repeats the cut sends the same rows, and the store keeps them
-once.
+once. An insert takes about as long for few rows as for many: so rows that nobody waits for are
+stored with those of later cuts, and which cut they go with is decided, too.
 """
 
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -15,7 +18,7 @@ import polars as pl
 from collector import Batch, Repeats, joined
 from pipeline import group_state
 from pipeline.capture_gaps import stored_last
-from pipeline.group_log import CUT, SNAPSHOT, GroupLog, Step
+from pipeline.group_log import AHEAD, CUT, SNAPSHOT, GroupLog, Step
 from pipeline.group_state import Kept
 from pipeline.intake import RawTaker
 from pipeline.message_rows import messages_of
@@ -23,12 +26,19 @@ from pipeline.settings import PipelineSettings
 from pipeline.sink import Taker, merged
 from pipeline.state_codec import StateReader, StateWriter
 from pipeline.store import Store
+from pipeline.store_error import StoreError
+from pipeline.storing import Storing
+from pipeline.tables import WAITED_FOR
 from pipeline.worker import Output, Worker
 
-FIRST = frozenset({"flows", "verdicts"})
-"""Tables of a cut that are stored before the others: by these flows are found and judged."""
+TURN = threading.Lock()
+"""Held by the place whose rows are being made. Beside each other places of a process would take as
+long, since they share its interpreter, and twice the processor, since they take it from each other
+thousands of times a second."""
 FULL_EVERY = 32
 """Snapshots at most until the next full one, which lets those before it be forgotten."""
+MOST_ROWS = 1 << 17
+"""Rows that wait for a later cut at most."""
 Again = Callable[[Callable[[], Any]], Any]
 """Does something until it succeeds; what passes by itself is tried again."""
 
@@ -65,6 +75,10 @@ class Part:
         """Offset of the next message; None: where the topic begins."""
         self.promised: list[Step] = []
         """Cuts that are decided and not stored yet."""
+        self.waiting: list[Output] = []
+        """Rows of the cuts since the last whole one that are not stored yet."""
+        self.storing = Storing()
+        """What stores the rows of the last whole cut that are not waited for."""
         self.partitions = 0
         """Partitions of the topic; 0: not known, so that frames are not found in messages."""
         self.judged = judged
@@ -72,6 +86,8 @@ class Part:
         self.taker = Taker(self.kept.worker, heard) if judged else RawTaker(heard)
         self.tuned: PipelineSettings | None = None
         """Settings that were given last."""
+        self.kept_to: int | None = None
+        """Offset behind the newest snapshot that this worker made."""
         self.cuts_since = 0
         """Cuts since the last snapshot."""
         self._chain = 0
@@ -83,7 +99,7 @@ class Part:
         steps: Sequence[Step] = self.again(self.log.claim)
         known = [step for step in steps if step.kind == SNAPSHOT]
         if known:
-            self._chain, self.position = known[0].chain, known[0].last + 1
+            self._chain, self.position = known[-1].chain, known[-1].last + 1
             settings = self.kept.worker.settings
             reader = StateReader(self.kept.worker.versions)
             chain = self.again(lambda: [*group_state.read(self.store, self.place, self._chain)])
@@ -93,26 +109,42 @@ class Part:
             self.kept.worker.tune(settings)  # what state keeps of settings is that of before
             self.writer.digests = reader.digests
             self._sizes = [len(octets) for octets in chain]
-        self.promised = [step for step in steps if step.kind == CUT]
+        self.promised = [step for step in steps if step.kind in {AHEAD, CUT}]
         self.counts["claims"] += 1
 
     def is_mine(self) -> bool:
-        """Whether nobody has decided anything since this worker did."""
+        """Whether nobody has decided anything since this worker did, and all it began is stored."""
+        try:
+            self.storing.wait()
+        except StoreError:
+            return False
         steps = self.again(self.log.read)
         return bool(steps) and (steps[-1].number, steps[-1].epoch) == (
             self.log.number,
             self.log.epoch,
         )
 
-    def cut(self, first: int, last: int) -> None:
-        """Decide that the messages from `first` to `last` are worked on as one, unless it is."""
+    @property
+    def full(self) -> bool:
+        """Whether as many rows wait as may."""
+        return (
+            sum(rows.height for made in self.waiting for rows in made.tables.values()) > MOST_ROWS
+        )
+
+    def cut(self, first: int, last: int, *, whole: bool = True) -> None:
+        """Decide that the messages from `first` to `last` are worked on as one, unless it is.
+
+        With a `whole` cut all that waits is stored; it may be without messages (`last` before
+        `first`). The rows of another wait, but for those that people wait for.
+        """
         if self.promised:
             step = self.promised[0]
             if (step.first, step.last) != (first, last):
                 raise ValueError(f"{self.place}: {first}-{last} is not the cut that was decided")
             self.counts["repeated_cuts"] += 1
             return
-        self.promised.append(self.again(lambda: self.log.append(CUT, first, last)))
+        kind = CUT if whole else AHEAD
+        self.promised.append(self.again(lambda: self.log.append(kind, first, last)))
         self.counts["cuts"] += 1
 
     def skip(self, begin: int) -> int:
@@ -125,43 +157,83 @@ class Part:
         self.position = begin
         return missing
 
-    def work(self, first: int, last: int, batches: Iterable[Batch]) -> int:
-        """Turn the messages of a cut into rows, and store them; the rows that came in."""
-        fresh = [each for batch in batches if (each := self._fresh(batch)) is not None]
-        made = [self._taken_in(batch) for batch in runs(news(fresh))]
-        tables = merged(made) | messages_of(self.place, self.partitions, fresh)
-        # Sorting is stable: what is asked for first is stored first, the rest as it comes.
-        for name in sorted(tables, key=lambda name: name not in FIRST):
-            self._insert(name, tables[name], f"{self.place}/{first}-{last}")
+    def work(
+        self, first: int, last: int, batches: Iterable[Batch], *, snapshot: bool = False
+    ) -> int:
+        """Turn the messages of a cut into rows, and store what is to be; the rows that came in.
+
+        Behind a whole cut the state may be kept, too. What nobody waits for is stored beside what
+        comes next.
+        """
+        whole = self.promised[0].kind == CUT
+        with TURN:
+            fresh = [each for batch in batches if (each := self._fresh(batch)) is not None]
+            made = [self._taken_in(batch) for batch in runs(news(fresh))]
+            tables = merged(made)
+        at_once = {name: tables.pop(name) for name in WAITED_FOR if name in tables}
+        self.waiting.append(Output(tables | messages_of(self.place, self.partitions, fresh)))
+        self._insert(at_once, f"{self.place}/{first}-{last}")
         self.promised.pop(0)
         self.position = last + 1
         self.cuts_since += 1
         taken = sum(batch.frame.height for batch in fresh)
         self.counts["rows"] += taken
+        if whole:
+            self.storing.wait()
+            # Behind a snapshot no cut is read again: one that was decided must be worked on first.
+            state = self._state() if snapshot and not self.promised else b""
+            waiting, self.waiting = self.waiting, []
+            ending = partial(self._settled, waiting, f"{self.place}/{first}-{last}")
+            self.storing.begin(partial(ending, state, self.log.number, last, self._chain))
         return taken
 
-    def snapshot(self) -> None:
-        """Keep the state, whole or what has changed."""
-        # Behind a snapshot no cut is read again: one that was decided must be worked on first.
-        if self.position is None or not self.cuts_since or self.promised:
-            return
-        full = not self._chain or long(self._sizes)
-        number = self.log.number + 1
-        octets = group_state.octets_of(self.kept, self.writer, full=full)
-        self.again(lambda: group_state.write(self.store, self.log.fence, number, octets))
-        chain = number if full else self._chain
-        self.again(lambda: self.log.append(SNAPSHOT, last=int(self.position or 0) - 1, chain=chain))
-        self._sizes = [len(octets)] if full else [*self._sizes, len(octets)]
-        self._chain, self.cuts_since = chain, 0
-        self.counts["snapshots"] += 1
-        self.counts["snapshot_octets"] += len(octets)
-        if full:
-            self.again(lambda: self.log.forget(number))
+    def settle(self, *, snapshot: bool = False) -> None:
+        """Store what waits, by a whole cut without messages, and keep the state if it has changed.
 
-    def _insert(self, table: str, rows: pl.DataFrame, token: str) -> None:
+        Returns at once; `storing.wait` until it is done.
+        """
+        if self.promised or not (self.waiting or (snapshot and self.cuts_since)):
+            return
+        begin = int(self.position or 0)
+        self.cut(begin, begin - 1)
+        self.work(begin, begin - 1, (), snapshot=snapshot)
+
+    def snapshot(self) -> None:
+        """Store what waits, keep the state, and return when it is done."""
+        self.settle(snapshot=True)
+        self.storing.wait()
+
+    def _state(self) -> bytes:
+        """A snapshot: of the whole state, or of what has changed."""
+        full = not self._chain or long(self._sizes)
+        with TURN:
+            octets = group_state.octets_of(self.kept, self.writer, full=full)
+        self._sizes = [len(octets)] if full else [*self._sizes, len(octets)]
+        if full:
+            self._chain = self.log.number
+        self.cuts_since = 0
+        return octets
+
+    def _settled(
+        self, waiting: Sequence[Output], token: str, state: bytes, known: int, last: int, chain: int
+    ) -> None:
+        """Store rows that waited, and then the state behind them, which knows the log so far."""
+        self._insert(merged(waiting), token)
+        if not state:
+            return
+        self.again(lambda: group_state.write(self.store, self.log.fence, known, state))
+        self.again(lambda: self.log.append(SNAPSHOT, known, last, chain))
+        self.kept_to = last + 1
+        self.counts["snapshots"] += 1
+        self.counts["snapshot_octets"] += len(state)
+        if chain == known:
+            self.again(lambda: self.log.forget(known))
+
+    def _insert(self, tables: Mapping[str, pl.DataFrame], token: str) -> None:
         """Store the rows of a cut, behind this worker's fence."""
         fence = self.log.fence
-        self.again(lambda: self.store.insert(table, rows, token, fence))
+        for table, rows in tables.items():
+            self.again(partial(self.store.insert, table, rows, token, fence))
 
     def _fresh(self, batch: Batch) -> Batch | None:
         """A batch without what was seen before."""

@@ -72,7 +72,7 @@ def parts(octets: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def write(store: Store, fence: Fence, number: int, octets: bytes) -> None:
-    """Keep a snapshot for the step `number` of the log; it counts once that step is taken."""
+    """Keep a snapshot that knows the log up to `number`; it counts once a step says so."""
     for part, body in parts(octets):
         row = pl.DataFrame(
             {

@@ -2,8 +2,9 @@
 
 `chdb:///directory` is the engine embedded in this process, `http(s)://…` a server; both are driven
 by one client library, one dialect and the same `.sql` files. A `Store` may be used from any thread:
-inserts take turns on one connection, queries on a few others (`StoreLimits.readers`), so that
-reading goes on while rows are written. No two threads use one connection at a time.
+inserts take turns on one connection, those of tables that people wait for on another, queries on a
+few others (`StoreLimits.readers`), so that reading goes on while rows are written. No two threads
+use one connection at a time.
 """
 
 import threading
@@ -18,6 +19,7 @@ import polars as pl
 
 from collector import one_thread
 from pipeline.connection import Connection
+from pipeline.connections import Connections
 from pipeline.fence import Fence
 from pipeline.insert_body import Bodies
 from pipeline.joined_question import JOINED
@@ -25,13 +27,12 @@ from pipeline.kept_rows import kept
 from pipeline.migration import migrate, pending
 from pipeline.owner import Ownership
 from pipeline.question_text import asked
-from pipeline.readers import Readers
 from pipeline.remembered import Remembered
 from pipeline.room import Day, trim
 from pipeline.store_address import parse_address
 from pipeline.store_error import StoreError
 from pipeline.store_limits import StoreLimits
-from pipeline.tables import TABLES
+from pipeline.tables import TABLES, WAITED_FOR
 from pipeline.together import Together
 
 TRIM_S = 600.0
@@ -88,16 +89,15 @@ class Store:
         self._inserts = 0
         self._remembered = Remembered(time.monotonic)
         self._trim_at = time.monotonic() + TRIM_S
-        self._writing = threading.Lock()
+        self._writing, self._counting = threading.Lock(), threading.Lock()
         self._bodies = Bodies()
         given = (self.limits.readers, self.limits.wait_s, self._open_reader)
-        self._readers, joining = Readers(*given), Readers(*given)
+        self._readers, joining = Connections(*given), Connections(*given)
         # Each kind has its own, so that neither waits behind the other's queue.
         self._together = Together(joining)
+        self._sooner = Connections(1, None, lambda: self._open_writer(self.address.database))
         try:
-            more: dict[str, Any] = {"max_memory_usage": self.limits.insert_memory_bytes}
-            more |= CLUSTER_SETTINGS if self.limits.cluster else {}
-            self._writer = Connection(self.address, self.limits, WRITER_SETTINGS | more)
+            self._writer = self._open_writer()
         except StoreError:
             self._release()
             raise
@@ -125,7 +125,7 @@ class Store:
     @contextmanager
     def alone(self) -> Iterator[Connection]:
         """The connection of inserts while nobody inserts: for what changes whole tables."""
-        with self._writing:
+        with self._writing, self._sooner.one():
             self._writer.use(self.address.database)
             self._changed(None)
             yield self._writer
@@ -150,9 +150,9 @@ class Store:
             with self._bodies.one() as body:
                 body.write(part)
                 del part  # rows are not held twice while their insert waits and runs
-                with self._writing:
+                with self._writer_of(table) as writer:
                     self._changed(table)
-                    self._writer.insert(table, columns, body, part_token, fence, **more)
+                    writer.insert(table, columns, body, part_token, fence, **more)
                     self._changed(table)
         if time.monotonic() > self._trim_at:
             self.trim()
@@ -160,8 +160,9 @@ class Store:
 
     def _changed(self, table: str | None) -> None:
         """Tell that rows of a table, or of any, are about to be stored, and that they were."""
-        self._inserts += table not in UNASKED
-        self._remembered.changed(table)
+        with self._counting:
+            self._inserts += table not in UNASKED
+            self._remembered.changed(table)
 
     def trim(self) -> list[Day]:
         """Drop the oldest days of what takes more than `retention_bytes`; the days that went."""
@@ -216,6 +217,7 @@ class Store:
         """Close every connection and give an embedded store up; may be called again."""
         self._readers.close()
         self._together.close()
+        self._sooner.close()
         self._writer.close()
         self._bodies.close()
         self._release()
@@ -223,6 +225,21 @@ class Store:
     def _release(self) -> None:
         if self.ownership is not None:
             self.ownership.release()
+
+    @contextmanager
+    def _writer_of(self, table: str) -> Iterator[Connection]:
+        """The connection for rows of a table, when it is free."""
+        if table in WAITED_FOR:
+            with self._sooner.one() as connection:
+                yield connection
+        else:
+            with self._writing:
+                yield self._writer
+
+    def _open_writer(self, database: str | None = None) -> Connection:
+        more: dict[str, Any] = {"max_memory_usage": self.limits.insert_memory_bytes}
+        more |= CLUSTER_SETTINGS if self.limits.cluster else {}
+        return Connection(self.address, self.limits, WRITER_SETTINGS | more, database)
 
     def _open_reader(self) -> Connection:
         bounds = {

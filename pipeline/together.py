@@ -14,9 +14,9 @@ from enum import Enum
 import polars as pl
 
 from pipeline.connection import Connection
+from pipeline.connections import Connections
 from pipeline.joined_question import JOINED, Parameters, fits
 from pipeline.question_text import asked
-from pipeline.readers import Readers
 from pipeline.store_error import StoreBusy, StoreError
 
 MOST = 32
@@ -41,7 +41,7 @@ class Asker:
 class Together:
     """Asks the questions of `JOINED`, of many askers at once. May be used from any thread."""
 
-    def __init__(self, readers: Readers) -> None:
+    def __init__(self, readers: Connections) -> None:
         self._readers = readers
         self._lock = threading.Lock()
         self._waiting: dict[str, deque[Asker]] = {}

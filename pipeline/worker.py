@@ -164,11 +164,10 @@ class Worker(Decider):
             self.health.add(part, made.decisions, topology, base_rtt_ns)
         new = self.known.add(rows, tracked.decisions, self._told)
         tables = self._close(None if everything else self._closing_ns)
-        closed = tables.get("flows", TABLES["flows"].blank)
-        new = new.filter(~pl.col("flow").is_in(closed["flow"].implode()))
         if new.height:  # rows are found by their flow, whenever its first interval ends
-            told = pl.concat([closed, owned_by(new, self.versions)], how="diagonal_relaxed")
-            tables = {**tables, "flows": told}
+            closed = tables.get("flows", TABLES["flows"].blank)
+            untold = owned_by(new.join(closed, on="flow", how="anti"), self.versions)
+            tables = {**tables, "flows": pl.concat([closed, untold], how="diagonal_relaxed")}
         return Output({**tables, "observations": known_of("observations", rows)}, tracked)
 
     def _told(self) -> pl.Series:

@@ -10,14 +10,11 @@ it rests, or for a while it would take a processor that the next verdicts need.
 import threading
 import time
 from collections.abc import Callable, Collection
-from concurrent.futures import Future
 
 import polars as pl
 
-from pipeline import Output, Sink, begun
+from pipeline import WAITED_FOR, Output, Sink, Storing, begun
 
-AT_ONCE = ("flows", "verdicts")
-"""Tables whose rows do not wait."""
 FLOWS = "flows"
 """Whose rows say anew of flows that are known how far they came."""
 MOST_FLOWS = 1 << 20
@@ -44,7 +41,7 @@ class Deferred:
         self,
         keep: Sink,
         clock: Callable[[], float] = time.monotonic,
-        at_once: Collection[str] = AT_ONCE,
+        at_once: Collection[str] = WAITED_FOR,
         *,
         beside: bool = False,
     ) -> None:
@@ -52,7 +49,7 @@ class Deferred:
         self._clock = clock
         self._at_once = at_once
         self._beside = beside
-        self._storing: Future[None] | None = None
+        self._storing = Storing()
         self._hurry = threading.Event()
         self._lock = threading.Lock()
         self._held: dict[str, list[pl.DataFrame]] = {}
@@ -106,12 +103,10 @@ class Deferred:
 
     def _stored(self, *, wait: bool) -> bool:
         """Whether nothing is being stored beside; raises what went wrong there."""
-        storing = self._storing
-        if storing is None or not (wait or storing.done()):
-            return storing is None
+        if self._storing.busy and not wait:
+            return False
         self._hurry.set()
-        storing.result()
-        self._storing = None
+        self._storing.wait()
         return True
 
     def _store(self) -> None:
@@ -127,7 +122,7 @@ class Deferred:
         together = Output(tables), f"{tokens[0]} to {tokens[-1]}"
         if self._beside:
             self._hurry.clear()
-            self._storing = started(lambda: self._rested(*together))
+            self._storing.begin(lambda: self._rested(*together))
         else:
             self._keep(*together)
 
@@ -141,18 +136,3 @@ class Deferred:
             rest_s = min(
                 RESTS * (self._clock() - began), EVERY_S
             )  # a store that is away takes long
-
-
-def started(work: Callable[[], None]) -> Future[None]:
-    """Work in a thread of its own, which ends with the process whatever it waits for."""
-    told: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            work()
-            told.set_result(None)
-        except BaseException as error:  # noqa: BLE001 - a panic of Polars is one; who asks for the result would wait for ever
-            told.set_exception(error)
-
-    threading.Thread(target=run, name="storing", daemon=True).start()
-    return told

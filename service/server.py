@@ -6,7 +6,6 @@ import logging
 import signal
 import socket
 import ssl
-import sys
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +17,8 @@ from starlette.types import ASGIApp
 from service.failure import ExitCode, Failure
 from service.guard import UnixSocket
 from service.head_limit import HeadLimited
+from service.way import take_turns
 
-SWITCH_S = 0.001
-"""How long one thread may keep the others from running Python. A pass over frames asks for that
-right a thousand times, and would wait as often behind each answer."""
 STOP_S = 5
 """Seconds that open requests have to end after Ctrl-C."""
 
@@ -135,7 +132,7 @@ def serve(
     Requests over the Unix socket are marked as such (`guard.UnixSocket`) by this server.
     """
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    sys.setswitchinterval(SWITCH_S)
+    take_turns()
     servers: list[tuple[_Quiet, list[socket.socket]]] = [(_server(app, tls), [listener])]
     if unix is not None:
         servers.append((_server(UnixSocket(app)), [unix]))

@@ -8,16 +8,24 @@ weight.
 
 import contextlib
 import os
+import sys
 import threading
 from pathlib import Path
 
+TASKS = Path("/proc/self/task")
+"""The threads of this process, where Linux tells of them."""
 LESS = 10
 """Nice value of threads that give way: a tenth of the weight of others."""
+SWITCH_S = 0.001
+"""How long one thread may keep the others from running Python. A pass over frames asks for that
+right a thousand times, and would wait as often behind whatever else Python does."""
 JUDGING = "polars"
 """Begin of the name of threads that compute for one where Python runs, which waits for them."""
 
 
-TASKS = Path("/proc/self/task")
+def take_turns() -> None:
+    """Let threads that run Python take turns quickly."""
+    sys.setswitchinterval(SWITCH_S)
 
 
 def give_way() -> None:

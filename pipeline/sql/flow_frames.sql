@@ -1,25 +1,7 @@
 -- What did the frames of a window of one flow and its reverse carry, one by one?
 -- Few enough, they are grouped where the answer is composed (`witness.py`), in half the time that `flow_frame_groups`
 -- takes, and before the verdict is known. As plain as `flow_told`.
-SELECT
-    flow,
-    source,
-    point,
-    csig_variant,
-    csig_t,
-    csig_lm,
-    csig_low,
-    csig_echo_variant,
-    csig_echo_t,
-    csig_echo_lm,
-    csig_echo_low,
-    ecn,
-    flags,
-    aecn_u,
-    window,
-    time_ns,
-    frame
-FROM observations
+-- part: frame_rows
 PREWHERE flow IN ({flow:UInt64}, {reverse:UInt64})
     AND slice IN {slices:Array(Int64)}
     AND time_ns >= {from_ns:Int64}

@@ -1,23 +1,5 @@
 -- Query `flow_frames` of several askers at once, about all of their flows and the time of all.
-SELECT
-    flow,
-    source,
-    point,
-    csig_variant,
-    csig_t,
-    csig_lm,
-    csig_low,
-    csig_echo_variant,
-    csig_echo_t,
-    csig_echo_lm,
-    csig_echo_low,
-    ecn,
-    flags,
-    aecn_u,
-    window,
-    time_ns,
-    frame
-FROM observations
+-- part: frame_rows
 PREWHERE flow IN {flows:Array(UInt64)}
     AND slice IN {slices:Array(Int64)}
     AND time_ns >= {from_ns:Int64}

@@ -6,17 +6,7 @@ SELECT
     dst_lo,
     sport,
     dport,
-    flow,
-    tenant,
-    vrf,
-    vni,
-    protocol,
-    conversation,
-    direction,
-    first_ns,
-    last_ns,
-    cc
-FROM flows AS f
+-- part: flow_parts
 PREWHERE (f.src_hi, f.src_lo, f.dst_hi, f.dst_lo, f.sport, f.dport) IN arrayZip(
     {src_hi:Array(UInt64)}, {src_lo:Array(UInt64)}, {dst_hi:Array(UInt64)}, {dst_lo:Array(UInt64)},
     {sport:Array(UInt16)}, {dport:Array(UInt16)}

@@ -2,7 +2,7 @@
 SELECT number, part, body
 FROM group_snapshots
 WHERE place = {place:String} AND (number, epoch) IN (
-    SELECT number, epoch FROM group_log
+    SELECT if(first < 0, number, toUInt64(first)), epoch FROM group_log
     WHERE place = {place:String} AND kind = 'snapshot' AND chain = {chain:UInt64}
 )
 ORDER BY number, part

@@ -47,7 +47,10 @@ TABLES = {
 }
 """Every table of the store by name."""
 
+WAITED_FOR = (FLOWS.name, VERDICTS.name)
+"""Tables whose rows people wait for, and with them how they are found: they are stored first."""
+
 SCHEMA_VERSION = 4
 """Grows when a change to a table cannot be made by adding columns alone."""
 
-__all__ = ["SCHEMA_VERSION", "TABLES", "Alias", "Column", "Table"]
+__all__ = ["SCHEMA_VERSION", "TABLES", "WAITED_FOR", "Alias", "Column", "Table"]

@@ -17,12 +17,18 @@ GROUP_LOG = Table(
             "kind",
             WORD,
             "",
-            "claim: another worker has the place; cut: messages become rows; snapshot: state is"
+            "claim: another worker has the place; cut: messages become rows, and all that waited is"
+            " stored; ahead: of their rows those that nobody waits for wait; snapshot: state is"
             " kept.",
         ),
         Column("epoch", U64, "", "Claims of the place so far; older ones insert nothing."),
         Column("worker", TEXT, "", "Who took the step, and its own number of it."),
-        Column("first", I64, "", "First offset of a cut."),
+        Column(
+            "first",
+            I64,
+            "",
+            "First offset of a cut; number of the last step that a snapshot knows.",
+        ),
         Column("last", I64, "", "Last offset of a cut, or of the last one that a snapshot knows."),
         Column("chain", U64, "", "Number of the full snapshot that a snapshot goes back to."),
     ),
@@ -36,7 +42,7 @@ GROUP_SNAPSHOTS = Table(
     retention_days=0,
     columns=(
         Column("place", TEXT, "", "Topic and partition."),
-        Column("number", U64, "", "Number of the step of the log that makes it valid."),
+        Column("number", U64, "", "Number of the last step of the log that it knows."),
         Column("epoch", U64, "", "Epoch of the worker that wrote it."),
         Column("part", U16, "", "Which part, from 0."),
         Column("body", OCTETS, "bytes", "Octets of the part, compressed."),

@@ -20,6 +20,7 @@ from service.run import settings_of
 from service.settings import Settings
 from service.stages import of_group, telling
 from service.topology_source import TopologySource, read_topology, store_topology
+from service.way import take_turns
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def run(request: Request) -> None:
             ExitCode.USAGE, "--bus must be kafka://host:port/topic, or the setting bus.url name one"
         )
     begin(settings.process.log)
+    take_turns()
     topology = read_topology(request.topology, settings.pipeline.topology)
     worker_of(settings, topology, parameters)  # refuses parameters before anything is connected
     patience_s = settings.bus.retry_s

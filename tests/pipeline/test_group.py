@@ -3,6 +3,7 @@
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from threading import Event
 from typing import Any
 
@@ -14,7 +15,7 @@ from collector import Batch
 from pipeline import PipelineSettings, SnapshotError, Store, Worker
 from pipeline.fence import Fence
 from pipeline.group import again
-from pipeline.group_log import CUT, GroupLog
+from pipeline.group_log import AHEAD, CUT, GroupLog
 from pipeline.group_part import Part, long
 from pipeline.state_codec import (
     FORMAT,
@@ -84,6 +85,8 @@ def go(part: Part, batches: list[list[Batch]], begin: int, end: int) -> None:
     for cut in range(begin, end):
         part.cut(cut * 10, cut * 10 + 9)
         part.work(cut * 10, cut * 10 + 9, batches[cut])
+    part.settle()
+    part.storing.wait()
 
 
 def test_rows_alone_are_stored_once_and_judged_from_where_others_go_on(
@@ -318,6 +321,105 @@ def test_whoever_has_a_place_rows_and_state_are_the_same(
     assert trackers[0].equals(trackers[1])
 
 
+def test_rows_that_nobody_waits_for_are_stored_with_a_later_cut_whoever_makes_it(
+    store: Store, batches: list[list[Batch]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which cut they go with is decided; a state kept meanwhile does not know what came since."""
+    cleared(store)
+    alone = part_of(store)
+    go(alone, batches, 0, len(batches))
+    expected = stored(store)
+
+    cleared(store)
+    first = part_of(store)
+    ahead(first, batches, 0, 2)
+    assert first.waiting
+    early = {name for name, rows in stored(store).items() if rows.height}
+    assert early == {"flows"}
+    second = part_of(store)  # the first one died: what it held is made again
+    assert [step.kind for step in second.promised] == [AHEAD, AHEAD]
+    ahead(second, batches, 0, 2)
+    assert second.counts["repeated_cuts"] == 2
+    with held_up(store, monkeypatch):
+        second.cut(20, 29)
+        second.work(20, 29, batches[2], snapshot=True)
+        ahead(second, batches, 3, 4)  # decided before the state is kept, and not known to it
+        assert second.kept_to is None
+    second.storing.wait()
+    assert second.kept_to == 30
+    third = part_of(store)
+    assert (third.position, [step.last for step in third.promised]) == (30, [39])
+    ahead(third, batches, 3, 5)
+    third.settle()
+    third.settle()  # nothing waits: nothing is decided
+    assert third.log.read()[-1].kind == CUT
+    assert third.log.read()[-1].number == third.log.number
+    go(third, batches, 5, len(batches))
+    found = stored(store)
+    for name, rows in expected.items():
+        assert found[name].equals(rows), name
+
+
+def ahead(part: Part, batches: list[list[Batch]], begin: int, end: int) -> None:
+    """The cuts from `begin` to `end`, whose rows wait."""
+    for cut in range(begin, end):
+        part.cut(cut * 10, cut * 10 + 9, whole=False)
+        part.work(cut * 10, cut * 10 + 9, batches[cut])
+
+
+@contextmanager
+def held_up(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Meanwhile no observations are stored."""
+    going, insert = Event(), store.insert
+
+    def later(table: str, *given: Any) -> int:
+        assert table != "observations" or going.wait(60)
+        return insert(table, *given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "insert", later)
+        yield
+        going.set()
+
+
+def test_a_worker_whose_rows_could_not_be_stored_has_the_place_no_more(
+    store: Store, batches: list[list[Batch]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = part_of(store, "unstored.v1.p2/0")
+
+    def away(*_: object) -> int:
+        raise StoreAway("it is away")
+
+    with monkeypatch.context() as patched:
+        part.cut(0, 9, whole=False)
+        part.work(0, 9, batches[0])
+        patched.setattr(store, "insert", away)
+        part.settle()
+        assert not part.is_mine()
+    assert part_of(store, "unstored.v1.p2/0").promised[-1].kind == CUT
+
+
+def test_steps_of_a_newer_hopsight_are_refused(store: Store) -> None:
+    log = GroupLog(store, "newer.v1.p2/0")
+    log.claim()
+    log.append("leap")
+    with pytest.raises(StoreError, match=r"newer\.v1\.p2/0: a newer hopsight decided leap here"):
+        log.read()
+
+
+def test_rows_that_wait_are_so_many_at_most(
+    store: Store, batches: list[list[Batch]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = part_of(store, "many.v1.p2/0")
+    assert not part.full
+    ahead(part, batches, 0, 1)
+    assert not part.full
+    monkeypatch.setattr("pipeline.group_part.MOST_ROWS", 10)
+    assert part.full
+    part.snapshot()
+    assert not part.full
+
+
 def test_steps_before_a_full_snapshot_are_forgotten(
     store: Store, batches: list[list[Batch]]
 ) -> None:
@@ -327,7 +429,7 @@ def test_steps_before_a_full_snapshot_are_forgotten(
     part.snapshot()
     go(part, batches, 2, 3)
     kept = store._writer.rows(f"SELECT kind FROM group_log WHERE place = '{place}' ORDER BY number")  # noqa: S608 - our own name
-    assert [kind for (kind,) in kept] == ["snapshot", "cut"]
+    assert [kind for (kind,) in kept] == ["cut", "snapshot", "cut"]
     assert part_of(store, place).position == 20
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 from fastapi import Response
@@ -115,7 +116,7 @@ class Making:
         return Response(f"{number}", self.status)
 
 
-Ask = Callable[[], Awaitable[Response]]
+Ask = Callable[[], Coroutine[Any, Any, Response]]
 
 
 def asking(answers: ToldAnswers, make: Making, *, busy: bool, revision: int | None = None) -> Ask:
@@ -130,9 +131,9 @@ def test_while_nothing_is_stored_an_answer_is_made_once_for_all() -> None:
     async def run() -> None:
         answers, make = ToldAnswers(), Making()
         first = asking(answers, make, busy=False, revision=1)
-        asked = [asyncio.create_task(first()) for _ in range(3)]  # type: ignore[arg-type]
+        asked = [asyncio.create_task(first()) for _ in range(3)]
         await asyncio.sleep(0)
-        second = asyncio.create_task(asking(answers, make, busy=False, revision=2)())  # type: ignore[arg-type]
+        second = asyncio.create_task(asking(answers, make, busy=False, revision=2)())
         await asyncio.sleep(0)
         make.until.set()
         assert {(await each).body for each in asked} == {b"1"}
@@ -160,7 +161,7 @@ def test_while_the_store_is_busy_all_who_ask_hear_one_answer() -> None:
     async def run() -> None:
         answers, make = ToldAnswers(), Making()
         ask = asking(answers, make, busy=True)
-        asked = [asyncio.create_task(ask()) for _ in range(5)]  # type: ignore[arg-type]
+        asked = [asyncio.create_task(ask()) for _ in range(5)]
         await asyncio.sleep(0)
         make.until.set()
         assert {(await each).body for each in asked} == {b"1"}
@@ -183,11 +184,11 @@ def test_while_an_answer_is_made_anew_the_one_of_before_is_told(
         await ask()
         await asyncio.sleep(0.05)
         make.until.clear()
-        next_one = asyncio.create_task(ask())  # type: ignore[arg-type]
+        next_one = asyncio.create_task(ask())
         await asyncio.sleep(0)
         assert (await ask()).body == b"1"
         monkeypatch.setattr("service.told_answers.OLDEST_S", -1.0)
-        waits = asyncio.create_task(ask())  # type: ignore[arg-type]
+        waits = asyncio.create_task(ask())
         await asyncio.sleep(0)
         make.until.set()
         assert ((await next_one).body, (await waits).body, make.made) == (b"2", b"2", 2)

@@ -1,4 +1,4 @@
-"""Connections of a store that answer questions: so many at once, the rest wait for one."""
+"""Connections to a store: so many are in use at once, the rest wait for one."""
 
 import queue
 import threading
@@ -9,11 +9,11 @@ from pipeline.connection import Connection
 from pipeline.store_error import StoreBusy
 
 
-class Readers:
+class Connections:
     """`count` connections, each opened when it is first needed. May be used from any thread."""
 
-    def __init__(self, count: int, wait_s: float, begin: Callable[[], Connection]) -> None:
-        """`begin` opens a connection; a question waits for one for at most `wait_s`."""
+    def __init__(self, count: int, wait_s: float | None, begin: Callable[[], Connection]) -> None:
+        """`begin` opens a connection; one is waited for at most `wait_s`, by None for good."""
         self._wait_s = wait_s
         self._begin = begin
         self._opening = threading.Lock()
@@ -23,7 +23,7 @@ class Readers:
 
     @contextmanager
     def one(self) -> Iterator[Connection]:
-        """A connection for one question. Raises StoreBusy when none comes free in time."""
+        """A connection for one thread. Raises StoreBusy when none comes free in time."""
         try:
             connection = self._free.get(timeout=self._wait_s)
         except queue.Empty:
