@@ -55,8 +55,8 @@ class Fault(IntEnum):
 
 NEVER = -1
 BY_BASE_RTT, BY_RANGE, BY_MIN_MD = 1, 0, 0
-MOST_EXPONENT = 700.0
-"""exp of no more than this is a finite number."""
+MOST_EXPONENT = 600.0
+"""exp of no more than this is finite, and so is what it is multiplied by."""
 
 MOST_NS, MOST_BPS, MOST_PACKETS = 10**12, 10**15, 1e9
 TABLE = (

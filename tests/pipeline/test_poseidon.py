@@ -140,6 +140,14 @@ def test_no_input_makes_anything_infinite_and_both_forms_agree(
         assert compiled.s.tobytes() == plain.s.tobytes()
 
 
+def test_the_largest_step_times_the_most_packets_is_finite() -> None:
+    sender = Sender(plain=True, max_mi=0.0, p_ns=1, k_ns=10**12)
+    for acked in (1, 10**9):
+        sender.ack(0, 0.0, rtt=1, acked=acked)
+        assert sender.s.U > 1e200
+        assert sender.s.cwnd == 1000
+
+
 def test_a_full_step_goes_to_the_rate_whose_target_is_the_delay() -> None:
     sender = Sender(m=1.0, min_md=0.001)
     sender.ack(0, 20_000.0)
