@@ -17,6 +17,7 @@ from service.alerts.rule import read
 from service.alerts.watch import Watch
 from service.audit import Audited
 from service.guard import LOCAL_NAMES, Guard
+from service.held import Held
 from service.hub import Hub
 from service.jobs.desk import Desk
 from service.login import Identified, Login, login_of
@@ -111,6 +112,7 @@ def create_app(
     console.mount(app)
     describe(app)
     limits = settings.service
+    app.add_middleware(Held)
     app.add_middleware(Identified, login=login, requests_per_s=limits.requests_per_s)
     app.add_middleware(Audited, store=store, metrics=metrics)
     app.add_middleware(

@@ -10,8 +10,10 @@ from fastapi.routing import APIRoute
 from service.access import identity_of
 from service.reader import Reader
 from service.representation import JSON, Tags, unless_held, whole
-from service.told_answers import ToldAnswers
+from service.told_answers import Told, ToldAnswers
 
+ROUTE = "route"
+"""Where a request's scope has the route that it is counted under."""
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -23,13 +25,24 @@ async def asked(request: Request, make: Callable[[], Awaitable[Response]]) -> Re
     state = request.app.state
     answers: ToldAnswers = state.told
     reader: Reader = state.reader
-    key, revision = Tags.key(request), state.reader.store.revision
-    told = await answers.ask(key, revision, busy=lambda: reader.busy, make=make)
+    told = await answers.ask(
+        Tags.key(request), reader.store.revision,
+        busy=lambda: reader.busy, make=make, route=request.scope.get(ROUTE),
+    )  # fmt: skip
     if "etag" not in told.response.headers:
         return told.response
     # Of the store as it was when this was told: what was stored since is news.
-    state.tags.remember(key, told.revision, told.response.headers["etag"])
+    state.tags.remember(Tags.key(request), told.revision, told.response.headers["etag"])
     return unless_held(request, told.response)
+
+
+def known(request: Request) -> Told | None:
+    """The answer to a request that has a tag and holds; None: it is to be made, if it may."""
+    state = request.app.state
+    answers: ToldAnswers = state.told
+    reader: Reader = state.reader
+    told = answers.held(Tags.key(request), reader.store.revision, busy=lambda: reader.busy)
+    return told if told is not None and "etag" in told.response.headers else None
 
 
 class Polled(APIRoute):

@@ -27,13 +27,14 @@ KEPT_OCTETS = 64 << 20
 class Told:
     """An answer, when it was begun, and the state of the store then; None: it is not known.
 
-    While the store is busy it holds until `holds_until_s`.
+    While the store is busy it holds until `holds_until_s`. `route` is what it was asked by.
     """
 
     begun_s: float
     holds_until_s: float
     revision: int | None
     response: Response
+    route: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,20 @@ class ToldAnswers:
 
     def __init__(self) -> None:
         self._told: dict[str, Told] = {}
+        self._octets = 0
         self._making: dict[str, Making] = {}
+
+    def held(self, key: str, revision: int | None, *, busy: Callable[[], bool]) -> Told | None:
+        """The answer to the request `key` that holds, or one of a moment ago, if there is one.
+
+        `revision` tells states of the store apart; None: it is not known.
+        """
+        if (told := self._told.get(key)) is None:
+            return None
+        if revision is not None and told.revision == revision:
+            return told
+        until_s = told.begun_s + OLDEST_S if key in self._making else told.holds_until_s
+        return told if time.monotonic() < until_s and busy() else None
 
     async def ask(
         self,
@@ -58,22 +72,16 @@ class ToldAnswers:
         *,
         busy: Callable[[], bool],
         make: Callable[[], Awaitable[Response]],
+        route: object = None,
     ) -> Told:
-        """The answer to the request `key`: one that holds, one of a moment ago, or a new one.
-
-        `revision` tells states of the store apart; None: it is not known.
-        """
+        """The answer to the request `key`: one that is held, or a new one."""
+        if (told := self.held(key, revision, busy=busy)) is not None:
+            return told
         begun_s, much = time.monotonic(), busy()
-        told, making = self._told.get(key), self._making.get(key)
-        same = revision is not None
-        if told is not None:
-            until_s = told.holds_until_s if making is None else told.begun_s + OLDEST_S
-            if (much and begun_s < until_s) or (same and told.revision == revision):
-                return told
-        told = None
+        making, same = self._making.get(key), revision is not None
         if making is not None and (much or (same and making.revision == revision)):
             told = await asyncio.shield(making.told)
-        return told or await self._made(key, begun_s, revision, make)
+        return told or await self._made(key, begun_s, revision, make, route)
 
     async def _made(
         self,
@@ -81,6 +89,7 @@ class ToldAnswers:
         begun_s: float,
         revision: int | None,
         make: Callable[[], Awaitable[Response]],
+        route: object,
     ) -> Told:
         """A new answer, which those hear who ask meanwhile; one that failed they ask themselves."""
         making = Making(revision, asyncio.get_running_loop().create_future())
@@ -89,7 +98,7 @@ class ToldAnswers:
         try:
             response, ended_s = await make(), time.monotonic()
             rest_s = max(HOLDS_S, ended_s - begun_s)
-            made = Told(begun_s, ended_s + rest_s, revision, response)
+            made = Told(begun_s, ended_s + rest_s, revision, response, route)
             if made.response.status_code == HTTPStatus.OK:
                 told = made
                 self._keep(key, told)
@@ -100,10 +109,12 @@ class ToldAnswers:
                 del self._making[key]
 
     def _keep(self, key: str, told: Told) -> None:
-        self._told.pop(key, None)
-        self._told[key] = told
-        octets = sum(len(each.response.body) for each in self._told.values())
-        for old in [*self._told]:
-            if octets <= KEPT_OCTETS:
-                return
-            octets -= len(self._told.pop(old).response.body)
+        self._forget(key)
+        self._told[key] = told  # behind all others
+        self._octets += len(told.response.body)
+        while self._octets > KEPT_OCTETS:
+            self._forget(next(iter(self._told)))
+
+    def _forget(self, key: str) -> None:
+        if (old := self._told.pop(key, None)) is not None:
+            self._octets -= len(old.response.body)

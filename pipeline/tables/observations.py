@@ -72,6 +72,7 @@ OBSERVATIONS = Table(
         *map(_of_hops, STACK),
     ),
     aliases=(SLICE, *ADDRESSES),
+    granule=2048,
     one_file=True,
     gathered=GATHERED,
 )
