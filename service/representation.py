@@ -52,7 +52,10 @@ class Tags:
 
 def media_type(request: Request) -> str:
     """What is asked for: by `format`, else the first accepted type that there is, else JSON."""
-    if asked := request.query_params.get("format"):
+    # Most requests have no such parameter, and all are asked for it.
+    query = request.scope["query_string"]
+    named = b"format" in query or b"%" in query
+    if named and (asked := request.query_params.get("format")):
         return FORMATS.get(asked, JSON)
     for part in request.headers.get("accept", "").split(","):
         if (name := part.partition(";")[0].strip().lower()) in FORMATS.values():

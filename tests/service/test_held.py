@@ -1,0 +1,80 @@
+"""Answers that hold are told before routes are looked at, to those alone who may ask for them."""
+
+from collections.abc import Iterator
+from types import ModuleType
+
+import polars as pl
+import pytest
+from asked import Asked, opened, strict
+
+from service.tokens import line_of, made
+
+PATH = "/api/v1/links"
+TOKENS = {name: made() for name in ("one", "other", "blue")}
+LINES = ";".join(
+    line_of(name, "read", "blue" if name == "blue" else "*", TOKENS[name]) for name in TOKENS
+)
+
+
+@pytest.fixture
+def asked(tmp_path_factory: pytest.TempPathFactory, world: ModuleType) -> Iterator[Asked]:
+    with opened(tmp_path_factory.mktemp("held")) as store:
+        for table, frame in world.frames().items():
+            store.insert(table, frame, "world")
+        with Asked(store, *strict(LINES)) as client:
+            yield client
+
+
+def counted(asked: Asked, route: str) -> float:
+    """Answers that are counted under a route."""
+    lines = asked.get("/metrics", TOKENS["one"]).text.splitlines()
+    told = [line for line in lines if line.startswith("hopsight_http_requests_total{")]
+    return sum(float(line.split()[-1]) for line in told if f'route="{route}"' in line)
+
+
+def test_an_answer_that_holds_needs_no_route(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = asked.get(PATH, TOKENS["one"])
+    routed: list[str] = []
+    handle = asked.app.router.app
+
+    async def watched(scope: dict[str, str], receive: object, send: object) -> None:
+        routed.append(scope["path"])
+        await handle(scope, receive, send)  # type: ignore[arg-type] # as it was called
+
+    monkeypatch.setattr(asked.app.router, "middleware_stack", watched)
+    again = asked.get(PATH, TOKENS["other"])
+    assert (again.status_code, again.content) == (200, first.content)
+    assert again.headers["etag"] == first.headers["etag"]
+    assert again.headers["x-content-type-options"] == "nosniff"
+    tag = {"If-None-Match": first.headers["etag"]}
+    assert asked.get(PATH, TOKENS["one"], headers=tag).status_code == 304
+    assert routed == []
+    assert asked.get(PATH).status_code == 401
+    assert asked.get(PATH, "hs_wrong").status_code == 401
+    assert routed == []
+    assert asked.get(PATH, TOKENS["blue"]).status_code == 200
+    assert routed == [PATH], "what others may see is another answer"
+    assert counted(asked, PATH) == 4
+
+
+def test_what_was_stored_since_is_told(asked: Asked, world: ModuleType) -> None:
+    path = "/api/v1/te/paths"
+    first = asked.get(path, TOKENS["one"])
+    assert asked.get(path, TOKENS["one"]).content == first.content
+    row = {"time_ns": world.START_NS, "scope": "site", "tenant": "", "src": "here", "dst": "there",
+           "dscp": 0, "source": "traffic", "data_bytes": 5, "data_frames": 1}  # fmt: skip
+    asked.app.state.reader.store.insert("path_seconds", pl.DataFrame([row]), "since")
+    tag = {"If-None-Match": first.headers["etag"]}
+    again = asked.get(path, TOKENS["one"], headers=tag)
+    assert again.status_code == 200
+    assert "there" in {each["dst"] for each in again.json()["paths"]}
+
+
+@pytest.mark.parametrize("spelt", ["format=csv", "%66ormat=csv", "form%61t=%63sv"])
+def test_the_format_is_part_of_what_was_asked(asked: Asked, spelt: str) -> None:
+    path = "/api/v1/te/links"
+    assert asked.get(path, TOKENS["one"]).headers["content-type"] == "application/json"
+    for _ in range(2):
+        kind = asked.get(f"{path}?{spelt}", TOKENS["one"]).headers["content-type"]
+        assert kind.startswith("text/csv")
+    assert asked.get(path, TOKENS["one"]).headers["content-type"] == "application/json"
