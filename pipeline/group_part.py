@@ -190,8 +190,10 @@ class Part:
     def settle(self, *, snapshot: bool = False) -> None:
         """Store what waits, by a whole cut without messages, and keep the state if it has changed.
 
-        Returns at once; `storing.wait` until it is done.
+        Returns at once; `storing.wait` until it is done. Raises what went wrong the last time.
         """
+        if not self.storing.busy:
+            self.storing.wait()
         if self.promised or not (self.waiting or (snapshot and self.cuts_since)):
             return
         begin = int(self.position or 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Coroutine
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
@@ -51,6 +51,9 @@ class Polled(APIRoute):
     While nothing was stored since, `If-None-Match` is answered without a question to the store.
     """
 
+    look: ClassVar[Callable[[Reader], None] | None] = None
+    """Refuses what would be made in vain."""
+
     def get_route_handler(self) -> Handler:
         """The handler behind the look at the tag."""
         handle = super().get_route_handler()
@@ -65,6 +68,8 @@ class Polled(APIRoute):
                 return same
 
             async def made() -> Response:
+                if look := type(self).look:
+                    look(state.reader)
                 answer = await handle(request)
                 plain = answer.headers.get("content-type", "").startswith(JSON)
                 if answer.status_code != HTTPStatus.OK or not plain:
@@ -74,3 +79,9 @@ class Polled(APIRoute):
             return await asked(request, made)
 
         return polled
+
+
+class Awaited(Polled):
+    """One for which requests queue: its parameters are not looked at where that is in vain."""
+
+    look = Reader.look

@@ -81,6 +81,14 @@ class Reader:
             self.metrics.count("hopsight_store_queries_total", query=name, outcome="shared")
         return told
 
+    def look(self) -> None:
+        """Raises Problem where an answer about a flow would come too late, before it is asked."""
+        try:
+            self.answers.look()
+        except StoreBusy as error:
+            self.metrics.count("hopsight_store_queries_total", query="answer", outcome="refused")
+            raise refused(error) from error
+
     async def answer(self, question: Question) -> dict[str, Any]:
         """Where a flow is bottlenecked (`pipeline.answer`). Raises Problem as `run` does."""
         return await self._timed("answer", partial(answer, self.store, question), self.answers)
@@ -102,7 +110,7 @@ class Reader:
             outcome = "answered"
         except StoreBusy as error:
             outcome = "refused"
-            raise Problem(503, f"{error}; try again") from error
+            raise refused(error) from error
         except StoreLimit as error:
             raise Problem(422, str(error), field="window") from error
         except NotTheirs as error:
@@ -115,6 +123,11 @@ class Reader:
                 "hopsight_store_query_seconds", time.perf_counter() - began, query=label
             )
         return told
+
+
+def refused(error: StoreBusy) -> Problem:
+    """What a client hears that is to come again."""
+    return Problem(503, f"{error}; try again")
 
 
 def reader_of(request: Request) -> Reader:

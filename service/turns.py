@@ -58,15 +58,19 @@ class Turns:
         waiting = sum(each < place and not turn.done() for each, _, turn in self._waiting)
         return (waiting + 1) * self._takes_s / self.count
 
-    @asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
-        """A turn. Raises StoreBusy where there is none in time."""
+    def look(self) -> int:
+        """The place of the request that is answered here; StoreBusy where it would wait in vain."""
         place = ARRIVED.get()
         place = arrive() if place is None else place
         ahead_s = self.ahead_s(place)
         if ahead_s and ahead_s + self._takes_s > IN_TIME * self.wait_s:
             raise StoreBusy(f"the store is busy: an answer takes {ahead_s + self._takes_s:.1f} s")
-        await self._take(place)
+        return place
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[None]:
+        """A turn. Raises StoreBusy where there is none in time."""
+        await self._take(self.look())
         begun_s = time.perf_counter()
         try:
             yield

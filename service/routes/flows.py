@@ -12,7 +12,7 @@ from pipeline import Question, address_words, length_bounds
 from service.cursor import cursor_of, numbers_of, page_of
 from service.endpoint import MAX_NS
 from service.places import Places, sited
-from service.polled import Polled
+from service.polled import Awaited, Polled
 from service.problem import Problem, invalid
 from service.reader import Reader, reader_of
 from service.routes.filtering import FilterText, filtered
@@ -179,7 +179,6 @@ def question_of(asked: FlowParameters) -> Question:
     )
 
 
-@router.get("/flows/bottleneck")
 async def bottleneck(request: Request, asked: Annotated[FlowParameters, Query()]) -> dict[str, Any]:
     """Where one flow is bottlenecked: verdict, evidence, candidates, history; 404 without one."""
     state = request.app.state
@@ -189,3 +188,6 @@ async def bottleneck(request: Request, asked: Annotated[FlowParameters, Query()]
     if found["verdict"] is None:
         raise Problem(404, found["message"], field="src", flows=found["flows"])
     return found
+
+
+router.add_api_route("/flows/bottleneck", bottleneck, route_class_override=Awaited)

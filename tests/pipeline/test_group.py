@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -395,6 +396,12 @@ def test_a_worker_whose_rows_could_not_be_stored_has_the_place_no_more(
         part.work(0, 9, batches[0])
         patched.setattr(store, "insert", away)
         part.settle()
+        while part.storing.busy:
+            sleep(0.01)
+        with pytest.raises(StoreAway):
+            part.settle()  # nothing waits any more, and still it is told
+        part.cut(10, 19)
+        part.work(10, 19, batches[1])
         assert not part.is_mine()
     assert part_of(store, "unstored.v1.p2/0").promised[-1].kind == CUT
 

@@ -78,3 +78,18 @@ def test_the_format_is_part_of_what_was_asked(asked: Asked, spelt: str) -> None:
         kind = asked.get(f"{path}?{spelt}", TOKENS["one"]).headers["content-type"]
         assert kind.startswith("text/csv")
     assert asked.get(path, TOKENS["one"]).headers["content-type"] == "application/json"
+
+
+def test_who_would_wait_in_vain_is_sent_away_before_parameters_are_looked_at(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, turns = "/api/v1/flows/bottleneck", asked.app.state.reader.answers
+    with monkeypatch.context() as crowded:
+        crowded.setattr(turns, "_free", 0)
+        crowded.setattr(turns, "_takes_s", 60.0)
+        answer = asked.get(path, TOKENS["one"])
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"].isdigit()
+        assert "the store is busy: an answer takes" in answer.json()["detail"]
+        assert asked.get(path).status_code == 401
+    assert asked.get(path, TOKENS["one"]).status_code == 422

@@ -163,6 +163,8 @@ def test_a_changed_file_is_taken_and_a_wrong_one_refused_once(
 class Kept:
     """A store that remembers what was inserted."""
 
+    revision = None
+
     def __init__(self) -> None:
         self.rows: list[tuple[str, pl.DataFrame]] = []
 
