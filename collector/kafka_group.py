@@ -29,8 +29,9 @@ MOST_POLL_MS = 3_600_000
 """How long the work on messages may take: the heartbeat, not the work, tells who is alive."""
 FETCH_BYTES = 4 << 20
 """Octets of a partition that are asked for at a time, and so of one cut."""
-NEWEST_S = 0.1
-"""How long messages are waited for that came while older ones were worked on."""
+NEWEST_S, NEW_S = 0.1, 0.2
+"""How long messages are waited for that came while older ones were worked on, and the age of one
+behind which no others are."""
 SEEK_S = 10.0
 """How long the ends of a partition are asked for at a time."""
 Moved = Callable[[Sequence[int]], Awaitable[None]]
@@ -130,7 +131,7 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
                 octets += sum(len(each.value or b"") for each in more)
                 until_s = until_s or time.monotonic() + NEWEST_S
                 wait_ms = round((until_s - time.monotonic()) * 1000)
-                if wait_ms <= 0 or more[-1].timestamp >= began_s * 1000:
+                if wait_ms <= 0 or more[-1].timestamp >= (began_s - NEW_S) * 1000:
                     break
         except OffsetOutOfRangeError as error:
             raise BusError(f"{self.place(partition)}: the messages were deleted: {error}") from None

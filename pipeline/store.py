@@ -2,16 +2,16 @@
 
 `chdb:///directory` is the engine embedded in this process, `http(s)://…` a server; both are driven
 by one client library, one dialect and the same `.sql` files. A `Store` may be used from any thread:
-inserts take turns on one connection, those of tables that people wait for on another, queries on a
-few others (`StoreLimits.readers`), so that reading goes on while rows are written. No two threads
-use one connection at a time.
+inserts take turns on one connection, on a server those of tables that people wait for on another,
+queries on a few others (`StoreLimits.readers`), so that reading goes on while rows are written. No
+two threads use one connection at a time.
 """
 
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import resources
 from typing import Any, Self
 
@@ -95,6 +95,8 @@ class Store:
         self._readers, joining = Connections(*given), Connections(*given)
         # Each kind has its own, so that neither waits behind the other's queue.
         self._together = Together(joining)
+        # Beside each other inserts of an embedded engine take longer than one after the other.
+        self._apart = WAITED_FOR if self.address.path is None else ()
         self._sooner = Connections(1, None, lambda: self._open_writer(self.address.database))
         try:
             self._writer = self._open_writer()
@@ -125,7 +127,7 @@ class Store:
     @contextmanager
     def alone(self) -> Iterator[Connection]:
         """The connection of inserts while nobody inserts: for what changes whole tables."""
-        with self._writing, self._sooner.one():
+        with self._writing, self._sooner.one() if self._apart else nullcontext():
             self._writer.use(self.address.database)
             self._changed(None)
             yield self._writer
@@ -229,7 +231,7 @@ class Store:
     @contextmanager
     def _writer_of(self, table: str) -> Iterator[Connection]:
         """The connection for rows of a table, when it is free."""
-        if table in WAITED_FOR:
+        if table in self._apart:
             with self._sooner.one() as connection:
                 yield connection
         else:
