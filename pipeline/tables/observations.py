@@ -72,7 +72,6 @@ OBSERVATIONS = Table(
         *map(_of_hops, STACK),
     ),
     aliases=(SLICE, *ADDRESSES),
-    granule=2048,  # a flow's frames are read in 2/3 of the time, rows take 2 bytes more
     one_file=True,
     gathered=GATHERED,
 )
