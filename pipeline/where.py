@@ -8,7 +8,7 @@ import polars as pl
 from collector import TCP
 from pipeline.asked import Asked
 from pipeline.beside import beside
-from pipeline.capture_gaps import Captured, captured, gaps_of
+from pipeline.capture_gaps import captured, gaps_of
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, summed
 from pipeline.flow_finding import ends_of, found_flows, key_of
@@ -49,10 +49,13 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     notes; without a verdict also `message`, one sentence, and `flows`, what was seen between both
     ends.
     """
-    found = flows_of(store, question)
+    with beside() as begin:
+        around = begin(lambda: _around(store))
+        found = flows_of(store, question)
     if not found:
         return _unknown(store, question)
     flow = found[0]
+    gaps, bus = around.result()
     notes = [f"{len(found)} flows have these ends; this is the one seen last"] * (len(found) > 1)
     if question.at_ns is None:
         last = time_text(flow["last_ns"])
@@ -63,16 +66,21 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
         from_ns = flow["first_ns"]
     window = {"flow": flow["flow"], "from_ns": from_ns, "to_ns": to_ns}
     with beside() as begin:
-        composed = begin(lambda: _composed(store, question, flow, window, notes))
+        composed = begin(lambda: _composed(store, question, flow, window, notes, gaps))
         frames = _frames(store, flow, window)
         made, rows = composed.result()
     if not rows:
         return made
-    _with_frames(store, made, flow, rows, frames)
-    _with_gaps(store, made, (from_ns, to_ns), frames)
+    _with_frames(store, made, flow, rows, frames, bus=bus)
+    _with_gaps(gaps, made, (from_ns, to_ns), frames)
     if said := doubt(made["integrity"]):
         made["notes"].append(said)
     return _since(store, made, flow["flow"], rows[0]["time_ns"])
+
+
+def _around(store: Asked) -> tuple[pl.DataFrame, bool]:
+    """What answers about all flows need: the gaps of sources, and whether a bus brought messages."""
+    return gaps_of(store), store.query("bus_used").height > 0
 
 
 def _composed(
@@ -81,6 +89,7 @@ def _composed(
     flow: Mapping[str, Any],
     window: Mapping[str, int],
     notes: list[str],
+    gaps: pl.DataFrame,
 ) -> tuple[dict[str, Any], list[Row]]:
     """The answer about a flow that is known, but for the frames, and the verdicts that it tells."""
     from_ns, to_ns = window["from_ns"], window["to_ns"]
@@ -91,7 +100,7 @@ def _composed(
     length = fitting(lengths, to_ns - from_ns, question.interval_ns)
     if length is None:
         span = (from_ns, to_ns)
-        said = _missed(store, span).said
+        said = captured(gaps, *span).said
         return _silent(flow, question, span, [*notes, *said], lengths), []
     if found is None:
         rows, _ = told_rows(store.query("flow_bottleneck", **window, interval_ns=length))
@@ -157,6 +166,8 @@ def _with_frames(
     flow: Mapping[str, Any],
     rows: Sequence[Row],
     frames: pl.DataFrame | None,
+    *,
+    bus: bool,
 ) -> None:
     """Give each piece of evidence the frames that carry it, so that they can be opened.
 
@@ -179,24 +190,20 @@ def _with_frames(
         found += [{"signal": "int", **row} for row in hops.iter_rows(named=True)]
     for piece in made["evidence"]:
         piece["frames"] = witnesses(piece, found)
-    if (telling := asked_of_the_bus(made["evidence"])) is not None and store.query(
-        "bus_used"
-    ).height:
+    if bus and (telling := asked_of_the_bus(made["evidence"])) is not None:
         messages = store.query("frame_messages", flow=flow["flow"], **telling)
         with_messages(made["evidence"], messages.to_dicts())
 
 
-def _missed(store: Asked, span: tuple[int, int], frames: pl.DataFrame | None = None) -> Captured:
-    """What of a window was captured by the sources of some frames; None: by all sources."""
-    known = None if frames is None else {*frames["source"].to_list()}
-    return captured(gaps_of(store), *span, known)
-
-
 def _with_gaps(
-    store: Asked, made: dict[str, Any], span: tuple[int, int], frames: pl.DataFrame | None
+    gaps: pl.DataFrame, made: dict[str, Any], span: tuple[int, int], frames: pl.DataFrame | None
 ) -> None:
-    """Say what the sources of the flow's frames did not capture: so much less is complete."""
-    found, said = _missed(store, span, frames), made["verdict"]
+    """Say what the sources of the flow's frames did not capture: so much less is complete.
+
+    Where their frames are not told one by one all sources count.
+    """
+    known = None if frames is None else {*frames["source"].to_list()}
+    found, said = captured(gaps, *span, known), made["verdict"]
     made["notes"] += found.said
     said["parts"]["captured"] = found.share
     if said["completeness"] is not None:
