@@ -46,10 +46,10 @@ export async function overview(parameters) {
         [legend(), csvButton("links", () => cells(links)), h("a", { href: address("/links", range) }, "API")],
         links.links.length ? heat(links, range)
           : empty("No link reported a load", "The frames carried neither INT nor CSIG, so hops have no measured load. Marks still name congestion, not its place. What telemetry was seen is on the page Telemetry.", ["hopsight doctor"])),
-      !wrong && panel("Flows that are held back", `${found.more ? "the first " : ""}${flows.length} of ${found.flows_seen} seen`, [csvButton("bottlenecks", () => flows.map(flat)), api()],
+      !wrong && panel("Flows that are held back", `${found.more ? "the first " : ""}${flows.length} of ${found.flows_seen} known`, [csvButton("bottlenecks", () => flows.map(flat)), api()],
         flows.length ? flowsTable(flows, covered, range, more)
           : filter ? empty("No flow that is held back is kept by this filter", "Leave out one of its parts, or choose another time above.", null)
-          : empty("No flow was held back by the network", `${count(found.flows_seen, "flow")} were seen and none had a hop above its capacity: senders or receivers set the pace. Another time may be chosen above, or one flow looked at:`, ["hopsight where SRC:PORT DST:PORT"]))),
+          : empty("No flow was held back by the network", `${count(found.flows_seen, "flow")} are known, and none had a hop above its capacity in this time: senders or receivers set the pace. Another time may be chosen above, or one flow looked at:`, ["hopsight where SRC:PORT DST:PORT"]))),
   };
 }
 

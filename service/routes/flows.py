@@ -17,7 +17,14 @@ from service.problem import Problem, invalid
 from service.reader import Reader, reader_of
 from service.routes.filtering import FilterText, filtered
 from service.routes.missed import captured_of
-from service.routes.parameter import Cursor, FlowParameters, Interval, RangeParameters
+from service.routes.parameter import (
+    TIMES,
+    Cursor,
+    FlowParameters,
+    Interval,
+    RangeParameters,
+    Time,
+)
 from service.routes.span import check, check_window, chosen, completed, ordered
 from service.routes.topology import LATEST, located
 from service.search import MOST_TEXT, SearchEnd, parse_search
@@ -36,8 +43,12 @@ class BottlenecksParameters(RangeParameters):
 
 
 class SearchParameters(RangeParameters):
-    """What a flow must have; the range is that of the verdicts that a filter is about."""
+    """What a flow must have; a filter means verdicts in the range."""
 
+    from_: Time | None = Field(
+        None, alias="from", description=f"Only flows seen since: {TIMES}; else whenever."
+    )
+    to: Time | None = Field(None, description=f"Only flows seen before: {TIMES}; else whenever.")
     q: Annotated[str, Field(max_length=MOST_TEXT, pattern=r"^[^\x00-\x1f]*$")] = Field(
         "", description="Ends as they are pasted: a line of ss, hosts, 5-tuples; empty: every flow."
     )
@@ -50,7 +61,10 @@ class SearchParameters(RangeParameters):
 async def bottlenecks(
     request: Request, asked: Annotated[BottlenecksParameters, Query()]
 ) -> dict[str, Any]:
-    """Flows that the network held back in a range, the most loaded hops first."""
+    """Flows that the network held back in a range, the most loaded hops first.
+
+    `flows_seen` counts all flows that the store knows, whenever they were seen.
+    """
     reader, most_s = reader_of(request), request.app.state.settings.service.max_window_s
     sifted, start = filtered("flows", asked.filter), 0
     extent = (await reader.ask("extent")).row(0, named=True)
@@ -110,7 +124,9 @@ async def search(request: Request, asked: Annotated[SearchParameters, Query()]) 
     before_ns, after = numbers_of(asked.cursor, 2) if asked.cursor else (-1, 0)
     if before_ns > MAX_NS:
         raise invalid({"cursor": "is none that an answer gave"})
-    given = sifted | {"before_ns": before_ns, "after": after, "rows": limits.max_rows}
+    given = sifted | seen_in(asked) | {
+        "before_ns": before_ns, "after": after, "rows": limits.max_rows,
+    }  # fmt: skip
     found, behind = await _matching(reader, ends, given)
     more = found.height > asked.limit
     shown = found.head(asked.limit)
@@ -120,6 +136,12 @@ async def search(request: Request, asked: Annotated[SearchParameters, Query()]) 
         "more": more,
         "cursor": cursor_of(*last.select("last_ns", "flow").row(0)) if last.height else None,
     }
+
+
+def seen_in(asked: SearchParameters) -> dict[str, int]:
+    """The range in which flows were seen; what it leaves open is any time."""
+    from_ns = -MAX_NS if asked.from_ is None else asked.from_
+    return {"seen_from_ns": from_ns, "seen_to_ns": MAX_NS if asked.to is None else asked.to - 1}
 
 
 async def _matching(

@@ -52,10 +52,11 @@ End = Annotated[
 Protocol = Annotated[
     int, _parsed(endpoint.parse_protocol), _text("tcp", "protocol by name or IANA number")
 ]
+TIMES = "RFC 3339, or seconds or nanoseconds since 1970"
 Time = Annotated[
     int,
     _parsed(endpoint.parse_time),
-    _text("2026-01-31T12:00:00Z", "RFC 3339, or seconds or nanoseconds since 1970"),
+    _text("2026-01-31T12:00:00Z", TIMES),
 ]
 Duration = Annotated[
     int, _parsed(endpoint.parse_duration), _text("10s", "number and unit: ns, us, ms, s, m, h, d")
@@ -136,5 +137,9 @@ class FlowParameters(EndsParameters):
 class RangeParameters(Parameters):
     """A time range; without one, the latest that the store holds."""
 
-    from_: Time | None = Field(None, alias="from")
-    to: Time | None = None
+    from_: Time | None = Field(
+        None, alias="from", description=f"Where the range begins: {TIMES}; else 10 minutes of it."
+    )
+    to: Time | None = Field(
+        None, description=f"Where it ends: {TIMES}; else where what is stored ends."
+    )

@@ -96,6 +96,20 @@ def test_flows_are_found_by_what_people_paste(served: Any, q: str, found: int) -
     assert len(served.get("/api/v1/flows", q=q).json()["flows"]) == found
 
 
+def test_flows_are_those_seen_in_the_range(served: Any) -> None:
+    def told(**asked: Any) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = served.get("/api/v1/flows", **asked).json()["flows"]
+        return rows
+
+    flows = told()
+    first_ns, last_ns = min(row["first_ns"] for row in flows), flows[0]["last_ns"]
+    assert told(**{"from": last_ns}) == [row for row in flows if row["last_ns"] == last_ns]
+    assert told(**{"from": last_ns + 1}) == []
+    assert told(to=first_ns + 1) == [row for row in flows if row["first_ns"] == first_ns]
+    assert told(to=first_ns) == []
+    assert told(**{"from": first_ns, "to": last_ns + 1}) == flows
+
+
 def test_the_topology_names_hops_and_hosts(served: Any) -> None:
     answer = served.get("/api/v1/topology")
     tree = answer.json()
