@@ -11,6 +11,8 @@ from fastapi.responses import JSONResponse, Response
 from pydantic_core import PydanticCustomError
 from starlette.exceptions import HTTPException
 
+from service.form import lacking
+
 MEDIA_TYPE = "application/problem+json"
 
 TITLES = {
@@ -80,7 +82,6 @@ SENTENCES = {
     "extra_forbidden": "there is no such parameter; the reference lists those of this route",
     "union_tag_invalid": "{tag!r} is none; accepted are {expected_tags}",
     "union_tag_not_found": "is required",
-    "string_pattern_mismatch": "is not of the form {pattern}",
     "model_attributes_type": "should be a JSON object",
     "json_invalid": "is not JSON at character {at}: {error}",
 }
@@ -130,6 +131,8 @@ def _sentence(error: Mapping[str, Any]) -> str:
     said = str(error.get("msg", "is not acceptable"))
     said = said.removeprefix("Value error, ").removeprefix("Input ")
     told = dict(error.get("ctx") or {}) | {"at": (error.get("loc") or ("?",))[-1]}
+    if error.get("type") == "string_pattern_mismatch":
+        return lacking(str(told["pattern"]))
     ours = SENTENCES.get(str(error.get("type")))
     return said if ours is None else ours.format(**told)
 

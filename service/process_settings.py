@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from service.form import URL
 from service.section import Section
 
 
@@ -17,7 +18,7 @@ class ProcessSettings(Section):
     )
     traces: str | None = Field(
         None,
-        pattern=r"^https?://",
+        pattern=URL,
         description="Where `serve` and `up` send traces of requests and questions to the store"
         " (OTLP over HTTP), such as http://127.0.0.1:4318/v1/traces; none: nowhere.",
     )

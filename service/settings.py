@@ -25,6 +25,7 @@ from collector import PASSWORD_VARIABLE, BusSettings, CollectorSettings
 from pipeline import PipelineSettings, StoreLimits
 from service.assigned import value_of
 from service.export_key import KEY_VARIABLE
+from service.form import lacking
 from service.process_settings import ProcessSettings
 from service.service_settings import OWN_VARIABLE, TOKENS_VARIABLE, ServiceSettings
 
@@ -200,5 +201,7 @@ def _sentences(error: ValidationError) -> Iterator[str]:
             yield f"{name}: there is no such setting; {hint}"
         else:
             said = FORMS.get(one["type"], str(one["msg"]))
+            if one["type"] == "string_pattern_mismatch":
+                said = lacking(one["ctx"]["pattern"])
             reason = said.removeprefix("Value error, ").removeprefix("Input ")
             yield f"{name}: {reason}, given: {one.get('input')!r}"

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator, m
 
 from pipeline import FIELDS, FilterError, condition
 from service.endpoint import parse_duration
+from service.form import URL
 from service.section import Section
 
 COUNT = "count"
@@ -93,7 +94,7 @@ class Receiver(Section):
 
     name: str = Field(description="Name of the receiver, for metrics and logs.")
     kind: Literal["webhook", "alertmanager"] = Field(description="What it speaks.")
-    url: str = Field(pattern=r"^https?://", description="Where it is; of an Alertmanager its root.")
+    url: str = Field(pattern=URL, description="Where it is; of an Alertmanager its root.")
     token_variable: str = Field(
         "", description="Environment variable with the token that it asks for; empty: none."
     )

@@ -12,7 +12,6 @@ State = Literal["queued", "running", "done", "failed", "cancelled"]
 QUEUED, RUNNING, DONE, FAILED, CANCELLED = "queued", "running", "done", "failed", "cancelled"
 WAITING = frozenset({QUEUED, RUNNING})
 """States of a job that has not ended."""
-ID = r"^[0-9a-f]{16}$"
 
 
 def new_id() -> str:

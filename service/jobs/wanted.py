@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from service.endpoint import MAX_NS
-from service.jobs.kept import ID
+from service.form import ID
 from service.problem import about
 from service.routes.parameter import Algorithm, End, Name, Time
 

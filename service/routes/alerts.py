@@ -12,6 +12,7 @@ from service.alerts.rule import Rule
 from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of, silencing
 from service.alerts.watch import MOST_SILENCES, Watch
 from service.endpoint import MAX_NS
+from service.form import HEX
 from service.problem import Problem, invalid
 from service.reader import reader_of
 from service.routes.parameter import Duration, Name, Parameters, Time
@@ -137,7 +138,7 @@ async def silence(request: Request, wanted: Wanted) -> dict[str, Any]:
 
 @router.delete("/silences/{name}", status_code=204)
 async def unsilence(
-    request: Request, name: Annotated[str, Path(max_length=64, pattern="^[0-9a-f]+$")]
+    request: Request, name: Annotated[str, Path(max_length=64, pattern=HEX)]
 ) -> None:
     """End a silence now."""
     now_ns = time.time_ns()

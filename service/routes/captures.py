@@ -6,8 +6,8 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
+from service.form import FILE_NAME, ID
 from service.jobs.desk import Desk
-from service.jobs.kept import ID
 from service.problem import Problem
 from service.routes.jobs import desk_of, whoever
 from service.routes.parameter import Parameters
@@ -30,7 +30,7 @@ class BringParameters(Parameters):
     """What it is called."""
 
     name: str = Field(
-        "capture.pcap", max_length=100, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.@+-]*$",
+        "capture.pcap", max_length=100, pattern=FILE_NAME,
         description="Name of the file, which answers and reports have for it.",
     )  # fmt: skip
 

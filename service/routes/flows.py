@@ -11,6 +11,7 @@ from pydantic import Field
 from pipeline import Question, address_words, length_bounds
 from service.cursor import cursor_of, numbers_of, page_of
 from service.endpoint import MAX_NS
+from service.form import PRINTED
 from service.places import Places, sited
 from service.polled import Awaited, Polled
 from service.problem import Problem, invalid
@@ -49,7 +50,7 @@ class SearchParameters(RangeParameters):
         None, alias="from", description=f"Only flows seen since: {TIMES}; else whenever."
     )
     to: Time | None = Field(None, description=f"Only flows seen before: {TIMES}; else whenever.")
-    q: Annotated[str, Field(max_length=MOST_TEXT, pattern=r"^[^\x00-\x1f]*$")] = Field(
+    q: Annotated[str, Field(max_length=MOST_TEXT, pattern=PRINTED)] = Field(
         "", description="Ends as they are pasted: a line of ss, hosts, 5-tuples; empty: every flow."
     )
     filter: FilterText = ""

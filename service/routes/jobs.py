@@ -14,8 +14,9 @@ from pydantic import Field
 from replay import TOLD, lines
 from service.access import Identity, identity_of
 from service.cursor import cursor_of, numbers_of
+from service.form import ID
 from service.jobs.desk import Desk
-from service.jobs.kept import DONE, ID, Job, Kind
+from service.jobs.kept import DONE, Job, Kind
 from service.jobs.wanted import Asked
 from service.problem import Problem
 from service.representation import JSON, tagged

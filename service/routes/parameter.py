@@ -14,6 +14,7 @@ from pydantic import (
 from pipeline import COMPANIONS
 from service import endpoint
 from service.endpoint import Endpoint
+from service.form import PRINTED
 
 NS_PER_S = endpoint.NS_PER_S
 TEXT_LIMIT = 200
@@ -61,7 +62,7 @@ Time = Annotated[
 Duration = Annotated[
     int, _parsed(endpoint.parse_duration), _text("10s", "number and unit: ns, us, ms, s, m, h, d")
 ]
-Name = Annotated[str, Field(max_length=TEXT_LIMIT, pattern=r"^[^\x00-\x1f]*$")]
+Name = Annotated[str, Field(max_length=TEXT_LIMIT, pattern=PRINTED)]
 Cursor = Annotated[
     str | None,
     Field(max_length=TEXT_LIMIT, description="Where to go on: `cursor` of the answer before."),

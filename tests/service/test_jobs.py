@@ -151,7 +151,7 @@ def test_captures_that_are_brought_at_once_keep_the_bound_together(
             "is a text",
         ),
         ({"kind": "sing"}, "kind", "'sing' is none; accepted are 'analyze', 'replay'"),
-        ({"kind": "replay", "capture": "mine"}, "capture", "is not of the form ^[0-9a-f]"),
+        ({"kind": "replay", "capture": "mine"}, "capture", "is not 16 digits and letters"),
         ({"kind": "conform"}, "capture", "is required"),
         (
             {"kind": "what_if", "src": "1.1.1.1:1", "dst": "1.1.1.1:2"},

@@ -1,0 +1,21 @@
+"""Forms of texts that people give: a pattern for machines, and what is said of what is not so."""
+
+PRINTED = r"^[^\x00-\x1f]*$"
+URL = r"^https?://"
+ID = r"^[0-9a-f]{16}$"
+"""What a capture or a job is called in answers."""
+HEX = r"^[0-9a-f]+$"
+FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.@+-]*$"
+
+SAID = {
+    PRINTED: "has a character that cannot be printed",
+    URL: "does not begin with http:// or https://",
+    ID: "is not 16 digits and letters from a to f, as answers tell it",
+    HEX: "has other characters than digits and letters from a to f",
+    FILE_NAME: "has other characters than letters, digits and _ . @ + -, or begins with . @ + -",
+}
+
+
+def lacking(pattern: str) -> str:
+    """What is said of a text that is not so, behind the name of its field."""
+    return SAID.get(pattern, f"is not of the form {pattern}")
