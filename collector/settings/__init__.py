@@ -31,5 +31,5 @@ class CollectorSettings(
         description="Check IP, TCP and UDP checksums and RoCEv2's ICRC of frames captured whole.",
     )
     frames_per_batch: int = Field(
-        262_144, ge=1, le=1 << 20, description="Most frames decoded at a time."
+        131_072, ge=1, le=1 << 20, description="Most frames decoded at a time."
     )
