@@ -21,7 +21,7 @@ from kill_world import SESSION_S, Process, free_port, reachable
 
 from collector import SCHEMA, Batch
 from pipeline import PipelineSettings, Store, Worker
-from pipeline.group import again
+from pipeline.again import again
 from pipeline.group_part import Part
 
 FLOWS, PARTITIONS, TURN = 1_000_000, 4, 100_000

@@ -28,7 +28,7 @@ from collector.settings.bus import BusSettings
 MOST_POLL_MS = 3_600_000
 """How long the work on messages may take: the heartbeat, not the work, tells who is alive."""
 FETCH_BYTES = 4 << 20
-"""Octets of a partition that are asked for at a time, and so of one cut."""
+"""Octets of a partition that are asked for at a time; a cut has those of two times at most."""
 NEWEST_S, NEW_S = 0.1, 0.2
 """How long messages are waited for that came while older ones were worked on, and the age of one
 behind which no others are."""

@@ -11,21 +11,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
-from tenacity import (
-    RetryCallState,
-    Retrying,
-    retry_if_exception_type,
-    stop_when_event_set,
-    wait_random_exponential,
-)
-
 from collector import BusError, BusSettings, MessagesGone, open_group
+from pipeline.again import PASSING, again
 from pipeline.group_part import Part
 from pipeline.settings import PipelineSettings
 from pipeline.store import Store
-from pipeline.store_error import Fenced, StoreAway, StoreBusy, StoreError
+from pipeline.store_error import Fenced, StoreError
+from pipeline.storing import told_of
 from pipeline.versions import Versions
 from pipeline.worker import Worker
 
@@ -39,9 +34,6 @@ SETTLE_S = 2.0
 """How long rows that nobody waits for may wait for those of later cuts."""
 MOST_THREADS = 64
 """Partitions that may wait for the store at once; they take turns at the processor anyway."""
-LONGEST_PAUSE_S = 2.0
-PASSING = (StoreAway, StoreBusy)
-"""What is tried again."""
 logger = logging.getLogger("hopsight.pipeline")
 
 
@@ -104,6 +96,9 @@ class Group:
             await self._left(list(self._tasks))
             if not self._failed.done():
                 await self._keep()
+            for part in self.parts.values():
+                with suppress(Exception):  # told by what ended the process, or done again later
+                    await asyncio.to_thread(part.storing.wait)
             await self.reader.close()
         if self._failed.done():
             self._failed.result()
@@ -167,12 +162,18 @@ class Group:
                 logger.warning("%s", error)
                 self.counts["bus_away"] += 1
                 await self._pause(leave, WAIT_S)
-            except (*PASSING, asyncio.CancelledError):
+            except asyncio.CancelledError:
                 self._drop(partition)
                 return
-            except Exception as error:  # noqa: BLE001 - whatever it is ends the process, and is told
+            except PASSING as error:
+                # What was begun is open: whoever serves the partition next goes on from its log.
+                self._drop(partition)
+                if not leave.is_set():
+                    logger.warning("%s", error)
+                    await self._pause(leave, WAIT_S)
+            except BaseException as error:  # noqa: BLE001 - whatever it is ends the process, and is told
                 if self._failed and not self._failed.done():
-                    self._failed.set_exception(error)
+                    self._failed.set_exception(told_of(error))
                 return
 
     async def _follow(self, partition: int, leave: threading.Event) -> None:
@@ -251,11 +252,14 @@ class Group:
             return 0
         else:
             first, last = int(part.position or 0), records[-1].offset
-        # To read messages changes nothing, so it need not wait until the cut is decided.
-        _, batches = await asyncio.gather(
-            asyncio.to_thread(lambda: part.cut(first, last, whole=whole)),
-            self.reader.batches(records),
+        # To read messages need not wait until the cut is decided; a cut that may be is waited for.
+        deciding = asyncio.create_task(
+            asyncio.to_thread(lambda: part.cut(first, last, whole=whole))
         )
+        try:
+            batches = await self.reader.batches(records)
+        finally:
+            await deciding
         await asyncio.to_thread(lambda: part.work(first, last, batches, snapshot=snapshot))
         self.counts["messages"] += len(records)
         return sum(len(record.message.value or b"") for record in records)
@@ -274,27 +278,3 @@ class Group:
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0 and not leave.is_set():  # noqa: ASYNC110 - threads wait for the same event
             await asyncio.sleep(min(left, WAIT_S))
-
-
-def again(leave: threading.Event, counts: Counter[str]) -> Callable[[Callable[[], Any]], Any]:
-    """Does something in a thread until it succeeds, with growing pauses of random length.
-
-    Only what passes by itself is tried again, and only while the partition is ours.
-    """
-
-    def told(state: RetryCallState) -> None:
-        counts["store_away"] += 1
-        if state.attempt_number == 1 and state.outcome:
-            logger.warning("tried again: %s", state.outcome.exception())
-
-    def run(work: Callable[[], Any]) -> Any:
-        retrying = Retrying(
-            retry=retry_if_exception_type(PASSING),
-            stop=stop_when_event_set(leave),
-            wait=wait_random_exponential(multiplier=0.05, max=LONGEST_PAUSE_S),
-            before_sleep=told,
-            reraise=True,
-        )
-        return retrying(work)
-
-    return run

@@ -10,12 +10,15 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipeline.again import Again, once
 from pipeline.fence import Fence
 from pipeline.store import Store
 from pipeline.store_error import Fenced, StoreError
 
 CLAIM, AHEAD, CUT, SNAPSHOT = "claim", "ahead", "cut", "snapshot"
 KINDS = (CLAIM, AHEAD, CUT, SNAPSHOT)
+DECIDED = ("kind", "first", "last", "chain")
+"""What a step says."""
 MOST_CLAIMS = 100
 """Times that a claim is tried again when another worker took the number."""
 
@@ -72,13 +75,16 @@ class GroupLog:
             return steps
         raise Fenced(f"{self.place}: other workers claim it again and again")
 
-    def append(self, kind: str, first: int = -1, last: int = -1, chain: int = 0) -> Step:
+    def append(
+        self, kind: str, first: int = -1, last: int = -1, chain: int = 0, again: Again = once
+    ) -> Step:
         """Take the next step. Raises Fenced when another worker took its number.
 
-        May be repeated after an error that leaves open whether it was taken.
+        After an error it is open whether the step was taken: no other may be appended before it was
+        tried `again`, so that nobody else of this worker has a turn meanwhile.
         """
         with self._turn:
-            return self._appended(kind, first, last, chain)
+            return again(lambda: self._appended(kind, first, last, chain))  # type: ignore[no-any-return]
 
     def _appended(self, kind: str, first: int, last: int, chain: int) -> Step:
         number = self.number + 1
@@ -98,6 +104,8 @@ class GroupLog:
         found = self.store.query("group_step", place=self.place, number=number)
         if found.is_empty() or found["worker"][0] != step.worker:
             raise Fenced(f"{self.place}: another worker has taken it over")
+        if found.select(DECIDED).row(0) != (kind, first, last, chain):
+            raise Fenced(f"{self.place}: step {number} was taken before, and nobody heard of it")
         self.number = number
         return step
 

@@ -11,12 +11,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import polars as pl
 
 from collector import Batch, Repeats, joined
 from pipeline import group_state
+from pipeline.again import Again
 from pipeline.capture_gaps import stored_last
 from pipeline.group_log import AHEAD, CUT, SNAPSHOT, GroupLog, Step
 from pipeline.group_state import Kept
@@ -39,8 +39,6 @@ FULL_EVERY = 32
 """Snapshots at most until the next full one, which lets those before it be forgotten."""
 MOST_ROWS = 1 << 17
 """Rows that wait for a later cut at most."""
-Again = Callable[[Callable[[], Any]], Any]
-"""Does something until it succeeds; what passes by itself is tried again."""
 
 
 class Part:
@@ -82,7 +80,12 @@ class Part:
         self.partitions = 0
         """Partitions of the topic; 0: not known, so that frames are not found in messages."""
         self.judged = judged
-        heard = stored_last(store)
+        stored = stored_last(store)
+
+        def heard(source: str, before_ns: int) -> int | None:
+            found: int | None = self.again(lambda: stored(source, before_ns))
+            return found
+
         self.taker = Taker(self.kept.worker, heard) if judged else RawTaker(heard)
         self.tuned: PipelineSettings | None = None
         """Settings that were given last."""
@@ -144,7 +147,7 @@ class Part:
             self.counts["repeated_cuts"] += 1
             return
         kind = CUT if whole else AHEAD
-        self.promised.append(self.again(lambda: self.log.append(kind, first, last)))
+        self.promised.append(self.log.append(kind, first, last, again=self.again))
         self.counts["cuts"] += 1
 
     def skip(self, begin: int) -> int:
@@ -224,7 +227,7 @@ class Part:
         if not state:
             return
         self.again(lambda: group_state.write(self.store, self.log.fence, known, state))
-        self.again(lambda: self.log.append(SNAPSHOT, known, last, chain))
+        self.log.append(SNAPSHOT, known, last, chain, again=self.again)
         self.kept_to = last + 1
         self.counts["snapshots"] += 1
         self.counts["snapshot_octets"] += len(state)

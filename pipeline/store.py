@@ -130,8 +130,10 @@ class Store:
         with self._writing, self._sooner.one() if self._apart else nullcontext():
             self._writer.use(self.address.database)
             self._changed(None)
-            yield self._writer
-            self._changed(None)
+            try:
+                yield self._writer
+            finally:
+                self._changed(None)
 
     @one_thread
     def insert(
@@ -154,8 +156,10 @@ class Store:
                 del part  # rows are not held twice while their insert waits and runs
                 with self._writer_of(table) as writer:
                     self._changed(table)
-                    writer.insert(table, columns, body, part_token, fence, **more)
-                    self._changed(table)
+                    try:
+                        writer.insert(table, columns, body, part_token, fence, **more)
+                    finally:
+                        self._changed(table)
         if time.monotonic() > self._trim_at:
             self.trim()
         return frame.height

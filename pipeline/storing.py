@@ -10,6 +10,7 @@ class Storing:
 
     def __init__(self) -> None:
         self._work: Future[None] | None = None
+        self._beginning, self._ending = threading.Lock(), threading.Lock()
 
     @property
     def busy(self) -> bool:
@@ -18,13 +19,17 @@ class Storing:
 
     def wait(self) -> None:
         """Return when nothing goes on, and raise what went wrong, once."""
-        work, self._work = self._work, None
-        if work is not None:
+        if (work := self._work) is None:
+            return
+        try:
             work.result()
+        finally:
+            with self._ending:
+                if self._work is work:
+                    self._work = None
 
     def begin(self, work: Callable[[], None]) -> None:
         """Begin when what went on has ended. The process ends whatever the work waits for."""
-        self.wait()
         told: Future[None] = Future()
 
         def run() -> None:
@@ -32,7 +37,14 @@ class Storing:
                 work()
                 told.set_result(None)
             except BaseException as error:  # noqa: BLE001 - a panic of Polars is one; who asks for the result would wait for ever
-                told.set_exception(error)
+                told.set_exception(told_of(error))
 
-        self._work = told
-        threading.Thread(target=run, name="storing", daemon=True).start()
+        with self._beginning:
+            self.wait()
+            self._work = told
+            threading.Thread(target=run, name="storing", daemon=True).start()
+
+
+def told_of(error: BaseException) -> Exception:
+    """An error that those hear who handle errors; a panic of Polars is none."""
+    return error if isinstance(error, Exception) else RuntimeError(f"{error!r}")

@@ -79,7 +79,7 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
 
 
 def _around(store: Asked) -> tuple[pl.DataFrame, bool]:
-    """What answers about all flows need: the gaps of sources, and whether a bus brought messages."""
+    """What every answer needs: the gaps of sources, and whether a bus brought messages."""
     return gaps_of(store), store.query("bus_used").height > 0
 
 

@@ -166,8 +166,9 @@ class Worker(Decider):
         tables = self._close(None if everything else self._closing_ns)
         if new.height:  # rows are found by their flow, whenever its first interval ends
             closed = tables.get("flows", TABLES["flows"].blank)
-            untold = owned_by(new.join(closed, on="flow", how="anti"), self.versions)
-            tables = {**tables, "flows": pl.concat([closed, untold], how="diagonal_relaxed")}
+            untold = new.join(closed, on="flow", how="anti", maintain_order="left")
+            told = [closed, owned_by(untold, self.versions)]
+            tables = {**tables, "flows": pl.concat(told, how="diagonal_relaxed")}
         return Output({**tables, "observations": known_of("observations", rows)}, tracked)
 
     def _told(self) -> pl.Series:

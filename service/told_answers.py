@@ -21,6 +21,10 @@ OLDEST_S = 5.0
 """Age of an answer that is told while the next one is made."""
 KEPT_OCTETS = 64 << 20
 """Size of all answers that are kept, the oldest giving way."""
+BESIDE_OCTETS = 2048
+"""What an answer takes beside its key and its body."""
+KEPT_S = 60.0
+"""Age up to which an answer holds where nothing is stored: rows that are too old go unasked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +64,11 @@ class ToldAnswers:
         """
         if (told := self._told.get(key)) is None:
             return None
-        if revision is not None and told.revision == revision:
+        now_s = time.monotonic()
+        if revision is not None and told.revision == revision and now_s < told.begun_s + KEPT_S:
             return told
         until_s = told.begun_s + OLDEST_S if key in self._making else told.holds_until_s
-        return told if time.monotonic() < until_s and busy() else None
+        return told if now_s < until_s and busy() else None
 
     async def ask(
         self,
@@ -111,10 +116,15 @@ class ToldAnswers:
     def _keep(self, key: str, told: Told) -> None:
         self._forget(key)
         self._told[key] = told  # behind all others
-        self._octets += len(told.response.body)
+        self._octets += size(key, told)
         while self._octets > KEPT_OCTETS:
             self._forget(next(iter(self._told)))
 
     def _forget(self, key: str) -> None:
         if (old := self._told.pop(key, None)) is not None:
-            self._octets -= len(old.response.body)
+            self._octets -= size(key, old)
+
+
+def size(key: str, told: Told) -> int:
+    """Octets that an answer takes, about."""
+    return len(key) + len(told.response.body) + BESIDE_OCTETS

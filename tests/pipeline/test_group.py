@@ -4,7 +4,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from threading import Event
+from threading import Event, Thread
 from time import sleep
 from typing import Any
 
@@ -14,8 +14,8 @@ import pytest
 
 from collector import Batch
 from pipeline import PipelineSettings, SnapshotError, Store, Worker
+from pipeline.again import again
 from pipeline.fence import Fence
-from pipeline.group import again
 from pipeline.group_log import AHEAD, CUT, GroupLog
 from pipeline.group_part import Part, long
 from pipeline.state_codec import (
@@ -272,6 +272,42 @@ def test_a_step_may_be_repeated_when_its_answer_was_lost(store: Store) -> None:
     log.number -= 1  # as if the answer had not come
     assert log.append(CUT, 0, 4).number == 2
     assert len(log.read()) == 2
+
+
+def test_who_tries_a_step_again_keeps_its_turn(store: Store) -> None:
+    log = GroupLog(store, "log.v1.p2/2")
+    log.claim()
+    unheard = {"cut", "snapshot"}
+
+    def append(kind: str, first: int, last: int) -> None:
+        def tried(work: Callable[[], Any]) -> Any:
+            taken = work()
+            if kind in unheard:  # the step is taken, and its answer is lost
+                unheard.remove(kind)
+                log.number -= 1
+                sleep(0.2)
+                return tried(work)
+            return taken
+
+        log.append(kind, first, last, again=tried)
+
+    beside = Thread(target=append, args=("snapshot", 1, 9))
+    beside.start()
+    append("cut", 10, 19)
+    beside.join()
+    steps = [(step.number, step.kind, step.first, step.last) for step in log.read()]
+    assert sorted(step[1:] for step in steps[-2:]) == [("cut", 10, 19), ("snapshot", 1, 9)]
+    assert [step[0] for step in steps[-2:]] == [2, 3]
+
+
+def test_a_step_whose_answer_was_lost_is_no_other_one(store: Store) -> None:
+    log = GroupLog(store, "log.v1.p2/3")
+    log.claim()
+    log.append(AHEAD, 20, 29)
+    log.number -= 1  # as if the answer had not come, and nobody had tried again
+    with pytest.raises(Fenced, match="step 2 was taken before, and nobody heard of it"):
+        log.append(CUT, 20, 29)
+    assert [step.kind for step in log.read()] == ["claim", "ahead"]
 
 
 def test_a_place_has_no_quotes() -> None:

@@ -1,13 +1,19 @@
 """Answers that hold are told before routes are looked at, to those alone who may ask for them."""
 
+import asyncio
+import time
 from collections.abc import Iterator
 from types import ModuleType
 
 import polars as pl
 import pytest
 from asked import Asked, opened, strict
+from fastapi import Request, Response
 
+from service.access import IDENTITY, Identity, Scope
+from service.representation import Tags
 from service.tokens import line_of, made
+from service.told_answers import ToldAnswers
 
 PATH = "/api/v1/links"
 TOKENS = {name: made() for name in ("one", "other", "blue")}
@@ -93,3 +99,60 @@ def test_who_would_wait_in_vain_is_sent_away_before_parameters_are_looked_at(
         assert "the store is busy: an answer takes" in answer.json()["detail"]
         assert asked.get(path).status_code == 401
     assert asked.get(path, TOKENS["one"]).status_code == 422
+
+
+def test_an_answer_is_of_those_who_asked_and_of_nobody_with_a_like_name() -> None:
+    def key(path: str, query: bytes, *tenants: str) -> str:
+        identity = Identity("someone", Scope.READ, tenants)
+        scope = {"type": "http", "path": path, "query_string": query, "headers": [],
+                 IDENTITY: identity}  # fmt: skip
+        return Tags.key(Request(scope))
+
+    keys = [
+        key(PATH, b"", "a b"), key(PATH, b"", "a", "b"), key(PATH, b"", ""), key(PATH, b""),
+        key(PATH, b"", "x *"), key(PATH, b"", "x", "*"), key(PATH, b"a=1?b"),
+        key(f"{PATH}?a=1", b"b"),
+    ]  # fmt: skip
+    assert len({*keys}) == len(keys)
+
+
+def test_what_is_kept_of_many_small_answers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.told_answers.KEPT_OCTETS", 100_000)
+    answers = ToldAnswers()
+
+    async def make() -> Response:
+        return Response(b"[]")
+
+    async def asked_all() -> None:
+        for number in range(100):
+            await answers.ask(f"{'q' * 500}{number}", 1, busy=lambda: False, make=make)
+
+    asyncio.run(asked_all())
+    assert sum(answers.held(f"{'q' * 500}{number}", 1, busy=lambda: False) is not None
+               for number in range(100)) < 40  # fmt: skip
+
+
+def test_an_answer_of_an_idle_store_is_made_anew_once_in_a_while(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = asked.get(PATH, TOKENS["one"])
+    told = counted_questions(asked)
+    tag = {"If-None-Match": first.headers["etag"]}
+    assert asked.get(PATH, TOKENS["one"], headers=tag).status_code == 304
+    assert counted_questions(asked) == told
+    later = time.monotonic() + 61
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert asked.get(PATH, TOKENS["one"], headers=tag).status_code == 304
+    assert counted_questions(asked) > told
+
+
+def test_any_tag_is_one_that_the_client_has(asked: Asked) -> None:
+    asked.get(PATH, TOKENS["one"])
+    assert asked.get(PATH, TOKENS["one"], headers={"If-None-Match": "*"}).status_code == 304
+
+
+def counted_questions(asked: Asked) -> float:
+    """Questions that the store was asked."""
+    lines = asked.get("/metrics", TOKENS["one"]).text.splitlines()
+    told = [line for line in lines if line.startswith("hopsight_store_queries_total{")]
+    return sum(float(line.split()[-1]) for line in told)

@@ -1,0 +1,93 @@
+"""A partition is served until it is left, whatever passes meanwhile; no bus is needed for that."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+
+from collector import BusError, BusSettings
+from pipeline import PipelineSettings, Store, Worker
+from pipeline.group import Group
+from pipeline.group_part import Part
+from pipeline.store_error import StoreBusy
+
+URL = "kafka://127.0.0.1:9/observations"
+
+
+@pytest.fixture
+def group(tmp_path: Path) -> Iterator[Group]:
+    with Store(f"chdb://{tmp_path / 'store'}") as store:
+        store.migrate()
+        yield Group(URL, BusSettings(), store, lambda: Worker(PipelineSettings()))
+
+
+def served(group: Group, follow: Any, monkeypatch: pytest.MonkeyPatch) -> asyncio.Future[None]:
+    """One partition served to its end; what ended the process, or nothing."""
+
+    async def run() -> asyncio.Future[None]:
+        group._failed = asyncio.get_running_loop().create_future()
+        group._leave[0] = threading.Event()
+        monkeypatch.setattr(group, "_follow", follow)
+        await asyncio.wait_for(group._serve(0), 20)
+        return group._failed
+
+    return asyncio.run(run())
+
+
+def test_a_store_that_was_busy_ends_nothing(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[int] = []
+
+    async def follow(partition: int, leave: threading.Event) -> None:
+        tries.append(partition)
+        if len(tries) == 1:
+            raise StoreBusy("no reader came free")
+        leave.set()
+
+    assert not served(group, follow, monkeypatch).done()
+    assert tries == [0, 0]
+
+
+def test_a_panic_ends_the_process_and_is_told(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Panic(BaseException):
+        """What is no Exception."""
+
+    async def follow(*_: object) -> None:
+        raise Panic("index out of bounds")
+
+    failed = served(group, follow, monkeypatch)
+    with pytest.raises(RuntimeError, match="index out of bounds"):
+        failed.result()
+
+
+def test_a_cut_is_decided_even_where_its_messages_cannot_be_read(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = Part(group.store, "observations.v1.p2/0", group.worker, lambda work: work())
+    part.claim()
+    part.position = 0
+
+    def slowly(*given: Any, **named: Any) -> Any:
+        sleep(0.3)
+        return Part.cut(part, *given, **named)
+
+    class Record:
+        offset = 9
+
+    async def records(*_: object) -> list[Record]:
+        return [Record()]
+
+    async def batches(*_: object) -> None:
+        raise BusError("a dead letter is not taken")
+
+    monkeypatch.setattr(part, "cut", slowly)
+    monkeypatch.setattr(group.reader, "records", records)
+    monkeypatch.setattr(group.reader, "batches", batches)
+    with pytest.raises(BusError, match="dead letter"):
+        asyncio.run(group._step(0, part, whole=False, snapshot=False))
+    assert [(step.first, step.last) for step in part.promised] == [(0, 9)]
