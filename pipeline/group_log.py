@@ -84,7 +84,8 @@ class GroupLog:
         tried `again`, so that nobody else of this worker has a turn meanwhile.
         """
         with self._turn:
-            return again(lambda: self._appended(kind, first, last, chain))  # type: ignore[no-any-return]
+            step: Step = again(lambda: self._appended(kind, first, last, chain))
+        return step
 
     def _appended(self, kind: str, first: int, last: int, chain: int) -> Step:
         number = self.number + 1

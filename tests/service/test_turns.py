@@ -9,7 +9,7 @@ import pytest
 from fastapi import Response
 
 from pipeline import StoreBusy
-from service.told_answers import ToldAnswers
+from service.told_answers import BESIDE_OCTETS, ToldAnswers
 from service.turns import Turns, arrive
 
 
@@ -223,7 +223,7 @@ def test_a_refusal_is_told_to_nobody_else() -> None:
 
 def test_answers_that_are_kept_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
-        monkeypatch.setattr("service.told_answers.KEPT_OCTETS", 1)
+        monkeypatch.setattr("service.told_answers.KEPT_OCTETS", 1.5 * BESIDE_OCTETS)
         answers, make = ToldAnswers(), Making()
         make.until.set()
         for key in ("a", "b"):
