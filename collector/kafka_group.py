@@ -7,6 +7,7 @@ is only for those who watch the lag.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -32,8 +33,11 @@ FETCH_BYTES = 4 << 20
 NEWEST_S, NEW_S = 0.1, 0.2
 """How long messages are waited for that came while older ones were worked on, and the age of one
 behind which no others are."""
-SEEK_S = 10.0
-"""How long the ends of a partition are asked for at a time."""
+ANSWER_S = 10.0
+"""How long the broker is asked for the ends of a partition, or told something, at a time."""
+LATE_S = 0.5
+"""How much longer than asked the client may look for messages: while the group is being arranged
+anew it waits for the end of that, and that waits for whoever reads here."""
 Moved = Callable[[Sequence[int]], Awaitable[None]]
 
 
@@ -95,7 +99,7 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
         """Go on at an offset, or where the partition begins; BusError when it is not there."""
         place = TopicPartition(self.topic.name, partition)
         try:
-            async with asyncio.timeout(SEEK_S):
+            async with asyncio.timeout(ANSWER_S):
                 begin = (await self._consumer.beginning_offsets([place]))[place]
                 end = (await self._consumer.end_offsets([place]))[place]
             at = begin if offset is None else offset
@@ -122,9 +126,11 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
             # The client fetches when it has been emptied: what it has is as old as the last call,
             # and what came since is had by asking again.
             while len(found) < most and octets < FETCH_BYTES:
-                told = await self._consumer.getmany(
-                    place, timeout_ms=wait_ms, max_records=most - len(found)
-                )
+                # Cut off where it waits nothing is lost: messages are taken without a wait.
+                async with asyncio.timeout(wait_ms / 1000 + LATE_S):
+                    told = await self._consumer.getmany(
+                        place, timeout_ms=wait_ms, max_records=most - len(found)
+                    )
                 if not (more := told.get(place, ())):
                     break
                 found += more
@@ -133,6 +139,8 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
                 wait_ms = round((until_s - time.monotonic()) * 1000)
                 if wait_ms <= 0 or more[-1].timestamp >= (began_s - NEW_S) * 1000:
                     break
+        except TimeoutError:
+            pass
         except OffsetOutOfRangeError as error:
             raise BusError(f"{self.place(partition)}: the messages were deleted: {error}") from None
         except (KafkaError, IllegalStateError) as error:
@@ -149,15 +157,17 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
     async def commit(self, partition: int, offset: int) -> None:
         """Tell the broker how far a partition's state is kept; nothing rests on it."""
         place = TopicPartition(self.topic.name, partition)
-        try:
-            await self._consumer.commit({place: offset})
-        except (CommitFailedError, IllegalStateError, KafkaError):
-            return
+        with suppress(CommitFailedError, IllegalStateError, KafkaError, TimeoutError):
+            async with asyncio.timeout(ANSWER_S):
+                await self._consumer.commit({place: offset})
 
     async def close(self) -> None:
         """Leave the group."""
         if self._consumer is not None:
-            await self._consumer.stop()
+            # Whoever goes without a word is missed when its session is over.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ANSWER_S):
+                    await self._consumer.stop()
         await self.dead_letters.close()
 
 

@@ -139,8 +139,12 @@ class Group:
         for partition in partitions:
             if partition in self._leave:
                 self._leave[partition].set()
-        tasks = [task for each in partitions if (task := self._tasks.pop(each, None))]
-        await asyncio.gather(*tasks, return_exceptions=True)
+        tasks = {each: self._tasks[each] for each in partitions if each in self._tasks}
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+        for each, task in tasks.items():
+            # Until then it is there for whoever waits beside.
+            if self._tasks.get(each) is task:
+                del self._tasks[each]
 
     def _drop(self, partition: int) -> None:
         """Forget the state of a partition that others have now."""

@@ -1,0 +1,68 @@
+"""A reader of a group gives its partitions up when it is asked to, whatever it waits for."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import polars as pl
+
+from collector import SCHEMA, Batch, BusSettings, open_bus, open_group
+
+SETTINGS = BusSettings(session_s=1.0, retry_s=20)
+NOTHING = pl.DataFrame(schema=SCHEMA)
+PATIENCE_S = 90
+
+
+class Member:
+    """Reads a partition until it is asked to give it up; just then one message more comes."""
+
+    def __init__(self, url: str) -> None:
+        self.bus = open_bus(url)
+        self.reader = open_group(url, SETTINGS, self.taken, self.left)
+        self.seen, self.moved = asyncio.Event(), asyncio.Event()
+        self.serving: asyncio.Task[None] | None = None
+
+    async def publish(self, number: int) -> None:
+        await self.bus.publish(Batch(NOTHING, "tap", 0, number, number, ended=True))
+
+    async def serve(self, partition: int) -> None:
+        await self.reader.seek(partition, None)
+        while not self.moved.is_set():
+            if await self.reader.records(partition, 5.0, 10):
+                self.seen.set()
+
+    async def taken(self, partitions: Sequence[int]) -> None:
+        if partitions:
+            self.serving = asyncio.create_task(self.serve(partitions[0]))
+
+    async def left(self, partitions: Sequence[int]) -> None:
+        if partitions and self.serving:
+            self.moved.set()
+            await self.publish(2)
+            await self.serving
+
+
+async def nothing(_: Sequence[int]) -> None:
+    """Take and leave without a word."""
+
+
+def test_who_waits_for_messages_does_not_hold_up_those_who_wait_for_it(
+    bus_url: Callable[..., str],
+) -> None:
+    """The client waits for the group's new order before it gives messages that came meanwhile."""
+    url = bus_url("moving", 1)
+
+    async def test() -> None:
+        member, other = Member(url), open_group(url, SETTINGS, nothing, nothing)
+        async with asyncio.timeout(PATIENCE_S):
+            await member.publish(1)
+            await member.reader.start()
+            await member.seen.wait()
+            await other.start()
+            await member.moved.wait()
+            assert member.serving is not None
+            await member.serving
+            await other.close()
+            await member.reader.close()
+            await member.bus.close()
+
+    asyncio.run(test())
