@@ -32,7 +32,8 @@ class KnownFlows:
     ) -> pl.DataFrame:
         """Take the flows of ordered observations, and give those that were not known.
 
-        `told` gives those with rows in open intervals; it is asked only where that matters.
+        These have every column of the table. `told` gives those with rows in open intervals; it is
+        asked only where that matters.
         """
         met = flow_rows(rows)
         new = met.filter(~pl.col("flow").is_in(self.rows["flow"].implode()))
@@ -49,7 +50,7 @@ class KnownFlows:
         alive = self.rows["last_ns"] >= self.rows["last_ns"].to_numpy().max(initial=0) - FORGET_NS
         if not alive.all():
             self.rows = self.rows.filter(alive | pl.col("flow").is_in(told().implode()))
-        return new
+        return pl.concat([TABLES["flows"].blank, new], how="diagonal_relaxed")
 
     def _unseen(self, seen: pl.DataFrame, told: Callable[[], pl.Series]) -> pl.DataFrame:
         """The reverse flows of those that were seen, where these are known of and never were."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from polars.testing import assert_frame_equal
 
 from collector import CollectorSettings, Decoder, open_capture
 from pipeline import TABLES, PipelineSettings, Topology, Worker
+from pipeline.interface import Tenant
 from pipeline.merging import merged
 from replay import frames_of, points, scenario, simulate, topology
 
@@ -228,6 +230,17 @@ def test_no_row_gives_no_table(observed: Observed, sources: tuple[str, ...]) -> 
     assert [worker.end(name).tables for name in sources] == [{}] * len(sources)
     assert worker.finish().tables == {}
     assert worker.flows.is_empty()
+
+
+def test_flows_have_an_owner_before_any_frame_said_its_network(
+    observed: Observed, chain_of: Callable[..., Topology]
+) -> None:
+    made = replace(chain_of("leaf1", "leaf2"), tenants=(Tenant("blue"), Tenant("red")))
+    rows = observed([{"time_ns": at * 10 * MS, "seq": at * 1_000} for at in range(9)])
+    rows = rows.drop("vni", strict=False)
+    early = Worker(PipelineSettings(), made, ("a",)).advance(rows).tables
+    assert early["flows"]["owner"].to_list() == [""]
+    assert "verdicts" not in early, "its first interval is still open"
 
 
 def test_an_interval_may_be_shorter_than_the_window_of_disorder(observed: Observed) -> None:
