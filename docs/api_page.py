@@ -42,8 +42,31 @@ def api() -> Iterator[str]:
                         for row in given
                     ),
                 )
+            if told := list(fields(route, schema["components"]["schemas"])):
+                yield table(("field", "of", "required", "meaning"), told)
             if line in EXAMPLES:
                 yield f"```json\n{json_text(EXAMPLES[line])}\n```\n"
+
+
+def fields(route: dict[str, Any], models: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The fields of a JSON body, each with the kinds of body that have it; it is one of several."""
+    content = route.get("requestBody", {}).get("content", {})
+    body = content.get("application/json", {}).get("schema", {})
+    forms = [models[form["$ref"].rpartition("/")[2]] for form in body.get("oneOf", [body]) if form]
+    kinds = [form["properties"].get("kind", {}).get("const", "") for form in forms]
+    for name in dict.fromkeys(name for form in forms for name in form["properties"]):
+        own = [(kind, form) for kind, form in zip(kinds, forms, strict=True)
+               if name in form["properties"]]  # fmt: skip
+        needed = all(name in form.get("required", ()) for _, form in own)
+        every = len(own) == len(forms)
+        told = own[0][1]["properties"][name]
+        kind_list = ", ".join(map(code, kinds)) if name == "kind" and len(kinds) > 1 else ""
+        yield (
+            code(name),
+            "" if every else ", ".join(code(kind) for kind, _ in own),
+            "yes" if needed else "",
+            kind_list or meaning({"schema": told}),
+        )
 
 
 def scope_of(line: str) -> str:

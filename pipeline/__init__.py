@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from pipeline.owner import StoreOwned, read_owner
     from pipeline.protocol_names import PROTOCOLS
     from pipeline.question import Question, address_words
-    from pipeline.remote import OwnerClient, open_or_ask
+    from pipeline.remote import OwnerClient, left_at, may_be, open_or_ask
     from pipeline.rerun import Reran, Rerun
     from pipeline.retained_rows import retained
     from pipeline.scale_in_force import CSIG_VALUES
-    from pipeline.settings import PipelineSettings
+    from pipeline.settings import Dialect, PipelineSettings
     from pipeline.sharing import LEAST_SHARE, LITTLE
     from pipeline.sink import Sink, drain
     from pipeline.snapshot_error import SnapshotError
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from pipeline.store_limits import StoreLimits
     from pipeline.storing import Storing
     from pipeline.summary import Summary, address_text
-    from pipeline.tables import TABLES, WAITED_FOR
+    from pipeline.tables import NO_CLASS, TABLES, WAITED_FOR
     from pipeline.tenant_store import NotTheirs, TenantStore
     from pipeline.topology import (
         Csig,
@@ -97,6 +97,7 @@ __all__ = [
     "MOST_CHARACTERS",
     "MOST_GAPS",
     "MOST_WAYS",
+    "NO_CLASS",
     "PROTOCOLS",
     "READERS",
     "SUBJECTS",
@@ -106,6 +107,7 @@ __all__ = [
     "Csig",
     "Decider",
     "Device",
+    "Dialect",
     "Draft",
     "Fabric",
     "FilterError",
@@ -182,8 +184,10 @@ __all__ = [
     "is_warm",
     "key_of",
     "last_known",
+    "left_at",
     "length_bounds",
     "loads_of",
+    "may_be",
     "netbox",
     "never",
     "open_or_ask",
@@ -234,11 +238,11 @@ HOMES = {
     "lengths": "length_bounds",
     "owner": "StoreOwned read_owner",
     "question": "Question address_words",
-    "remote": "OwnerClient open_or_ask",
+    "remote": "OwnerClient left_at may_be open_or_ask",
     "rerun": "Reran Rerun",
     "retained_rows": "retained",
     "scale_in_force": "CSIG_VALUES",
-    "settings": "PipelineSettings",
+    "settings": "Dialect PipelineSettings",
     "sharing": "LEAST_SHARE LITTLE",
     "sink": "Sink drain",
     "snapshot_error": "SnapshotError",
@@ -248,7 +252,7 @@ HOMES = {
     "store_limits": "StoreLimits",
     "storing": "Storing",
     "summary": "Summary address_text",
-    "tables": "TABLES WAITED_FOR",
+    "tables": "NO_CLASS TABLES WAITED_FOR",
     "tenant_store": "NotTheirs TenantStore",
     "topology": ("Csig Device Host Interface Point SiteRtt Tenant Topology TopologyError in_force"),
     "topology_check": "Finding findings",

@@ -69,6 +69,11 @@ class OwnerClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def revision(self) -> int | None:
+        """See `Store.revision`; only the owner knows it."""
+        return None
+
     def insert(self, table: str, frame: pl.DataFrame, token: str) -> int:
         """Insert a frame's rows once; see `Store.insert`."""
         for part, part_token in slices(conform(table, frame), token):
@@ -133,6 +138,24 @@ def _settled(path: Path) -> Owner | None:
     return owner
 
 
+def left_at(dsn: str) -> int | None:
+    """When the embedded store at `dsn` was last opened or given up, ns; None for a server.
+
+    None as well while a process has it open. Its folder tells the time: an owner's file is made
+    there and removed.
+    """
+    path = parse_address(dsn).path
+    if path is None or not may_be(dsn) or read_owner(path) is not None:
+        return None
+    return path.parent.stat().st_mtime_ns
+
+
+def may_be(dsn: str) -> bool:
+    """Whether there can be a store at `dsn`: a server, or a directory that exists."""
+    path = parse_address(dsn).path
+    return path is None or path.is_dir()
+
+
 def open_or_ask(
     dsn: str, limits: StoreLimits | None = None, *, create: bool = False
 ) -> Store | OwnerClient:
@@ -144,7 +167,7 @@ def open_or_ask(
     path = parse_address(dsn).path
     if path is not None and (owner := _settled(path)) is not None:
         return OwnerClient(owner)
-    if path is not None and not create and not path.is_dir():
+    if not create and not may_be(dsn):
         raise StoreError(f"there is no store at {path}; `hopsight analyze --store` makes one")
     try:
         store = Store(dsn, limits)

@@ -20,7 +20,7 @@ from pipeline.heaps import Heaps
 from pipeline.histogram import METRICS, REGISTERS, registers
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.tables import TABLES
-from pipeline.tables.rollup import SECOND_NS, TRAFFIC, UNKNOWN_CLASS
+from pipeline.tables.rollup import NO_CLASS, SECOND_NS, TRAFFIC
 from pipeline.tallies import COUNTED
 from pipeline.tallies import added as in_all
 from pipeline.topology import Topology
@@ -117,7 +117,7 @@ def classed(flows: pl.DataFrame) -> pl.DataFrame:
         pl.when(pl.col("tenant") != "").then("tenant").otherwise("owner").alias("tenant"),
         "vrf",
         vni.cast(pl.String).fill_null("").alias("vni"),
-        dscp.fill_null(UNKNOWN_CLASS).cast(pl.UInt8).alias("dscp"),
+        dscp.fill_null(NO_CLASS).cast(pl.UInt8).alias("dscp"),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.question_text import parameters_of
+from pipeline.remote import OwnerClient
 from pipeline.store import Store
 from pipeline.store_error import StoreError
 
@@ -27,7 +28,7 @@ class TenantStore:
     theirs, and of the others only those that tell of all flows together.
     """
 
-    def __init__(self, store: Store, tenants: Sequence[str]) -> None:
+    def __init__(self, store: Store | OwnerClient, tenants: Sequence[str]) -> None:
         self.store = store
         self.tenants = [name for name in tenants if name != "*"]
 

@@ -11,7 +11,7 @@ from collector import Batch, Bus, BusError, BusSettings, open_span
 from service.failure import ExitCode, Failure
 from service.logs import quiet
 from service.rerunning import Feeding, Progress
-from service.stored_trace import moment
+from service.typed import moment
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class BusSource:
     def opened(self) -> Iterator[Feeding]:
         """See `Source`; Failure when the broker does not answer or the topic holds nothing."""
         quiet()
-        times = moment(self.from_), moment(self.to)
+        times = moment("--from", self.from_), moment("--to", self.to)
         try:
             span = open_span(self.url, self.settings, self.from_offset)
             found = asyncio.run(span.spans())

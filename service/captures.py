@@ -30,3 +30,13 @@ def open_all(paths: Sequence[Path], follow: Follow | None = None) -> list[Captur
         raise Failure(ExitCode.INPUT, str(error)) from None
     tell_apart(captures)
     return captures
+
+
+def written_apart(option: str, path: Path | None, captures: Sequence[Path]) -> None:
+    """Failure when a file to be written is one that is read: it would be gone."""
+    if path is None or not path.exists():
+        return
+    for capture in captures:
+        inside = capture.is_dir() and path.resolve().is_relative_to(capture.resolve())
+        if inside or (capture.exists() and path.samefile(capture)):
+            raise Failure(ExitCode.USAGE, f"{option} {path}: it is one of the captures")

@@ -30,7 +30,7 @@ from service.conform_words import conform
 from service.decoding import decode
 from service.doctor_words import doctor
 from service.ending import ended
-from service.failure import EXIT_CODES, ExitCode
+from service.failure import EXIT_CODES, ExitCode, Failure
 from service.health_words import health
 from service.plugin import wireshark
 from service.replay_words import archive, replay
@@ -106,6 +106,9 @@ def settings_of_all(
     del version
     unheard()
     if settings is not None:
+        if not settings.is_file():
+            why = "is a directory" if settings.is_dir() else "there is no such file"
+            raise Failure(ExitCode.USAGE, f"--settings {settings}: {why}")
         os.environ["HOPSIGHT_SETTINGS"] = str(settings)
 
 

@@ -21,15 +21,13 @@ class Comments(Output):
     """Keeps what is said of each frame, and at the end writes the captures with it."""
 
     def __init__(self, told: Told, path: Path, captures: Sequence[Path]) -> None:
-        """Failure for captures that cannot be read twice, and for a name that is one of them."""
+        """Failure for captures that cannot be read twice."""
         super().__init__(told)
         for capture in captures:
             if str(capture) == STDIN or not capture.is_file():
                 raise Failure(
                     ExitCode.USAGE, f"--pcapng: {capture} is no file, which is read twice"
                 )
-            if path.exists() and path.samefile(capture):
-                raise Failure(ExitCode.USAGE, f"--pcapng {path}: it is one of the captures")
         self.path, self.captures = path, captures
         self.said: list[pl.DataFrame] = []
 

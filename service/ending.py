@@ -33,7 +33,8 @@ def ended(command: Any, arguments: list[str] | None) -> int:
     except Exception as error:
         if hasattr(error, "format_message"):
             said = _sentence(error) or "a command is missing"
-            typer.echo(f"hopsight: {said}; see `hopsight --help`", err=True)
+            verb = getattr(getattr(error, "ctx", None), "command_path", "hopsight")
+            typer.echo(f"hopsight: {said}; see `{verb} --help`", err=True)
             return ExitCode.USAGE
         raise
     return int(code or 0)

@@ -97,13 +97,17 @@ def protocol_name(number: int) -> str:
 def parse_duration(text: str, least_ns: int = 1) -> int:
     """A length of time such as `10s`, `250ms` or `1.5h`, in nanoseconds."""
     match = _DURATION.fullmatch(text.strip().lower())
-    length = round(float(match[1]) * DURATION_UNITS[match[2]]) if match else -1
-    if not least_ns <= length <= MAX_NS:
+    if match is None:
         units = ", ".join(DURATION_UNITS)
         raise ValueError(
             f"{text!r} is not a duration; write a number and a unit ({units}), such as 10s"
         )
-    return length
+    length = float(match[1]) * DURATION_UNITS[match[2]]
+    if length >= MAX_NS:
+        raise ValueError(f"{text!r} is too long; at most {MAX_NS // DURATION_UNITS['d']}d is told")
+    if round(length) < least_ns:
+        raise ValueError(f"{text!r} is too short; at least {least_ns}ns is told")
+    return round(length)
 
 
 def parse_time(text: str) -> int:

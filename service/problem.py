@@ -79,7 +79,7 @@ def invalid(fields: Mapping[str, str]) -> Problem:
 
 SENTENCES = {
     "missing": "is required",
-    "extra_forbidden": "there is no such parameter; the reference lists those of this route",
+    "extra_forbidden": "there is no such {what}; the reference lists those of this route",
     "union_tag_invalid": "{tag!r} is none; accepted are {expected_tags}",
     "union_tag_not_found": "is required",
     "model_attributes_type": "should be a JSON object",
@@ -131,6 +131,7 @@ def _sentence(error: Mapping[str, Any]) -> str:
     said = str(error.get("msg", "is not acceptable"))
     said = said.removeprefix("Value error, ").removeprefix("Input ")
     told = dict(error.get("ctx") or {}) | {"at": (error.get("loc") or ("?",))[-1]}
+    told["what"] = "field" if BODY in error.get("loc", ())[:1] else "parameter"
     if error.get("type") == "string_pattern_mismatch":
         return lacking(str(told["pattern"]))
     ours = SENTENCES.get(str(error.get("type")))

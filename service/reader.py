@@ -12,6 +12,7 @@ from opentelemetry.trace import Tracer
 
 from pipeline import (
     NotTheirs,
+    OwnerClient,
     Question,
     Store,
     StoreBusy,
@@ -41,7 +42,7 @@ class Reader:
 
     def __init__(
         self,
-        store: Store | TenantStore,
+        store: Store | OwnerClient | TenantStore,
         metrics: Metrics,
         turns: Turns,
         tracer: Tracer | None = None,

@@ -1,22 +1,25 @@
 """Who makes a link full and who suffers from it, by what each of its flows sent."""
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from pipeline import LEAST_SHARE, LITTLE
 
 
-def with_roles(flows: pl.DataFrame) -> pl.DataFrame:
+def with_roles(flows: pl.DataFrame, others: Mapping[str, int]) -> pl.DataFrame:
     """Flows of a link (data_bytes, held_back) with the share and the role of each.
 
-    A *culprit* sends at least an equal share of what all of these send, a *contributor* at least
+    A *culprit* sends at least an equal share of what the link carried, a *contributor* at least
     `LEAST_SHARE` of it; a *victim* is held back there although it sends less than `LITTLE` of an
-    equal share. The share is null where nobody's bytes are known.
+    equal share. `others` (flows, data_bytes) are those that whoever asks does not see; the link
+    carried them too. The share is null where nobody's bytes are known.
     """
     sent = pl.col("data_bytes").fill_null(0)
-    whole = sent.sum()
+    whole = sent.sum() + others["data_bytes"]
     share = pl.when(whole > 0).then(sent / whole)
     rows = flows.with_columns(share.alias("share"))
-    equal = pl.col("share") * pl.len()
+    equal = pl.col("share") * (pl.len() + others["flows"])
     role = (
         pl.when(pl.col("held_back") & (equal < LITTLE))
         .then(pl.lit("victim"))

@@ -130,8 +130,7 @@ def settings_file(environment: Mapping[str, str]) -> Path | None:
     named = environment.get(FILE_VARIABLE)
     if named:
         if not Path(named).is_file():
-            msg = f"{FILE_VARIABLE}: there is no file {named}"
-            raise SettingsError(msg)
+            raise SettingsError(f"{FILE_VARIABLE}: there is no file {named}")
         return Path(named)
     return Path(DEFAULT_FILE) if Path(DEFAULT_FILE).is_file() else None
 

@@ -45,7 +45,10 @@ class Feeds:
         return self.follow or bool([*self.interfaces, *self.int_reports, *self.sflow])
 
     def beside(self, paths: Sequence[Path]) -> None:
-        """Failure when there is nothing to read."""
+        """Failure when there is nothing to read, or a filter that nothing is read through."""
+        if self.expression is not None and not self.interfaces:
+            told = "of --interface; of files every frame is read"
+            raise Failure(ExitCode.USAGE, f"--filter: {told}")
         if not paths and not (self.interfaces or self.int_reports or self.sflow):
             raise Failure(
                 ExitCode.USAGE, "nothing to read: name a capture, --interface or another feed"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from service.argument import At, Interval, Json, Server, Window
+from service.argument import At, Interval, Json, Server, Store, Window
 
 
 def spans(
@@ -21,6 +21,7 @@ def spans(
         str | None,
         typer.Option(metavar="URL", help="Send them there, such as http://host:4318/v1/traces."),
     ] = None,
+    store: Store = None,
     server: Server = None,
     json: Json = False,
 ) -> None:
@@ -29,4 +30,4 @@ def spans(
 
     asked = {"src": src, "dst": dst, "proto": proto, "at": at, "window": window,
              "interval": interval, "traceparent": traceparent or None}  # fmt: skip
-    command.run(asked, server, send, json=json)
+    command.run(asked, store, server, send, json=json)

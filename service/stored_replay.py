@@ -141,6 +141,7 @@ def replayed(
     paths: list[pl.DataFrame] = []
     notes: tuple[str, ...] = ()
     if rows.height:
+        check_point(rows, wanted.point)
         sources = tuple(rows["source"].unique().sort())
         deciders = [decider, watched.deciding(settings, versions)]
         rerun = Rerun(settings, deciders, sources)
@@ -153,6 +154,13 @@ def replayed(
     found = pl.concat(output.parts, how="diagonal_relaxed") if output.parts else pl.DataFrame()
     conformance = watched.answer(decisions.names.keys, wanted.point)
     return Replayed(with_hops(found, paths), rows.height, parameters, notes, conformance)
+
+
+def check_point(rows: pl.DataFrame, point: str | None) -> None:
+    """Refuse a point at which no frame of the flow was seen. Raises Problem."""
+    if point and point not in (seen := rows["point"].unique().sort()):
+        told = ", ".join(seen.drop_nulls()) or "none"
+        raise invalid({"point": f"no frame of the flow was seen there; points are {told}"})
 
 
 def observations(store: Any, wanted: Wanted) -> pl.DataFrame:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipeline import Question, StoreError, StoreLimits, open_or_ask, retained
-from service.endpoint import Endpoint, parse_time
+from service.endpoint import Endpoint
 from service.failure import ExitCode, Failure
 from service.flow_names import ends_of
 from service.rerunning import Feeding
 from service.trace_file import publish
+from service.typed import moment
 
 ORDER = (pl.col("time_ns"), pl.col("payload_bytes") > 0, pl.col("source"), pl.col("frame"))
 """How rows of several flows are laid together; as `flow_observations` has those of one."""
@@ -40,7 +41,7 @@ class StoredTrace:
     def parts(self) -> Iterator[pl.DataFrame]:
         """The rows in order of time; Failure names a flow of which the store holds none."""
         questions = questions_of(self.flows)
-        from_ns, to_ns = (moment(text) for text in (self.from_, self.to))
+        from_ns, to_ns = moment("--from", self.from_), moment("--to", self.to)
         if from_ns is not None and to_ns is not None and from_ns > to_ns:
             raise Failure(ExitCode.USAGE, f"--from {self.from_} is later than --to {self.to}")
         held: list[pl.DataFrame] = []
@@ -76,11 +77,3 @@ def absent(flow: str) -> str:
         f"the store holds no observations of {flow} in that time: they were not stored, or their"
         " retention is over"
     )
-
-
-def moment(text: str | None) -> int | None:
-    """A time that was told; Failure says what is accepted."""
-    try:
-        return None if text is None else parse_time(text)
-    except ValueError as error:
-        raise Failure(ExitCode.USAGE, f"--from, --to: {error}") from None

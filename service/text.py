@@ -65,7 +65,9 @@ def table(
             heading.title,
             justify="right" if heading.numeric else "left",
             style=heading.style,
-            no_wrap=True,
+            # Where all does not fit, names go on in the next line: a number cut off is another one.
+            no_wrap=heading.numeric,
+            overflow="fold",
         )
     for row in rows:
         made.add_row(*(cell if isinstance(cell, Text) else Text(_cell(cell)) for cell in row))

@@ -9,7 +9,7 @@ import hmac
 import re
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -53,9 +53,34 @@ def made() -> str:
 
 def line_of(name: str, scope: str, tenants: str, token: str, expires: str = "") -> str:
     """The line by which a token is kept. Raises TokensError."""
-    line = f"{name} {scope} {tenants} sha256:{digest(token)} {expires}".strip()
-    parsed(line, "token")
-    return line
+    for word, reason in faults(name, scope, tenants, expires):
+        raise TokensError(f"the {word} {reason}")
+    return f"{name} {scope} {tenants} sha256:{digest(token)} {expires}".strip()
+
+
+def faults(name: str, scope: str, tenants: str, expires: str = "") -> Iterator[tuple[str, str]]:
+    """Words of a token that cannot be used, each by its name and why; none is repeated."""
+    if not NAME.fullmatch(name):
+        yield "name", "has other signs than letters, digits and ._@-, or more than 64"
+    if scope not in SCOPES:
+        yield "scope", f"is none of {', '.join(SCOPES)}"
+    names = names_of(tenants)
+    if not names or (ALL in names and len(names) > 1) or tenants.split() != [tenants]:
+        yield "tenants", "should be * or names with commas between them"
+    try:
+        until_ns(expires)
+    except ValueError:
+        yield "expiry", "is no time"
+
+
+def names_of(tenants: str) -> tuple[str, ...]:
+    """The tenants of a token."""
+    return tuple(each for each in tenants.split(",") if each)
+
+
+def until_ns(expires: str = "") -> int:
+    """When a token ends, ns. Raises ValueError."""
+    return parse_time(expires) if expires else MAX_NS
 
 
 def parsed(line: str, place: str) -> Token:
@@ -64,21 +89,12 @@ def parsed(line: str, place: str) -> Token:
     if len(fields) not in FIELDS:
         raise TokensError(f"{place}: {len(fields)} words; {FORM}")
     name, scope, tenants, hashed, *expires = fields
-    if not NAME.fullmatch(name):
-        raise TokensError(f"{place}: the name has other signs than letters, digits and ._@-")
-    if scope not in SCOPES:
-        raise TokensError(f"{place}: there is no such scope; accepted: {', '.join(SCOPES)}")
+    for word, reason in faults(name, scope, tenants, *expires):
+        raise TokensError(f"{place}: the {word} {reason}")
     found = HASH.fullmatch(hashed)
     if found is None:
         raise TokensError(f"{place}: the hash is not sha256: and 64 hexadecimal digits")
-    names = tuple(each for each in tenants.split(",") if each)
-    if not names or (ALL in names and len(names) > 1):
-        raise TokensError(f"{place}: tenants are * or names with commas between them")
-    try:
-        until = parse_time(expires[0]) if expires else MAX_NS
-    except ValueError:
-        raise TokensError(f"{place}: the last word is no time") from None
-    return Token(Identity(name, SCOPES[scope], names), found[1], until)
+    return Token(Identity(name, SCOPES[scope], names_of(tenants)), found[1], until_ns(*expires))
 
 
 def read(text: str, place: str) -> tuple[Token, ...]:

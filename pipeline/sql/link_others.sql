@@ -1,6 +1,10 @@
 -- How many flows of other tenants crossed one hop in a window, and how much did they send together?
+-- A flow counts with what it sent as long as it crossed the hop, as in `link_flows`.
 WITH crossing AS (
-    SELECT flow
+    SELECT
+        flow,
+        min(time_ns) AS first_ns,
+        max(time_ns + interval_ns) AS last_ns
     FROM hop_intervals
     WHERE time_ns >= {from_ns:Int64}
         AND time_ns < {to_ns:Int64}
@@ -17,10 +21,13 @@ FROM (
     FROM (
         SELECT flow, point, sum(i.data_bytes) AS at_point
         FROM flow_intervals AS i
+        INNER JOIN crossing AS c ON i.flow = c.flow
         WHERE slice BETWEEN intDiv({from_ns:Int64}, 60000000000) AND intDiv({to_ns:Int64}, 60000000000)
             AND i.time_ns >= {from_ns:Int64}
             AND i.time_ns < {to_ns:Int64}
-            AND flow IN crossing
+            AND flow IN (SELECT flow FROM crossing)
+            AND i.time_ns >= c.first_ns
+            AND i.time_ns < c.last_ns
         GROUP BY flow, point
     )
     GROUP BY flow

@@ -13,7 +13,7 @@ SECOND_NS = 1_000_000_000
 WIDTHS = {"seconds": SECOND_NS, "minutes": 60 * SECOND_NS, "hours": 3600 * SECOND_NS}
 """Width of a row's time by the last word of its table, ns."""
 DAYS = {"seconds": 15, "minutes": 90, "hours": 730}
-UNKNOWN_CLASS = 255
+NO_CLASS = 255
 """DSCP of a flow of which only acknowledgments were seen."""
 TRAFFIC = "traffic"
 """Source of rows that count bytes and flows; the other sources are kinds of telemetry."""

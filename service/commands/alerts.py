@@ -23,6 +23,7 @@ from service.endpoint import MAX_NS, parse_duration, time_text
 from service.failure import ExitCode, Failure
 from service.shape import changes_of
 from service.text import Heading, console, table
+from service.typed import parsed
 
 STANDING = (
     Heading("state"), Heading("rule"), Heading("labels"), Heading("value", numeric=True),
@@ -110,10 +111,7 @@ def silence(wish: Wish, dsn: str | None, *, json: bool) -> None:
         raise Failure(ExitCode.USAGE, f"{wrong[0]!r} is not LABEL=TEXT")
     pairs = (pair.partition("=") for pair in wish.matchers)
     matchers = {name: text for name, _, text in pairs}
-    try:
-        length_ns = parse_duration(wish.length)
-    except ValueError as error:
-        raise Failure(ExitCode.USAGE, f"--for: {error}") from None
+    length_ns = parsed("--for", parse_duration, wish.length)
     now_ns = time.time_ns()
     made = Silence(secrets.token_hex(8), now_ns, now_ns, now_ns + length_ns, matchers, wish.kind,
                    getpass.getuser(), wish.comment)  # fmt: skip

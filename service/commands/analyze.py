@@ -26,6 +26,7 @@ from service.run import (
 from service.sources import Feeds
 from service.text import NONE, Heading, console, flow, load, number, share, table
 from service.topology_source import read_topology, store_topology
+from service.typed import parsed
 from service.verdict_text import kind_text
 
 MICROSECOND = 1e3
@@ -70,10 +71,7 @@ def run(request: Request) -> None:
     if request.dialect is not None:
         flags["dctcp_dialect"] = request.dialect
     if request.base_rtt is not None:
-        try:
-            flags["base_rtt_us"] = parse_duration(request.base_rtt) / MICROSECOND
-        except ValueError as error:
-            raise Failure(ExitCode.USAGE, f"--base-rtt: {error}") from None
+        flags["base_rtt_us"] = parsed("--base-rtt", parse_duration, request.base_rtt) / MICROSECOND
     settings, parameters = settings_of(
         request.assignments, pipeline=flags, store={"dsn": request.store}
     )

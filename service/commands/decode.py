@@ -14,7 +14,7 @@ import typer
 from collector import SCHEMA, Capture, CaptureError, Decoder, Follow, Frames, is_compiled
 from service.accounting_text import accounting_line
 from service.assigned import value_of
-from service.captures import name_points, open_all
+from service.captures import name_points, open_all, written_apart
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.observation_output import File, Lines, Output, Screen
@@ -50,6 +50,8 @@ def run(request: Request) -> None:
     columns, condition = listed(request.columns), condition_of(request.where)
     if sum(map(bool, (request.json, request.parquet, request.arrow))) > 1:
         raise Failure(ExitCode.USAGE, "--json, --parquet and --arrow: only one of them at a time")
+    for option, path in {"--parquet": request.parquet, "--arrow": request.arrow}.items():
+        written_apart(option, path, request.captures)
     settings = chosen(collector=assigned(request.assignments)).collector
     captures = open_all(request.captures, Follow() if request.follow else None)
     taken = 0

@@ -10,10 +10,10 @@ import typer
 from pipeline import OwnerClient, Store, StoreError, open_or_ask
 from service.anonymous import Anonymiser, anonymised, exported
 from service.commands.settings import chosen
-from service.endpoint import parse_time
 from service.export_key import ExportKeyError, export_key
 from service.failure import ExitCode, Failure
 from service.routes.te import MOST_ALL, WIDTHS
+from service.typed import moment
 
 
 def run(
@@ -31,9 +31,9 @@ def run(
     if interval not in WIDTHS:
         raise Failure(ExitCode.USAGE, f"--interval: accepted are {', '.join(WIDTHS)}")
     settings = chosen(store={"dsn": store}, service={"export_key_file": key_file})
+    ends = moment("--from", from_), moment("--to", to)
     try:
         key = export_key(os.environ, settings.service.export_key_file)
-        ends = [None if text is None else parse_time(text) for text in (from_, to)]
         with open_or_ask(settings.store.dsn, settings.store) as opened:
             found = document(opened, Anonymiser(key), interval, *ends)
     except ExportKeyError as error:

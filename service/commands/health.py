@@ -8,21 +8,19 @@ import typer
 
 from pipeline import StoreError, findings_of, open_or_ask, worth_a_look
 from service.commands.settings import chosen
-from service.endpoint import parse_duration, parse_time
+from service.endpoint import parse_duration
 from service.failure import ExitCode, Failure
 from service.health_text import findings_table
 from service.text import console
+from service.typed import moment, parsed
 
 MOST = 10_000
 
 
 def run(*, at: str | None, window: str, everything: bool, store: str | None, json: bool) -> None:
     """Print the findings of a window; status 1 when the store has no verdicts at all."""
-    try:
-        to_ns = None if at is None else parse_time(at)
-        length_ns = parse_duration(window)
-    except ValueError as error:
-        raise Failure(ExitCode.USAGE, f"--at or --window: {error}") from None
+    to_ns = moment("--at", at)
+    length_ns = parsed("--window", parse_duration, window)
     try:
         rows, span = asked(store, to_ns, length_ns)
     except StoreError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 from collector import CollectorSettings
 from pipeline import COMPANIONS, Decider, Rerun, Versions, hpcc
 from service.absence import Read, absence
+from service.captures import written_apart
 from service.commands.settings import chosen
 from service.commands.sweep import Sweep
 from service.decidable import say
@@ -74,6 +75,9 @@ def run(request: Request) -> None:
     """Print or write decisions as they come; status 1 when there was none."""
     check(request.algorithm)
     check_form(request)
+    written = {"--output": request.output, "--report": request.report, "--pcapng": request.pcapng}
+    for option, path in written.items():
+        written_apart(option, path, request.captures)
     if request.closed_loop:
         close_loop(request)
         return

@@ -1,21 +1,37 @@
 """`hopsight spans`: the hops of a flow as spans, printed or sent to a tracing system."""
 
+import asyncio
 import json as json_format
+from http import HTTPStatus
 from typing import Any
 
 import httpx
 import typer
+from pydantic import ValidationError
 
+from pipeline import StoreError, open_or_ask
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
+from service.hop_spans import hop_spans
+from service.metrics import Metrics
+from service.problem import Problem
+from service.reader import Reader
 from service.remote_api import TIMEOUT_S, ask
+from service.routes.signals import signals_of
+from service.routes.spans import SpansParameters
+from service.turns import Turns
+from service.version import version
+
+ENDS = {"src": "SRC:PORT", "dst": "DST:PORT"}
+"""Arguments that no option names."""
 
 
-def run(asked: dict[str, Any], server: str | None, send: str | None, *, json: bool) -> None:
-    """Ask the service; print what it says, or send it on."""
-    own = chosen().service
-    host = f"[{own.host}]" if ":" in own.host else own.host
-    told = ask(server or f"http://{host}:{own.port}", "/api/v1/flows/spans", asked)
+def run(
+    asked: dict[str, Any], store: str | None, server: str | None, send: str | None, *, json: bool
+) -> None:
+    """Ask a store, or a service elsewhere; print the spans, or send them on."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    told = ask(server, "/api/v1/flows/spans", given) if server else read(given, store)
     [resource] = told["resourceSpans"]
     made = resource["scopeSpans"][0]["spans"]
     if not made:
@@ -30,3 +46,25 @@ def run(asked: dict[str, Any], server: str | None, send: str | None, *, json: bo
         raise Failure(ExitCode.UNAVAILABLE, f"--send {send}: {error}") from None
     sent = json_format.dumps({"spans": len(made), "sent": send})
     typer.echo(sent if json else f"{len(made)} spans sent to {send}")
+
+
+def read(given: dict[str, Any], dsn: str | None) -> dict[str, Any]:
+    """The spans by what a store holds, whoever has it open. Raises Failure."""
+    settings = chosen(store={"dsn": dsn})
+    try:
+        asked = SpansParameters.model_validate(given)
+        with open_or_ask(settings.store.dsn, settings.store) as store:
+            turns = Turns(settings.store.readers, settings.store.wait_s)
+            reader = Reader(store, Metrics(), turns)
+            found = asyncio.run(signals_of(reader, asked, settings.service.max_window_s))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        said = str(first["msg"]).removeprefix("Value error, ")
+        raise Failure(ExitCode.USAGE, f"{ENDS.get(name, f'--{name}')}: {said}") from None
+    except Problem as problem:
+        seen = problem.status == HTTPStatus.NOT_FOUND
+        raise Failure(ExitCode.WRONG if seen else ExitCode.STORE, problem.detail) from None
+    except StoreError as error:
+        raise Failure(ExitCode.STORE, str(error)) from None
+    return hop_spans(found, asked.traceparent, asked.limit, version())

@@ -3,13 +3,14 @@
 import json as json_format
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from ipaddress import ip_address
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import typer
 
-from pipeline import Piece, Store, StoreError, backup, erase, restore
+from pipeline import Piece, Store, StoreError, backup, erase, may_be, restore
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 
@@ -18,12 +19,19 @@ STATE = "group_snapshots"
 
 
 @contextmanager
-def opened(dsn: str | None) -> Iterator[Store]:
-    """The store of the settings or of the flag; its errors become failures."""
+def opened(dsn: str | None, *, dry: bool = False) -> Iterator[Store]:
+    """The store of the settings or of the flag; its errors become failures.
+
+    In a `dry` run a directory that does not exist is not made: an empty store elsewhere stands for
+    it.
+    """
     settings = chosen(store={"dsn": dsn})
     try:
-        with Store(settings.store.dsn, settings.store) as store:
-            yield store
+        with ExitStack() as ends:
+            place = settings.store.dsn
+            if dry and not may_be(place):
+                place = f"chdb://{ends.enter_context(TemporaryDirectory())}/store"
+            yield ends.enter_context(Store(place, settings.store))
     except StoreError as error:
         raise Failure(ExitCode.STORE, str(error)) from None
     except OSError as error:
@@ -32,7 +40,7 @@ def opened(dsn: str | None) -> Iterator[Store]:
 
 def run_migrate(*, store: str | None, dry_run: bool, json: bool) -> None:
     """Bring the tables up to date, or say what would be done."""
-    with opened(store) as held:
+    with opened(store, dry=dry_run) as held:
         statements = held.pending() if dry_run else held.migrate()
     if json:
         typer.echo(json_format.dumps({"dry_run": dry_run, "statements": statements}))

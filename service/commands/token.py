@@ -2,13 +2,17 @@
 
 import json as json_format
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
 from service.failure import ExitCode, Failure
-from service.tokens import TokensError, line_of, made
+from service.tokens import faults, line_of, made, until_ns
+
+OPTIONS = {"name": "NAME", "scope": "--scope", "tenants": "--tenants", "expiry": "--expires"}
+"""Where each word of a token is given."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +29,12 @@ class Request:
 
 def run(request: Request) -> None:
     """Print a new token, once; its hash goes to the file, or is printed too."""
-    token = made()
-    try:
-        line = line_of(request.name, request.scope, request.tenants, token, request.expires or "")
-    except TokensError as error:
-        raise Failure(ExitCode.USAGE, str(error)) from None
+    token, expires = made(), request.expires or ""
+    for word, reason in faults(request.name, request.scope, request.tenants, expires):
+        raise Failure(ExitCode.USAGE, f"{OPTIONS[word]}: {reason}")
+    if until_ns(expires) <= time.time_ns():
+        raise Failure(ExitCode.USAGE, f"--expires: {expires} is over")
+    line = line_of(request.name, request.scope, request.tenants, token, expires)
     if request.file is not None:
         append(request.file, line)
     if request.json:

@@ -4,6 +4,7 @@ import json as json_format
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -14,11 +15,13 @@ from rich.text import Text
 
 from pipeline import Asked, FilterError, StoreError, condition, length_bounds, open_or_ask
 from service.commands.settings import chosen
-from service.endpoint import parse_duration, parse_time, time_text
+from service.endpoint import parse_duration, time_text
 from service.failure import ExitCode, Failure
+from service.looks import Looks
 from service.pausing import pausing
 from service.shape import flow_of, hop_of, interval, records, rest_of
 from service.text import Heading, console, flow, load, share, table
+from service.typed import moment, parsed
 from service.verdict_text import kind_text
 
 MOST_FLOWS = 10_000
@@ -58,11 +61,8 @@ class Request:
 
 def run(request: Request) -> None:
     """Print once, or again and again until Ctrl-C."""
-    try:
-        at_ns = None if request.at is None else parse_time(request.at)
-        window_ns = parse_duration(request.window)
-    except ValueError as error:
-        raise Failure(ExitCode.USAGE, f"--at or --window: {error}") from None
+    at_ns = moment("--at", request.at)
+    window_ns = parsed("--window", parse_duration, request.window)
     try:
         if request.filter:
             condition("flows", request.filter)
@@ -75,11 +75,10 @@ def run(request: Request) -> None:
                 _print(request, look(store, at_ns, window_ns, request.filter))
             return
         with _told(request) as tell, pausing() as pause:
-            wanted = True
+            asked = partial(look, at_ns=at_ns, window_ns=window_ns, told=request.filter)
+            looks, wanted = Looks(settings.store.dsn, settings.store, asked), True
             while wanted:
-                # Opened anew each time: an owner that ended is no reason to end.
-                with open_or_ask(settings.store.dsn, settings.store) as store:
-                    tell(look(store, at_ns, window_ns, request.filter))
+                tell(looks.look())
                 wanted = pause(request.every_s)
     except StoreError as error:
         raise Failure(ExitCode.STORE, str(error)) from None

@@ -1,8 +1,7 @@
 """`hopsight where`: where one flow is bottlenecked, from a store or the process that owns it."""
 
 import json as json_format
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import typer
 
@@ -13,14 +12,12 @@ from service.endpoint import (
     parse_duration,
     parse_endpoint,
     parse_protocol,
-    parse_time,
 )
 from service.failure import ExitCode, Failure
 from service.remote_api import ask
 from service.text import console
+from service.typed import moment, parsed
 from service.verdict_text import shown
-
-T = TypeVar("T")
 
 
 def run(
@@ -36,16 +33,17 @@ def run(
     json: bool,
 ) -> None:
     """Print the verdict; status 1 when there is none."""
-    source, target = _read("SRC:PORT", parse_endpoint, src), _read("DST:PORT", parse_endpoint, dst)
+    source = parsed("SRC:PORT", parse_endpoint, src)
+    target = parsed("DST:PORT", parse_endpoint, dst)
     question = Question(
         src=source.address,
         sport=source.port,
         dst=target.address,
         dport=target.port,
-        protocol=_read("--proto", parse_protocol, proto),
-        at_ns=None if at is None else _read("--at", parse_time, at),
-        window_ns=_read("--window", parse_duration, window),
-        interval_ns=None if interval is None else _read("--interval", parse_duration, interval),
+        protocol=parsed("--proto", parse_protocol, proto),
+        at_ns=moment("--at", at),
+        window_ns=parsed("--window", parse_duration, window),
+        interval_ns=None if interval is None else parsed("--interval", parse_duration, interval),
     )
     found = _ask(store, question) if server is None else _ask_there(server, question)
     if json:
@@ -54,14 +52,6 @@ def run(
         raise Failure(ExitCode.WRONG, found["message"])
     if not json:
         console().print(shown(found))
-
-
-def _read(name: str, parse: Callable[[str], T], text: str) -> T:
-    """An argument as an exact value; a wrong one names itself."""
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise Failure(ExitCode.USAGE, f"{name}: {error}") from None
 
 
 def _ask(dsn: str | None, question: Question) -> dict[str, Any]:

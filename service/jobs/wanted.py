@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from pipeline import Dialect
 from service.endpoint import MAX_NS
 from service.form import ID
 from service.problem import about
@@ -45,7 +46,7 @@ class Analyze(Wanted):
     store: bool | None = Field(
         None, description="Keep what was found in the store too; none: where all tenants are seen."
     )
-    dialect: Literal["rfc8257", "ns3", "linux", "linux_before"] | None = Field(
+    dialect: Literal["auto", Dialect] | None = Field(
         None, description="DCTCP as whom it is taken to be."
     )
     base_rtt: Name | None = Field(None, description="Base round trip time T, such as 10us.")

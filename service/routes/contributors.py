@@ -9,7 +9,7 @@ from service.polled import Polled
 from service.problem import Problem
 from service.reader import reader_of
 from service.routes.flows import question_of
-from service.routes.links import flows_of, with_held
+from service.routes.links import crossing, flows_of
 from service.routes.parameter import FlowParameters
 from service.routes.span import Span, check_window
 from service.shape import interval
@@ -36,8 +36,6 @@ async def contributors(
     if hop is None:
         return told | {"hop": None, "others": {"flows": 0, "data_bytes": 0}, "flows": []}
     place = {"node": hop["node"], "port": hop["port"]}
-    flows = await reader.ask("link_flows", **span.bounds, **place, rows=limits.max_rows)
-    others = (await reader.ask("link_others", **span.bounds, **place)).row(0, named=True)
-    whole = await with_held(reader, flows, span, place, limits.max_rows)
+    whole, others = await crossing(reader, span, place, limits.max_rows)
     shown = await run_in_threadpool(flows_of, whole)
     return told | {"hop": hop, "others": others, "flows": shown}

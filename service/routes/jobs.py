@@ -20,7 +20,7 @@ from service.jobs.kept import DONE, Job, Kind
 from service.jobs.wanted import Asked
 from service.problem import Problem
 from service.representation import JSON, tagged
-from service.routes.parameter import Cursor, Parameters
+from service.routes.parameter import Cursor, Parameters, Start
 
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
@@ -45,7 +45,7 @@ class ResultParameters(Parameters):
     format: Literal["json", "arrow", "html"] = Field(
         "json", description="Representation; `results` of the job names those that there are."
     )
-    start: int = Field(0, ge=0, description="Number of the first decision of the page.")
+    start: Start = Field(0, description="Number of the first decision of the page.")
     limit: int = Field(2000, ge=1, le=10_000, description="Most decisions of the answer.")
 
 

@@ -91,9 +91,8 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
     hop = await _hop(reader, asked.device, asked.interface, span)
     place = {"node": hop["node"], "port": hop["port"]}
     most = request.app.state.settings.service.max_rows
-    found = await reader.ask("link_flows", **span.bounds, **place, rows=most)
-    others = (await reader.ask("link_others", **span.bounds, **place)).row(0, named=True)
-    whole, last = await with_held(reader, found, span, place, most), start + asked.limit
+    whole, others = await crossing(reader, span, place, most)
+    last = start + asked.limit
     shown = await run_in_threadpool(flows_of, whole.slice(start, asked.limit))
     return {
         "interval": interval(span.from_ns, span.to_ns),
@@ -105,20 +104,22 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
     }
 
 
-async def with_held(
-    reader: Reader, found: pl.DataFrame, span: Span, place: Mapping[str, int], most: int
-) -> pl.DataFrame:
+async def crossing(
+    reader: Reader, span: Span, place: Mapping[str, int], most: int
+) -> tuple[pl.DataFrame, dict[str, int]]:
     """The flows whose telemetry names a link, and those that verdicts place there without it.
 
     `held_share` is the share of a flow's intervals in which the link held it back; the role of each
-    is told beside it.
+    is told beside it. With them goes what whoever asks does not see (flows, data_bytes).
     """
+    found = await reader.ask("link_flows", **span.bounds, **place, rows=most)
+    others = (await reader.ask("link_others", **span.bounds, **place)).row(0, named=True)
     suits = length_bounds(span.to_ns - span.from_ns, None)
     held = await reader.ask("link_held", **span.touched, **suits, **place, rows=most)
-    return await run_in_threadpool(_joined, found, held)
+    return await run_in_threadpool(_joined, found, held, others), others
 
 
-def _joined(found: pl.DataFrame, held: pl.DataFrame) -> pl.DataFrame:
+def _joined(found: pl.DataFrame, held: pl.DataFrame, others: Mapping[str, int]) -> pl.DataFrame:
     """The flows of both, with the share of their intervals in which the link held them back."""
     common = [name for name in found.columns if name in held.columns]
     inferred = held.join(found.select("flow"), on="flow", how="anti").select(common)
@@ -127,7 +128,8 @@ def _joined(found: pl.DataFrame, held: pl.DataFrame) -> pl.DataFrame:
         pl.concat([found, inferred], how="diagonal_relaxed")
         .join(held.select("flow", "held_share"), on="flow", how="left", maintain_order="left")
         .with_columns(share, (share > 0).alias("held_back"))
-        .sort("data_bytes", "flow", descending=[True, False], nulls_last=True)
+        .sort("data_bytes", "flow", descending=[True, False], nulls_last=True),
+        others,
     )
 
 

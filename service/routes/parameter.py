@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -11,7 +12,7 @@ from pydantic import (
     model_validator,
 )
 
-from pipeline import COMPANIONS
+from pipeline import COMPANIONS, NO_CLASS
 from service import endpoint
 from service.endpoint import Endpoint
 from service.form import PRINTED
@@ -68,6 +69,30 @@ Cursor = Annotated[
     Field(max_length=TEXT_LIMIT, description="Where to go on: `cursor` of the answer before."),
 ]
 Algorithm = Literal["hpcc", "dctcp", *COMPANIONS]  # type: ignore[valid-type] # names of a table
+Start = Annotated[int, Field(ge=0, le=2**53 - 1)]
+"""A place in rows, as large as JSON tells exactly."""
+
+
+def _class(value: int) -> int:
+    """A class of packets. Raises ValueError."""
+    if value not in range(64) and value != NO_CLASS:
+        raise ValueError(f"should be a DSCP, 0 to 63, or {NO_CLASS} where none was seen")
+    return value
+
+
+Class = Annotated[
+    int,
+    AfterValidator(_class),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0, "maximum": 63},
+                {"type": "integer", "enum": [NO_CLASS]},
+            ],
+            "description": f"a DSCP, or {NO_CLASS} where none was seen",
+        }
+    ),
+]
 Vni = Annotated[int, Field(ge=0, le=0xFFFFFF)]
 Port = Annotated[
     int | None,

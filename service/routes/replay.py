@@ -14,7 +14,7 @@ from replay import COMMON, TOLD, known, lines, pseudocode, variables
 from service.problem import invalid
 from service.reader import reader_of
 from service.representation import CSV, JSON, documented, media_type, tagged
-from service.routes.parameter import Algorithm, EndsParameters, Name, Parameters, Time
+from service.routes.parameter import Algorithm, EndsParameters, Name, Parameters, Start, Time
 from service.routes.signals import found_flow
 from service.run import TABLES, table_of
 from service.shape import flow_of, interval
@@ -37,7 +37,7 @@ class DecisionsParameters(EndsParameters):
         description="A parameter as NAME=VALUE, such as eta=0.9; may be repeated.",
     )  # fmt: skip
     point: Name | None = Field(None, description="Observation point; default: the best one.")
-    start: int = Field(0, ge=0, description="Number of the first decision of the page.")
+    start: Start = Field(0, description="Number of the first decision of the page.")
     limit: int = Field(2000, ge=1, le=10_000, description="Most decisions of the answer.")
     format: Literal["json", "csv"] | None = Field(None, description="Representation.")
 

@@ -46,10 +46,15 @@ async def signals(request: Request, asked: Annotated[FlowParameters, Query()]) -
 
     Windows of more than ten minutes are told by seconds, minutes or hours.
     """
-    state, reader = request.app.state, reader_of(request)
+    most_s = request.app.state.settings.service.max_window_s
+    return await signals_of(reader_of(request), asked, most_s)
+
+
+async def signals_of(reader: Reader, asked: FlowParameters, most_s: float) -> dict[str, Any]:
+    """The same for whoever reads a store; windows are `most_s` long at most. Raises Problem."""
     flow = await found_flow(reader, asked)
     to_ns = int(flow["last_ns"]) if asked.at is None else asked.at
-    check_window(asked.window, state.settings.service.max_window_s)
+    check_window(asked.window, most_s)
     from_ns, first_ns = to_ns - asked.window, int(flow["first_ns"])
     span = Span(first_ns if from_ns < first_ns < to_ns else from_ns, to_ns)
     about = {"flow": flow["flow"], **span.touched}

@@ -13,7 +13,7 @@ from service.reader import Reader, reader_of
 from service.representation import media_type, represented
 from service.routes.filtering import FilterText, filtered
 from service.routes.missed import captured_of
-from service.routes.parameter import Cursor, Name, RangeParameters
+from service.routes.parameter import Class, Cursor, Name, RangeParameters
 from service.routes.span import Span, check
 from service.shape import interval
 
@@ -30,8 +30,8 @@ class CellParameters(RangeParameters):
     """Which cells of time and which class; without from and to, the latest cell."""
 
     interval: Literal["1s", "1m", "1h"] = Field("1s", description="Width of a cell of time.")
-    class_: int | None = Field(
-        None, alias="class", ge=0, le=255, description="DSCP; none: every class has its own rows."
+    class_: Class | None = Field(
+        None, alias="class", description="DSCP; none: every class has its own rows."
     )
 
 

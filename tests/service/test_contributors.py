@@ -8,22 +8,31 @@ import pytest
 from service.roles import with_roles
 
 FLOW = {"src": "10.0.1.1:40001", "dst": "10.0.2.1:5001"}
+NOBODY = {"flows": 0, "data_bytes": 0}
 
 
 def test_roles_are_by_what_each_sends() -> None:
     rows = pl.DataFrame({
         "data_bytes": [9000, 900, 60, 40, None], "held_back": [True, False, True, False, True]
     })  # fmt: skip
-    made = with_roles(rows)
+    made = with_roles(rows, NOBODY)
     assert made["role"].to_list() == ["culprit", "contributor", "victim", "", "victim"]
     assert made["share"].to_list() == pytest.approx([0.9, 0.09, 0.006, 0.004, 0.0])
     unknown = with_roles(
         pl.DataFrame(
             {"data_bytes": [None], "held_back": [True]},
             schema={"data_bytes": pl.UInt64, "held_back": pl.Boolean},
-        )
+        ),
+        NOBODY,
     )
     assert unknown.select("share", "role").row(0) == (None, "")
+
+
+def test_who_is_not_seen_has_a_share_too() -> None:
+    rows = pl.DataFrame({"data_bytes": [500, 500], "held_back": [True, True]})
+    made = with_roles(rows, {"flows": 2, "data_bytes": 9000})
+    assert made["share"].to_list() == [0.05, 0.05]
+    assert made["role"].to_list() == ["contributor", "contributor"]
 
 
 def test_the_contributors_of_a_flows_bottleneck(served: Any) -> None:

@@ -221,6 +221,27 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("decode", "--parquet"), ("decode", "--arrow"), ("replay", "--output"),
+        ("replay", "--report"), ("replay", "--pcapng"),
+    ],
+)  # fmt: skip
+def test_what_is_read_is_not_written_over(
+    hopsight: Any, capture: Path, tmp_path: Path, command: tuple[str, str]
+) -> None:
+    held = tmp_path / "held.pcap"
+    held.write_bytes(capture.read_bytes())
+    other = tmp_path / "other.html"
+    other.symlink_to(held)
+    verb, option = command
+    result = hopsight.run(verb, str(held), option, str(other))
+    assert result.returncode == ExitCode.USAGE
+    assert f"{option} {other}: it is one of the captures" in result.stderr
+    assert held.read_bytes() == capture.read_bytes()
+
+
 def test_decoding_loads_only_what_it_needs(capture: Path) -> None:
     script = (
         "import sys, typer; from service.cli import app; from service.ending import ended; "

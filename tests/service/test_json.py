@@ -75,6 +75,14 @@ def test_a_token_is_told_once(hopsight: Any, tmp_path: Path, kept: bool) -> None
     assert parsed(line, "line 1").digest == digest(made["token"])
 
 
+def test_to_say_what_would_be_done_makes_no_store(hopsight: Any, tmp_path: Path) -> None:
+    store = ("--store", f"chdb://{tmp_path}/store")
+    would = told(hopsight, "migrate", "--dry-run", *store)["statements"]
+    assert not list(tmp_path.glob("store*"))
+    assert told(hopsight, "migrate", *store)["statements"] == would
+    assert not told(hopsight, "migrate", "--dry-run", *store)["statements"]
+
+
 def test_what_a_backup_holds_comes_back(hopsight: Any, tmp_path: Path) -> None:
     store, other = (("--store", f"chdb://{tmp_path}/{name}") for name in ("store", "other"))
     assert told(hopsight, "migrate", *store)["statements"]

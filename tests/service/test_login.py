@@ -182,10 +182,10 @@ def test_a_file_of_tokens_is_its_owners_and_read_again(tmp_path: Path) -> None:
     ("line", "said"),
     [
         ("a read", "2 words"),
-        ("a root * sha256:" + "0" * 64, "no such scope"),
-        ("a read *,b sha256:" + "0" * 64, "tenants are"),
+        ("a root * sha256:" + "0" * 64, "the scope is none of read, operate, admin"),
+        ("a read *,b sha256:" + "0" * 64, "the tenants should be"),
         ("a read * sha256:" + "0" * 63, "64 hexadecimal"),
-        ("a read * sha256:" + "0" * 64 + " soon", "no time"),
+        ("a read * sha256:" + "0" * 64 + " soon", "the expiry is no time"),
         ("<b> read * sha256:" + "0" * 64, "the name has other signs"),
     ],
 )

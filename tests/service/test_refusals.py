@@ -48,6 +48,10 @@ def problem(answer: httpx.Response, status: int) -> dict[str, Any]:
         ("/api/v1/bottlenecks", {"limit": "1000000"}, "limit"),
         ("/api/v1/links", {"device": "leaf1"}, "interface"),
         ("/api/v1/links/flows", {"device": "leaf1"}, "interface"),
+        ("/api/v1/te/paths", {"class": "64"}, "class"),
+        ("/api/v1/te/links", {"class": "256"}, "class"),
+        ("/api/v1/replay/decisions", {**FLOW, "start": str(2**64)}, "start"),
+        ("/api/v1/replay/decisions", {**FLOW, "start": "-1"}, "start"),
     ],
 )
 def test_a_wrong_field_is_named(

@@ -82,6 +82,14 @@ def test_what_is_not_accepted_is_named(replays: Any, asked: dict[str, str], fiel
     assert (answer.status_code, answer.json()["field"]) == (422, field)
 
 
+def test_a_point_that_saw_nothing_of_the_flow_is_refused(replays: Any) -> None:
+    known = replays.get(PATH, **FLOW, limit=1).json()["decisions"][0]["point"]
+    assert replays.get(PATH, **FLOW, point=known).json()["total"] > 0
+    wrong = replays.get(PATH, **FLOW, point="nope")
+    assert (wrong.status_code, wrong.json()["field"]) == (422, "point")
+    assert known in wrong.json()["detail"]
+
+
 def test_a_time_without_frames_has_no_decisions(replays: Any) -> None:
     answer = replays.get(PATH, **FLOW, **{"from": 1, "to": 2}).json()
     assert (answer["total"], answer["observations"], answer["interval"]) == (0, 0, None)

@@ -103,6 +103,10 @@ def test_spans_are_asked_for_and_sent(
     assert {len(each["traceId"]) for each in made} == {32}
     wrong = served.get("/api/v1/flows/spans", **FLOW, traceparent="00-0-0-0")
     assert (wrong.status_code, wrong.json()["field"]) == (422, "traceparent")
+    read = hopsight.run("spans", *FLOW.values(), "--traceparent", PARENT, "--store", served.dsn)
+    assert spans_of(json.loads(read.stdout)) == made
+    none = hopsight.run("spans", "10.9.9.9:1", FLOW["dst"], "--store", served.dsn)
+    assert (none.returncode, none.stderr.count("was seen")) == (1, 1)
     url, told = collector
     done = hopsight.run("spans", *FLOW.values(), "--server", served.url, "--send", url)
     assert done.returncode == 0, done.stderr

@@ -31,11 +31,22 @@ def asked(tmp_path_factory: pytest.TempPathFactory, world: ModuleType) -> Iterat
             if table == "flows":
                 owner = pl.when(pl.col("sport") <= 40002).then(pl.lit("red"))
                 rows = frame.with_columns(owner.otherwise(pl.lit("blue")).alias("owner"))
+            if table == "hops":
+                rows = pl.concat([frame, *(towards(frame.head(1), n) for n in (1, 3))])
             store.insert(table, rows, "world")
         store.insert("hosts", hosts(), "hosts")
         store.insert("path_seconds", paths(world.START_NS), "paths")
         with Asked(store, *strict(LINES)) as client:
             yield client
+
+
+def towards(hop: pl.DataFrame, number: int) -> pl.DataFrame:
+    """A hop of the first device that a host hangs on."""
+    return hop.with_columns(
+        pl.lit(40 + number).cast(hop.schema["port"]).alias("port"),
+        interface=pl.lit(f"Ethernet{40 + number}"),
+        peer_device=pl.lit(f"host{number}"), peer_interface=pl.lit("eth0"),
+    )  # fmt: skip
 
 
 def hosts() -> pl.DataFrame:
@@ -140,6 +151,22 @@ def test_other_tenants_on_a_link_are_one_sum(asked: Asked) -> None:
     assert blue["others"] == {"flows": 2, "data_bytes": 2 * 20 * 140_000}
     assert everyone["others"] == {"flows": 0, "data_bytes": 0}
     assert len(everyone["flows"]) == 4
+    shares = {row["src"]: (row["share"], row["role"]) for row in everyone["flows"]}
+    assert {row["src"]: (row["share"], row["role"]) for row in blue["flows"]} == {
+        src: told for src, told in shares.items() if src in {"10.0.1.3", "10.0.1.4"}
+    }
+
+
+def test_hosts_are_named_to_whose_they_are(asked: Asked) -> None:
+    def peers(who: str) -> dict[str, str]:
+        hops = asked.get("/api/v1/topology", TOKENS[who]).json()["hops"]
+        return {hop["peer_device"]: hop["peer_interface"] for hop in hops}
+
+    assert peers("all")["host1"] == peers("all")["host3"] == "eth0"
+    assert peers("blue")["host3"] == peers("red")["host1"] == "eth0"
+    assert not {"host1"} & peers("blue").keys()
+    assert not {"host3"} & peers("red").keys()
+    assert peers("blue").keys() - {"", "host3"} == peers("red").keys() - {"", "host1"}
 
 
 def test_the_whole_fabric_is_not_for_one_tenant(asked: Asked) -> None:

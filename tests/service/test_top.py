@@ -1,10 +1,17 @@
 """`top` and `watch` name the hops that hold flows back, from the store or from its owner."""
 
+import io
 import json
 import signal
+from pathlib import Path
 from typing import Any
 
-from service.commands.top import left_out
+from rich.console import Console
+
+from pipeline import Asked, Store, StoreLimits
+from service.commands.top import HOPS, left_out
+from service.looks import Looks
+from service.text import table
 
 
 def test_top_names_the_hop_that_holds_most_flows_first(hopsight: Any, served: Any) -> None:
@@ -39,7 +46,9 @@ def test_top_says_when_nothing_is_stored(hopsight: Any, served: Any, tmp_path: A
     assert "the store holds nothing of that time" in calm.stderr
     wrong = hopsight.run("top", "--store", served.dsn, "--window", "long")
     assert wrong.returncode == 2
-    assert "--at or --window" in wrong.stderr
+    assert "--window: 'long' is not a duration" in wrong.stderr
+    long = hopsight.run("top", "--store", served.dsn, "--window", "1000000d")
+    assert (long.returncode, long.stderr.count("--window: '1000000d' is too long")) == (2, 1)
     missing = hopsight.run("top", "--store", f"chdb://{tmp_path}/none")
     assert missing.returncode == 4
 
@@ -55,3 +64,29 @@ def test_watch_goes_on_until_ctrl_c(hopsight: Any, served: Any) -> None:
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert (seen, process.returncode) == (2, 0)
+
+
+def test_a_store_that_nobody_has_open_is_opened_when_it_may_have_changed(tmp_path: Path) -> None:
+    dsn, asked = f"chdb://{tmp_path}/store", list[int]()
+    with Store(dsn) as store:
+        store.migrate()
+
+    def ask(store: Asked) -> dict[str, int]:
+        asked.append(store.query("extent").height)
+        return {"asked": len(asked)}
+
+    looks = Looks(dsn, StoreLimits(), ask)
+    assert [looks.look() for _ in range(5)] == [{"asked": 1}] * 5
+    with Store(dsn):
+        pass
+    assert [looks.look() for _ in range(5)] == [{"asked": 2}] * 5
+
+
+def test_numbers_stay_whole_where_a_terminal_is_narrow() -> None:
+    row = ("leaf1 Ethernet1", "tor downlink", "downlink", "1.25", "1,234", True)
+    screen = Console(width=50, file=io.StringIO(), markup=False)
+    screen.print(table(HOPS, [row]))
+    said = screen.file.getvalue()
+    assert "1.25" in said
+    assert "1,234" in said
+    assert "…" not in said
