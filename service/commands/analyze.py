@@ -10,8 +10,19 @@ from typing import Any
 import typer
 
 from collector import SlowAccounting
-from pipeline import Output, StoreError, Summary, Worker, open_or_ask, stored_last, worth_a_look
+from pipeline import (
+    Output,
+    OwnerClient,
+    Store,
+    StoreError,
+    Summary,
+    Worker,
+    open_or_ask,
+    stored_last,
+    worth_a_look,
+)
 from service.accounting_text import accounting_line
+from service.decidable import say
 from service.endpoint import parse_duration
 from service.failure import ExitCode, Failure
 from service.health_text import findings_table
@@ -24,6 +35,7 @@ from service.run import (
     settings_of,
 )
 from service.sources import Feeds
+from service.stored_twice import noticing
 from service.text import NONE, Heading, console, flow, load, number, share, table
 from service.topology_source import read_topology, store_topology
 from service.typed import parsed
@@ -88,9 +100,10 @@ def run(request: Request) -> None:
     )
     summary, workers = Summary(), []
 
-    def sink(worker: Worker, kept: Sink | None = None) -> Sink:
+    def sink(worker: Worker, store: Store | OwnerClient | None = None) -> Sink:
         workers.append(worker)
-        return summary.take if kept is None else both(summary, kept)
+        take = summary.take if store is None else both(summary, store_sink(store))
+        return noticing(take, store, say)
 
     if request.store is None:
         accounting = run_job(job, sink, "analyzing")
@@ -100,7 +113,7 @@ def run(request: Request) -> None:
                 renewed = partial(store_topology, store)
                 if topology is not None:
                     renewed(topology.versions)
-                told = partial(sink, kept=store_sink(store))
+                told = partial(sink, store=store)
                 made = replace(job, renewed=renewed, heard=stored_last(store))
                 accounting = run_job(made, told, "analyzing")
         except StoreError as error:

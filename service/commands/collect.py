@@ -26,6 +26,7 @@ from collector import (
 from pipeline import READERS, StoreError, open_or_ask, stored_last, take_in
 from service.commands.decode import account, assigned
 from service.commands.settings import chosen
+from service.decidable import say
 from service.deferred import Deferred
 from service.failure import ExitCode, Failure
 from service.keeping import store_sink
@@ -36,6 +37,7 @@ from service.run import waiting
 from service.settings import Settings
 from service.sources import Feeds, Sources, open_sources
 from service.stages import of_bus, of_frames, of_sink, telling
+from service.stored_twice import noticing
 
 Readers = Sequence[Callable[[Bus], Coroutine[Any, Any, None]]]
 """What reads the bus in this process; nothing, where others do."""
@@ -116,7 +118,7 @@ def target(
         bus = waiting(settings.bus, settings.bus.waiting if request.feeds.endless else 1)
         sink = store_sink(store, counts)
         # Of files the same rows are to be sent again when they are read again.
-        kept = sink if request.captures else Deferred(sink, at_once=())
+        kept = noticing(sink, store, say) if request.captures else Deferred(sink, at_once=())
         yield bus, [partial(take_in, sink=kept, stored=stored_last(store))] * READERS
         if isinstance(kept, Deferred):
             kept.flush()

@@ -19,6 +19,7 @@ from collector import STATUS, Accounting
 from pipeline import Store, StoreError, Worker, stored_last
 from service.accounting_text import accounting_line
 from service.commands.serve import login_for, open_store, serve_store, told_json
+from service.decidable import say
 from service.deferred import Deferred
 from service.failure import ExitCode, Failure
 from service.keeping import store_sink
@@ -26,6 +27,7 @@ from service.run import Job, Sink, collector_of, run_job, settings_of
 from service.server import bind
 from service.sources import Feeds, Sources
 from service.stages import of_sink
+from service.stored_twice import noticing
 from service.topology_source import read_topology, store_topology
 from service.warming import warming
 
@@ -85,7 +87,8 @@ class Reading(threading.Thread):
 
         stored = store_sink(self._store, self._counts)
         # Of files the same rows are to be sent again when they are read again.
-        kept = stored if self._job.captures else Deferred(stored, beside=True)
+        files = noticing(stored, self._store, say) if self._job.captures else None
+        kept = files or Deferred(stored, beside=True)
         try:
             with warming() as waited:
                 ended = run_job(self._job, sink, "reading", partial(self._compile, waited))

@@ -153,6 +153,21 @@ def test_a_foreign_and_a_cut_file_end_in_a_sentence_and_a_count(
     }
 
 
+def test_a_capture_under_another_name_is_told_of(hopsight: Any, tmp_path: Path) -> None:
+    one, other = tmp_path / "one.pcap.zst", tmp_path / "other.pcap.zst"
+    for path in (one, other):
+        path.write_bytes(CAPTURE.read_bytes())
+    store = ("--store", f"chdb://{tmp_path}/store", "--point", "tap")
+    said = [hopsight.run("analyze", str(path), *store).stderr for path in (one, one, other)]
+    told = "other.pcap.zst: its first frame came from one.pcap.zst too"
+    assert [told in text for text in said] == [False, False, True]
+    assert not any("first frame" in text for text in said[:2])
+    both = hopsight.run("analyze", str(one), str(other), "--point", "tap").stderr
+    assert told in both
+    apart = hopsight.run("analyze", str(one), str(other)).stderr
+    assert "first frame" not in apart, "files without a point are points of their own"
+
+
 def test_analyze_stores_and_where_answers_while_serve_owns_the_store(
     hopsight: Any, serve: Callable[[str], Any], tmp_path: Path
 ) -> None:

@@ -1,0 +1,44 @@
+"""Frames that are stored already, from a file of another name: stored twice they count twice."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import polars as pl
+
+from pipeline import Asked, Output, Sink, StoreError
+
+KEY = ("source", "point", "flow", "time_ns")
+"""What tells a frame from others: two points do not see one in the same nanosecond."""
+
+
+def noticing(kept: Sink, store: Asked | None, say: Callable[[Sequence[str]], None]) -> Sink:
+    """Keeps as `kept` does; says before of each source whether others have its first frame.
+
+    Others are those that came with it and those in the store, if there is one.
+    """
+    met: set[str] = set()
+
+    def keep(output: Output, token: str) -> None:
+        rows = output.tables.get("observations")
+        if rows is not None:
+            say([*copies(rows.filter(~pl.col("source").is_in(met)), store, met)])
+        kept(output, token)
+
+    return keep
+
+
+def copies(rows: pl.DataFrame, store: Asked | None, met: set[str]) -> Iterator[str]:
+    """A sentence for each source whose first frame others have; all of them are `met` then."""
+    for first in rows.unique("source", keep="first", maintain_order=True).iter_rows(named=True):
+        met.add(first["source"])
+        same = pl.all_horizontal(pl.col(name).eq_missing(first[name]) for name in KEY[1:])
+        beside = rows.filter(same, pl.col("source") != first["source"])["source"]
+        asked = {name: first[name] for name in KEY} | {"point": first["point"] or ""}
+        try:
+            stored = store.query("frame_sources", **asked)["source"] if store else ()
+        except StoreError:
+            continue  # what does not answer now is told of where rows are stored
+        if others := sorted({*beside, *stored}):
+            yield (
+                f"{first['source']}: its first frame came from {', '.join(others)} too, by the"
+                " same point at the same time; what both hold counts twice"
+            )
