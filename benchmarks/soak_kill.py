@@ -223,7 +223,7 @@ def unlike(calm: World, frames: int, takeovers: list[float]) -> list[str]:
         faults.append(f"the state of partitions {set(quiet) - set(same)} is another one")
     if takeovers:
         worst = float(np.percentile(takeovers, 95))
-        print(f"takeover amid all this: {len(takeovers)}, p95 {worst:.1f} s, session {SESSION_S:g} s")
+        print(f"takeover amid this: {len(takeovers)}, p95 {worst:.1f} s, session {SESSION_S:g} s")
     return faults
 
 
