@@ -20,6 +20,7 @@ def api() -> Iterator[str]:
     yield title(
         "HTTP API",
         f"{schema['info']['description']} The whole schema is at `/api/v1/openapi.json`."
+        " HEAD is answered as GET, without a body."
         " Answers that are shown are about the demo, their lists shortened.",
     )
     for path, methods in schema["paths"].items():

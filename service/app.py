@@ -17,6 +17,7 @@ from service.alerts.rule import read
 from service.alerts.watch import Watch
 from service.audit import Audited
 from service.guard import LOCAL_NAMES, Guard
+from service.headed import Headed
 from service.held import Held
 from service.hub import Hub
 from service.jobs.desk import Desk
@@ -128,6 +129,7 @@ def create_app(
         keep = partial(store_topology, store)
         app.add_middleware(Refreshed, source=source, renewed=keep)
         app.state.reload = partial(again, source, keep)
+    app.add_middleware(Headed)
     app.add_middleware(Measured, metrics=metrics)
     return app
 

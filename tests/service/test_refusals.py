@@ -113,6 +113,18 @@ def test_the_wrong_method_and_path(served: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "path", ["/api/v1/flows", "/api/v1/links", "/api/v1/flows/bottleneck", "/healthz", "/",
+             "/api/v1/events", "/console/plotly.js", "/nowhere"],
+)  # fmt: skip
+def test_head_is_get_without_a_body(served: Any, path: str) -> None:
+    head = httpx.head(f"{served.url}{path}", timeout=10)
+    with httpx.stream("GET", f"{served.url}{path}") as got:
+        assert (head.status_code, head.content) == (got.status_code, b"")
+        for name in ("content-type", "content-length", "etag", "content-security-policy"):
+            assert head.headers.get(name) == got.headers.get(name), name
+
+
+@pytest.mark.parametrize(
     ("body", "status", "said"),
     [
         ('{"token":', 422, "body: is not JSON at character 9: Expecting value"),
