@@ -33,8 +33,10 @@ FETCH_BYTES = 4 << 20
 NEWEST_S, NEW_S = 0.1, 0.2
 """How long messages are waited for that came while older ones were worked on, and the age of one
 behind which no others are."""
-ANSWER_S = 10.0
-"""How long the broker is asked for the ends of a partition, or told something, at a time."""
+SEEK_S = 10.0
+"""How long the ends of a partition are asked for at a time."""
+TOLD_S = 4.0
+"""How long the broker may take to hear what nothing rests on: positions, and that a member goes."""
 LATE_S = 0.5
 """How much longer than asked the client may look for messages: while the group is being arranged
 anew it waits for the end of that, and that waits for whoever reads here."""
@@ -99,7 +101,7 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
         """Go on at an offset, or where the partition begins; BusError when it is not there."""
         place = TopicPartition(self.topic.name, partition)
         try:
-            async with asyncio.timeout(ANSWER_S):
+            async with asyncio.timeout(SEEK_S):
                 begin = (await self._consumer.beginning_offsets([place]))[place]
                 end = (await self._consumer.end_offsets([place]))[place]
             at = begin if offset is None else offset
@@ -158,16 +160,19 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
         """Tell the broker how far a partition's state is kept; nothing rests on it."""
         place = TopicPartition(self.topic.name, partition)
         with suppress(CommitFailedError, IllegalStateError, KafkaError, TimeoutError):
-            async with asyncio.timeout(ANSWER_S):
+            async with asyncio.timeout(TOLD_S):
                 await self._consumer.commit({place: offset})
 
     async def close(self) -> None:
         """Leave the group."""
         if self._consumer is not None:
-            # Whoever goes without a word is missed when its session is over.
-            with suppress(TimeoutError):
-                async with asyncio.timeout(ANSWER_S):
-                    await self._consumer.stop()
+            # Whoever goes without a word is missed when its session is over. A task of its own:
+            # where the broker is away the client raises what ended its tasks, a cancellation too.
+            stopping = asyncio.create_task(self._consumer.stop())
+            await asyncio.wait({stopping}, timeout=TOLD_S)
+            stopping.cancel()
+            with suppress(asyncio.CancelledError, KafkaError):
+                await stopping
         await self.dead_letters.close()
 
 

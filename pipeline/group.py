@@ -270,12 +270,12 @@ class Group:
 
     async def _keep(self) -> None:
         """Keep the state of all partitions, for whoever has them next."""
-        for partition, part in self.parts.items():
+        for part in self.parts.values():
             try:
                 await asyncio.to_thread(part.snapshot)
-                await self._committed(partition, part)
             except StoreError as error:
                 logger.warning("%s: its state was not kept at the end: %s", part.place, error)
+        await asyncio.gather(*(self._committed(*each) for each in self.parts.items()))
 
     async def _pause(self, leave: threading.Event, seconds: float) -> None:
         """Wait, but not longer than the partition is ours."""

@@ -29,4 +29,5 @@ class Headed:
 
         asked = {**scope, "method": "GET"}
         await self.app(asked, receive, headed)
-        scope |= {ROUTE: asked[ROUTE]} if ROUTE in asked else {}
+        if ROUTE in asked:
+            scope[ROUTE] = asked[ROUTE]

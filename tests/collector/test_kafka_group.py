@@ -1,9 +1,12 @@
 """A reader of a group gives its partitions up when it is asked to, whatever it waits for."""
 
 import asyncio
+import subprocess
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import polars as pl
+from broker import running
 
 from collector import SCHEMA, Batch, BusSettings, open_bus, open_group
 
@@ -41,6 +44,9 @@ class Member:
             await self.serving
 
 
+LEAVE_S = 20
+
+
 async def nothing(_: Sequence[int]) -> None:
     """Take and leave without a word."""
 
@@ -66,3 +72,23 @@ def test_who_waits_for_messages_does_not_hold_up_those_who_wait_for_it(
             await member.bus.close()
 
     asyncio.run(test())
+
+
+def test_a_member_ends_where_the_broker_is_gone(tmp_path: Path) -> None:
+    async def test(url: str, process: "subprocess.Popen[bytes]") -> None:
+        member = Member(url)
+        await member.publish(1)
+        await member.bus.close()
+        await member.reader.start()
+        await member.seen.wait()
+        process.kill()
+        member.moved.set()
+        assert member.serving is not None
+        async with asyncio.timeout(LEAVE_S):
+            await member.serving
+            await member.reader.commit(0, 1)
+            await member.reader.close()
+
+    with running(tmp_path) as (address, process):
+        url = f"kafka://{address}/gone?partitions=1&idempotence=off"
+        asyncio.run(test(url, process))
