@@ -85,13 +85,18 @@ class Group:
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(MOST_THREADS))
         self._failed = loop.create_future()
-        await self._joined()
         stopped = asyncio.create_task(self.stop.wait())
+        joining = asyncio.create_task(self._joined())
         try:
-            either: set[asyncio.Future[Any]] = {stopped, self._failed}
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({stopped, joining}, return_when=asyncio.FIRST_COMPLETED)
+            if joining.done():
+                joining.result()
+                either: set[asyncio.Future[Any]] = {stopped, self._failed}
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
             stopped.cancel()
+            joining.cancel()
+            await asyncio.wait({joining})
             self.stop.set()
             await self._left(list(self._tasks))
             if not self._failed.done():

@@ -1,7 +1,6 @@
 """Captures through collector, bus and pipeline: what `analyze`, `replay` and `demo` share."""
 
 import asyncio
-import signal
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext
@@ -52,6 +51,7 @@ from service.progress import frames_bar
 from service.settings import Settings
 from service.sources import Feeds, Sources, open_sources
 from service.stages import Stages, of_bus, of_frames, of_worker
+from service.stopping import on_ending
 from service.topology_source import TopologySource
 from service.warming import warming
 
@@ -60,7 +60,6 @@ BATCHES = 4
 TABLES = {"hpcc": hpcc.TABLE, "dctcp": dctcp.TABLE}
 """Parameters of the algorithms that packets show; companions bring their own."""
 SECTIONS = ("collector", "pipeline")
-ENDING = (signal.SIGINT, signal.SIGTERM)
 Sink = Callable[[Output, str], None]
 
 
@@ -145,8 +144,7 @@ async def _run(
     shed = Shed() if job.bus.overload == "shed" else None
     job.stages.add(of_bus(bus, shed))
     if sources.endless and threading.current_thread() is threading.main_thread():
-        for number in ENDING:
-            asyncio.get_running_loop().add_signal_handler(number, end, sources)
+        on_ending(sources.stop)
     await beside(
         feed(sources.sources, decoder, bus, progress, sources.rotations, shed),
         judging(bus),
@@ -193,13 +191,6 @@ async def beside(*works: Coroutine[Any, Any, None]) -> None:
         if isinstance(error, CaptureError):
             raise Failure(ExitCode.INPUT, str(error)) from None
         raise error from None
-
-
-def end(sources: Sources) -> None:
-    """Bring the sources to their end; a second signal ends the process at once."""
-    for number in ENDING:
-        asyncio.get_running_loop().remove_signal_handler(number)
-    sources.stop()
 
 
 def renewing(job: Job, worker: Worker) -> Callable[[], None]:

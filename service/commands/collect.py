@@ -37,6 +37,7 @@ from service.run import waiting
 from service.settings import Settings
 from service.sources import Feeds, Sources, open_sources
 from service.stages import of_bus, of_frames, of_sink, telling
+from service.stopping import on_ending
 from service.stored_twice import noticing
 
 Readers = Sequence[Callable[[Bus], Coroutine[Any, Any, None]]]
@@ -169,8 +170,7 @@ async def _run(
 
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGHUP, reload)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
+    on_ending(stop)
     await asyncio.wait([feeding, *reading], return_when=asyncio.FIRST_EXCEPTION)
     if not feeding.done():
         stopped = feeding.cancel()

@@ -19,6 +19,7 @@ from service.reloading import reloaded
 from service.run import settings_of
 from service.settings import Settings
 from service.stages import of_group, telling
+from service.stopping import on_ending
 from service.topology_source import TopologySource, read_topology, store_topology
 from service.way import take_turns
 
@@ -118,8 +119,7 @@ async def _run(
             group.renew(topology.versions)
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, group.stop.set)
+    on_ending(group.stop.set)
     loop.add_signal_handler(signal.SIGHUP, reload)
     with telling(settings.process.metrics) as stages:
         stages.add(of_group(group))

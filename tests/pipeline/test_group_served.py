@@ -38,6 +38,17 @@ def served(group: Group, follow: Any, monkeypatch: pytest.MonkeyPatch) -> asynci
     return asyncio.run(run())
 
 
+def test_who_found_no_broker_yet_ends_when_told_to(group: Group) -> None:
+    async def test() -> None:
+        running = asyncio.create_task(group.run())
+        await asyncio.sleep(1)
+        assert not running.done(), "a broker that is away is tried for `bus.retry_s`"
+        group.stop.set()
+        await asyncio.wait_for(running, 10)
+
+    asyncio.run(test())
+
+
 def test_a_store_that_was_busy_ends_nothing(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[int] = []
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import signal
+import subprocess
 from collections.abc import Callable
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -149,3 +151,17 @@ def test_a_store_that_refuses_rows_ends_the_collector_with_a_sentence(
     cut = ("--set", "collector.frames_per_batch=5")
     assert ended("collect", str(capture), "--store", dsn, *cut) == ExitCode.STORE
     assert "insert into observations failed" in capsys.readouterr().err
+
+
+def test_a_second_signal_ends_who_waits_for_a_broker(hopsight: Any, tmp_path: Path) -> None:
+    capture = written(tmp_path / "small.pcapng", 4)
+    bus = "kafka://127.0.0.1:9/nobody?idempotence=off"
+    process = hopsight.start("collect", str(capture), "--follow", "--bus", bus)
+    assert process.stdout is not None
+    assert "Unable connect" in process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(2)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == -signal.SIGTERM
