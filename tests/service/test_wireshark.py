@@ -122,4 +122,4 @@ def test_what_is_no_file_is_neither_read_nor_replaced(hopsight: Any, tmp_path: P
 def test_a_missing_command_is_named_missing(hopsight: Any) -> None:
     ran = hopsight.run("wireshark")
     assert ran.returncode == ExitCode.USAGE
-    assert ran.stderr == "hopsight: a command is missing; see `hopsight --help`\n"
+    assert ran.stderr == "hopsight: a command is missing; see `hopsight wireshark --help`\n"
