@@ -169,10 +169,11 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
             # Whoever goes without a word is missed when its session is over. A task of its own:
             # where the broker is away the client raises what ended its tasks, a cancellation too.
             stopping = asyncio.create_task(self._consumer.stop())
-            await asyncio.wait({stopping}, timeout=TOLD_S)
-            stopping.cancel()
-            with suppress(asyncio.CancelledError, KafkaError):
-                await stopping
+            for _ in ("to leave", "to be cancelled"):
+                await asyncio.wait({stopping}, timeout=TOLD_S)
+                stopping.cancel()
+            if stopping.done() and not stopping.cancelled():
+                stopping.exception()
         await self.dead_letters.close()
 
 

@@ -20,7 +20,8 @@ def noticing(kept: Sink, store: Asked | None, say: Callable[[Sequence[str]], Non
     def keep(output: Output, token: str) -> None:
         rows = output.tables.get("observations")
         if rows is not None:
-            say([*copies(rows.filter(~pl.col("source").is_in(met)), store, met)])
+            unmet = rows.filter(~pl.col("source").is_in([*met]))  # others add to it meanwhile
+            say([*copies(unmet, store, met)])
         kept(output, token)
 
     return keep
