@@ -21,6 +21,7 @@ import polars as pl
 import pyarrow as pa
 from pydantic import BaseModel
 
+from pipeline.cc.parameter import as_made
 from pipeline.snapshot_error import SnapshotError
 from pipeline.topology import Topology
 from pipeline.versions import Versions
@@ -291,7 +292,7 @@ def read_octets(kind: str, octets: bytes) -> Any:
     """An array or a table of octets; a table is read where it lies, without a copy."""
     try:
         if kind == "array":
-            return np.load(io.BytesIO(octets), allow_pickle=False)
+            return as_made(np.load(io.BytesIO(octets), allow_pickle=False))
         table = pa.ipc.open_stream(octets).read_all()
         table.validate(full=True)  # Polars believes what Arrow hands over
     except (ValueError, pa.ArrowException) as error:

@@ -10,6 +10,7 @@ from math import nan
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 Value = float | int | str
 Record = Any
@@ -70,6 +71,21 @@ def state_dtype(*groups: tuple[Any, ...]) -> np.dtype[Any]:
         form = (kind,) if isinstance(kind, str) else (kind[0], (kind[1],))
         fields += [(name, *form) for name in names]
     return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+def as_made(array: NDArray[Any]) -> NDArray[Any]:
+    """An array as it was before it was written to a file, which tells names, types and places.
+
+    That these are records of `state_dtype` it does not tell; code is compiled for those.
+    """
+    kind = array.dtype
+    if kind.fields is None or kind.names is None:
+        return array
+    told = {
+        "names": [*kind.names], "formats": [kind.fields[name][0] for name in kind.names],
+        "offsets": [kind.fields[name][1] for name in kind.names], "itemsize": kind.itemsize,
+    }  # fmt: skip
+    return array.view(np.dtype((np.record, np.dtype(told, align=True))))
 
 
 def record(table: tuple[Parameter, ...], values: Mapping[str, Value] | None = None) -> Record:
