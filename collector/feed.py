@@ -1,8 +1,9 @@
 """Sources onto the bus: decoded run by run, the one that has come least far in time goes next."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -92,7 +93,17 @@ async def feed(
             capture.close()
         for rotation in rotations:
             decoder.accounting.add(rotation.reasons)
-        await bus.close()
+        await to_its_end(bus.close())
+
+
+async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for work that has begun, also when it is waited for no more; then that is raised."""
+    begun = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(begun)
+    except asyncio.CancelledError:
+        await begun
+        raise
 
 
 def passed_on(

@@ -97,7 +97,8 @@ class Placement:
             stream = (batch.source, batch.epoch, partition)
             first = self.reached.get(stream, 0) + 1
             last = self.reached[stream] = int(rows["frame"][-1])
-            yield partition, Batch(rows, batch.source, batch.epoch, min(first, last), last)
+            told = replace(batch, frame=rows, first=min(first, last), last=last)
+            yield partition, told
             if batch.reached_ns is not None:
                 self.beats[stream] = batch.reached_ns
         if batch.reached_ns is not None:
@@ -149,7 +150,8 @@ def messages(batch: Batch, compression: Compression = "lz4") -> Iterator[tuple[B
     between = int(frames[at - 1])
     source, epoch = batch.source, batch.epoch
     before = Batch(batch.frame.head(at), source, epoch, batch.first, between, losses=batch.losses)
-    after = Batch(batch.frame.tail(-at), source, epoch, between + 1, batch.last)
+    # What has been reached is reached by the last of them.
+    after = replace(batch, frame=batch.frame.tail(-at), first=between + 1, losses=())
     yield from messages(before, compression)
     yield from messages(after, compression)
 

@@ -5,6 +5,7 @@ another layout or another placement never meet these messages, and topics of two
 by side while collectors are upgraded one by one.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,6 +29,9 @@ from collector.settings.bus import BusSettings
 
 OPTIONS = ("partitions", "replication", "idempotence", "compression")
 COMPRESSIONS: Mapping[str, Compression] = {"lz4": "lz4", "zstd": "zstd"}
+MOST = {"partitions": 10_000, "replication": 100}
+"""Largest values that an address may ask for."""
+TOPIC = re.compile(r"[A-Za-z0-9._-]{1,200}")
 REQUEST_BYTES = 1_000_000
 """Largest request of a writer: one message with its headers."""
 REQUEST_MS = 10_000
@@ -57,6 +61,11 @@ class KafkaTopic:
         self.settings = settings or BusSettings()
         self._partitions = option(url, "partitions", 8, OPTIONS)
         self._replication = option(url, "replication", 1, OPTIONS)
+        for name, number in (("partitions", self._partitions), ("replication", self._replication)):
+            if not 1 <= number <= MOST[name]:
+                raise BusError(f"{url}: {name} must be from 1 to {MOST[name]:,}, not {number}")
+        if not TOPIC.fullmatch(self.name):
+            raise BusError(f"{url}: a topic has letters, digits and ._- in its name, 200 at most")
         chosen = option(url, "compression", "lz4", OPTIONS)
         if chosen not in COMPRESSIONS:
             raise BusError(f"{url}: compression must be lz4 or zstd, not {chosen!r}")

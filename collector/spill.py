@@ -8,6 +8,7 @@ import fcntl
 import io
 import json
 from collections import deque
+from errno import ENOSPC
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +19,8 @@ from collector.loss import losses_of, text_of
 from collector.observation import SCHEMA_VERSION
 
 SUFFIX = ".batch"
+FIRST = 10**6
+"""Number of the first file: older batches that are put back have room before it."""
 LOCK = "lock"
 
 
@@ -44,7 +47,7 @@ class Spill:
             raise BusError(f"bus.spill_directory: {directory}: {reason}") from None
         self.octets = sum(size for _, size in self._files)
         """Octets that all files take."""
-        self._number = int(self._files[-1][0].stem) if self._files else 0
+        self._number = int(self._files[-1][0].stem) if self._files else FIRST
 
     @property
     def count(self) -> int:
@@ -57,7 +60,23 @@ class Spill:
         return min(self.octets / self.most_octets, 1.0)
 
     def put(self, batch: Batch) -> int:
-        """Keep a batch; its octets. Raises OSError, and leaves nothing behind."""
+        """Keep a batch behind the others; its octets. Raises OSError, and leaves nothing behind."""
+        self._number += 1
+        path, octets = self._written(batch, self._number)
+        self._files.append((path, octets))
+        return octets
+
+    def put_back(self, batch: Batch) -> int:
+        """Keep a batch before the others, as far as there are numbers; see `put`."""
+        number = int(self._files[0][0].stem) - 1 if self._files else self._number
+        if number < 0:
+            raise OSError(ENOSPC, "no number is left before the oldest file")
+        path, octets = self._written(batch, number)
+        self._files.appendleft((path, octets))
+        return octets
+
+    def _written(self, batch: Batch, number: int) -> tuple[Path, int]:
+        """A batch as a file, and its octets."""
         body = io.BytesIO()
         batch.frame.write_ipc_stream(body, compression="lz4")
         value = body.getvalue()
@@ -67,8 +86,7 @@ class Spill:
             "reached_ns": batch.reached_ns, "digest": digest(value),
             "losses": text_of(batch.losses),
         }  # fmt: skip
-        self._number += 1
-        path = self.directory / f"{self._number:012}{SUFFIX}"
+        path = self.directory / f"{number:012}{SUFFIX}"
         unfinished = path.with_suffix(".part")
         whole = json.dumps(told).encode() + b"\n" + value
         try:
@@ -77,9 +95,8 @@ class Spill:
         except OSError:
             unfinished.unlink(missing_ok=True)
             raise
-        self._files.append((path, len(whole)))
         self.octets += len(whole)
-        return len(whole)
+        return path, len(whole)
 
     def oldest(self) -> Batch | None:
         """The batch that came first; None when its file cannot be read."""

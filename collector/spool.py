@@ -30,6 +30,8 @@ class Spool:
         self.counts: Counter[str] = Counter()
         """Batches and octets that went to disk, files that could not be read or written."""
         self._waiting: deque[Batch] = deque()
+        self._handed: Batch | None = None
+        """The batch that the bus has last; it has surely arrived when the next one is taken."""
         self._closed = False
         self._failed: BaseException | None = None
         self._changed = asyncio.Condition()
@@ -69,10 +71,27 @@ class Spool:
             await asyncio.gather(self._sending, return_exceptions=True)
         try:
             await self.inner.close()
+            if self._failed is None:
+                self._handed = None
         finally:
             if self.spill is not None:
+                await self._put_back(self.spill)
                 self.spill.close()
         self._raise()
+
+    async def _put_back(self, spill: Spill) -> None:
+        """Put what was not sent on disk, before what is there: for the next process, in order."""
+        left = (self._handed, *self._waiting)
+        unsent = [batch for batch in left if batch is not None and batch.live]
+        for batch in reversed(unsent):
+            try:
+                octets = await asyncio.to_thread(spill.put_back, batch)
+            except OSError as error:
+                self.counts["spill_failed"] += 1
+                logger.warning("%s takes nothing more: %s", spill.directory, error.strerror)
+                return
+            self.counts["spilled_batches"] += 1
+            self.counts["spilled_octets"] += octets
 
     def _begin(self) -> None:
         if self._sending is None:
@@ -115,7 +134,7 @@ class Spool:
             while (batch := await self._next()) is not None:
                 await self.inner.publish(batch)
                 async with self._changed:
-                    self._waiting.popleft()
+                    self._handed = self._waiting.popleft()
                     self._changed.notify_all()
                 if self.spill is not None and not self._waiting:
                     await self._unspill()
@@ -138,6 +157,7 @@ class Spool:
                 self.counts["spill_damaged"] += 1
             else:
                 await self.inner.publish(batch)
+                self._handed = batch
             async with self._changed:
                 with contextlib.suppress(OSError):
                     self.spill.drop()

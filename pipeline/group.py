@@ -65,6 +65,8 @@ class Group:
         self.parts: dict[int, Part] = {}
         self.versions: Versions | None = None
         self.settings_of_workers: PipelineSettings | None = None
+        self._worked: Counter[str] = Counter()
+        """What was worked on of partitions that others have now."""
         self._told: dict[int, int] = {}
         """How far the broker was told that partitions are kept."""
         self._leave: dict[int, threading.Event] = {}
@@ -79,6 +81,14 @@ class Group:
             whole.update(part.counts)
         dead = {f"dead_{name}": n for name, n in self.reader.dead_letters.counts.items()}
         return {**dict(sorted(whole.items())), **dead}
+
+    @property
+    def worked(self) -> dict[str, int]:
+        """What this process made of rows so far, by the counters of `Worker`; it only grows."""
+        whole = Counter(self._worked)
+        for part in list(self.parts.values()):
+            whole.update(part.worked)
+        return dict(sorted(whole.items()))
 
     async def run(self) -> None:
         """Be a member of the group until `stop` is set."""
@@ -155,6 +165,7 @@ class Group:
         """Forget the state of a partition that others have now."""
         if part := self.parts.pop(partition, None):
             self.counts.update(part.counts)
+            self._worked.update(part.worked)
 
     async def _serve(self, partition: int) -> None:
         """One partition until it is left; after a fence or a lost broker again from its log."""

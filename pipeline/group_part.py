@@ -93,6 +93,8 @@ class Part:
         """Offset behind the newest snapshot that this worker made."""
         self.cuts_since = 0
         """Cuts since the last snapshot."""
+        self._before: Counter[str] = Counter()
+        """Counters of the worker as they were when the place was taken over."""
         self._chain = 0
         self._sizes: list[int] = []
         """Octets of the snapshots of this chain, the full one first."""
@@ -114,6 +116,12 @@ class Part:
             self._sizes = [len(octets) for octets in chain]
         self.promised = [step for step in steps if step.kind in {AHEAD, CUT}]
         self.counts["claims"] += 1
+        self._before = Counter(self.kept.worker.counters)
+
+    @property
+    def worked(self) -> Counter[str]:
+        """What of the worker's counters came since the place was taken over."""
+        return Counter(self.kept.worker.counters) - self._before
 
     def is_mine(self) -> bool:
         """Whether nobody has decided anything since this worker did, and all it began is stored."""

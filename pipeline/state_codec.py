@@ -297,5 +297,4 @@ def read_octets(kind: str, octets: bytes) -> Any:
         table.validate(full=True)  # Polars believes what Arrow hands over
     except (ValueError, pa.ArrowException) as error:
         raise SnapshotError(f"the state is damaged: {error}") from None
-    frame = pl.DataFrame(table)
-    return frame.to_series() if kind == "Series" else frame
+    return pl.DataFrame(table).to_series() if kind == "Series" else pl.DataFrame(table)

@@ -144,7 +144,7 @@ async def _run(
     shed = Shed() if job.bus.overload == "shed" else None
     job.stages.add(of_bus(bus, shed))
     if sources.endless and threading.current_thread() is threading.main_thread():
-        on_ending(sources.stop)
+        on_ending(sources.stop, "what was read to be judged")
     await beside(
         feed(sources.sources, decoder, bus, progress, sources.rotations, shed),
         judging(bus),

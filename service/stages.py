@@ -244,11 +244,9 @@ def of_group(group: "Group") -> Reading:
         yield Told("hopsight_pipeline_partitions", len(parts))
         for event, value in group.counters.items():
             yield Told("hopsight_pipeline_events_total", value, (event,))
-        rows: Counter[str] = Counter()
         for number, part in parts.items():
-            rows.update(part.kept.worker.counters)
             yield from standing(part.kept.worker, str(number))
-        for event, value in rows.items():
+        for event, value in group.worked.items():
             yield Told("hopsight_pipeline_rows_total", value, (event,))
 
     return read

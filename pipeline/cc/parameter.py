@@ -81,7 +81,7 @@ def as_made(array: NDArray[Any]) -> NDArray[Any]:
     kind = array.dtype
     if kind.fields is None or kind.names is None:
         return array
-    told = {
+    told: Any = {
         "names": [*kind.names], "formats": [kind.fields[name][0] for name in kind.names],
         "offsets": [kind.fields[name][1] for name in kind.names], "itemsize": kind.itemsize,
     }  # fmt: skip

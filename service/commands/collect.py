@@ -67,6 +67,7 @@ def run(request: Request) -> None:
     request.feeds.beside(request.captures)
     settings = settings_of(request)
     counts: Counter[str] = Counter()
+    where = "on the bus" if request.store is None else "in the store"
     try:
         with (
             target(request, settings, counts) as (bus, readers),
@@ -80,17 +81,28 @@ def run(request: Request) -> None:
             told_of.add(of_frames(decoder.accounting), of_bus(bus, shed), of_sink(counts))
             feeding = feed(sources.sources, decoder, bus, told, sources.rotations, shed)
             reading = [read(bus) for read in readers]
-            whole = asyncio.run(_run(request, sources, decoder, feeding, reading))
+            try:
+                whole = asyncio.run(_run(request, sources, decoder, feeding, reading))
+            except (BusError, StoreError):
+                tell(request, decoder, counts, whole=False, why=f"; not all of it is {where}")
+                raise
     except BusError as error:
         raise Failure(ExitCode.UNAVAILABLE, str(error)) from None
     except StoreError as error:
         raise Failure(ExitCode.STORE, str(error)) from None
     except CaptureError as error:
         raise Failure(ExitCode.INPUT, str(error)) from None
-    where = "in the store" if readers else "on the bus"
-    account(decoder, stopped=not whole, why=f"; stopped by a signal; what was read is {where}")
+    why = f"; stopped by a signal; what was read is {where}"
+    tell(request, decoder, counts, whole=whole, why=why)
+
+
+def tell(
+    request: Request, decoder: Decoder, counts: Counter[str], *, whole: bool, why: str
+) -> None:
+    """How the frames ended, and why not all sources were read to their end."""
+    account(decoder, stopped=not whole, why=why)
     if request.json:
-        rows = {"rows": counts["rows_observations"]} if readers else {}
+        rows = {"rows": counts["rows_observations"]} if request.store is not None else {}
         numbers = {"accounting": decoder.accounting.numbers, "whole": whole, **rows}
         typer.echo(json_format.dumps(numbers))
 
@@ -170,7 +182,8 @@ async def _run(
 
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGHUP, reload)
-    on_ending(stop)
+    where = "the broker" if request.store is None else "the store"
+    on_ending(stop, f"{where} to take what was read")
     await asyncio.wait([feeding, *reading], return_when=asyncio.FIRST_EXCEPTION)
     if not feeding.done():
         stopped = feeding.cancel()

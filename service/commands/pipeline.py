@@ -119,7 +119,7 @@ async def _run(
             group.renew(topology.versions)
 
     loop = asyncio.get_running_loop()
-    on_ending(group.stop.set)
+    on_ending(group.stop.set, "store and broker to take what was begun")
     loop.add_signal_handler(signal.SIGHUP, reload)
     with telling(settings.process.metrics) as stages:
         stages.add(of_group(group))

@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from collector.bus import Batch, Bus, BusError, MemoryBus
 from collector.bus_address import open_bus
 from collector.kafka import KafkaBus
-from collector.kafka_message import MESSAGE_BYTES, Placement, headers, messages
+from collector.kafka_message import MESSAGE_BYTES, Placement, headers, messages, read
 from collector.settings.bus import BusSettings
 
 Url = Callable[..., str]
@@ -185,6 +185,18 @@ def test_memory_bus_wakes_a_blocked_writer_when_it_is_closed() -> None:
             "kafka://h/t?compression=gz",
             "kafka://h/t?compression=gz: compression must be lz4 or zstd, not 'gz'",
         ),
+        (
+            "kafka://h/t?partitions=0",
+            "kafka://h/t?partitions=0: partitions must be from 1 to 10,000, not 0",
+        ),
+        (
+            "kafka://h/t?replication=-1",
+            "kafka://h/t?replication=-1: replication must be from 1 to 100, not -1",
+        ),
+        (
+            "kafka://h/a/b",
+            "kafka://h/a/b: a topic has letters, digits and ._- in its name, 200 at most",
+        ),
         ("kafka://me:secret@h/t", "a bus address holds no password; see the settings bus.sasl…"),
     ],
 )
@@ -234,6 +246,19 @@ def test_messages_of_a_partition_cover_its_frames_without_a_hole() -> None:
                 assert part.first == reached[partition] + 1
                 assert part.last == part.frame["frame"][-1]
                 reached[partition] = part.last
+
+
+def test_messages_with_rows_say_how_far_a_live_source_has_come() -> None:
+    whole = replace(batch(1, 20_000, columns=20), reached_ns=7)
+    told: dict[int, list[int | None]] = {}
+    for partition, piece in Placement().placed(whole, 4):
+        assert not piece.quiet, "every partition has rows"
+        for part, value in messages(piece):
+            back = read(value, headers(part, value))
+            told.setdefault(partition, []).append(back.reached_ns)
+    assert len(told) == 4
+    for each in told.values():
+        assert each == [None] * (len(each) - 1) + [7], "it has come with the last of them"
 
 
 def test_the_rows_of_a_frame_stay_in_one_message() -> None:

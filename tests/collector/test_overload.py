@@ -215,6 +215,37 @@ def test_a_full_spill_makes_its_writer_wait_and_says_that_it_is_full(tmp_path: P
     asyncio.run(run())
 
 
+def test_what_could_not_be_sent_is_put_before_what_is_on_disk(tmp_path: Path) -> None:
+    """A broker acknowledges a batch when the next one is published, or does not."""
+    sent = [batch(1 + 100 * at) for at in range(9)]
+
+    class Lost(Stuck):
+        taken = 0
+
+        async def publish(self, batch: Batch) -> None:
+            del batch
+            await self.free.wait()
+            self.taken += 1
+            if self.taken > 2:
+                raise BusError("no broker answers there")
+
+    async def run() -> list[int]:
+        bus = Lost()
+        spool = Spool(bus, 3, Spill(tmp_path, MIB))
+        for each in sent:
+            await spool.publish(each)
+        bus.free.set()
+        with pytest.raises(BusError, match="no broker"):
+            await spool.close()
+        again = Spool(MemoryBus(1 << 20), 3, Spill(tmp_path, MIB))
+        await again.publish(batch(901))
+        await again.close()
+        return [each.first async for each in again]
+
+    # The first one was acknowledged with the second; whether that arrived nobody knows.
+    assert asyncio.run(run()) == [each.first for each in sent[1:]] + [901]
+
+
 def test_a_file_is_not_copied_to_disk(tmp_path: Path) -> None:
     async def run() -> None:
         bus = Stuck()

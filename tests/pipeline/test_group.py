@@ -476,6 +476,18 @@ def test_steps_before_a_full_snapshot_are_forgotten(
     assert part_of(store, place).position == 20
 
 
+def test_what_a_worker_counts_is_what_it_did(store: Store, batches: list[list[Batch]]) -> None:
+    place = "counted.v1.p2/0"
+    first = part_of(store, place)
+    first.cut(0, 0)
+    first.work(0, 0, batches[0], snapshot=True)
+    first.storing.wait()
+    assert first.worked["flows_new"] > 0
+    other = part_of(store, place)
+    assert other.kept.worker.counters["flows_new"] == first.worked["flows_new"]
+    assert not other.worked
+
+
 def test_arrays_of_objects_have_no_form() -> None:
     held = Held(Count(1))
     held.held = [np.array([object()])]  # type: ignore[list-item] # what must be refused

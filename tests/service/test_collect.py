@@ -153,6 +153,25 @@ def test_a_store_that_refuses_rows_ends_the_collector_with_a_sentence(
     assert "insert into observations failed" in capsys.readouterr().err
 
 
+def test_who_is_told_to_end_waits_for_the_broker_and_says_what_came_of_it(
+    hopsight: Any, tmp_path: Path
+) -> None:
+    capture = written(tmp_path / "small.pcapng", 4)
+    bus = "kafka://127.0.0.1:9/nobody?idempotence=off"
+    hopsight.environment["HOPSIGHT_BUS__RETRY_S"] = "4"
+    try:
+        process = hopsight.start("collect", str(capture), "--bus", bus, "--json")
+    finally:
+        del hopsight.environment["HOPSIGHT_BUS__RETRY_S"]
+    assert "Unable connect" in process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == ExitCode.UNAVAILABLE
+    assert "not all of it is on the bus" in said
+    assert "what was read is on the bus" not in said
+    assert '"whole": false' in said
+
+
 def test_a_second_signal_ends_who_waits_for_a_broker(hopsight: Any, tmp_path: Path) -> None:
     capture = written(tmp_path / "small.pcapng", 4)
     bus = "kafka://127.0.0.1:9/nobody?idempotence=off"
