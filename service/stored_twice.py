@@ -19,12 +19,17 @@ def noticing(kept: Sink, store: Asked | None, say: Callable[[Sequence[str]], Non
 
     def keep(output: Output, token: str) -> None:
         rows = output.tables.get("observations")
-        if rows is not None:
+        if rows is not None and not all_of_one(rows["source"], met):
             unmet = rows.filter(~pl.col("source").is_in([*met]))  # others add to it meanwhile
             say([*copies(unmet, store, met)])
         kept(output, token)
 
     return keep
+
+
+def all_of_one(sources: pl.Series, met: set[str]) -> bool:
+    """Whether rows are of one source that is `met`, as those of a large file nearly always are."""
+    return sources.is_empty() or (sources[0] in met and not (sources != sources[0]).any())
 
 
 def copies(rows: pl.DataFrame, store: Asked | None, met: set[str]) -> Iterator[str]:
