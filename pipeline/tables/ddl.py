@@ -29,6 +29,10 @@ SKIPPING = {
 merges after it too. Rows of such parts cannot be taken out by DELETE (`part` of a snapshot was not
 found), only by ALTER: so it is for tables with many columns, whose rows no DELETE takes out."""
 
+SELECTING = {"merge_selector_base": "8"}
+"""Parts that are joined into one are so many times as large as the largest of them, about: with the
+engine's default, 5, rows that keep coming in are written anew half as often again."""
+
 GRANULE = "index_granularity"
 """The setting that only a new table can be given; one of before keeps its own."""
 
@@ -41,6 +45,7 @@ def table_settings(
     `known` are those that the engine has, which count where newer ones alone do. Replicas may be of
     several versions, and all read what one has written: a cluster is given none of these.
     """
+    many = len(table.columns) > MANY_COLUMNS
     settings: dict[str, int | str] = {
         "non_replicated_deduplication_window": DEDUPLICATION_WINDOW,
         **({"replicated_deduplication_window": DEDUPLICATION_WINDOW} if layout.cluster else {}),
@@ -48,11 +53,11 @@ def table_settings(
     }
     if table.one_file or table.granule:
         settings["min_bytes_for_wide_part"] = ANY_PART if table.one_file else LARGE_PART
-    if len(table.columns) > MANY_COLUMNS:
+    if many:
         settings["min_parts_to_merge_at_once"] = MERGED_AT_ONCE
     if table.granule:
         settings[GRANULE] = table.granule
-    for newer, wanted in ((UNCOUNTED, True), (SKIPPING, len(table.columns) > MANY_COLUMNS)):
+    for newer, wanted in ((UNCOUNTED, True), (SELECTING, True), (SKIPPING, many)):
         if wanted and not layout.cluster and newer.keys() <= set(known):
             settings |= newer
     return {name: str(value) for name, value in settings.items()}
