@@ -29,6 +29,10 @@ class BusError(Exception):
     """A bus cannot be opened or used; the text is one sentence for the user."""
 
 
+class BusRefused(BusError):  # noqa: N818 - what a broker has done
+    """A broker does not do what it is asked, however often it is asked."""
+
+
 class MessagesGone(BusError):  # noqa: N818 - what a broker has done
     """Messages were deleted before they were read; `begin` is the first that is left."""
 

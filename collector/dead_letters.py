@@ -39,7 +39,8 @@ class DeadLetters:
         try:
             if self._producer is None:
                 await self.topic.make()
-                self._producer = await self.topic.producer()
+                # One that is there twice does no harm, so readers ask no more of a broker.
+                self._producer = await self.topic.producer(enable_idempotence=False)
             await self._producer.send_and_wait(
                 self.topic.dead_letters, value, key=record.key,
                 headers=[*record.headers, *added],

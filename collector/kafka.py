@@ -14,12 +14,12 @@ from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 from tenacity import (
     AsyncRetrying,
-    retry_if_exception_type,
+    retry_if_exception,
     stop_after_delay,
     wait_random_exponential,
 )
 
-from collector.bus import Batch, BusError
+from collector.bus import Batch, BusError, BusRefused
 from collector.dead_letters import DeadLetters
 from collector.kafka_message import Placement, UnreadableError, headers, messages, read
 from collector.kafka_topic import KafkaTopic
@@ -169,9 +169,9 @@ class KafkaBus:
             return failed
 
     async def _again(self, work: Any) -> None:
-        """Do some work, again after a BusError until `retry_s` have passed."""
+        """Do some work, again after a BusError that may pass until `retry_s` have passed."""
         async for attempt in AsyncRetrying(
-            retry=retry_if_exception_type(BusError),
+            retry=retry_if_exception(may_pass),
             stop=stop_after_delay(self.topic.settings.retry_s),
             wait=wait_random_exponential(multiplier=0.1, max=LONGEST_PAUSE_S),
             reraise=True,
@@ -191,6 +191,11 @@ class KafkaBus:
         if fresh is None:
             self.skipped["repeated"] += 1
         return fresh
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether what a bus said may be otherwise soon."""
+    return isinstance(error, BusError) and not isinstance(error, BusRefused)
 
 
 async def drained(consumer: Any, places: list[TopicPartition]) -> bool:

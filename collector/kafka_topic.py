@@ -13,13 +13,17 @@ from urllib.parse import urlsplit
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import (
+    ClusterAuthorizationFailedError,
+    IncompatibleBrokerVersion,
     KafkaConnectionError,
     KafkaError,
     TopicAlreadyExistsError,
+    UnknownError,
+    UnsupportedVersionError,
     for_code,
 )
 
-from collector.bus import BusError
+from collector.bus import BusError, BusRefused
 from collector.bus_option import option
 from collector.flow_key import PLACEMENT_VERSION
 from collector.kafka_login import login
@@ -27,6 +31,11 @@ from collector.kafka_message import Compression
 from collector.observation import SCHEMA_VERSION
 from collector.settings.bus import BusSettings
 
+UNNUMBERED = (
+    ClusterAuthorizationFailedError, IncompatibleBrokerVersion, UnknownError,
+    UnsupportedVersionError,
+)  # fmt: skip
+"""What a writer hears at first from a broker without idempotent writers, or that has none here."""
 OPTIONS = ("partitions", "replication", "idempotence", "compression")
 COMPRESSIONS: Mapping[str, Compression] = {"lz4": "lz4", "zstd": "zstd"}
 MOST = {"partitions": 10_000, "replication": 100}
@@ -102,13 +111,22 @@ class KafkaTopic:
         return self._partitions
 
     async def producer(self, **given: Any) -> Any:
-        """A started writer. Raises BusError."""
+        """A started writer. Raises BusError; BusRefused by a broker without idempotent writers."""
         told = {"acks": "all", "enable_idempotence": self.idempotence, "linger_ms": 0, **given}
         client = AIOKafkaProducer(
             bootstrap_servers=self.broker, max_request_size=REQUEST_BYTES,
             request_timeout_ms=REQUEST_MS, **told, **self._login,
         )  # fmt: skip
-        return await self._started(client)
+        try:
+            return await self._started(client)
+        except BusError as error:
+            if not (told["enable_idempotence"] and isinstance(error.__cause__, UNNUMBERED)):
+                raise
+            raise BusRefused(
+                f"{self.broker}: the broker gives writers no numbers"
+                f" ({type(error.__cause__).__name__}), by which it would tell repeats;"
+                " `idempotence=off` in the bus's address does without"
+            ) from error
 
     async def consumer(self, *topics: str, **given: Any) -> Any:
         """A started reader that commits nothing by itself. Raises BusError."""

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import itertools
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Coroutine
@@ -13,15 +14,17 @@ import numpy as np
 import polars as pl
 import pytest
 from aiokafka import AIOKafkaProducer
+from broker import CLUSTER
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from collector.bus import Batch, Bus, BusError, MemoryBus
+from collector.bus import Batch, Bus, BusError, BusRefused, MemoryBus
 from collector.bus_address import open_bus
 from collector.kafka import KafkaBus
 from collector.kafka_message import MESSAGE_BYTES, Placement, headers, messages, read
 from collector.settings.bus import BusSettings
 
 Url = Callable[..., str]
+SOON_S = 20
 
 
 def batch(first: int, rows: int, conversations: int = 7, columns: int = 0) -> Batch:
@@ -397,6 +400,20 @@ def test_kafka_bus_says_in_one_sentence_that_no_broker_answers() -> None:
             await bus.publish(batch(1, 1))
         with pytest.raises(BusError, match=r"^127\.0\.0\.1:1: [^\n]*$"):
             await anext(aiter(bus))
+        await bus.close()
+
+    run(test())
+
+
+def test_a_broker_without_idempotent_writers_is_told_of_at_once(broker: str) -> None:
+    if os.environ.get(CLUSTER):
+        pytest.skip("any cluster has them")
+
+    async def test() -> None:
+        bus = open_bus(f"kafka://{broker}/numbered?partitions=1&idempotence=on")
+        async with asyncio.timeout(SOON_S):  # and not the two minutes that a broker is waited for
+            with pytest.raises(BusRefused, match=r"^[^\n]*gives writers no numbers[^\n]*=off"):
+                await bus.publish(batch(1, 1))
         await bus.close()
 
     run(test())
