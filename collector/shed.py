@@ -1,8 +1,9 @@
 """Shedding: what is passed on of live frames while what follows is behind, chosen flow by flow.
 
-Kept are the conversations whose direction-free hash lies in the lowest 2^-n of all: whole flows
-stay, data and ACKs alike, every collector keeps the same ones, and those kept at a higher rate are
-kept at every lower one. Rows say the rate (`shed_from`), and each frame that is shed is counted.
+Kept are the conversations whose direction-free hash lies in the lowest part of all, one of `OF` of
+them: whole flows stay, data and ACKs alike, every collector keeps the same ones, and those kept at
+a higher rate are kept at every lower one. Rows say the rate (`shed_from`), and each frame that is
+shed is counted.
 """
 
 from dataclasses import replace
@@ -20,43 +21,66 @@ SHED_REASONS: Final = {
 """Reasons why frames that were decoded are not passed on, each with a sentence."""
 SHED, FULL = SHED_REASONS
 FROM: Final = "shed_from"
-MOST: Final = 16
-"""Halvings after which there is no further one: one conversation of 65,536."""
+OF: Final = (1, *(rate << power for power in range(16) for rate in (2, 3)), 1 << 17)
+"""Of so many conversations one is passed on, step by step."""
+AT_ONCE: Final = 2
+"""Steps by which less is passed on: half as much, about. More is tried one by one."""
 BITS: Final = 64
 HIGH, LOW = 0.7, 0.3
 """Fill of the queue from which less is passed on, and up to which more is."""
-STEP_S, SETTLE_S, CALM_S = 0.25, 1.5, 2.0
-"""Least time between two halvings while the queue is full, and while it is not: what waits already
-has to go first; and time that the queue is calm before a doubling, seconds."""
-MOST_CALM_S = 64.0
-"""The same at most: it is twice as long after each doubling that was too much."""
+FULL_S, SETTLE_S, STUCK_S = 1.0, 1.5, 3.0
+"""Least time between two times that less is passed on, seconds: while the queue is full, where it
+has been emptier since, and where it has not. What waits has to go first, at its own rate."""
+CALM_S, MOST_CALM_S = 2.0, 64.0
+"""Time that the queue is calm before more is passed on, seconds. Where the queue filled at the step
+that is next it is twice as long after each time that this was too much, up to the second."""
+TRIED_S: Final = 10.0
+"""Time, seconds, within which a queue shows that a step is too much."""
 
 
 class Shed:
-    """The rate in force: of 2 ** `halvings` conversations one is passed on."""
+    """The rate in force: of `of` conversations one is passed on."""
 
     def __init__(self) -> None:
         """Pass everything on."""
-        self.halvings = 0
+        self.step = 0
+        self._eased = True
         self._changed_s = float("-inf")
         self._calm_s: float | None = None
-        self._doubled_s = float("-inf")
+        self._too_much = -1
+        self._tried_s = float("-inf")
         self._wait_s = CALM_S
+
+    @property
+    def of(self) -> int:
+        """Of how many conversations one is passed on; 1: all are."""
+        return OF[self.step]
 
     def follow(self, fill: float, now_s: float) -> None:
         """Change the rate by how full the queue is, at a time of a clock that never runs back."""
+        self._eased |= fill <= LOW
         if fill > LOW:
             self._calm_s = None
         elif self._calm_s is None:
             self._calm_s = now_s
-        step_s = STEP_S if fill >= 1 else SETTLE_S
-        if fill >= HIGH and self.halvings < MOST and now_s - self._changed_s >= step_s:
-            again = now_s - self._doubled_s < self._wait_s
+        if fill >= HIGH:
+            settled_s = FULL_S if fill >= 1 else SETTLE_S if self._eased else STUCK_S
+            if now_s - self._changed_s >= settled_s and self.step < len(OF) - 1:
+                self._less(now_s)
+        elif self.step and self._calm_s is not None:
+            wait_s = self._wait_s if self.step - 1 <= self._too_much else CALM_S
+            if now_s - self._calm_s >= wait_s:
+                self.step, self._tried_s = self.step - 1, now_s
+                self._changed_s = self._calm_s = now_s
+
+    def _less(self, now_s: float) -> None:
+        """Pass less on, and remember what was too much; of one time that it was tried, once."""
+        if self._eased:
+            again = now_s - self._tried_s < max(self._wait_s, TRIED_S)
             self._wait_s = min(2 * self._wait_s, MOST_CALM_S) if again else CALM_S
-            self.halvings, self._changed_s = self.halvings + 1, now_s
-        elif self.halvings and self._calm_s is not None and now_s - self._calm_s >= self._wait_s:
-            self.halvings, self._changed_s, self._calm_s = self.halvings - 1, now_s, now_s
-            self._doubled_s = now_s
+            self._too_much, self._tried_s = self.step, float("-inf")
+        self.step = min(self.step + AT_ONCE, len(OF) - 1)
+        self._changed_s, self._eased = now_s, False
 
     def kept(self, batch: Batch, fill: float, accounting: Accounting) -> Batch | None:
         """What is passed on of a batch; None: nothing, the queue is full. The rest is counted."""
@@ -65,10 +89,10 @@ class Shed:
         if fill >= 1:
             accounting.turn(batch.frame, FULL)
             return None
-        if not self.halvings or batch.frame.is_empty():
+        if not self.step or batch.frame.is_empty():
             return batch
-        lowest = pl.col("conversation") < 1 << BITS - self.halvings
+        lowest = pl.col("conversation") < (1 << BITS) // self.of
         kept = batch.frame.filter(lowest)
         accounting.turn(batch.frame.filter(~lowest), SHED)
-        told = pl.lit(1 << self.halvings, pl.UInt32).alias(FROM)
+        told = pl.lit(self.of, pl.UInt32).alias(FROM)
         return replace(batch, frame=kept.with_columns(told))

@@ -49,7 +49,7 @@ class BusSettings(BaseModel):
     overload: Literal["block", "shed"] = Field(
         "block",
         description="What live frames do when what follows is behind and no room is left. block:"
-        " they wait, and the kernel drops what it cannot keep; shed: only one of 2, 4, 8, …"
+        " they wait, and the kernel drops what it cannot keep; shed: only one of 2, 3, 4, …"
         " conversations is passed on, and the rows say so. Files always wait.",
     )
     waiting: int = Field(

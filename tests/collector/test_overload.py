@@ -2,6 +2,7 @@
 
 import asyncio
 import resource
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -13,12 +14,13 @@ import pytest
 from octets import ethernet, frames_of, ipv4, tcp
 
 from collector import Batch, BusError, BusSettings, CollectorSettings, Decoder, MemoryBus
+from collector.bus import JOINED_ROWS, NEXT_TO_NONE
 from collector.bus_address import spooled
 from collector.decoder import Accounting
 from collector.feed import feed
 from collector.frame import Frames
 from collector.loss import Loss
-from collector.shed import Shed
+from collector.shed import OF, Shed
 from collector.spill import Spill
 from collector.spool import Spool
 
@@ -50,51 +52,83 @@ def counted(rows: int) -> Accounting:
 def test_whole_flows_are_kept_and_those_of_a_higher_rate_at_every_lower_one() -> None:
     told, shed = batch(1, 4096), Shed()
     kept = [set(told.frame["conversation"])]
-    for halvings in range(1, 6):
-        shed.halvings = halvings
+    for step in range(1, 9):
+        shed.step = step
         accounting = counted(4096)
         made = shed.kept(told, 0.5, accounting)
         assert made is not None
         kept.append(set(made.frame["conversation"]))
-        assert kept[-1] <= kept[-2]
-        assert len(kept[-1]) == pytest.approx(4096 / 2**halvings, rel=0.3)
-        assert made.frame["shed_from"].unique().to_list() == [2**halvings]
+        assert kept[-1] < kept[-2]
+        assert len(kept[-1]) == pytest.approx(4096 / shed.of, rel=0.3)
+        assert made.frame["shed_from"].unique().to_list() == [shed.of]
         assert accounting.seen == 4096
         assert accounting.reasons == {"shed": 4096 - made.frame.height}
         assert (made.first, made.last) == (told.first, told.last), "what was shed is no hole"
+    assert OF[:9] == (1, 2, 3, 4, 6, 8, 12, 16, 24)
 
 
 def test_the_rate_follows_the_queue_and_comes_back() -> None:
     shed = Shed()
-    for at in range(5):
+    for at in range(15):
         shed.follow(1.0, at * 0.1)
-    assert shed.halvings == 2, "a halving needs time to show"
-    for at in range(70):
-        shed.follow(0.0, 1.0 + at * 0.1)
-    assert shed.halvings == 0
+    assert shed.of == 6, "half as much needs time to show, of a full queue a second"
+    for at in range(200):
+        shed.follow(0.0, 2.0 + at * 0.1)
+    assert shed.of == 1
     for at in range(1000):
         shed.follow(1.0, 100.0 + at)
-    assert shed.halvings == 16
+    assert shed.of == 1 << 17
 
 
-def test_a_queue_that_is_not_full_is_given_time_to_show_a_halving() -> None:
+def test_what_waits_goes_first_at_its_own_rate() -> None:
+    """It was let in before: that it still waits is no news of the rate that is in force now."""
     shed = Shed()
-    for at in range(31):
+    for at in range(25):
         shed.follow(0.9, at * 0.1)
-    assert shed.halvings == 3
+    assert shed.of == 3
+    shed.follow(0.0, 2.5)
+    for at in range(10):
+        shed.follow(0.9, 2.6 + at * 0.1)
+    assert shed.of == 6
 
 
 def test_a_rate_that_was_too_much_is_tried_again_later_each_time() -> None:
     """Whoever takes half of what comes would else fall behind every other second."""
     shed, tried = Shed(), []
     for at in range(6000):
-        before, now_s = shed.halvings, at * 0.1
-        shed.follow(0.9 if shed.halvings == 0 else 0.0, now_s)
-        if shed.halvings < before:
+        before, now_s = shed.step, at * 0.1
+        shed.follow(0.9 if shed.step == 0 else 0.0, now_s)
+        if shed.step < before and not shed.step:
             tried.append(now_s)
-    pauses = [int(later - sooner) for sooner, later in pairwise(tried)]
-    assert pauses[:5] == [5, 9, 17, 33, 65]
-    assert set(pauses[5:]) == {65}
+    pauses = [round(later - sooner) for sooner, later in pairwise(tried)]
+    assert pauses[:5] == [8, 12, 20, 36, 68]
+    assert set(pauses[5:]) == {68}
+
+
+@pytest.mark.parametrize("offered", [130e3, 300e3, 1.2e6])
+@pytest.mark.parametrize(("fixed_s", "row_s"), [(0.12, 8e-6), (0.2, 10e-6), (0.3, 20e-6)])
+def test_who_is_behind_still_takes_half_of_what_it_can(
+    offered: float, fixed_s: float, row_s: float
+) -> None:
+    """A worker whose every pass takes a while, and a while for each row, as a queue shows it."""
+    look_s, most_s, capacity, behind_s = 0.117, 300.0, 4, 2.0
+    shed, waiting, busy_s, taken, now_s = Shed(), deque[tuple[float, float, float]](), 0.0, 0.0, 0.0
+    while now_s < most_s:
+        now_s += look_s
+        while waiting and busy_s <= now_s:
+            _, behind, rows = waiting.popleft()
+            busy_s = max(busy_s, behind) + fixed_s + row_s * rows
+            taken += rows
+        oldest_s = now_s - waiting[0][0] if waiting else 0.0
+        fill = max(len(waiting) / capacity, min(oldest_s / behind_s, NEXT_TO_NONE))
+        shed.follow(fill, now_s)
+        rows = offered * look_s / shed.of
+        if waiting and waiting[-1][2] + rows <= JOINED_ROWS:
+            begun, _, before = waiting.pop()
+            waiting.append((begun, now_s, before + rows))
+        elif len(waiting) < capacity:
+            waiting.append((now_s - look_s, now_s, rows))
+    assert taken / most_s >= 0.5 * min(offered, 1 / row_s)
 
 
 def test_what_a_full_queue_cannot_take_is_counted_by_itself() -> None:
