@@ -1,6 +1,7 @@
 """Ask a store where a flow is bottlenecked: `hopsight where` and the API give this answer."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -47,7 +48,7 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
 
     Keys: flow, interval, verdict, candidates, signals, evidence, history, integrity, topology,
     notes; without a verdict also `message`, one sentence, and `flows`, what was seen between both
-    ends.
+    ends: of a flow that is known its other direction.
     """
     with beside() as begin:
         around = begin(lambda: _around(store))
@@ -101,7 +102,7 @@ def _composed(
     if length is None:
         span = (from_ns, to_ns)
         said = captured(gaps, *span).said
-        return _silent(flow, question, span, [*notes, *said], lengths), []
+        return _silent(store, flow, question, span, [*notes, *said], lengths), []
     if found is None:
         rows, _ = told_rows(store.query("flow_bottleneck", **window, interval_ns=length))
     rows = newest(row for row in rows if row["interval_ns"] == length)
@@ -241,6 +242,7 @@ def _unknown(store: Asked, question: Question) -> dict[str, Any]:
 
 
 def _silent(
+    store: Asked,
     flow: Mapping[str, Any],
     question: Question,
     window: tuple[int, int],
@@ -248,6 +250,11 @@ def _silent(
     lengths: list[int],
 ) -> dict[str, Any]:
     """The flow is known, but there is no verdict in the window, or none of the asked length."""
+    turned = replace(
+        question, src=question.dst, sport=question.dport, dst=question.src, dport=question.sport,
+        protocol=flow["protocol"], tenant=flow["tenant"], vrf=flow["vrf"], vni=flow["vni"],
+    )  # fmt: skip
+    back = [flow_of(row) for row in flows_of(store, turned)]
     from_text, to_text = map(time_text, window)
     first, last = time_text(flow["first_ns"]), time_text(flow["last_ns"])
     message = (
@@ -261,9 +268,13 @@ def _silent(
             f" {duration_text(question.interval_ns)} from {from_text} to {to_text};"
             f" there are such of {there}"
         )
+    elif flow["first_ns"] < window[1] and flow["last_ns"] >= window[0] and back:
+        message += "; none of its data was judged then, the other direction may have sent some"
     interval = {"from_ns": window[0], "to_ns": window[1], "step_ns": None, "covered": 0.0,
                 "lengths_ns": lengths}  # fmt: skip
-    return _nothing(message) | {"flow": flow_of(flow), "interval": interval, "notes": notes}
+    return _nothing(message) | {
+        "flow": flow_of(flow), "interval": interval, "notes": notes, "flows": back,
+    }  # fmt: skip
 
 
 def _nothing(message: str) -> dict[str, Any]:

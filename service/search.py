@@ -10,7 +10,8 @@ from service.endpoint import parse_address, parse_port
 
 ACCEPTED = (
     "write an address, ADDRESS:PORT, :PORT, a host of the topology, two of them such as"
-    " 10.0.1.2:40001 10.0.2.3:5001, or paste a line of ss, lsof, tcpdump or conntrack"
+    " 10.0.1.2:40001 10.0.2.3:5001, or paste a line of ss, lsof, tcpdump or conntrack; flows of a"
+    " switch or a prefix are found by a filter: device = leaf1, host in 10.1.0.0/24"
 )
 MOST_ENDS = 2
 MOST_ADDRESSES = 16
@@ -83,6 +84,12 @@ def parse_search(text: str, hosts: Hosts = lambda _: ()) -> tuple[SearchEnd, ...
     if len(made) > MOST_ENDS:
         raise ValueError(f"{text!r} has more than two ends; {ACCEPTED}")
     return made
+
+
+def parse_protocol(text: str) -> int | None:
+    """The protocol that a text names before or beside its ends; None: none, or several."""
+    told = {PROTOCOLS.get(word.lower().removesuffix("6")) for word in _words(text)} - {None}
+    return told.pop() if len(told) == 1 else None
 
 
 def _words(text: str) -> Iterator[str]:

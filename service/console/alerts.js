@@ -22,7 +22,7 @@ export async function alerts() {
     body: h("div", null,
       h("h1", null, loud.length ? `${count(loud.length, "alert")} firing` : "No alert is firing"),
       h("p", { class: "lead" }, `${firing.length - loud.length} kept quiet, ${now.alerts.length - firing.length} pending${now.now_ns ? `; looked at ${moment(now.now_ns, 1e9)} UTC, in the time of the data` : ""}. `, h("a", { href: "/docs/how-to/alerts" }, "How rules are written")),
-      panel("Now", null, [csvButton("alerts", () => now.alerts.map(flat)), api("")], standing(now.alerts, rules, form)),
+      panel("Now", null, [csvButton("alerts", () => now.alerts.map(flat)), api("")], standing(now.alerts, rules, form, now.now_ns)),
       panel("Quiet", "silences and maintenance windows that are not over, by the clock", [csvButton("silences", () => silences.silences.map(flatSilence)), api("/silences")],
         quiet(silences.silences, told, again), form, told),
       panel("Rules", rules.receivers.length ? `told to ${rules.receivers.map((each) => `${each.name} (${each.kind}${each.waiting ? `, ${count(each.waiting, "alert")} wait for it` : ""})`).join(", ")}` : "told to nobody", [csvButton("rules", () => rules.rules), api("/rules")], rulesTable(rules.rules)),
@@ -36,12 +36,13 @@ const flat = ({ labels, ...row }) => ({ ...row, ...labels, silenced_by: row.sile
 const flatSilence = ({ matchers, ...row }) => ({ ...row, matchers: JSON.stringify(matchers) });
 const value = (number) => (number === null || number === undefined ? "–" : Number(number.toPrecision(4)));
 
-function standing(rows, rules, form) {
+function standing(rows, rules, form, now) {
   if (!rows.length && !rules.rules.length) return empty("There are no rules", "A file of rules says what is worth an alert and who is told. It is named by a setting:", ["hopsight alerts check alerts.toml", "HOPSIGHT_SERVICE__ALERTS_FILE=alerts.toml hopsight serve"]);
-  if (!rows.length) return empty("Nothing is wrong by these rules", `${count(rules.rules.length, "rule")} were looked at and none is broken. Rules are looked at when something is stored.`, ["hopsight alerts"]);
+  if (!rows.length && !now) return empty("No rule was looked at yet", "Rules are looked at when something is stored, and nothing is yet.", ["hopsight doctor"]);
+  if (!rows.length) return empty("Nothing is wrong by these rules", `${count(rules.rules.length, "rule")} looked at, and none is broken. Rules are looked at when something is stored.`, ["hopsight alerts"]);
   const silence = (each) => () => {
     const matchers = form.querySelector("[name=matchers]");
-    matchers.value = Object.entries({ alertname: each.rule, ...each.labels }).filter(([name]) => name !== "severity").map(([name, text]) => `${name}=${/\s/.test(text) ? `"${text}"` : text}`).join(" ");
+    matchers.value = Object.entries({ alertname: each.rule, ...each.labels }).filter(([name]) => name !== "severity").map(([name, text]) => `${name}=${written(text)}`).join(" ");
     form.scrollIntoView({ block: "center" });
     form.querySelector("[name=for]").focus();
   };
@@ -65,18 +66,33 @@ function quiet(rows, told, again) {
       h("td", null, act("End", `${each.kind} of ${words(each.matchers)}`, told, async () => { await send("DELETE", `/alerts/silences/${each.id}`); again(); })))))));
 }
 
-/** name=value pairs; a value with blanks stands in quotation marks. */
+/** name=value pairs; a value with blanks stands in quotation marks. What is no pair is given back as `strange`. */
 function labelsOf(text) {
-  const pairs = [...text.matchAll(/([\w.]+)=(?:"([^"]*)"|(\S+))/g)].map(([, name, quoted, plain]) => [name, quoted ?? plain]);
-  return Object.fromEntries(pairs);
+  const pair = /([\w.]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",~][^\s",]*))(?=[\s,]|$)[\s,]*/y;
+  const labels = {};
+  for (pair.lastIndex = text.search(/\S|$/); pair.lastIndex < text.length;) {
+    const at = pair.lastIndex;
+    const found = pair.exec(text);
+    if (!found) return { strange: text.slice(at) };
+    const [, name, quoted, plain] = found;
+    if (name in labels) return { strange: found[0].trim() };
+    labels[name] = quoted === undefined ? plain : quoted.replaceAll(/\\(.)/g, "$1");
+  }
+  return { labels };
 }
+
+/** A value as `labelsOf` reads it. */
+const written = (text) => (/^[^\s",~\\][^\s",\\]*$/.test(text) ? text : `"${text.replaceAll(/["\\]/g, "\\$&")}"`);
 
 function silenceForm(told, again) {
   const submit = async (event) => {
     event.preventDefault();
     const { matchers, ...rest } = typed(event.target);
-    const labels = labelsOf(matchers || "");
-    if (!Object.keys(labels).length) { told.textContent = "matchers: write name=value, such as device=leaf1 or interface=Ethernet*"; return; }
+    const { labels = {}, strange } = labelsOf(matchers || "");
+    if (strange || !Object.keys(labels).length) {
+      told.textContent = `${strange ? `“${strange}” is not understood, or said twice; nothing is kept quiet. ` : ""}Write name=value, such as device=leaf1 interface=Ethernet*; * is any text, and a value with blanks stands in "".`;
+      return;
+    }
     if (await done(told, () => send("POST", "/alerts/silences", { matchers: labels, ...rest }))) again();
   };
   return h("form", { class: "times body", "aria-label": "Keep alerts quiet", onsubmit: submit },

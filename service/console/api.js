@@ -20,6 +20,23 @@ export function address(path, parameters) {
   return `/api/v1${path}${query ? `?${query}` : ""}`;
 }
 
+/** By which key of its holder a whole number is found as it was sent, where a number of JavaScript is too coarse. */
+const sent_as = (key) => Symbol.for(`exact ${key}`);
+
+/** JSON; beside each number that is rounded (times in ns have 19 digits) its digits are kept. Older browsers do not tell them. */
+function parsed(text) {
+  return JSON.parse(text, function keep(key, value, context) {
+    if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER && context?.source) this[sent_as(key)] = context.source;
+    return value;
+  });
+}
+
+/** What stands at a key, with all its digits. */
+export function exact(holder, key) {
+  const told = holder[sent_as(key)];
+  return told !== undefined && Number(told) === holder[key] ? told : holder[key];
+}
+
 const PATIENCE_MS = 5000;
 
 const wait = (ms) => new Promise((over) => setTimeout(over, ms));
@@ -44,7 +61,7 @@ export async function get(path, parameters) {
   } catch {
     throw new ApiError({ detail: "the service does not answer; is `hopsight serve` still running?" }, url);
   }
-  const body = await answer.json().catch(() => ({}));
+  const body = await answer.text().then(parsed).catch(() => ({}));
   if (!answer.ok) throw new ApiError(body, url);
   return body;
 }

@@ -1,5 +1,7 @@
 // Elements from data. Text always goes in as text, so nothing that a capture holds can become markup.
 
+import { exact } from "./api.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Make an element: h("td", {class: "num", onclick: f}, "text", child, …). */
@@ -34,10 +36,10 @@ export function panel(title, note, tools, ...body) {
     ...body);
 }
 
-/** An empty state: what is missing, why, and the commands that fix it. */
-export function empty(title, why, commands) {
+/** An empty state: what is missing, why, the commands that fix it, and where to go on. */
+export function empty(title, why, commands, ...links) {
   return h("div", { class: "empty" }, h("h2", null, title), h("div", null, why),
-    commands && h("pre", null, commands.join("\n")));
+    commands && h("pre", null, commands.join("\n")), links.flat().filter(Boolean).map((link) => h("p", null, link)));
 }
 
 /** A button that saves rows (an array of flat objects) as CSV. */
@@ -51,7 +53,7 @@ function saveCsv(name, rows) {
     const text = value === null || value === undefined ? "" : String(value);
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  const lines = [columns, ...rows.map((row) => columns.map((column) => row[column]))];
+  const lines = [columns, ...rows.map((row) => columns.map((column) => exact(row, column)))];
   const blob = new Blob([lines.map((line) => line.map(cell).join(",")).join("\n") + "\n"], { type: "text/csv" });
   const link = h("a", { href: URL.createObjectURL(blob), download: `${name}.csv` });
   link.click();

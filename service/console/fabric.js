@@ -1,6 +1,6 @@
 // The fabric as a map: each link coloured and widened by its load at the time that a slider shows.
 
-import { address, get } from "./api.js";
+import { address, exact, get } from "./api.js";
 import { count, head, hop, meter, right } from "./cell.js";
 import { FULL_LOAD, loadColour } from "./colour.js";
 import { csvButton, empty, h, panel, svg } from "./dom.js";
@@ -18,7 +18,7 @@ export async function fabric(parameters) {
   const range = { from: parameters.get("from"), to: parameters.get("to") };
   const asked = { ...range, limit: MOST_LINKS };
   const links = await get("/links", asked);
-  if (!links.interval) return { title: "fabric", body: h("div", null, h("h1", null, "Fabric"), h("div", { class: "panel" }, empty("The store is empty", "No capture was analysed into this store yet:", ["hopsight analyze CAPTURE --store DSN"]))) };
+  if (!links.interval) return { title: "fabric", live: true, body: h("div", null, h("h1", null, "Fabric"), h("div", { class: "panel" }, empty("The store is empty", "No capture was analysed into this store yet, and of live frames none was judged. The map comes by itself as soon as something is stored.", ["hopsight doctor", "hopsight analyze CAPTURE --store DSN"]))) };
   const known = await get("/topology", { at: links.interval.to_ns - 1 });
   const body = known.hops.length ? map(links, known, parameters, range, asked)
     : h("div", { class: "panel" }, empty("No topology was told", "Links have loads, but which devices they join is not known. A topology names them:", ["hopsight topology import clab.yaml --output topology.yaml", "hopsight serve --set pipeline.topology=topology.yaml"]));
@@ -43,16 +43,21 @@ function map(links, known, parameters, range, asked) {
     slider.setAttribute("aria-valuetext", text);
     ports.forEach((one) => one.paint(at));
     table.replaceChildren(...rows(links, at, range));
-    history.replaceState(null, "", fabricUrl({ ...range, device: parameters.get("device"), t: links.times_ns[at] }));
   };
-  slider.addEventListener("input", show);
+  /** A time that somebody chose is in the address; the latest is not, and goes on with the data. */
+  const chosen = () => {
+    show();
+    const at = Number(slider.value);
+    history.replaceState(null, "", fabricUrl({ ...range, device: parameters.get("device"), t: at < last ? exact(links.times_ns, at) : "" }));
+  };
+  slider.addEventListener("input", chosen);
   show();
   const picture = svg("svg", { class: "fabric", viewBox: `0 0 ${plan.width} ${plan.height}`, style: { minWidth: "760px" }, role: "group", "aria-label": "Devices and the load of their ports" },
     ports.filter((one) => one.joins).map((one) => one.element), [...plan.devices.values()].map((device) => box(device, parameters.get("device"))), ports.filter((one) => !one.joins).map((one) => one.element));
   const hidden = known.hops.length - hops.length;
   return h("div", null,
     panel("Map", `${count(plan.devices.size, "device")}, topology ${known.version}${hidden ? `; ${count(hidden, "port")} without load left out` : ""}`, [legend(), csvButton("fabric", () => cells(links)), h("a", { href: address("/links", asked) }, "API"), h("a", { href: address("/topology", { at: links.interval.to_ns - 1 }) }, "Topology")],
-      h("div", { class: "slide" }, play(slider, last, show), h("label", { for: "moment" }, "Time"), slider, clock), h("div", { class: "body" }, h("div", { class: "scroll" }, picture))),
+      h("div", { class: "slide" }, play(slider, last, chosen), h("label", { for: "moment" }, "Time"), slider, clock), h("div", { class: "body" }, h("div", { class: "scroll" }, picture))),
     panel("Fullest ports at that time", `each cell ${span(links.interval.step_ns)}`, [], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Port", "Load u", "Queue#", "Flows#"]), table))));
 }
 
@@ -65,8 +70,10 @@ function drawn(hops, loads) {
 }
 
 function start(parameters, links) {
-  const at = links.times_ns.findIndex((ns) => ns >= Number(parameters.get("t") ?? 0));
-  return at < 0 ? links.times_ns.length - 1 : at;
+  const last = links.times_ns.length - 1;
+  const told = (at) => links.links.some((link) => link.u_mean[at] !== null);
+  const at = parameters.has("t") ? links.times_ns.findIndex((ns) => ns >= Number(parameters.get("t"))) : links.times_ns.findLastIndex((_, place) => told(place));
+  return at < 0 ? last : at;
 }
 
 /** One egress port: a line to another device, or a square to a host. */
@@ -114,7 +121,7 @@ function box(device, chosen) {
 }
 
 /** A button that moves the slider on until its end. */
-function play(slider, last, show) {
+function play(slider, last, chosen) {
   let timer = null;
   const stop = () => { clearInterval(timer); timer = null; button.textContent = "Play"; };
   const button = h("button", { type: "button", class: "press", onclick: () => {

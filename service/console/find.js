@@ -29,6 +29,7 @@ export async function find(parameters) {
   const rows = found.flows;
   return {
     title: `find ${q || filter}`,
+    again: !wrong && !rows.length,
     body: h("div", null,
       h("h1", null, q || filter ? `Flows that match “${q || filter}”` : "All flows"),
       h("p", { class: "lead" }, wrong ? "The filter is not understood." : `${count(rows.length, "flow")}, newest first${found.more ? "; more were seen, add an end or a port" : ""}.`),

@@ -1,5 +1,6 @@
 // The heat map: a row a link, a cell a stretch of time, coloured by load and ruled where it is above 1.
 
+import { exact } from "./api.js";
 import { FULL_LOAD, loadColour, ramp } from "./colour.js";
 import { h } from "./dom.js";
 import { load, moment, span } from "./units.js";
@@ -41,4 +42,4 @@ export function ticks(from, length) {
   return h("div", { class: "ticks" }, [0, 0.25, 0.5, 0.75, 1].map((share) => h("span", null, share ? `+${span(share * length)}` : moment(from, length))));
 }
 
-export const cells = (links) => links.links.flatMap((link) => link.u_mean.map((u, i) => ({ time_ns: links.times_ns[i], device: link.device, interface: link.interface, u_mean: u, queue_mean_bytes: link.queue_mean_bytes[i] })));
+export const cells = (links) => links.links.flatMap((link) => link.u_mean.map((u, i) => ({ time_ns: exact(links.times_ns, i), device: link.device, interface: link.interface, u_mean: u, queue_mean_bytes: link.queue_mean_bytes[i] })));

@@ -16,7 +16,7 @@ import { overview } from "./overview.js";
 import { replay } from "./replay.js";
 import { te } from "./te.js";
 import { telemetry } from "./telemetry.js";
-import { current, filterUrl, findUrl, isFilter } from "./views.js";
+import { current, filterUrl, findUrl, flowUrl, isFilter } from "./views.js";
 
 const VIEWS = { "/": overview, "/flow": flow, "/link": link, "/find": find, "/fabric": fabric, "/te": te, "/telemetry": telemetry, "/replay": replay, "/alerts": alerts, "/captures": captures };
 
@@ -76,21 +76,29 @@ function more(error) {
   return flows.length ? flows.map((flow) => `hopsight where ${end(flow.src, flow.sport)} ${end(flow.dst, flow.dport)}`) : null;
 }
 
+/** Links to the flows that may have been meant. */
+function others(error) {
+  const flows = error.problem?.flows || [];
+  return flows.map((one) => h("a", { href: flowUrl(one) }, `${end(one.src, one.sport)} → ${end(one.dst, one.dport)}`));
+}
+
 function failed(error) {
   if (error instanceof ApiError && error.problem.status === 401) return { title: "log in", body: login(() => { known(); draw(true); }) };
   if (!(error instanceof ApiError)) console.error(error);
   const why = error instanceof ApiError ? error.message : "The console failed while drawing this page.";
   const again = error instanceof ApiError && error.passes;
-  return { title: "error", again, body: h("div", null, h("h1", null, "No answer"), h("div", { class: "panel" }, empty("The service refused", why, more(error)))) };
+  return { title: "error", again, body: h("div", null, h("h1", null, "No answer"), h("div", { class: "panel" }, empty(error instanceof ApiError ? "The service refused" : "This page failed", why, more(error), others(error)))) };
 }
 
 /** What was typed or pasted, on one line. */
 const words = (form) => (form.get("q") || "").replace(/\s+/g, " ").trim();
 
+/** Where a text leads: to the flows of a filter, or of the ends that it names. */
+const sought = (text) => (isFilter(text) ? filterUrl(text) : findUrl(text));
+
 document.getElementById("search").addEventListener("submit", (event) => {
   event.preventDefault();
-  const text = words(new FormData(event.target));
-  location.hash = isFilter(text) ? filterUrl(text) : findUrl(text);
+  location.hash = sought(words(new FormData(event.target)));
 });
 
 /** A slash anywhere but in a field moves to the search box. */
@@ -115,5 +123,5 @@ onScheme(() => draw(false));
 version();
 known();
 const asked = new URLSearchParams(location.search);
-if (asked.has("q")) location.replace(`/${findUrl(words(asked))}`);
+if (asked.has("q")) location.replace(`/${sought(words(asked))}`);
 else draw(false);

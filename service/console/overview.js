@@ -10,6 +10,7 @@ import { after, kind, load, missed, moment, span } from "./units.js";
 import { during, overviewUrl } from "./views.js";
 
 const COMMANDS = [
+  "hopsight doctor                       # does anything arrive, and how far does it come?",
   "make demo                             # a fabric with known bottlenecks",
   "hopsight analyze CAPTURE --store DSN  # your own capture",
 ];
@@ -26,9 +27,10 @@ export async function overview(parameters) {
   });
   const [found, links] = await Promise.all([sifted, get("/links", range)]);
   if (!found.interval) {
-    return { title: "overview", body: h("div", null, h("h1", null, "Nothing to show yet"), h("div", { class: "panel" }, empty("The store is empty", "No capture was analysed into this store yet. Either command fills it:", COMMANDS))) };
+    return { title: "overview", live: true, body: h("div", null, h("h1", null, "Nothing to show yet"), h("div", { class: "panel" }, empty("The store is empty", "No capture was analysed into this store yet, and of live frames none was judged. This page fills by itself as soon as something is stored.", COMMANDS))) };
   }
   const covered = found.interval;
+  if (covered.to_ns <= found.stored.from_ns || covered.from_ns > found.stored.to_ns) return outside(found, range, filter);
   const more = range.from || range.to ? during(covered) : {};
   const flows = wrong ? [] : found.bottlenecks;
   const api = () => h("a", { href: address("/bottlenecks", { ...range, filter }) }, "API");
@@ -37,20 +39,28 @@ export async function overview(parameters) {
     interval: covered,
     body: h("div", null,
       h("h1", null, wrong ? "The filter is not understood" : headline(flows, found.more, filter)),
-      h("p", { class: "lead" }, subline(flows, covered), missed(found.captured), filter && !wrong && " Only flows that the filter keeps are told."),
+      h("p", { class: "lead" }, subline(flows, covered), missed(found.captured), filter && !wrong && " Only flows that the filter keeps are told; of a flow it asks about the hop with the largest load, which need not be the likeliest bottleneck."),
       times(found, range, filter), wrong && pointed(wrong, filter),
-      placed(flows).length > 0 && panel("Where", "the links that hold flows back, the fullest first",
+      placed(flows).length > 0 && panel("Where", "the links that hold flows back, the fullest first; each flow counts at its likeliest link",
         [csvButton("places", () => places(flows).map(flatPlace)), api()], placesTable(places(flows), links, covered, range)),
       placed(flows).length > 0 && panel("Who meets there", "sites of senders → links → flows", [csvButton("bottlenecks", () => flows.map(flat)), api()], sankey(placed(flows), range, more)),
       panel("Links over time", `${count(links.links.length, "link")}, each cell ${span(links.interval.step_ns)}`,
         [legend(), csvButton("links", () => cells(links)), h("a", { href: address("/links", range) }, "API")],
         links.links.length ? heat(links, range)
-          : empty("No link reported a load", "The frames carried neither INT nor CSIG, so hops have no measured load. Marks still name congestion, not its place. What telemetry was seen is on the page Telemetry.", ["hopsight doctor"])),
+          : empty("No link reported a load", "Frames of this time, if there are any, carried neither INT nor CSIG, so hops have no measured load. Marks still name congestion, not its place. What telemetry was seen is on the page Telemetry.", ["hopsight doctor"])),
       !wrong && panel("Flows that are held back", `${found.more ? "the first " : ""}${flows.length} of ${found.flows_seen} known`, [csvButton("bottlenecks", () => flows.map(flat)), api()],
         flows.length ? flowsTable(flows, covered, range, more)
           : filter ? empty("No flow that is held back is kept by this filter", "Leave out one of its parts, or choose another time above.", null)
-          : empty("No flow was held back by the network", `${count(found.flows_seen, "flow")} are known, and none had a hop above its capacity in this time: senders or receivers set the pace. Another time may be chosen above, or one flow looked at:`, ["hopsight where SRC:PORT DST:PORT"]))),
+          : empty("No flow was held back by the network", `Of ${count(found.flows_seen, "known flow")} none had a hop above its capacity in this time: senders or receivers set the pace, or nothing was sent. Another time may be chosen above, or one flow looked at:`, ["hopsight where SRC:PORT DST:PORT"]))),
   };
+}
+
+/** A time of which the store holds nothing is no time in which nothing was wrong. */
+function outside(found, range, filter) {
+  const { from_ns: from, to_ns: to } = found.stored;
+  return { title: "overview",
+    body: h("div", null, h("h1", null, "Nothing is stored of this time"), h("p", { class: "lead" }, "Whether anything was bottlenecked then is not known."), times(found, range, filter),
+      h("div", { class: "panel" }, empty("The store holds another time", `It is from ${moment(from, to - from)} to ${moment(to, to - from)} UTC.`, null, h("a", { href: overviewUrl({ filter }) }, "Show the latest")))) };
 }
 
 /** Flows whose place is known: marks alone say that a path is congested, and not where. */
@@ -88,7 +98,7 @@ function placesTable(rows, links, covered, range) {
 }
 
 function headline(flows, more, filter) {
-  if (!flows.length) return filter ? "Nothing that the filter keeps is bottlenecked" : "Nothing is bottlenecked";
+  if (!flows.length) return filter ? "Nothing that the filter keeps is known to be bottlenecked" : "Nothing is known to be bottlenecked";
   const hops = places(flows).length;
   return `${more ? "More than " : ""}${flows.length} ${flows.length === 1 ? "flow is" : "flows are"} held back ${hops ? `at ${count(hops, "hop")}` : "where no frame tells the place"}`;
 }

@@ -98,7 +98,7 @@ function player(parameters, first, second, known) {
       panel("Pseudo-code", first.algorithm, [], listing.element)),
     conduct(first.conformance, decisions, (at) => go(at)),
     panel("Decisions around it", null, [csvButton("decisions", () => decisions.map(flat))], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Decision#", "Time#", "Frame#", "Branch", "Sentence"]), parts.around))));
-  go(Number(parameters.get("at") || 0));
+  go(Math.trunc(Number(parameters.get("at"))) || 0);
   return body;
 }
 

@@ -72,8 +72,13 @@ function bands(rows, left, right, x0, x1, leftKey, rightKey) {
 
 const box = (node, x, fill) => svg("rect", { class: "node", x, y: node.y, width: NODE, height: Math.max(2, node.size - 2), rx: 2, fill });
 
+const MOST_LETTERS = 38;
+
+/** What fits between two columns; the whole is its title. */
+const short = (text) => (text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text);
+
 function label(node, x, anchor, text, href, note, strong) {
   const words = svg("text", { x, y: node.y + node.size / 2 - 1, "text-anchor": anchor, "dominant-baseline": "central", class: strong ? "strong" : null },
-    text, note && svg("tspan", { class: "note", dx: 7 }, note));
+    text !== short(text) && svg("title", null, text), short(text), note && svg("tspan", { class: "note", dx: 7 }, note));
   return href ? svg("a", { href }, words) : words;
 }

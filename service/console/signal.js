@@ -1,5 +1,6 @@
 // The signals of a flow as rows of one chart, and as rows of a table.
 
+import { exact } from "./api.js";
 import { NAMES } from "./colour.js";
 
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"];
@@ -28,8 +29,8 @@ export function signalLines(signals) {
 /** One object a time, for CSV. */
 export function signalRows(signals) {
   const columns = Object.entries(signals.signals);
-  return signals.times_ns.map((time_ns, i) => ({
-    time_ns,
+  return signals.times_ns.map((_, i) => ({
+    time_ns: exact(signals.times_ns, i),
     ...Object.fromEntries(columns.map(([name, values]) => [name, values[i]])),
     ...Object.fromEntries(signals.hops.flatMap((one) => ["u_mean", "queue_mean_bytes", "abw_bps", "delay_ns"].map((key) => [`${key} ${one.device} ${one.interface}`, one[key][i]]))),
   }));

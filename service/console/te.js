@@ -32,13 +32,19 @@ export async function te(parameters) {
   return {
     title: "traffic engineering",
     interval: answer.interval,
-    body: h("div", null, h("h1", null, "Traffic between ends"), h("p", { class: "lead" }, "How full the paths are between sites, prefixes or devices, over all their flows; a cell leads to the ways that there are."), form(now, metric),
+    body: h("div", null, h("h1", null, "Traffic between ends"), h("p", { class: "lead" }, "How full the paths are between sites, prefixes or devices, over all their flows; a cell of devices leads to the ways that there are."), form(now, metric),
       rows.length ? [
         panel("Matrix", `rows send, columns receive; ${METRICS[metric].name}`, [csvButton("te", () => rows), api()], matrix(rows, metric, now)),
         pair,
-        panel("Pairs", `${count(answer.total, "row")}, the fullest first; ${answer.cells_with_rows} of ${answer.cells} cells of time have data, telemetry covers ${percent(answer.completeness)}.${missed(answer.captured)}`, [csvButton("te", () => rows), api()], table(rows, now)),
-      ] : h("div", { class: "panel" }, empty("No path has a load in this time", "Rollups are made while captures are analysed; pairs of ends need flows with telemetry.", ["hopsight analyze CAPTURE --store DSN", "hopsight health"]))),
+        panel("Pairs", `${count(answer.total, "row")}, the fullest first by the load that 90 % of samples stay below; ${answer.cells_with_rows} of ${answer.cells} cells of time have data, telemetry covers ${percent(answer.completeness)}.${missed(answer.captured)}`, [csvButton("te", () => rows), api()], table(rows, now)),
+      ] : h("div", { class: "panel" }, nothing(asked))),
+    again: !rows.length && !asked.from && !asked.to,
   };
+}
+
+function nothing(asked) {
+  if (asked.class || asked.from || asked.to) return empty("No path has a load here", `Of ${asked.class ? `class ${asked.class}` : "this time"} nothing is stored, or no flow of it carried telemetry.`, null);
+  return empty("No path has a load yet", "Rollups are made while frames are analysed; pairs of ends need flows with telemetry. This page is looked up again every ten seconds.", ["hopsight doctor", "hopsight analyze CAPTURE --store DSN"]);
 }
 
 function form(now, metric) {
@@ -49,6 +55,9 @@ function form(now, metric) {
     choice("interval", "cells of", [["1s", "1 s"], ["1m", "1 min"], ["1h", "1 h"]], now.interval),
     choice("metric", "show", Object.entries(METRICS).map(([value, one]) => [value, one.name]), metric));
 }
+
+/** Text that leads to the ways of a pair, where its ends are devices: of sites and prefixes the topology knows none. */
+const led = (now, src, dst, text, more = {}) => (now.by === "device" ? h("a", { href: teUrl({ ...now, src, dst }), ...more }, text) : h("span", more, text));
 
 /** The worst value of each pair over classes and cells of time. */
 function matrix(rows, metric, now) {
@@ -70,7 +79,7 @@ function matrix(rows, metric, now) {
     if (value === undefined) return h("td", { class: "none" }, h("span", { "aria-label": "no traffic" }, "·"));
     const full = Math.min(1, Math.max(0, share(value, most)));
     return h("td", { style: { background: amount(full) }, class: src === now.src && dst === now.dst ? "chosen" : null },
-      h("a", { href: teUrl({ ...now, src, dst }), style: { color: inkOver(full) }, title: `${src} → ${dst}: ${text(value)}` }, text(value)));
+      led(now, src, dst, text(value), { style: { color: inkOver(full) }, title: `${src} → ${dst}: ${text(value)}` }));
   };
   const left = ends("src").length + ends("dst").length - sources.length - targets.length;
   return h("div", { class: "body" }, h("div", { class: "scroll" }, h("table", { class: "matrix" },
@@ -82,10 +91,10 @@ function matrix(rows, metric, now) {
 
 function table(rows, now) {
   return h("div", { class: "scroll" }, h("table", { class: "list" },
-    head(["From", "To", "Class#", "Load u, 99 %", "Utilisation 99 %#", "Headroom#", "Delay 99 %#", "Sent#", "Of it congested#", "Flows#", "Since"]),
+    head(["From", "To", "Class#", "Load u, 90 %", "99 %#", "Utilisation 99 %#", "Headroom#", "Delay 99 %#", "Sent#", "Of it congested#", "Flows#", "Since"]),
     h("tbody", null, rows.slice(0, 200).map((row) => h("tr", null,
-      h("td", null, h("a", { href: teUrl({ ...now, src: row.src, dst: row.dst }) }, row.src)), h("td", null, row.dst), right(row.dscp),
-      h("td", null, meter(row.u_p99)), right(percent(row.utilization_p99)), right(rate(row.headroom_bps)), right(span(row.delay_p99_ns)),
+      h("td", null, led(now, row.src, row.dst, row.src)), h("td", null, row.dst), right(row.dscp),
+      h("td", null, meter(row.u_p90)), right(load(row.u_p99)), right(percent(row.utilization_p99)), right(rate(row.headroom_bps)), right(span(row.delay_p99_ns)),
       right(bytes(row.data_bytes)), right(percent(row.affected_share)), right(`${row.affected_flows} of ${row.flows}`), h("td", { class: "num" }, moment(row.time_ns, 60e9)))))));
 }
 

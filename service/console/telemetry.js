@@ -16,13 +16,22 @@ export async function telemetry(parameters) {
   return {
     title: "telemetry",
     interval: found.interval,
+    live: true,
     body: h("div", null,
-      h("h1", null, worth.length ? `${count(worth.length, "finding")} worth a look` : "Nothing is wrong with the telemetry"),
+      h("h1", null, headline(found, worth, asked)),
       h("p", { class: "lead" }, found.interval ? `${count(rows.length, "finding")}${found.more ? " and more" : ""}; ${rows.length - worth.length} are as they should be. What a verdict rests on cannot be better than this.` : "No telemetry was judged yet."),
       form(asked),
       Object.entries(CLASSES).map(([name, title]) => group(title, rows.filter((row) => row.class === name), asked)),
-      !rows.length && h("div", { class: "panel" }, empty("No finding in this time", "Findings are made while captures are analysed; a longer time or fewer conditions may have some.", ["hopsight analyze CAPTURE --store DSN", "hopsight health --all"]))),
+      !rows.length && h("div", { class: "panel" }, empty("No finding in this time", "Findings are made while frames are analysed; a longer time or fewer conditions may have some.", ["hopsight doctor", "hopsight health --all"]))),
   };
+}
+
+/** Findings that are as they should be are findings, too: without any nothing was judged. */
+function headline(found, worth, asked) {
+  if (worth.length) return `${count(worth.length, "finding")} worth a look`;
+  if (!found.interval) return "No telemetry was judged yet";
+  if (asked.class || asked.verdict) return "No such finding is worth a look";
+  return found.findings.length ? "Nothing is wrong with the telemetry" : "No telemetry was judged in this time";
 }
 
 function form(asked) {

@@ -28,7 +28,7 @@ from service.routes.parameter import (
 )
 from service.routes.span import check, check_window, chosen, completed, ordered
 from service.routes.topology import LATEST, located
-from service.search import MOST_TEXT, SearchEnd, parse_search
+from service.search import MOST_TEXT, SearchEnd, parse_protocol, parse_search
 from service.shape import flow_of, hop_of, interval, records, rest_of
 
 router = APIRouter(prefix="/api/v1", tags=["flows"], route_class=Polled)
@@ -128,7 +128,7 @@ async def search(request: Request, asked: Annotated[SearchParameters, Query()]) 
     given = sifted | seen_in(asked) | {
         "before_ns": before_ns, "after": after, "rows": limits.max_rows,
     }  # fmt: skip
-    found, behind = await _matching(reader, ends, given)
+    found, behind = await _matching(reader, ends, parse_protocol(asked.q), given)
     more = found.height > asked.limit
     shown = found.head(asked.limit)
     last = (shown if more else behind).tail(1)
@@ -146,7 +146,7 @@ def seen_in(asked: SearchParameters) -> dict[str, int]:
 
 
 async def _matching(
-    reader: Reader, ends: tuple[SearchEnd, ...], given: dict[str, Any]
+    reader: Reader, ends: tuple[SearchEnd, ...], protocol: int | None, given: dict[str, Any]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Flows with these ends, and those that the next questions begin behind, if there are more.
 
@@ -160,18 +160,21 @@ async def _matching(
         )
         for hi, lo in [address_words(each) for each in first.addresses] or [(0, 0)]
     ]
-    return await run_in_threadpool(_sifted, parts, ends, given["rows"])
+    return await run_in_threadpool(_sifted, parts, ends, protocol, given["rows"])
 
 
 def _sifted(
-    parts: list[pl.DataFrame], ends: tuple[SearchEnd, ...], rows: int
+    parts: list[pl.DataFrame], ends: tuple[SearchEnd, ...], protocol: int | None, rows: int
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of all parts that have every end, and all that are known; see `_matching`."""
+    """The rows of all parts that have every end and the protocol, and all that are known."""
     found = pl.concat(parts).unique("flow").sort("last_ns", "flow", descending=[True, False])
     # Of what an address has more of than was asked for, nothing behind its last row is known.
     cut = [part["last_ns"][-1] for part in parts if part.height >= rows]
     known = found.filter(pl.col("last_ns") >= max(cut)) if cut else found
-    keep = [_has(row, ends) for row in known.iter_rows(named=True)]
+    keep = [
+        protocol in {None, row["protocol"]} and _has(row, ends)
+        for row in known.iter_rows(named=True)
+    ]
     return known.filter(pl.Series(keep, dtype=pl.Boolean)), known if cut else known.clear()
 
 

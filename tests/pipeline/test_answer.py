@@ -402,3 +402,11 @@ def test_a_time_without_frames_is_told(store: Store) -> None:
     assert made["verdict"] is None
     assert "the flow was seen from 2023-11-14T22:13:20.000000Z to" in made["message"]
     assert made["interval"]["covered"] == 0.0
+
+
+def test_the_direction_without_data_names_the_other_one(store: Store) -> None:
+    ends = {"src": ip_address("10.0.1.1"), "sport": 5001, "dst": ip_address("10.0.0.1")}
+    made = answer(store, asked(**ends, dport=40000))
+    assert made["verdict"] is None
+    assert made["message"].endswith("the other direction may have sent some")
+    assert [(flow["src"], flow["sport"]) for flow in made["flows"]] == [("10.0.0.1", 40000)]

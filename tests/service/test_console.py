@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import httpx
+import polars as pl
 import pytest
 from browser import View
 
@@ -93,13 +95,17 @@ def test_the_fabric_is_coloured_by_load_at_a_time(page: Callable[..., View]) -> 
     view = page(f"#/fabric?{RANGE}")
     port = view.page.locator('.fabric a[aria-label^="leaf1 Ethernet48"] path:not(.casing)')
     assert view.page.locator(".fabric .device").count() == 3
-    assert port.get_attribute("class") == "some"
-    view.page.locator("#moment").press("End")
-    assert port.get_attribute("class") == "over"
-    assert "t=1760000000190000000" in view.page.url
+    assert port.get_attribute("class") == "over", "the latest time is shown first"
+    assert "t=" not in view.page.url
     assert view.page.locator("tbody tr").first.inner_text().startswith("leaf1 Ethernet48")
+    view.page.locator("#moment").press("Home")
+    assert port.get_attribute("class") == "some"
+    view.page.locator("#moment").press("ArrowRight")
+    assert "t=1760000000010000000" in view.page.url
     again = page(view.page.url.partition("/#")[2].join(["#", ""]))
-    assert again.page.locator("#moment").input_value() == "19"
+    assert again.page.locator("#moment").input_value() == "1"
+    view.page.locator("#moment").press("End")
+    assert "t=" not in view.page.url, "who looks at the latest goes on with it"
 
 
 def test_telemetry_names_the_device_that_breaks_rules(page: Callable[..., View]) -> None:
@@ -127,6 +133,52 @@ def test_a_search_in_the_address_bar_is_one(page: Callable[..., View]) -> None:
     view = page("?q=10.0.1.3", wait=False)
     view.page.wait_for_selector("tbody tr")
     assert "#/find?q=10.0.1.3" in view.page.url
+
+
+def test_a_filter_in_the_address_bar_is_one(page: Callable[..., View]) -> None:
+    view = page("?q=device+%3D+leaf1", wait=False)
+    view.page.wait_for_selector("tbody tr")
+    assert "#/find?filter=device" in view.page.url
+
+
+def test_a_time_of_which_nothing_is_stored_is_no_all_clear(page: Callable[..., View]) -> None:
+    view = page("#/?from=2020-01-01T00:00:00Z&to=2020-01-01T01:00:00Z")
+    assert view.page.locator("h1").inner_text() == "Nothing is stored of this time"
+    view.page.click("text=Show the latest")
+    view.settled()
+    assert "held back" in view.page.locator("h1").inner_text()
+
+
+def test_a_page_of_an_empty_store_fills_by_itself(page: Callable[..., View]) -> None:
+    view = page("#/alerts")
+    empty = {"interval": None, "stored": None, "bottlenecks": [], "more": False, "flows_seen": 0}
+    view.page.route("**/api/v1/bottlenecks*", lambda route: route.fulfill(json=empty), times=1)
+    view.page.click('nav a[href="/#/"]')
+    view.page.wait_for_selector("text=The store is empty")
+    view.page.wait_for_selector("text=held back at", timeout=20_000)
+
+
+def test_a_flow_without_a_verdict_leads_to_what_may_be_meant(page: Callable[..., View]) -> None:
+    view = page("#/alerts")
+    other = {"src": "10.0.1.4", "sport": 40004, "dst": "10.0.2.1", "dport": 5001, "protocol": 6}
+    told = {"status": 404, "detail": "none of its data was judged then", "flows": [other]}
+    back = "**/api/v1/flows/bottleneck?src=10.0.2.1*"
+    view.page.route(back, lambda route: route.fulfill(status=404, json=told))
+    view.page.goto(f"{view.page.url.partition('#')[0]}#/flow?src=10.0.2.1:5001&dst=10.0.1.4:40004")
+    view.page.wait_for_selector("text=none of its data")
+    view.page.click("#view .empty a")
+    view.page.wait_for_selector("h1:has-text('10.0.1.4:40004')")
+    view.said.clear()  # the browser tells of the 404
+
+
+def test_times_in_csv_have_all_their_digits(page: Callable[..., View], served: Any) -> None:
+    view = page("#/find")
+    told = httpx.get(f"{served.url}/api/v1/flows").json()["flows"]
+    with view.page.expect_download() as saved:
+        view.page.click('section[aria-label="Flows"] button')
+    rows = pl.read_csv(saved.value.path(), infer_schema=False)
+    assert rows["first_ns"].to_list() == [str(flow["first_ns"]) for flow in told]
+    assert rows["last_ns"].to_list() == [str(flow["last_ns"]) for flow in told]
 
 
 def test_a_chart_gives_its_data_as_csv(page: Callable[..., View]) -> None:

@@ -101,6 +101,23 @@ def test_an_alert_is_kept_quiet_from_its_page(page: Callable[..., View], axe: st
     view.page.wait_for_selector(kept, state="detached")
 
 
+@pytest.mark.parametrize(
+    "typed",
+    ["device=leaf1 Ethernet7", "device=leaf1 interface = Ethernet7", "device=~leaf.*",
+     'device="leaf', "device=leaf1 device=leaf2", "leaf1"],
+)  # fmt: skip
+def test_no_more_is_kept_quiet_than_was_typed(
+    page: Callable[..., View], served: Any, typed: str
+) -> None:
+    view = page("#/alerts")
+    before = httpx.get(f"{served.url}/api/v1/alerts/silences").json()
+    view.page.fill("input[name=matchers]", typed)
+    view.page.fill("input[name=for]", "2h")
+    view.page.click("text=Keep quiet")
+    view.page.wait_for_selector("text=Write name=value")
+    assert httpx.get(f"{served.url}/api/v1/alerts/silences").json() == before
+
+
 def test_a_capture_is_brought_and_its_job_followed_and_cancelled(
     page: Callable[..., View], capture: Path, served: Any, axe: str
 ) -> None:
