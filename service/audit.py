@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import time
 import uuid
 from http import HTTPStatus
@@ -22,9 +23,15 @@ NOT_TOLD = ("/internal/",)
 """Rows of other processes of the same user, which have their own names in the store."""
 STRANGERS_PER_S, STRANGERS_BURST = 0.1, 100.0
 """Rows of strangers who are refused, wherever they come from: nobody fills the log from outside."""
-MOST_BODY = 4096
+MOST_READ, MOST_BODY, MOST_TEXT = 1 << 17, 4096, 256
+"""Octets of a body that are read, and most letters of a row's body and of one text in it."""
 SECRETS = ("token", "password", "secret", "key", "authorization")
 """What a field's name has in it when its value is left out."""
+LEFT_OUT = "left out"
+SECRET = re.compile(rf"{PREFIX}[\w-]{{6,}}|\beyJ[\w-]+\.[\w.-]*")
+"""Tokens of ours and JSON Web Tokens, wherever they stand."""
+WHO = "hopsight.logged_in"
+"""Where a request's scope has who logged in by it."""
 logger = logging.getLogger("hopsight.audit")
 
 
@@ -48,7 +55,7 @@ class Audited:
 
         async def heard() -> Message:
             message = await receive()
-            body.extend(message.get("body", b"")[: MOST_BODY + 1 - len(body)])
+            body.extend(message.get("body", b"")[: MOST_READ + 1 - len(body)])
             return message
 
         async def told(message: Message) -> None:
@@ -94,13 +101,15 @@ class Audited:
 
 def row(scope: Scope, body: bytes, status: int) -> dict[str, Any]:
     """One row of the log."""
-    identity = scope.get(IDENTITY)
+    identity = scope.get(WHO) or scope.get(IDENTITY)
+    query = scope.get("query_string", b"").decode("latin-1")
+    path = scope["path"] + (f"?{query}" if query else "")
     return {
         "time_ns": time.time_ns(),
         "who": identity.name if identity else "",
         "address": str((scope.get("client") or ("",))[0]),
         "method": scope["method"],
-        "path": scope["path"][:MOST_BODY],
+        "path": masked(path)[:MOST_BODY],
         "body": without_secrets(body),
         "status": status,
     }
@@ -111,14 +120,28 @@ def without_secrets(body: bytes) -> str:
     if not body:
         return ""
     try:
-        told = json.loads(body) if len(body) <= MOST_BODY else None
+        told = json.loads(body) if len(body) <= MOST_READ else None
+        text = json.dumps(kept(told)) if isinstance(told, dict) else ""
     except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
-        return json.dumps({"bytes": len(body)} if len(body) <= MOST_BODY else {"bytes": "many"})
-    kept = {
-        name: "left out" if any(word in name.lower() for word in SECRETS) else value
-        for name, value in told.items()
-    }
-    text = json.dumps(kept)
-    return json.dumps({"bytes": len(body)}) if PREFIX in text else text[:MOST_BODY]
+        text = ""
+    if not text:
+        return json.dumps({"bytes": len(body)} if len(body) <= MOST_READ else {"bytes": "many"})
+    return text if len(text) <= MOST_BODY else json.dumps({"begins": text[: MOST_BODY // 2]})
+
+
+def kept(value: Any) -> Any:
+    """A value of JSON without what no log should hold, its texts cut."""
+    if isinstance(value, dict):
+        return {
+            masked(name): LEFT_OUT if any(word in name.lower() for word in SECRETS) else kept(each)
+            for name, each in value.items()
+        }
+    if isinstance(value, list):
+        return [kept(each) for each in value]
+    return masked(value) if isinstance(value, str) else value
+
+
+def masked(text: str) -> str:
+    """A text without tokens in it, and not too long."""
+    told = SECRET.sub(LEFT_OUT, text)
+    return told if len(told) <= MOST_TEXT else f"{told[:MOST_TEXT]}…"

@@ -124,7 +124,7 @@ class Guard:
 
     async def _counted(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
         """Pass on, counting what a body without a declared length really brings."""
-        seen = 0
+        seen, begun = 0, False
 
         async def counting() -> Message:
             nonlocal seen
@@ -134,7 +134,19 @@ class Guard:
                 raise problem.Problem(413, _limit_sentence(limit), field="body")
             return message
 
-        await self.app(scope, counting, send)
+        async def told(message: Message) -> None:
+            nonlocal begun
+            if begun or seen <= limit:
+                begun = True
+                await send(message)
+
+        try:
+            await self.app(scope, counting, told)
+        except problem.Problem:
+            if seen <= limit:
+                raise
+        if seen > limit and not begun:  # what the framework says of a body that is cut off is less
+            await _too_large(limit)(scope, receive, send)
 
 
 def _is_address(named: str) -> bool:

@@ -33,9 +33,10 @@ class Event:
 class Listener:
     """One who listens, in an event loop of its own."""
 
-    def __init__(self, tenants: tuple[str, ...] | None) -> None:
-        """`tenants` are those whose events are heard; None: all."""
+    def __init__(self, tenants: tuple[str, ...] | None, who: str = "") -> None:
+        """`tenants` are those whose events are heard; None: all. `who` listens; empty: anybody."""
         self.tenants = tenants
+        self.who = who
         self.loop = asyncio.get_running_loop()
         self.waiting: asyncio.Queue[Event | None] = asyncio.Queue(KEPT)
 

@@ -83,6 +83,13 @@ def login_of(settings: ServiceSettings, environment: Mapping[str, str]) -> Login
             raise LoginError(
                 "service.jwt_audience: a login by JWT needs the audience that is meant"
             )
+        if settings.jwt_keys is None and not settings.jwt_issuer.startswith(
+            ("https://", "http://")
+        ):
+            raise LoginError(
+                "service.jwt_issuer: is no URL that could be asked for keys, and service.jwt_keys"
+                " names none"
+            )
         web = WebTokens(
             Provider(
                 settings.jwt_issuer,
@@ -124,9 +131,11 @@ class Identified:
         try:
             identity = await self._who(scope)
         except Problem as error:
-            wait_s = self.login.failed.wait(network_of(address), time.monotonic())
-            await _refusal(error, wait_s)(scope, receive, send)
-            return
+            if not _is_open(scope["path"]):
+                wait_s = self.login.failed.wait(network_of(address), time.monotonic())
+                await _refusal(error, wait_s)(scope, receive, send)
+                return
+            identity = None  # a probe whose token is over is a stranger, and no sign of death
         if identity is None and not _is_open(scope["path"]):
             wait_s = self.login.failed.wait(network_of(address), time.monotonic())
             await _refusal(Problem(401, NO_LOGIN), wait_s)(scope, receive, send)

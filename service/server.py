@@ -62,6 +62,10 @@ class Tls:
         if certificate is None or key is None:
             name = "service.tls_certificate" if certificate is None else "service.tls_key"
             raise Failure(ExitCode.USAGE, f"{name}: HTTPS needs the certificate and its key")
+        with contextlib.suppress(OSError):  # told below
+            if b"ENCRYPTED" in key.read_bytes():
+                said = f"service.tls_key: {key}: needs a pass phrase; accepted: a key without one"
+                raise Failure(ExitCode.INPUT, said)
         try:
             ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
         except (OSError, ssl.SSLError) as error:

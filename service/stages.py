@@ -204,7 +204,7 @@ def of_bus(bus: Bus, shed: Shed | None = None) -> Reading:
 
     def read() -> Iterator[Told]:
         yield Told("hopsight_collector_queue_ratio", bus.fill)
-        yield Told("hopsight_collector_shed_from", 1 << shed.halvings if shed else 1)
+        yield Told("hopsight_collector_shed_from", shed.of if shed else 1)
         spill = getattr(bus, "spill", None)
         if spill is not None:
             yield Told("hopsight_collector_spill_bytes", spill.octets)

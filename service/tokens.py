@@ -6,6 +6,7 @@ them, `EXPIRES` a time. Empty lines and what follows `#` say nothing.
 """
 
 import hmac
+import logging
 import re
 import secrets
 import stat
@@ -26,6 +27,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 HASH = re.compile(r"sha256:([0-9a-f]{64})")
 FORM = "accepted: NAME SCOPE TENANTS sha256:HEX [EXPIRES]"
 FIELDS = (4, 5)
+logger = logging.getLogger("hopsight.tokens")
 
 
 class TokensError(ValueError):
@@ -133,15 +135,19 @@ class Tokens:
             self._stamp = stamp
             try:
                 self._read = self._from_file()
-            except TokensError:
+            except TokensError as error:
                 self._read = ()
+                # The sentence says it, and never what was read.
+                logger.error("%s; nobody whose token it holds is let in", error)  # noqa: TRY400 - see above
 
-    def _now(self) -> tuple[int, int]:
+    def _now(self) -> tuple[int, ...]:
         try:
             state = self._file.stat() if self._file else None
         except OSError:
             state = None
-        return (state.st_mtime_ns, state.st_size) if state else (0, 0)
+        if state is None:
+            return ()
+        return (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino)
 
     def _from_file(self) -> tuple[Token, ...]:
         if self._file is None:

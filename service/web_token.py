@@ -1,21 +1,30 @@
 """Logins by JSON Web Tokens (RFC 7519) of an OpenID Connect provider (Discovery 1.0)."""
 
+import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import jwt
 
-from service.access import SCOPES, Identity, Scope
+from service.access import LOCAL, OWNER, SCOPES, Identity, Scope
 from service.problem import Problem
 
-ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
-"""Signatures by a private key alone: with a shared secret every reader of it could sign."""
+ALGORITHMS = {
+    "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    "EC": ("ES256", "ES384"), "OKP": ("EdDSA",),
+}  # fmt: skip
+"""Signatures by a private key alone, by the kind of key: with a shared secret every reader of it
+could sign."""
+MOST_NAME, HASHED = 64, 16
+OURS = frozenset({LOCAL.name, OWNER.name})
+"""Names that nobody may log in by."""
 LEEWAY_S = 30
 REFRESH_S = 60.0
 """Least time between two fetches of the provider's keys, however many unknown keys are named."""
@@ -38,12 +47,19 @@ class Provider:
     tenants_claim: str = "tenants"
 
 
+class Key(NamedTuple):
+    """A key of a provider, and the algorithms that it signs by."""
+
+    key: Any
+    algorithms: tuple[str, ...]
+
+
 class WebTokens:
     """Checks tokens of one provider, whose keys are fetched when they are first needed."""
 
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
-        self._keys: dict[str, jwt.PyJWK] = {}
+        self._keys: dict[str, Key] = {}
         self._fetched_s: float | None = None
         self._turn = threading.Lock()
 
@@ -54,8 +70,8 @@ class WebTokens:
             key = self._key(str(header.get("kid", "")))
             claims = jwt.decode(
                 token,
-                key,
-                algorithms=list(ALGORITHMS),
+                key.key,
+                algorithms=list(key.algorithms),
                 audience=self.provider.audience,
                 issuer=self.provider.issuer,
                 leeway=LEEWAY_S,
@@ -72,33 +88,48 @@ class WebTokens:
             raise Problem(403, f"the token has none of the scopes {', '.join(SCOPES)}")
         # Without a word on tenants nobody's flows are seen.
         tenants = _words(claims.get(self.provider.tenants_claim))
-        return Identity(str(claims["sub"])[:64], max(scopes, default=Scope.READ), tuple(tenants))
+        return Identity(named(str(claims["sub"])), max(scopes, default=Scope.READ), tuple(tenants))
 
-    def _key(self, name: str) -> jwt.PyJWK:
-        """The provider's key of this name; an only key needs none."""
-        with self._turn:
-            found = self._known(name)
+    def _key(self, name: str) -> Key:
+        """The provider's key of this name; an only key needs none.
+
+        One asks the provider at a time and nobody waits for it: whose key is known needs no answer,
+        and strangers who name keys that there are not would hold everybody up.
+        """
+        found = self._known(name)
+        if not self._may_fetch(REFRESH_S if found is None else OLD_S):
+            return self._signed(found)
+        if not self._turn.acquire(blocking=False):
+            if found is None:
+                raise Problem(503, f"the keys of {self.provider.issuer} are being asked for")
+            return found
+        try:
             if self._may_fetch(REFRESH_S if found is None else OLD_S):
+                self._keys = self._fetch()
                 self._fetched_s = time.monotonic()
-                try:
-                    self._keys = self._fetch()
-                except Problem:
-                    if found is None:
-                        self._fetched_s -= REFRESH_S - FAILED_S
-                        raise
-                found = self._known(name)
+        except Problem:
+            # From the end on: a provider that does not answer takes as long as it is given.
+            self._fetched_s = time.monotonic()
+            if found is None:
+                self._fetched_s -= REFRESH_S - FAILED_S
+                raise
+        finally:
+            self._turn.release()
+        return self._signed(self._known(name))
+
+    def _signed(self, found: Key | None) -> Key:
         if found is None:
             raise Problem(401, "the token is refused: no key of the provider signed it")
         return found
 
-    def _known(self, name: str) -> jwt.PyJWK | None:
+    def _known(self, name: str) -> Key | None:
         only = next(iter(self._keys.values())) if len(self._keys) == 1 and not name else None
         return self._keys.get(name) or only
 
     def _may_fetch(self, after_s: float) -> bool:
         return self._fetched_s is None or time.monotonic() - self._fetched_s > after_s
 
-    def _fetch(self) -> dict[str, jwt.PyJWK]:
+    def _fetch(self) -> dict[str, Key]:
         """The provider's key set, of its file or its URL."""
         try:
             place = self.provider.keys or self._discovered()
@@ -106,11 +137,12 @@ class WebTokens:
                 told = _document(place)
             else:
                 told = Path(place).read_text(encoding="utf-8")
-            found = jwt.PyJWKSet.from_json(told).keys
-        except (httpx.HTTPError, OSError, ValueError, KeyError, jwt.PyJWTError) as error:
+            keys = dict(keys_of(json.loads(told)))
+        except (httpx.HTTPError, OSError, ValueError, KeyError, TypeError, AttributeError,
+                RecursionError, jwt.PyJWTError) as error:  # fmt: skip
             raise Problem(503, f"the keys of {self.provider.issuer} are not to be had:"
                           f" {type(error).__name__}") from None  # fmt: skip
-        return {key.key_id or "": key for key in found}
+        return keys
 
     def _discovered(self) -> str:
         told = _document(self.provider.issuer.rstrip("/") + DISCOVERY)
@@ -118,6 +150,34 @@ class WebTokens:
         if not place.startswith(("https://", "http://")):
             raise ValueError("jwks_uri is no URL")
         return place
+
+
+def keys_of(told: Any) -> Iterator[tuple[str, Key]]:
+    """Keys of a key set (RFC 7517) that sign, by their names; those of other kinds are passed over.
+
+    Where a key does not name its algorithm it is any that its kind has. PyJWTError: there is none.
+    """
+    known = 0
+    for each in told["keys"]:
+        kind, algorithm = each.get("kty"), each.get("alg")
+        able = ALGORITHMS.get(kind, ()) if algorithm is None else (algorithm,)
+        if each.get("use", "sig") != "sig" or not set(able) & set(ALGORITHMS.get(kind, ())):
+            continue
+        try:
+            made = jwt.PyJWK.from_dict(each, algorithm or able[0])
+        except jwt.PyJWTError:
+            continue
+        known += 1
+        yield str(each.get("kid") or ""), Key(made.key, able)
+    if not known:
+        raise jwt.PyJWKSetError("no key of the set signs tokens")
+
+
+def named(subject: str) -> str:
+    """A subject as logs and bounds know it; of a long one its end is told by a hash."""
+    if len(subject) <= MOST_NAME and subject not in OURS:
+        return subject
+    return f"{subject[: MOST_NAME - HASHED - 1]}~{sha256(subject.encode()).hexdigest()[:HASHED]}"
 
 
 def _document(url: str) -> str:
@@ -130,4 +190,5 @@ def _words(told: object) -> list[str]:
     """A claim that is a text of words or a list of them."""
     if isinstance(told, str):
         return told.split()
-    return [each for each in told if isinstance(each, str)] if isinstance(told, list) else []
+    listed = told if isinstance(told, list) else []
+    return [each.strip() for each in listed if isinstance(each, str) and each.strip()]

@@ -4,10 +4,12 @@ import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from pipeline import FIELDS, FilterError, condition
+from service.alerts.state import KEPT
 from service.endpoint import parse_duration
 from service.form import URL
 from service.section import Section
@@ -47,7 +49,7 @@ class Rule(Section):
     summary: str = Field("", description="What it means, a sentence.")
     runbook: str = Field("", description="Where it is written what to do, a link.")
     flap_changes: int = Field(
-        6, ge=2, description="Changes within flap_window from which on an alert flaps."
+        6, ge=2, le=KEPT, description="Changes within flap_window from which on an alert flaps."
     )
     flap_ns: Span = Field(
         600 * 10**9,
@@ -100,6 +102,13 @@ class Receiver(Section):
     )
     timeout_s: float = Field(10.0, gt=0, description="How long one try may take, seconds.")
     attempts: int = Field(5, ge=1, le=20, description="Tries before it is left for a minute.")
+
+    @model_validator(mode="after")
+    def one_login(self) -> "Receiver":
+        """Refuse two logins, of which one alone would be sent."""
+        if self.token_variable and urlsplit(self.url).username is not None:
+            raise ValueError("url has a user, and token_variable names a token: one of both")
+        return self
 
 
 class AlertFile(Section):

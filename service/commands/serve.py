@@ -53,7 +53,9 @@ def login_for(settings: Settings) -> Login:
     try:
         read(settings.service.alerts_file)
         return login_of(settings.service, os.environ)
-    except (AlertsError, LoginError) as error:
+    except AlertsError as error:
+        raise Failure(ExitCode.USAGE, f"service.alerts_file: {error}") from None
+    except LoginError as error:
         raise Failure(ExitCode.USAGE, str(error)) from None
 
 

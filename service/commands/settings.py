@@ -23,7 +23,14 @@ def run(*, check: bool, dump: bool, json: bool) -> None:
     """Print every setting in force, or one line that says they are fine."""
     if check and dump:
         raise Failure(ExitCode.USAGE, "--check and --dump: one of them; --dump checks too")
-    rows = [_without_login(*row) for row in service_settings.rows(chosen())]
+    settings = chosen()
+    if check:
+        from service.commands.serve import login_for
+        from service.server import Tls
+
+        login_for(settings)
+        Tls.of(settings.service.tls_certificate, settings.service.tls_key)
+    rows = [_without_login(*row) for row in service_settings.rows(settings)]
     if json and check:
         typer.echo(json_format.dumps({"settings": len(rows), "usable": True}))
     elif json:

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from service.access import Identity
+from service.access import LOCAL, Identity
 from service.jobs.environment import environment_of
 from service.jobs.folder import Folder, FolderError
 from service.jobs.kept import CANCELLED, WAITING, Brought, Job, new_id
@@ -75,6 +75,8 @@ class Desk:
                           " delete some", field="body")  # fmt: skip
         if len(self.uploads) >= UPLOADS:
             raise Problem(503, f"{UPLOADS} captures are being brought; try again later")
+        if identity != LOCAL and any(each.who == identity.name for each in self.uploads):
+            raise Problem(503, f"{identity.name} brings a capture already; try again later")
         made = new_id()
 
         def room() -> tuple[int, str]:
@@ -82,7 +84,7 @@ class Desk:
             return min((self.limits.max_capture_bytes, "service.max_capture_bytes"),
                        (left, "service.max_captures_bytes"))  # fmt: skip
 
-        upload = Upload(folder.capture_place(made), room)
+        upload = Upload(folder.capture_place(made), room, identity.name)
         self.uploads.append(upload)
         try:
             await upload.take(pieces)

@@ -30,9 +30,15 @@ class Kept(BaseModel):
     created_ns: int
 
     def seen_by(self, identity: Identity) -> bool:
-        """Whether a login may know of it: it sees every tenant whose flows may be in it."""
-        return identity.sees_all or (ALL not in self.tenants and
-                                     set(self.tenants) <= set(identity.tenants))  # fmt: skip
+        """Whether a login may know of it: it sees every tenant whose flows may be in it.
+
+        What a login brought that has no tenants is its own.
+        """
+        if identity.sees_all:
+            return True
+        if not self.tenants:
+            return identity.name == self.who and not identity.tenants
+        return ALL not in self.tenants and set(self.tenants) <= set(identity.tenants)
 
 
 class Brought(Kept):

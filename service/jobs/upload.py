@@ -37,6 +37,7 @@ class Upload:
 
     place: Path
     room: Callable[[], tuple[int, str]]
+    who: str = ""
     octets: int = 0
     """Bytes that are written."""
     come: int = 0

@@ -126,6 +126,8 @@ async def silence(request: Request, wanted: Wanted) -> dict[str, Any]:
     from_ns = now_ns if wanted.from_ is None else wanted.from_
     to_ns = from_ns + (wanted.for_ or 0) if wanted.to is None else wanted.to
     if not max(from_ns, now_ns) < to_ns <= now_ns + LONGEST_NS:
+        if wanted.for_ is not None:
+            raise invalid({"for": "ends before now, or more than a year from now"})
         raise invalid({"to": "is not after from and now, or more than a year from now"})
     identity = identity_of(request)
     made = Silence(

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from service.access import AGAIN, Identity, identity_of
+from service.access import AGAIN, LOCAL, Identity, identity_of
 from service.hub import Hub, Listener, stream
 from service.problem import Problem
 from service.routes.parameter import Parameters
@@ -44,7 +44,10 @@ async def events(
         raise Problem(503, f"{hub.most} listen already (service.max_streams); try again later")
     identity = identity_of(request)
     tenants = None if identity is None or identity.sees_all else identity.tenants
-    listener = Listener(tenants)
+    who = "" if identity is None or identity == LOCAL else identity.name
+    if who and sum(each.who == who for each in hub.listeners) >= max(hub.most // 2, 1):
+        raise Problem(503, f"{who} has half of service.max_streams already; try again later")
+    listener = Listener(tenants, who)
 
     async def known() -> bool:
         try:

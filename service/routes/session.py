@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.access import Identity, identity_of
+from service.audit import WHO
 from service.login import Login, network_of
 from service.problem import Problem
 from service.sessions import COOKIE, LIFE_NS, cookie_of
@@ -42,6 +43,7 @@ async def log_in(request: Request, response: Response, brought: Credential) -> d
         address = request.client.host if request.client else ""
         wait_s = login.failed.wait(network_of(address), time.monotonic())
         raise Problem(429, "too many tokens that are not known") if wait_s else error from None
+    request.scope[WHO] = identity
     response.set_cookie(
         COOKIE,
         login.sessions.begin(brought.token, now_ns),

@@ -120,9 +120,9 @@ def test_captures_that_are_brought_at_once_keep_the_bound_together(
 
     async def both() -> list[httpx.Response]:
         return await asyncio.gather(*(
-            asked.http.post(CAPTURES, content=slowly(first),
-                            headers={"Authorization": f"Bearer {TOKENS['all']}"})
-            for first in (True, False)
+            asked.http.post(CAPTURES, content=slowly(who == "all"),
+                            headers={"Authorization": f"Bearer {TOKENS[who]}"})
+            for who in ("all", "both")
         ))  # fmt: skip
 
     first, second = asked.runner.run(both())

@@ -144,7 +144,7 @@ def test_writes_are_kept_and_secrets_are_not(asked: Asked) -> None:
     found = asked.get("/api/v1/audit", TOKENS["admin"], limit=2).json()["audit"]
     assert [(row["who"], row["method"], row["path"], row["status"]) for row in found] == [
         ("reader", "POST", "/api/v1/flows", 405),
-        ("", "POST", "/api/v1/session", 200),
+        ("operator", "POST", "/api/v1/session", 200),
     ]
     assert json.loads(found[1]["body"]) == {"token": "left out"}
     assert found[0]["address"] == "192.0.2.1"

@@ -49,7 +49,7 @@ def free() -> str:
 def test_each_stage_is_told_as_it_stands(tmp_path_factory: pytest.TempPathFactory) -> None:
     decoder, shed = Decoder(CollectorSettings()), Shed()
     decoder.accounting.add({"decoded": 7, "shed": 2})
-    shed.halvings = 3
+    shed.step = 5
     directory = tmp_path_factory.mktemp("spill")
     bus = spooled(MemoryBus(1), BusSettings(spill_directory=str(directory)))
     worker = Worker(PipelineSettings(interval_ms=1.0), None, ("a",))
