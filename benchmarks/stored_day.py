@@ -10,14 +10,14 @@ intervals of hops, whose key begins with the time, are those of the last hour.
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mirror
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import CollectorSettings
+from collector import TCP, CollectorSettings, flow_keys, salt
 from pipeline import TABLES, PipelineSettings, Store
 from pipeline.insert_body import Bodies
 from pipeline.signals import reverse
@@ -76,22 +76,27 @@ def day_of(frames: int) -> Day:
     size[np.cumsum(turns) - 1] = share - (turns - 1) * TURN
     start_ns = DAY_NS + chance.integers(0, HOURS * HOUR_NS - 2 * S, len(rank))
     order = np.argsort(start_ns, kind="stable")
-    conversation = chance.integers(1, 1 << 63, FLOWS, dtype=np.uint64)
-    return Day(flows_of(conversation), rank[order], start_ns[order], size[order])
+    return Day(flows_of(), rank[order], start_ns[order], size[order])
 
 
-def flows_of(conversation: NDArray[np.uint64]) -> pl.DataFrame:
+def flows_of() -> pl.DataFrame:
     """Keys of the flows by their rank; `reverse` is the flow of their acknowledgments."""
-    rank = np.arange(FLOWS)
-    one = pl.DataFrame({"conversation": conversation, "direction": np.ones(FLOWS, np.uint8)})
-    other = one.with_columns(direction=pl.lit(0, pl.UInt8))
+    rank, none = np.arange(FLOWS), np.zeros(FLOWS, np.uint32)
+    made = {name: np.empty(FLOWS, np.uint64) for name in ("conversation", "flow")}
+    made["direction"] = np.empty(FLOWS, np.uint8)
     mapped = 0xFFFF << 32
-    return one.with_columns(
-        flow=reverse(other), reverse=reverse(one), rank=rank,
-        src_lo=mapped + (10 << 24) + (1 << 16) + rank // HOST_PORTS + 1,
-        dst_lo=mapped + (10 << 24) + (2 << 16) + rank % HOSTS + 1,
-        sport=20_000 + rank % HOST_PORTS, dport=np.full(FLOWS, 5001),
-    )  # fmt: skip
+    lower = {
+        "src_lo": mapped + (10 << 24) + (2 << 16) + rank // HOST_PORTS + 1,
+        "dst_lo": mapped + (10 << 24) + (1 << 16) + rank % HOSTS + 1,
+    }
+    ports = {"sport": 20_000 + rank % HOST_PORTS, "dport": np.full(FLOWS, 5001)}
+    src_lo, dst_lo = (each.astype(np.uint64) for each in lower.values())
+    high, protocol = np.zeros(FLOWS, np.uint64), np.full(FLOWS, TCP, np.uint8)
+    hashed: Any = flow_keys
+    hashed(high, src_lo, high, dst_lo, *(each.astype(np.uint16) for each in ports.values()),
+           protocol, none, none, salt("", ""), *made.values())  # fmt: skip
+    one = pl.DataFrame(made)
+    return one.with_columns(reverse=reverse(one), rank=rank, **lower, **ports)
 
 
 def seeded(store: Store) -> None:
@@ -122,7 +127,7 @@ def begin(store: Store, day: Day) -> None:
         first_ns=pl.col("at").min(), last_ns=(pl.col("at") + pl.col("n") * GAP_NS).max()
     )
     known = day.flows.join(seen, on="rank").with_columns(
-        tenant=pl.lit(""), vrf=pl.lit(""), src_hi=0, dst_hi=0, protocol=6, cc=pl.lit("dctcp"),
+        tenant=pl.lit(""), vrf=pl.lit(""), src_hi=0, dst_hi=0, protocol=TCP, cc=pl.lit("dctcp"),
         dscp=0,
     )  # fmt: skip
     here = known.drop("rank", "reverse")

@@ -18,7 +18,7 @@ from collector.commented import write_commented
 from collector.datagrams import open_datagrams
 from collector.decoder import Accounting, Decoder
 from collector.feed import feed
-from collector.flow_key import directed
+from collector.flow_key import directed, flow_keys, salt
 from collector.follow import Follow
 from collector.frame import UNNAMED, Frames
 from collector.integrity import crc_of_octets
@@ -100,6 +100,7 @@ __all__ = [
     "dissectors",
     "feed",
     "fetch_at",
+    "flow_keys",
     "headers",
     "inlined",
     "inner",
@@ -117,6 +118,7 @@ __all__ = [
     "open_span",
     "prefetch",
     "repeated",
+    "salt",
     "spooled",
     "step",
     "tell_apart",

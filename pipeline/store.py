@@ -91,10 +91,11 @@ class Store:
         self._trim_at = time.monotonic() + TRIM_S
         self._writing, self._counting = threading.Lock(), threading.Lock()
         self._bodies = Bodies()
-        given = (self.limits.readers, self.limits.wait_s, self._open_reader)
-        self._readers, joining = Connections(*given), Connections(*given)
-        # Each kind has its own, so that neither waits behind the other's queue.
-        self._together = Together(joining)
+        readers, given = self.limits.readers, (self.limits.wait_s, self._open_reader)
+        # Each kind has its own, so that neither waits behind the other's queue, nor questions that
+        # are asked together behind those of another name: what a flow is asked for begins at once.
+        self._readers = Connections(readers, *given)
+        self._together = Together(Connections(max(readers, len(JOINED)), *given))
         # Beside each other inserts of an embedded engine take longer than one after the other.
         self._apart = WAITED_FOR if self.address.path is None else ()
         self._sooner = Connections(1, None, lambda: self._open_writer(self.address.database))

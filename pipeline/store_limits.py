@@ -26,7 +26,13 @@ class StoreLimits(BaseModel):
         description="Cluster of a ClickHouse server: tables are replicated on its nodes and spread"
         " over its shards; none: one place.",
     )
-    readers: int = Field(2, ge=1, le=64, description="Queries that run at once; the rest wait.")
+    readers: int = Field(
+        2,
+        ge=1,
+        le=64,
+        description="Queries that run at once, beside as many (at least 3) of those that flows are"
+        " looked up by; the rest wait.",
+    )
     wait_s: float = Field(1.0, gt=0, description="How long a query waits for its turn, seconds.")
     query_s: float = Field(10.0, gt=0, description="Longest run of one query, seconds.")
     query_rows: int = Field(1_000_000, ge=1, description="Most rows that one query gives.")

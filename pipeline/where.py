@@ -1,6 +1,7 @@
 """Ask a store where a flow is bottlenecked: `hopsight where` and the API give this answer."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
@@ -13,14 +14,13 @@ from pipeline.capture_gaps import captured, gaps_of
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, summed
 from pipeline.flow_finding import ends_of, found_flows, key_of
+from pipeline.flow_rows import FlowRows, FlowWindow, begun_rows
 from pipeline.hop import Row
 from pipeline.lengths import fitting
+from pipeline.likely_flow import likely_window
 from pipeline.question import Question, duration_text, end_text, time_text
-from pipeline.signals import reverse_flow
-from pipeline.tables.column import slice_of
 from pipeline.told_row import told_rows
 from pipeline.witness import (
-    MOST_FRAMES,
     STACKS,
     ago,
     asked_of_the_bus,
@@ -34,13 +34,10 @@ from pipeline.witness import (
 
 LOOK_BACK_NS = 3_600_000_000_000
 """How far before the window the beginning of a bottleneck is looked for."""
-MOST_TOLD = 2000
-"""Verdicts and counts that are read before it is known of which length they are asked for; where
-there are more the store adds the counts up."""
-MOST_SLICES = 120
-"""Slices of a window whose rows are asked for one by one; of longer ones the store adds up."""
 SEEN_FLOWS = 10
 """Most flows that are named instead of one that is not known."""
+Around = tuple[pl.DataFrame, bool]
+"""The gaps of sources, and whether a bus brought messages."""
 
 
 def answer(store: Asked, question: Question) -> dict[str, Any]:
@@ -52,26 +49,28 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     """
     with beside() as begin:
         around = begin(lambda: _around(store))
+        likely = likely_window(question)
+        ahead = likely and begun_rows(store, likely, begin)
         found = flows_of(store, question)
-    if not found:
-        return _unknown(store, question)
-    flow = found[0]
-    gaps, bus = around.result()
-    notes = [f"{len(found)} flows have these ends; this is the one seen last"] * (len(found) > 1)
-    if question.at_ns is None:
-        last = time_text(flow["last_ns"])
-        notes.append(f"no time was given: the window ends with this flow's last frame, {last}")
-    to_ns = flow["last_ns"] if question.at_ns is None else question.at_ns
-    from_ns = to_ns - question.window_ns
-    if from_ns < flow["first_ns"] < to_ns:
-        from_ns = flow["first_ns"]
-    window = {"flow": flow["flow"], "from_ns": from_ns, "to_ns": to_ns}
-    with beside() as begin:
-        composed = begin(lambda: _composed(store, question, flow, window, notes, gaps))
-        frames = _frames(store, flow, window)
-        made, rows = composed.result()
-    if not rows:
-        return made
+        if not found:
+            return _unknown(store, question)
+        notes = [f"{len(found)} flows have these ends; this is the one seen last"]
+        flow, notes = found[0], notes * (len(found) > 1)
+        if question.at_ns is None:
+            last = time_text(flow["last_ns"])
+            notes.append(f"no time was given: the window ends with this flow's last frame, {last}")
+        to_ns = flow["last_ns"] if question.at_ns is None else question.at_ns
+        from_ns = to_ns - question.window_ns
+        if from_ns < flow["first_ns"] < to_ns:
+            from_ns = flow["first_ns"]
+        window = FlowWindow.of(flow, from_ns, to_ns)
+        # Before its first frame a flow has no rows, so that a window that begins there has as many.
+        same = likely and likely._replace(from_ns=max(likely.from_ns, from_ns)) == window
+        meant = ahead if ahead and same else begun_rows(store, window, begin)
+        made, rows = _composed(store, question, flow, window, meant, notes, around)
+        if not rows:
+            return made
+        frames, (gaps, bus) = meant.frames.result(), around.result()
     _with_frames(store, made, flow, rows, frames, bus=bus)
     _with_gaps(gaps, made, (from_ns, to_ns), frames)
     if said := doubt(made["integrity"]):
@@ -79,7 +78,7 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     return _since(store, made, flow["flow"], rows[0]["time_ns"])
 
 
-def _around(store: Asked) -> tuple[pl.DataFrame, bool]:
+def _around(store: Asked) -> Around:
     """What every answer needs: the gaps of sources, and whether a bus brought messages."""
     return gaps_of(store), store.query("bus_used").height > 0
 
@@ -88,20 +87,21 @@ def _composed(
     store: Asked,
     question: Question,
     flow: Mapping[str, Any],
-    window: Mapping[str, int],
+    asked: FlowWindow,
+    meant: FlowRows,
     notes: list[str],
-    gaps: pl.DataFrame,
+    around: Future[Around],
 ) -> tuple[dict[str, Any], list[Row]]:
     """The answer about a flow that is known, but for the frames, and the verdicts that it tells."""
-    from_ns, to_ns = window["from_ns"], window["to_ns"]
-    found = _few(store, "flow_told", MOST_TOLD, touched(from_ns, to_ns), **window)
+    window, found = asked.alone, meant.told.result()
+    from_ns, to_ns = asked.from_ns, asked.to_ns
     rows, counts = ([], []) if found is None else told_rows(found)
     known = sorted({row["interval_ns"] for row in rows})
     lengths = _lengths(store, window) if found is None else known
     length = fitting(lengths, to_ns - from_ns, question.interval_ns)
     if length is None:
         span = (from_ns, to_ns)
-        said = captured(gaps, *span).said
+        said = captured(around.result()[0], *span).said
         return _silent(store, flow, question, span, [*notes, *said], lengths), []
     if found is None:
         rows, _ = told_rows(store.query("flow_bottleneck", **window, interval_ns=length))
@@ -111,21 +111,6 @@ def _composed(
         store.query("flow_integrity", **window) if found is None else summed(counts)
     )
     return made, rows
-
-
-def touched(from_ns: int, to_ns: int) -> range:
-    """The slices in which intervals begin that touch a window; the longest is as long as one."""
-    return range(slice_of(from_ns) - 1, slice_of(to_ns) + 1)
-
-
-def _few(
-    store: Asked, name: str, most: int, slices: range, **parameters: Any
-) -> pl.DataFrame | None:
-    """The answer to a question of some slices; None where they are many, or its rows are."""
-    if len(slices) > MOST_SLICES:
-        return None
-    found = store.query(name, slices=[*slices], rows=most + 1, **parameters)
-    return None if found.height > most else found
 
 
 def _lengths(store: Asked, window: Mapping[str, int]) -> list[int]:
@@ -144,23 +129,6 @@ def flows_of(store: Asked, question: Question) -> list[dict[str, Any]]:
     return found_flows(store.query("flow_of_key", **key_of(question)), question)
 
 
-def _ends(flow: Mapping[str, Any], window: Mapping[str, int]) -> dict[str, int] | None:
-    """The parameters of queries about both directions; None where no reverse is known."""
-    if flow["conversation"] is None or flow["direction"] is None:
-        return None
-    return {**window, "reverse": reverse_flow(flow["conversation"], flow["direction"])}
-
-
-def _frames(
-    store: Asked, flow: Mapping[str, Any], window: Mapping[str, int]
-) -> pl.DataFrame | None:
-    """The frames of both directions in a window; None where they are many, or none are known."""
-    if (both := _ends(flow, window)) is None:
-        return None
-    slices = range(slice_of(window["from_ns"]), slice_of(window["to_ns"]) + 1)
-    return _few(store, "flow_frames", MOST_FRAMES, slices, **both)
-
-
 def _with_frames(
     store: Asked,
     made: dict[str, Any],
@@ -175,8 +143,8 @@ def _with_frames(
     Raw rows are kept for a short time; without them there are none.
     """
     interval = made["interval"]
-    window = {"flow": flow["flow"], "from_ns": interval["from_ns"], "to_ns": interval["to_ns"]}
-    if (both := _ends(flow, window)) is None:
+    window = FlowWindow.of(flow, interval["from_ns"], interval["to_ns"])
+    if (both := window.both) is None:
         return
     stands = {"step_ns": interval["step_ns"], "stood": stood(made["verdict"], rows)}
     asked: dict[str, Any] = both | stands

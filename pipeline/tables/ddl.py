@@ -33,6 +33,14 @@ SELECTING = {"merge_selector_base": "8"}
 """Parts that are joined into one are so many times as large as the largest of them, about: with the
 engine's default, 5, rows that keep coming in are written anew half as often again."""
 
+MARKS = {
+    "marks_compression_codec": "'LZ4'",
+    "write_marks_for_substreams_in_compact_parts": "0",
+}
+"""Where rows lie in a file is read whole before the first of them. With the engine's defaults,
+ZSTD(3) and a place for each piece of a column, that takes a question whose files are not in memory
+longer than its rows; nobody asks for a piece of a column."""
+
 GRANULE = "index_granularity"
 """The setting that only a new table can be given; one of before keeps its own."""
 
@@ -57,7 +65,9 @@ def table_settings(
         settings["min_parts_to_merge_at_once"] = MERGED_AT_ONCE
     if table.granule:
         settings[GRANULE] = table.granule
-    for newer, wanted in ((UNCOUNTED, True), (SELECTING, True), (SKIPPING, many)):
+    for newer, wanted in (
+        (UNCOUNTED, True), (SELECTING, True), (MARKS, True), (SKIPPING, many),
+    ):  # fmt: skip
         if wanted and not layout.cluster and newer.keys() <= set(known):
             settings |= newer
     return {name: str(value) for name, value in settings.items()}

@@ -25,7 +25,7 @@ FLOW_TOLD = Table(
     time="time_ns",
     retention_days=VERDICTS.retention_days,
     kept_as=VERDICTS.name,
-    granule=256,
+    granule=512,
     one_file=True,
     columns=(
         Column("time_ns", TIME, "ns", "Start of the interval, since 1970."),

@@ -15,6 +15,7 @@ FLOWS = Table(
     order=ORDER,
     time="",
     retention_days=90,
+    granule=1024,
     columns=(
         Column("flow", U64, "", "Hash of the directional key."),
         *(c if c.name in ORDER else replace(c, merge="any") for c in FLOW_KEY),

@@ -56,7 +56,7 @@ def key(flow: int, **more: Any) -> dict[str, Any]:
 def busy(store: Store) -> Iterator[None]:
     """No reader is free."""
     with ExitStack() as held:
-        for _ in range(store.limits.readers):
+        for _ in range(max(store.limits.readers, len(JOINED))):
             held.enter_context(store._together._readers.one())
         yield
 

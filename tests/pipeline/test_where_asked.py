@@ -1,7 +1,9 @@
 """How `where` asks: two ways to the same frames and verdicts, flows out of parts, what is kept."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,13 @@ from pipeline import PipelineSettings, Store, Topology, Worker
 from pipeline.beside import beside
 from pipeline.feedback_integrity import integrity, summed
 from pipeline.flow_finding import found_flows, key_of
+from pipeline.flow_rows import FlowWindow, touched
+from pipeline.likely_flow import likely_window
 from pipeline.question import Question
 from pipeline.remembered import KEPT_S, Remembered
 from pipeline.tables.column import slice_of
 from pipeline.told_row import told_rows
-from pipeline.where import answer, touched
+from pipeline.where import answer, flows_of
 
 Rows = Iterable[Mapping[str, Any]]
 T0 = 1_760_000_000 * 10**9
@@ -70,14 +74,66 @@ def test_many_frames_and_verdicts_are_told_as_few_are(
     few = answer(store, ENDS)
     told = {(each["signal"], bool(each["frames"])) for each in few["evidence"]}
     assert ("csig_delay", True) in told
-    monkeypatch.setattr("pipeline.where.MOST_FRAMES", 3)
+    monkeypatch.setattr("pipeline.flow_rows.MOST_FRAMES", 3)
     assert answer(store, ENDS) == few
     assert few["integrity"]["feedback"] > 1
-    monkeypatch.setattr("pipeline.where.MOST_TOLD", 1)
+    monkeypatch.setattr("pipeline.flow_rows.MOST_TOLD", 1)
     assert answer(store, ENDS) == few
     monkeypatch.undo()
-    monkeypatch.setattr("pipeline.where.MOST_SLICES", 0)
+    monkeypatch.setattr("pipeline.flow_rows.MOST_SLICES", 0)
     assert answer(store, ENDS) == few
+
+
+def test_rows_are_asked_for_ahead_of_the_flow_and_once(
+    store: Store, observed: Callable[[Rows], pl.DataFrame], chain_of: Callable[..., Topology],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    stored(store, observed(rows_of_both()), chain_of("leaf1", "spine1", "leaf2"))
+    timed = replace(ENDS, at_ns=T0 + 4_000_000, window_ns=3_000_000)
+    heard: list[str] = []
+    ask = store.query
+
+    def listened(name: str, **parameters: Any) -> pl.DataFrame:
+        heard.append(name)
+        if name == "flow_of_key":
+            while not {"flow_told", "flow_frames"} <= {*heard}:
+                time.sleep(0.01)
+        return ask(name, **parameters)
+
+    monkeypatch.setattr(store, "query", listened)
+    ahead = answer(store, timed)
+    assert ahead["verdict"]["kind"]
+    assert ahead["evidence"][0]["frames"]
+    once = Counter(heard)
+    assert (once["flow_told"], once["flow_frames"]) == (1, 1)
+    monkeypatch.undo()
+    # Of another network, as it were: what was asked for ahead is not that of the flow.
+    monkeypatch.setattr("pipeline.likely_flow.NONE", 5)
+    assert likely_window(timed) != FlowWindow.of(flows_of(store, timed)[0], T0, T0)
+    assert answer(store, timed) == ahead
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_likely_flow_is_the_one_that_frames_have(
+    observed: Callable[[Rows], pl.DataFrame], *, turned: bool
+) -> None:
+    rows = observed(rows_of_both()).unique("direction", keep="first").sort("sport")
+    here, back = rows.iter_rows(named=True)
+    asked = replace(ENDS, at_ns=T0)
+    if turned:
+        here, back = back, here
+        asked = replace(asked, src=ENDS.dst, sport=ENDS.dport, dst=ENDS.src, dport=ENDS.sport)
+    window = likely_window(asked)
+    assert window == FlowWindow(here["flow"], back["flow"], T0 - asked.window_ns, T0)
+    assert window == FlowWindow.of(here, T0 - asked.window_ns, T0)
+    for other in ({"protocol": 17}, {"tenant": "red"}, {"vrf": "blue"}, {"vni": 9}):
+        changed = likely_window(replace(asked, **other))
+        assert changed is not None
+        assert changed.flow not in {here["flow"], back["flow"]}
+
+
+def test_without_a_time_nothing_is_asked_ahead() -> None:
+    assert likely_window(ENDS) is None
 
 
 def test_counts_of_feedback_are_added_up_by_length_and_point(store: Store) -> None:
