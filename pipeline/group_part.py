@@ -37,8 +37,8 @@ long, since they share its interpreter, and twice the processor, since they take
 thousands of times a second."""
 FULL_EVERY = 32
 """Snapshots at most until the next full one, which lets those before it be forgotten."""
-MOST_ROWS = 1 << 17
-"""Rows that wait for a later cut at most."""
+MOST_ROWS = 1 << 18
+"""Rows that wait for a later cut at most: two seconds (`group.SETTLE_S`) of 130,000 each."""
 
 
 class Part:

@@ -22,8 +22,9 @@ MOST_FLOWS = 1 << 20
 LAST = "captures"
 """Says that all that was captured before is stored, so it is stored behind it."""
 EVERY_S = 2.0
-MOST_ROWS = 1 << 18
-"""Rows that wait at most."""
+MOST_ROWS = 1 << 19
+"""Rows that wait at most: of `EVERY_S` more than comes of 200,000 frames a second, or the next
+verdicts would wait until what is stored beside is done."""
 RESTS = 1.5
 """How long nothing more is stored beside after a table, in times of what it took."""
 
