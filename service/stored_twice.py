@@ -46,5 +46,6 @@ def copies(rows: pl.DataFrame, store: Asked | None, met: set[str]) -> Iterator[s
         if others := sorted({*beside, *stored}):
             yield (
                 f"{first['source']}: its first frame came from {', '.join(others)} too, by the"
-                " same point at the same time; what both hold counts twice"
+                " same point at the same time; what both hold counts twice, and of verdicts on the"
+                " same time those are told that were stored last"
             )

@@ -1,48 +1,8 @@
 -- Which flows did one hop hold back in a window, and for which share of their time? Longest first.
 -- Of several lengths of a flow's intervals the longest from `least_ns` to `most_ns` counts, or else, with `least_ns` 0,
 -- the shortest. `data_bytes` is what the flow sent as long as it was held back, by the point that saw most of it.
-WITH per_length AS (
-    SELECT
-        flow,
-        interval_ns,
-        countIf(here) / count() AS held_share,
-        sumIf(i.u_mean * i.samples, here) / nullIf(sumIf(i.samples, here AND isNotNull(i.u_mean)), 0) AS u_mean,
-        maxIf(i.u_max, here) AS u_max,
-        sumIf(i.samples, here) AS samples,
-        minIf(i.time_ns, here) AS first_ns,
-        maxIf(i.time_ns + i.interval_ns, here) AS last_ns
-    FROM (
-        SELECT
-            *,
-            slice,
-            ifNull(node = {node:UInt32} AND port = {port:UInt32}, 0)
-                AND
--- part: holding
-            AS here
-        FROM verdicts AS i FINAL
-    ) AS i
-    WHERE
--- part: in_window
-        AND (
-            has({tenants:Array(String)}, '*')
-            OR i.flow IN (SELECT flow FROM flows WHERE has({tenants:Array(String)}, owner))
-        )
-    GROUP BY flow, interval_ns
-),
-fitting AS (
-    SELECT
-        flow,
--- part: fitting
-        AS length
-    FROM per_length
-    GROUP BY flow
-),
-held AS (
-    SELECT p.*
-    FROM per_length AS p
-    INNER JOIN fitting AS f ON p.flow = f.flow AND p.interval_ns = f.length
-    WHERE p.held_share > 0
-),
+WITH
+-- part: held_there
 sent AS (
     SELECT flow, max(at_point) AS data_bytes
     FROM (
@@ -75,5 +35,7 @@ SELECT
 FROM held AS p
 LEFT JOIN sent AS s ON p.flow = s.flow
 LEFT JOIN keys AS k ON p.flow = k.flow
+WHERE has({tenants:Array(String)}, '*')
+    OR p.flow IN (SELECT flow FROM flows WHERE has({tenants:Array(String)}, owner))
 ORDER BY held_share DESC, flow
 LIMIT {rows:UInt32}

@@ -1,17 +1,28 @@
 -- How many flows of other tenants crossed one hop in a window, and how much did they send together?
--- A flow counts with what it sent as long as it crossed the hop, as in `link_flows`.
-WITH crossing AS (
+-- Those that verdicts place there count, too, of which no telemetry names the hop, as in `link_held`; the window ends
+-- where that one does. A flow counts with what it sent as long as it crossed the hop, as in `link_flows`.
+WITH
+-- part: held_there
+named AS (
     SELECT
         flow,
         min(time_ns) AS first_ns,
         max(time_ns + interval_ns) AS last_ns
     FROM hop_intervals
     WHERE time_ns >= {from_ns:Int64}
-        AND time_ns < {to_ns:Int64}
+        AND time_ns <= {to_ns:Int64}
         AND node = {node:UInt32}
         AND port = {port:UInt32}
-        AND flow NOT IN (SELECT flow FROM flows WHERE hasAny({tenants:Array(String)}, ['*', owner]))
     GROUP BY flow
+),
+crossing AS (
+    SELECT flow, first_ns, last_ns
+    FROM (
+        SELECT flow, first_ns, last_ns FROM named
+        UNION ALL
+        SELECT flow, first_ns, last_ns FROM held WHERE flow NOT IN (SELECT flow FROM named)
+    )
+    WHERE flow NOT IN (SELECT flow FROM flows WHERE hasAny({tenants:Array(String)}, ['*', owner]))
 )
 SELECT
     (SELECT count() FROM crossing) AS flows,
@@ -24,7 +35,7 @@ FROM (
         INNER JOIN crossing AS c ON i.flow = c.flow
         WHERE slice BETWEEN intDiv({from_ns:Int64}, 60000000000) AND intDiv({to_ns:Int64}, 60000000000)
             AND i.time_ns >= {from_ns:Int64}
-            AND i.time_ns < {to_ns:Int64}
+            AND i.time_ns <= {to_ns:Int64}
             AND flow IN (SELECT flow FROM crossing)
             AND i.time_ns >= c.first_ns
             AND i.time_ns < c.last_ns

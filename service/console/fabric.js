@@ -58,7 +58,7 @@ function map(links, known, parameters, range, asked) {
   return h("div", null,
     panel("Map", `${count(plan.devices.size, "device")}, topology ${known.version}${hidden ? `; ${count(hidden, "port")} without load left out` : ""}`, [legend(), csvButton("fabric", () => cells(links)), h("a", { href: address("/links", asked) }, "API"), h("a", { href: address("/topology", { at: links.interval.to_ns - 1 }) }, "Topology")],
       h("div", { class: "slide" }, play(slider, last, chosen), h("label", { for: "moment" }, "Time"), slider, clock), h("div", { class: "body" }, h("div", { class: "scroll" }, picture))),
-    panel("Fullest ports at that time", `each cell ${span(links.interval.step_ns)}`, [], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Port", "Load u", "Queue#", "Flows#"]), table))));
+    panel("Fullest ports at that time", `each cell ${span(links.interval.step_ns)}`, [], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Port", "Load u", "Queue#", "Flows that name it#"]), table))));
 }
 
 /** All ports of a small fabric; of a large one those that were loaded, and none beyond the most devices. */

@@ -3,9 +3,9 @@
 import { address, get } from "./api.js";
 import { count, flowCell, head, right } from "./cell.js";
 import { csvButton, empty, h, panel } from "./dom.js";
-import { field, ofFilter, pointed, typed } from "./form.js";
+import { field, ofEnds, ofFilter, pointed, typed } from "./form.js";
 import { moment } from "./units.js";
-import { findUrl } from "./views.js";
+import { fabricUrl, filterUrl, findUrl, linkUrl } from "./views.js";
 
 const EXAMPLES = [
   "10.0.1.2",
@@ -22,7 +22,7 @@ export async function find(parameters) {
   const filter = parameters.get("filter") || "";
   let wrong = null;
   const found = await get("/flows", { q, filter }).catch((error) => {
-    if (!ofFilter(error)) throw error;
+    if (!ofFilter(error) && !ofEnds(error)) throw error;
     wrong = error;
     return { flows: [], more: false };
   });
@@ -32,12 +32,22 @@ export async function find(parameters) {
     again: !wrong && !rows.length,
     body: h("div", null,
       h("h1", null, q || filter ? `Flows that match “${q || filter}”` : "All flows"),
-      h("p", { class: "lead" }, wrong ? "The filter is not understood." : `${count(rows.length, "flow")}, newest first${found.more ? "; more were seen, add an end or a port" : ""}.`),
-      form(q, filter), wrong && pointed(wrong, filter),
+      h("p", { class: "lead" }, wrong ? (ofFilter(wrong) ? "The filter is not understood." : "These are no ends of flows.") : `${count(rows.length, "flow")}, newest first${found.more ? "; more were seen, add an end or a port" : ""}.`),
+      form(q, filter), wrong && (ofFilter(wrong) ? pointed(wrong, filter) : meant(wrong, q)),
       !wrong && panel("Flows", null, [csvButton("flows", () => rows), h("a", { href: address("/flows", { q, filter }) }, "API")],
         rows.length ? h("div", { class: "scroll" }, table(rows))
           : empty("No flow matches", filter ? "Other flows may have been seen: leave the filter out, or one of its parts. What can be searched for:" : "No flow with these ends was seen. What can be searched for:", EXAMPLES))),
   };
+}
+
+/** What else than ends a text may name: a prefix, a port of a switch, a switch. */
+function meant(error, q) {
+  const [prefix] = q.match(/^[0-9a-f:.]+\/\d+$/i) || [];
+  const [, device, port] = q.match(/^([a-z_][\w.-]*)(?:[\s:]+([a-z_][\w./-]*))?$/i) || [];
+  const ways = prefix ? [h("a", { href: filterUrl(`host in ${prefix}`) }, `flows of ${prefix}`)]
+    : device && port ? [h("a", { href: linkUrl({ device, interface: port }) }, `the link ${device} ${port}`)]
+    : device ? [h("a", { href: fabricUrl({ device }) }, `${device} in the fabric`), " · ", h("a", { href: filterUrl(`device = "${device}"`) }, `flows that are fullest at ${device}`)] : [];
+  return h("div", { class: "note", role: "alert" }, h("div", null, error.message), ways.length > 0 && h("div", null, "Or was this meant: ", ways, "?"));
 }
 
 /** The ends and the filter, as a form. */

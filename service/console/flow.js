@@ -8,12 +8,15 @@ import { path } from "./path.js";
 import { signalLines, signalRows } from "./signal.js";
 import { end, PROTOCOL } from "./units.js";
 import { history, verdict } from "./verdict.js";
-import { rangeOf, replayUrl } from "./views.js";
+import { between, rangeOf, replayUrl } from "./views.js";
 
 const FIELDS = ["src", "dst", "proto", "at", "window", "tenant", "vrf", "vni"];
 
+/** What the address says of the flow, and of its time in this page's own words. */
+const given = (parameters) => Object.fromEntries(FIELDS.filter((name) => parameters.get(name)).map((name) => [name, parameters.get(name)]));
+
 export async function flow(parameters) {
-  const asked = Object.fromEntries(FIELDS.map((name) => [name, parameters.get(name)]));
+  const asked = { ...between(parameters), ...given(parameters) };
   const asking = get("/flows/signals", asked);
   asking.catch(() => {}); // what the first says of a flow without a verdict says more
   const answer = await get("/flows/bottleneck", asked);

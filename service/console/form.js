@@ -45,5 +45,11 @@ export function pointed(error, filter) {
   return h("div", { class: "note", role: "alert" }, h("div", null, error.message), h("pre", { class: "caret" }, caret));
 }
 
+/** Whether a refusal is about the time that was asked for. */
+export const ofTime = (error) => error instanceof ApiError && ["from", "to"].includes(error.problem.field);
+
+/** Whether a refusal is about the ends that are looked for. */
+export const ofEnds = (error) => error instanceof ApiError && error.problem.field === "q";
+
 /** Whether a refusal is about the filter. */
 export const ofFilter = (error) => error instanceof ApiError && error.problem.field === "filter";

@@ -4,7 +4,7 @@ import { address, get } from "./api.js";
 import { chip, count, described, flowCell, head, meter, right } from "./cell.js";
 import { NAMES } from "./colour.js";
 import { csvButton, empty, h, panel } from "./dom.js";
-import { bytes, load, span } from "./units.js";
+import { bytes, load, percent, span } from "./units.js";
 import { during, fabricUrl } from "./views.js";
 import { stack } from "./chart.js";
 
@@ -25,7 +25,7 @@ export async function link(parameters) {
       h("p", { class: "lead" }, described(one), described(one) && ". ", `Largest mean load ${load(peak)} in ${span(timeline.interval.step_ns)}. `,
         h("a", { href: fabricUrl({ from: asked.from, to: asked.to, device: asked.device }) }, "Show it in the fabric"), "."),
       panel("Load and queue", null, [csvButton(name, () => rows(timeline, one)), h("a", { href: address("/links", asked) }, "API")], chart),
-      panel("Flows on this link", `${count(users.flows.length, "flow")}, ${users.flows.filter((row) => row.held_back).length} held back here`, [csvButton(`${name} flows`, () => users.flows), h("a", { href: address("/links/flows", asked) }, "API")],
+      panel("Flows on this link", `${count(users.flows.length, "flow")}${users.cursor ? " that sent most" : ""}, ${users.flows.filter((row) => row.held_back).length} held back here${unseen(users.others)}`, [csvButton(`${name} flows`, () => users.flows), h("a", { href: address("/links/flows", asked) }, "API")],
         users.flows.length ? table(users.flows, asked.from || asked.to ? during(timeline.interval) : {}) : empty("No flow", "No flow with telemetry passed this link in this time. All flows that were seen are listed under Flows, or by:", ["hopsight top"]))),
     drawn: () => stack(chart, timeline.interval, [
       { title: "Load u", unit: "", mark: { at: 1, text: "capacity" }, area: true, lines: [
@@ -39,13 +39,15 @@ const crumb = () => h("p", { class: "crumb" }, h("a", { href: "#/" }, "Overview"
 
 const rows = (timeline, one) => timeline.times_ns.map((time_ns, i) => ({ time_ns, u_mean: one.u_mean[i], u_max: one.u_max[i], queue_mean_bytes: one.queue_mean_bytes[i] }));
 
+/** Flows of others, which this login does not see; the link carried them too. */
+const unseen = (others) => (others.flows ? `; beside them ${count(others.flows, "flow")} of others, ${bytes(others.data_bytes)}` : "");
+
 /** Culprits first: what each flow sent here, and whether this link holds it back. */
 function table(flows, more) {
-  const sent = flows.reduce((sum, row) => sum + (row.data_bytes || 0), 0);
   return h("div", { class: "scroll" }, h("table", { class: "list" },
     head(["Flow", "Sent#", "Of what was sent#", "Load it saw here", "Samples#", "Held back here", "Congestion control"]),
     h("tbody", null, flows.map((row) => h("tr", null,
-      flowCell(row, more), right(bytes(row.data_bytes)), right(sent && row.data_bytes ? `${Math.round((100 * row.data_bytes) / sent)} %` : "–"),
+      flowCell(row, more), right(bytes(row.data_bytes)), right(row.data_bytes ? percent(row.share) : "–"),
       h("td", null, meter(row.u_mean)), right(row.samples),
       h("td", null, row.held_back ? chip(true, "yes") : h("span", { class: "quiet" }, "no")), h("td", null, row.cc || "–"))))));
 }

@@ -86,8 +86,9 @@ function failed(error) {
   if (error instanceof ApiError && error.problem.status === 401) return { title: "log in", body: login(() => { known(); draw(true); }) };
   if (!(error instanceof ApiError)) console.error(error);
   const why = error instanceof ApiError ? error.message : "The console failed while drawing this page.";
+  const absent = error.problem?.status === 404;
   const again = error instanceof ApiError && error.passes;
-  return { title: "error", again, body: h("div", null, h("h1", null, "No answer"), h("div", { class: "panel" }, empty(error instanceof ApiError ? "The service refused" : "This page failed", why, more(error), others(error)))) };
+  return { title: absent ? "nothing to show" : "error", again, body: h("div", null, h("h1", null, absent ? "Nothing to show" : "No answer"), h("div", { class: "panel" }, empty(absent ? "Nothing is known of this" : error instanceof ApiError ? "The service refused" : "This page failed", why, more(error), others(error)))) };
 }
 
 /** What was typed or pasted, on one line. */

@@ -3,7 +3,7 @@
 import { address, get } from "./api.js";
 import { chip, confidence, count, flowCell, head, hop, meter, right, strip } from "./cell.js";
 import { csvButton, empty, h, panel } from "./dom.js";
-import { field, ofFilter, pointed } from "./form.js";
+import { field, ofFilter, ofTime, pointed } from "./form.js";
 import { cells, heat, legend } from "./heat.js";
 import { sankey } from "./sankey.js";
 import { after, kind, load, missed, moment, span } from "./units.js";
@@ -25,7 +25,12 @@ export async function overview(parameters) {
     wrong = error;
     return get("/bottlenecks", range);
   });
-  const [found, links] = await Promise.all([sifted, get("/links", range)]);
+  const asked = await Promise.all([sifted, get("/links", range)]).catch((error) => {
+    if (!ofTime(error)) throw error;
+    return error;
+  });
+  if (!Array.isArray(asked)) return refused(asked, range, filter);
+  const [found, links] = asked;
   if (!found.interval) {
     return { title: "overview", live: true, body: h("div", null, h("h1", null, "Nothing to show yet"), h("div", { class: "panel" }, empty("The store is empty", "No capture was analysed into this store yet, and of live frames none was judged. This page fills by itself as soon as something is stored.", COMMANDS))) };
   }
@@ -44,7 +49,7 @@ export async function overview(parameters) {
       placed(flows).length > 0 && panel("Where", "the links that hold flows back, the fullest first; each flow counts at its likeliest link",
         [csvButton("places", () => places(flows).map(flatPlace)), api()], placesTable(places(flows), links, covered, range)),
       placed(flows).length > 0 && panel("Who meets there", "sites of senders → links → flows", [csvButton("bottlenecks", () => flows.map(flat)), api()], sankey(placed(flows), range, more)),
-      panel("Links over time", `${count(links.links.length, "link")}, each cell ${span(links.interval.step_ns)}`,
+      panel("Links over time", `${count(links.links.length, "link")}, each cell ${span(links.interval.step_ns)}${filter ? "; all of them, whatever the filter" : ""}`,
         [legend(), csvButton("links", () => cells(links)), h("a", { href: address("/links", range) }, "API")],
         links.links.length ? heat(links, range)
           : empty("No link reported a load", "Frames of this time, if there are any, carried neither INT nor CSIG, so hops have no measured load. Marks still name congestion, not its place. What telemetry was seen is on the page Telemetry.", ["hopsight doctor"])),
@@ -53,6 +58,14 @@ export async function overview(parameters) {
           : filter ? empty("No flow that is held back is kept by this filter", "Leave out one of its parts, or choose another time above.", null)
           : empty("No flow was held back by the network", `Of ${count(found.flows_seen, "known flow")} none had a hop above its capacity in this time: senders or receivers set the pace, or nothing was sent. Another time may be chosen above, or one flow looked at:`, ["hopsight where SRC:PORT DST:PORT"]))),
   };
+}
+
+/** A time that is refused: it can be corrected where it was typed. */
+async function refused(error, range, filter) {
+  const found = await get("/bottlenecks", { limit: 1 });
+  if (!found.interval) throw error;
+  return { title: "overview",
+    body: h("div", null, h("h1", null, "This time is not understood"), times(found, range, filter), h("div", { class: "note", role: "alert" }, error.message)) };
 }
 
 /** A time of which the store holds nothing is no time in which nothing was wrong. */

@@ -49,11 +49,13 @@ export const after = (ns) => (ns <= 0 ? "the start" : `+${span(ns)}`);
 
 /** A moment, in UTC, to the microsecond where the span on show is short. */
 export function moment(ns, spanNs = 0) {
-  const text = new Date(Math.floor(ns / 1e6)).toISOString();
+  // A number of 19 digits is off by some hundred ns: whole microseconds are what it surely tells.
+  const whole = Math.round(ns / 1e3);
+  const text = new Date(Math.floor(whole / 1e3)).toISOString();
   const day = text.slice(0, 10);
   const clock = text.slice(11, 19);
   if (spanNs >= 60 * NS) return `${day} ${clock}`;
-  const micro = String(Math.floor((ns / 1e3) % 1e6)).padStart(6, "0");
+  const micro = String(whole % 1e6).padStart(6, "0");
   return `${day} ${clock}.${micro.slice(0, spanNs && spanNs < 1e7 ? 6 : 3)}`;
 }
 

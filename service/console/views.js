@@ -28,6 +28,21 @@ export const overviewUrl = (range) => hash("/", range);
 /** Parameters by which a flow's page looks at the same time as a page that covers `interval`. */
 export const during = (interval) => ({ at: String(interval.to_ns), window: `${interval.to_ns - interval.from_ns}ns` });
 
+/** The same of an address that says from when to when, as those of other pages do; what is no time the service refuses. */
+export function between(parameters) {
+  const [from, to] = ["from", "to"].map((name) => parameters.get(name));
+  if (!from || !to) return from || to ? { at: to || from } : {};
+  const [begin, end] = [from, to].map(nanoseconds);
+  return begin === null || end === null || end <= begin ? { at: begin === null ? from : to, window: "0ns" } : { at: to, window: `${end - begin}ns` };
+}
+
+/** A moment as it may be typed, in nanoseconds; null: it is none. */
+function nanoseconds(text) {
+  if (/^-?\d+$/.test(text)) return BigInt(text);
+  const milliseconds = Date.parse(text);
+  return Number.isNaN(milliseconds) ? null : BigInt(milliseconds) * 1000000n;
+}
+
 /** The same for a link's page. */
 export const rangeOf = (interval) => ({ from: String(interval.from_ns), to: String(interval.to_ns) });
 

@@ -113,9 +113,9 @@ async def crossing(
     is told beside it. With them goes what whoever asks does not see (flows, data_bytes).
     """
     found = await reader.ask("link_flows", **span.bounds, **place, rows=most)
-    others = (await reader.ask("link_others", **span.bounds, **place)).row(0, named=True)
-    suits = length_bounds(span.to_ns - span.from_ns, None)
-    held = await reader.ask("link_held", **span.touched, **suits, **place, rows=most)
+    there = span.touched | length_bounds(span.to_ns - span.from_ns, None) | dict(place)
+    others = (await reader.ask("link_others", **there)).row(0, named=True)
+    held = await reader.ask("link_held", **there, rows=most)
     return await run_in_threadpool(_joined, found, held, others), others
 
 

@@ -228,7 +228,7 @@ def test_the_search_box_is_wide_enough_to_paste_into(page: Callable[..., View], 
     assert box["width"] >= 250
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 340)])
 def test_every_view_is_accessible(
     page: Callable[..., View], axe: str, scheme: str, width: int
 ) -> None:

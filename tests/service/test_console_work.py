@@ -143,3 +143,64 @@ def test_a_capture_is_brought_and_its_job_followed_and_cancelled(
     view.page.click(f"{row} button >> text=Delete")
     view.page.wait_for_selector(row, state="detached")
     assert httpx.get(f"{served.url}/api/v1/captures").json()["captures"] == []
+
+
+def test_a_text_that_is_no_end_may_be_a_switch_a_link_or_a_prefix(
+    page: Callable[..., View],
+) -> None:
+    for text, leads in (
+        ("leaf2+Ethernet4", "#/link?device=leaf2&interface=Ethernet4"),
+        ("leaf2", "#/fabric?device=leaf2"),
+        ("10.0.1.0/24", "#/find?filter=host+in+10.0.1.0%2F24"),
+    ):
+        view = page(f"#/find?q={text}")
+        view.page.wait_for_selector(".note a")
+        view.said.clear()  # the browser tells of the 422
+        assert view.page.locator(".note a").first.get_attribute("href") == leads
+        assert view.page.input_value('main input[name="q"]') == text.replace("+", " ")
+
+
+def test_a_time_that_is_refused_can_be_corrected(page: Callable[..., View]) -> None:
+    view = page("#/?from=2030-01-01T00:00:00Z&to=2031-01-01T00:00:00Z")
+    view.page.wait_for_selector("main .note")
+    view.said.clear()  # the browser tells of the 422
+    assert "is longer than" in view.page.inner_text("main .note")
+    assert view.page.input_value('main input[name="from"]') == "2030-01-01T00:00:00Z"
+
+
+def test_a_flow_is_shown_from_one_time_to_another(page: Callable[..., View]) -> None:
+    begin = 1_760_000_000 * 10**9
+    flow = "#/flow?src=10.0.1.1:40001&dst=10.0.2.1:5001"
+    asked = f"{flow}&from={begin + 50_000_000}&to={begin + 100_000_000}"
+    view = page("#/nowhere")
+    with view.page.expect_request("**/api/v1/flows/bottleneck*") as sent:
+        view.turn(asked)
+    assert f"at={begin + 100_000_000}&window=50000000ns" in sent.value.url
+    assert "no time was given" not in view.text
+    assert ".050 to 2025-10-09 08:53:20.100 UTC" in view.page.inner_text("#covered")
+
+
+def test_a_moment_is_told_to_the_microsecond_that_it_is(page: Callable[..., View]) -> None:
+    view = page("#/nowhere")
+    told = view.page.evaluate(
+        "import('/console/units.js').then((units) => [9, 10, 50, 90, 130].map((ms) =>"
+        " units.moment(1760000000000000000 + ms * 1e6, 1e9)))"
+    )
+    assert [each.rpartition(".")[2] for each in told] == ["009", "010", "050", "090", "130"]
+
+
+def test_what_others_sent_over_a_link_counts_in_its_shares(page: Callable[..., View]) -> None:
+    view = page("#/nowhere")
+    url = "**/api/v1/links/flows*"
+
+    def with_others(route: Any) -> None:
+        told = route.fetch().json()
+        for row in told["flows"]:
+            row["share"] = 0.17
+        route.fulfill(json=told | {"others": {"flows": 5, "data_bytes": 79_924_000}})
+
+    view.page.route(url, with_others)
+    view.turn(f"#/link?device=leaf2&interface=Ethernet4&{RANGE}")
+    assert "beside them 5 flows of others, 76.2 MiB" in view.text
+    assert "17 %" in view.text
+    assert "33 %" not in view.text
