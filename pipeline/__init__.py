@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from pipeline.sink import Sink, drain
     from pipeline.snapshot_error import SnapshotError
     from pipeline.store import Store
-    from pipeline.store_backup import Piece, backup, restore
+    from pipeline.store_backup import Piece, backup, read_manifest, restore
     from pipeline.store_error import StoreAway, StoreBusy, StoreError, StoreLimit
     from pipeline.store_limits import StoreLimits
     from pipeline.storing import Storing
@@ -195,6 +195,7 @@ __all__ = [
     "poseidon",
     "qos",
     "ranked",
+    "read_manifest",
     "read_owner",
     "restore",
     "retained",
@@ -247,7 +248,7 @@ HOMES = {
     "sink": "Sink drain",
     "snapshot_error": "SnapshotError",
     "store": "Store",
-    "store_backup": "Piece backup restore",
+    "store_backup": "Piece backup read_manifest restore",
     "store_error": "StoreAway StoreBusy StoreError StoreLimit",
     "store_limits": "StoreLimits",
     "storing": "Storing",

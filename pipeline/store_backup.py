@@ -112,8 +112,10 @@ def read_manifest(folder: Path) -> list[Piece]:
         told = json.loads((folder / MANIFEST).read_text())
         pieces = [Piece(**piece) for piece in told["pieces"]]
         kind, schema = told["format"], told["schema"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{folder} is no backup: {error}") from None
+    except OSError as error:
+        raise StoreError(f"{folder} is no backup: {MANIFEST} there: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{folder} is no backup: {MANIFEST} there: {error}") from None
     if kind != FORMAT or schema > SCHEMA_VERSION:
         raise StoreError(f"{folder} was made by a newer hopsight (schema {schema}); use that one")
     if unknown := {piece.table for piece in pieces} - set(TABLES):

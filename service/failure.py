@@ -20,7 +20,8 @@ class ExitCode(IntEnum):
 
 EXIT_CODES = {
     ExitCode.OK: "done",
-    ExitCode.WRONG: "an answer was wrong (demo), or nothing was found (where, replay)",
+    ExitCode.WRONG: "an answer was wrong (demo), nothing was found (where, replay, top), or"
+    " something is wrong (doctor, health, topology check)",
     ExitCode.USAGE: "the command line or a setting is wrong",
     ExitCode.INPUT: "an input file cannot be read",
     ExitCode.STORE: "the store cannot be opened or does not answer",

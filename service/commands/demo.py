@@ -58,7 +58,10 @@ HEADINGS = (
 def run(*, once: bool, seed: int, directory: Path, port: int | None) -> None:
     """Make the fabric, analyze its capture, print the table, then serve unless `once`."""
     settings = settings_for(directory, port)
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Failure(ExitCode.UNAVAILABLE, f"{directory}: {error.strerror}") from None
     with opened(settings, directory) as store:
         # The fabric's code is compiled here, the worker's beside it.
         with warming("judge") as ready:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import typer
 
-from pipeline import Piece, Store, StoreError, backup, erase, may_be, restore
+from pipeline import Piece, Store, StoreError, backup, erase, may_be, read_manifest, restore
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 
@@ -19,19 +19,28 @@ STATE = "group_snapshots"
 
 
 @contextmanager
-def opened(dsn: str | None, *, dry: bool = False) -> Iterator[Store]:
+def opened(dsn: str | None, *, dry: bool = False, there: bool = False) -> Iterator[Store]:
     """The store of the settings or of the flag; its errors become failures.
 
     In a `dry` run a directory that does not exist is not made: an empty store elsewhere stands for
-    it.
+    it. One that has to be `there` is not made either: what is done to a store whose name is wrong
+    would seem done.
     """
     settings = chosen(store={"dsn": dsn})
+    with told_of_errors(), ExitStack() as ends:
+        place = settings.store.dsn
+        if there and not may_be(place):
+            raise StoreError(f"there is no store at {place}")
+        if dry and not may_be(place):
+            place = f"chdb://{ends.enter_context(TemporaryDirectory())}/store"
+        yield ends.enter_context(Store(place, settings.store))
+
+
+@contextmanager
+def told_of_errors() -> Iterator[None]:
+    """Errors of a store and of files as failures."""
     try:
-        with ExitStack() as ends:
-            place = settings.store.dsn
-            if dry and not may_be(place):
-                place = f"chdb://{ends.enter_context(TemporaryDirectory())}/store"
-            yield ends.enter_context(Store(place, settings.store))
+        yield
     except StoreError as error:
         raise Failure(ExitCode.STORE, str(error)) from None
     except OSError as error:
@@ -57,7 +66,7 @@ def run_erase(address: str, *, store: str | None, json: bool) -> None:
         known = ip_address(address)
     except ValueError:
         raise Failure(ExitCode.USAGE, f"{address!r} is no IPv4 or IPv6 address") from None
-    with opened(store) as held:
+    with opened(store, there=True) as held:
         held.migrate()
         gone = erase(held, known)
     state = gone.pop(STATE)
@@ -75,7 +84,7 @@ def run_erase(address: str, *, store: str | None, json: bool) -> None:
 
 def run_backup(folder: Path, *, store: str | None, json: bool) -> None:
     """Write a backup."""
-    with opened(store) as held:
+    with opened(store, there=True) as held:
         pieces = backup(held, folder, _told())
     if json:
         typer.echo(_moved(folder, pieces))
@@ -85,6 +94,8 @@ def run_backup(folder: Path, *, store: str | None, json: bool) -> None:
 
 def run_restore(folder: Path, *, store: str | None, json: bool) -> None:
     """Put a backup into an empty store."""
+    with told_of_errors():
+        read_manifest(folder)  # or a store would be made for nothing
     with opened(store) as held:
         pieces = restore(held, folder, _told())
     if json:

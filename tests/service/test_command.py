@@ -251,3 +251,28 @@ def test_a_companion_that_is_none_is_refused(
         cli.main(["settings"])
     assert ended.value.code == ExitCode.USAGE
     assert "pipeline.companions: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("erase", "1.2.3.4"), ("backup", "{}/copy")])
+def test_a_store_whose_name_is_wrong_is_not_made(
+    hopsight: Any, tmp_path: Path, words: tuple[str, str]
+) -> None:
+    place = tmp_path / "nothing"
+    told = hopsight.run(words[0], words[1].format(tmp_path), "--store", f"chdb://{place}")
+    assert told.returncode == ExitCode.STORE
+    assert f"there is no store at chdb://{place}" in told.stderr
+    assert not place.exists()
+
+
+def test_what_is_no_backup_leaves_no_store_behind(hopsight: Any, tmp_path: Path) -> None:
+    place = tmp_path / "nothing"
+    told = hopsight.run("restore", str(tmp_path), "--store", f"chdb://{place}")
+    assert told.returncode == ExitCode.STORE
+    assert "is no backup: manifest.json there: No such file or directory" in told.stderr
+    assert not place.exists()
+
+
+def test_a_demo_where_nothing_can_be_written_says_so(hopsight: Any) -> None:
+    told = hopsight.run("demo", "--once", "--directory", "/proc/demo")
+    assert told.returncode == ExitCode.UNAVAILABLE
+    assert told.stderr.startswith("hopsight: /proc/demo: ")
