@@ -22,9 +22,9 @@ MOST_FLOWS = 1 << 20
 LAST = "captures"
 """Says that all that was captured before is stored, so it is stored behind it."""
 EVERY_S = 2.0
-MOST_ROWS = 1 << 19
-"""Rows that wait at most: of `EVERY_S` more than comes of 200,000 frames a second, or the next
-verdicts would wait until what is stored beside is done."""
+MOST_ROWS = 1 << 18
+"""Rows that wait at most; twice as many where the rest is stored beside. Then they are more than
+comes in `EVERY_S` of 200,000 frames a second: verdicts wait for no other rows to be stored."""
 RESTS = 1.5
 """How long nothing more is stored beside after a table, in times of what it took."""
 
@@ -50,6 +50,7 @@ class Deferred:
         self._clock = clock
         self._at_once = at_once
         self._beside = beside
+        self._most = MOST_ROWS << beside
         self._storing = Storing()
         self._hurry = threading.Event()
         self._lock = threading.Lock()
@@ -83,8 +84,8 @@ class Deferred:
                 self._held.setdefault(name, []).append(rows)
             if told:
                 self._tokens.append(token)
-            due = self._clock() - self._flushed_s >= EVERY_S or self.rows >= MOST_ROWS
-        if due and self._stored(wait=self.rows >= MOST_ROWS):
+            due = self._clock() - self._flushed_s >= EVERY_S or self.rows >= self._most
+        if due and self._stored(wait=self.rows >= self._most):
             self._store()
 
     def _new(self, flows: pl.Series) -> pl.Series:
