@@ -15,13 +15,18 @@ from pipeline.flow_rows import FlowWindow
 from pipeline.question import Question
 from pipeline.signals import reverse_flow
 
+ROCE = 4791
+"""The port of RoCEv2 (IBTA, annex A17)."""
 NONE = 0
 """In the hash of a key: no virtual network, and nothing that a direction has for itself."""
 
 
 def likely_window(question: Question) -> FlowWindow | None:
-    """The window of that flow; None where only the flow's rows say when it ends."""
-    if question.at_ns is None:
+    """The window of that flow; None where only the flow's rows say when it ends, or which it is.
+
+    Of RoCE each direction has a queue pair, of which no question tells.
+    """
+    if question.at_ns is None or ROCE in {question.sport, question.dport}:
         return None
     asked = key_of(question)
     ends = [np.array([asked[name]], np.uint64) for name in ("src_hi", "src_lo", "dst_hi", "dst_lo")]

@@ -132,8 +132,10 @@ def test_the_likely_flow_is_the_one_that_frames_have(
         assert changed.flow not in {here["flow"], back["flow"]}
 
 
-def test_without_a_time_nothing_is_asked_ahead() -> None:
+def test_without_a_time_or_a_queue_pair_nothing_is_asked_ahead() -> None:
     assert likely_window(ENDS) is None
+    assert likely_window(replace(ENDS, at_ns=T0)) is not None
+    assert likely_window(replace(ENDS, at_ns=T0, dport=4791)) is None
 
 
 def test_counts_of_feedback_are_added_up_by_length_and_point(store: Store) -> None:
