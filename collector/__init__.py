@@ -46,6 +46,7 @@ from collector.source import Source
 from collector.status import STATUS
 from collector.window import CaptureError
 from collector.wire.place import Field
+from collector.wire.roce import PORT as ROCE_PORT
 from collector.wire.table import Header
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "LAYERS",
     "OBSERVATION",
     "PASSWORD_VARIABLE",
+    "ROCE_PORT",
     "SCHEMA",
     "SCHEMA_VERSION",
     "SHED_REASONS",

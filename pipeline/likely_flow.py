@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from collector import TCP, flow_keys, salt
+from collector import ROCE_PORT, TCP, flow_keys, salt
 from pipeline.flow_finding import key_of
 from pipeline.flow_rows import FlowWindow
 from pipeline.question import Question
 from pipeline.signals import reverse_flow
 
-ROCE = 4791
-"""The port of RoCEv2 (IBTA, annex A17)."""
 NONE = 0
 """In the hash of a key: no virtual network, and nothing that a direction has for itself."""
 
@@ -26,7 +24,7 @@ def likely_window(question: Question) -> FlowWindow | None:
 
     Of RoCE each direction has a queue pair, of which no question tells.
     """
-    if question.at_ns is None or ROCE in {question.sport, question.dport}:
+    if question.at_ns is None or ROCE_PORT in {question.sport, question.dport}:
         return None
     asked = key_of(question)
     ends = [np.array([asked[name]], np.uint64) for name in ("src_hi", "src_lo", "dst_hi", "dst_lo")]

@@ -61,6 +61,11 @@ class Reader:
         """Whether readers have no time left."""
         return self.turns.all_taken or self.answers.taken >= self.turns.count
 
+    @property
+    def sees_all(self) -> bool:
+        """Whether whoever asks sees the flows of everybody."""
+        return not isinstance(self.store, TenantStore)
+
     def of_tenants(self, tenants: tuple[str, ...]) -> "Reader":
         """The same for people who see the flows of some tenants alone."""
         own = (

@@ -24,6 +24,8 @@ router = APIRouter(prefix="/api/v1", tags=["links"], route_class=Polled)
 
 SERIES = ("u_mean", "u_max", "queue_mean_bytes", "queue_max_bytes", "samples", "flows")
 MOST_LINKS = 200
+NO_OTHERS = {"flows": 0, "data_bytes": 0}
+"""What somebody does not see who sees all."""
 
 
 class LinksParameters(RangeParameters):
@@ -84,7 +86,7 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
             "interval": None,
             "captured": 1.0,
             "link": None,
-            "others": {"flows": 0, "data_bytes": 0},
+            "others": NO_OTHERS,
             "flows": [],
             "cursor": None,
         }
@@ -114,7 +116,9 @@ async def crossing(
     """
     found = await reader.ask("link_flows", **span.bounds, **place, rows=most)
     there = span.touched | length_bounds(span.to_ns - span.from_ns, None) | dict(place)
-    others = (await reader.ask("link_others", **there)).row(0, named=True)
+    others = NO_OTHERS
+    if not reader.sees_all:
+        others = (await reader.ask("link_others", **there)).row(0, named=True)
     held = await reader.ask("link_held", **there, rows=most)
     return await run_in_threadpool(_joined, found, held, others), others
 
