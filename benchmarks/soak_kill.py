@@ -34,6 +34,8 @@ of them stays hangs on who came last; messages bear the name of their topic, and
 is begun anew cuts them elsewhere."""
 CALM_S = 0.3
 NEARLY = 0.99
+STILL = 3
+"""Seconds without a new verdict behind which none is expected."""
 STOPPED_BROKER_S = 3.0
 
 
@@ -159,7 +161,11 @@ def settled(world: World, name: str, frames: int, workers: list[Process]) -> Non
     """Wait for the last row; then end the workers, who keep their state."""
     dsn = world.dsn(name)
     until(lambda: count(dsn, "observations") >= frames, f"the last row of {name}")
-    time.sleep(2)
+    judged, still = -1, 0
+    while still < STILL:  # what partitions hand on is judged after that
+        time.sleep(1)
+        now = count(dsn, "verdicts")
+        judged, still = now, still + 1 if now == judged else 0
     for worker in workers:
         worker.signal(signal.SIGTERM)
     for worker in workers:

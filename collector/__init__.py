@@ -11,7 +11,7 @@ from collector.bus import (
     MessagesGone,
     joined,
 )
-from collector.bus_address import open_bus, open_group, open_span, spooled
+from collector.bus_address import open_bus, open_group, open_span, open_writer, spooled
 from collector.capture import Capture, open_capture, tell_apart
 from collector.carriers import headers
 from collector.commented import write_commented
@@ -22,6 +22,13 @@ from collector.flow_key import directed, flow_keys, salt
 from collector.follow import Follow
 from collector.frame import UNNAMED, Frames
 from collector.integrity import crc_of_octets
+from collector.kafka_message import (
+    MESSAGE_BYTES,
+    OBSERVATIONS,
+    Contents,
+    UnreadableError,
+    digest,
+)
 from collector.kernel import borrowing, inlined, inner, is_compiled, kernel, merged, step
 from collector.layer import LAYERS
 from collector.live import open_interface
@@ -54,7 +61,9 @@ __all__ = [
     "HOPS",
     "JOINED_ROWS",
     "LAYERS",
+    "MESSAGE_BYTES",
     "OBSERVATION",
+    "OBSERVATIONS",
     "PASSWORD_VARIABLE",
     "ROCE_PORT",
     "SCHEMA",
@@ -76,6 +85,7 @@ __all__ = [
     "CaptureError",
     "CollectorSettings",
     "Column",
+    "Contents",
     "Decoder",
     "Field",
     "Follow",
@@ -92,11 +102,13 @@ __all__ = [
     "SlowAccounting",
     "SlowPath",
     "Source",
+    "UnreadableError",
     "address_of",
     "arrow",
     "borrowing",
     "complete",
     "crc_of_octets",
+    "digest",
     "directed",
     "dissected",
     "dissectors",
@@ -118,6 +130,7 @@ __all__ = [
     "open_group",
     "open_interface",
     "open_span",
+    "open_writer",
     "prefetch",
     "repeated",
     "salt",

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from collector.bus import Bus, BusError, MemoryBus
 from collector.bus_option import option
+from collector.kafka_message import OBSERVATIONS, Contents
 from collector.settings.bus import BusSettings
 from collector.spill import Spill
 from collector.spool import Spool
@@ -13,6 +14,7 @@ from collector.spool import Spool
 if TYPE_CHECKING:
     from collector.kafka_group import GroupReader, Moved
     from collector.kafka_span import KafkaSpan
+    from collector.kafka_writer import KafkaWriter
 
 POLICIES = ("block",)
 """What a full bus may do with the next batch; what does not want to wait sheds before (`shed`)."""
@@ -53,16 +55,34 @@ def spooled(bus: Bus, settings: BusSettings) -> Spool:
     return Spool(bus, settings.waiting, spill)
 
 
-def open_group(url: str, settings: BusSettings, taken: "Moved", left: "Moved") -> "GroupReader":
+def open_group(
+    url: str,
+    settings: BusSettings,
+    taken: "Moved",
+    left: "Moved",
+    contents: Contents = OBSERVATIONS,
+) -> "GroupReader":
     """A member of the group of workers that share the topic at `url`, not started yet.
 
-    Raises BusError when the address is not understood or names no broker.
+    The topic is that of observations, or another one that `contents` derives from it. Raises
+    BusError when the address is not understood or names no broker.
     """
     if urlsplit(url).scheme != "kafka":
         raise BusError(f"{url}: a group reads kafka://host:port/topic")
     from collector.kafka_group import GroupReader
 
-    return GroupReader(url, settings, taken, left)
+    return GroupReader(url, settings, taken, left, contents)
+
+
+def open_writer(url: str, settings: BusSettings, derived: str) -> "KafkaWriter":
+    """What writes to the topic that is `derived` from the one at `url`, not connected yet.
+
+    Raises BusError for an address or a setting that cannot be used.
+    """
+    from collector.kafka_topic import KafkaTopic
+    from collector.kafka_writer import KafkaWriter
+
+    return KafkaWriter(KafkaTopic(url, settings, derived))
 
 
 def open_span(url: str, settings: BusSettings, from_offset: int | None) -> "KafkaSpan":

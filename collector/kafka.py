@@ -12,32 +12,23 @@ from typing import Any
 
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
-from tenacity import (
-    AsyncRetrying,
-    retry_if_exception,
-    stop_after_delay,
-    wait_random_exponential,
-)
 
-from collector.bus import Batch, BusError, BusRefused
+from collector.bus import Batch, BusError
 from collector.dead_letters import DeadLetters
 from collector.kafka_message import Placement, UnreadableError, headers, messages, read
 from collector.kafka_topic import KafkaTopic
+from collector.kafka_writer import KafkaWriter, Message
 from collector.repeats import Repeats
 from collector.settings.bus import BusSettings
 
 POLL_MS = 200
-LONGEST_PAUSE_S = 5.0
-Message = tuple[int, bytes, list[tuple[str, bytes]]]
-"""Partition, value and headers."""
 
 
 class KafkaBus:
     """The bus at `kafka://host:port/topic`; see `kafka_topic` for its options.
 
     What a writer holds is bounded: while the messages of one batch are on their way the next one is
-    cut and waits. A broker that does not answer is tried again with growing pauses of random length
-    until `retry_s` have passed.
+    cut and waits (`kafka_writer`).
     """
 
     def __init__(self, url: str, settings: BusSettings | None = None) -> None:
@@ -46,11 +37,10 @@ class KafkaBus:
         self.dead_letters = DeadLetters(self.topic)
         self.skipped: Counter[str] = Counter()
         """Messages that were not delivered, by reason: `repeated`, or that of a dead letter."""
-        self.sent: Counter[str] = Counter()
+        self._writer = KafkaWriter(self.topic)
+        self.sent = self._writer.sent
         """What was written: messages, octets, rows, and messages that were sent again."""
         self._placement = Placement()
-        self._producer: Any = None
-        self._partitions = 0
         self._sending: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -63,11 +53,10 @@ class KafkaBus:
         """See Bus; returns when the broker has acknowledged the batch before this one."""
         if self._closed:
             raise BusError("the bus is closed, nothing more can be published")
-        if self._producer is None:
-            await self._again(self._connect)
-        made = await asyncio.to_thread(self._messages, batch)
+        partitions = await self._writer.partitions()
+        made = await asyncio.to_thread(self._messages, batch, partitions)
         await self._acknowledged()
-        self._sending = asyncio.create_task(self._send(made))
+        self._sending = asyncio.create_task(self._writer.send(made))
         self.sent["rows"] += batch.frame.height
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
@@ -100,28 +89,15 @@ class KafkaBus:
         try:
             await self._acknowledged()
         finally:
-            if self._producer is not None:
-                await self._producer.stop()
-                self._producer = None
+            await self._writer.close()
 
-    def _messages(self, batch: Batch) -> list[Message]:
+    def _messages(self, batch: Batch, partitions: int) -> list[Message]:
         """A batch as messages."""
         return [
             (partition, value, headers(part, value))
-            for partition, piece in self._placement.placed(batch, self._partitions)
+            for partition, piece in self._placement.placed(batch, partitions)
             for part, value in messages(piece, self.topic.compression)
         ]
-
-    async def _connect(self) -> None:
-        """Make the topic, and a writer."""
-        await self.topic.make()
-        producer = await self.topic.producer()
-        try:
-            self._partitions = len(await producer.partitions_for(self.topic.name))
-        except KafkaError as error:
-            await producer.stop()
-            raise self.topic.failed(error) from error
-        self._producer = producer
 
     async def _acknowledged(self) -> None:
         """Wait for what is on its way; raises BusError when it cannot be delivered."""
@@ -132,52 +108,6 @@ class KafkaBus:
             except asyncio.CancelledError:
                 self._sending = sending  # `close` waits for it
                 raise
-
-    async def _send(self, made: list[Message]) -> None:
-        """Send messages until each is acknowledged; those of a partition in their order."""
-        left = made
-
-        async def once() -> None:
-            nonlocal left
-            futures = [await self._started(message) for message in left]
-            told = await asyncio.gather(*futures, return_exceptions=True)
-            failed = [each for each in told if isinstance(each, BaseException)]
-            left = [
-                message for message, each in zip(left, told, strict=True)
-                if isinstance(each, BaseException)
-            ]  # fmt: skip
-            self.sent["again"] += len(left)
-            for each in failed:
-                if not isinstance(each, KafkaError):
-                    raise each
-                raise self.topic.failed(each)
-
-        await self._again(once)
-        self.sent["messages"] += len(made)
-        self.sent["octets"] += sum(len(value) for _, value, _ in made)
-
-    async def _started(self, message: Message) -> Any:
-        """What will tell that one message arrived; a failure to begin is told there too."""
-        partition, value, given = message
-        try:
-            return await self._producer.send(
-                self.topic.name, value, partition=partition, headers=given
-            )
-        except KafkaError as error:
-            failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            failed.set_exception(error)
-            return failed
-
-    async def _again(self, work: Any) -> None:
-        """Do some work, again after a BusError that may pass until `retry_s` have passed."""
-        async for attempt in AsyncRetrying(
-            retry=retry_if_exception(may_pass),
-            stop=stop_after_delay(self.topic.settings.retry_s),
-            wait=wait_random_exponential(multiplier=0.1, max=LONGEST_PAUSE_S),
-            reraise=True,
-        ):
-            with attempt:
-                await work()
 
     async def _read(self, record: Any, seen: Repeats) -> Batch | None:
         """The batch of a message, or None when it is counted under a reason to skip it."""
@@ -191,11 +121,6 @@ class KafkaBus:
         if fresh is None:
             self.skipped["repeated"] += 1
         return fresh
-
-
-def may_pass(error: BaseException) -> bool:
-    """Whether what a bus said may be otherwise soon."""
-    return isinstance(error, BusError) and not isinstance(error, BusRefused)
 
 
 async def drained(consumer: Any, places: list[TopicPartition]) -> bool:

@@ -8,7 +8,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition
@@ -20,9 +19,9 @@ from aiokafka.errors import (
     OffsetOutOfRangeError,
 )
 
-from collector.bus import Batch, BusError, MessagesGone
+from collector.bus import BusError, MessagesGone
 from collector.dead_letters import DeadLetters
-from collector.kafka_message import UnreadableError, read
+from collector.kafka_message import Contents, UnreadableError
 from collector.kafka_topic import KafkaTopic
 from collector.settings.bus import BusSettings
 
@@ -53,9 +52,12 @@ class Record(NamedTuple):
 class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka has no types
     """One member of the group that reads `url`; `taken` and `left` hear which partitions it has."""
 
-    def __init__(self, url: str, settings: BusSettings, taken: Moved, left: Moved) -> None:
+    def __init__(
+        self, url: str, settings: BusSettings, taken: Moved, left: Moved, contents: Contents
+    ) -> None:
         """Raises BusError for an address or a setting that cannot be used."""
-        self.topic = KafkaTopic(url, settings)
+        self.topic = KafkaTopic(url, settings, contents.derived)
+        self.contents = contents
         self.dead_letters = DeadLetters(self.topic)
         self.settings = settings
         self.assigned: frozenset[int] = frozenset()
@@ -149,9 +151,12 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
             raise self.topic.failed(error) from error
         return [Record(each.offset, each) for each in found]
 
-    async def batches(self, records: Sequence[Record]) -> list[Batch]:
-        """The batches of messages; those that cannot be read have become dead letters."""
-        made, dead = await asyncio.to_thread(parted, records)
+    async def contained(self, records: Sequence[Record]) -> list[Any]:
+        """What messages say, of observations their batches.
+
+        Those that cannot be read have become dead letters.
+        """
+        made, dead = await asyncio.to_thread(parted, records, self.contents)
         for record, error in dead:
             await self.dead_letters.write(record.message, error)
         return made
@@ -177,14 +182,15 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
         await self.dead_letters.close()
 
 
-def parted(records: Sequence[Record]) -> tuple[list[Batch], list[tuple[Record, UnreadableError]]]:
+def parted(
+    records: Sequence[Record], contents: Contents
+) -> tuple[list[Any], list[tuple[Record, UnreadableError]]]:
     """What can be read of messages, and what cannot."""
-    made: list[Batch] = []
+    made: list[Any] = []
     dead: list[tuple[Record, UnreadableError]] = []
     for record in records:
         try:
-            batch = read(record.message.value, record.message.headers)
-            made.append(replace(batch, offset=record.offset))
+            made.append(contents.read(record.message.value, record.message.headers, record.offset))
         except UnreadableError as error:
             dead.append((record, error))
     return made, dead

@@ -8,10 +8,10 @@ same partition ended, so that a reader sees what is missing.
 """
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -47,6 +47,17 @@ REASONS = {
     "bad_range": "the rows are not of the frames that the headers name",
 }
 """Why messages become dead letters."""
+
+
+Headers = Iterable[tuple[str, bytes | None]]
+
+
+class Contents(NamedTuple):
+    """What a topic holds: observations, or what is `derived` from them, and who reads messages."""
+
+    derived: str
+    read: Callable[[bytes | None, Headers, int], Any]
+    """What a message says, from value, headers and offset. Raises UnreadableError."""
 
 
 def digest(value: bytes) -> str:
@@ -156,7 +167,7 @@ def messages(batch: Batch, compression: Compression = "lz4") -> Iterator[tuple[B
     yield from messages(after, compression)
 
 
-def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]]) -> Batch:
+def read(value: bytes | None, given: Headers) -> Batch:
     """The batch of a message; UnreadableError says why there is none."""
     told = {name: (text or b"").decode(errors="replace") for name, text in given}
     if told.get("schema") != str(SCHEMA_VERSION):
@@ -197,3 +208,11 @@ def check(batch: Batch) -> None:
     inside = (number.min() >= batch.first) & (number.max() <= batch.last)
     if not frame.select(inside).item():  # of no rows nothing is told either
         raise UnreadableError("bad_range", f"the rows are not of {batch.first} to {batch.last}")
+
+
+def observations(value: bytes | None, given: Headers, offset: int) -> Batch:
+    """The batch of a message, which knows its offset."""
+    return replace(read(value, given), offset=offset)
+
+
+OBSERVATIONS = Contents("", observations)

@@ -57,8 +57,11 @@ class KafkaTopic:
     - `compression=lz4` or `zstd`: of the rows inside a message.
     """
 
-    def __init__(self, url: str, settings: BusSettings | None = None) -> None:
-        """Raises BusError for an address or a setting that cannot be used."""
+    def __init__(self, url: str, settings: BusSettings | None = None, derived: str = "") -> None:
+        """The topic of observations, or one `derived` from it by that name, of one partition.
+
+        Raises BusError for an address or a setting that cannot be used.
+        """
         address = urlsplit(url)
         if not address.hostname or not address.path.strip("/"):
             raise BusError(f"{url}: an address is kafka://host:port/topic")
@@ -79,6 +82,8 @@ class KafkaTopic:
         if chosen not in COMPRESSIONS:
             raise BusError(f"{url}: compression must be lz4 or zstd, not {chosen!r}")
         self.compression = COMPRESSIONS[chosen]
+        if derived:
+            self.name, self._partitions = f"{self.name}.{derived}", 1
         self._login = login(self.settings)
 
     @property

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pipeline.companion_names import COMPANIONS
     from pipeline.companions import companion_fields, companion_table
     from pipeline.composed_answer import compose_answer
+    from pipeline.crew import Crew
     from pipeline.decider import Decider
     from pipeline.endpoint import host_rows
     from pipeline.erasure import erase
@@ -36,13 +37,13 @@ if TYPE_CHECKING:
     from pipeline.feedback_integrity import integrity
     from pipeline.filter import FIELDS, MOST_CHARACTERS, SUBJECTS, FilterError, condition
     from pipeline.flow_finding import found_flows, key_of
-    from pipeline.group import Group
     from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
     from pipeline.insert_body import to_arrow
     from pipeline.intake import READERS, take_in
     from pipeline.kind import KINDS
     from pipeline.lengths import length_bounds
+    from pipeline.meeting import Meeting
     from pipeline.owner import StoreOwned, read_owner
     from pipeline.protocol_names import PROTOCOLS
     from pipeline.question import Question, address_words
@@ -104,6 +105,7 @@ __all__ = [
     "TABLES",
     "WAITED_FOR",
     "Asked",
+    "Crew",
     "Csig",
     "Decider",
     "Device",
@@ -112,10 +114,10 @@ __all__ = [
     "Fabric",
     "FilterError",
     "Finding",
-    "Group",
     "Heard",
     "Host",
     "Interface",
+    "Meeting",
     "NotTheirs",
     "Output",
     "OwnerClient",
@@ -222,6 +224,7 @@ HOMES = {
     "capture_gaps": "MOST_GAPS Heard begun captured never stored_last",
     "companions": "companion_fields companion_table",
     "composed_answer": "compose_answer",
+    "crew": "Crew",
     "decider": "Decider",
     "endpoint": "host_rows",
     "erasure": "erase",
@@ -229,7 +232,6 @@ HOMES = {
     "filter": "FIELDS FilterError MOST_CHARACTERS SUBJECTS condition",
     "protocol_names": "PROTOCOLS",
     "importers": "Draft containerlab netbox sonic",
-    "group": "Group",
     "feedback_integrity": "integrity",
     "flow_finding": "found_flows key_of",
     "health": "FINDINGS findings_of last_known worth_a_look",
@@ -237,6 +239,7 @@ HOMES = {
     "intake": "READERS take_in",
     "kind": "KINDS",
     "lengths": "length_bounds",
+    "meeting": "Meeting",
     "owner": "StoreOwned read_owner",
     "question": "Question address_words",
     "remote": "OwnerClient left_at may_be open_or_ask",

@@ -14,9 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from collector import BusError, BusSettings, MessagesGone, open_group
+from collector import OBSERVATIONS, BusError, BusSettings, Contents, MessagesGone, open_group
 from pipeline.again import PASSING, again
-from pipeline.group_part import Part
+from pipeline.desk import ObservationDesk
+from pipeline.group_part import HandOn, Part
+from pipeline.meeting import Meeting
 from pipeline.settings import PipelineSettings
 from pipeline.store import Store
 from pipeline.store_error import Fenced, StoreError
@@ -40,7 +42,9 @@ logger = logging.getLogger("hopsight.pipeline")
 class Group:
     """Serves partitions until `stop` is set; what was begun is finished and state is kept then.
 
-    `worker` makes a worker with empty state; what is not `judged` is stored and nothing else.
+    `worker` makes a worker with empty state, or a meeting where `contents` are what others hand on;
+    what is not `judged` is stored and nothing else. Of several partitions each hands on what is to
+    be judged, to what `hand_on` gives for (partition, partitions).
     Raises StoreError or BusError when going on makes no sense: the store refuses rows, or messages
     are gone.
     """
@@ -50,19 +54,24 @@ class Group:
         url: str,
         settings: BusSettings,
         store: Store,
-        worker: Callable[[], Worker],
+        worker: Callable[[], Worker | Meeting],
         *,
         judged: bool = True,
+        contents: Contents = OBSERVATIONS,
+        hand_on: Callable[[int, int], HandOn] | None = None,
     ) -> None:
         """Connect nothing yet. Raises BusError for an address that is not understood."""
         self.settings = settings
         self.store = store
         self.worker = worker
         self.judged = judged
-        self.reader = open_group(url, settings, self._taken, self._left)
+        self.hand_on = hand_on
+        self.reader = open_group(url, settings, self._taken, self._left, contents)
         self.stop = asyncio.Event()
         self.counts: Counter[str] = Counter()
         self.parts: dict[int, Part] = {}
+        self.emptied_s = 0.0
+        """When a partition had no message last, by the monotonic clock."""
         self.versions: Versions | None = None
         self.settings_of_workers: PipelineSettings | None = None
         self._worked: Counter[str] = Counter()
@@ -238,10 +247,14 @@ class Group:
                 return part
             self._drop(partition)
         began = time.monotonic()
-        place = self.reader.place(partition)
+        place, partitions = self.reader.place(partition), self.reader.partitions
+        if not partitions:
+            raise BusError(f"{place}: the broker has not told yet how many partitions there are")
+        hand_on = self.hand_on(partition, partitions) if self.hand_on and partitions > 1 else None
         trying = again(leave, self.counts)
-        part = Part(self.store, place, self.worker, trying, judged=self.judged)
-        part.partitions = self.reader.partitions
+        part = Part(self.store, place, self.worker, trying, judged=self.judged, hand_on=hand_on)
+        if isinstance(part.desk, ObservationDesk):
+            part.desk.partitions = partitions
         await asyncio.to_thread(part.claim)
         self.parts[partition] = part
         took = time.monotonic() - began
@@ -267,6 +280,7 @@ class Group:
                 await self.reader.seek(partition, last + 1)
                 records = [record for record in records if record.offset <= last]
         elif not records:
+            self.emptied_s = time.monotonic()
             if whole:
                 await asyncio.to_thread(lambda: part.settle(snapshot=snapshot))
             return 0
@@ -277,10 +291,10 @@ class Group:
             asyncio.to_thread(lambda: part.cut(first, last, whole=whole))
         )
         try:
-            batches = await self.reader.batches(records)
+            messages = await self.reader.contained(records)
         finally:
             await deciding
-        await asyncio.to_thread(lambda: part.work(first, last, batches, snapshot=snapshot))
+        await asyncio.to_thread(lambda: part.work(first, last, messages, snapshot=snapshot))
         self.counts["messages"] += len(records)
         return sum(len(record.message.value or b"") for record in records)
 

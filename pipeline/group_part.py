@@ -9,21 +9,21 @@ stored with those of later cuts, and which cut they go with is decided, too.
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import polars as pl
 
-from collector import Batch, Repeats, joined
 from pipeline import group_state
 from pipeline.again import Again
 from pipeline.capture_gaps import stored_last
+from pipeline.desk import desk_of
 from pipeline.group_log import AHEAD, CUT, SNAPSHOT, GroupLog, Step
-from pipeline.group_state import Kept
-from pipeline.intake import RawTaker
-from pipeline.message_rows import messages_of
+from pipeline.handed import Handed
+from pipeline.meeting import Meeting
 from pipeline.settings import PipelineSettings
-from pipeline.sink import Taker, merged
+from pipeline.sink import merged
 from pipeline.state_codec import StateReader, StateWriter
 from pipeline.store import Store
 from pipeline.store_error import StoreError
@@ -41,6 +41,10 @@ MOST_ROWS = 1 << 18
 """Rows that wait for a later cut at most: two seconds (`group.SETTLE_S`) of 130,000 each."""
 
 
+HandOn = Callable[[Handed, int, int], None]
+"""Takes what the messages from one offset to another gave for those who judge, until it is sure."""
+
+
 class Part:
     """A place in the hands of this worker; `claim` first, then cut after cut from `position` on.
 
@@ -52,21 +56,21 @@ class Part:
         self,
         store: Store,
         place: str,
-        worker: Callable[[], Worker],
+        worker: Callable[[], Worker | Meeting],
         again: Again,
         *,
         judged: bool = True,
+        hand_on: HandOn | None = None,
     ) -> None:
-        """Make nothing yet; `worker` makes one with empty state.
+        """Make nothing yet; `worker` makes one, or a meeting, with empty state.
 
         Rows that are not `judged` are stored as they come, and the worker's state stays as it is.
+        With `hand_on` intervals are judged elsewhere.
         """
         self.place = place
         self.store = store
         self.log = GroupLog(store, place)
         self.again = again
-        self.kept = Kept(worker(), Repeats())
-        self.kept.worker.several = True  # a point without a name is its source's alone
         self.writer = StateWriter(group_state.SKIPPED)
         self.counts: Counter[str] = Counter()
         self.position: int | None = None
@@ -77,16 +81,15 @@ class Part:
         """Rows of the cuts since the last whole one that are not stored yet."""
         self.storing = Storing()
         """What stores the rows of the last whole cut that are not waited for."""
-        self.partitions = 0
-        """Partitions of the topic; 0: not known, so that frames are not found in messages."""
-        self.judged = judged
         stored = stored_last(store)
 
         def heard(source: str, before_ns: int) -> int | None:
             found: int | None = self.again(lambda: stored(source, before_ns))
             return found
 
-        self.taker = Taker(self.kept.worker, heard) if judged else RawTaker(heard)
+        self.hand_on = hand_on
+        self.desk = desk_of(worker(), place, heard, self.counts, judged=judged)
+        self.kept = self.desk.kept
         self.tuned: PipelineSettings | None = None
         """Settings that were given last."""
         self.kept_to: int | None = None
@@ -114,6 +117,8 @@ class Part:
             self.kept.worker.tune(settings)  # what state keeps of settings is that of before
             self.writer.digests = reader.digests
             self._sizes = [len(octets) for octets in chain]
+        if isinstance(self.kept.worker, Worker):
+            self.kept.worker.hands_on = self.hand_on is not None
         self.promised = [step for step in steps if step.kind in {AHEAD, CUT}]
         self.counts["claims"] += 1
         self._before = Counter(self.kept.worker.counters)
@@ -169,7 +174,7 @@ class Part:
         return missing
 
     def work(
-        self, first: int, last: int, batches: Iterable[Batch], *, snapshot: bool = False
+        self, first: int, last: int, messages: Sequence[Any], *, snapshot: bool = False
     ) -> int:
         """Turn the messages of a cut into rows, and store what is to be; the rows that came in.
 
@@ -178,17 +183,18 @@ class Part:
         """
         whole = self.promised[0].kind == CUT
         with TURN:
-            fresh = [each for batch in batches if (each := self._fresh(batch)) is not None]
-            made = [self._taken_in(batch) for batch in runs(news(fresh))]
-            tables = merged(made)
+            taken = self.desk.take(messages)
+        # Before anything says that the cut is behind us: whoever works on it anew sends it again.
+        if self.hand_on and taken.handed is not None:
+            self.hand_on(taken.handed, first, last)
+        tables = dict(taken.tables)
         at_once = {name: tables.pop(name) for name in WAITED_FOR if name in tables}
-        self.waiting.append(Output(tables | messages_of(self.place, self.partitions, fresh)))
+        self.waiting.append(Output(tables))
         self._insert(at_once, f"{self.place}/{first}-{last}")
         self.promised.pop(0)
         self.position = last + 1
         self.cuts_since += 1
-        taken = sum(batch.frame.height for batch in fresh)
-        self.counts["rows"] += taken
+        self.counts["rows"] += taken.rows
         if whole:
             self.storing.wait()
             # Behind a snapshot no cut is read again: one that was decided must be worked on first.
@@ -196,7 +202,7 @@ class Part:
             waiting, self.waiting = self.waiting, []
             ending = partial(self._settled, waiting, f"{self.place}/{first}-{last}")
             self.storing.begin(partial(ending, state, self.log.number, last, self._chain))
-        return taken
+        return taken.rows
 
     def settle(self, *, snapshot: bool = False) -> None:
         """Store what waits, by a whole cut without messages, and keep the state if it has changed.
@@ -248,20 +254,6 @@ class Part:
         for table, rows in tables.items():
             self.again(partial(self.store.insert, table, rows, token, fence))
 
-    def _fresh(self, batch: Batch) -> Batch | None:
-        """A batch without what was seen before."""
-        fresh = self.kept.repeats.fresh(batch)
-        self.counts["repeated"] += fresh is None
-        return fresh
-
-    def _taken_in(self, batch: Batch) -> Output:
-        """What is made of one batch; when the last source has ended nothing is waited for."""
-        worker = self.kept.worker
-        made = self.taker.take(batch)
-        if self.judged and batch.ended and not worker.order.reached:
-            return Output(merged([made, worker.finish()]))
-        return made
-
 
 def long(sizes: Sequence[int]) -> bool:
     """Whether a chain of snapshots is to end: whoever takes the place over reads all of it.
@@ -269,28 +261,3 @@ def long(sizes: Sequence[int]) -> bool:
     What came after the full one is at most about as large, so a takeover takes twice its time.
     """
     return len(sizes) >= FULL_EVERY or sum(sizes[1:]) >= sizes[0]
-
-
-def news(batches: Sequence[Batch]) -> list[Batch]:
-    """Batches without those that say only what a later one of the same source says as well."""
-    last = {batch.source: number for number, batch in enumerate(batches)}
-    return [
-        batch for number, batch in enumerate(batches)
-        if not batch.quiet or batch.losses or last[batch.source] == number
-    ]  # fmt: skip
-
-
-def runs(batches: Sequence[Batch]) -> Iterator[Batch]:
-    """Batches of one source that follow each other as one."""
-    held: list[Batch] = []
-    for batch in batches:
-        alone = batch.ended or batch.quiet
-        if held and (alone or batch.source != held[0].source):
-            yield joined(held)
-            held = []
-        if alone:
-            yield batch
-        else:
-            held.append(batch)
-    if held:
-        yield joined(held)

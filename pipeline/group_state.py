@@ -14,9 +14,12 @@ import zstandard
 
 from collector import Repeats
 from pipeline.fence import Fence
+from pipeline.handed_message import Pieces
+from pipeline.meeting import Meeting
 from pipeline.snapshot_error import SnapshotError
 from pipeline.state_codec import PACKED, StateReader, StateWriter
 from pipeline.store import Store
+from pipeline.track import Tracker
 from pipeline.worker import Worker
 
 PART_BYTES = 4 << 20
@@ -27,18 +30,23 @@ SKIPPED = frozenset({".worker.tracker"})
 
 
 class Kept:
-    """All state of a place: the worker, and what was seen of its sources (`repeats`)."""
+    """All state of a place: its worker or meeting, and what tells repeats (`repeats`)."""
 
-    def __init__(self, worker: Worker, repeats: Repeats) -> None:
+    def __init__(self, worker: Worker | Meeting, repeats: Repeats | Pieces) -> None:
         self.worker = worker
         self.repeats = repeats
+
+    @property
+    def tracker(self) -> Tracker | None:
+        """What takes snapshots of its own; a meeting has none."""
+        return self.worker.tracker if isinstance(self.worker, Worker) else None
 
 
 def octets_of(kept: Kept, writer: StateWriter, *, full: bool) -> bytes:
     """A snapshot."""
     state = writer.write(kept, full=full)
     buffer = io.BytesIO()
-    table = kept.worker.tracker.snapshot(full=full)
+    table = kept.tracker.snapshot(full=full) if kept.tracker else pa.table({})
     with pa.ipc.new_stream(buffer, table.schema, options=PACKED) as stream:
         stream.write_table(table)
     heading = json.dumps([len(state), buffer.tell()]).encode()
@@ -62,7 +70,8 @@ def restore(kept: Kept, reader: StateReader, octets: bytes) -> None:
     except (zstandard.ZstdError, ValueError, pa.ArrowException) as error:
         raise SnapshotError(f"the snapshot is damaged: {error}") from None
     reader.read(kept, whole[at : at + state])
-    kept.worker.tracker.restore(table)
+    if kept.tracker:
+        kept.tracker.restore(table)
 
 
 def parts(octets: bytes) -> Iterator[tuple[int, bytes]]:

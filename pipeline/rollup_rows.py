@@ -53,14 +53,14 @@ class Closed(NamedTuple):
 
 def summed(closed: Closed, versions: Versions) -> dict[str, pl.DataFrame]:
     """Rows of the tables of seconds, each by the topology that was in force then."""
-    parts = [dict(versions.split(frame)) for frame in closed[1:]]
+    parts = [dict(versions.split(frame)) if frame.height else {} for frame in closed[1:]]
     made = []
     for topology in dict.fromkeys(topology for part in parts for topology in part):
         own = [
             part.get(topology, frame.clear()) for part, frame in zip(parts, closed[1:], strict=True)
         ]
         made.append(rollup_rows(Closed(closed.flows, *own), topology))
-    return {table: pl.concat(rows[table] for rows in made) for table in made[0]}
+    return {table: pl.concat(rows[table] for rows in made) for table in (made[0] if made else ())}
 
 
 def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataFrame]:

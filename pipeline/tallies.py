@@ -221,3 +221,7 @@ def added(
         low[here] = min(low[here], least[row])
         high[here] = max(high[here], most[row])
     return count, low, high
+
+
+NOTHING_TALLIED = blank(LINK_KEY), blank(PATH_KEY)
+"""What `Tallies.close` gives where nothing was counted."""

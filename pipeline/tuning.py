@@ -11,6 +11,15 @@ from pipeline.settings import PipelineSettings
 TUNED = ("congested_u", "standing_queue", "standing_bytes", "sampling", "disorder_us", "idle_ms")
 
 
+def taken(
+    own: PipelineSettings, other: PipelineSettings
+) -> tuple[PipelineSettings, frozenset[str]]:
+    """Settings with those of others that are taken, and the names of those that were not."""
+    made = own.model_copy(update={name: getattr(other, name) for name in TUNED})
+    told, wanted = made.model_dump(), other.model_dump()
+    return made, frozenset(name for name in told if told[name] != wanted[name])
+
+
 def tune(worker: Any, settings: PipelineSettings) -> None:
     """Put the settings of a worker where its parts look for them."""
     worker.order.disorder_ns = settings.disorder_ns

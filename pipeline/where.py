@@ -36,13 +36,8 @@ LOOK_BACK_NS = 3_600_000_000_000
 """How far before the window the beginning of a bottleneck is looked for."""
 SEEN_FLOWS = 10
 """Most flows that are named instead of one that is not known."""
-APART = (
-    "verdicts were made partition by partition, of {}: flows of the others were not compared, so"
-    " that fewer flows may seem to share the hop, and its kind may be another one"
-)
-"""What is said where a worker saw a part of the flows alone."""
-Around = tuple[pl.DataFrame, int]
-"""The gaps of sources, and of how many partitions the bus is that brought messages; 0: none did."""
+Around = tuple[pl.DataFrame, bool]
+"""The gaps of sources, and whether any message came over a bus."""
 
 
 def answer(store: Asked, question: Question) -> dict[str, Any]:
@@ -75,10 +70,8 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
         made, rows = _composed(store, question, flow, window, meant, notes, around)
         if not rows:
             return made
-        frames, (gaps, partitions) = meant.frames.result(), around.result()
-    _with_frames(store, made, flow, rows, frames, bus=partitions > 0)
-    if partitions > 1:
-        made["notes"].append(APART.format(partitions))
+        frames, (gaps, bus) = meant.frames.result(), around.result()
+    _with_frames(store, made, flow, rows, frames, bus=bus)
     _with_gaps(gaps, made, (from_ns, to_ns), frames)
     if said := doubt(made["integrity"]):
         made["notes"].append(said)
@@ -87,7 +80,7 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
 
 def _around(store: Asked) -> Around:
     """What every answer needs."""
-    return gaps_of(store), max(store.query("bus_used")["partitions"].to_list(), default=0)
+    return gaps_of(store), store.query("bus_used").height > 0
 
 
 def _composed(

@@ -1,7 +1,8 @@
 """The worker: observations in any order that a tap can produce, rows of the store out.
 
 Rows wait until no earlier one can come (`Order`), drive the tracker in time order, and are summed
-by interval; an interval that has ended is judged. Time is always event time.
+by interval; an interval that has ended is judged, or handed on to those who judge it together with
+those of other workers. Time is always event time.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,15 +17,16 @@ from pipeline.decider import Decider
 from pipeline.endpoint import owned_by
 from pipeline.feedback import Feedback
 from pipeline.first_sight import FirstSight
+from pipeline.handed import ALL_NS, Handed, no_flows
 from pipeline.health import TABLE as HEALTH
 from pipeline.health import Health
 from pipeline.intervals import Intervals
+from pipeline.judging import Tables, changed, judged
 from pipeline.kept_rows import known_of
 from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
 from pipeline.order import Order
 from pipeline.reporter import seen_at
-from pipeline.revisions import TABLE as REVISIONS
 from pipeline.rollup_rows import Closed, summed
 from pipeline.scale_in_force import in_force
 from pipeline.settings import PipelineSettings
@@ -32,11 +34,13 @@ from pipeline.sums import Sums
 from pipeline.tables import TABLES
 from pipeline.topology import Topology
 from pipeline.track import Tracked
-from pipeline.tuning import TUNED, tune
+from pipeline.tuning import taken, tune
 from pipeline.unknown_ids import UnknownIds
-from pipeline.verdict import verdicts
 from pipeline.versions import Versions
 from pipeline.windows import Windows
+
+Tallied = tuple[pl.DataFrame, pl.DataFrame]
+"""Tallies of links, and of paths."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Output:
 
     tables: Mapping[str, pl.DataFrame]
     tracked: Tracked | None = None
+    handed: Handed | None = None
+    """What is to be judged elsewhere."""
 
 
 class Worker(Decider):
@@ -52,8 +58,8 @@ class Worker(Decider):
 
     `sources` are those that will bring rows or be ended (others may join); `parameters` change the
     defaults of the recurrences, by algorithm. Of several versions of the topology each row and each
-    interval is read by the one in force at its time. ValueError names a parameter that is not
-    accepted.
+    interval is read by the one in force at its time. One that `hands_on` judges nothing itself.
+    ValueError names a parameter that is not accepted.
     """
 
     def __init__(
@@ -85,6 +91,7 @@ class Worker(Decider):
         self.health = Health(settings)
         self.several = len(sources) > 1
         self.rescaled = False
+        self.hands_on = False
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -115,11 +122,9 @@ class Worker(Decider):
 
         They hold for rows and intervals that are not worked on yet.
         """
-        taken = {name: getattr(settings, name) for name in TUNED}
-        self.settings = self.settings.model_copy(update=taken)
+        self.settings, left = taken(self.settings, settings)
         tune(self, self.settings)
-        own, other = self.settings.model_dump(), settings.model_dump()
-        return frozenset(name for name in own if own[name] != other[name])
+        return left
 
     @one_thread
     def advance(self, rows: pl.DataFrame) -> Output:
@@ -134,7 +139,7 @@ class Worker(Decider):
         rows = self.order.release()
         self.order.passed()
         made = self._work(rows)
-        return made if made.tables else Output(self._close(self._closing_ns))
+        return made if made.tables else self._close(self._closing_ns)
 
     @one_thread
     def end(self, source: str) -> Output:
@@ -146,7 +151,7 @@ class Worker(Decider):
     def finish(self) -> Output:
         """All sources have ended: release and judge what is left."""
         made = self._work(self.order.finish(), everything=True)
-        return made if made.tables else Output(self._close(None))
+        return made if made.tables else self._close(None)
 
     def _work(self, rows: pl.DataFrame, *, everything: bool = False) -> Output:
         """Drive the state with ordered rows, sum what came of it, judge what has ended."""
@@ -163,13 +168,15 @@ class Worker(Decider):
             self.intervals.add(part, made, topology, base_rtt_ns, one_rtt_ns)
             self.health.add(part, made.decisions, topology, base_rtt_ns)
         new = self.known.add(rows, tracked.decisions, self._told)
-        tables = self._close(None if everything else self._closing_ns)
+        ended = self._close(None if everything else self._closing_ns)
+        tables = ended.tables
         if new.height:  # rows are found by their flow, whenever its first interval ends
             closed = tables.get("flows", TABLES["flows"].blank)
             untold = new.join(closed, on="flow", how="anti", maintain_order="left")
             told = [closed, owned_by(untold, self.versions)]
             tables = {**tables, "flows": pl.concat(told, how="diagonal_relaxed")}
-        return Output({**tables, "observations": known_of("observations", rows)}, tracked)
+        tables = {**tables, "observations": known_of("observations", rows)}
+        return Output(tables, tracked, ended.handed)
 
     def _told(self) -> pl.Series:
         """Flows with rows in intervals that are open, or may be judged anew."""
@@ -200,42 +207,54 @@ class Worker(Decider):
             yield topology, part, Tracked(own, loads.get(topology, tracked.hop_loads.clear()))
 
     def _judged(self, sums: Sums) -> pl.DataFrame:
-        """Verdicts on intervals of one length, each by the topology in force then."""
-        if not sums.height:
-            return TABLES["verdicts"].blank
-        seen = self.known.of(pl.concat([rows["flow"] for rows in sums]))
-        flows, hops = (dict(self.versions.split(rows)) for rows in sums)
-        made = []
-        for topology in {**flows, **hops}:
-            own = flows.get(topology, sums.flows.clear())
-            crossed = hops.get(topology, sums.hops.clear())
-            made.append(verdicts(seen, own, crossed, topology, self.settings))
-        return pl.concat(made).sort("time_ns", "flow")
+        """Verdicts on intervals of one length."""
+        return judged(sums, self.known.of, self.versions, self.settings)
 
-    def _close(self, before_ns: int | None) -> dict[str, pl.DataFrame]:
-        """Judge the intervals that ended by a time; None: all."""
+    def _close(self, before_ns: int | None) -> Output:
+        """Judge or hand on the intervals that ended by a time; None: all."""
         health = self.health.close(before_ns, self.known.rows, self.versions)
         found = {HEALTH: health} if health.height else {}
         sums = Sums(*self.intervals.close(before_ns))
         tallies = self.intervals.tallies.close(before_ns)
-        judged = self.ladder.close(sums, before_ns, self._judged)
-        if not sums.height and judged.verdicts.is_empty():
-            return found
+        if self.hands_on:
+            return self._handed(found, sums, tallies, before_ns)
+        made = self.ladder.close(sums, before_ns, self._judged)
+        if not sums.height and made.verdicts.is_empty():
+            return Output(found)
+        seen, everyone = self._speaking(sums, tallies)
+        rolled = Closed(everyone, made.ended.grown, made.ended.whole.hops, made.told, *tallies)
+        return Output(
+            {
+                **found,
+                **changed(made),
+                **self._summed(sums, seen),
+                "verdicts": made.verdicts,
+                **summed(rolled, self.versions),
+            }
+        )
+
+    def _handed(self, found: Tables, sums: Sums, tallies: Tallied, before_ns: int | None) -> Output:
+        """Rows of what no other partition is needed for, and what is judged elsewhere."""
+        closed_ns = ALL_NS if before_ns is None else before_ns
+        if not sums.height:
+            return Output(found, handed=Handed(no_flows(), sums, closed_ns))
+        seen, everyone = self._speaking(sums, tallies)
+        told = Sums.none()
+        rolled = Closed(everyone, told.flows, told.hops, TABLES["verdicts"].blank, *tallies)
+        tables = {**found, **self._summed(sums, seen), **summed(rolled, self.versions)}
+        return Output(tables, handed=Handed(seen, sums, closed_ns))
+
+    def _speaking(self, sums: Sums, tallies: Tallied) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The flows that sums tell of, and those that these or tallies do."""
+        seen = self.known.of(pl.concat([rows["flow"] for rows in sums]))
+        return seen, self.known.of(pl.concat([seen["flow"], tallies[1]["flow"]]))
+
+    def _summed(self, sums: Sums, seen: pl.DataFrame) -> Tables:
+        """The rows of sums and of the flows that they tell of."""
         for topology, rows in self.versions.split(sums.hops):
             self.unknown_ids.count(rows, topology)
-        seen = self.known.of(pl.concat([rows["flow"] for rows in sums]))
-        everyone = self.known.of(pl.concat([seen["flow"], tallies[1]["flow"]]))
-        ended = judged.ended
-        changes = {REVISIONS: judged.changes} if judged.changes.height else {}
         return {
-            **found,
-            **changes,
             "flows": owned_by(seen.drop("unseen"), self.versions),
             "flow_intervals": sums.flows,
             "hop_intervals": sums.hops,
-            "verdicts": judged.verdicts,
-            **summed(
-                Closed(everyone, ended.grown, ended.whole.hops, judged.told, *tallies),
-                self.versions,
-            ),
         }

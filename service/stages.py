@@ -9,7 +9,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -21,9 +21,11 @@ from service.metrics import Metric
 from service.sources import port_of
 
 if TYPE_CHECKING:
-    from pipeline import Group, Worker
+    from pipeline import Crew, Meeting, Worker
 
 NANO = 1e-9
+EVERY = "all"
+"""The partition of what is told of all of them."""
 STAGES = (
     Metric(
         "hopsight_collector_frames_total",
@@ -64,7 +66,8 @@ STAGES = (
         "counter",
         ("event",),
         "What a worker of a group did: messages, rows, cuts, claims, snapshots, repeated messages"
-        " and cuts, fenced, tries that bus_away or store_away ended, dead letters by reason.",
+        " and cuts, fenced, tries that bus_away or store_away ended, dead letters by reason; with"
+        " `meeting_` before it the same of judging several partitions together.",
     ),
     Metric(
         "hopsight_pipeline_rows_total",
@@ -80,7 +83,8 @@ STAGES = (
         "hopsight_pipeline_behind_seconds",
         "gauge",
         ("partition",),
-        "Time between now and the newest observation that was worked on, seconds.",
+        "Time between now and the newest observation that was worked on, seconds; of partition"
+        " `all` the newest interval on which all partitions were judged together.",
     ),
     Metric(
         "hopsight_pipeline_flows", "gauge", ("partition",), "Flows that are known now."
@@ -236,20 +240,31 @@ def standing(worker: "Worker", partition: str) -> Iterator[Told]:
     yield Told("hopsight_pipeline_flows", worker.flows.height, (partition,))
 
 
-def of_group(group: "Group") -> Reading:
+def of_crew(crew: "Crew") -> Reading:
     """What a worker of a group did, partition by partition where that differs."""
 
     def read() -> Iterator[Told]:
-        parts = dict(group.parts)
+        parts = dict(crew.observing.parts)
         yield Told("hopsight_pipeline_partitions", len(parts))
-        for event, value in group.counters.items():
+        for event, value in crew.counters.items():
             yield Told("hopsight_pipeline_events_total", value, (event,))
         for number, part in parts.items():
-            yield from standing(part.kept.worker, str(number))
-        for event, value in group.worked.items():
+            yield from standing(cast("Worker", part.kept.worker), str(number))
+        for part in list(crew.meeting.parts.values()):
+            yield from met(cast("Meeting", part.kept.worker))
+        worked = Counter(crew.observing.worked)
+        worked.update(crew.meeting.worked)
+        for event, value in worked.items():
             yield Told("hopsight_pipeline_rows_total", value, (event,))
 
     return read
+
+
+def met(meeting: "Meeting") -> Iterator[Told]:
+    """How far behind what judges all partitions together is."""
+    if meeting.judged_ns is not None:
+        behind_s = time.time() - meeting.judged_ns * NANO
+        yield Told("hopsight_pipeline_behind_seconds", behind_s, (EVERY,))
 
 
 def of_sink(counts: Counter[str]) -> Reading:

@@ -1,4 +1,4 @@
--- Did any message come over a bus, and of how many partitions is its topic? One row, or none.
+-- Did any message come over a bus? One row, or none.
 SELECT partitions
 FROM bus_messages
 LIMIT 1

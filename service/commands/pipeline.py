@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from collector import BusError
-from pipeline import CSIG_VALUES, Group, Store, StoreError, StoreOwned, Value, Worker
+from pipeline import CSIG_VALUES, Crew, Meeting, Store, StoreError, StoreOwned, Value, Worker
 from service.commands.serve import open_store
 from service.failure import ExitCode, Failure
 from service.keeping import patiently
@@ -18,7 +18,7 @@ from service.logs import begin
 from service.reloading import reloaded
 from service.run import settings_of
 from service.settings import Settings
-from service.stages import of_group, telling
+from service.stages import of_crew, telling
 from service.stopping import on_ending
 from service.topology_source import TopologySource, read_topology, store_topology
 from service.way import take_turns
@@ -102,26 +102,27 @@ async def _run(
     request: Request,
 ) -> dict[str, int]:
     """Be a member of the group until a signal comes; what moved."""
-    group = Group(
+    crew = Crew(
         str(settings.bus.url),
         settings.bus,
         store,
         lambda: worker_of(settings, topology, parameters),
+        lambda: Meeting(settings.pipeline, topology.versions if topology else None),
         judged=not request.rows,
     )
 
     def reload() -> None:
         renewed = reloaded(lambda: told(request)[0])
         if renewed is not None:
-            group.tune(renewed.pipeline)
+            crew.tune(renewed.pipeline)
         if topology is not None and topology.refresh():
             store_topology(store, topology.versions)
-            group.renew(topology.versions)
+            crew.renew(topology.versions)
 
     loop = asyncio.get_running_loop()
-    on_ending(group.stop.set, "store and broker to take what was begun")
+    on_ending(crew.stop.set, "store and broker to take what was begun")
     loop.add_signal_handler(signal.SIGHUP, reload)
     with telling(settings.process.metrics) as stages:
-        stages.add(of_group(group))
-        await group.run()
-    return group.counters
+        stages.add(of_crew(crew))
+        await crew.run()
+    return crew.counters

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from collector import Batch, BusSettings, open_bus
-from pipeline import Group, PipelineSettings, Store, StoreError, Worker
+from pipeline import Crew, Meeting, PipelineSettings, Store, StoreError, Worker
 from pipeline.fence import Fence
 from pipeline.group_log import GroupLog
 from pipeline.store_error import Fenced
@@ -42,12 +42,15 @@ async def until(true: Callable[[], bool], patience_s: float = 120) -> None:
             await asyncio.sleep(0.05)
 
 
-def group_of(url: str, store: Store, *, judged: bool = True) -> Group:
-    return Group(url, SETTINGS, store, lambda: Worker(PipelineSettings()), judged=judged)
+def crew_of(url: str, store: Store, *, judged: bool = True) -> Crew:
+    return Crew(
+        url, SETTINGS, store, lambda: Worker(PipelineSettings()),
+        lambda: Meeting(PipelineSettings()), judged=judged,
+    )  # fmt: skip
 
 
-def taken(*groups: Group) -> int:
-    return sum(group.counters.get("rows", 0) for group in groups)
+def taken(*crews: Crew) -> int:
+    return sum(crew.counters.get("rows", 0) for crew in crews)
 
 
 def test_two_workers_share_a_topic_and_each_row_is_stored_once(
@@ -59,11 +62,13 @@ def test_two_workers_share_a_topic_and_each_row_is_stored_once(
         bus: Any = open_bus(url)
         for batch in batches[:4]:
             await bus.publish(batch)
-        first, second = group_of(url, one), group_of(url, other)
+        first, second = crew_of(url, one), crew_of(url, other)
         running = asyncio.create_task(first.run())
         await until(lambda: taken(first) == ROWS // 2)
         joining = asyncio.create_task(second.run())
-        await until(lambda: bool(second.reader.assigned and first.reader.assigned))
+        await until(
+            lambda: bool(second.observing.reader.assigned and first.observing.reader.assigned)
+        )
         for batch in batches[4:]:
             await bus.publish(batch)
         again: Any = open_bus(url)
@@ -75,7 +80,7 @@ def test_two_workers_share_a_topic_and_each_row_is_stored_once(
         await until(lambda: taken(first, second) >= ROWS)
         first.stop.set()
         await running
-        await until(lambda: len(second.reader.assigned) == 4)
+        await until(lambda: len(second.observing.reader.assigned) == 4)
         second.stop.set()
         await joining
         assert second.counters["claims"] >= 4
@@ -91,7 +96,9 @@ def test_two_workers_share_a_topic_and_each_row_is_stored_once(
         [(places,)] = one._writer.rows(
             "SELECT uniqExact(place) FROM group_log WHERE kind = 'snapshot'"
         )
-        assert places == 4
+        assert places == 4 + 1, "those of the topic, and where they are judged together"
+        [(verdicts,)] = one._writer.rows("SELECT count() FROM verdicts FINAL")
+        assert verdicts
 
 
 def test_a_group_that_judges_nothing_stores_each_row_once(
@@ -105,7 +112,7 @@ def test_a_group_that_judges_nothing_stores_each_row_once(
             await bus.publish(batch)
         await bus.publish(Batch(batches[0].frame.clear(), "tap", 0, ROWS, ROWS, ended=True))
         await bus.close()
-        group = group_of(url, store, judged=False)
+        group = crew_of(url, store, judged=False)
         running = asyncio.create_task(group.run())
         await until(lambda: taken(group) == ROWS)
         group.stop.set()
@@ -155,8 +162,8 @@ def test_a_topic_that_was_made_anew_is_not_taken_for_the_old_one(
         bus: Any = open_bus(url)
         await bus.publish(batches[0])
         await bus.close()
-        group = group_of(url, store)
-        log = GroupLog(store, group.reader.place(0))
+        group = crew_of(url, store)
+        log = GroupLog(store, group.observing.reader.place(0))
         log.claim()
         log.append("snapshot", last=900, chain=2)
         running = asyncio.create_task(group.run())
@@ -180,7 +187,7 @@ def test_a_store_that_refuses_rows_ends_the_worker_with_its_sentence(
         await bus.publish(batches[0])
         await bus.close()
         with pytest.raises(StoreError, match="group_log"):
-            await asyncio.wait_for(group_of(url, store).run(), 60)
+            await asyncio.wait_for(crew_of(url, store).run(), 60)
 
     with Store(store_dsn) as store:
         store.migrate()

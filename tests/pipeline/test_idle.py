@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 from collector import Batch, Repeats, open_bus
 from pipeline import Output, PipelineSettings, Worker, drain
-from pipeline.group_part import news, runs
+from pipeline.desk import news, runs
 
 Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
 MS = 1_000_000

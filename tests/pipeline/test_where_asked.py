@@ -207,25 +207,6 @@ def test_rows_of_one_flow_are_joined_and_the_one_seen_last_comes_first() -> None
     assert (seen["src"], seen["dst"]) == ("10.1.0.1", "2001:db8::1")
 
 
-def test_an_answer_says_that_flows_of_other_partitions_were_not_compared(
-    store: Store, observed: Callable[[Rows], pl.DataFrame], chain_of: Callable[..., Topology]
-) -> None:
-    stored(store, observed(rows_of_both()), chain_of("leaf1", "spine1", "leaf2"))
-    message = {"time_ns": T0, "last_ns": T0, "place": "t/0", "source": "a", "first": 1, "last": 2}
-
-    def apart() -> list[str]:
-        return [note for note in answer(store, ENDS)["notes"] if "partition by partition" in note]
-
-    assert apart() == []
-    store.insert("bus_messages", pl.DataFrame([message | {"partitions": 1}]), "one")
-    assert apart() == []
-    with store.alone() as engine:
-        engine.command("TRUNCATE TABLE bus_messages")
-    store.insert("bus_messages", pl.DataFrame([message | {"partitions": 8}]), "eight")
-    [note] = apart()
-    assert "of 8: flows of the others were not compared" in note
-
-
 def test_a_flow_is_known_until_rows_of_flows_are_stored(
     store: Store, observed: Callable[[Rows], pl.DataFrame], chain_of: Callable[..., Topology]
 ) -> None:

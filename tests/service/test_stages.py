@@ -5,6 +5,7 @@ import logging
 import socket
 import urllib.request
 from collections import Counter
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -12,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from collector import CollectorSettings, Decoder, MemoryBus, Shed
 from collector.bus_address import spooled
 from collector.settings.bus import BusSettings
-from pipeline import Group, PipelineSettings, Worker
+from pipeline import Crew, Meeting, PipelineSettings, Worker
 from service.failure import Failure
 from service.logs import NOISY, JsonLines, begin
 from service.metrics import METRICS
@@ -20,8 +21,8 @@ from service.stages import (
     STAGES,
     Stages,
     of_bus,
+    of_crew,
     of_frames,
-    of_group,
     of_sink,
     of_worker,
     telling,
@@ -79,10 +80,15 @@ def test_each_stage_is_told_as_it_stands(tmp_path_factory: pytest.TempPathFactor
 
 
 def test_a_worker_of_a_group_tells_what_its_counters_say() -> None:
-    group = Group("kafka://127.0.0.1:1/topic", BusSettings(), None, Worker)  # type: ignore[arg-type] # not run
-    group.counts.update(messages=3, store_away=1)
+    store: Any = None  # nothing is run
+    crew = Crew(
+        "kafka://127.0.0.1:1/topic", BusSettings(), store,
+        lambda: Worker(PipelineSettings()), lambda: Meeting(PipelineSettings()),
+    )  # fmt: skip
+    crew.observing.counts.update(messages=3, store_away=1)
+    crew.meeting.counts.update(messages=2)
     stages = Stages()
-    stages.add(of_group(group))
+    stages.add(of_crew(crew))
     samples = {
         (sample.name, *sample.labels.values()): sample.value
         for family in stages.collect()
@@ -90,6 +96,7 @@ def test_a_worker_of_a_group_tells_what_its_counters_say() -> None:
     }
     assert samples["hopsight_pipeline_events_total", "messages"] == 3
     assert samples["hopsight_pipeline_events_total", "store_away"] == 1
+    assert samples["hopsight_pipeline_events_total", "meeting_messages"] == 2
     assert samples["hopsight_pipeline_partitions",] == 0
 
 

@@ -1,0 +1,137 @@
+"""What a place does with the messages of a cut: one desk for observations, one for what they gave.
+
+A desk is state and what drives it; it knows no log and no store.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+import polars as pl
+
+from collector import Batch, Repeats, joined
+from pipeline.capture_gaps import Heard
+from pipeline.group_state import Kept
+from pipeline.handed import Handed
+from pipeline.handed_message import Piece, Pieces
+from pipeline.intake import RawTaker
+from pipeline.meeting import Meeting
+from pipeline.message_rows import messages_of
+from pipeline.sink import Taker, merged
+from pipeline.worker import Output, Worker
+
+
+class Taken(NamedTuple):
+    """What came of the messages of a cut: rows of the store, what is judged elsewhere, rows in."""
+
+    tables: Mapping[str, pl.DataFrame]
+    handed: Handed | None
+    rows: int
+
+
+class Desk(Protocol):
+    """Takes cut after cut."""
+
+    kept: Kept
+    """All that it knows."""
+
+    def take(self, messages: Sequence[Any]) -> Taken:
+        """The messages of a cut, in their order."""
+
+
+class ObservationDesk:
+    """Observations through a worker; those that are not `judged` are stored as they come."""
+
+    def __init__(
+        self, worker: Worker, place: str, heard: Heard, counts: Counter[str], *, judged: bool
+    ) -> None:
+        """`heard` knows when the store heard of a source last; `counts` gets `repeated`."""
+        self.worker, self.repeats = worker, Repeats()
+        self.kept = Kept(worker, self.repeats)
+        worker.several = True  # a point without a name is its source's alone
+        self.place, self.judged = place, judged
+        self.partitions = 0
+        """Partitions of the topic; 0: not known, so that frames are not found in messages."""
+        self.counts = counts
+        self.taker = Taker(worker, heard) if judged else RawTaker(heard)
+
+    def take(self, messages: Sequence[Batch]) -> Taken:
+        """What is made of batches, without those that were seen before."""
+        fresh = [batch for each in messages if (batch := self._fresh(each)) is not None]
+        made = [self._taken_in(batch) for batch in runs(news(fresh))]
+        tables = merged(made) | messages_of(self.place, self.partitions, fresh)
+        rows = sum(batch.frame.height for batch in fresh)
+        return Taken(tables, Handed.of(each.handed for each in made), rows)
+
+    def _fresh(self, batch: Batch) -> Batch | None:
+        """A batch without what was seen before."""
+        fresh = self.repeats.fresh(batch)
+        self.counts["repeated"] += fresh is None
+        return fresh
+
+    def _taken_in(self, batch: Batch) -> Output:
+        """What is made of one batch; when the last source has ended nothing is waited for."""
+        made = self.taker.take(batch)
+        if not (self.judged and batch.ended) or self.worker.order.reached:
+            return made
+        rest = self.worker.finish()
+        handed = Handed.of((made.handed, rest.handed))
+        return replace(made, tables=merged([made, rest]), handed=handed)
+
+
+class MeetingDesk:
+    """What partitions hand on, through the meeting that judges it."""
+
+    def __init__(self, meeting: Meeting, counts: Counter[str]) -> None:
+        """`counts` gets `repeated`."""
+        self.meeting, self.pieces = meeting, Pieces()
+        self.kept = Kept(meeting, self.pieces)
+        self.counts = counts
+
+    def take(self, messages: Sequence[Piece]) -> Taken:
+        """Verdicts on all that has ended everywhere."""
+        rows = 0
+        for piece in messages:
+            if self.pieces.knows(piece):
+                self.counts["repeated"] += 1
+                continue
+            rows += piece.handed.sums.height
+            handed = self.pieces.whole(piece)
+            if handed is not None:
+                self.meeting.add(piece.partition, piece.partitions, handed)
+        return Taken(self.meeting.close(), None, rows)
+
+
+def desk_of(
+    worker: Worker | Meeting, place: str, heard: Heard, counts: Counter[str], *, judged: bool
+) -> Desk:
+    """The desk of a worker or a meeting with empty state."""
+    if isinstance(worker, Meeting):
+        return MeetingDesk(worker, counts)
+    return ObservationDesk(worker, place, heard, counts, judged=judged)
+
+
+def news(batches: Sequence[Batch]) -> list[Batch]:
+    """Batches without those that say only what a later one of the same source says as well."""
+    last = {batch.source: number for number, batch in enumerate(batches)}
+    return [
+        batch for number, batch in enumerate(batches)
+        if not batch.quiet or batch.losses or last[batch.source] == number
+    ]  # fmt: skip
+
+
+def runs(batches: Sequence[Batch]) -> Iterator[Batch]:
+    """Batches of one source that follow each other as one."""
+    held: list[Batch] = []
+    for batch in batches:
+        alone = batch.ended or batch.quiet
+        if held and (alone or batch.source != held[0].source):
+            yield joined(held)
+            held = []
+        if alone:
+            yield batch
+        else:
+            held.append(batch)
+    if held:
+        yield joined(held)

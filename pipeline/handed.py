@@ -1,0 +1,46 @@
+"""What a partition hands on to those who judge all of them: intervals that have ended there.
+
+Pure. A partition knows the flows that are placed in it and no others; which hop holds a flow back
+is told by all that cross it. So of several partitions none judges: they meet (`meeting`).
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple, Self
+
+import polars as pl
+
+from pipeline.merging import merged
+from pipeline.sums import Sums, joined
+from pipeline.tables import TABLES
+
+ALL_NS = (1 << 63) - 1
+"""How far a partition is whose sources have all ended."""
+UNSEEN = {"unseen": "min"}
+"""How it is joined that of a flow only acknowledgments were captured."""
+
+
+class Handed(NamedTuple):
+    """Sums of intervals that ended by `closed_ns`, and the flows (with `unseen`) they tell of."""
+
+    flows: pl.DataFrame
+    sums: Sums
+    closed_ns: int
+
+    @classmethod
+    def of(cls, parts: Iterable[Self | None]) -> Self | None:
+        """What was handed on one after the other as one; None: nothing was."""
+        told = [part for part in parts if part is not None]
+        if len(told) <= 1:
+            return told[0] if told else None
+        flows = together(part.flows for part in told)
+        return cls(flows, joined(part.sums for part in told), told[-1].closed_ns)
+
+
+def no_flows() -> pl.DataFrame:
+    """Flows with `unseen`, of which there are none."""
+    return TABLES["flows"].blank.with_columns(pl.lit(value=False).alias("unseen"))
+
+
+def together(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """What is known of flows as one row each."""
+    return merged([no_flows(), *parts], "flows", TABLES["flows"].order, UNSEEN)

@@ -1,0 +1,153 @@
+"""What partitions hand on as messages of a topic of its own, and back.
+
+The topic has one partition, so all who hand something on are heard by one judge. What belongs to a
+cut of one partition's messages goes as one or more pieces of at most 900 kB; each says of which
+partition it is and of which offsets. A cut is worked on anew by whoever takes its partition over,
+and gives the same pieces: what was heard before is dropped (`Pieces`).
+"""
+
+import io
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import polars as pl
+
+from collector import MESSAGE_BYTES, Contents, UnreadableError, digest
+from pipeline.handed import Handed, no_flows
+from pipeline.intervals import FLOW_KEY, HOP_KEY
+from pipeline.sums import Sums
+from pipeline.tables import TABLES
+
+VERSION = 1
+"""Of what messages hold; it is part of the topic's name, and goes up when a table's columns do."""
+HEADERS = ("partition", "partitions", "first", "last", "piece", "pieces", "closed", "flows",
+           "flow_intervals", "hop_intervals", "digest")  # fmt: skip
+"""Of these the tables' names tell the octets of each table, one behind the other."""
+NEEDED = {
+    "flows": ("flow", "last_ns", "unseen"), "flow_intervals": FLOW_KEY, "hop_intervals": HOP_KEY,
+}  # fmt: skip
+"""The tables, and the columns without which their rows say nothing."""
+MOST_PIECES = 10_000
+Message = tuple[int, bytes, list[tuple[str, bytes]]]
+"""Partition, value and headers."""
+
+
+class Piece(NamedTuple):
+    """A part of what a partition, one of so many, hands on of the messages `first` to `last`."""
+
+    partition: int
+    partitions: int
+    first: int
+    last: int
+    piece: int
+    pieces: int
+    handed: Handed
+
+
+def messages(
+    handed: Handed, partition: int, partitions: int, first: int, last: int
+) -> list[Message]:
+    """What is handed on of the messages `first` to `last` of a partition."""
+    values = list(parts(handed))
+    made: list[Message] = []
+    for piece, tables in enumerate(values):
+        value = b"".join(tables)
+        told = (partition, partitions, first, last, piece, len(values), handed.closed_ns,
+                *map(len, tables), digest(value))  # fmt: skip
+        named = zip(HEADERS, told, strict=True)
+        made.append((0, value, [(name, str(each).encode()) for name, each in named]))
+    return made
+
+
+def parts(handed: Handed) -> Iterator[list[bytes]]:
+    """The tables as octets, in as many parts as their size needs."""
+    frames = (handed.flows, *handed.sums)
+    made = [octets(frame) for frame in frames]
+    most = max(frame.height for frame in frames)
+    if sum(map(len, made)) <= MESSAGE_BYTES or most <= 1:
+        yield made
+        return
+    middle = [frame.height // 2 for frame in frames]
+    for half in (
+        [frame.head(at) for frame, at in zip(frames, middle, strict=True)],
+        [frame.slice(at) for frame, at in zip(frames, middle, strict=True)],
+    ):
+        flows, *sums = half
+        yield from parts(Handed(flows, Sums(*sums), handed.closed_ns))
+
+
+def octets(frame: pl.DataFrame) -> bytes:
+    """A table as an Arrow IPC stream."""
+    buffer = io.BytesIO()
+    frame.write_ipc_stream(buffer, compression="lz4")
+    return buffer.getvalue()
+
+
+def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]], _offset: int) -> Piece:
+    """The piece of a message; UnreadableError says why there is none."""
+    told = {name: (text or b"").decode(errors="replace") for name, text in given}
+    try:
+        numbers = [int(told[name]) for name in HEADERS[:-1]]
+    except (KeyError, ValueError) as error:
+        raise UnreadableError("bad_header", f"{error}") from None
+    *place, closed_ns, flows_size, flow_intervals_size, hop_intervals_size = numbers
+    partition, partitions, first, last, piece, pieces = place
+    if not (0 <= partition < partitions and first <= last and 0 <= piece < pieces <= MOST_PIECES):
+        raise UnreadableError("bad_header", f"no piece has partition, messages and number {place}")
+    sizes = (flows_size, flow_intervals_size, hop_intervals_size)
+    held = value or b""
+    if told.get("digest") != digest(held) or sum(sizes) != len(held) or min(sizes) < 0:
+        raise UnreadableError("damaged", f"{len(held)} octets that have another digest")
+    frames, at = [], 0
+    for name, size in zip(NEEDED, sizes, strict=True):
+        frames.append(frame_of(name, held[at : at + size]))
+        at += size
+    flows, *sums = frames
+    return Piece(
+        partition, partitions, first, last, piece, pieces, Handed(flows, Sums(*sums), closed_ns)
+    )
+
+
+def frame_of(name: str, held: bytes) -> pl.DataFrame:
+    """A table of a message, with the types of the store's."""
+    try:
+        frame = pl.read_ipc_stream(io.BytesIO(held))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        raise UnreadableError("not_arrow", str(error).partition("\n")[0]) from None
+    known = (no_flows() if name == "flows" else TABLES[name].blank).schema
+    for column, dtype in frame.schema.items():
+        if dtype not in {known.get(column), pl.Null}:
+            raise UnreadableError("bad_columns", f"{name}.{column} is {dtype}")
+    if lacking := [column for column in NEEDED[name] if column not in frame.columns]:
+        raise UnreadableError("bad_columns", f"{name} has no column {', '.join(lacking)}")
+    return frame
+
+
+CONTENTS = Contents(f"intervals.v{VERSION}", read)
+"""The topic, which is derived from that of the observations."""
+
+
+class Pieces:
+    """Puts pieces together, and drops those that were heard before."""
+
+    def __init__(self) -> None:
+        self.heard: dict[int, int] = {}
+        """The last offset of each partition of which all was heard."""
+        self.held: dict[int, dict[int, Piece]] = {}
+        """Pieces of a cut that is not there whole, by partition and number."""
+
+    def knows(self, piece: Piece) -> bool:
+        """Whether what it is a piece of was heard before."""
+        return piece.last <= self.heard.get(piece.partition, -1)
+
+    def whole(self, piece: Piece) -> Handed | None:
+        """What was handed on, with the last piece of it."""
+        held = self.held.setdefault(piece.partition, {})
+        if any((other.first, other.last) != (piece.first, piece.last) for other in held.values()):
+            held.clear()  # what was begun before is said anew
+        held[piece.piece] = piece
+        if len(held) < piece.pieces:
+            return None
+        del self.held[piece.partition]
+        self.heard[piece.partition] = piece.last
+        return Handed.of(held[number].handed for number in sorted(held))

@@ -1,0 +1,150 @@
+"""Where the intervals of all partitions meet, to be judged together: what compares flows is here.
+
+Pure. An interval waits until every partition has closed it, so verdicts are those that one worker
+of all flows would give, in whatever order partitions come to speak.
+"""
+
+import polars as pl
+
+from collector import one_thread
+from pipeline.handed import ALL_NS, Handed, no_flows, together
+from pipeline.judging import Tables, changed, judged
+from pipeline.known_flows import FORGET_NS
+from pipeline.ladder import Ladder
+from pipeline.rollup_rows import Closed, summed
+from pipeline.rung import filling
+from pipeline.settings import PipelineSettings
+from pipeline.sums import Sums, joined
+from pipeline.tallies import NOTHING_TALLIED
+from pipeline.topology import Topology
+from pipeline.tuning import taken
+from pipeline.versions import Versions
+
+MOST_WAITING = 4_000_000
+"""Rows of intervals that wait for partitions that are behind; of more all are judged that there
+are, and what comes later is late."""
+
+
+class Meeting:
+    """Judges what partitions hand on: `add` each, then `close` once."""
+
+    def __init__(
+        self, settings: PipelineSettings, topology: Versions | Topology | None = None
+    ) -> None:
+        self.settings = settings
+        self.versions = Versions.of(topology)
+        self.ladder = Ladder(settings.lengths_ns, settings.lateness_ns)
+        self.ladder.reach(self.versions.measured_ns)
+        self.flows = no_flows()
+        self.reached: dict[int, int] = {}
+        """How far each partition is that has spoken, ns."""
+        self.partitions = 0
+        """How many there are, by whoever said most."""
+        self.closed_ns: int | None = None
+        self.impatient = 0
+        self._met: list[pl.DataFrame] = []
+        """Flows that were told of since `close`."""
+        self._waiting: list[Sums] = []
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What moved so far, by name: `too_late` and `revised` as those of a worker.
+
+        `impatient` counts how often it judged without those that were behind.
+        """
+        return {
+            "too_late": self.ladder.too_late, "revised": self.ladder.revised,
+            "impatient": self.impatient,
+        }  # fmt: skip
+
+    @property
+    def judged_ns(self) -> int | None:
+        """The time by which everything is judged; None: nothing is, or all sources have ended."""
+        return None if self.closed_ns == ALL_NS else self.closed_ns
+
+    def renew(self, topology: Versions | Topology | None) -> None:
+        """Take another topology for what is not judged yet."""
+        self.versions = Versions.of(topology)
+        self.ladder.reach(self.versions.measured_ns)
+
+    def tune(self, settings: PipelineSettings) -> frozenset[str]:
+        """Take other settings, as far as that needs no new state; those that were not taken."""
+        self.settings, left = taken(self.settings, settings)
+        return left
+
+    def add(self, partition: int, partitions: int, handed: Handed) -> None:
+        """Take what one of so many partitions hands on."""
+        self.partitions = max(self.partitions, partitions)
+        before_ns = self.reached.get(partition)
+        self.reached[partition] = handed.closed_ns
+        if not handed.sums.height:
+            return
+        self._met.append(handed.flows)
+        sums = handed.sums
+        if before_ns not in {None, ALL_NS}:
+            late = pl.col("time_ns") + pl.col("interval_ns") <= before_ns
+            self._waiting.append(filling(sums.where(late)))
+            sums = sums.where(~late)
+        self._waiting.append(sums)
+
+    @one_thread
+    def close(self) -> Tables:
+        """Rows of what can be judged by now."""
+        if self._met:
+            self.flows, self._met = together([self.flows, *self._met]), []
+        before_ns = self._ready_ns()
+        if before_ns is None:
+            return {}
+        until_ns = None if before_ns == ALL_NS else before_ns
+        sums = self._taken_out(until_ns)
+        if not sums.height and before_ns == self.closed_ns:
+            return {}
+        self.closed_ns = before_ns
+        made = self.ladder.close(
+            sums, until_ns, lambda each: judged(each, self.of, self.versions, self.settings)
+        )
+        rows: Tables = {}
+        if sums.height or made.verdicts.height:
+            flows = self.of(pl.concat([each["flow"] for each in sums]))
+            ended = made.ended
+            rolled = Closed(flows, ended.grown, ended.whole.hops, made.told, *NOTHING_TALLIED)
+            rows = {
+                **changed(made),
+                "verdicts": made.verdicts,
+                **summed(rolled, self.versions),
+            }
+        self._forget()
+        return rows
+
+    def of(self, flows: pl.Series) -> pl.DataFrame:
+        """The rows of some flows."""
+        return self.flows.filter(pl.col("flow").is_in(flows.unique().implode()))
+
+    def _ready_ns(self) -> int | None:
+        """By when intervals have ended everywhere; None: not all partitions have spoken."""
+        if sum(each.height for each in self._waiting) > MOST_WAITING:
+            self.impatient += 1
+            return max(self.reached.values())
+        if not self.partitions or len(self.reached) < self.partitions:
+            return None
+        least = min(self.reached.values())
+        # A partition that is behind what was judged without it is late, and no step back.
+        return least if self.closed_ns in {None, ALL_NS} else max(least, self.closed_ns or least)
+
+    def _taken_out(self, until_ns: int | None) -> Sums:
+        """What waited and has ended, as one."""
+        cut = []
+        for each in self._waiting:
+            if each.height:
+                last_ns = None if until_ns is None else until_ns - each.interval_ns
+                cut.append(each.by(last_ns))
+        self._waiting = [left for _, left in cut if left.height]
+        return joined(ended for ended, _ in cut)
+
+    def _forget(self) -> None:
+        """Forget flows that were silent for long and that no interval tells of."""
+        newest = self.flows["last_ns"].to_numpy().max(initial=0)
+        alive = self.flows["last_ns"] >= newest - FORGET_NS
+        if not alive.all():
+            told = pl.concat([*self.ladder.flows, *(s["flow"] for w in self._waiting for s in w)])
+            self.flows = self.flows.filter(alive | pl.col("flow").is_in(told.implode()))

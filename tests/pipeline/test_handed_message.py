@@ -1,0 +1,116 @@
+"""What partitions hand on, as messages: the same rows, once, or a sentence why not."""
+
+import hashlib
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from collector import MESSAGE_BYTES, UnreadableError
+from pipeline.handed import Handed, no_flows
+from pipeline.handed_message import CONTENTS, VERSION, Piece, Pieces, messages, read
+from pipeline.sums import Sums
+from pipeline.tables import TABLES
+from tests.pipeline.test_meeting import handed as handed_of
+
+COLUMNS = {1: "8a9ba3d6f2"}
+"""Digest of the columns of each version."""
+
+
+@pytest.fixture(scope="module")
+def given() -> Handed:
+    return next(
+        told for _, told in handed_of(0, 2) if told and all(rows.height for rows in told.sums)
+    )
+
+
+def test_the_version_goes_up_with_the_columns() -> None:
+    frames = (no_flows(), TABLES["flow_intervals"].blank, TABLES["hop_intervals"].blank)
+    told = [[name, str(kind)] for frame in frames for name, kind in frame.schema.items()]
+    assert hashlib.sha256(json.dumps(told).encode()).hexdigest()[:10] == COLUMNS[VERSION]
+    assert CONTENTS.derived == f"intervals.v{VERSION}"
+
+
+def test_a_message_is_read_as_it_was_written(given: Handed) -> None:
+    [(partition, value, headers)] = messages(given, 3, 8, 10, 19)
+    piece = read(value, headers, 0)
+    assert partition == 0
+    assert piece[:6] == (3, 8, 10, 19, 0, 1)
+    same(piece.handed, given)
+
+
+def test_what_is_large_goes_in_pieces_and_is_whole_with_the_last(given: Handed) -> None:
+    many = MESSAGE_BYTES // 4  # hashes, which no compression makes smaller
+    flows = pl.concat([given.flows] * 8)
+    times = given.sums.flows[[0] * many]
+    hashes = pl.Series("flow", range(many), pl.UInt64).hash(7)
+    large = Handed(flows, Sums(times.with_columns(hashes), given.sums.hops), given.closed_ns)
+    made = messages(large, 0, 2, 5, 9)
+    assert len(made) > 1
+    assert all(len(value) <= MESSAGE_BYTES for _, value, _ in made)
+    pieces, told = Pieces(), [read(value, headers, 0) for _, value, headers in made]
+    order = [*told[1:], told[1], told[0]]
+    whole = [pieces.whole(piece) for piece in order]
+    assert whole[:-1] == [None] * (len(order) - 1)
+    assert whole[-1] is not None
+    assert whole[-1].sums.flows.height == many
+    assert whole[-1].flows.height == given.flows.height
+    assert pieces.knows(told[0])
+
+
+def test_what_was_begun_and_is_said_anew_is_taken_once(given: Handed) -> None:
+    pieces = Pieces()
+    one = Piece(0, 2, 5, 9, 0, 2, given)
+    assert pieces.whole(one) is None
+    assert pieces.whole(Piece(1, 2, 5, 9, 0, 1, given)) is given
+    assert pieces.whole(Piece(0, 2, 7, 9, 0, 1, given)) is given
+    assert pieces.knows(one)
+    assert not pieces.knows(one._replace(first=10, last=12))
+
+
+@pytest.mark.parametrize(
+    ("changes", "cut", "reason"),
+    [
+        ({"partition": "x"}, 0, "bad_header"),
+        ({"partition": "8"}, 0, "bad_header"),
+        ({"piece": "1"}, 0, "bad_header"),
+        ({"pieces": "99999999"}, 0, "bad_header"),
+        ({"first": "20"}, 0, "bad_header"),
+        ({"closed": None}, 0, "bad_header"),
+        ({"digest": "00"}, 0, "damaged"),
+        ({"flows": "-1"}, 0, "damaged"),
+        ({}, 1, "damaged"),
+    ],
+)
+def test_what_is_no_piece_has_a_reason(
+    given: Handed, changes: dict[str, Any], cut: int, reason: str
+) -> None:
+    [(_, value, headers)] = messages(given, 3, 8, 10, 19)
+    told = {**dict(headers), **{name: text and text.encode() for name, text in changes.items()}}
+    with pytest.raises(UnreadableError) as refused:
+        read(value[cut:], list(told.items()), 0)
+    assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("frame", "sentence"),
+    [
+        (pl.DataFrame({"flow": ["x"]}), "flows.flow is String"),
+        (pl.DataFrame({"other": [1]}), "flows.other is Int64"),
+        (pl.DataFrame({"flow": pl.Series([1], dtype=pl.UInt64)}), "flows has no column last_ns"),
+    ],
+)
+def test_tables_that_are_others_are_refused(
+    given: Handed, frame: pl.DataFrame, sentence: str
+) -> None:
+    [(_, value, headers)] = messages(given._replace(flows=frame), 3, 8, 10, 19)
+    with pytest.raises(UnreadableError, match=sentence):
+        read(value, headers, 0)
+
+
+def same(one: Handed, other: Handed) -> None:
+    assert one.closed_ns == other.closed_ns
+    for mine, theirs in zip((one.flows, *one.sums), (other.flows, *other.sums), strict=True):
+        assert_frame_equal(mine, theirs, check_exact=True)

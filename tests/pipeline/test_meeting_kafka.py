@@ -1,0 +1,75 @@
+"""Several partitions through a broker and two workers: rows and verdicts as of one partition."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from collector import Batch, open_bus
+from pipeline import TABLES, Crew, Meeting, Store, Worker
+from tests.pipeline.test_group_kafka import SETTINGS as BUS
+from tests.pipeline.test_group_kafka import until
+from tests.pipeline.test_meeting import SETTINGS, batches, played
+
+SAME = ("verdicts", "link_seconds", "path_seconds", "flow_intervals", "hop_intervals", "flows")
+
+
+def crew_of(url: str, store: Store) -> Crew:
+    known = played()[1]
+    return Crew(url, BUS, store, lambda: Worker(SETTINGS, known), lambda: Meeting(SETTINGS, known))
+
+
+def opened(dsn: str) -> Store:
+    store = Store(dsn)
+    store.migrate()
+    return store
+
+
+async def work(url: str, dsn: str, workers: int) -> None:
+    """All rows through so many workers; returns when everything is judged."""
+    rows, _ = played()
+    bus: Any = open_bus(url)
+    first = 1
+    for part in batches(rows):
+        last = int(part["frame"].to_numpy().max())
+        await bus.publish(Batch(part, "fabric", 0, first, last))
+        first = last + 1
+    await bus.publish(Batch(rows.clear(), "fabric", 0, last, last, ended=True))
+    await bus.close()
+    stores = [opened(dsn) for _ in range(workers)]
+    crews = [crew_of(url, store) for store in stores]
+    running = [asyncio.create_task(crew.run()) for crew in crews]
+    await until(lambda: sum(crew.counters.get("rows", 0) for crew in crews) == rows.height)
+    for crew, task in zip(crews, running, strict=True):
+        crew.stop.set()
+        await task
+    # What was handed on last may have waited for a judge that had gone.
+    rest = crew_of(url, stores[0])
+    task = asyncio.create_task(rest.run())
+    await until(lambda: len(rest.observing.reader.assigned) > 0)
+    await until(lambda: "partitions=1&" in url or rest.meeting.emptied_s > 0)
+    rest.stop.set()
+    await task
+    for store in stores:
+        store.close()
+
+
+def rows_of(store: Store, table: str) -> list[tuple[str, ...]]:
+    """All rows as answers join them."""
+    columns = ", ".join(f"toString({column.name})" for column in TABLES[table].columns)
+    return sorted(store._writer.rows(f"SELECT {columns} FROM {table} FINAL"))  # noqa: S608 - our own names
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_verdicts_of_several_partitions_are_those_of_one(
+    bus_url: Callable[..., str], store_dsn: str, workers: int
+) -> None:
+    whole, parted = f"{store_dsn}_whole", f"{store_dsn}_parted"
+    asyncio.run(work(bus_url("whole", partitions=1), whole, 1))
+    asyncio.run(work(bus_url("parted", partitions=4), parted, workers))
+    with opened(whole) as one, opened(parted) as other:
+        for table in SAME:
+            expected = rows_of(one, table)
+            assert expected
+            assert rows_of(other, table) == expected, table
