@@ -5,7 +5,7 @@
 `tcpreplay` puts the frames of a busy mirror on one end of a veth pair at one rate; `hopsight up`
 captures, judges and stores what comes out of the other end. Through Kafka a collector captures, a
 worker judges, and broker and store are processes of their own beside them (as in `bench_kafka.py`);
-the topic has one partition (`kafka-1`), or four, each of which the worker judges by itself.
+the topic has one partition (`kafka-1`), or four, which the worker judges together.
 All the time the store is asked how far its verdicts reach. A frame is visible at the first answer
 that reaches its time; an interval is judged when it has ended, so its length (100 ms) is part of
 the delay. Told are the half and the 99th percentile over the time in which frames were sent,

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PATIENCE_S = 600
 SESSION_S = 6.0
 PARTITIONS = 4
-TAKEN = re.compile(r"^([0-9.]+) hopsight.pipeline: \S+/([0-9]+): taken over", re.MULTILINE)
+TAKEN = re.compile(r"^([0-9.]+) hopsight.pipeline: \S+\.p[0-9]+/([0-9]+): taken over", re.MULTILINE)
 
 
 def free_port() -> int:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from pipeline.remote import OwnerClient, left_at, may_be, open_or_ask
     from pipeline.rerun import Reran, Rerun
     from pipeline.retained_rows import retained
+    from pipeline.rolled import Rolled
     from pipeline.scale_in_force import CSIG_VALUES
     from pipeline.settings import Dialect, PipelineSettings
     from pipeline.sharing import LEAST_SHARE, LITTLE
@@ -129,6 +130,7 @@ __all__ = [
     "Record",
     "Reran",
     "Rerun",
+    "Rolled",
     "Sink",
     "SiteRtt",
     "SnapshotError",
@@ -245,6 +247,7 @@ HOMES = {
     "remote": "OwnerClient left_at may_be open_or_ask",
     "rerun": "Reran Rerun",
     "retained_rows": "retained",
+    "rolled": "Rolled",
     "scale_in_force": "CSIG_VALUES",
     "settings": "Dialect PipelineSettings",
     "sharing": "LEAST_SHARE LITTLE",

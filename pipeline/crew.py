@@ -40,9 +40,11 @@ class Crew:
         judged: bool = True,
     ) -> None:
         """Connect nothing yet. Raises BusError for an address that is not understood."""
-        hand_on = self._hand_on if judged else None
-        self.observing = Group(url, settings, store, worker, judged=judged, hand_on=hand_on)
-        self.meeting = Group(url, settings, store, meeting, contents=CONTENTS)
+        hand_on, line = self._hand_on if judged else None, asyncio.Lock()
+        self.observing = Group(
+            url, settings, store, worker, judged=judged, hand_on=hand_on, line=line
+        )
+        self.meeting = Group(url, settings, store, meeting, contents=CONTENTS, line=line)
         self.stop = asyncio.Event()
         self._writer = open_writer(url, settings, CONTENTS.derived)
         self._several = asyncio.Event()
@@ -105,7 +107,7 @@ class Crew:
     async def _drained(self) -> None:
         """Wait until what was handed on has been judged, if it is on us to do so."""
         began = time.monotonic()
-        while self.meeting.parts and self.meeting.emptied_s < began:
+        while self.meeting.parts and self.meeting.steps.emptied_s < began:
             if time.monotonic() > began + DRAIN_S:
                 return
             await asyncio.sleep(LOOK_S)

@@ -4,29 +4,24 @@ A desk is state and what drives it; it knows no log and no store.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
-
-import polars as pl
 
 from collector import Batch, Repeats, joined
 from pipeline.capture_gaps import Heard
 from pipeline.group_state import Kept
-from pipeline.handed import Handed
 from pipeline.handed_message import Piece, Pieces
 from pipeline.intake import RawTaker
 from pipeline.meeting import Meeting
 from pipeline.message_rows import messages_of
-from pipeline.sink import Taker, merged
+from pipeline.sink import Taker, together
 from pipeline.worker import Output, Worker
 
 
 class Taken(NamedTuple):
-    """What came of the messages of a cut: rows of the store, what is judged elsewhere, rows in."""
+    """What came of the messages of a cut, and how many rows came in."""
 
-    tables: Mapping[str, pl.DataFrame]
-    handed: Handed | None
+    output: Output
     rows: int
 
 
@@ -60,9 +55,9 @@ class ObservationDesk:
         """What is made of batches, without those that were seen before."""
         fresh = [batch for each in messages if (batch := self._fresh(each)) is not None]
         made = [self._taken_in(batch) for batch in runs(news(fresh))]
-        tables = merged(made) | messages_of(self.place, self.partitions, fresh)
+        told = Output(messages_of(self.place, self.partitions, fresh))
         rows = sum(batch.frame.height for batch in fresh)
-        return Taken(tables, Handed.of(each.handed for each in made), rows)
+        return Taken(together([*made, told]), rows)
 
     def _fresh(self, batch: Batch) -> Batch | None:
         """A batch without what was seen before."""
@@ -75,9 +70,7 @@ class ObservationDesk:
         made = self.taker.take(batch)
         if not (self.judged and batch.ended) or self.worker.order.reached:
             return made
-        rest = self.worker.finish()
-        handed = Handed.of((made.handed, rest.handed))
-        return replace(made, tables=merged([made, rest]), handed=handed)
+        return together([made, self.worker.finish()])
 
 
 class MeetingDesk:
@@ -100,7 +93,7 @@ class MeetingDesk:
             handed = self.pieces.whole(piece)
             if handed is not None:
                 self.meeting.add(piece.partition, piece.partitions, handed)
-        return Taken(self.meeting.close(), None, rows)
+        return Taken(self.meeting.close(), rows)
 
 
 def desk_of(

@@ -18,6 +18,7 @@ from collector import OBSERVATIONS, BusError, BusSettings, Contents, MessagesGon
 from pipeline.again import PASSING, again
 from pipeline.desk import ObservationDesk
 from pipeline.group_part import HandOn, Part
+from pipeline.group_steps import WAIT_S, Steps
 from pipeline.meeting import Meeting
 from pipeline.settings import PipelineSettings
 from pipeline.store import Store
@@ -26,10 +27,6 @@ from pipeline.storing import told_of
 from pipeline.versions import Versions
 from pipeline.worker import Worker
 
-MOST_MESSAGES = 500
-"""Messages of one cut."""
-WAIT_S = 0.2
-"""How long new messages are waited for at a time."""
 SMALL = 1 << 20
 """Octets of a cut up to which a partition is not behind, and may wait for more."""
 SETTLE_S = 2.0
@@ -59,8 +56,12 @@ class Group:
         judged: bool = True,
         contents: Contents = OBSERVATIONS,
         hand_on: Callable[[int, int], HandOn] | None = None,
+        line: asyncio.Lock | None = None,
     ) -> None:
-        """Connect nothing yet. Raises BusError for an address that is not understood."""
+        """Connect nothing yet; `line` is for groups of one process, whose places take turns.
+
+        Raises BusError for an address that is not understood.
+        """
         self.settings = settings
         self.store = store
         self.worker = worker
@@ -69,9 +70,8 @@ class Group:
         self.reader = open_group(url, settings, self._taken, self._left, contents)
         self.stop = asyncio.Event()
         self.counts: Counter[str] = Counter()
+        self.steps = Steps(self.reader, line or asyncio.Lock(), self.counts)
         self.parts: dict[int, Part] = {}
-        self.emptied_s = 0.0
-        """When a partition had no message last, by the monotonic clock."""
         self.versions: Versions | None = None
         self.settings_of_workers: PipelineSettings | None = None
         self._worked: Counter[str] = Counter()
@@ -220,7 +220,7 @@ class Group:
             self._renewed(part)
             snapshot = began - kept_at >= self.settings.snapshot_s and not part.promised
             whole = snapshot or part.full or began - settled_at >= SETTLE_S
-            octets = await self._step(partition, part, whole=whole, snapshot=snapshot)
+            octets = await self.steps.step(partition, part, leave, whole=whole, snapshot=snapshot)
             settled_at = began if whole else settled_at
             kept_at = began if snapshot else kept_at
             await self._committed(partition, part)
@@ -266,37 +266,6 @@ class Group:
         if part.kept_to != self._told.get(partition) and part.kept_to is not None:
             self._told[partition] = part.kept_to
             await self.reader.commit(partition, part.kept_to)
-
-    async def _step(self, partition: int, part: Part, *, whole: bool, snapshot: bool) -> int:
-        """The next cut, or the one that was decided; the octets of its messages."""
-        records = await self.reader.records(partition, WAIT_S, MOST_MESSAGES)
-        if part.promised:
-            first, last = part.promised[0].first, part.promised[0].last
-            while last >= first and (not records or records[-1].offset < last):
-                records += await self.reader.records(partition, WAIT_S, MOST_MESSAGES)
-                if self._leave[partition].is_set():
-                    return 0
-            if records and records[-1].offset > last:
-                await self.reader.seek(partition, last + 1)
-                records = [record for record in records if record.offset <= last]
-        elif not records:
-            self.emptied_s = time.monotonic()
-            if whole:
-                await asyncio.to_thread(lambda: part.settle(snapshot=snapshot))
-            return 0
-        else:
-            first, last = int(part.position or 0), records[-1].offset
-        # To read messages need not wait until the cut is decided; a cut that may be is waited for.
-        deciding = asyncio.create_task(
-            asyncio.to_thread(lambda: part.cut(first, last, whole=whole))
-        )
-        try:
-            messages = await self.reader.contained(records)
-        finally:
-            await deciding
-        await asyncio.to_thread(lambda: part.work(first, last, messages, snapshot=snapshot))
-        self.counts["messages"] += len(records)
-        return sum(len(record.message.value or b"") for record in records)
 
     async def _keep(self) -> None:
         """Keep the state of all partitions, for whoever has them next."""

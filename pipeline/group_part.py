@@ -23,7 +23,7 @@ from pipeline.group_log import AHEAD, CUT, SNAPSHOT, GroupLog, Step
 from pipeline.handed import Handed
 from pipeline.meeting import Meeting
 from pipeline.settings import PipelineSettings
-from pipeline.sink import merged
+from pipeline.sink import together
 from pipeline.state_codec import StateReader, StateWriter
 from pipeline.store import Store
 from pipeline.store_error import StoreError
@@ -88,6 +88,8 @@ class Part:
             return found
 
         self.hand_on = hand_on
+        self.at_once = () if hand_on else WAITED_FOR
+        """Tables whose rows do not wait: flows that are judged elsewhere are told of there."""
         self.desk = desk_of(worker(), place, heard, self.counts, judged=judged)
         self.kept = self.desk.kept
         self.tuned: PipelineSettings | None = None
@@ -143,9 +145,7 @@ class Part:
     @property
     def full(self) -> bool:
         """Whether as many rows wait as may."""
-        return (
-            sum(rows.height for made in self.waiting for rows in made.tables.values()) > MOST_ROWS
-        )
+        return sum(made.height for made in self.waiting) > MOST_ROWS
 
     def cut(self, first: int, last: int, *, whole: bool = True) -> None:
         """Decide that the messages from `first` to `last` are worked on as one, unless it is.
@@ -174,22 +174,29 @@ class Part:
         return missing
 
     def work(
-        self, first: int, last: int, messages: Sequence[Any], *, snapshot: bool = False
+        self,
+        first: int,
+        last: int,
+        messages: Sequence[Any],
+        *,
+        snapshot: bool = False,
+        begun: Callable[[], Any] = lambda: None,
     ) -> int:
         """Turn the messages of a cut into rows, and store what is to be; the rows that came in.
 
         Behind a whole cut the state may be kept, too. What nobody waits for is stored beside what
-        comes next.
+        comes next. `begun` is called when it is this place's turn.
         """
         whole = self.promised[0].kind == CUT
         with TURN:
+            begun()
             taken = self.desk.take(messages)
         # Before anything says that the cut is behind us: whoever works on it anew sends it again.
-        if self.hand_on and taken.handed is not None:
-            self.hand_on(taken.handed, first, last)
-        tables = dict(taken.tables)
-        at_once = {name: tables.pop(name) for name in WAITED_FOR if name in tables}
-        self.waiting.append(Output(tables))
+        if self.hand_on and taken.output.handed is not None:
+            self.hand_on(taken.output.handed, first, last)
+        tables = dict(taken.output.tables)
+        at_once = {name: tables.pop(name) for name in self.at_once if name in tables}
+        self.waiting.append(Output(tables, rolled=taken.output.rolled))
         self._insert(at_once, f"{self.place}/{first}-{last}")
         self.promised.pop(0)
         self.position = last + 1
@@ -237,7 +244,9 @@ class Part:
         self, waiting: Sequence[Output], token: str, state: bytes, known: int, last: int, chain: int
     ) -> None:
         """Store rows that waited, and then the state behind them, which knows the log so far."""
-        self._insert(merged(waiting), token)
+        with TURN:
+            tables = together(waiting).whole
+        self._insert(tables, token)
         if not state:
             return
         self.again(lambda: group_state.write(self.store, self.log.fence, known, state))

@@ -7,11 +7,13 @@ of all flows would give, in whatever order partitions come to speak.
 import polars as pl
 
 from collector import one_thread
+from pipeline.endpoint import owned_by
 from pipeline.handed import ALL_NS, Handed, no_flows, together
-from pipeline.judging import Tables, changed, judged
+from pipeline.judging import changed, judged
 from pipeline.known_flows import FORGET_NS
 from pipeline.ladder import Ladder
-from pipeline.rollup_rows import Closed, summed
+from pipeline.rolled import Rolled
+from pipeline.rollup_rows import Closed
 from pipeline.rung import filling
 from pipeline.settings import PipelineSettings
 from pipeline.sums import Sums, joined
@@ -19,6 +21,7 @@ from pipeline.tallies import NOTHING_TALLIED
 from pipeline.topology import Topology
 from pipeline.tuning import taken
 from pipeline.versions import Versions
+from pipeline.worker import Output
 
 MOST_WAITING = 4_000_000
 """Rows of intervals that wait for partitions that are behind; of more all are judged that there
@@ -88,33 +91,30 @@ class Meeting:
         self._waiting.append(sums)
 
     @one_thread
-    def close(self) -> Tables:
+    def close(self) -> Output:
         """Rows of what can be judged by now."""
         if self._met:
             self.flows, self._met = together([self.flows, *self._met]), []
         before_ns = self._ready_ns()
         if before_ns is None:
-            return {}
+            return Output({})
         until_ns = None if before_ns == ALL_NS else before_ns
         sums = self._taken_out(until_ns)
         if not sums.height and before_ns == self.closed_ns:
-            return {}
+            return Output({})
         self.closed_ns = before_ns
         made = self.ladder.close(
             sums, until_ns, lambda each: judged(each, self.of, self.versions, self.settings)
         )
-        rows: Tables = {}
+        output = Output({})
         if sums.height or made.verdicts.height:
-            flows = self.of(pl.concat([each["flow"] for each in sums]))
-            ended = made.ended
-            rolled = Closed(flows, ended.grown, ended.whole.hops, made.told, *NOTHING_TALLIED)
-            rows = {
-                **changed(made),
-                "verdicts": made.verdicts,
-                **summed(rolled, self.versions),
-            }
+            flows, ended = self.of(pl.concat([each["flow"] for each in sums])), made.ended
+            closed = Closed(flows, ended.grown, ended.whole.hops, made.told, *NOTHING_TALLIED)
+            told = {"flows": owned_by(flows.drop("unseen"), self.versions)}
+            tables = {**changed(made), **told, "verdicts": made.verdicts}
+            output = Output(tables, rolled=(Rolled(closed, self.versions),))
         self._forget()
-        return rows
+        return output
 
     def of(self, flows: pl.Series) -> pl.DataFrame:
         """The rows of some flows."""

@@ -6,12 +6,12 @@ before has been kept, so two are held at most.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import polars as pl
 
 from collector import Batch, Bus
 from pipeline.capture_gaps import Heard, Lives, gap_rows, heard_by, never
+from pipeline.handed import Handed
 from pipeline.worker import Output, Worker
 
 Sink = Callable[[Output, str], None]
@@ -84,7 +84,14 @@ class Taker:
         told = gaps | self._lives.rows(batch, self.worker.order.released_ns)
         if not told:
             return made
-        return replace(made, tables={**made.tables, **merged([made, Output(told)])})
+        return together([made, Output(told)])
+
+
+def together(outputs: Sequence[Output]) -> Output:
+    """Several outputs as one; what was decided is that of the first."""
+    rolled = tuple(each for output in outputs for each in output.rolled)
+    handed = Handed.of(output.handed for output in outputs)
+    return Output(merged(outputs), outputs[0].tracked if outputs else None, handed, rolled)
 
 
 def merged(outputs: Sequence[Output]) -> dict[str, pl.DataFrame]:

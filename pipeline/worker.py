@@ -27,7 +27,8 @@ from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
 from pipeline.order import Order
 from pipeline.reporter import seen_at
-from pipeline.rollup_rows import Closed, summed
+from pipeline.rolled import Rolled, rows_of
+from pipeline.rollup_rows import Closed
 from pipeline.scale_in_force import in_force
 from pipeline.settings import PipelineSettings
 from pipeline.sums import Sums
@@ -51,6 +52,19 @@ class Output:
     tracked: Tracked | None = None
     handed: Handed | None = None
     """What is to be judged elsewhere."""
+    rolled: tuple[Rolled, ...] = ()
+    """What rows of seconds are made of when they are stored."""
+
+    @property
+    def whole(self) -> Tables:
+        """The rows of all tables."""
+        return {**self.tables, **rows_of(self.rolled)} if self.rolled else self.tables
+
+    @property
+    def height(self) -> int:
+        """How many rows there are, and are to be made of how many."""
+        rows = sum(rows.height for rows in self.tables.values())
+        return rows + sum(each.height for each in self.rolled)
 
 
 class Worker(Decider):
@@ -176,7 +190,7 @@ class Worker(Decider):
             told = [closed, owned_by(untold, self.versions)]
             tables = {**tables, "flows": pl.concat(told, how="diagonal_relaxed")}
         tables = {**tables, "observations": known_of("observations", rows)}
-        return Output(tables, tracked, ended.handed)
+        return Output(tables, tracked, ended.handed, ended.rolled)
 
     def _told(self) -> pl.Series:
         """Flows with rows in intervals that are open, or may be judged anew."""
@@ -222,16 +236,11 @@ class Worker(Decider):
         if not sums.height and made.verdicts.is_empty():
             return Output(found)
         seen, everyone = self._speaking(sums, tallies)
-        rolled = Closed(everyone, made.ended.grown, made.ended.whole.hops, made.told, *tallies)
-        return Output(
-            {
-                **found,
-                **changed(made),
-                **self._summed(sums, seen),
-                "verdicts": made.verdicts,
-                **summed(rolled, self.versions),
-            }
-        )
+        closed = Closed(everyone, made.ended.grown, made.ended.whole.hops, made.told, *tallies)
+        flows = {"flows": owned_by(seen.drop("unseen"), self.versions)}
+        verdicts = {"verdicts": made.verdicts}
+        tables = {**found, **changed(made), **flows, **self._summed(sums), **verdicts}
+        return Output(tables, rolled=(Rolled(closed, self.versions),))
 
     def _handed(self, found: Tables, sums: Sums, tallies: Tallied, before_ns: int | None) -> Output:
         """Rows of what no other partition is needed for, and what is judged elsewhere."""
@@ -240,21 +249,17 @@ class Worker(Decider):
             return Output(found, handed=Handed(no_flows(), sums, closed_ns))
         seen, everyone = self._speaking(sums, tallies)
         told = Sums.none()
-        rolled = Closed(everyone, told.flows, told.hops, TABLES["verdicts"].blank, *tallies)
-        tables = {**found, **self._summed(sums, seen), **summed(rolled, self.versions)}
-        return Output(tables, handed=Handed(seen, sums, closed_ns))
+        closed = Closed(everyone, told.flows, told.hops, TABLES["verdicts"].blank, *tallies)
+        tables, handed = {**found, **self._summed(sums)}, Handed(seen, sums, closed_ns)
+        return Output(tables, handed=handed, rolled=(Rolled(closed, self.versions),))
 
     def _speaking(self, sums: Sums, tallies: Tallied) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The flows that sums tell of, and those that these or tallies do."""
         seen = self.known.of(pl.concat([rows["flow"] for rows in sums]))
         return seen, self.known.of(pl.concat([seen["flow"], tallies[1]["flow"]]))
 
-    def _summed(self, sums: Sums, seen: pl.DataFrame) -> Tables:
-        """The rows of sums and of the flows that they tell of."""
+    def _summed(self, sums: Sums) -> Tables:
+        """The rows of sums."""
         for topology, rows in self.versions.split(sums.hops):
             self.unknown_ids.count(rows, topology)
-        return {
-            "flows": owned_by(seen.drop("unseen"), self.versions),
-            "flow_intervals": sums.flows,
-            "hop_intervals": sums.hops,
-        }
+        return {"flow_intervals": sums.flows, "hop_intervals": sums.hops}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 
 import polars as pl
 
-from pipeline import WAITED_FOR, Output, Sink, Storing, begun
+from pipeline import WAITED_FOR, Output, Rolled, Sink, Storing, begun
 
 FLOWS = "flows"
 """Whose rows say anew of flows that are known how far they came."""
@@ -55,6 +55,7 @@ class Deferred:
         self._hurry = threading.Event()
         self._lock = threading.Lock()
         self._held: dict[str, list[pl.DataFrame]] = {}
+        self._rolled: list[Rolled] = []
         self._tokens: list[str] = []
         self._known: set[int] = set()
         self._flushed_s = float("-inf")  # who begins says so at once
@@ -62,7 +63,8 @@ class Deferred:
     @property
     def rows(self) -> int:
         """Rows that wait."""
-        return sum(rows.height for held in self._held.values() for rows in held)
+        held = sum(rows.height for held in self._held.values() for rows in held)
+        return held + sum(each.height for each in self._rolled)
 
     def __call__(self, output: Output, token: str) -> None:
         """Store what is waited for, and the rest when it is time."""
@@ -82,7 +84,8 @@ class Deferred:
         with self._lock:
             for name, rows in told.items():
                 self._held.setdefault(name, []).append(rows)
-            if told:
+            self._rolled += output.rolled
+            if told or output.rolled:
                 self._tokens.append(token)
             due = self._clock() - self._flushed_s >= EVERY_S or self.rows >= self._most
         if due and self._stored(wait=self.rows >= self._most):
@@ -115,13 +118,14 @@ class Deferred:
         """Store all that waits, or begin to."""
         with self._lock:
             held, self._held = self._held, {}
+            rolled, self._rolled = tuple(self._rolled), []
             tokens, self._tokens = self._tokens, []
             self._flushed_s = self._clock()
-        if not held:
+        if not held and not rolled:
             return
         ordered = sorted(held, key=LAST.__eq__)
         tables = {name: pl.concat(held[name], how="diagonal_relaxed") for name in ordered}
-        together = Output(tables), f"{tokens[0]} to {tokens[-1]}"
+        together = Output(tables, rolled=rolled), f"{tokens[0]} to {tokens[-1]}"
         if self._beside:
             self._hurry.clear()
             self._storing.begin(lambda: self._rested(*together))
@@ -131,7 +135,7 @@ class Deferred:
     def _rested(self, output: Output, token: str) -> None:
         """Store table by table, with rests unless somebody waits."""
         rest_s = 0.0
-        for name, rows in output.tables.items():
+        for name, rows in output.whole.items():
             self._hurry.wait(rest_s)
             began = self._clock()
             self._keep(Output({name: rows}), token)

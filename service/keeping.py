@@ -33,7 +33,7 @@ def store_sink(store: Store | OwnerClient, counts: Counter[str] | None = None) -
     counted = Counter() if counts is None else counts
 
     def keep(output: Output, token: str) -> None:
-        for name, rows in output.tables.items():
+        for name, rows in output.whole.items():
             if rows.height:
                 persist(store, name, rows, f"{token}:{fingerprint(rows)}", counted)
 

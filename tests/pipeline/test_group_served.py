@@ -100,5 +100,5 @@ def test_a_cut_is_decided_even_where_its_messages_cannot_be_read(
     monkeypatch.setattr(group.reader, "records", records)
     monkeypatch.setattr(group.reader, "contained", batches)
     with pytest.raises(BusError, match="dead letter"):
-        asyncio.run(group._step(0, part, whole=False, snapshot=False))
+        asyncio.run(group.steps.step(0, part, threading.Event(), whole=False, snapshot=False))
     assert [(step.first, step.last) for step in part.promised] == [(0, 9)]

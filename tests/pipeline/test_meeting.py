@@ -81,8 +81,8 @@ def test_verdicts_of_partitions_are_those_of_one_worker(partitions: int, seed: i
                     meeting.add(number, partitions, given)
         left = {each: rest for each, rest in left.items() if rest}
         if chance.random() < 0.7:
-            made.append(meeting.close())
-    made.append(meeting.close())
+            made.append(meeting.close().tables)
+    made.append(meeting.close().tables)
     assert all(reached == ALL_NS for reached in meeting.reached.values())
     assert meeting.counters == {"too_late": 0, "revised": 0, "impatient": 0}
     assert_frame_equal(verdicts(made), alone(), check_exact=True)
@@ -102,12 +102,12 @@ def test_an_interval_waits_until_every_partition_has_closed_it() -> None:
     told = [[given for _, given in handed(number, 2) if given] for number in range(2)]
     for given in told[0]:
         meeting.add(0, 2, given)
-    assert not meeting.close()
+    assert not meeting.close().tables
     assert meeting.judged_ns is None
     until = len(told[1]) // 2
     for given in told[1][:until]:
         meeting.add(1, 2, given)
-    first, reached = verdicts([meeting.close()]), told[1][until - 1].closed_ns
+    first, reached = verdicts([meeting.close().tables]), told[1][until - 1].closed_ns
     assert first.height
     assert meeting.judged_ns == reached
     assert (first["time_ns"] + first["interval_ns"]).to_numpy().max() <= reached
@@ -119,13 +119,13 @@ def test_of_too_many_rows_those_that_are_there_are_judged(monkeypatch: pytest.Mo
     monkeypatch.setattr("pipeline.meeting.MOST_WAITING", 10)
     for given in told[0]:
         meeting.add(0, 2, given)
-    made = [meeting.close()]
+    made = [meeting.close().tables]
     assert meeting.impatient == 1
     before = verdicts(made)
     assert 0 < before.height < alone().height
     for given in told[1]:
         meeting.add(1, 2, given)
-    made.append(meeting.close())
+    made.append(meeting.close().tables)
     assert meeting.counters["revised"]
     newest = verdicts(made).sort("revision").unique(
         ["interval_ns", "time_ns", "flow"], keep="last"

@@ -48,7 +48,7 @@ async def work(url: str, dsn: str, workers: int) -> None:
     rest = crew_of(url, stores[0])
     task = asyncio.create_task(rest.run())
     await until(lambda: len(rest.observing.reader.assigned) > 0)
-    await until(lambda: "partitions=1&" in url or rest.meeting.emptied_s > 0)
+    await until(lambda: "partitions=1&" in url or rest.meeting.steps.emptied_s > 0)
     rest.stop.set()
     await task
     for store in stores:

@@ -58,7 +58,7 @@ def ran(rows: list[dict[str, object]], cuts: int = 1) -> list[Output]:
 
 def rows_of(made: list[Output], table: str) -> pl.DataFrame:
     """The rows of one table, partial ones joined as the store joins them."""
-    parts = [output.tables[table] for output in made if table in output.tables]
+    parts = [output.whole[table] for output in made if table in output.whole]
     return pl.concat(parts).sort(TABLES[table].order)
 
 
@@ -94,7 +94,7 @@ def test_a_known_load_is_what_the_rows_say() -> None:
 
 def test_a_link_has_the_flows_that_it_held_back_without_being_named() -> None:
     """Advanced ECN and marks name no hop; what verdicts place there is the link's traffic too."""
-    made = [one.tables for one in ran([*frames(1, T0, 20), *frames(2, T0, 30)])]
+    made = [one.whole for one in ran([*frames(1, T0, 20), *frames(2, T0, 30)])]
     (tables,) = [each for each in made if "verdicts" in each]
     flows, verdicts = tables["flows"], tables["verdicts"]
     first, second = flows.sort("sport")["flow"].to_list()
@@ -156,8 +156,8 @@ def test_minutes_and_hours_follow_late_rows_and_repeats_count_once(store: Store)
         for _ in range(2):
             for at, output in enumerate(ran(part)):
                 for table in RESULTS:
-                    if table in output.tables:
-                        store.insert(table, output.tables[table], f"{table}/{number}/{at}")
+                    if table in output.whole:
+                        store.insert(table, output.whole[table], f"{table}/{number}/{at}")
     for width, cells in (("seconds", [30_000, 90_000]), ("minutes", [30_000, 90_000]),
                          ("hours", [120_000])):  # fmt: skip
         for name in ("te_links", "te_paths"):
@@ -177,8 +177,8 @@ def test_a_store_of_before_gets_the_tables_and_what_feeds_them(store: Store) -> 
     store._writer.command("ALTER TABLE flows DROP COLUMN dscp")
     store.migrate()
     store.migrate()
-    [output] = [made for made in ran(frames(3, T0, 30)) if "link_seconds" in made.tables]
-    store.insert("link_seconds", output.tables["link_seconds"], "after")
+    [output] = [made for made in ran(frames(3, T0, 30)) if "link_seconds" in made.whole]
+    store.insert("link_seconds", output.whole["link_seconds"], "after")
     assert asked(store, "te_links", "hours")["data_bytes"].sum() == 30_000
 
 

@@ -1,0 +1,59 @@
+"""Closed intervals that are to become rows of seconds: added up when these are stored, not before.
+
+What is stored together is made together, once in two seconds of live frames and not with each
+verdict: it takes as long for few intervals as for many, and nobody waits for it.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from collector import one_thread
+from pipeline.judging import Tables
+from pipeline.rollup_rows import Closed, summed
+from pipeline.versions import Versions
+
+
+class Rolled(NamedTuple):
+    """What is known of closed intervals, and the topologies to read it by."""
+
+    closed: Closed
+    versions: Versions
+
+    @property
+    def height(self) -> int:
+        """How many rows wait."""
+        return sum(frame.height for frame in self.closed[1:])
+
+
+@one_thread
+def rows_of(parts: Sequence[Rolled]) -> Tables:
+    """The rows of `link_seconds` and `path_seconds` of intervals that were closed in this order."""
+    found: dict[str, list[pl.DataFrame]] = {}
+    for run in runs(parts):
+        for name, rows in summed(together(run), run[-1].versions).items():
+            found.setdefault(name, []).append(rows)
+    return {name: pl.concat(rows) for name, rows in found.items()}
+
+
+def runs(parts: Sequence[Rolled]) -> list[list[Rolled]]:
+    """Parts that follow each other under the same topologies."""
+    made: list[list[Rolled]] = []
+    for part in parts:
+        if made and made[-1][-1].versions is part.versions:
+            made[-1].append(part)
+        else:
+            made.append([part])
+    return made
+
+
+def together(parts: Sequence[Rolled]) -> Closed:
+    """What is known of all; of each flow what was known last."""
+    if len(parts) == 1:
+        return parts[0].closed
+    flows, *others = (
+        pl.concat(frames, how="diagonal_relaxed")
+        for frames in zip(*(part.closed for part in parts), strict=True)
+    )
+    return Closed(flows.unique("flow", keep="last", maintain_order=True), *others)
