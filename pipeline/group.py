@@ -29,8 +29,9 @@ from pipeline.worker import Worker
 
 SMALL = 1 << 20
 """Octets of a cut up to which a partition is not behind, and may wait for more."""
-SETTLE_S = 2.0
-"""How long rows that nobody waits for may wait for those of later cuts."""
+SETTLE_S, SEVERAL_SETTLE_S = 2.0, 4.0
+"""How long rows that nobody waits for may wait for those of later cuts, of a partition alone and of
+several, whose inserts take as long each for fewer rows."""
 MOST_THREADS = 64
 """Partitions that may wait for the store at once; they take turns at the processor anyway."""
 logger = logging.getLogger("hopsight.pipeline")
@@ -219,7 +220,8 @@ class Group:
             began = time.monotonic()
             self._renewed(part)
             snapshot = began - kept_at >= self.settings.snapshot_s and not part.promised
-            whole = snapshot or part.full or began - settled_at >= SETTLE_S
+            settle_s = SEVERAL_SETTLE_S if part.hand_on else SETTLE_S
+            whole = snapshot or part.full or began - settled_at >= settle_s
             octets = await self.steps.step(partition, part, leave, whole=whole, snapshot=snapshot)
             settled_at = began if whole else settled_at
             kept_at = began if snapshot else kept_at

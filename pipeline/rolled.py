@@ -14,6 +14,9 @@ from pipeline.judging import Tables
 from pipeline.rollup_rows import Closed, summed
 from pipeline.versions import Versions
 
+NARROW = 8
+"""Rows of tallies, which most are, that take the room of one observation."""
+
 
 class Rolled(NamedTuple):
     """What is known of closed intervals, and the topologies to read it by."""
@@ -23,8 +26,8 @@ class Rolled(NamedTuple):
 
     @property
     def height(self) -> int:
-        """How many rows wait."""
-        return sum(frame.height for frame in self.closed[1:])
+        """How many rows of observations would take the room of those that wait."""
+        return sum(frame.height for frame in self.closed[1:]) // NARROW
 
 
 @one_thread
