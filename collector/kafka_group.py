@@ -30,7 +30,7 @@ MOST_POLL_MS = 3_600_000
 FETCH_BYTES = 4 << 20
 """Octets of a partition that are asked for at a time; a cut has those of two times at most."""
 NEWEST_S, NEW_S = 0.1, 0.2
-"""How long messages are waited for that came while older ones were worked on, and the age of one
+"""How long messages are asked for that came while older ones were worked on, and the age of one
 behind which no others are."""
 SEEK_S = 10.0
 """How long the ends of a partition are asked for at a time."""
@@ -121,8 +121,13 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
             raise self.topic.failed(error) from error
         return at
 
-    async def records(self, partition: int, wait_s: float, most: int) -> list[Record]:
-        """The next messages of a partition, maybe none. Raises BusError."""
+    async def records(
+        self, partition: int, wait_s: float, most: int, newest_s: float = NEWEST_S
+    ) -> list[Record]:
+        """The next messages of a partition, maybe none, which are waited for `wait_s`.
+
+        For those that came meanwhile it asks again for `newest_s`. Raises BusError.
+        """
         place = TopicPartition(self.topic.name, partition)
         found: list[Any] = []
         octets, wait_ms, began_s, until_s = 0, round(wait_s * 1000), time.time(), 0.0
@@ -139,7 +144,7 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
                     break
                 found += more
                 octets += sum(len(each.value or b"") for each in more)
-                until_s = until_s or time.monotonic() + NEWEST_S
+                until_s = until_s or time.monotonic() + newest_s
                 wait_ms = round((until_s - time.monotonic()) * 1000)
                 if wait_ms <= 0 or more[-1].timestamp >= (began_s - NEW_S) * 1000:
                     break

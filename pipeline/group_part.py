@@ -18,7 +18,7 @@ import polars as pl
 from pipeline import group_state
 from pipeline.again import Again
 from pipeline.capture_gaps import stored_last
-from pipeline.desk import desk_of
+from pipeline.desk import Taken, desk_of
 from pipeline.group_log import AHEAD, CUT, SNAPSHOT, GroupLog, Step
 from pipeline.handed import Handed
 from pipeline.meeting import Meeting
@@ -174,23 +174,28 @@ class Part:
         return missing
 
     def work(
-        self,
-        first: int,
-        last: int,
-        messages: Sequence[Any],
-        *,
-        snapshot: bool = False,
-        begun: Callable[[], Any] = lambda: None,
+        self, first: int, last: int, messages: Sequence[Any], *, snapshot: bool = False
     ) -> int:
-        """Turn the messages of a cut into rows, and store what is to be; the rows that came in.
+        """Turn the messages of a cut that is decided into rows; see `take` and `keep`."""
+        return self.keep(first, last, self.take(messages), snapshot=snapshot)
 
-        Behind a whole cut the state may be kept, too. What nobody waits for is stored beside what
-        comes next. `begun` is called when it is this place's turn.
+    def take(self, messages: Sequence[Any], begun: Callable[[], Any] = lambda: None) -> Taken:
+        """Turn messages into rows; the cut may be decided meanwhile.
+
+        `begun` is called when it is this place's turn. Where no `keep` follows the state is of no
+        use any more.
         """
-        whole = self.promised[0].kind == CUT
         with TURN:
             begun()
-            taken = self.desk.take(messages)
+            return self.desk.take(messages)
+
+    def keep(self, first: int, last: int, taken: Taken, *, snapshot: bool = False) -> int:
+        """Hand on and store what came of a cut that is decided; the rows that came in.
+
+        Behind a whole cut the state may be kept, too. What nobody waits for is stored beside what
+        comes next.
+        """
+        whole = self.promised[0].kind == CUT
         # Before anything says that the cut is behind us: whoever works on it anew sends it again.
         if self.hand_on and taken.output.handed is not None:
             self.hand_on(taken.output.handed, first, last)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
 
+from pipeline.desk import Taken
 from pipeline.group_log import Step
 from pipeline.group_part import Part
 
@@ -26,7 +27,9 @@ MORE_S = 0.02
 class Reader(Protocol):
     """What gives the messages of partitions."""
 
-    async def records(self, partition: int, wait_s: float, most: int) -> list[Any]:
+    async def records(
+        self, partition: int, wait_s: float, most: int, newest_s: float = ...
+    ) -> list[Any]:
         """The next messages, maybe none."""
 
     async def seek(self, partition: int, offset: int | None) -> int:
@@ -67,21 +70,22 @@ class Steps:
             return 0
         async with self.line:
             if promised is None:
-                left = MOST_MESSAGES - len(records)
-                records += await self.reader.records(partition, MORE_S, left) if left > 0 else []
+                left = max(MOST_MESSAGES - len(records), 1)
+                records += await self.reader.records(partition, MORE_S, left, MORE_S)
                 first, last = int(part.position or 0), records[-1].offset
             else:
                 first, last = promised.first, promised.last
-            messages = await self._decided(part, records, first, last, whole=whole)
-            begun = asyncio.Event()
-            loop = asyncio.get_running_loop()
-            mine = partial(loop.call_soon_threadsafe, begun.set)
-            work = partial(part.work, first, last, messages, snapshot=snapshot, begun=mine)
-            working = asyncio.create_task(asyncio.to_thread(work))
-            waiting = asyncio.create_task(begun.wait())
-            await asyncio.wait({working, waiting}, return_when=asyncio.FIRST_COMPLETED)
-            waiting.cancel()
-        await working
+            messages = await self.reader.contained(records)
+            # Nothing leaves the process before the cut is decided, so it is decided meanwhile.
+            deciding = asyncio.create_task(
+                asyncio.to_thread(partial(part.cut, first, last, whole=whole))
+            )
+            taking = await begun(part, messages)
+        try:
+            taken = await taking
+        finally:
+            await deciding
+        await asyncio.to_thread(partial(part.keep, first, last, taken, snapshot=snapshot))
         self.counts["messages"] += len(records)
         return sum(len(record.message.value or b"") for record in records)
 
@@ -98,17 +102,13 @@ class Steps:
             records = [record for record in records if record.offset <= step.last]
         return records
 
-    async def _decided(
-        self, part: Part, records: list[Any], first: int, last: int, *, whole: bool
-    ) -> list[Any]:
-        """What the messages of a cut say, once it is decided.
 
-        To read them need not wait until then; a cut that may be decided is waited for.
-        """
-        deciding = asyncio.create_task(
-            asyncio.to_thread(lambda: part.cut(first, last, whole=whole))
-        )
-        try:
-            return list(await self.reader.contained(records))
-        finally:
-            await deciding
+async def begun(part: Part, messages: list[Any]) -> "asyncio.Task[Taken]":
+    """What takes messages, once it is the place's turn."""
+    mine, loop = asyncio.Event(), asyncio.get_running_loop()
+    tell = partial(loop.call_soon_threadsafe, mine.set)
+    taking = asyncio.create_task(asyncio.to_thread(part.take, messages, tell))
+    waiting = asyncio.create_task(mine.wait())
+    await asyncio.wait({taking, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    return taking

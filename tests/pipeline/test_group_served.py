@@ -12,8 +12,9 @@ import pytest
 from collector import BusError, BusSettings
 from pipeline import PipelineSettings, Store, Worker
 from pipeline.group import Group
+from pipeline.group_log import GroupLog
 from pipeline.group_part import Part
-from pipeline.store_error import StoreBusy
+from pipeline.store_error import Fenced, StoreBusy
 
 URL = "kafka://127.0.0.1:9/observations"
 
@@ -76,29 +77,75 @@ def test_a_panic_ends_the_process_and_is_told(
         failed.result()
 
 
-def test_a_cut_is_decided_even_where_its_messages_cannot_be_read(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    part = Part(group.store, "observations.v1.p2/0", group.worker, lambda work: work())
-    part.claim()
-    part.position = 0
+class Record:
+    offset = 9
 
+    class message:  # noqa: N801 - as a client has it
+        value = b""
+
+
+@pytest.fixture
+def part(group: Group, monkeypatch: pytest.MonkeyPatch) -> Part:
+    """A partition with one message."""
+    made = Part(group.store, "observations.v1.p2/0", group.worker, lambda work: work())
+    made.claim()
+    made.position = 0
+
+    async def records(*_: object) -> list[Any]:
+        return [Record()]
+
+    async def contained(*_: object) -> list[Any]:
+        return []
+
+    monkeypatch.setattr(group.reader, "records", records)
+    monkeypatch.setattr(group.reader, "contained", contained)
+    return made
+
+
+def step(group: Group, part: Part) -> int:
+    left = threading.Event()
+    return asyncio.run(group.steps.step(0, part, left, whole=False, snapshot=False))
+
+
+def test_of_messages_that_cannot_be_read_no_cut_is_decided(
+    group: Group, part: Part, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def contained(*_: object) -> None:
+        raise BusError("a dead letter is not taken")
+
+    monkeypatch.setattr(group.reader, "contained", contained)
+    with pytest.raises(BusError, match="dead letter"):
+        step(group, part)
+    assert part.promised == []
+    assert part.log.read()[-1].kind == "claim"
+
+
+def test_a_cut_is_decided_even_where_it_cannot_be_worked_on(
+    group: Group, part: Part, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def slowly(*given: Any, **named: Any) -> Any:
         sleep(0.3)
         return Part.cut(part, *given, **named)
 
-    class Record:
-        offset = 9
-
-    async def records(*_: object) -> list[Record]:
-        return [Record()]
-
-    async def batches(*_: object) -> None:
-        raise BusError("a dead letter is not taken")
+    def panics(*_: object) -> None:
+        raise ZeroDivisionError
 
     monkeypatch.setattr(part, "cut", slowly)
-    monkeypatch.setattr(group.reader, "records", records)
-    monkeypatch.setattr(group.reader, "contained", batches)
-    with pytest.raises(BusError, match="dead letter"):
-        asyncio.run(group.steps.step(0, part, threading.Event(), whole=False, snapshot=False))
-    assert [(step.first, step.last) for step in part.promised] == [(0, 9)]
+    monkeypatch.setattr(part.desk, "take", panics)
+    with pytest.raises(ZeroDivisionError):
+        step(group, part)
+    assert [(each.first, each.last) for each in part.promised] == [(0, 9)]
+
+
+def test_of_a_cut_that_another_worker_decided_nothing_leaves_the_process(
+    group: Group, part: Part, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed: list[object] = []
+    part.hand_on = lambda *given: handed.append(given)
+    other = GroupLog(group.store, part.place)
+    other.claim()
+    monkeypatch.setattr(part.store, "insert", handed.append)
+    with pytest.raises(Fenced):
+        step(group, part)
+    assert handed == []
+    assert part.position == 0
