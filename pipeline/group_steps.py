@@ -8,7 +8,8 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Protocol
 
@@ -16,11 +17,11 @@ from pipeline.desk import Taken
 from pipeline.group_log import Step
 from pipeline.group_part import Part
 
-MOST_MESSAGES = 500
-"""Messages of one cut."""
+MOST_MESSAGES, MOST_OCTETS = 500, 4 << 20
+"""Messages of one cut, and the octets from which no more are asked for."""
 WAIT_S = 0.2
 """How long new messages are waited for at a time."""
-MORE_S = 0.02
+MORE_S = 0.03
 """The same of those that came while the place stood in line."""
 
 
@@ -68,13 +69,9 @@ class Steps:
             if whole:
                 await asyncio.to_thread(lambda: part.settle(snapshot=snapshot))
             return 0
-        async with self.line:
-            if promised is None:
-                left = max(MOST_MESSAGES - len(records), 1)
-                records += await self.reader.records(partition, MORE_S, left, MORE_S)
-                first, last = int(part.position or 0), records[-1].offset
-            else:
-                first, last = promised.first, promised.last
+        first = int(part.position or 0) if promised is None else promised.first
+        async with self._turn_of(partition, records, more=promised is None):
+            last = records[-1].offset if promised is None else promised.last
             messages = await self.reader.contained(records)
             # Nothing leaves the process before the cut is decided, so it is decided meanwhile.
             deciding = asyncio.create_task(
@@ -87,7 +84,30 @@ class Steps:
             await deciding
         await asyncio.to_thread(partial(part.keep, first, last, taken, snapshot=snapshot))
         self.counts["messages"] += len(records)
-        return sum(len(record.message.value or b"") for record in records)
+        return octets_of(records)
+
+    @asynccontextmanager
+    async def _turn_of(
+        self, partition: int, records: list[Any], *, more: bool
+    ) -> AsyncIterator[None]:
+        """Stand in line; `records` grow by the messages that come meanwhile, if there may be more.
+
+        The client asks the broker for the next ones when it has been emptied, so what came lately
+        is had by asking again and again.
+        """
+        first = asyncio.create_task(self.line.acquire())
+        try:
+            while more and len(records) < MOST_MESSAGES and octets_of(records) < MOST_OCTETS:
+                there = first.done()
+                left = MOST_MESSAGES - len(records)
+                records += await self.reader.records(partition, MORE_S, left, MORE_S)
+                if there:
+                    break
+            await first
+            yield
+        finally:
+            if first.done() or not first.cancel():
+                self.line.release()
 
     async def _promised(
         self, partition: int, step: Step, records: list[Any], leave: threading.Event
@@ -101,6 +121,11 @@ class Steps:
             await self.reader.seek(partition, step.last + 1)
             records = [record for record in records if record.offset <= step.last]
         return records
+
+
+def octets_of(records: Sequence[Any]) -> int:
+    """What the messages of records hold."""
+    return sum(len(record.message.value or b"") for record in records)
 
 
 async def begun(part: Part, messages: list[Any]) -> "asyncio.Task[Taken]":
