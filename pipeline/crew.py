@@ -13,6 +13,7 @@ from contextlib import suppress
 from collector import BusSettings, open_writer
 from pipeline.group import Group
 from pipeline.group_part import HandOn
+from pipeline.group_steps import Line
 from pipeline.handed import Handed
 from pipeline.handed_message import CONTENTS, messages
 from pipeline.meeting import Meeting
@@ -40,7 +41,7 @@ class Crew:
         judged: bool = True,
     ) -> None:
         """Connect nothing yet. Raises BusError for an address that is not understood."""
-        hand_on, line = self._hand_on if judged else None, asyncio.Lock()
+        hand_on, line = self._hand_on if judged else None, Line()
         self.observing = Group(
             url, settings, store, worker, judged=judged, hand_on=hand_on, line=line
         )

@@ -18,7 +18,7 @@ from collector import OBSERVATIONS, BusError, BusSettings, Contents, MessagesGon
 from pipeline.again import PASSING, again
 from pipeline.desk import ObservationDesk
 from pipeline.group_part import HandOn, Part
-from pipeline.group_steps import WAIT_S, Steps
+from pipeline.group_steps import WAIT_S, Line, Steps
 from pipeline.meeting import Meeting
 from pipeline.settings import PipelineSettings
 from pipeline.store import Store
@@ -57,7 +57,7 @@ class Group:
         judged: bool = True,
         contents: Contents = OBSERVATIONS,
         hand_on: Callable[[int, int], HandOn] | None = None,
-        line: asyncio.Lock | None = None,
+        line: Line | None = None,
     ) -> None:
         """Connect nothing yet; `line` is for groups of one process, whose places take turns.
 
@@ -71,7 +71,8 @@ class Group:
         self.reader = open_group(url, settings, self._taken, self._left, contents)
         self.stop = asyncio.Event()
         self.counts: Counter[str] = Counter()
-        self.steps = Steps(self.reader, line or asyncio.Lock(), self.counts)
+        hears = contents is not OBSERVATIONS
+        self.steps = Steps(self.reader, line or Line(), self.counts, hears=hears)
         self.parts: dict[int, Part] = {}
         self.versions: Versions | None = None
         self.settings_of_workers: PipelineSettings | None = None

@@ -176,8 +176,10 @@ class Part:
     def work(
         self, first: int, last: int, messages: Sequence[Any], *, snapshot: bool = False
     ) -> int:
-        """Turn the messages of a cut that is decided into rows; see `take` and `keep`."""
-        return self.keep(first, last, self.take(messages), snapshot=snapshot)
+        """Turn the messages of a cut that is decided into rows: `take`, `pass_on`, `keep`."""
+        taken = self.take(messages)
+        self.pass_on(first, last, taken)
+        return self.keep(first, last, taken, snapshot=snapshot)
 
     def take(self, messages: Sequence[Any], begun: Callable[[], Any] = lambda: None) -> Taken:
         """Turn messages into rows; the cut may be decided meanwhile.
@@ -189,16 +191,21 @@ class Part:
             begun()
             return self.desk.take(messages)
 
+    def pass_on(self, first: int, last: int, taken: Taken) -> None:
+        """Hand on what is judged elsewhere, of a cut that is decided.
+
+        Before anything says that the cut is behind us: whoever works on it anew sends it again.
+        """
+        if self.hand_on and taken.output.handed is not None:
+            self.hand_on(taken.output.handed, first, last)
+
     def keep(self, first: int, last: int, taken: Taken, *, snapshot: bool = False) -> int:
-        """Hand on and store what came of a cut that is decided; the rows that came in.
+        """Store what came of a cut that is decided; the rows that came in.
 
         Behind a whole cut the state may be kept, too. What nobody waits for is stored beside what
         comes next.
         """
         whole = self.promised[0].kind == CUT
-        # Before anything says that the cut is behind us: whoever works on it anew sends it again.
-        if self.hand_on and taken.output.handed is not None:
-            self.hand_on(taken.output.handed, first, last)
         tables = dict(taken.output.tables)
         at_once = {name: tables.pop(name) for name in self.at_once if name in tables}
         self.waiting.append(Output(tables, rolled=taken.output.rolled))

@@ -40,11 +40,31 @@ class Reader(Protocol):
         """What messages say."""
 
 
-class Steps:
-    """Reads, decides and works on cuts; `line` is where all places of the process stand."""
+class Line:
+    """Where all places of a process stand: who is `first` prepares, and the one before works."""
 
-    def __init__(self, reader: Reader, line: asyncio.Lock, counts: Counter[str]) -> None:
-        self.reader, self.line, self.counts = reader, line, counts
+    def __init__(self) -> None:
+        self.first = asyncio.Lock()
+        self.working: set[asyncio.Task[Taken]] = set()
+        """What is worked on and not handed on yet."""
+
+    async def rests(self) -> None:
+        """Returns when all that is worked on is handed on."""
+        if self.working:
+            await asyncio.wait(self.working)
+
+
+class Steps:
+    """Reads, decides and works on cuts.
+
+    Who `hears` what other places hand on waits for the one whose turn it is, or it would hear of
+    that a whole round later.
+    """
+
+    def __init__(
+        self, reader: Reader, line: Line, counts: Counter[str], *, hears: bool = False
+    ) -> None:
+        self.reader, self.line, self.counts, self.hears = reader, line, counts, hears
         self.emptied_s = 0.0
         """When a partition had no message last, by the monotonic clock."""
 
@@ -78,10 +98,10 @@ class Steps:
                 asyncio.to_thread(partial(part.cut, first, last, whole=whole))
             )
             taking = await begun(part, messages)
-        try:
-            taken = await taking
-        finally:
-            await deciding
+            passing = asyncio.create_task(passed_on(part, first, last, taking, deciding))
+            self.line.working.add(passing)
+            passing.add_done_callback(self.line.working.discard)
+        taken = await passing
         await asyncio.to_thread(partial(part.keep, first, last, taken, snapshot=snapshot))
         self.counts["messages"] += len(records)
         return octets_of(records)
@@ -95,19 +115,22 @@ class Steps:
         The client asks the broker for the next ones when it has been emptied, so what came lately
         is had by asking again and again.
         """
-        first = asyncio.create_task(self.line.acquire())
+        first = asyncio.create_task(self.line.first.acquire())
         try:
-            while more and len(records) < MOST_MESSAGES and octets_of(records) < MOST_OCTETS:
-                there = first.done()
+            while more and octets_of(records) < MOST_OCTETS:
+                if there := first.done() and self.hears:
+                    await self.line.rests()
+                there |= first.done()
                 left = MOST_MESSAGES - len(records)
-                records += await self.reader.records(partition, MORE_S, left, MORE_S)
-                if there:
+                if left > 0:
+                    records += await self.reader.records(partition, MORE_S, left, MORE_S)
+                if there or left <= 0:
                     break
             await first
             yield
         finally:
             if first.done() or not first.cancel():
-                self.line.release()
+                self.line.first.release()
 
     async def _promised(
         self, partition: int, step: Step, records: list[Any], leave: threading.Event
@@ -126,6 +149,18 @@ class Steps:
 def octets_of(records: Sequence[Any]) -> int:
     """What the messages of records hold."""
     return sum(len(record.message.value or b"") for record in records)
+
+
+async def passed_on(
+    part: Part, first: int, last: int, taking: "asyncio.Task[Taken]", deciding: "asyncio.Task[None]"
+) -> Taken:
+    """What came of messages, handed on where it is judged elsewhere, once the cut is decided."""
+    try:
+        taken = await taking
+    finally:
+        await deciding
+    await asyncio.to_thread(part.pass_on, first, last, taken)
+    return taken
 
 
 async def begun(part: Part, messages: list[Any]) -> "asyncio.Task[Taken]":
