@@ -8,8 +8,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -17,12 +16,14 @@ from pipeline.desk import Taken
 from pipeline.group_log import Step
 from pipeline.group_part import Part
 
-MOST_MESSAGES, MOST_OCTETS = 500, 4 << 20
-"""Messages of one cut, and the octets from which no more are asked for."""
+MOST_MESSAGES = 500
+"""Messages of one cut."""
 WAIT_S = 0.2
 """How long new messages are waited for at a time."""
-MORE_S = 0.03
-"""The same of those that came while the place stood in line."""
+MORE_S, NEWEST_S = 0.02, 0.06
+"""The same of those that came while the place stood in line, and how long they are asked for: the
+client has those that came right behind the last ones, and asks for the rest when it has been
+emptied."""
 
 
 class Reader(Protocol):
@@ -89,9 +90,15 @@ class Steps:
             if whole:
                 await asyncio.to_thread(lambda: part.settle(snapshot=snapshot))
             return 0
-        first = int(part.position or 0) if promised is None else promised.first
-        async with self._turn_of(partition, records, more=promised is None):
-            last = records[-1].offset if promised is None else promised.last
+        async with self.line.first:
+            if promised is None:
+                if self.hears:
+                    await self.line.rests()
+                left = max(MOST_MESSAGES - len(records), 1)
+                records += await self.reader.records(partition, MORE_S, left, NEWEST_S)
+                first, last = int(part.position or 0), records[-1].offset
+            else:
+                first, last = promised.first, promised.last
             messages = await self.reader.contained(records)
             # Nothing leaves the process before the cut is decided, so it is decided meanwhile.
             deciding = asyncio.create_task(
@@ -105,32 +112,6 @@ class Steps:
         await asyncio.to_thread(partial(part.keep, first, last, taken, snapshot=snapshot))
         self.counts["messages"] += len(records)
         return octets_of(records)
-
-    @asynccontextmanager
-    async def _turn_of(
-        self, partition: int, records: list[Any], *, more: bool
-    ) -> AsyncIterator[None]:
-        """Stand in line; `records` grow by the messages that come meanwhile, if there may be more.
-
-        The client asks the broker for the next ones when it has been emptied, so what came lately
-        is had by asking again and again.
-        """
-        first = asyncio.create_task(self.line.first.acquire())
-        try:
-            while more and octets_of(records) < MOST_OCTETS:
-                if there := first.done() and self.hears:
-                    await self.line.rests()
-                there |= first.done()
-                left = MOST_MESSAGES - len(records)
-                if left > 0:
-                    records += await self.reader.records(partition, MORE_S, left, MORE_S)
-                if there or left <= 0:
-                    break
-            await first
-            yield
-        finally:
-            if first.done() or not first.cancel():
-                self.line.first.release()
 
     async def _promised(
         self, partition: int, step: Step, records: list[Any], leave: threading.Event
