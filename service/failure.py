@@ -19,7 +19,8 @@ class ExitCode(IntEnum):
 
 
 EXIT_CODES = {
-    ExitCode.OK: "done",
+    ExitCode.OK: "done; of commands that go on until Ctrl-C (watch, serve, up, collect --interface)"
+    " that they were ended so",
     ExitCode.WRONG: "an answer was wrong (demo), nothing was found (where, replay, top), or"
     " something is wrong (doctor, health, topology check)",
     ExitCode.USAGE: "the command line or a setting is wrong",
@@ -27,7 +28,7 @@ EXIT_CODES = {
     ExitCode.STORE: "the store cannot be opened or does not answer",
     ExitCode.UNAVAILABLE: "a port, a path or a program that is needed is not to be had",
     ExitCode.INTERNAL: "a fault of hopsight itself; please report it",
-    ExitCode.INTERRUPTED: "interrupted by Ctrl-C",
+    ExitCode.INTERRUPTED: "interrupted by Ctrl-C before it was done",
 }
 """What each exit code means, one sentence each."""
 

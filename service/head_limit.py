@@ -1,13 +1,18 @@
 """HTTP connections on which the head of a request has to come in time, and to its end.
 
 Whoever sends it octet by octet, or without end, would hold a connection and memory for as long as
-they like. The time between two requests of a connection is the server's own to limit.
+they like. The time between two requests of a connection is the server's own to limit. What is no
+HTTP gets the shape that all errors have.
 """
 
 import asyncio
+import json
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from service.problem import MEDIA_TYPE, document
+
+NO_HTTP = "what came is no HTTP request: its line, a header or a length is not as RFC 9112 has it"
 HEAD_S = 10.0
 """Time from a connection's begin, or the first octet of a further request, to the head's end."""
 HEAD_OCTETS = 64 << 10
@@ -47,6 +52,18 @@ class HeadLimited(HttpToolsProtocol):
             self._octets += len(data)
             if self._octets > HEAD_OCTETS:
                 self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the server's own words
+        """Refuse what is no HTTP, before any application hears of it."""
+        body = json.dumps(document(400, NO_HTTP)).encode()
+        head = (
+            "HTTP/1.1 400 Bad Request",
+            f"content-type: {MEDIA_TYPE}",
+            f"content-length: {len(body)}",
+            "connection: close",
+        )
+        self.transport.write("\r\n".join([*head, "", ""]).encode() + body)
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -9,6 +11,31 @@ TEXT = "%(created).3f %(name)s: %(message)s"
 NOISY = ("aiokafka", "uvicorn.error", "httpx", "httpcore")
 """Libraries that log what we say ourselves, or whole addresses, of which a receiver's may be its
 secret."""
+
+
+EVERY_S = 30.0
+"""Least time between two lines of one kind that such a library logs."""
+
+
+class Once(logging.Filter):
+    """Lets a line through once in `EVERY_S`.
+
+    Of a broker that is away its library logs ten a second for as long as that takes.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self.clock = clock
+        self.told: dict[tuple[str, str], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """See logging.Filter."""
+        # The same line with other numbers is the same.
+        key, now_s = (record.name, str(record.msg)), self.clock()
+        if now_s - self.told.get(key, -EVERY_S) < EVERY_S:
+            return False
+        self.told[key] = now_s
+        return True
 
 
 class JsonLines(logging.Formatter):
@@ -46,5 +73,7 @@ def begin(form: Literal["text", "json"]) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if form == "json" else logging.Formatter(TEXT))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
+    once = Once()
     for name in NOISY:
         logging.getLogger(name).setLevel(logging.ERROR)
+    handler.addFilter(lambda record: not record.name.startswith(NOISY) or once.filter(record))

@@ -139,6 +139,8 @@ def port_of(text: str) -> int:
     """The port of HOST:PORT. Raises Failure."""
     host, colon, port = text.rpartition(":")
     with suppress(ValueError):
-        if host and colon and 0 < int(port) <= HIGHEST_PORT:
-            return int(port)
+        if host and colon:
+            if 0 < int(port) <= HIGHEST_PORT:
+                return int(port)
+            raise Failure(ExitCode.USAGE, f"{text!r}: ports are from 1 to {HIGHEST_PORT}")
     raise Failure(ExitCode.USAGE, f"{text!r} is not of the form HOST:PORT")

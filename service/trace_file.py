@@ -82,6 +82,8 @@ async def publish(
 
 def check(path: Path) -> None:
     """Failure for what is no trace, and for columns that it lacks."""
+    if not path.exists():
+        raise Failure(ExitCode.INPUT, f"{path}: no such file or directory")
     try:
         schema = lazy(path).collect_schema()
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -85,7 +85,11 @@ def run_erase(address: str, *, store: str | None, json: bool) -> None:
 def run_backup(folder: Path, *, store: str | None, json: bool) -> None:
     """Write a backup."""
     with opened(store, there=True) as held:
-        pieces = backup(held, folder, _told())
+        try:
+            pieces = backup(held, folder, _told())
+        except OSError as error:
+            said = f"{error.filename}: {error.strerror}"
+            raise Failure(ExitCode.UNAVAILABLE, said) from None
     if json:
         typer.echo(_moved(folder, pieces))
         return

@@ -58,7 +58,7 @@ function map(links, known, parameters, range, asked) {
   return h("div", null,
     panel("Map", `${count(plan.devices.size, "device")}, topology ${known.version}${hidden ? `; ${count(hidden, "port")} without load left out` : ""}`, [legend(), csvButton("fabric", () => cells(links)), h("a", { href: address("/links", asked) }, "API"), h("a", { href: address("/topology", { at: links.interval.to_ns - 1 }) }, "Topology")],
       h("div", { class: "slide" }, play(slider, last, chosen), h("label", { for: "moment" }, "Time"), slider, clock), h("div", { class: "body" }, h("div", { class: "scroll" }, picture))),
-    panel("Fullest ports at that time", `each cell ${span(links.interval.step_ns)}`, [], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Port", "Load u", "Queue#", "Flows that name it#"]), table))));
+    panel("Fullest ports at that time", `each cell ${span(links.interval.step_ns)}`, [csvButton("fullest", () => fullest(links, Number(slider.value)).map((link) => flat(links, link, Number(slider.value)))), h("a", { href: address("/links", asked) }, "API")], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Port", "Load u", "Queue#", "Flows that name it#"]), table))));
 }
 
 /** All ports of a small fabric; of a large one those that were loaded, and none beyond the most devices. */
@@ -137,8 +137,13 @@ function play(slider, last, chosen) {
   return button;
 }
 
+/** The ports with the largest load at a time. */
+const fullest = (links, at) => links.links.filter((link) => link.u_mean[at] !== null).sort((a, b) => b.u_mean[at] - a.u_mean[at]).slice(0, MOST_ROWS);
+
+const flat = (links, link, at) => ({ time_ns: exact(links.times_ns, at), device: link.device, interface: link.interface, u_mean: link.u_mean[at], queue_mean_bytes: link.queue_mean_bytes[at], flows: link.flows[at] });
+
 function rows(links, at, range) {
-  const here = links.links.filter((link) => link.u_mean[at] !== null).sort((a, b) => b.u_mean[at] - a.u_mean[at]).slice(0, MOST_ROWS);
+  const here = fullest(links, at);
   if (!here.length) return [h("tr", null, h("td", { colspan: 4, class: "quiet" }, "No port reported a load at this time."))];
   return here.map((link) => h("tr", null, h("td", { class: "hop" }, hop(link, range.from || range.to ? range : rangeOf(links.interval))), h("td", null, meter(link.u_mean[at])), right(bytes(link.queue_mean_bytes[at])), right(link.flows[at])));
 }

@@ -23,7 +23,8 @@ export async function flow(parameters) {
   const signals = await asking;
   const range = rangeOf(answer.interval);
   const place = answer.verdict.hop;
-  const users = place && await get("/links/flows", { device: place.device, interface: place.interface, ...range });
+  const beside = place && { device: place.device, interface: place.interface, ...range };
+  const users = beside && await get("/links/flows", beside);
   const chart = h("div", { class: "chart", role: "img", "aria-label": "Signals of the flow over time; the same numbers are behind CSV" });
   const name = `${end(answer.flow.src, answer.flow.sport)} → ${end(answer.flow.dst, answer.flow.dport)}`;
   const { src, dst, proto } = asked;
@@ -34,12 +35,12 @@ export async function flow(parameters) {
       h("p", { class: "crumb" }, h("a", { href: "#/" }, "Overview"), " / flow"),
       h("h1", { class: "mono" }, name, " ", h("span", { class: "where" }, PROTOCOL[answer.flow.protocol] || answer.flow.protocol)),
       verdict(answer, asked),
-      path(answer, signals, range),
-      history(answer),
+      path(answer, signals, range, asked),
+      history(answer, asked),
       panel("Signals", "one time axis; drag to zoom, double-click for all",
         [h("a", { href: replayUrl({ src, dst, proto, ...range }) }, "Replay each ACK"), csvButton("signals", () => signalRows(signals)), h("a", { href: address("/flows/signals", asked) }, "API")], chart),
-      evidence(answer),
-      sharing(answer, users)),
+      evidence(answer, asked),
+      sharing(answer, users, beside)),
     drawn: async () => {
       const any = await stack(chart, signals.interval, signalLines(signals));
       if (!any) chart.replaceChildren(empty("No signals in this time", "Neither telemetry nor acknowledgements were seen for this flow here. A longer window may hold some:", [`hopsight where ${src} ${dst} --window 1h`]));

@@ -2,9 +2,10 @@
 
 import { h } from "./dom.js";
 
-/** Who is logged in, with a button that ends it; empty where nobody has to be. */
+/** Who is logged in, with a button that ends it; empty where nobody has to be. What tells of all tenants is for those who may ask it. */
 export async function who(place, left) {
   const told = await fetch("/api/v1/session").then((answer) => answer.json()).catch(() => ({}));
+  for (const link of document.querySelectorAll("[data-fabric]")) link.hidden = Boolean(told.identity) && !told.identity.fabric;
   if (!told.login_required || !told.identity) { place.replaceChildren(); return; }
   const leave = async () => { await fetch("/api/v1/session", { method: "DELETE" }); place.replaceChildren(); left(); };
   place.replaceChildren(told.identity.name, " ", h("button", { type: "button", class: "press small", onclick: leave }, "Log out"));

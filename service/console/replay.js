@@ -97,7 +97,7 @@ function player(parameters, first, second, known) {
       panel("At this ACK", null, [], h("div", { class: "body" }, parts.sentence, parts.facts), parts.hops, parts.variables),
       panel("Pseudo-code", first.algorithm, [], listing.element)),
     conduct(first.conformance, decisions, (at) => go(at)),
-    panel("Decisions around it", null, [csvButton("decisions", () => decisions.map(flat))], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Decision#", "Time#", "Frame#", "Branch", "Sentence"]), parts.around))));
+    panel("Decisions around it", null, [csvButton("decisions", () => decisions.map(flat)), api()], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Decision#", "Time#", "Frame#", "Branch", "Sentence"]), parts.around))));
   go(Math.trunc(Number(parameters.get("at"))) || 0);
   return body;
 }

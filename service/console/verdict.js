@@ -1,6 +1,6 @@
 // The verdict of a flow: a sentence, its facts, doubts, and where the bottleneck was when.
 
-import { h, panel } from "./dom.js";
+import { csvButton, h, panel } from "./dom.js";
 import { address } from "./api.js";
 import { inkOn, NAMES } from "./colour.js";
 import { ticks } from "./heat.js";
@@ -31,8 +31,10 @@ export function verdict(answer, asked) {
 
 const placeName = (piece) => (piece.hop ? piece.hop.name : kind(piece.kind));
 
+const flat = (piece) => ({ ...piece, hop: piece.hop ? piece.hop.name : "" });
+
 /** Stretches of time by their bottleneck. */
-export function history(answer) {
+export function history(answer, asked) {
   if (!answer.history.length) return null;
   const { from_ns: from, to_ns: to } = answer.interval;
   const length = to - from;
@@ -49,7 +51,7 @@ export function history(answer) {
     at = piece.to_ns;
   }
   if (at < to) pieces.push(blank(to - at));
-  return panel("History", `${answer.history.length} ${answer.history.length === 1 ? "stretch" : "stretches"}`, [],
+  return panel("History", `${answer.history.length} ${answer.history.length === 1 ? "stretch" : "stretches"}`, [csvButton("history", () => answer.history.map(flat)), h("a", { href: address("/flows/bottleneck", asked) }, "API")],
     h("div", { class: "body" }, h("div", { class: "lane", role: "img", "aria-label": answer.history.map((piece) => `${placeName(piece)} for ${span(piece.to_ns - piece.from_ns)}`).join(", ") }, pieces),
       ticks(from, length),
       names.length > 0 && h("div", { class: "keys" }, names.map((text, i) => h("span", null, h("i", { style: { background: NAMES[i % NAMES.length] } }), text))),

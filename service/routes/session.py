@@ -27,7 +27,10 @@ class Credential(BaseModel):
 
 @router.get("/session")
 async def session(request: Request) -> dict[str, Any]:
-    """Who asks, what it may do and whose flows it sees; `identity` is null for a stranger."""
+    """Who asks, what it may do and whose flows it sees; `identity` is null for a stranger.
+
+    `fabric` says whether it may ask what tells of all tenants.
+    """
     login: Login = request.app.state.login
     return {"login_required": login.required, "identity": shown(identity_of(request))}
 
@@ -72,4 +75,5 @@ def shown(identity: Identity | None) -> dict[str, Any] | None:
         "name": identity.name,
         "scope": identity.scope.name.lower(),
         "tenants": list(identity.tenants),
+        "fabric": identity.sees_all,
     }

@@ -380,12 +380,12 @@ def test_a_writer_with_idempotence_on_is_taken_by_a_broker_that_has_it() -> None
         cluster.list_topics(bus.topic.dead_letters, timeout=20)
         for each in (batch(1, 5000, columns=12), batch(5001, 10)):
             await bus.publish(each)
-        assert bus._producer._txn_manager.producer_id >= 0
+        assert bus._writer._producer._txn_manager.producer_id >= 0
         await bus.close()
         reader = Consumer({"bootstrap.servers": bus.topic.broker, "group.id": "any"})
         ends = [
             reader.get_watermark_offsets(TopicPartition(bus.topic.name, number), timeout=20)[1]
-            for number in range(bus._partitions)
+            for number in range(bus._writer._partitions)
         ]
         reader.close()
         assert sum(ends) == bus.sent["messages"] > 0

@@ -190,6 +190,37 @@ def test_a_chart_gives_its_data_as_csv(page: Callable[..., View]) -> None:
     assert len(text.splitlines()) == 21
 
 
+@pytest.mark.parametrize("name", ["overview", "flow", "link", "fabric", "telemetry", "find"])
+def test_every_panel_of_data_gives_it_as_csv_and_names_its_question(
+    page: Callable[..., View], served: Any, name: str
+) -> None:
+    view = page(VIEWS[name])
+    panels = view.page.locator("section.panel").filter(has=view.page.locator("h2"))
+    told = [panel for panel in panels.all() if panel.get_attribute("aria-label") != "Verdict"]
+    assert told
+    for panel in told:
+        with view.page.expect_download() as saved:
+            panel.locator("header button", has_text="CSV").click()
+        assert len(saved.value.path().read_text().splitlines()) > 1, panel.inner_text()
+        [asked, *_] = panel.locator("header a", has_text="API").all()
+        answer = httpx.get(f"{served.url}{asked.get_attribute('href')}")
+        assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize(("fabric", "shown"), [(True, 9), (False, 7)])
+def test_who_sees_some_tenants_is_offered_what_may_be_asked(
+    page: Callable[..., View], fabric: bool, shown: int
+) -> None:
+    view = page("#/nowhere")
+    identity = {"name": "ann", "scope": "read", "tenants": ["blue"], "fabric": fabric}
+    told = {"login_required": True, "identity": identity}
+    view.page.route("**/api/v1/session", lambda route: route.fulfill(status=200, json=told))
+    view.page.reload()
+    view.page.wait_for_selector("#who button")
+    assert view.page.locator(".top nav a:visible").count() == shown
+    assert view.page.locator("text=Metrics").is_visible() == fabric
+
+
 def test_text_of_a_url_never_becomes_markup(page: Callable[..., View]) -> None:
     view = page("#/find?q=%3Cimg/onerror=alert(1)%3E")
     view.said.clear()  # the browser tells of the 422 that it got

@@ -1,6 +1,7 @@
 """A request's head comes in time, or the connection is closed."""
 
 import asyncio
+import json
 import time
 from typing import Any
 
@@ -75,3 +76,15 @@ def test_a_whole_head_is_answered_however_long_that_takes() -> None:
 def test_the_second_head_of_a_connection_has_its_own_time() -> None:
     told = asyncio.run(heard(GET + b"\r\n", GET, pause_s=0.6))
     assert told.count(b"HTTP/1.1 200") == 1
+
+
+@pytest.mark.parametrize(
+    "octets", [b"\x16\x03\x01\x02\x00", GET + b"Content-Length: x\r\n\r\n", b"GET / HTTP/x\r\n\r\n"]
+)
+def test_what_is_no_http_gets_the_shape_of_all_errors(octets: bytes) -> None:
+    head, _, body = asyncio.run(heard(octets)).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400")
+    assert b"content-type: application/problem+json" in head
+    told = json.loads(body)
+    assert (told["status"], told["type"]) == (400, "about:blank")
+    assert "no HTTP request" in told["detail"]

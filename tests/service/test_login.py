@@ -69,7 +69,7 @@ def test_loopback_lets_everybody_in(store: Store) -> None:
         found = client.get("/api/v1/session").json()
         assert found == {
             "login_required": False,
-            "identity": {"name": "local", "scope": "admin", "tenants": ["*"]},
+            "identity": {"name": "local", "scope": "admin", "tenants": ["*"], "fabric": True},
         }
         assert client.get("/api/v1/audit").status_code == 200
 
@@ -228,7 +228,7 @@ def web(store: Store, tmp_path: Path) -> Iterator[Asked]:
 
 def test_a_web_token_of_the_provider_is_a_login(web: Asked) -> None:
     found = web.get("/api/v1/session", web_token()).json()["identity"]
-    assert found == {"name": "ann", "scope": "read", "tenants": ["blue"]}
+    assert found == {"name": "ann", "scope": "read", "tenants": ["blue"], "fabric": False}
     wide = web_token(scope=["admin", "read"], tenants="*")
     assert web.get("/api/v1/audit", wide).status_code == 200
     none = web.get("/api/v1/session", web_token(tenants=None)).json()["identity"]

@@ -15,7 +15,7 @@ from collector.bus_address import spooled
 from collector.settings.bus import BusSettings
 from pipeline import Crew, Meeting, PipelineSettings, Worker
 from service.failure import Failure
-from service.logs import NOISY, JsonLines, begin
+from service.logs import EVERY_S, NOISY, JsonLines, Once, begin
 from service.metrics import METRICS
 from service.stages import (
     STAGES,
@@ -98,6 +98,22 @@ def test_a_worker_of_a_group_tells_what_its_counters_say() -> None:
     assert samples["hopsight_pipeline_events_total", "store_away"] == 1
     assert samples["hopsight_pipeline_events_total", "meeting_messages"] == 2
     assert samples["hopsight_pipeline_partitions",] == 0
+
+
+def test_a_line_that_a_library_says_again_and_again_is_logged_once_in_a_while() -> None:
+    now = [0.0]
+    once = Once(lambda: now[0])
+
+    def heard(text: str, *arguments: object) -> bool:
+        return once.filter(
+            logging.LogRecord("aiokafka", logging.ERROR, "", 1, text, arguments, None)
+        )
+
+    assert heard("Unable to connect to node %d", 1)
+    assert not heard("Unable to connect to node %d", 2)
+    assert heard("Topic %s not found", "x")
+    now[0] = EVERY_S
+    assert heard("Unable to connect to node %d", 1)
 
 
 def test_a_metric_has_one_line_in_one_table() -> None:
