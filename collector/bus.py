@@ -54,6 +54,8 @@ class Batch:
     - `ended`: the source brings nothing more; such a batch has no rows;
     - `reached_ns`: a live source's time up to which all its frames have come; a batch that says
       this alone has no rows either;
+    - `passed_ns`: the newest frame so far of a source that is not live; such a batch has no rows,
+      they went elsewhere;
     - `offset`: the number of the message that it came in, where a broker numbers them;
     - `losses`: what the source lost since the batch before.
     """
@@ -67,11 +69,17 @@ class Batch:
     reached_ns: int | None = None
     offset: int | None = None
     losses: tuple[Loss, ...] = ()
+    passed_ns: int | None = None
 
     @property
     def quiet(self) -> bool:
         """Whether it only says how far the source has come."""
-        return self.live and self.frame.is_empty()
+        return self.far_ns is not None and not self.ended and self.frame.is_empty()
+
+    @property
+    def far_ns(self) -> int | None:
+        """How far the source has come, where that is told beside its rows."""
+        return self.passed_ns if self.reached_ns is None else self.reached_ns
 
     @property
     def live(self) -> bool:

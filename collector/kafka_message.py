@@ -23,7 +23,10 @@ MESSAGE_BYTES = 900_000
 """Largest message."""
 BEAT_NS = 500_000_000
 """Least time between two messages of a partition that say only how far a source has come."""
-HEADERS = ("schema", "source", "epoch", "first", "last", "ended", "digest", "reached", "losses")
+HEADERS = ("schema", "source", "epoch", "first", "last", "ended", "digest", "reached", "losses",
+           "passed")  # fmt: skip
+NEVER = -(1 << 62)
+"""Before every time; of a batch that brings nothing."""
 NEEDED = ("time_ns", "source", "frame", "conversation", "flow")
 """Columns without which rows are no observations."""
 Compression = Literal["lz4", "zstd"]
@@ -70,7 +73,7 @@ def headers(batch: Batch, value: bytes) -> list[tuple[str, bytes]]:
     told = (
         SCHEMA_VERSION, batch.source, batch.epoch, batch.first, batch.last, batch.ended,
         digest(value), "" if batch.reached_ns is None else batch.reached_ns,
-        text_of(batch.losses),
+        text_of(batch.losses), "" if batch.passed_ns is None else batch.passed_ns,
     )  # fmt: skip
     return [(name, str(value).encode()) for name, value in zip(HEADERS, told, strict=True)]
 
@@ -86,8 +89,8 @@ class Placement:
     def placed(self, batch: Batch, partitions: int) -> Iterator[tuple[int, Batch]]:
         """The rows of `batch` by partition, each in the order of its frames.
 
-        That a source has ended is said in every partition, and how far a live one has come in those
-        that were not told for a while: others do not see its frames. What it lost is said once.
+        That a source has ended is said in every partition, and how far it has come in those that
+        were not told for a while: others do not see its frames. What it lost is said once.
         """
         losses = batch.losses
         for partition, part in self._placed(replace(batch, losses=()), partitions):
@@ -110,22 +113,30 @@ class Placement:
             last = self.reached[stream] = int(rows["frame"][-1])
             told = replace(batch, frame=rows, first=min(first, last), last=last)
             yield partition, told
-            if batch.reached_ns is not None:
-                self.beats[stream] = batch.reached_ns
-        if batch.reached_ns is not None:
-            yield from self.beating(batch, batch.reached_ns, partitions)
+            self.beats[stream] = far_of(batch)
+        yield from self.beating(batch, partitions)
 
-    def beating(
-        self, batch: Batch, reached_ns: int, partitions: int
-    ) -> Iterator[tuple[int, Batch]]:
+    def beating(self, batch: Batch, partitions: int) -> Iterator[tuple[int, Batch]]:
         """What says how far a source has come, in partitions that were not told for a while."""
+        far_ns = far_of(batch)
+        if far_ns == NEVER:
+            return
+        passed_ns = far_ns if batch.reached_ns is None else None
         for partition in range(partitions):
             stream = (batch.source, batch.epoch, partition)
             told = self.beats.get(stream)
-            if told is not None and reached_ns - told < BEAT_NS:
+            if told is not None and far_ns - told < BEAT_NS:
                 continue
-            self.beats[stream] = reached_ns
-            yield partition, without_rows(batch)
+            self.beats[stream] = far_ns
+            yield partition, replace(without_rows(batch), passed_ns=passed_ns)
+
+
+def far_of(batch: Batch) -> int:
+    """How far a source has come with a batch."""
+    if batch.reached_ns is not None:
+        return batch.reached_ns
+    newest = batch.frame["time_ns"].to_numpy().max(initial=NEVER)
+    return int(newest)
 
 
 def without_rows(batch: Batch) -> Batch:
@@ -178,6 +189,7 @@ def read(value: bytes | None, given: Headers) -> Batch:
         source = told["source"]
         epoch, first, last = (int(told[name]) for name in ("epoch", "first", "last"))
         reached_ns = int(told["reached"]) if told.get("reached") else None
+        passed_ns = int(told["passed"]) if told.get("passed") else None
         losses = losses_of(told.get("losses", ""))
     except (KeyError, ValueError) as error:
         raise UnreadableError("bad_header", f"{error}") from None
@@ -189,7 +201,9 @@ def read(value: bytes | None, given: Headers) -> Batch:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise UnreadableError("not_arrow", str(error).partition("\n")[0]) from None
     ended = told.get("ended") == str(True)
-    batch = Batch(frame, source, epoch, first, last, ended, reached_ns, losses=losses)
+    batch = Batch(
+        frame, source, epoch, first, last, ended, reached_ns, losses=losses, passed_ns=passed_ns
+    )
     check(batch)
     return batch
 

@@ -23,7 +23,7 @@ from pipeline.tuning import taken
 from pipeline.versions import Versions
 from pipeline.worker import Output
 
-MOST_WAITING = 4_000_000
+MOST_WAITING = 1_000_000
 """Rows of intervals that wait for partitions that are behind; of more all are judged that there
 are, and what comes later is late."""
 

@@ -109,12 +109,12 @@ def through(worker: Worker, batch: Batch) -> Output:
     if batch.ended:
         return worker.end(batch.source)
     if batch.quiet:
-        return worker.reach(batch.source, int(batch.reached_ns or 0))
+        return worker.reach(batch.source, int(batch.far_ns or 0))
     return worker.advance(batch.frame)
 
 
 def token(batch: Batch) -> str:
     """Source, epoch and frames of a batch: the same input gives the same token."""
     frames = "end" if batch.ended else f"{batch.first}-{batch.last}"
-    frames = f"reached-{batch.reached_ns}" if batch.quiet else frames
+    frames = f"reached-{batch.far_ns}" if batch.quiet else frames
     return f"{batch.source}:{batch.epoch}:{frames}"

@@ -20,7 +20,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from collector.bus import Batch, Bus, BusError, BusRefused, MemoryBus
 from collector.bus_address import open_bus
 from collector.kafka import KafkaBus
-from collector.kafka_message import MESSAGE_BYTES, Placement, headers, messages, read
+from collector.kafka_message import BEAT_NS, MESSAGE_BYTES, Placement, headers, messages, read
 from collector.settings.bus import BusSettings
 
 Url = Callable[..., str]
@@ -232,13 +232,39 @@ def test_a_row_that_fits_no_message_is_refused() -> None:
 def test_placement_follows_the_conversation_alone() -> None:
     one, other = batch(1, 500), batch(1, 500)
     backwards = Batch(other.frame.reverse(), "other.pcap", 3, 1, 500)
-    placed = Placement().placed
-    for partition, piece in placed(one, 8):
+
+    def placed(whole: Batch) -> dict[int, Batch]:
+        told = Placement().placed(whole, 8)
+        return {partition: piece for partition, piece in told if not piece.quiet}
+
+    for partition, piece in placed(one).items():
         assert (piece.frame["conversation"] % 8).unique().to_list() == [partition]
         assert piece.frame["frame"].is_sorted()
-    assert {part: set(rows.frame["conversation"]) for part, rows in placed(one, 8)} == {
-        part: set(rows.frame["conversation"]) for part, rows in placed(backwards, 8)
+    assert {part: set(rows.frame["conversation"]) for part, rows in placed(one).items()} == {
+        part: set(rows.frame["conversation"]) for part, rows in placed(backwards).items()
     }
+
+
+def test_of_a_file_too_every_partition_hears_how_far_it_is() -> None:
+    whole = batch(1, 500)
+    place = int(whole.frame["conversation"][0]) % 8
+    own = replace(whole, frame=whole.frame.filter(pl.col("conversation") % 8 == place))
+    placement = Placement()
+    newest = int(own.frame["time_ns"].max())  # type: ignore[arg-type] # of numbers
+    first = dict(placement.placed(own, 8))
+    assert first.keys() == set(range(8))
+    for partition, piece in first.items():
+        assert piece.quiet == (partition != place)
+        assert piece.far_ns == (None if partition == place else newest)
+        assert (piece.live, piece.ended, piece.reached_ns) == (False, False, None)
+        [(part, value)] = messages(piece)
+        back = read(value, headers(part, value))
+        assert (back.quiet, back.passed_ns) == (piece.quiet, piece.passed_ns)
+    later = own.frame.with_columns(pl.col("time_ns") + BEAT_NS - 1)
+    soon = replace(own, frame=later, first=501, last=501)
+    assert set(dict(placement.placed(soon, 8))) == {place}, "not again before half a second"
+    beyond = replace(own, frame=later.with_columns(pl.col("time_ns") + 1), first=502, last=502)
+    assert set(dict(placement.placed(beyond, 8))) == set(range(8))
 
 
 def test_messages_of_a_partition_cover_its_frames_without_a_hole() -> None:

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import polars as pl
 import pytest
 
 from collector import Batch, open_bus
 from pipeline import TABLES, Crew, Meeting, Store, Worker
 from tests.pipeline.test_group_kafka import SETTINGS as BUS
 from tests.pipeline.test_group_kafka import until
-from tests.pipeline.test_meeting import SETTINGS, batches, played
+from tests.pipeline.test_meeting import MS, SETTINGS, batches, played
 
 SAME = ("verdicts", "link_seconds", "path_seconds", "flow_intervals", "hop_intervals", "flows")
 
@@ -40,7 +41,9 @@ async def work(url: str, dsn: str, workers: int) -> None:
     stores = [opened(dsn) for _ in range(workers)]
     crews = [crew_of(url, store) for store in stores]
     running = [asyncio.create_task(crew.run()) for crew in crews]
-    await until(lambda: sum(crew.counters.get("rows", 0) for crew in crews) == rows.height)
+    with opened(dsn) as looking:  # a cut that was worked on twice is counted twice
+        counted = "SELECT count() FROM observations"
+        await until(lambda: looking._writer.rows(counted) == [(rows.height,)])
     for crew, task in zip(crews, running, strict=True):
         crew.stop.set()
         await task
@@ -73,3 +76,28 @@ def test_verdicts_of_several_partitions_are_those_of_one(
             expected = rows_of(one, table)
             assert expected
             assert rows_of(other, table) == expected, table
+
+
+def test_partitions_without_frames_hold_back_no_verdicts_of_a_file_that_goes_on(
+    bus_url: Callable[..., str], store_dsn: str
+) -> None:
+    """A collector that follows a file and has not ended it; its flows are in one partition."""
+    rows, _ = played()
+    mine = rows.filter(pl.col("conversation") % 4 == rows["conversation"][0] % 4)
+    url = bus_url("alone", partitions=4)
+
+    async def test(store: Store, looking: Store) -> None:
+        bus: Any = open_bus(url)
+        for number, part in enumerate((mine, mine.with_columns(pl.col("time_ns") + 600 * MS))):
+            frames = part.with_columns(pl.col("frame") + number * 10**6)
+            last = int(frames["frame"].to_numpy().max())
+            await bus.publish(Batch(frames, "fabric", 0, last - mine.height, last))
+        await bus.close()
+        crew = crew_of(url, store)
+        running = asyncio.create_task(crew.run())
+        await until(lambda: bool(rows_of(looking, "verdicts")), 60)
+        crew.stop.set()
+        await running
+
+    with opened(store_dsn) as store, opened(store_dsn) as looking:
+        asyncio.run(test(store, looking))
