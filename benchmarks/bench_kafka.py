@@ -6,8 +6,8 @@ A broker, a store over HTTP and two workers (`hopsight pipeline`), each a proces
 loopback. A collector first fills the topic with what a busy mirror told (`mirror.py`): CSIG on TCP
 and ACKs that reflect it, of so many flows. Then the workers begin with nothing done; the store is
 asked all the time how many raw rows it has. Told are rows a second from when the first partition
-was taken over until the last row was there, and what each process spent on a row meanwhile: broker
-and store take their part of the same cores. The store is the embedded engine behind a small
+was taken over until the last row was there and the last interval judged, and what each process
+spent on a row meanwhile: broker and store take their part of the same cores. The store is the embedded engine behind a small
 HTTP endpoint, as in the tests, and the broker keeps its log in memory. Code is compiled before, by
 a run that is not told. Both is told: what workers take that store raw rows (`--rows`), as a capture
 file's are in `bench_store.py`, and that judge them too.
@@ -119,6 +119,15 @@ def stored(store: Store) -> int:
     return int(store._writer.rows("SELECT count() FROM observations")[0][0])  # noqa: SLF001 - no verb counts
 
 
+def judged(store: Store) -> bool:
+    """Whether there are verdicts on the last interval that is stored."""
+    newest = "SELECT max(time_ns), min(interval_ns) FROM flow_intervals"
+    [(last, length)] = store._writer.rows(newest)  # noqa: SLF001 - no verb asks that
+    told = f"SELECT max(time_ns) FROM verdicts WHERE interval_ns = {int(length)}"  # noqa: S608 - a number
+    [(reached,)] = store._writer.rows(told)  # noqa: SLF001 - no verb asks that
+    return bool(last) and reached >= last
+
+
 def worked(frames: int, flows: int, *more: str) -> tuple[float, dict[str, float], int]:
     """Rows a second, seconds of a processor by process of a million rows, and rows judged by.
 
@@ -135,7 +144,8 @@ def worked(frames: int, flows: int, *more: str) -> tuple[float, dict[str, float]
             workers = [made.worker(number, *more) for number in range(WORKERS)]
             until = time.monotonic() + PATIENCE_S
             spent: dict[str, float] = {}
-            while (rows := stored(store)) < frames:
+            # Several partitions are judged together, behind what they store themselves.
+            while (rows := stored(store)) < frames or not (more or judged(store)):
                 if time.monotonic() > until or any(each.running.poll() for each in workers):  # type: ignore[union-attr]  # started above
                     raise SystemExit(f"{rows:,} of {frames:,} rows: {workers[0].text()[-2000:]}")
                 taken = [float(at) for each in workers for at, _ in TAKEN.findall(each.text())]
