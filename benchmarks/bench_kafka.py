@@ -7,10 +7,10 @@ loopback. A collector first fills the topic with what a busy mirror told (`mirro
 and ACKs that reflect it, of so many flows. Then the workers begin with nothing done; the store is
 asked all the time how many raw rows it has. Told are rows a second from when the first partition
 was taken over until the last row was there and the last interval judged, and what each process
-spent on a row meanwhile: broker and store take their part of the same cores. The store is the embedded engine behind a small
-HTTP endpoint, as in the tests, and the broker keeps its log in memory. Code is compiled before, by
-a run that is not told. Both is told: what workers take that store raw rows (`--rows`), as a capture
-file's are in `bench_store.py`, and that judge them too.
+spent on a row meanwhile: broker and store take their part of the same cores. The store is the
+embedded engine behind a small HTTP endpoint, as in the tests, and the broker keeps its log in
+memory. Code is compiled before, by a run that is not told. Both is told: what workers take that
+store raw rows (`--rows`), as a capture file's are in `bench_store.py`, and that judge them too.
 """
 
 import argparse
