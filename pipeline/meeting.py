@@ -98,11 +98,11 @@ class Meeting:
         before_ns = self._ready_ns()
         if before_ns is None:
             return Output({})
-        until_ns = None if before_ns == ALL_NS else before_ns
-        sums = self._taken_out(until_ns)
+        sums = self._taken_out(before_ns)
         if not sums.height and before_ns == self.closed_ns:
             return Output({})
         self.closed_ns = before_ns
+        until_ns = None if before_ns == ALL_NS else before_ns
         made = self.ladder.close(
             sums, until_ns, lambda each: judged(each, self.of, self.versions, self.settings)
         )
@@ -121,23 +121,38 @@ class Meeting:
         return self.flows.filter(pl.col("flow").is_in(flows.unique().implode()))
 
     def _ready_ns(self) -> int | None:
-        """By when intervals have ended everywhere; None: not all partitions have spoken."""
-        if sum(each.height for each in self._waiting) > MOST_WAITING:
+        """By when intervals have ended everywhere; None: not all partitions have spoken.
+
+        Of too many rows that would wait still, it is by when they have ended anywhere.
+        """
+        ready_ns = None
+        if self.partitions and len(self.reached) >= self.partitions:
+            ready_ns = min(self.reached.values())
+            if self.closed_ns not in {None, ALL_NS}:
+                # One that is behind what was judged without it is late, and no step back.
+                ready_ns = max(ready_ns, self.closed_ns or ready_ns)
+        rows = sum(each.height for each in self._waiting)
+        if rows > MOST_WAITING and self._beyond(ready_ns) > MOST_WAITING:
             self.impatient += 1
             return max(self.reached.values())
-        if not self.partitions or len(self.reached) < self.partitions:
-            return None
-        least = min(self.reached.values())
-        # A partition that is behind what was judged without it is late, and no step back.
-        return least if self.closed_ns in {None, ALL_NS} else max(least, self.closed_ns or least)
+        return ready_ns
 
-    def _taken_out(self, until_ns: int | None) -> Sums:
+    def _beyond(self, ready_ns: int | None) -> int:
+        """Rows that wait beyond a time."""
+        if ready_ns is None:
+            return sum(each.height for each in self._waiting)
+        return sum(left.height for _, left in self._cut(ready_ns))
+
+    def _cut(self, until_ns: int) -> list[tuple[Sums, Sums]]:
+        """What waits, by whether it has ended by a time."""
+        return [
+            each.by(None if until_ns == ALL_NS else until_ns - each.interval_ns)
+            for each in self._waiting if each.height
+        ]  # fmt: skip
+
+    def _taken_out(self, until_ns: int) -> Sums:
         """What waited and has ended, as one."""
-        cut = []
-        for each in self._waiting:
-            if each.height:
-                last_ns = None if until_ns is None else until_ns - each.interval_ns
-                cut.append(each.by(last_ns))
+        cut = self._cut(until_ns)
         self._waiting = [left for _, left in cut if left.height]
         return joined(ended for ended, _ in cut)
 

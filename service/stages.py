@@ -74,7 +74,7 @@ STAGES = (
         "counter",
         ("event",),
         "What became of observations and verdicts: late, too_late, copies, revised, unknown_hops,"
-        " and what trackers counted.",
+        " impatient (judged without partitions that were behind), and what trackers counted.",
     ),
     Metric(
         "hopsight_pipeline_partitions", "gauge", (), "Partitions that this worker has now."

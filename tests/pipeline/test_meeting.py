@@ -135,3 +135,16 @@ def test_of_too_many_rows_those_that_are_there_are_judged(monkeypatch: pytest.Mo
     assert newest.height == same.height == alone().height
     for name in told_of:
         assert same.filter(pl.col(name).ne_missing(pl.col(f"{name}_all"))).is_empty()
+
+
+def test_many_rows_that_have_ended_everywhere_make_nobody_impatient(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    meeting = Meeting(SETTINGS, played()[1])
+    monkeypatch.setattr("pipeline.meeting.MOST_WAITING", 10)
+    for number in range(2):
+        for _, given in handed(number, 2):
+            if given:
+                meeting.add(number, 2, given)
+    assert_frame_equal(verdicts([meeting.close().tables]), alone(), check_exact=True)
+    assert meeting.impatient == 0
