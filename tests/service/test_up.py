@@ -105,10 +105,13 @@ def test_there_must_be_something_to_read(hopsight: Any) -> None:
     told = hopsight.run("up", "--port", "0")
     assert told.returncode == 2
     assert "nothing to read: name a capture, --interface or another feed" in told.stderr
-    for feed in ("127.0.0.1", "127.0.0.1:0", "127.0.0.1:x", ":5"):
+    form, range_ = "is not of the form HOST:PORT", ": ports are from 1 to 65535"
+    feeds = {"127.0.0.1": form, "127.0.0.1:x": form, ":5": form, "127.0.0.1:0": range_,
+             "127.0.0.1:99999": range_}  # fmt: skip
+    for feed, said in feeds.items():
         told = hopsight.run("analyze", "--sflow", feed)
         assert told.returncode == 2
-        assert f"{feed!r} is not of the form HOST:PORT" in told.stderr
+        assert f"{feed!r}{' ' * (said is form)}{said}" in told.stderr
 
 
 class Slow(Store):
