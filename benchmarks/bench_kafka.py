@@ -114,18 +114,21 @@ def place(partitions: int = PARTITIONS) -> Iterator[Place]:
             made.close()
 
 
-def stored(store: Store) -> int:
-    """Raw rows that the store has."""
-    return int(store._writer.rows("SELECT count() FROM observations")[0][0])  # noqa: SLF001 - no verb counts
+ROWS = "SELECT count() FROM observations"
+INTERVALS = "SELECT count() FROM flow_intervals FINAL"
+JUDGED = """
+SELECT count() > 0 AND (
+    SELECT max(time_ns) FROM verdicts
+    WHERE interval_ns = (SELECT min(interval_ns) FROM flow_intervals)
+) >= max(time_ns)
+FROM flow_intervals
+"""
+"""Whether there are verdicts on the last interval that is stored."""
 
 
-def judged(store: Store) -> bool:
-    """Whether there are verdicts on the last interval that is stored."""
-    newest = "SELECT max(time_ns), min(interval_ns) FROM flow_intervals"
-    [(last, length)] = store._writer.rows(newest)  # noqa: SLF001 - no verb asks that
-    told = f"SELECT max(time_ns) FROM verdicts WHERE interval_ns = {int(length)}"  # noqa: S608 - a number
-    [(reached,)] = store._writer.rows(told)  # noqa: SLF001 - no verb asks that
-    return bool(last) and reached >= last
+def number(store: Store, asked: str) -> int:
+    """What the store counts."""
+    return int(store._writer.rows(asked)[0][0])  # noqa: SLF001 - no verb counts
 
 
 def worked(frames: int, flows: int, *more: str) -> tuple[float, dict[str, float], int]:
@@ -145,7 +148,7 @@ def worked(frames: int, flows: int, *more: str) -> tuple[float, dict[str, float]
             until = time.monotonic() + PATIENCE_S
             spent: dict[str, float] = {}
             # Several partitions are judged together, behind what they store themselves.
-            while (rows := stored(store)) < frames or not (more or judged(store)):
+            while (rows := number(store, ROWS)) < frames or not (more or number(store, JUDGED)):
                 if time.monotonic() > until or any(each.running.poll() for each in workers):  # type: ignore[union-attr]  # started above
                     raise SystemExit(f"{rows:,} of {frames:,} rows: {workers[0].text()[-2000:]}")
                 taken = [float(at) for each in workers for at, _ in TAKEN.findall(each.text())]
@@ -156,11 +159,11 @@ def worked(frames: int, flows: int, *more: str) -> tuple[float, dict[str, float]
                 each.signal(signal.SIGTERM)
             if statuses := [status for each in workers if (status := each.wait())]:
                 raise SystemExit(f"workers ended with {statuses}: {workers[0].text()[-2000:]}")
-            if (rows := stored(store)) != frames:
+            if (rows := number(store, ROWS)) != frames:
                 raise SystemExit(f"{rows:,} rows are stored of {frames:,} frames")
-            [(intervals,)] = store._writer.rows("SELECT count() FROM flow_intervals FINAL")  # noqa: SLF001 - no verb counts
+            intervals = number(store, INTERVALS)
     each = {name: (after[name] - spent.get(name, 0)) / frames * 1e6 for name in after}
-    return frames / took / 1e6, each, int(intervals)
+    return frames / took / 1e6, each, intervals
 
 
 def main() -> None:

@@ -15,9 +15,16 @@ from aiokafka.errors import KafkaError
 
 from collector.bus import Batch, BusError
 from collector.dead_letters import DeadLetters
-from collector.kafka_message import Placement, UnreadableError, headers, messages, read
+from collector.kafka_message import (
+    Message,
+    Placement,
+    UnreadableError,
+    headers,
+    messages,
+    read,
+)
 from collector.kafka_topic import KafkaTopic
-from collector.kafka_writer import KafkaWriter, Message
+from collector.kafka_writer import KafkaWriter
 from collector.repeats import Repeats
 from collector.settings.bus import BusSettings
 

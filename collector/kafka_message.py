@@ -25,8 +25,6 @@ BEAT_NS = 500_000_000
 """Least time between two messages of a partition that say only how far a source has come."""
 HEADERS = ("schema", "source", "epoch", "first", "last", "ended", "digest", "reached", "losses",
            "passed")  # fmt: skip
-NEVER = -(1 << 62)
-"""Before every time; of a batch that brings nothing."""
 NEEDED = ("time_ns", "source", "frame", "conversation", "flow")
 """Columns without which rows are no observations."""
 Compression = Literal["lz4", "zstd"]
@@ -53,6 +51,8 @@ REASONS = {
 
 
 Headers = Iterable[tuple[str, bytes | None]]
+Message = tuple[int, bytes, list[tuple[str, bytes]]]
+"""Partition, value and headers."""
 
 
 class Contents(NamedTuple):
@@ -84,7 +84,7 @@ class Placement:
     def __init__(self) -> None:
         self.reached: dict[tuple[str, int, int], int] = {}
         self.beats: dict[tuple[str, int, int], int] = {}
-        """How far each partition was told that a live source has come, ns."""
+        """How far each partition was told that a source has come, ns."""
 
     def placed(self, batch: Batch, partitions: int) -> Iterator[tuple[int, Batch]]:
         """The rows of `batch` by partition, each in the order of its frames.
@@ -107,20 +107,20 @@ class Placement:
                 self.beats.pop((batch.source, batch.epoch, partition), None)
             yield from ((partition, batch) for partition in range(partitions))
             return
+        far_ns = far_of(batch)
+        if far_ns is None:
+            return
         for partition, rows in by_partition(batch.frame, partitions):
             stream = (batch.source, batch.epoch, partition)
             first = self.reached.get(stream, 0) + 1
             last = self.reached[stream] = int(rows["frame"][-1])
             told = replace(batch, frame=rows, first=min(first, last), last=last)
             yield partition, told
-            self.beats[stream] = far_of(batch)
-        yield from self.beating(batch, partitions)
+            self.beats[stream] = far_ns
+        yield from self.beating(batch, far_ns, partitions)
 
-    def beating(self, batch: Batch, partitions: int) -> Iterator[tuple[int, Batch]]:
+    def beating(self, batch: Batch, far_ns: int, partitions: int) -> Iterator[tuple[int, Batch]]:
         """What says how far a source has come, in partitions that were not told for a while."""
-        far_ns = far_of(batch)
-        if far_ns == NEVER:
-            return
         passed_ns = far_ns if batch.reached_ns is None else None
         for partition in range(partitions):
             stream = (batch.source, batch.epoch, partition)
@@ -131,12 +131,11 @@ class Placement:
             yield partition, replace(without_rows(batch), passed_ns=passed_ns)
 
 
-def far_of(batch: Batch) -> int:
-    """How far a source has come with a batch."""
-    if batch.reached_ns is not None:
+def far_of(batch: Batch) -> int | None:
+    """How far a source has come with a batch; None: it says nothing of that, and has no rows."""
+    if batch.reached_ns is not None or batch.frame.is_empty():
         return batch.reached_ns
-    newest = batch.frame["time_ns"].to_numpy().max(initial=NEVER)
-    return int(newest)
+    return int(batch.frame["time_ns"].to_numpy().max())
 
 
 def without_rows(batch: Batch) -> Batch:
@@ -158,9 +157,7 @@ def messages(batch: Batch, compression: Compression = "lz4") -> Iterator[tuple[B
 
     A frame's rows stay together.
     """
-    buffer = io.BytesIO()
-    batch.frame.write_ipc_stream(buffer, compression=compression)
-    message = buffer.getvalue()
+    message = octets_of(batch.frame, compression)
     if len(message) <= MESSAGE_BYTES:
         yield batch, message
         return
@@ -178,9 +175,29 @@ def messages(batch: Batch, compression: Compression = "lz4") -> Iterator[tuple[B
     yield from messages(after, compression)
 
 
+def octets_of(frame: pl.DataFrame, compression: Compression = "lz4") -> bytes:
+    """Rows as an Arrow IPC stream."""
+    buffer = io.BytesIO()
+    frame.write_ipc_stream(buffer, compression=compression)
+    return buffer.getvalue()
+
+
+def rows_of(octets: bytes) -> pl.DataFrame:
+    """The rows of an Arrow IPC stream. Raises UnreadableError."""
+    try:
+        return pl.read_ipc_stream(io.BytesIO(octets))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        raise UnreadableError("not_arrow", str(error).partition("\n")[0]) from None
+
+
+def texts_of(given: Headers) -> dict[str, str]:
+    """What headers say, by name."""
+    return {name: (text or b"").decode(errors="replace") for name, text in given}
+
+
 def read(value: bytes | None, given: Headers) -> Batch:
     """The batch of a message; UnreadableError says why there is none."""
-    told = {name: (text or b"").decode(errors="replace") for name, text in given}
+    told = texts_of(given)
     if told.get("schema") != str(SCHEMA_VERSION):
         raise UnreadableError(
             "unknown_schema", f"schema {told.get('schema')!r}, and not {SCHEMA_VERSION}"
@@ -196,10 +213,7 @@ def read(value: bytes | None, given: Headers) -> Batch:
     octets = value or b""
     if told.get("digest") != digest(octets):
         raise UnreadableError("damaged", f"{len(octets)} octets that have another digest")
-    try:
-        frame = pl.read_ipc_stream(io.BytesIO(octets))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        raise UnreadableError("not_arrow", str(error).partition("\n")[0]) from None
+    frame = rows_of(octets)
     ended = told.get("ended") == str(True)
     batch = Batch(
         frame, source, epoch, first, last, ended, reached_ns, losses=losses, passed_ns=passed_ns

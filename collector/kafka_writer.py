@@ -14,11 +14,10 @@ from tenacity import (
 )
 
 from collector.bus import BusError, BusRefused
+from collector.kafka_message import Message
 from collector.kafka_topic import KafkaTopic
 
 LONGEST_PAUSE_S = 5.0
-Message = tuple[int, bytes, list[tuple[str, bytes]]]
-"""Partition, value and headers."""
 
 
 class KafkaWriter:

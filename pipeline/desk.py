@@ -39,15 +39,23 @@ class ObservationDesk:
     """Observations through a worker; those that are not `judged` are stored as they come."""
 
     def __init__(
-        self, worker: Worker, place: str, heard: Heard, counts: Counter[str], *, judged: bool
+        self,
+        worker: Worker,
+        place: str,
+        partitions: int,
+        heard: Heard,
+        counts: Counter[str],
+        *,
+        judged: bool,
     ) -> None:
-        """`heard` knows when the store heard of a source last; `counts` gets `repeated`."""
+        """`heard` knows when the store heard of a source last; `counts` gets `repeated`.
+
+        `partitions` are those of the topic; 0: not known, so that frames are not found in messages.
+        """
         self.worker, self.repeats = worker, Repeats()
         self.kept = Kept(worker, self.repeats)
         worker.several = True  # a point without a name is its source's alone
-        self.place, self.judged = place, judged
-        self.partitions = 0
-        """Partitions of the topic; 0: not known, so that frames are not found in messages."""
+        self.place, self.partitions, self.judged = place, partitions, judged
         self.counts = counts
         self.taker = Taker(worker, heard) if judged else RawTaker(heard)
 
@@ -97,12 +105,18 @@ class MeetingDesk:
 
 
 def desk_of(
-    worker: Worker | Meeting, place: str, heard: Heard, counts: Counter[str], *, judged: bool
+    worker: Worker | Meeting,
+    place: str,
+    partitions: int,
+    heard: Heard,
+    counts: Counter[str],
+    *,
+    judged: bool,
 ) -> Desk:
     """The desk of a worker or a meeting with empty state."""
     if isinstance(worker, Meeting):
         return MeetingDesk(worker, counts)
-    return ObservationDesk(worker, place, heard, counts, judged=judged)
+    return ObservationDesk(worker, place, partitions, heard, counts, judged=judged)
 
 
 def news(batches: Sequence[Batch]) -> list[Batch]:

@@ -16,7 +16,6 @@ from typing import Any
 
 from collector import OBSERVATIONS, BusError, BusSettings, Contents, MessagesGone, open_group
 from pipeline.again import PASSING, again
-from pipeline.desk import ObservationDesk
 from pipeline.group_part import HandOn, Part
 from pipeline.group_steps import WAIT_S, Line, Steps
 from pipeline.meeting import Meeting
@@ -255,9 +254,15 @@ class Group:
             raise BusError(f"{place}: the broker has not told yet how many partitions there are")
         hand_on = self.hand_on(partition, partitions) if self.hand_on and partitions > 1 else None
         trying = again(leave, self.counts)
-        part = Part(self.store, place, self.worker, trying, judged=self.judged, hand_on=hand_on)
-        if isinstance(part.desk, ObservationDesk):
-            part.desk.partitions = partitions
+        part = Part(
+            self.store,
+            place,
+            self.worker,
+            trying,
+            judged=self.judged,
+            partitions=partitions,
+            hand_on=hand_on,
+        )
         await asyncio.to_thread(part.claim)
         self.parts[partition] = part
         took = time.monotonic() - began

@@ -60,12 +60,14 @@ class Part:
         again: Again,
         *,
         judged: bool = True,
+        partitions: int = 0,
         hand_on: HandOn | None = None,
     ) -> None:
         """Make nothing yet; `worker` makes one, or a meeting, with empty state.
 
         Rows that are not `judged` are stored as they come, and the worker's state stays as it is.
-        With `hand_on` intervals are judged elsewhere.
+        The topic has so many `partitions`; 0: not known. With `hand_on` intervals are judged
+        elsewhere.
         """
         self.place = place
         self.store = store
@@ -90,7 +92,7 @@ class Part:
         self.hand_on = hand_on
         self.at_once = () if hand_on else WAITED_FOR
         """Tables whose rows do not wait: flows that are judged elsewhere are told of there."""
-        self.desk = desk_of(worker(), place, heard, self.counts, judged=judged)
+        self.desk = desk_of(worker(), place, partitions, heard, self.counts, judged=judged)
         self.kept = self.desk.kept
         self.tuned: PipelineSettings | None = None
         """Settings that were given last."""

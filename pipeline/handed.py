@@ -9,14 +9,11 @@ from typing import NamedTuple, Self
 
 import polars as pl
 
-from pipeline.merging import merged
+from pipeline.known_flows import as_one, no_flows
 from pipeline.sums import Sums, joined
-from pipeline.tables import TABLES
 
 ALL_NS = (1 << 63) - 1
 """How far a partition is whose sources have all ended."""
-UNSEEN = {"unseen": "min"}
-"""How it is joined that of a flow only acknowledgments were captured."""
 
 
 class Handed(NamedTuple):
@@ -32,15 +29,5 @@ class Handed(NamedTuple):
         told = [part for part in parts if part is not None]
         if len(told) <= 1:
             return told[0] if told else None
-        flows = together(part.flows for part in told)
+        flows = as_one([no_flows(), *(part.flows for part in told)])
         return cls(flows, joined(part.sums for part in told), told[-1].closed_ns)
-
-
-def no_flows() -> pl.DataFrame:
-    """Flows with `unseen`, of which there are none."""
-    return TABLES["flows"].blank.with_columns(pl.lit(value=False).alias("unseen"))
-
-
-def together(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """What is known of flows as one row each."""
-    return merged([no_flows(), *parts], "flows", TABLES["flows"].order, UNSEEN)

@@ -6,30 +6,37 @@ partition it is and of which offsets. A cut is worked on anew by whoever takes i
 and gives the same pieces: what was heard before is dropped (`Pieces`).
 """
 
-import io
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import polars as pl
 
-from collector import MESSAGE_BYTES, Contents, UnreadableError, digest
-from pipeline.handed import Handed, no_flows
+from collector import (
+    MESSAGE_BYTES,
+    Contents,
+    Message,
+    UnreadableError,
+    digest,
+    octets_of,
+    rows_of,
+    texts_of,
+)
+from pipeline.handed import Handed
 from pipeline.intervals import FLOW_KEY, HOP_KEY
+from pipeline.known_flows import no_flows
 from pipeline.sums import Sums
 from pipeline.tables import TABLES
 
 VERSION = 1
 """Of what messages hold; it is part of the topic's name, and goes up when a table's columns do."""
-HEADERS = ("partition", "partitions", "first", "last", "piece", "pieces", "closed", "flows",
-           "flow_intervals", "hop_intervals", "digest")  # fmt: skip
-"""Of these the tables' names tell the octets of each table, one behind the other."""
 NEEDED = {
     "flows": ("flow", "last_ns", "unseen"), "flow_intervals": FLOW_KEY, "hop_intervals": HOP_KEY,
 }  # fmt: skip
 """The tables, and the columns without which their rows say nothing."""
+PLACE = ("partition", "partitions", "first", "last", "piece", "pieces")
+NUMBERS = (*PLACE, "closed", *NEEDED)
+"""Headers that are numbers; those of the tables tell their octets, one behind the other."""
 MOST_PIECES = 10_000
-Message = tuple[int, bytes, list[tuple[str, bytes]]]
-"""Partition, value and headers."""
 
 
 class Piece(NamedTuple):
@@ -54,7 +61,7 @@ def messages(
         value = b"".join(tables)
         told = (partition, partitions, first, last, piece, len(values), handed.closed_ns,
                 *map(len, tables), digest(value))  # fmt: skip
-        named = zip(HEADERS, told, strict=True)
+        named = zip((*NUMBERS, "digest"), told, strict=True)
         made.append((0, value, [(name, str(each).encode()) for name, each in named]))
     return made
 
@@ -62,7 +69,7 @@ def messages(
 def parts(handed: Handed) -> Iterator[list[bytes]]:
     """The tables as octets, in as many parts as their size needs."""
     frames = (handed.flows, *handed.sums)
-    made = [octets(frame) for frame in frames]
+    made = [octets_of(frame) for frame in frames]
     most = max(frame.height for frame in frames)
     if sum(map(len, made)) <= MESSAGE_BYTES or most <= 1:
         yield made
@@ -76,25 +83,17 @@ def parts(handed: Handed) -> Iterator[list[bytes]]:
         yield from parts(Handed(flows, Sums(*sums), handed.closed_ns))
 
 
-def octets(frame: pl.DataFrame) -> bytes:
-    """A table as an Arrow IPC stream."""
-    buffer = io.BytesIO()
-    frame.write_ipc_stream(buffer, compression="lz4")
-    return buffer.getvalue()
-
-
 def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]], _offset: int) -> Piece:
     """The piece of a message; UnreadableError says why there is none."""
-    told = {name: (text or b"").decode(errors="replace") for name, text in given}
+    told = texts_of(given)
     try:
-        numbers = [int(told[name]) for name in HEADERS[:-1]]
+        numbers = {name: int(told[name]) for name in NUMBERS}
     except (KeyError, ValueError) as error:
         raise UnreadableError("bad_header", f"{error}") from None
-    *place, closed_ns, flows_size, flow_intervals_size, hop_intervals_size = numbers
-    partition, partitions, first, last, piece, pieces = place
+    partition, partitions, first, last, piece, pieces = place = [numbers[name] for name in PLACE]
     if not (0 <= partition < partitions and first <= last and 0 <= piece < pieces <= MOST_PIECES):
         raise UnreadableError("bad_header", f"no piece has partition, messages and number {place}")
-    sizes = (flows_size, flow_intervals_size, hop_intervals_size)
+    sizes = [numbers[name] for name in NEEDED]
     held = value or b""
     if told.get("digest") != digest(held) or sum(sizes) != len(held) or min(sizes) < 0:
         raise UnreadableError("damaged", f"{len(held)} octets that have another digest")
@@ -103,17 +102,13 @@ def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]], _offset
         frames.append(frame_of(name, held[at : at + size]))
         at += size
     flows, *sums = frames
-    return Piece(
-        partition, partitions, first, last, piece, pieces, Handed(flows, Sums(*sums), closed_ns)
-    )
+    handed = Handed(flows, Sums(*sums), numbers["closed"])
+    return Piece(partition, partitions, first, last, piece, pieces, handed)
 
 
 def frame_of(name: str, held: bytes) -> pl.DataFrame:
     """A table of a message, with the types of the store's."""
-    try:
-        frame = pl.read_ipc_stream(io.BytesIO(held))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        raise UnreadableError("not_arrow", str(error).partition("\n")[0]) from None
+    frame = rows_of(held)
     known = (no_flows() if name == "flows" else TABLES[name].blank).schema
     for column, dtype in frame.schema.items():
         if dtype not in {known.get(column), pl.Null}:

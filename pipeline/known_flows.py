@@ -1,6 +1,6 @@
 """The flows that are known at a time, as rows of the table `flows`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import polars as pl
 
@@ -25,7 +25,7 @@ class KnownFlows:
     """Flows by their keys. `unseen` are those of which only acknowledgments were captured."""
 
     def __init__(self) -> None:
-        self.rows = TABLES["flows"].blank.with_columns(pl.lit(value=False).alias("unseen"))
+        self.rows = no_flows()
 
     def add(
         self, rows: pl.DataFrame, decisions: pl.DataFrame, told: Callable[[], pl.Series]
@@ -38,7 +38,6 @@ class KnownFlows:
         met = flow_rows(rows)
         new = met.filter(~pl.col("flow").is_in(self.rows["flow"].implode()))
         seen = met.with_columns(pl.lit(value=False).alias("unseen"))
-        order = TABLES["flows"].order
         news = pl.concat([seen, self._unseen(seen, told)])
         controlled = distinct(decisions.select("flow", "algorithm"), ["flow", "algorithm"])
         controlled = controlled.group_by("flow", maintain_order=True).agg(
@@ -46,11 +45,15 @@ class KnownFlows:
             pl.col("algorithm").cast(pl.String).max().alias("cc")
         )
         news = news.join(controlled, on="flow", how="left")
-        self.rows = merged([self.rows, news], "flows", order, {"unseen": "min"})
+        self.join([news], told)
+        return pl.concat([TABLES["flows"].blank, new], how="diagonal_relaxed")
+
+    def join(self, news: Sequence[pl.DataFrame], told: Callable[[], pl.Series]) -> None:
+        """Take rows of flows, and forget those that were silent for long and are not `told` of."""
+        self.rows = as_one([self.rows, *news])
         alive = self.rows["last_ns"] >= self.rows["last_ns"].to_numpy().max(initial=0) - FORGET_NS
         if not alive.all():
             self.rows = self.rows.filter(alive | pl.col("flow").is_in(told().implode()))
-        return pl.concat([TABLES["flows"].blank, new], how="diagonal_relaxed")
 
     def _unseen(self, seen: pl.DataFrame, told: Callable[[], pl.Series]) -> pl.DataFrame:
         """The reverse flows of those that were seen, where these are known of and never were."""
@@ -61,7 +64,7 @@ class KnownFlows:
             return alone
         # With all that is known of the flow that was seen: times do not hang on how rows were cut.
         known = self.rows.filter(pl.col("flow").is_in(alone["flow"].implode()))
-        both = merged([known, alone], "flows", TABLES["flows"].order, {"unseen": "min"})
+        both = as_one([known, alone])
         wanted = pl.concat([told(), self.rows.filter("unseen")["flow"]])
         return reversed_rows(both.select(seen.columns)).filter(
             pl.col("flow").is_in(wanted.implode())
@@ -70,6 +73,16 @@ class KnownFlows:
     def of(self, flows: pl.Series) -> pl.DataFrame:
         """The rows of some flows."""
         return self.rows.filter(pl.col("flow").is_in(flows.unique().implode()))
+
+
+def no_flows() -> pl.DataFrame:
+    """Flows with `unseen`, of which there are none."""
+    return TABLES["flows"].blank.with_columns(pl.lit(value=False).alias("unseen"))
+
+
+def as_one(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """What is known of flows as one row each."""
+    return merged(parts, "flows", TABLES["flows"].order, {"unseen": "min"})
 
 
 def flow_rows(rows: pl.DataFrame) -> pl.DataFrame:

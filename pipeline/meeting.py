@@ -8,9 +8,9 @@ import polars as pl
 
 from collector import one_thread
 from pipeline.endpoint import owned_by
-from pipeline.handed import ALL_NS, Handed, no_flows, together
+from pipeline.handed import ALL_NS, Handed
 from pipeline.judging import changed, judged
-from pipeline.known_flows import FORGET_NS
+from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
 from pipeline.rolled import Rolled
 from pipeline.rollup_rows import Closed
@@ -38,7 +38,7 @@ class Meeting:
         self.versions = Versions.of(topology)
         self.ladder = Ladder(settings.lengths_ns, settings.lateness_ns)
         self.ladder.reach(self.versions.measured_ns)
-        self.flows = no_flows()
+        self.known = KnownFlows()
         self.reached: dict[int, int] = {}
         """How far each partition is that has spoken, ns."""
         self.partitions = 0
@@ -94,7 +94,8 @@ class Meeting:
     def close(self) -> Output:
         """Rows of what can be judged by now."""
         if self._met:
-            self.flows, self._met = together([self.flows, *self._met]), []
+            self.known.join(self._met, self._told)
+            self._met = []
         before_ns = self._ready_ns()
         if before_ns is None:
             return Output({})
@@ -104,21 +105,15 @@ class Meeting:
         self.closed_ns = before_ns
         until_ns = None if before_ns == ALL_NS else before_ns
         made = self.ladder.close(
-            sums, until_ns, lambda each: judged(each, self.of, self.versions, self.settings)
+            sums, until_ns, lambda each: judged(each, self.known.of, self.versions, self.settings)
         )
-        output = Output({})
-        if sums.height or made.verdicts.height:
-            flows, ended = self.of(pl.concat([each["flow"] for each in sums])), made.ended
-            closed = Closed(flows, ended.grown, ended.whole.hops, made.told, *NOTHING_TALLIED)
-            told = {"flows": owned_by(flows.drop("unseen"), self.versions)}
-            tables = {**changed(made), **told, "verdicts": made.verdicts}
-            output = Output(tables, rolled=(Rolled(closed, self.versions),))
-        self._forget()
-        return output
-
-    def of(self, flows: pl.Series) -> pl.DataFrame:
-        """The rows of some flows."""
-        return self.flows.filter(pl.col("flow").is_in(flows.unique().implode()))
+        if not sums.height and made.verdicts.is_empty():
+            return Output({})
+        flows, ended = self.known.of(pl.concat([each["flow"] for each in sums])), made.ended
+        closed = Closed(flows, ended.grown, ended.whole.hops, made.told, *NOTHING_TALLIED)
+        told = {"flows": owned_by(flows.drop("unseen"), self.versions)}
+        tables = {**changed(made), **told, "verdicts": made.verdicts}
+        return Output(tables, rolled=(Rolled(closed, self.versions),))
 
     def _ready_ns(self) -> int | None:
         """By when intervals have ended everywhere; None: not all partitions have spoken.
@@ -156,10 +151,6 @@ class Meeting:
         self._waiting = [left for _, left in cut if left.height]
         return joined(ended for ended, _ in cut)
 
-    def _forget(self) -> None:
-        """Forget flows that were silent for long and that no interval tells of."""
-        newest = self.flows["last_ns"].to_numpy().max(initial=0)
-        alive = self.flows["last_ns"] >= newest - FORGET_NS
-        if not alive.all():
-            told = pl.concat([*self.ladder.flows, *(s["flow"] for w in self._waiting for s in w)])
-            self.flows = self.flows.filter(alive | pl.col("flow").is_in(told.implode()))
+    def _told(self) -> pl.Series:
+        """Flows that an interval tells of which waits, is open or may be judged anew."""
+        return pl.concat([*self.ladder.flows, *(s["flow"] for w in self._waiting for s in w)])

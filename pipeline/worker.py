@@ -17,13 +17,13 @@ from pipeline.decider import Decider
 from pipeline.endpoint import owned_by
 from pipeline.feedback import Feedback
 from pipeline.first_sight import FirstSight
-from pipeline.handed import ALL_NS, Handed, no_flows
+from pipeline.handed import ALL_NS, Handed
 from pipeline.health import TABLE as HEALTH
 from pipeline.health import Health
 from pipeline.intervals import Intervals
 from pipeline.judging import Tables, changed, judged
 from pipeline.kept_rows import known_of
-from pipeline.known_flows import KnownFlows
+from pipeline.known_flows import KnownFlows, no_flows
 from pipeline.ladder import Ladder
 from pipeline.order import Order
 from pipeline.reporter import seen_at

@@ -53,7 +53,7 @@ class HeadLimited(HttpToolsProtocol):
             if self._octets > HEAD_OCTETS:
                 self.transport.close()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the server's own words
+    def send_400_response(self, _msg: str) -> None:
         """Refuse what is no HTTP, before any application hears of it."""
         body = json.dumps(document(400, NO_HTTP)).encode()
         head = (

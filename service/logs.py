@@ -18,7 +18,7 @@ EVERY_S = 30.0
 
 
 class Once(logging.Filter):
-    """Lets a line through once in `EVERY_S`.
+    """Lets a line of a noisy library through once in `EVERY_S`.
 
     Of a broker that is away its library logs ten a second for as long as that takes.
     """
@@ -30,6 +30,8 @@ class Once(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """See logging.Filter."""
+        if not record.name.startswith(NOISY):
+            return True
         # The same line with other numbers is the same.
         key, now_s = (record.name, str(record.msg)), self.clock()
         if now_s - self.told.get(key, -EVERY_S) < EVERY_S:
@@ -73,7 +75,6 @@ def begin(form: Literal["text", "json"]) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if form == "json" else logging.Formatter(TEXT))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    once = Once()
     for name in NOISY:
         logging.getLogger(name).setLevel(logging.ERROR)
-    handler.addFilter(lambda record: not record.name.startswith(NOISY) or once.filter(record))
+    handler.addFilter(Once())

@@ -1,8 +1,8 @@
 // Alerts: what stands, what is kept quiet and until when, by which rules, and how states changed.
 
-import { address, get, send } from "./api.js";
+import { get, send } from "./api.js";
 import { chip, count, head, right } from "./cell.js";
-import { csvButton, empty, h, panel } from "./dom.js";
+import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { act, choice, done, field, said, typed } from "./form.js";
 import { moment, span } from "./units.js";
 
@@ -30,7 +30,7 @@ export async function alerts() {
   };
 }
 
-const api = (path, parameters) => h("a", { href: address(`/alerts${path}`, parameters) }, "API");
+const api = (path, parameters) => apiLink(`/alerts${path}`, parameters);
 const words = (labels) => Object.entries(labels).filter(([name]) => !OWN.includes(name)).map(([name, value]) => `${name}=${value}`).join(" ") || "everything";
 const flat = ({ labels, ...row }) => ({ ...row, ...labels, silenced_by: row.silenced_by.join(" ") });
 const flatSilence = ({ matchers, ...row }) => ({ ...row, matchers: JSON.stringify(matchers) });

@@ -2,7 +2,7 @@
 
 import { address, bring, get, send } from "./api.js";
 import { chip, count, head, right } from "./cell.js";
-import { csvButton, empty, h, panel } from "./dom.js";
+import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { act, choice, done, field, said, typed } from "./form.js";
 import { bytes, moment, percent } from "./units.js";
 import { findUrl, overviewUrl } from "./views.js";
@@ -69,7 +69,7 @@ function upload(told, show) {
 
 function capturesPanel(held, told, show) {
   const rows = held.captures;
-  const tools = [csvButton("captures", () => rows), h("a", { href: address("/captures") }, "API")];
+  const tools = [csvButton("captures", () => rows), apiLink("/captures")];
   const note = `${bytes(held.bytes)} of ${bytes(held.most_bytes)}; one may have ${bytes(held.most_bytes_each)}`;
   if (!rows.length) return panel("Files", note, tools, empty("No capture was brought", "The form above takes pcap and pcapng, plain or compressed. From a shell:", ["curl --data-binary @FILE 'http://HOST/api/v1/captures?name=FILE'"]));
   const job = (wanted) => async () => { await send("POST", "/jobs", wanted); await show(); };
@@ -103,7 +103,7 @@ function replayForm(rows, told, show) {
 function jobsPanel(asked, held, told, show) {
   const rows = asked.jobs;
   const names = Object.fromEntries(held.captures.map((row) => [row.id, row.name]));
-  const tools = [csvButton("jobs", () => rows.map((row) => ({ ...row, asked: JSON.stringify(row.asked), found: JSON.stringify(row.found), results: row.results.join(" ") }))), h("a", { href: address("/jobs") }, "API")];
+  const tools = [csvButton("jobs", () => rows.map((row) => ({ ...row, asked: JSON.stringify(row.asked), found: JSON.stringify(row.found), results: row.results.join(" ") }))), apiLink("/jobs")];
   if (!rows.length) return panel("Jobs", null, tools, empty("No job was asked for", "Bring a capture, or press Analyse beside one.", null));
   const change = (method, path) => async () => { await send(method, path); await show(); };
   return panel("Jobs", `${count(rows.length, "job")}${asked.more ? " and more" : ""}, the latest first`, tools, h("div", { class: "scroll" }, h("table", { class: "list" },

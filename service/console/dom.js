@@ -1,6 +1,6 @@
 // Elements from data. Text always goes in as text, so nothing that a capture holds can become markup.
 
-import { exact } from "./api.js";
+import { address, exact } from "./api.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -41,6 +41,9 @@ export function empty(title, why, commands, ...links) {
   return h("div", { class: "empty" }, h("h2", null, title), h("div", null, why),
     commands && h("pre", null, commands.join("\n")), links.flat().filter(Boolean).map((link) => h("p", null, link)));
 }
+
+/** A link to the question of the API that a panel answers. */
+export const apiLink = (path, asked) => h("a", { href: address(path, asked) }, "API");
 
 /** A button that saves rows (an array of flat objects) as CSV. */
 export function csvButton(name, rows) {

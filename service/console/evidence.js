@@ -1,8 +1,7 @@
 // What speaks for a verdict, with the frames that carried it; where else signals point; who shares the hop.
 
-import { address } from "./api.js";
 import { chip, confidence, count, flowCell, head, hop, meter, right } from "./cell.js";
-import { csvButton, h, panel } from "./dom.js";
+import { apiLink, csvButton, h, panel } from "./dom.js";
 import { bytes, percent } from "./units.js";
 import { during } from "./views.js";
 
@@ -12,7 +11,7 @@ export function evidence(answer, asked) {
   if (!answer.evidence.length && !answer.candidates.length) return null;
   const titles = { ...SIGNAL, ...Object.fromEntries((answer.signals || []).map((each) => [each.signal, each.title])) };
   const flat = (rows) => rows.map((row) => ({ ...row, hop: row.hop ? row.hop.name : "", points: (row.points || []).join(" "), frames: (row.frames || []).map(frames).join("; ") }));
-  return panel("Evidence", "what speaks for the verdict, and where else the signals point", [csvButton("evidence", () => flat([...answer.evidence, ...answer.candidates])), h("a", { href: address("/flows/bottleneck", asked) }, "API")],
+  return panel("Evidence", "what speaks for the verdict, and where else the signals point", [csvButton("evidence", () => flat([...answer.evidence, ...answer.candidates])), apiLink("/flows/bottleneck", asked)],
     answer.evidence.length > 0 && h("div", { class: "scroll" }, h("table", { class: "list" },
       head(["Signal", "What", "Value#", "Hop", "Samples#", "Of the time here#", "Frames that carried it"]),
       h("tbody", null, answer.evidence.map((row) => h("tr", null,
@@ -39,7 +38,7 @@ function quantity(value, unit) {
 export function sharing(answer, users, asked) {
   const others = users ? users.flows.filter((other) => other.flow !== answer.flow.flow) : [];
   if (!others.length) return null;
-  return panel("Flows that share the hop", `${others.length} at ${answer.verdict.hop.name}`, [csvButton("sharing", () => others), h("a", { href: address("/links/flows", asked) }, "API")],
+  return panel("Flows that share the hop", `${others.length} at ${answer.verdict.hop.name}`, [csvButton("sharing", () => others), apiLink("/links/flows", asked)],
     h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Flow", "Sent#", "Load it saw there", "Mostly held back there"]),
       h("tbody", null, others.map((other) => h("tr", null,
         flowCell(other, during(answer.interval)), right(bytes(other.data_bytes)), h("td", null, meter(other.u_mean)),

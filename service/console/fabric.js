@@ -3,7 +3,7 @@
 import { address, exact, get } from "./api.js";
 import { count, head, hop, meter, right } from "./cell.js";
 import { FULL_LOAD, loadColour } from "./colour.js";
-import { csvButton, empty, h, panel, svg } from "./dom.js";
+import { apiLink, csvButton, empty, h, panel, svg } from "./dom.js";
 import { cells, legend } from "./heat.js";
 import { BOX, placed, portPlace } from "./tier.js";
 import { bytes, load, moment, span } from "./units.js";
@@ -56,9 +56,9 @@ function map(links, known, parameters, range, asked) {
     ports.filter((one) => one.joins).map((one) => one.element), [...plan.devices.values()].map((device) => box(device, parameters.get("device"))), ports.filter((one) => !one.joins).map((one) => one.element));
   const hidden = known.hops.length - hops.length;
   return h("div", null,
-    panel("Map", `${count(plan.devices.size, "device")}, topology ${known.version}${hidden ? `; ${count(hidden, "port")} without load left out` : ""}`, [legend(), csvButton("fabric", () => cells(links)), h("a", { href: address("/links", asked) }, "API"), h("a", { href: address("/topology", { at: links.interval.to_ns - 1 }) }, "Topology")],
+    panel("Map", `${count(plan.devices.size, "device")}, topology ${known.version}${hidden ? `; ${count(hidden, "port")} without load left out` : ""}`, [legend(), csvButton("fabric", () => cells(links)), apiLink("/links", asked), h("a", { href: address("/topology", { at: links.interval.to_ns - 1 }) }, "Topology")],
       h("div", { class: "slide" }, play(slider, last, chosen), h("label", { for: "moment" }, "Time"), slider, clock), h("div", { class: "body" }, h("div", { class: "scroll" }, picture))),
-    panel("Fullest ports at that time", `each cell ${span(links.interval.step_ns)}`, [csvButton("fullest", () => fullest(links, Number(slider.value)).map((link) => flat(links, link, Number(slider.value)))), h("a", { href: address("/links", asked) }, "API")], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Port", "Load u", "Queue#", "Flows that name it#"]), table))));
+    panel("Fullest ports at that time", `each cell ${span(links.interval.step_ns)}`, [csvButton("fullest", () => fullest(links, Number(slider.value)).map((link) => flat(links, link, Number(slider.value)))), apiLink("/links", asked)], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Port", "Load u", "Queue#", "Flows that name it#"]), table))));
 }
 
 /** All ports of a small fabric; of a large one those that were loaded, and none beyond the most devices. */

@@ -1,8 +1,8 @@
 // Flows by what people paste: ends, 5-tuples, lines of ss, tcpdump and conntrack, names of hosts.
 
-import { address, get } from "./api.js";
+import { get } from "./api.js";
 import { count, flowCell, head, right } from "./cell.js";
-import { csvButton, empty, h, panel } from "./dom.js";
+import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { field, ofEnds, ofFilter, pointed, typed } from "./form.js";
 import { moment } from "./units.js";
 import { fabricUrl, filterUrl, findUrl, linkUrl } from "./views.js";
@@ -34,7 +34,7 @@ export async function find(parameters) {
       h("h1", null, q || filter ? `Flows that match “${q || filter}”` : "All flows"),
       h("p", { class: "lead" }, wrong ? (ofFilter(wrong) ? "The filter is not understood." : "These are no ends of flows.") : `${count(rows.length, "flow")}, newest first${found.more ? "; more were seen, add an end or a port" : ""}.`),
       form(q, filter), wrong && (ofFilter(wrong) ? pointed(wrong, filter) : meant(wrong, q)),
-      !wrong && panel("Flows", null, [csvButton("flows", () => rows), h("a", { href: address("/flows", { q, filter }) }, "API")],
+      !wrong && panel("Flows", null, [csvButton("flows", () => rows), apiLink("/flows", { q, filter })],
         rows.length ? h("div", { class: "scroll" }, table(rows))
           : empty("No flow matches", filter ? "Other flows may have been seen: leave the filter out, or one of its parts. What can be searched for:" : "No flow with these ends was seen. What can be searched for:", EXAMPLES))),
   };

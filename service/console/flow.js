@@ -1,8 +1,8 @@
 // One flow: the verdict in a sentence, its path, how it changed, its signals, and the evidence.
 
-import { address, get } from "./api.js";
+import { get } from "./api.js";
 import { stack } from "./chart.js";
-import { csvButton, empty, h, panel } from "./dom.js";
+import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { evidence, sharing } from "./evidence.js";
 import { path } from "./path.js";
 import { signalLines, signalRows } from "./signal.js";
@@ -38,7 +38,7 @@ export async function flow(parameters) {
       path(answer, signals, range, asked),
       history(answer, asked),
       panel("Signals", "one time axis; drag to zoom, double-click for all",
-        [h("a", { href: replayUrl({ src, dst, proto, ...range }) }, "Replay each ACK"), csvButton("signals", () => signalRows(signals)), h("a", { href: address("/flows/signals", asked) }, "API")], chart),
+        [h("a", { href: replayUrl({ src, dst, proto, ...range }) }, "Replay each ACK"), csvButton("signals", () => signalRows(signals)), apiLink("/flows/signals", asked)], chart),
       evidence(answer, asked),
       sharing(answer, users, beside)),
     drawn: async () => {

@@ -1,9 +1,9 @@
 // One link: its load and queue over time, and the flows that pass it.
 
-import { address, get } from "./api.js";
+import { get } from "./api.js";
 import { chip, count, described, flowCell, head, meter, right } from "./cell.js";
 import { NAMES } from "./colour.js";
-import { csvButton, empty, h, panel } from "./dom.js";
+import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { bytes, load, percent, span } from "./units.js";
 import { during, fabricUrl } from "./views.js";
 import { stack } from "./chart.js";
@@ -24,8 +24,8 @@ export async function link(parameters) {
       h("h1", null, name),
       h("p", { class: "lead" }, described(one), described(one) && ". ", `Largest mean load ${load(peak)} in ${span(timeline.interval.step_ns)}. `,
         h("a", { href: fabricUrl({ from: asked.from, to: asked.to, device: asked.device }) }, "Show it in the fabric"), "."),
-      panel("Load and queue", null, [csvButton(name, () => rows(timeline, one)), h("a", { href: address("/links", asked) }, "API")], chart),
-      panel("Flows on this link", `${count(users.flows.length, "flow")}${users.cursor ? " that sent most" : ""}, ${users.flows.filter((row) => row.held_back).length} held back here${unseen(users.others)}`, [csvButton(`${name} flows`, () => users.flows), h("a", { href: address("/links/flows", asked) }, "API")],
+      panel("Load and queue", null, [csvButton(name, () => rows(timeline, one)), apiLink("/links", asked)], chart),
+      panel("Flows on this link", `${count(users.flows.length, "flow")}${users.cursor ? " that sent most" : ""}, ${users.flows.filter((row) => row.held_back).length} held back here${unseen(users.others)}`, [csvButton(`${name} flows`, () => users.flows), apiLink("/links/flows", asked)],
         users.flows.length ? table(users.flows, asked.from || asked.to ? during(timeline.interval) : {}) : empty("No flow", "No flow with telemetry passed this link in this time. All flows that were seen are listed under Flows, or by:", ["hopsight top"]))),
     drawn: () => stack(chart, timeline.interval, [
       { title: "Load u", unit: "", mark: { at: 1, text: "capacity" }, area: true, lines: [

@@ -1,8 +1,8 @@
 // The first page: what is bottlenecked, by place and with history, who meets there, and which flows suffer.
 
-import { address, get } from "./api.js";
+import { get } from "./api.js";
 import { chip, confidence, count, flowCell, head, hop, meter, right, strip } from "./cell.js";
-import { csvButton, empty, h, panel } from "./dom.js";
+import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { field, ofFilter, ofTime, pointed } from "./form.js";
 import { cells, heat, legend } from "./heat.js";
 import { sankey } from "./sankey.js";
@@ -38,7 +38,7 @@ export async function overview(parameters) {
   if (covered.to_ns <= found.stored.from_ns || covered.from_ns > found.stored.to_ns) return outside(found, range, filter);
   const more = range.from || range.to ? during(covered) : {};
   const flows = wrong ? [] : found.bottlenecks;
-  const api = () => h("a", { href: address("/bottlenecks", { ...range, filter }) }, "API");
+  const api = () => apiLink("/bottlenecks", { ...range, filter });
   return {
     title: "overview",
     interval: covered,
@@ -50,7 +50,7 @@ export async function overview(parameters) {
         [csvButton("places", () => places(flows).map(flatPlace)), api()], placesTable(places(flows), links, covered, range)),
       placed(flows).length > 0 && panel("Who meets there", "sites of senders → links → flows", [csvButton("bottlenecks", () => flows.map(flat)), api()], sankey(placed(flows), range, more)),
       panel("Links over time", `${count(links.links.length, "link")}, each cell ${span(links.interval.step_ns)}${filter ? "; all of them, whatever the filter" : ""}`,
-        [legend(), csvButton("links", () => cells(links)), h("a", { href: address("/links", range) }, "API")],
+        [legend(), csvButton("links", () => cells(links)), apiLink("/links", range)],
         links.links.length ? heat(links, range)
           : empty("No link reported a load", "Frames of this time, if there are any, carried neither INT nor CSIG, so hops have no measured load. Marks still name congestion, not its place. What telemetry was seen is on the page Telemetry.", ["hopsight doctor"])),
       !wrong && panel("Flows that are held back", `${found.more ? "the first " : ""}${flows.length} of ${found.flows_seen} known`, [csvButton("bottlenecks", () => flows.map(flat)), api()],

@@ -1,9 +1,8 @@
 // The path of a flow: its hops in order, coloured by load, where it changed beside each other, and those out of sight.
 
-import { address } from "./api.js";
 import { FULL_LOAD, loadColour } from "./colour.js";
 import { count } from "./cell.js";
-import { csvButton, h, panel } from "./dom.js";
+import { apiLink, csvButton, h, panel } from "./dom.js";
 import { load, percent, rate } from "./units.js";
 import { linkUrl } from "./views.js";
 
@@ -21,7 +20,7 @@ export function path(answer, signals, range, asked) {
   const ordered = [...places.entries()].sort(([a], [b]) => a - b).map(([, hops]) => hops);
   const cells = signals.times_ns.length;
   const hidden = answer.verdict.parts?.hops_out_of_sight || 0;
-  return panel("Path", note(told, hidden, answer.verdict.parts), [csvButton("path", () => ordered.flat().map((one) => flat(one, cells))), h("a", { href: address("/flows/signals", asked) }, "API")],
+  return panel("Path", note(told, hidden, answer.verdict.parts), [csvButton("path", () => ordered.flat().map((one) => flat(one, cells))), apiLink("/flows/signals", asked)],
     h("div", { class: "path", role: "region", "aria-label": "Path of the flow" },
       h("div", { class: "stop end" }, h("span", { class: "where" }, "sender"), answer.flow.src),
       ordered.map((hops) => [wire(), h("div", { class: "fork" }, hops.map((one) => stop(one, answer.verdict.hop, range, cells)))]),

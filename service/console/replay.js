@@ -1,9 +1,9 @@
 // Replay: a flow's decisions step by step, with the path at that instant and the pseudo-code; two runs overlaid.
 
-import { address, ApiError, get } from "./api.js";
+import { ApiError, get } from "./api.js";
 import { count, head, right } from "./cell.js";
 import { NAMES } from "./colour.js";
-import { csvButton, empty, h, panel } from "./dom.js";
+import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { conduct } from "./conduct.js";
 import { code, hops, variables } from "./moment.js";
 import { before, divergence, MOST, rowsOf, run } from "./run.js";
@@ -89,7 +89,7 @@ function player(parameters, first, second, known) {
     history.replaceState(null, "", replayUrl({ ...Object.fromEntries(parameters), zoom: lens.width() || "", at }));
   }
   const split = second ? divergence(first, second) : null;
-  const api = () => h("a", { href: address("/replay/decisions", first.asked) }, "API");
+  const api = () => apiLink("/replay/decisions", first.asked);
   const body = h("div", null,
     panel("Timeline", note(first, second, split), [split !== null && h("button", { type: "button", onclick: () => go(split) }, "To where they part"), csvButton("decisions", () => decisions.map(flat)), api()],
       h("div", { class: "slide" }, buttons(() => at, go, decisions.length), h("label", { for: "step" }, "Decision"), slider, place, lens.choice), h("div", { class: "body" }, lens.element)),

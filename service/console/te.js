@@ -1,9 +1,9 @@
 // Traffic engineering: loads of the paths between pairs of ends as a matrix, and the ways between two of them.
 
-import { ApiError, address, get } from "./api.js";
+import { ApiError, get } from "./api.js";
 import { count, head, meter, right } from "./cell.js";
 import { amount, FULL_LOAD, inkOver } from "./colour.js";
-import { csvButton, empty, h, panel } from "./dom.js";
+import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { bytes, load, missed, moment, percent, rate, span } from "./units.js";
 import { linkUrl, teUrl } from "./views.js";
 
@@ -27,7 +27,7 @@ export async function te(parameters) {
   const answer = await get("/te/paths", { ...asked, by: now.by, interval: now.interval, limit: 10000 });
   const rows = answer.paths.map((row) => ({ ...row, affected_share: row.data_bytes ? row.affected_bytes / row.data_bytes : null }));
   const metric = METRICS[now.metric] ? now.metric : DEFAULTS.metric;
-  const api = () => h("a", { href: address("/te/paths", { ...asked, by: now.by, interval: now.interval }) }, "API");
+  const api = () => apiLink("/te/paths", { ...asked, by: now.by, interval: now.interval });
   const pair = now.src && now.dst ? await ways(now) : null;
   return {
     title: "traffic engineering",
@@ -109,9 +109,9 @@ async function ways(now) {
     if (!(error instanceof ApiError)) throw error;
     return panel(title, null, [], empty("No ways to rank", `${error.message}. Ways are ranked between devices, hosts or addresses.`));
   }
-  if (!found.alternatives.length) return panel(title, null, [h("a", { href: address("/te/alternatives", asked) }, "API")], empty("No way is known", "The topology names no links that lead from one to the other.", ["hopsight topology check FILE"]));
+  if (!found.alternatives.length) return panel(title, null, [apiLink("/te/alternatives", asked)], empty("No way is known", "The topology names no links that lead from one to the other.", ["hopsight topology check FILE"]));
   const flat = found.alternatives.flatMap((way) => way.links.map((link) => ({ rank: way.rank, ...link })));
-  return panel(title, `${found.ways} shortest, the best first`, [csvButton("ways", () => flat), h("a", { href: address("/te/alternatives", asked) }, "API")],
+  return panel(title, `${found.ways} shortest, the best first`, [csvButton("ways", () => flat), apiLink("/te/alternatives", asked)],
     h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Rank#", "Over", "Load u, 90 %", "Available bandwidth, 10 %#", "Delay 99 %#", "Telemetry covers#"]),
       h("tbody", null, found.alternatives.map((way) => h("tr", null, right(way.rank),
         h("td", null, way.links.map((link, at) => [at > 0 && " → ", h("a", { href: linkUrl(link) }, `${link.device} ${link.interface}`)])),

@@ -1,8 +1,8 @@
 // Health of the telemetry: what is missing, who breaks its rules, whose clock is off, each with its evidence.
 
-import { address, get } from "./api.js";
+import { get } from "./api.js";
 import { chip, count } from "./cell.js";
-import { csvButton, empty, h, panel } from "./dom.js";
+import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { kind, moment } from "./units.js";
 import { telemetryUrl } from "./views.js";
 
@@ -49,7 +49,7 @@ function group(title, rows, asked) {
   if (!rows.length) return null;
   const names = [...new Set(rows.map((row) => `${row.finding} ${row.verdict}`))];
   const alike = names.map((name) => rows.filter((row) => `${row.finding} ${row.verdict}` === name));
-  return panel(title, count(rows.length, "finding"), [csvButton("telemetry", () => rows.map(flat)), h("a", { href: address("/health/telemetry", asked) }, "API")],
+  return panel(title, count(rows.length, "finding"), [csvButton("telemetry", () => rows.map(flat)), apiLink("/health/telemetry", asked)],
     h("div", { class: "findings" }, alike.map((each) => finding(each))));
 }
 

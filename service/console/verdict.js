@@ -1,7 +1,6 @@
 // The verdict of a flow: a sentence, its facts, doubts, and where the bottleneck was when.
 
-import { csvButton, h, panel } from "./dom.js";
-import { address } from "./api.js";
+import { apiLink, csvButton, h, panel } from "./dom.js";
 import { inkOn, NAMES } from "./colour.js";
 import { ticks } from "./heat.js";
 import { after, bytes, kind, load, moment, percent, span } from "./units.js";
@@ -21,7 +20,7 @@ export function verdict(answer, asked) {
   return h("section", { class: "panel", "aria-label": "Verdict" },
     h("header", null, h("h2", null, "Verdict"),
       h("span", { class: held ? "chip hot" : "chip calm" }, kind(best.kind)),
-      h("span", { class: "tools" }, h("a", { href: address("/flows/bottleneck", asked) }, "API"))),
+      h("span", { class: "tools" }, apiLink("/flows/bottleneck", asked))),
     h("div", { class: "body" },
       h("p", { class: "sentence" }, best.sentence),
       (best.doubts || []).map((words) => h("p", { class: "note" }, `The telemetry cannot be quite right: ${words}.`)),
@@ -51,7 +50,7 @@ export function history(answer, asked) {
     at = piece.to_ns;
   }
   if (at < to) pieces.push(blank(to - at));
-  return panel("History", `${answer.history.length} ${answer.history.length === 1 ? "stretch" : "stretches"}`, [csvButton("history", () => answer.history.map(flat)), h("a", { href: address("/flows/bottleneck", asked) }, "API")],
+  return panel("History", `${answer.history.length} ${answer.history.length === 1 ? "stretch" : "stretches"}`, [csvButton("history", () => answer.history.map(flat)), apiLink("/flows/bottleneck", asked)],
     h("div", { class: "body" }, h("div", { class: "lane", role: "img", "aria-label": answer.history.map((piece) => `${placeName(piece)} for ${span(piece.to_ns - piece.from_ns)}`).join(", ") }, pieces),
       ticks(from, length),
       names.length > 0 && h("div", { class: "keys" }, names.map((text, i) => h("span", null, h("i", { style: { background: NAMES[i % NAMES.length] } }), text))),

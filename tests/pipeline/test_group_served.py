@@ -5,11 +5,13 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from collector import BusError, BusSettings
+from collector.kafka_group import Record
 from pipeline import PipelineSettings, Store, Worker
 from pipeline.group import Group
 from pipeline.group_log import GroupLog
@@ -77,11 +79,7 @@ def test_a_panic_ends_the_process_and_is_told(
         failed.result()
 
 
-class Record:
-    offset = 9
-
-    class message:  # noqa: N801 - as a client has it
-        value = b""
+RECORD = Record(9, SimpleNamespace(value=b""))
 
 
 @pytest.fixture
@@ -92,7 +90,7 @@ def part(group: Group, monkeypatch: pytest.MonkeyPatch) -> Part:
     made.position = 0
 
     async def records(*_: object) -> list[Any]:
-        return [Record()]
+        return [RECORD]
 
     async def contained(*_: object) -> list[Any]:
         return []

@@ -9,8 +9,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from collector import MESSAGE_BYTES, UnreadableError
-from pipeline.handed import Handed, no_flows
+from pipeline.handed import Handed
 from pipeline.handed_message import CONTENTS, VERSION, Piece, Pieces, messages, read
+from pipeline.known_flows import no_flows
 from pipeline.sums import Sums
 from pipeline.tables import TABLES
 from tests.pipeline.test_meeting import handed as handed_of
