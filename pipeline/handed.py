@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 
 import polars as pl
 
+from pipeline.health import Watched, all_watched
 from pipeline.known_flows import as_one, no_flows
 from pipeline.sums import Sums, joined
 
@@ -17,11 +18,15 @@ ALL_NS = (1 << 63) - 1
 
 
 class Handed(NamedTuple):
-    """Sums of intervals that ended by `closed_ns`, and the flows (with `unseen`) they tell of."""
+    """Sums of intervals that ended by `closed_ns`, and the flows (with `unseen`) they tell of.
+
+    With it comes what was watched of the telemetry, and the flows that this tells of.
+    """
 
     flows: pl.DataFrame
     sums: Sums
     closed_ns: int
+    watched: Watched
 
     @classmethod
     def of(cls, parts: Iterable[Self | None]) -> Self | None:
@@ -30,4 +35,5 @@ class Handed(NamedTuple):
         if len(told) <= 1:
             return told[0] if told else None
         flows = as_one([no_flows(), *(part.flows for part in told)])
-        return cls(flows, joined(part.sums for part in told), told[-1].closed_ns)
+        sums, watched = (part.sums for part in told), (part.watched for part in told)
+        return cls(flows, joined(sums), told[-1].closed_ns, all_watched(watched))

@@ -6,8 +6,8 @@ partition it is and of which offsets. A cut is worked on anew by whoever takes i
 and gives the same pieces: what was heard before is dropped (`Pieces`).
 """
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -22,17 +22,22 @@ from collector import (
     texts_of,
 )
 from pipeline.handed import Handed
+from pipeline.health.watched import COLUMNS as WATCHED
+from pipeline.health.watched import Watched, shaped
 from pipeline.intervals import FLOW_KEY, HOP_KEY
 from pipeline.known_flows import no_flows
 from pipeline.sums import Sums
 from pipeline.tables import TABLES
 
-VERSION = 1
+VERSION = 2
 """Of what messages hold; it is part of the topic's name, and goes up when a table's columns do."""
-NEEDED = {
+NEEDED: Mapping[str, Iterable[str]] = {
     "flows": ("flow", "last_ns", "unseen"), "flow_intervals": FLOW_KEY, "hop_intervals": HOP_KEY,
+    **WATCHED,
 }  # fmt: skip
 """The tables, and the columns without which their rows say nothing."""
+WHOSE = frozenset(("time_ns", "interval_ns", "interval", "bin", "seen_ns", "flow", "point", "port"))
+"""Columns that are told of every row."""
 PLACE = ("partition", "partitions", "first", "last", "piece", "pieces")
 NUMBERS = (*PLACE, "closed", *NEEDED)
 """Headers that are numbers; those of the tables tell their octets, one behind the other."""
@@ -68,8 +73,8 @@ def messages(
 
 def parts(handed: Handed) -> Iterator[list[bytes]]:
     """The tables as octets, in as many parts as their size needs."""
-    frames = (handed.flows, *handed.sums)
-    made = [octets_of(frame) for frame in frames]
+    frames = frames_of(handed)
+    made = [octets_of(frame) if frame.height else b"" for frame in frames]
     most = max(frame.height for frame in frames)
     if sum(map(len, made)) <= MESSAGE_BYTES or most <= 1:
         yield made
@@ -79,8 +84,19 @@ def parts(handed: Handed) -> Iterator[list[bytes]]:
         [frame.head(at) for frame, at in zip(frames, middle, strict=True)],
         [frame.slice(at) for frame, at in zip(frames, middle, strict=True)],
     ):
-        flows, *sums = half
-        yield from parts(Handed(flows, Sums(*sums), handed.closed_ns))
+        yield from parts(handed_of(half, handed.closed_ns))
+
+
+def frames_of(handed: Handed) -> tuple[pl.DataFrame, ...]:
+    """Its tables, in the order of `NEEDED`."""
+    return (handed.flows, *handed.sums, *handed.watched)
+
+
+def handed_of(frames: Sequence[pl.DataFrame], closed_ns: int) -> Handed:
+    """What has these tables."""
+    flows, *rest = frames
+    sums = len(Sums._fields)
+    return Handed(flows, Sums(*rest[:sums]), closed_ns, Watched(*rest[sums:]))
 
 
 def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]], _offset: int) -> Piece:
@@ -101,21 +117,32 @@ def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]], _offset
     for name, size in zip(NEEDED, sizes, strict=True):
         frames.append(frame_of(name, held[at : at + size]))
         at += size
-    flows, *sums = frames
-    handed = Handed(flows, Sums(*sums), numbers["closed"])
+    handed = handed_of(frames, numbers["closed"])
     return Piece(partition, partitions, first, last, piece, pieces, handed)
 
 
 def frame_of(name: str, held: bytes) -> pl.DataFrame:
-    """A table of a message, with the types of the store's."""
+    """A table of a message, with the types of the store's; one without rows takes no octets."""
+    known = schema_of(name)
+    if not held:
+        return pl.DataFrame(schema=known)
     frame = rows_of(held)
-    known = (no_flows() if name == "flows" else TABLES[name].blank).schema
     for column, dtype in frame.schema.items():
         if dtype not in {known.get(column), pl.Null}:
             raise UnreadableError("bad_columns", f"{name}.{column} is {dtype}")
     if lacking := [column for column in NEEDED[name] if column not in frame.columns]:
         raise UnreadableError("bad_columns", f"{name} has no column {', '.join(lacking)}")
-    return frame
+    for column in frame.columns:
+        if column in WHOSE and (column in NEEDED[name]) and frame[column].null_count():
+            raise UnreadableError("bad_columns", f"{name}.{column} is not told of every row")
+    return frame if name not in WATCHED else shaped(name, frame)
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The columns of a table, with their types."""
+    if name in WATCHED:
+        return dict(WATCHED[name])
+    return dict((no_flows() if name == "flows" else TABLES[name].blank).schema)
 
 
 CONTENTS = Contents(f"intervals.v{VERSION}", read)

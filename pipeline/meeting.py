@@ -9,6 +9,8 @@ import polars as pl
 from collector import one_thread
 from pipeline.endpoint import owned_by
 from pipeline.handed import ALL_NS, Handed
+from pipeline.health import TABLE as HEALTH
+from pipeline.health import Health
 from pipeline.judging import changed, judged
 from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
@@ -39,6 +41,7 @@ class Meeting:
         self.ladder = Ladder(settings.lengths_ns, settings.lateness_ns)
         self.ladder.reach(self.versions.measured_ns)
         self.known = KnownFlows()
+        self.health = Health(settings)
         self.reached: dict[int, int] = {}
         """How far each partition is that has spoken, ns."""
         self.partitions = 0
@@ -80,9 +83,11 @@ class Meeting:
         self.partitions = max(self.partitions, partitions)
         before_ns = self.reached.get(partition)
         self.reached[partition] = handed.closed_ns
+        if handed.flows.height:
+            self._met.append(handed.flows)
+        self.health.join(handed.watched)
         if not handed.sums.height:
             return
-        self._met.append(handed.flows)
         sums = handed.sums
         if before_ns not in {None, ALL_NS}:
             late = pl.col("time_ns") + pl.col("interval_ns") <= before_ns
@@ -104,15 +109,17 @@ class Meeting:
             return Output({})
         self.closed_ns = before_ns
         until_ns = None if before_ns == ALL_NS else before_ns
+        health = self.health.close(until_ns, self.known.rows, self.versions)
+        found = {HEALTH: health} if health.height else {}
         made = self.ladder.close(
             sums, until_ns, lambda each: judged(each, self.known.of, self.versions, self.settings)
         )
         if not sums.height and made.verdicts.is_empty():
-            return Output({})
+            return Output(found)
         flows, ended = self.known.of(pl.concat([each["flow"] for each in sums])), made.ended
         closed = Closed(flows, ended.grown, ended.whole.hops, made.told, *NOTHING_TALLIED)
         told = {"flows": owned_by(flows.drop("unseen"), self.versions)}
-        tables = {**changed(made), **told, "verdicts": made.verdicts}
+        tables = {**found, **changed(made), **told, "verdicts": made.verdicts}
         return Output(tables, rolled=(Rolled(closed, self.versions),))
 
     def _ready_ns(self) -> int | None:

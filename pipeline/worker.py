@@ -23,7 +23,7 @@ from pipeline.health import Health
 from pipeline.intervals import Intervals
 from pipeline.judging import Tables, changed, judged
 from pipeline.kept_rows import known_of
-from pipeline.known_flows import KnownFlows, no_flows
+from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
 from pipeline.order import Order
 from pipeline.reporter import seen_at
@@ -226,12 +226,12 @@ class Worker(Decider):
 
     def _close(self, before_ns: int | None) -> Output:
         """Judge or hand on the intervals that ended by a time; None: all."""
-        health = self.health.close(before_ns, self.known.rows, self.versions)
-        found = {HEALTH: health} if health.height else {}
         sums = Sums(*self.intervals.close(before_ns))
         tallies = self.intervals.tallies.close(before_ns)
         if self.hands_on:
-            return self._handed(found, sums, tallies, before_ns)
+            return self._handed(sums, tallies, before_ns)
+        health = self.health.close(before_ns, self.known.rows, self.versions)
+        found = {HEALTH: health} if health.height else {}
         made = self.ladder.close(sums, before_ns, self._judged)
         if not sums.height and made.verdicts.is_empty():
             return Output(found)
@@ -242,16 +242,18 @@ class Worker(Decider):
         tables = {**found, **changed(made), **flows, **self._summed(sums), **verdicts}
         return Output(tables, rolled=(Rolled(closed, self.versions),))
 
-    def _handed(self, found: Tables, sums: Sums, tallies: Tallied, before_ns: int | None) -> Output:
+    def _handed(self, sums: Sums, tallies: Tallied, before_ns: int | None) -> Output:
         """Rows of what no other partition is needed for, and what is judged elsewhere."""
         closed_ns = ALL_NS if before_ns is None else before_ns
+        watched = self.health.taken(before_ns)
+        seen = self.known.of(pl.concat([*(rows["flow"] for rows in sums), watched.flows]))
+        handed = Handed(seen, sums, closed_ns, watched)
         if not sums.height:
-            return Output(found, handed=Handed(no_flows(), sums, closed_ns))
-        seen, everyone = self._speaking(sums, tallies)
+            return Output({}, handed=handed)
+        _, everyone = self._speaking(sums, tallies)
         told = Sums.none()
         closed = Closed(everyone, told.flows, told.hops, TABLES["verdicts"].blank, *tallies)
-        tables, handed = {**found, **self._summed(sums)}, Handed(seen, sums, closed_ns)
-        return Output(tables, handed=handed, rolled=(Rolled(closed, self.versions),))
+        return Output(self._summed(sums), handed=handed, rolled=(Rolled(closed, self.versions),))
 
     def _speaking(self, sums: Sums, tallies: Tallied) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The flows that sums tell of, and those that these or tallies do."""

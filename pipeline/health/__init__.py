@@ -4,5 +4,7 @@ from pipeline.health.answer import findings_of, last_known, worth_a_look
 from pipeline.health.finding import FINDINGS, Finding
 from pipeline.health.found import TABLE
 from pipeline.health.watch import Health
+from pipeline.health.watched import Watched, all_watched
 
-__all__ = ["FINDINGS", "TABLE", "Finding", "Health", "findings_of", "last_known", "worth_a_look"]
+__all__ = ["FINDINGS", "TABLE", "Finding", "Health", "Watched", "all_watched", "findings_of",
+           "last_known", "worth_a_look"]  # fmt: skip

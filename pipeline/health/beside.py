@@ -7,6 +7,8 @@ leave little; it contradicts where even the smallest promise of all tags that cr
 larger. Where the counters leave little and no tag is known to have crossed, the stretch is silent.
 """
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from pipeline.health import edges
@@ -14,6 +16,7 @@ from pipeline.health.claims import CLAIM_KEY, claims_of
 from pipeline.health.occupancy import BARE, BY_QUEUE, BY_UTILISATION, OCCUPANCY, left, occupancy
 from pipeline.health.place import HOST, Places
 from pipeline.health.tally import FIRST, first_frame, joined
+from pipeline.health.watched import Watched
 from pipeline.order import NEVER
 from pipeline.sender import CE
 from pipeline.unit import BITS, SECOND
@@ -66,6 +69,19 @@ class Beside:
         if pairs.height:
             self.marks = summed([self.marks, marks_of(pairs, places)], LOAD_KEY)
 
+    def taken(self) -> dict[str, pl.DataFrame]:
+        """Take out all that is kept, by its name."""
+        made = {name: getattr(self, name) for name in KEPT}
+        for name in KEPT:
+            setattr(self, name, pl.DataFrame())
+        return made
+
+    def join(self, watched: Watched) -> None:
+        """Take what was taken out elsewhere."""
+        for name, (key, joins) in KEPT.items():
+            if (rows := getattr(watched, name)).height:
+                setattr(self, name, joined([getattr(self, name), rows], key, joins))
+
     def close(self, before_ns: int | None) -> pl.DataFrame:
         """Stretches that ended `WAIT_NS` before a time as rows of a tally; None: all."""
         bound = (1 << 62) if before_ns is None else (before_ns - WAIT_NS) // BIN_NS
@@ -75,7 +91,7 @@ class Beside:
         made = pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
         self.buckets = self._buckets(bound)
         self.closed_bin = max(self.closed_bin, bound)
-        for name in ("claims", "named", "counters", "marks", "stacks"):
+        for name in KEPT:
             alone = name in {"claims", "named"}
             kept, first = getattr(self, name), bound - (0 if alone else BACK + GAP)
             if kept.height:
@@ -262,6 +278,12 @@ def marks_of(pairs: pl.DataFrame, places: Places) -> pl.DataFrame:
 SUMMED = {"least": "min", "n": "sum", "ce_n": "sum", "bps": "first"} | {
     f"{name}_max": "max" for name in COUNTER
 } | dict.fromkeys(("seen_ns", "source", "frame"), "first")  # fmt: skip
+
+KEPT: Mapping[str, tuple[list[str], Mapping[str, str]]] = {
+    "claims": (CLAIM_KEY, SUMMED), "named": (edges.KEY, edges.JOINS),
+    "counters": (LOAD_KEY, SUMMED), "marks": (LOAD_KEY, SUMMED), "stacks": (LOAD_KEY, OCCUPANCY),
+}  # fmt: skip
+"""What is kept until stretches are whole: its key, and how parts of it are joined."""
 
 
 def summed(parts: list[pl.DataFrame], key: list[str]) -> pl.DataFrame:

@@ -23,6 +23,7 @@ from pipeline.health.place import Places
 from pipeline.health.rules import rules
 from pipeline.health.scene import PATH_KEY, PORT_KEY, Scene, by_port
 from pipeline.health.tally import FIRST, Tally, counted, joined
+from pipeline.health.watched import Watched
 from pipeline.order import NEVER
 from pipeline.settings import PipelineSettings
 from pipeline.tables import TABLES
@@ -36,6 +37,8 @@ RECOGNISED = ("set", "handshake", "reactions")
 """How a dialect was found where it was found at all (`memory.Basis`)."""
 DECIDED = ("time_ns", "source", "frame", "flow", "dialect", "basis")
 """What is read of decisions."""
+COUNTED = ("sights", "changes", "begun", "dialects")
+"""Tallies of frames and of decisions, and not of stretches."""
 FOUND = pl.Series(RECOGNISED, dtype=DECISIONS["basis"]).implode()
 IS_RECOGNISED = pl.col("basis").is_in(FOUND) & pl.col("dialect").is_not_null()
 
@@ -90,6 +93,19 @@ class Health:
             told = decisions.select(*DECIDED).filter(IS_RECOGNISED)
             seen = counted(self._cut(told), ["interval", "flow", "dialect"])
             self.dialects.add(seen.with_columns(pl.col("dialect").cast(pl.String)))
+
+    def taken(self, before_ns: int | None) -> Watched:
+        """Take out the intervals that ended by a time, None: all, for whoever judges them."""
+        ended = {
+            name: getattr(self, name).taken(before_ns, self.interval_ns) for name in COUNTED
+        }  # fmt: skip
+        return Watched.of(ended | self.beside.taken())
+
+    def join(self, watched: Watched) -> None:
+        """Take what was taken out elsewhere."""
+        for name in COUNTED:
+            getattr(self, name).add(getattr(watched, name))
+        self.beside.join(watched)
 
     def close(self, before_ns: int | None, flows: pl.DataFrame, versions: Versions) -> pl.DataFrame:
         """Findings of the intervals that ended by a time, None: of all; `flows` are those known."""

@@ -10,26 +10,38 @@ from polars.testing import assert_frame_equal
 
 from collector import MESSAGE_BYTES, UnreadableError
 from pipeline.handed import Handed
-from pipeline.handed_message import CONTENTS, VERSION, Piece, Pieces, messages, read
+from pipeline.handed_message import (
+    CONTENTS,
+    NEEDED,
+    VERSION,
+    Piece,
+    Pieces,
+    frames_of,
+    messages,
+    read,
+    schema_of,
+)
 from pipeline.known_flows import no_flows
 from pipeline.sums import Sums
-from pipeline.tables import TABLES
 from tests.pipeline.test_meeting import handed as handed_of
 
-COLUMNS = {1: "8a9ba3d6f2"}
+COLUMNS = {1: "8a9ba3d6f2", 2: "7ffaf72348"}
 """Digest of the columns of each version."""
 
 
 @pytest.fixture(scope="module")
 def given() -> Handed:
     return next(
-        told for _, told in handed_of(0, 2) if told and all(rows.height for rows in told.sums)
-    )
+        told for _, told in handed_of(0, 2)
+        if told and all(rows.height for rows in (*told.sums, told.watched.sights))
+    )  # fmt: skip
 
 
 def test_the_version_goes_up_with_the_columns() -> None:
-    frames = (no_flows(), TABLES["flow_intervals"].blank, TABLES["hop_intervals"].blank)
-    told = [[name, str(kind)] for frame in frames for name, kind in frame.schema.items()]
+    told = [
+        [name, str(kind() if isinstance(kind, type) else kind)]
+        for table in NEEDED for name, kind in schema_of(table).items()
+    ]  # fmt: skip
     assert hashlib.sha256(json.dumps(told).encode()).hexdigest()[:10] == COLUMNS[VERSION]
     assert CONTENTS.derived == f"intervals.v{VERSION}"
 
@@ -47,7 +59,7 @@ def test_what_is_large_goes_in_pieces_and_is_whole_with_the_last(given: Handed) 
     flows = pl.concat([given.flows] * 8)
     times = given.sums.flows[[0] * many]
     hashes = pl.Series("flow", range(many), pl.UInt64).hash(7)
-    large = Handed(flows, Sums(times.with_columns(hashes), given.sums.hops), given.closed_ns)
+    large = given._replace(flows=flows, sums=Sums(times.with_columns(hashes), given.sums.hops))
     made = messages(large, 0, 2, 5, 9)
     assert len(made) > 1
     assert all(len(value) <= MESSAGE_BYTES for _, value, _ in made)
@@ -82,6 +94,7 @@ def test_what_was_begun_and_is_said_anew_is_taken_once(given: Handed) -> None:
         ({"closed": None}, 0, "bad_header"),
         ({"digest": "00"}, 0, "damaged"),
         ({"flows": "-1"}, 0, "damaged"),
+        ({"sights": None}, 0, "bad_header"),
         ({}, 1, "damaged"),
     ],
 )
@@ -101,6 +114,7 @@ def test_what_is_no_piece_has_a_reason(
         (pl.DataFrame({"flow": ["x"]}), "flows.flow is String"),
         (pl.DataFrame({"other": [1]}), "flows.other is Int64"),
         (pl.DataFrame({"flow": pl.Series([1], dtype=pl.UInt64)}), "flows has no column last_ns"),
+        (no_flows().clear(1), "flows.flow is not told of every row"),
     ],
 )
 def test_tables_that_are_others_are_refused(
@@ -113,5 +127,5 @@ def test_tables_that_are_others_are_refused(
 
 def same(one: Handed, other: Handed) -> None:
     assert one.closed_ns == other.closed_ns
-    for mine, theirs in zip((one.flows, *one.sums), (other.flows, *other.sums), strict=True):
+    for mine, theirs in zip(frames_of(one), frames_of(other), strict=True):
         assert_frame_equal(mine, theirs, check_exact=True)

@@ -1,7 +1,7 @@
 """Partitions that are judged together: the verdicts of one worker, however they come to speak."""
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ from pipeline.handed import ALL_NS, Handed
 from replay import frames_of, points, scenario, simulate, topology
 
 MS = 1_000_000
-SETTINGS = PipelineSettings(interval_ms=(1.0, 4.0))
+SETTINGS = PipelineSettings(interval_ms=(1.0, 4.0), health_ms=2.0)
 BATCHES = 12
 
 
@@ -38,20 +38,28 @@ def verdicts(made: Iterable[Mapping[str, pl.DataFrame]]) -> pl.DataFrame:
     return pl.concat(told).sort("interval_ns", "time_ns", "flow")
 
 
-def through(worker: Worker, rows: list[pl.DataFrame]) -> pl.DataFrame:
-    return verdicts(out.tables for out in [*map(worker.advance, rows), worker.finish()])
+Tables = list[Mapping[str, pl.DataFrame]]
+
+
+def through(worker: Worker, rows: list[pl.DataFrame]) -> Tables:
+    return [out.tables for out in [*map(worker.advance, rows), worker.finish()]]
 
 
 @cache
 def alone() -> pl.DataFrame:
     """What one worker of all flows says."""
     rows, known = played()
-    return through(Worker(SETTINGS, known, ("fabric",)), batches(rows))
+    return verdicts(through(Worker(SETTINGS, known, ("fabric",)), batches(rows)))
 
 
-def handed(number: int, partitions: int) -> list[tuple[Mapping[str, pl.DataFrame], Handed | None]]:
+Handing = list[tuple[Mapping[str, pl.DataFrame], Handed | None]]
+
+
+def handed(
+    number: int, partitions: int, given: tuple[pl.DataFrame, Topology] | None = None
+) -> Handing:
     """What one of so many partitions stores, and what it hands on."""
-    rows, known = played()
+    rows, known = given or played()
     worker = Worker(SETTINGS, known, ("fabric",))
     worker.hands_on = True
     made = []
@@ -64,13 +72,11 @@ def handed(number: int, partitions: int) -> list[tuple[Mapping[str, pl.DataFrame
     return [(out.tables, out.handed) for out in made if out is not None]
 
 
-@pytest.mark.parametrize("partitions", [2, 8])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_verdicts_of_partitions_are_those_of_one_worker(partitions: int, seed: int) -> None:
-    chance = random.Random(seed)
-    meeting = Meeting(SETTINGS, played()[1])
-    left = {number: handed(number, partitions) for number in range(partitions)}
-    made: list[Mapping[str, pl.DataFrame]] = []
+def met(meeting: Meeting, told: Sequence[Handing], seed: int) -> Tables:
+    """What partitions and a meeting make, which hears them in random order."""
+    chance, partitions = random.Random(seed), len(told)
+    left = {number: list(each) for number, each in enumerate(told)}
+    made: Tables = []
     while left:
         number = chance.choice(sorted(left))
         for _ in range(chance.randint(1, 4)):
@@ -84,6 +90,14 @@ def test_verdicts_of_partitions_are_those_of_one_worker(partitions: int, seed: i
             made.append(meeting.close().tables)
     made.append(meeting.close().tables)
     assert all(reached == ALL_NS for reached in meeting.reached.values())
+    return made
+
+
+@pytest.mark.parametrize("partitions", [2, 8])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_verdicts_of_partitions_are_those_of_one_worker(partitions: int, seed: int) -> None:
+    meeting = Meeting(SETTINGS, played()[1])
+    made = met(meeting, [handed(number, partitions) for number in range(partitions)], seed)
     assert meeting.counters == {"too_late": 0, "revised": 0, "impatient": 0}
     assert_frame_equal(verdicts(made), alone(), check_exact=True)
 
@@ -91,7 +105,8 @@ def test_verdicts_of_partitions_are_those_of_one_worker(partitions: int, seed: i
 def test_workers_that_judged_apart_would_say_something_else() -> None:
     rows, known = played()
     parts = [rows.filter(pl.col("conversation") % 8 == number) for number in range(8)]
-    apart = pl.concat(through(Worker(SETTINGS, known, ("fabric",)), [part]) for part in parts)
+    made = [through(Worker(SETTINGS, known, ("fabric",)), [part]) for part in parts]
+    apart = pl.concat(map(verdicts, made))
     both = apart.join(alone(), on=["interval_ns", "time_ns", "flow"], suffix="_all")
     assert both.height == alone().height
     assert both.filter(pl.col("kind") != pl.col("kind_all")).height > both.height // 20

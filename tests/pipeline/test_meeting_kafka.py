@@ -15,7 +15,8 @@ from tests.pipeline.test_group_kafka import SETTINGS as BUS
 from tests.pipeline.test_group_kafka import until
 from tests.pipeline.test_meeting import MS, SETTINGS, batches, played
 
-SAME = ("verdicts", "link_seconds", "path_seconds", "flow_intervals", "hop_intervals", "flows")
+SAME = ("verdicts", "link_seconds", "path_seconds", "flow_intervals", "hop_intervals", "flows",
+        "telemetry_health")  # fmt: skip
 
 
 def crew_of(url: str, store: Store) -> Crew:
