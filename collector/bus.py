@@ -48,7 +48,8 @@ class Batch:
 
     - `frame`: rows of the observation table; a column that is null in all rows may be left out;
     - `source`: the capture or the device that the frames came from;
-    - `epoch`: counts restarts of the source, whose frame numbers begin anew each time;
+    - `epoch`: which life of the source this is, in each of which frame numbers begin anew: when
+      it began, ns since 1970;
     - `first`, `last`: numbers of the first and the last frame covered. Within (source, epoch) they
       only grow, so a batch whose `last` was seen before is a repeat;
     - `ended`: the source brings nothing more; such a batch has no rows;

@@ -62,7 +62,8 @@ class Capture:
         """Hold what `open_capture` found; no reader yet where a file is followed from its birth."""
         self.source = "stdin" if str(path) == STDIN else Path(path).name
         self.epoch = 0
-        """A file has one life: its frame numbers never begin anew."""
+        """A file has one life, which begins with its first frame: another one that has the same
+        name begins at another time, and is no repeat of this one."""
         self.reasons: dict[str, int] = {}
         self.losses: list[Loss] = []
         self.reached_ns: int | None = None
@@ -138,8 +139,11 @@ class Capture:
         if reader.unknown_interface:
             self.reasons["file_unknown_interface"] = reader.unknown_interface
         first = self.delivered + reader.numbered + 1
+        frames = index.frames(window.data, first)
+        if not (self.live or self.delivered) and len(frames):
+            self.epoch = int(frames.time_ns[0])
         self.delivered += index.count
-        return index.frames(window.data, first), stop
+        return frames, stop
 
     def _advance(self, stop: int) -> int:
         """Move the window on; FULL when reading can go on, else why it stopped."""

@@ -144,12 +144,12 @@ async def due(readings: Sequence[Reading]) -> Reading:
 
 def advance(reading: Reading, decoder: Decoder, progress: Callable[[int], None]) -> Batch | None:
     """The next batch of a source; `ended` after its last, None when there is no news of it."""
-    source, epoch = reading.source.source, reading.source.epoch
     frames = next(reading.chunks, None)
     if frames is None:
         return ending(reading)
     if not len(frames):
         return beat(reading)
+    source, epoch = reading.source.source, reading.source.epoch
     rows = decoder.decode(frames, reading.source.points, source)
     reading.frames = frames.first + len(frames) - 1
     reading.reached_ns = max(reading.reached_ns, int(frames.time_ns.max()))

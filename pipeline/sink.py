@@ -114,7 +114,10 @@ def through(worker: Worker, batch: Batch) -> Output:
 
 
 def token(batch: Batch) -> str:
-    """Source, epoch and frames of a batch: the same input gives the same token."""
+    """Source, epoch and frames of a batch: the same input gives the same token.
+
+    A file that is stored again has the token that it had before files had an epoch.
+    """
     frames = "end" if batch.ended else f"{batch.first}-{batch.last}"
     frames = f"reached-{batch.far_ns}" if batch.quiet else frames
-    return f"{batch.source}:{batch.epoch}:{frames}"
+    return f"{batch.source}:{batch.epoch if batch.live else 0}:{frames}"

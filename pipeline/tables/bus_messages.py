@@ -18,7 +18,7 @@ BUS_MESSAGES = Table(
         Column("partitions", U32, "", "Partitions of the topic when it was read."),
         Column("offset", I64, "", "Number of the message in its partition."),
         Column("source", WORD, "", "Capture file, interface or feed."),
-        Column("epoch", I64, "", "Restarts of the source, each of which numbers frames anew."),
+        Column("epoch", I64, "", "When the source began, ns; each time it numbers frames anew."),
         Column("first", U64, "", "First frame that it holds."),
         Column("last", U64, "", "Last frame that it holds."),
     ),

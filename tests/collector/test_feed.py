@@ -16,6 +16,7 @@ from collector import (
     CollectorSettings,
     Decoder,
     MemoryBus,
+    Repeats,
     feed,
     open_capture,
     write_pcapng,
@@ -123,3 +124,20 @@ def test_a_bus_that_closes_early_stops_the_feed(tmp_path: Path) -> None:
 
     with pytest.raises(BusError, match="closed"):
         asyncio.run(run())
+
+
+def test_of_two_files_of_one_name_neither_is_taken_for_a_repeat_of_the_other(
+    tmp_path: Path,
+) -> None:
+    """A file that is sent twice is a repeat; another one that was given its name is none."""
+    places = [tmp_path / name for name in ("first", "second")]
+    for place in places:
+        place.mkdir()
+    times = [10, 20, 30]
+    one = write(places[0] / "x.pcapng", [PACKET] * 3, times)
+    other = write(places[1] / "x.pcapng", [PACKET] * 3, [time + 100 for time in times])
+    repeats, rows = Repeats(), []
+    for path in (one, other, one):
+        fresh = [repeats.fresh(batch) for batch in fed(path)[0] if not batch.quiet]
+        rows.append(sum(batch.frame.height for batch in fresh if batch is not None))
+    assert rows == [3, 3, 0]
