@@ -119,13 +119,13 @@ class Tally:
 
     def taken(self, before_ns: int | None, interval_ns: int) -> pl.DataFrame:
         """Take out the intervals that ended by a time, None: all; no total counts them."""
+        last = None if before_ns is None else before_ns - interval_ns
+        if last is not None and all(start > last for start in self.starts()):
+            return pl.DataFrame()
         rows = joined(self._open, self.key)
-        if rows.is_empty() or before_ns is None:
-            self._open = []
-            return rows
-        over = pl.col("interval") + interval_ns <= before_ns
-        self._open = [left] if (left := rows.filter(~over)).height else []
-        return rows.filter(over)
+        over = pl.lit(value=True) if last is None else pl.col("interval") <= last
+        self._open = [left] if rows.height and (left := rows.filter(~over)).height else []
+        return rows.filter(over) if rows.height else rows
 
     def close(self, interval: int) -> pl.DataFrame:
         """Take out one interval and add it to the total; its rows."""
