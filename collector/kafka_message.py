@@ -8,7 +8,7 @@ same partition ended, so that a reader sees what is missing.
 """
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
@@ -17,7 +17,7 @@ import polars as pl
 
 from collector.bus import Batch, BusError
 from collector.loss import losses_of, text_of
-from collector.observation import SCHEMA, SCHEMA_VERSION
+from collector.observation import OBSERVATION, SCHEMA, SCHEMA_VERSION
 
 MESSAGE_BYTES = 900_000
 """Largest message."""
@@ -27,6 +27,12 @@ HEADERS = ("schema", "source", "epoch", "first", "last", "ended", "digest", "rea
            "passed")  # fmt: skip
 NEEDED = ("time_ns", "source", "frame", "conversation", "flow")
 """Columns without which rows are no observations."""
+ALWAYS = frozenset(column.name for column in OBSERVATION if not column.nullable)
+"""Columns that every row tells, where they are there."""
+WORD = 1 << 63
+"""Beyond every number of 64 bits with a sign."""
+EDGE_NS = 10**15
+"""Times that are so near to the ends of what 64 bits hold leave no room for what is worked out."""
 Compression = Literal["lz4", "zstd"]
 
 
@@ -204,12 +210,14 @@ def read(value: bytes | None, given: Headers) -> Batch:
         )
     try:
         source = told["source"]
-        epoch, first, last = (int(told[name]) for name in ("epoch", "first", "last"))
-        reached_ns = int(told["reached"]) if told.get("reached") else None
-        passed_ns = int(told["passed"]) if told.get("passed") else None
+        epoch, first, last = (number_of(told, name) for name in ("epoch", "first", "last"))
+        reached_ns = number_of(told, "reached") if told.get("reached") else None
+        passed_ns = number_of(told, "passed") if told.get("passed") else None
         losses = losses_of(told.get("losses", ""))
     except (KeyError, ValueError) as error:
         raise UnreadableError("bad_header", f"{error}") from None
+    if not source:
+        raise UnreadableError("bad_header", "source is empty")
     octets = value or b""
     if told.get("digest") != digest(octets):
         raise UnreadableError("damaged", f"{len(octets)} octets that have another digest")
@@ -222,12 +230,22 @@ def read(value: bytes | None, given: Headers) -> Batch:
     return batch
 
 
+def number_of(told: Mapping[str, str], name: str) -> int:
+    """A header that is a whole number of 64 bits. ValueError when it is not."""
+    number = int(told[name])
+    if not -WORD <= number < WORD:
+        raise ValueError(f"{name} is no number of 64 bits")
+    return number
+
+
 def check(batch: Batch) -> None:
     """Refuse rows that are no observations, or not those that the headers name."""
     frame = batch.frame
     for name, dtype in frame.schema.items():
         if name in SCHEMA and dtype not in {SCHEMA[name], pl.Null}:
             raise UnreadableError("bad_columns", f"{name} is {dtype}, and not {SCHEMA[name]}")
+        if name in ALWAYS and frame[name].null_count():
+            raise UnreadableError("bad_columns", f"{name} is not told of every row")
     if batch.ended or batch.quiet:
         return
     if lacking := [name for name in NEEDED if name not in frame.columns]:
@@ -236,6 +254,9 @@ def check(batch: Batch) -> None:
     inside = (number.min() >= batch.first) & (number.max() <= batch.last)
     if not frame.select(inside).item():  # of no rows nothing is told either
         raise UnreadableError("bad_range", f"the rows are not of {batch.first} to {batch.last}")
+    times = frame["time_ns"].to_numpy()
+    if times.min() < EDGE_NS - WORD or times.max() >= WORD - EDGE_NS:
+        raise UnreadableError("bad_range", "time_ns lies at an end of what 64 bits hold")
 
 
 def observations(value: bytes | None, given: Headers, offset: int) -> Batch:

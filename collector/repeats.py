@@ -47,6 +47,7 @@ class Repeats:
         if any(first <= batch.first and batch.last <= last for first, last in again):
             self.covered[stream] = ranges
             return None
+        self.ended.discard(stream)  # it has grown: whoever ends it now says something new
         made = joined([*ranges, (batch.first, batch.last)])
         over = max(len(made) - MOST_HOLES, 0)
         self.covered[stream] = [(made[0][0], made[over][1]), *made[over + 1 :]]

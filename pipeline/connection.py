@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -55,7 +56,7 @@ class Connection:
                     dsn=address.dsn, database=database or "default", settings=dict(settings)
                 )
                 return
-            address.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _made(address.path)
             self._client = get_client(
                 interface="chdb",
                 path=str(address.path),
@@ -156,6 +157,14 @@ class Connection:
             raise kind(f"the store {self.address.name}: {what} failed: {reason}") from error
         except OSError as error:
             raise StoreAway(f"the store {self.address.name}: {what} failed: {error}") from error
+
+
+def _made(path: Path) -> None:
+    """A directory for a store. Raises StoreError where there never can be one."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        raise StoreError(f"{path} can be no store: {error.strerror}") from error
 
 
 def from_file(

@@ -93,8 +93,8 @@ class Crew:
         self._several.set()
         loop = asyncio.get_running_loop()
 
-        def hand_on(handed: Handed, first: int, last: int) -> None:
-            made = messages(handed, partition, partitions, first, last)
+        def hand_on(handed: Handed, first: int, last: int, idle: bool) -> None:
+            made = messages(handed, partition, partitions, first, last, idle=idle)
             asyncio.run_coroutine_threadsafe(self._writer.send(made), loop).result()
 
         return hand_on

@@ -5,7 +5,7 @@ A desk is state and what drives it; it knows no log and no store.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from collector import Batch, Repeats, joined
 from pipeline.capture_gaps import Heard
@@ -31,8 +31,15 @@ class Desk(Protocol):
     kept: Kept
     """All that it knows."""
 
+    @property
+    def open(self) -> list[str]:
+        """Sources that are waited for."""
+
     def take(self, messages: Sequence[Any]) -> Taken:
         """The messages of a cut, in their order."""
+
+    def give_up(self) -> Taken:
+        """Wait for none of these sources any more; they may speak again."""
 
 
 class ObservationDesk:
@@ -67,6 +74,15 @@ class ObservationDesk:
         rows = sum(batch.frame.height for batch in fresh)
         return Taken(together([*made, told]), rows)
 
+    @property
+    def open(self) -> list[str]:
+        """Sources that have not ended and hold back what is judged."""
+        return sorted(self.worker.order.reached) if self.judged else []
+
+    def give_up(self) -> Taken:
+        """What waited for them."""
+        return Taken(self.worker.finish(), 0)
+
     def _fresh(self, batch: Batch) -> Batch | None:
         """A batch without what was seen before."""
         fresh = self.repeats.fresh(batch)
@@ -83,6 +99,9 @@ class ObservationDesk:
 
 class MeetingDesk:
     """What partitions hand on, through the meeting that judges it."""
+
+    open: Final[list[str]] = []
+    """It waits for partitions, which give their sources up themselves."""
 
     def __init__(self, meeting: Meeting, counts: Counter[str]) -> None:
         """`counts` gets `repeated`."""
@@ -102,6 +121,10 @@ class MeetingDesk:
             if handed is not None:
                 self.meeting.add(piece.partition, piece.partitions, handed)
         return Taken(self.meeting.close(), rows)
+
+    def give_up(self) -> Taken:
+        """Nothing waits for a source."""
+        return self.take(())
 
 
 def desk_of(

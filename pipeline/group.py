@@ -14,11 +14,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from collector import OBSERVATIONS, BusError, BusSettings, Contents, MessagesGone, open_group
+from collector import (
+    OBSERVATIONS,
+    BusError,
+    BusRefused,
+    BusSettings,
+    Contents,
+    MessagesGone,
+    open_group,
+)
 from pipeline.again import PASSING, again
 from pipeline.group_part import HandOn, Part
 from pipeline.group_steps import WAIT_S, Line, Steps
 from pipeline.meeting import Meeting
+from pipeline.renewal import renewed
 from pipeline.settings import PipelineSettings
 from pipeline.store import Store
 from pipeline.store_error import Fenced, StoreError
@@ -188,6 +197,9 @@ class Group:
                 self.counts["fenced"] += 1
                 self._drop(partition)
                 await self._pause(leave, self.settings.session_s)
+            except BusRefused as error:  # it would say so again and again
+                self._fail(error)
+                return
             except BusError as error:
                 logger.warning("%s", error)
                 self.counts["bus_away"] += 1
@@ -202,9 +214,13 @@ class Group:
                     logger.warning("%s", error)
                     await self._pause(leave, WAIT_S)
             except BaseException as error:  # noqa: BLE001 - whatever it is ends the process, and is told
-                if self._failed and not self._failed.done():
-                    self._failed.set_exception(told_of(error))
+                self._fail(told_of(error))
                 return
+
+    def _fail(self, error: BaseException) -> None:
+        """End the process with what is said."""
+        if self._failed and not self._failed.done():
+            self._failed.set_exception(error)
 
     async def _follow(self, partition: int, leave: threading.Event) -> None:
         """Cut after cut of one partition, from where its log says."""
@@ -218,7 +234,7 @@ class Group:
         kept_at = settled_at = time.monotonic()
         while not leave.is_set():
             began = time.monotonic()
-            self._renewed(part)
+            renewed(part, self.versions, self.settings_of_workers)
             snapshot = began - kept_at >= self.settings.snapshot_s and not part.promised
             settle_s = SEVERAL_SETTLE_S if part.hand_on else SETTLE_S
             whole = snapshot or part.full or began - settled_at >= settle_s
@@ -229,16 +245,6 @@ class Group:
             if 0 < octets < SMALL and not part.promised:
                 rest = began + self.settings.cut_ms / 1000 - time.monotonic()
                 await self._pause(leave, rest)
-
-    def _renewed(self, part: Part) -> None:
-        """Give a place the topology and the settings that came since, between two cuts."""
-        worker, settings = part.kept.worker, self.settings_of_workers
-        if self.versions is not None and worker.versions is not self.versions:
-            worker.renew(self.versions)
-        if settings is not None and part.tuned is not settings:
-            part.tuned = settings
-            if left := sorted(worker.tune(settings)):
-                logger.warning("%s: %s need a restart", part.place, ", ".join(left))
 
     async def _owned(self, partition: int, leave: threading.Event) -> Part:
         """The state of a partition: still in our hands, or taken over."""
@@ -266,7 +272,8 @@ class Group:
         await asyncio.to_thread(part.claim)
         self.parts[partition] = part
         took = time.monotonic() - began
-        logger.info("%s: taken over at %s in %.2f s", place, part.position, took)
+        at = "its beginning" if part.position is None else part.position
+        logger.info("%s: taken over at %s in %.2f s", place, at, took)
         return part
 
     async def _committed(self, partition: int, part: Part) -> None:

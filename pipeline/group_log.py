@@ -15,8 +15,8 @@ from pipeline.fence import Fence
 from pipeline.store import Store
 from pipeline.store_error import Fenced, StoreError
 
-CLAIM, AHEAD, CUT, SNAPSHOT = "claim", "ahead", "cut", "snapshot"
-KINDS = (CLAIM, AHEAD, CUT, SNAPSHOT)
+CLAIM, AHEAD, CUT, IDLE, SNAPSHOT = "claim", "ahead", "cut", "idle", "snapshot"
+KINDS = (CLAIM, AHEAD, CUT, IDLE, SNAPSHOT)
 DECIDED = ("kind", "first", "last", "chain")
 """What a step says."""
 MOST_CLAIMS = 100

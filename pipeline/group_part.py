@@ -19,7 +19,7 @@ from pipeline import group_state
 from pipeline.again import Again
 from pipeline.capture_gaps import stored_last
 from pipeline.desk import Taken, desk_of
-from pipeline.group_log import AHEAD, CUT, SNAPSHOT, GroupLog, Step
+from pipeline.group_log import AHEAD, CUT, IDLE, SNAPSHOT, GroupLog, Step
 from pipeline.handed import Handed
 from pipeline.meeting import Meeting
 from pipeline.settings import PipelineSettings
@@ -41,8 +41,8 @@ MOST_ROWS = 1 << 18
 """Rows that wait for a later cut at most: two seconds (`group.SETTLE_S`) of 130,000 each."""
 
 
-HandOn = Callable[[Handed, int, int], None]
-"""Takes what the messages from one offset to another gave for those who judge, until it is sure."""
+HandOn = Callable[[Handed, int, int, bool], None]
+"""Takes what messages, or silence (`IDLE`) behind them, gave for those who judge."""
 
 
 class Part:
@@ -123,7 +123,7 @@ class Part:
             self._sizes = [len(octets) for octets in chain]
         if isinstance(self.kept.worker, Worker):
             self.kept.worker.hands_on = self.hand_on is not None
-        self.promised = [step for step in steps if step.kind in {AHEAD, CUT}]
+        self.promised = [step for step in steps if step.kind in {AHEAD, CUT, IDLE}]
         self.counts["claims"] += 1
         self._before = Counter(self.kept.worker.counters)
 
@@ -148,6 +148,18 @@ class Part:
     def full(self) -> bool:
         """Whether as many rows wait as may."""
         return sum(made.height for made in self.waiting) > MOST_ROWS
+
+    @property
+    def silent(self) -> list[str]:
+        """Sources that have not ended, and that are waited for."""
+        return self.desk.open
+
+    def idle(self) -> None:
+        """Wait no more for sources that are silent; it is decided, as no message says so."""
+        begin = int(self.position or 0)
+        self.promised.append(self.log.append(IDLE, begin, begin - 1, again=self.again))
+        self.counts["idle"] += 1
+        self.work(begin, begin - 1, ())
 
     def cut(self, first: int, last: int, *, whole: bool = True) -> None:
         """Decide that the messages from `first` to `last` are worked on as one, unless it is.
@@ -191,7 +203,8 @@ class Part:
         """
         with TURN:
             begun()
-            return self.desk.take(messages)
+            idle = bool(self.promised) and self.promised[0].kind == IDLE
+            return self.desk.give_up() if idle else self.desk.take(messages)
 
     def pass_on(self, first: int, last: int, taken: Taken) -> None:
         """Hand on what is judged elsewhere, of a cut that is decided.
@@ -199,7 +212,7 @@ class Part:
         Before anything says that the cut is behind us: whoever works on it anew sends it again.
         """
         if self.hand_on and taken.output.handed is not None:
-            self.hand_on(taken.output.handed, first, last)
+            self.hand_on(taken.output.handed, first, last, self.promised[0].kind == IDLE)
 
     def keep(self, first: int, last: int, taken: Taken, *, snapshot: bool = False) -> int:
         """Store what came of a cut that is decided; the rows that came in.
@@ -207,21 +220,22 @@ class Part:
         Behind a whole cut the state may be kept, too. What nobody waits for is stored beside what
         comes next.
         """
-        whole = self.promised[0].kind == CUT
+        kind = self.promised[0].kind
+        token = f"{self.place}/{first}-{last}" + (f"/{IDLE}" if kind == IDLE else "")
         tables = dict(taken.output.tables)
         at_once = {name: tables.pop(name) for name in self.at_once if name in tables}
         self.waiting.append(Output(tables, rolled=taken.output.rolled))
-        self._insert(at_once, f"{self.place}/{first}-{last}")
+        self._insert(at_once, token)
         self.promised.pop(0)
         self.position = last + 1
         self.cuts_since += 1
         self.counts["rows"] += taken.rows
-        if whole:
+        if kind != AHEAD:
             self.storing.wait()
             # Behind a snapshot no cut is read again: one that was decided must be worked on first.
             state = self._state() if snapshot and not self.promised else b""
             waiting, self.waiting = self.waiting, []
-            ending = partial(self._settled, waiting, f"{self.place}/{first}-{last}")
+            ending = partial(self._settled, waiting, token)
             self.storing.begin(partial(ending, state, self.log.number, last, self._chain))
         return taken.rows
 

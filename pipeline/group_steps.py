@@ -5,6 +5,7 @@ of the same cut, so a process that has much to do makes few large ones.
 """
 
 import asyncio
+import logging
 import threading
 import time
 from collections import Counter
@@ -20,10 +21,18 @@ MOST_MESSAGES = 500
 """Messages of one cut."""
 WAIT_S = 0.2
 """How long new messages are waited for at a time."""
+IDLE_S = 30.0
+"""How long nothing may come of a place until its sources are not waited for: their collector may be
+gone, and they hold back what other sources brought."""
+MOST_NAMED = 5
+"""Such sources that are named."""
 MORE_S, NEWEST_S = 0.02, 0.06
 """The same of those that came while the place stood in line, and how long they are asked for: the
 client has those that came right behind the last ones, and asks for the rest when it has been
 emptied."""
+
+
+logger = logging.getLogger("hopsight.pipeline")
 
 
 class Reader(Protocol):
@@ -68,6 +77,8 @@ class Steps:
         self.reader, self.line, self.counts, self.hears = reader, line, counts, hears
         self.emptied_s = 0.0
         """When a partition had no message last, by the monotonic clock."""
+        self._heard: dict[int, tuple[Part, float]] = {}
+        """When a partition had a message last, in whose hands."""
 
     async def step(
         self,
@@ -87,9 +98,12 @@ class Steps:
                 return 0
         elif not records:
             self.emptied_s = time.monotonic()
-            if whole:
+            if self._silence(partition, part) > IDLE_S and part.silent:
+                await self._given_up(part)
+            elif whole:
                 await asyncio.to_thread(lambda: part.settle(snapshot=snapshot))
             return 0
+        self._heard[partition] = part, time.monotonic()
         async with self.line.first:
             if promised is None:
                 if self.hears:
@@ -112,6 +126,21 @@ class Steps:
         await asyncio.to_thread(partial(part.keep, first, last, taken, snapshot=snapshot))
         self.counts["messages"] += len(records)
         return octets_of(records)
+
+    def _silence(self, partition: int, part: Part) -> float:
+        """Seconds since a partition had a message, or came into these hands."""
+        whose, heard_s = self._heard.get(partition, (None, 0.0))
+        if whose is not part:
+            heard_s = time.monotonic()
+            self._heard[partition] = part, heard_s
+        return time.monotonic() - heard_s
+
+    async def _given_up(self, part: Part) -> None:
+        """Wait no more for sources that have not ended."""
+        names = part.silent
+        told = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+        logger.info("%s: nothing came for %g s; not waited for: %s", part.place, IDLE_S, told)
+        await asyncio.to_thread(part.idle)
 
     async def _promised(
         self, partition: int, step: Step, records: list[Any], leave: threading.Event

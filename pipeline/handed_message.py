@@ -38,33 +38,37 @@ NEEDED: Mapping[str, Iterable[str]] = {
 """The tables, and the columns without which their rows say nothing."""
 WHOSE = frozenset(("time_ns", "interval_ns", "interval", "bin", "seen_ns", "flow", "point", "port"))
 """Columns that are told of every row."""
-PLACE = ("partition", "partitions", "first", "last", "piece", "pieces")
+PLACE = ("partition", "partitions", "first", "last", "idle", "piece", "pieces")
 NUMBERS = (*PLACE, "closed", *NEEDED)
 """Headers that are numbers; those of the tables tell their octets, one behind the other."""
 MOST_PIECES = 10_000
 
 
 class Piece(NamedTuple):
-    """A part of what a partition, one of so many, hands on of the messages `first` to `last`."""
+    """A part of what a partition, one of so many, hands on of the messages `first` to `last`.
+
+    `idle` is 1 of what silence behind the last of them gave, without further messages.
+    """
 
     partition: int
     partitions: int
     first: int
     last: int
+    idle: int
     piece: int
     pieces: int
     handed: Handed
 
 
 def messages(
-    handed: Handed, partition: int, partitions: int, first: int, last: int
+    handed: Handed, partition: int, partitions: int, first: int, last: int, *, idle: bool = False
 ) -> list[Message]:
     """What is handed on of the messages `first` to `last` of a partition."""
     values = list(parts(handed))
     made: list[Message] = []
     for piece, tables in enumerate(values):
         value = b"".join(tables)
-        told = (partition, partitions, first, last, piece, len(values), handed.closed_ns,
+        told = (partition, partitions, first, last, int(idle), piece, len(values), handed.closed_ns,
                 *map(len, tables), digest(value))  # fmt: skip
         named = zip((*NUMBERS, "digest"), told, strict=True)
         made.append((0, value, [(name, str(each).encode()) for name, each in named]))
@@ -106,8 +110,10 @@ def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]], _offset
         numbers = {name: int(told[name]) for name in NUMBERS}
     except (KeyError, ValueError) as error:
         raise UnreadableError("bad_header", f"{error}") from None
-    partition, partitions, first, last, piece, pieces = place = [numbers[name] for name in PLACE]
-    if not (0 <= partition < partitions and first <= last and 0 <= piece < pieces <= MOST_PIECES):
+    place = [numbers[name] for name in PLACE]
+    partition, partitions, first, last, idle, piece, pieces = place
+    known = 0 <= partition < partitions and idle in {0, 1} and first <= last + idle
+    if not (known and 0 <= piece < pieces <= MOST_PIECES):
         raise UnreadableError("bad_header", f"no piece has partition, messages and number {place}")
     sizes = [numbers[name] for name in NEEDED]
     held = value or b""
@@ -118,7 +124,7 @@ def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]], _offset
         frames.append(frame_of(name, held[at : at + size]))
         at += size
     handed = handed_of(frames, numbers["closed"])
-    return Piece(partition, partitions, first, last, piece, pieces, handed)
+    return Piece(partition, partitions, first, last, idle, piece, pieces, handed)
 
 
 def frame_of(name: str, held: bytes) -> pl.DataFrame:
@@ -153,23 +159,23 @@ class Pieces:
     """Puts pieces together, and drops those that were heard before."""
 
     def __init__(self) -> None:
-        self.heard: dict[int, int] = {}
-        """The last offset of each partition of which all was heard."""
+        self.heard: dict[int, tuple[int, int]] = {}
+        """The last offset of each partition of which all was heard, and whether silence was."""
         self.held: dict[int, dict[int, Piece]] = {}
         """Pieces of a cut that is not there whole, by partition and number."""
 
     def knows(self, piece: Piece) -> bool:
         """Whether what it is a piece of was heard before."""
-        return piece.last <= self.heard.get(piece.partition, -1)
+        return (piece.last, piece.idle) <= self.heard.get(piece.partition, (-1, 0))
 
     def whole(self, piece: Piece) -> Handed | None:
         """What was handed on, with the last piece of it."""
         held = self.held.setdefault(piece.partition, {})
-        if any((other.first, other.last) != (piece.first, piece.last) for other in held.values()):
+        if any(other[2:5] != piece[2:5] for other in held.values()):
             held.clear()  # what was begun before is said anew
         held[piece.piece] = piece
         if len(held) < piece.pieces:
             return None
         del self.held[piece.partition]
-        self.heard[piece.partition] = piece.last
+        self.heard[piece.partition] = piece.last, piece.idle
         return Handed.of(held[number].handed for number in sorted(held))

@@ -89,21 +89,32 @@ def restore(store: Store, folder: Path, progress: Progress = lambda *_: None) ->
     store.migrate()
     with store.alone() as connection:
         _refuse_rows(connection)
+        for piece in pieces:  # all of them before the first row: half a store helps nobody
+            _intact(folder, piece)
         for table in TABLES.values():
             if table.fed_by:
                 connection.command(f"DROP VIEW IF EXISTS {table.name}_feed SYNC")
             for feed in table.feeds:
                 connection.command(f"DROP VIEW IF EXISTS {feed.view(table.name)} SYNC")
         for piece in pieces:
-            body = (folder / piece.file).read_bytes()
-            if _digest(body) != piece.digest:
-                raise StoreError(f"{folder / piece.file} is damaged: it has another digest")
+            body = _intact(folder, piece)
             table = TABLES[piece.table]
             now = _as_now(table, body)
             connection.put(piece.table, _columns(table), now, f"restore/{piece.digest}")
             progress(piece.table, piece.rows)
     store.migrate()
     return pieces
+
+
+def _intact(folder: Path, piece: Piece) -> bytes:
+    """The octets of a piece. Raises StoreError for others."""
+    try:
+        body = (folder / piece.file).read_bytes()
+    except OSError as error:
+        raise StoreError(f"{folder / piece.file} cannot be read: {error.strerror}") from error
+    if _digest(body) != piece.digest:
+        raise StoreError(f"{folder / piece.file} is damaged: it has another digest")
+    return body
 
 
 def read_manifest(folder: Path) -> list[Piece]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 TEXT = "%(created).3f %(name)s: %(message)s"
-NOISY = ("aiokafka", "uvicorn.error", "httpx", "httpcore")
+NOISY = ("aiokafka", "uvicorn.error", "httpx", "httpcore", "urllib3", "clickhouse_connect")
 """Libraries that log what we say ourselves, or whole addresses, of which a receiver's may be its
 secret."""
 
@@ -32,6 +32,8 @@ class Once(logging.Filter):
         """See logging.Filter."""
         if not record.name.startswith(NOISY):
             return True
+        if record.levelno < logging.ERROR:  # one sets the level of another when it is loaded
+            return False
         # The same line with other numbers is the same.
         key, now_s = (record.name, str(record.msg)), self.clock()
         if now_s - self.told.get(key, -EVERY_S) < EVERY_S:

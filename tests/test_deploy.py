@@ -57,6 +57,17 @@ def metric(name: str) -> str:
     return name
 
 
+def test_the_image_sets_nothing_that_would_win_over_a_file_of_settings() -> None:
+    """A variable does: all that is deployed from the image names its store in a file."""
+    image = (DEPLOY / "Containerfile").read_text()
+    told = set(re.findall(r"\b(HOPSIGHT_\w+)=", image))
+    assert told <= {"HOPSIGHT_SETTINGS", *NOT_SETTINGS}
+    assert 'dsn = "chdb:///var/lib/hopsight/store"' in image
+    for path in YAML:
+        if "image: hopsight" in path.read_text() or "/hopsight:" in path.read_text():
+            assert "HOPSIGHT_SETTINGS" in path.read_text()
+
+
 EXPRESSIONS = dict(expressions())
 
 

@@ -18,7 +18,7 @@ from service.logs import begin
 from service.reloading import reloaded
 from service.run import settings_of
 from service.settings import Settings
-from service.stages import of_crew, telling
+from service.stages import Stages, of_crew, telling
 from service.stopping import on_ending
 from service.topology_source import TopologySource, read_topology, store_topology
 from service.way import take_turns
@@ -49,12 +49,16 @@ def run(request: Request) -> None:
     topology = read_topology(request.topology, settings.pipeline.topology)
     worker_of(settings, topology, parameters)  # refuses parameters before anything is connected
     patience_s = settings.bus.retry_s
-    with open_store(settings, taken, patience_s) as store:
+    # Whoever watches hears of a store that is away, too.
+    with (
+        telling(settings.process.metrics) as stages,
+        open_store(settings, taken, patience_s) as store,
+    ):
         try:
             if topology is not None:
                 versions = topology.versions
                 patiently(lambda: store_topology(store, versions), patience_s)
-            counters = asyncio.run(_run(settings, store, topology, parameters, request))
+            counters = asyncio.run(_run(settings, store, topology, parameters, request, stages))
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None
         except BusError as error:
@@ -100,6 +104,7 @@ async def _run(
     topology: TopologySource | None,
     parameters: Mapping[str, Mapping[str, Value]],
     request: Request,
+    stages: Stages,
 ) -> dict[str, int]:
     """Be a member of the group until a signal comes; what moved."""
     crew = Crew(
@@ -122,7 +127,6 @@ async def _run(
     loop = asyncio.get_running_loop()
     on_ending(crew.stop.set, "store and broker to take what was begun")
     loop.add_signal_handler(signal.SIGHUP, reload)
-    with telling(settings.process.metrics) as stages:
-        stages.add(of_crew(crew))
-        await crew.run()
+    stages.add(of_crew(crew))
+    await crew.run()
     return crew.counters

@@ -28,6 +28,7 @@ def run(*, check: bool, dump: bool, json: bool) -> None:
         from service.commands.serve import login_for
         from service.server import Tls
 
+        _addresses(settings)
         login_for(settings)
         Tls.of(settings.service.tls_certificate, settings.service.tls_key)
     rows = [_without_login(*row) for row in service_settings.rows(settings)]
@@ -40,6 +41,29 @@ def run(*, check: bool, dump: bool, json: bool) -> None:
         typer.echo("\n".join(_toml(rows)))
     else:
         typer.echo(f"{len(rows)} settings are fine; `hopsight settings --dump` prints them")
+
+
+def _addresses(settings: service_settings.Settings) -> None:
+    """Look at addresses as whoever uses them does, without connecting. Raises Failure."""
+    from collector import BusError, open_bus
+    from pipeline import StoreError
+    from pipeline.store_address import parse_address
+    from service.sources import port_of
+
+    try:
+        parse_address(settings.store.dsn)
+    except StoreError as error:
+        raise Failure(ExitCode.USAGE, f"store.dsn: {error}") from None
+    if settings.bus.url is not None:
+        try:
+            open_bus(settings.bus.url, settings.bus)
+        except BusError as error:
+            raise Failure(ExitCode.USAGE, f"bus.url: {error}") from None
+    if settings.process.metrics is not None:
+        try:
+            port_of(settings.process.metrics)
+        except Failure as failure:
+            raise Failure(ExitCode.USAGE, f"process.metrics: {failure}") from None
 
 
 def _without_login(name: str, variable: str, value: Any, doc: str) -> tuple[str, str, Any, str]:

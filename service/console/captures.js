@@ -5,7 +5,7 @@ import { chip, count, head, right } from "./cell.js";
 import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { act, choice, done, field, said, typed } from "./form.js";
 import { bytes, moment, percent } from "./units.js";
-import { findUrl, overviewUrl } from "./views.js";
+import { findUrl, overviewUrl, rangeOf } from "./views.js";
 
 const EVERY_MS = 1000;
 const ENDED = ["done", "failed", "cancelled"];
@@ -140,7 +140,7 @@ function outcome(row) {
   const result = (format) => h("a", { href: address(`/jobs/${row.id}/result`, { format }) }, { json: "JSON", arrow: "Arrow", html: "report" }[format]);
   const words = WORDS[row.kind](found);
   const there = row.kind === "analyze" && found.stored && found.from_ns !== null
-    ? [" · ", h("a", { href: overviewUrl({ from: String(found.from_ns), to: String(found.to_ns) }) }, "overview"), " · ", h("a", { href: findUrl("") }, "flows")] : null;
+    ? [" · ", h("a", { href: overviewUrl(rangeOf(found)) }, "overview"), " · ", h("a", { href: findUrl("") }, "flows")] : null;
   const notes = [...(found.surest || []), ...(found.notes || [])].map((text) => h("div", { class: "where" }, text));
   return [words, there, row.results.map((format) => [" · ", result(format)]), notes];
 }

@@ -1,7 +1,20 @@
 // Every view is a URL: #/ (overview), #/flow?src=…&dst=…, #/link?device=…&interface=…, #/find?q=…, #/fabric,
 // #/te?by=…, #/telemetry, #/replay?src=…&dst=…, #/alerts, #/captures; parameters say what is shown, so that it can be shared.
 
+import { exact } from "./api.js";
 import { end } from "./units.js";
+
+/** The coarsest that a number of JavaScript tells a time of these years to, ns. */
+const COARSE = 256n;
+
+/** A moment of an interval to the nanosecond; where a browser tells it coarser, a little outside, so that no frame is left out. */
+function edge(interval, key, outward) {
+  const told = exact(interval, key);
+  return typeof told === "string" || Number.isSafeInteger(told) ? BigInt(told) : BigInt(told) + outward * COARSE;
+}
+
+const begin = (interval) => edge(interval, "from_ns", -1n);
+const over = (interval) => edge(interval, "to_ns", 1n);
 
 const hash = (path, parameters) => {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== "");
@@ -26,14 +39,14 @@ export const replayUrl = (more = {}) => hash("/replay", more);
 export const overviewUrl = (range) => hash("/", range);
 
 /** Parameters by which a flow's page looks at the same time as a page that covers `interval`. */
-export const during = (interval) => ({ at: String(interval.to_ns), window: `${interval.to_ns - interval.from_ns}ns` });
+export const during = (interval) => ({ at: String(over(interval)), window: `${over(interval) - begin(interval)}ns` });
 
 /** The same of an address that says from when to when, as those of other pages do; what is no time the service refuses. */
 export function between(parameters) {
   const [from, to] = ["from", "to"].map((name) => parameters.get(name));
   if (!from || !to) return from || to ? { at: to || from } : {};
-  const [begin, end] = [from, to].map(nanoseconds);
-  return begin === null || end === null || end <= begin ? { at: begin === null ? from : to, window: "0ns" } : { at: to, window: `${end - begin}ns` };
+  const [first, last] = [from, to].map(nanoseconds);
+  return first === null || last === null || last <= first ? { at: first === null ? from : to, window: "0ns" } : { at: to, window: `${last - first}ns` };
 }
 
 /** A moment as it may be typed, in nanoseconds; null: it is none. */
@@ -44,7 +57,7 @@ function nanoseconds(text) {
 }
 
 /** The same for a link's page. */
-export const rangeOf = (interval) => ({ from: String(interval.from_ns), to: String(interval.to_ns) });
+export const rangeOf = (interval) => ({ from: String(begin(interval)), to: String(over(interval)) });
 
 export const findUrl = (text, filter) => hash("/find", { q: text, filter });
 

@@ -20,7 +20,16 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from collector.bus import Batch, Bus, BusError, BusRefused, MemoryBus
 from collector.bus_address import open_bus
 from collector.kafka import KafkaBus
-from collector.kafka_message import BEAT_NS, MESSAGE_BYTES, Placement, headers, messages, read
+from collector.kafka_message import (
+    BEAT_NS,
+    MESSAGE_BYTES,
+    Placement,
+    UnreadableError,
+    headers,
+    messages,
+    read,
+)
+from collector.observation import SCHEMA
 from collector.settings.bus import BusSettings
 
 Url = Callable[..., str]
@@ -393,6 +402,35 @@ def test_what_cannot_be_read_becomes_a_dead_letter_with_its_reason(
         assert (b"damaged", value[:-9]) in kept
 
     run(test())
+
+
+@pytest.mark.parametrize(
+    ("changes", "columns", "reason"),
+    [
+        ({"epoch": "9" * 30}, {}, "bad_header"),
+        ({"last": str(1 << 63)}, {}, "bad_header"),
+        ({"reached": str(1 << 63)}, {}, "bad_header"),
+        ({"source": ""}, {}, "bad_header"),
+        ({}, {"time_ns": None}, "bad_columns"),
+        ({}, {"conversation": None}, "bad_columns"),
+        ({}, {"point": None}, "bad_columns"),
+        ({}, {"time_ns": (1 << 63) - 1}, "bad_range"),
+        ({}, {"time_ns": -(1 << 63)}, "bad_range"),
+    ],
+)
+def test_a_message_that_nobody_could_work_on_is_refused(
+    changes: dict[str, str], columns: dict[str, int | None], reason: str
+) -> None:
+    [(part, _)] = messages(batch(1, 10, columns=12))
+    told = [pl.lit(value, SCHEMA[name]).alias(name) for name, value in columns.items()]
+    frame = part.frame.with_columns(told)
+    octets = io.BytesIO()
+    frame.write_ipc_stream(octets)
+    given = dict(headers(part, octets.getvalue()))
+    given |= {name: text.encode() for name, text in changes.items()}
+    with pytest.raises(UnreadableError) as refused:
+        read(octets.getvalue(), list(given.items()))
+    assert refused.value.reason == reason
 
 
 def test_a_writer_with_idempotence_on_is_taken_by_a_broker_that_has_it() -> None:

@@ -141,3 +141,13 @@ def test_of_two_files_of_one_name_neither_is_taken_for_a_repeat_of_the_other(
         fresh = [repeats.fresh(batch) for batch in fed(path)[0] if not batch.quiet]
         rows.append(sum(batch.frame.height for batch in fresh if batch is not None))
     assert rows == [3, 3, 0]
+
+
+def test_a_file_that_has_grown_since_it_ended_ends_again(tmp_path: Path) -> None:
+    repeats, told = Repeats(), []
+    for frames in (2, 2, 3):
+        path = write(tmp_path / "x.pcapng", [PACKET] * frames, [10, 20, 30][:frames])
+        fresh = [batch for each in fed(path)[0] if (batch := repeats.fresh(each)) is not None]
+        rows = sum(batch.frame.height for batch in fresh)
+        told.append((rows, sum(batch.ended for batch in fresh)))
+    assert told == [(2, 1), (0, 0), (1, 1)]

@@ -16,7 +16,7 @@ from collector import Batch
 from pipeline import PipelineSettings, SnapshotError, Store, Worker
 from pipeline.again import again
 from pipeline.fence import Fence
-from pipeline.group_log import AHEAD, CUT, GroupLog
+from pipeline.group_log import AHEAD, CUT, IDLE, GroupLog
 from pipeline.group_part import Part, long
 from pipeline.state_codec import (
     FORMAT,
@@ -356,6 +356,43 @@ def test_whoever_has_a_place_rows_and_state_are_the_same(
     assert states[0] == states[1]
     trackers = [part.kept.worker.tracker.snapshot(full=True) for part in (alone, third)]
     assert trackers[0].equals(trackers[1])
+
+
+def test_a_source_that_never_ends_is_given_up_at_the_same_place_whoever_has_it(
+    store: Store, batches: list[list[Batch]]
+) -> None:
+    cleared(store)
+    count = "SELECT count() FROM observations"
+
+    def all_but_the_end_of_b(part: Part) -> None:
+        go(part, [*batches[:CUTS], batches[CUTS][:1]], 0, CUTS + 1)
+
+    first = part_of(store)
+    all_but_the_end_of_b(first)
+    assert first.silent == ["b"]
+    assert store._writer.rows(count) < [(2 * ROWS,)]
+    first.idle()
+    first.storing.wait()
+    assert not first.silent
+    assert store._writer.rows(count) == [(2 * ROWS,)]
+    expected = stored(store)
+    second = part_of(store)  # the first one died before it kept any state
+    assert [step.kind for step in second.promised] == [*[CUT] * (CUTS + 1), IDLE]
+    all_but_the_end_of_b(second)
+    begin = int(second.position or 0)
+    second.cut(begin, begin - 1)
+    second.work(begin, begin - 1, ())
+    second.storing.wait()
+    assert (second.counts["repeated_cuts"], second.promised) == (CUTS + 2, [])
+    found = stored(store)
+    for name, rows in expected.items():
+        assert found[name].equals(rows), name
+    states = [StateWriter(frozenset({".worker.tracker"})).write(part.kept, full=True)
+              for part in (first, second)]  # fmt: skip
+    assert states[0] == states[1]
+    # What it brings after all is taken, and what others bring of that time is late and no more.
+    go(second, [*batches[:CUTS], batches[CUTS][:1], batches[CUTS]], CUTS + 1, CUTS + 2)
+    assert not second.silent
 
 
 def test_rows_that_nobody_waits_for_are_stored_with_a_later_cut_whoever_makes_it(

@@ -50,7 +50,7 @@ def test_a_message_is_read_as_it_was_written(given: Handed) -> None:
     [(partition, value, headers)] = messages(given, 3, 8, 10, 19)
     piece = read(value, headers, 0)
     assert partition == 0
-    assert piece[:6] == (3, 8, 10, 19, 0, 1)
+    assert piece[:7] == (3, 8, 10, 19, 0, 0, 1)
     same(piece.handed, given)
 
 
@@ -75,12 +75,16 @@ def test_what_is_large_goes_in_pieces_and_is_whole_with_the_last(given: Handed) 
 
 def test_what_was_begun_and_is_said_anew_is_taken_once(given: Handed) -> None:
     pieces = Pieces()
-    one = Piece(0, 2, 5, 9, 0, 2, given)
+    one = Piece(0, 2, 5, 9, 0, 0, 2, given)
     assert pieces.whole(one) is None
-    assert pieces.whole(Piece(1, 2, 5, 9, 0, 1, given)) is given
-    assert pieces.whole(Piece(0, 2, 7, 9, 0, 1, given)) is given
+    assert pieces.whole(Piece(1, 2, 5, 9, 0, 0, 1, given)) is given
+    assert pieces.whole(Piece(0, 2, 7, 9, 0, 0, 1, given)) is given
     assert pieces.knows(one)
     assert not pieces.knows(one._replace(first=10, last=12))
+    silence = one._replace(first=10, last=9, idle=1, pieces=1)
+    assert not pieces.knows(silence)
+    assert pieces.whole(silence) is given
+    assert pieces.knows(silence)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +95,7 @@ def test_what_was_begun_and_is_said_anew_is_taken_once(given: Handed) -> None:
         ({"piece": "1"}, 0, "bad_header"),
         ({"pieces": "99999999"}, 0, "bad_header"),
         ({"first": "20"}, 0, "bad_header"),
+        ({"idle": "2"}, 0, "bad_header"),
         ({"closed": None}, 0, "bad_header"),
         ({"digest": "00"}, 0, "damaged"),
         ({"flows": "-1"}, 0, "damaged"),

@@ -158,11 +158,18 @@ def test_what_is_no_backup_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
     with Store(f"chdb://{tmp_path / 'db'}") as store:
         filled(store)
         pieces = backup(store, tmp_path / "kept")
-    first = tmp_path / "kept" / pieces[0].file
-    first.write_bytes(first.read_bytes()[:-1] + b"?")
+    last = tmp_path / "kept" / pieces[-1].file
+    whole = last.read_bytes()
+    last.write_bytes(whole[:-1] + b"?")
     with Store(f"chdb://{tmp_path / 'new'}") as store:
         with pytest.raises(StoreError, match="is damaged: it has another digest"):
             restore(store, tmp_path / "kept")
+        last.unlink()
+        with pytest.raises(StoreError, match="cannot be read: No such file"):
+            restore(store, tmp_path / "kept")
+        last.write_bytes(whole)
+        restore(store, tmp_path / "kept")  # nothing was begun
+        assert counted(store, "flows")
         (tmp_path / "kept" / MANIFEST).unlink()
         with pytest.raises(StoreError, match="is no backup"):
             restore(store, tmp_path / "kept")

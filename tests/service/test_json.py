@@ -65,6 +65,26 @@ def test_settings_are_checked(hopsight: Any, tmp_path: Path) -> None:
     assert (both.returncode, "one of them" in both.stderr) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("bus.url", "kafka://x", "an address is kafka://host:port/topic"),
+        ("store.dsn", "ftp://x/y", "is no store address"),
+        ("process.metrics", "1.2.3.4", "is not of the form HOST:PORT"),
+    ],
+)
+def test_an_address_that_nobody_could_use_is_refused(
+    hopsight: Any, tmp_path: Path, name: str, value: str, sentence: str
+) -> None:
+    group, _, key = name.partition(".")
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(f'[{group}]\n{key} = "{value}"\n')
+    done = hopsight.run("--settings", str(wrong), "settings", "--check")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{name}: " in done.stderr
+    assert sentence in done.stderr
+
+
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_token_is_told_once(hopsight: Any, tmp_path: Path, kept: bool) -> None:
     file = tmp_path / "tokens"
