@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from markdown_text import code, table, title
 
-from pipeline.filter import MOST_CHARACTERS, SUBJECTS, grammar
+from pipeline.filter import MOST_CHARACTERS, SUBJECTS, Field, grammar
 from pipeline.filter.value import SPELT
 
 ABOUT = {
@@ -17,6 +17,11 @@ ABOUT = {
     "link_cells": "Of `/api/v1/te/links`: each row of the answer.",
     "path_cells": "Of `/api/v1/te/paths`: each row of the answer.",
 }
+
+
+def meaning(field: Field) -> str:
+    """What a field means, and what it can be where that is known."""
+    return " ".join((field.doc, *([f"One of {', '.join(field.values)}."] if field.values else ())))
 
 
 def filters() -> Iterator[str]:
@@ -46,5 +51,5 @@ def filters() -> Iterator[str]:
         yield f"{ABOUT[subject]}\n"
         yield table(
             ("field", "kind", "unit", "meaning"),
-            ((code(each.name), each.kind, each.unit, each.doc) for each in fields),
+            ((code(each.name), each.kind, each.unit, meaning(each)) for each in fields),
         )

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from pipeline.sink import Sink, drain
     from pipeline.snapshot_error import SnapshotError
     from pipeline.store import Store
+    from pipeline.store_address import parse_address
     from pipeline.store_backup import Piece, backup, read_manifest, restore
     from pipeline.store_error import StoreAway, StoreBusy, StoreError, StoreLimit
     from pipeline.store_limits import StoreLimits
@@ -195,6 +196,7 @@ __all__ = [
     "netbox",
     "never",
     "open_or_ask",
+    "parse_address",
     "parse",
     "poseidon",
     "qos",
@@ -254,6 +256,7 @@ HOMES = {
     "sink": "Sink drain",
     "snapshot_error": "SnapshotError",
     "store": "Store",
+    "store_address": "parse_address",
     "store_backup": "Piece backup read_manifest restore",
     "store_error": "StoreAway StoreBusy StoreError StoreLimit",
     "store_limits": "StoreLimits",

@@ -27,6 +27,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "number": {"type": "number"},
     "text": {"type": "string"},
     "texts": {"type": "array", "items": {"type": "string"}},
+    "lists of texts": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
     "yes or no": {"type": "boolean"},
 }
 """Schemas by the word that a table has for them."""
@@ -44,6 +45,10 @@ JOB = {
     "frames_total": "whole?", "progress": "number?", "reason": "text?", "results": "texts",
     "found": "object",
 }  # fmt: skip
+COVERED = {
+    "cells": "whole", "cells_with_rows": "whole", "captured": "number", "completeness": "number?",
+}  # fmt: skip
+CELLS = COVERED | {"total": "whole", "cursor": "text?"}
 SESSION = {"login_required": "yes or no", "identity": "object?"}
 
 ANSWERS = {
@@ -53,7 +58,7 @@ ANSWERS = {
     "POST /api/v1/session": SESSION,
     "GET /api/v1/bottlenecks": {
         "interval": "interval?", "stored": "interval?", "captured": "number",
-        "flows_seen": "whole", "bottlenecks": "rows",
+        "flows_seen": "whole", "bottlenecks": "rows", "more": "yes or no", "cursor": "text?",
     },
     "GET /api/v1/flows": {"flows": "rows", "more": "yes or no", "cursor": "text?"},
     "GET /api/v1/flows/bottleneck": {
@@ -79,12 +84,12 @@ ANSWERS = {
         "interval": "interval?", "captured": "number", "link": "object?", "others": "object",
         "flows": "rows", "cursor": "text?",
     },
-    "GET /api/v1/te/paths": {"interval": "interval?", "captured": "number", "paths": "rows"},
-    "GET /api/v1/te/links": {"interval": "interval?", "captured": "number", "links": "rows"},
-    "GET /api/v1/te/alternatives": {
-        "interval": "interval", "captured": "number", "src": "object", "dst": "object",
-        "ways": "whole",
-        "more": "yes or no", "alternatives": "rows",
+    "GET /api/v1/te/paths": CELLS | {"interval": "interval?", "paths": "rows"},
+    "GET /api/v1/te/links": CELLS | {"interval": "interval?", "links": "rows"},
+    "GET /api/v1/te/alternatives": COVERED | {
+        "interval": "interval", "src": "object", "dst": "object", "class": "whole?",
+        "ways": "whole", "more": "yes or no", "siblings": "whole", "alternatives": "rows",
+        "classes": "rows",
     },
     "GET /api/v1/te/export": {"interval": "object?", "addresses": "text", "paths": "rows"},
     "GET /api/v1/health/telemetry": {
@@ -92,8 +97,9 @@ ANSWERS = {
     },
     "GET /api/v1/topology": {"version": "text?", "hops": "rows", "hosts": "rows"},
     "GET /api/v1/replay/decisions": {
-        "flow": "object", "total": "whole", "start": "whole", "next": "whole?",
-        "conformance": "object",
+        "flow": "object", "interval": "interval?", "observations": "whole", "total": "whole",
+        "start": "whole", "next": "whole?", "parameters": "object", "notes": "texts",
+        "conformance": "object", "paths": "lists of texts", "decisions": "rows",
     },
     "GET /api/v1/replay/algorithms": {"algorithms": "rows"},
     "GET /api/v1/captures": {
@@ -114,6 +120,13 @@ ANSWERS = {
     "GET /api/v1/audit": {"audit": "rows", "more": "yes or no"},
 }  # fmt: skip
 """Names that each answer has, with their kinds; a ? where it may be null. More may be added."""
+AT_TIMES = {
+    "GET /readyz": {"verdicts": "whole"},
+    "GET /api/v1/jobs/{name}/result": {
+        "total": "whole", "start": "whole", "next": "whole?", "decisions": "rows",
+    },
+}  # fmt: skip
+"""Names that only some answers have: by who asks, and by what the result is of."""
 OTHER_MEDIA = {
     "GET /api/v1/te/paths": (CSV, ARROW),
     "GET /api/v1/te/links": (CSV, ARROW),

@@ -5,11 +5,13 @@ once: they wait for the end; each flow is told from the point that knows it best
 was told before another point was known.
 """
 
+from collections.abc import Iterator, Mapping
+
 import polars as pl
 
 from pipeline import Reran, Tracked
 from replay import Heard, from_best, vantage
-from service.decidable import Decidable
+from service.decidable import Decidable, Parameters
 from service.decision_output import Output
 from service.flow_names import Ends, FlowNames
 
@@ -54,6 +56,11 @@ class Decisions:
             decisions = pl.concat(self.waiting, how="diagonal_relaxed")
             best = pl.concat([self.begun, vantage(decisions)]).unique(KEY, keep="first")
             self.put(from_best(decisions, best))
+
+    def notes(self, counters: Mapping[str, int], parameters: Parameters) -> Iterator[str]:
+        """Sentences on what of it is in doubt, and on what was taken for granted."""
+        yield from self.decidable.step_assumed(parameters)
+        yield from self.decidable.notes(self.names.keys, counters)
 
     def put(self, decisions: pl.DataFrame) -> None:
         """Hand on decisions."""

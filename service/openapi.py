@@ -6,7 +6,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from service.access import ROUTES
-from service.answer_table import ANSWERS, EXAMPLES, OTHER_MEDIA, WORDS
+from service.answer_table import ANSWERS, AT_TIMES, EXAMPLES, OTHER_MEDIA, WORDS
 from service.problem import MEDIA_TYPE, TITLES
 from service.representation import JSON
 from service.sessions import COOKIE
@@ -90,7 +90,7 @@ def _complete(line: str, operation: dict[str, Any]) -> None:
     own = told.get("200") or told.get("201") or told.get("202")
     if line not in ANSWERS or own is None:
         return
-    own["content"] = {JSON: {"schema": schema_of(ANSWERS[line])}}
+    own["content"] = {JSON: {"schema": schema_of(line)}}
     if line in EXAMPLES:
         own["content"][JSON]["example"] = EXAMPLES[line]
     own["content"] |= {media: {"schema": {"type": "string"}} for media in OTHER_MEDIA.get(line, ())}
@@ -98,10 +98,14 @@ def _complete(line: str, operation: dict[str, Any]) -> None:
         told["304"] = {"description": "The answer that the client has (If-None-Match) still holds"}
 
 
-def schema_of(table: dict[str, str]) -> dict[str, Any]:
-    """The schema of an answer from its table: each name with a word, ? where it may be null."""
-    properties = {}
-    for name, word in table.items():
-        schema = WORDS[word.rstrip("?")]
-        properties[name] = {"anyOf": [schema, {"type": "null"}]} if word.endswith("?") else schema
-    return {"type": "object", "required": sorted(table), "properties": properties}
+def schema_of(line: str) -> dict[str, Any]:
+    """The schema of a route's answer from its tables: each name with a word."""
+    always, at_times = ANSWERS[line], AT_TIMES.get(line, {})
+    properties = {name: _schema(word) for name, word in (always | at_times).items()}
+    return {"type": "object", "required": sorted(always), "properties": properties}
+
+
+def _schema(word: str) -> dict[str, Any]:
+    """The schema that a word stands for, ? where it may be null."""
+    schema = WORDS[word.rstrip("?")]
+    return {"anyOf": [schema, {"type": "null"}]} if word.endswith("?") else schema

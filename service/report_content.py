@@ -206,7 +206,9 @@ def provenance(
     if settings:
         told = [[name, str(value)] for name, value in settings.items()]
         made.parts.append(Table(("setting that is not the usual one", "value"), told))
-    doubts = Section("What could not be decided", [*notes]) if notes else None
+    doubts = (
+        Section("What could not be decided, or was taken for granted", [*notes]) if notes else None
+    )
     again = Section("Made again by", [Code(command)])
     return [section for section in (doubts, made, again) if section]
 

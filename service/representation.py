@@ -2,8 +2,10 @@
 
 import io
 import json
+import re
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -17,6 +19,8 @@ from service.told_answers import KEPT_S
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 FORMATS = {"json": JSON, "csv": CSV, "arrow": ARROW}
 """Media types by the name that the parameter `format` takes."""
+WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
+"""A weight of an Accept header."""
 REMEMBERED = 256
 """Answers whose tag is remembered."""
 
@@ -55,16 +59,34 @@ class Tags:
 
 
 def media_type(request: Request) -> str:
-    """What is asked for: by `format`, else the first accepted type that there is, else JSON."""
+    """What is asked for: by `format`, else the type that is accepted most, else JSON."""
     # Most requests have no such parameter, and all are asked for it.
     query = request.scope["query_string"]
     named = b"format" in query or b"%" in query
     if named and (asked := request.query_params.get("format")):
         return FORMATS.get(asked, JSON)
-    for part in request.headers.get("accept", "").split(","):
-        if (name := part.partition(";")[0].strip().lower()) in FORMATS.values():
-            return name
-    return JSON
+    return preferred(request.headers.get("accept", ""))
+
+
+@lru_cache(maxsize=64)
+def preferred(accept: str) -> str:
+    """The type that an Accept header asks for most, JSON where none of them (RFC 9110, 12.5.1)."""
+    ranges = []
+    for at, part in enumerate(accept.lower().split(",")):
+        name, *given = (word.strip() for word in part.split(";"))
+        told = next((word[2:] for word in given if word.startswith("q=")), "1")
+        ranges.append((name, float(told) if WEIGHT.fullmatch(told) else 1.0, at))
+    best, most = JSON, (0.0, 0, 0)
+    for media in FORMATS.values():
+        names = ("*/*", f"{media.partition('/')[0]}/*", media)
+        fit = [(names.index(name), weight, -at) for name, weight, at in ranges if name in names]
+        if not fit:
+            continue
+        # Of a type the narrowest range speaks; of types as welcome the one that was named first.
+        narrow, weight, at = max(fit)
+        if weight > 0 and (weight, narrow, at) > most:
+            best, most = media, (weight, narrow, at)
+    return best
 
 
 def matches(request: Request, tag: str) -> bool:

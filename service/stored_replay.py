@@ -150,7 +150,7 @@ def replayed(
             watched.take(made)
             paths += [tracked.hop_loads for tracked in made.tracked[:1]]
         decisions.finish()
-        notes = tuple(decisions.decidable.notes(decisions.names.keys, rerun.counters))
+        notes = tuple(decisions.notes(rerun.counters, parameters))
     found = pl.concat(output.parts, how="diagonal_relaxed") if output.parts else pl.DataFrame()
     conformance = watched.answer(decisions.names.keys, wanted.point)
     return Replayed(with_hops(found, paths), rows.height, parameters, notes, conformance)

@@ -5,15 +5,13 @@ from typing import Any
 
 import polars as pl
 
-from pipeline import Decider, PipelineSettings, Reran, Tracked, Value, Versions
+from pipeline import Decider, PipelineSettings, Reran, Tracked, Versions
 from replay import Conformance, conformance_answer, judged
+from service.decidable import Parameters, step_known
 from service.sureness import odds, sureness
 
 RECEIVER = "dctcp_receiver"
 """The companion that watches receivers."""
-STEPS = {"N", "W_ai", "R_ai_bps"}
-"""Parameters of HPCC++ of which one must be told for W to be a sender's: there is no usual one."""
-Parameters = Mapping[str, Mapping[str, Value]]
 Taking = Callable[[Reran], None]
 
 
@@ -28,7 +26,7 @@ class Watched:
         self.parameters = parameters
         self.wanted = wanted
         self.decider: Decider | None = None
-        self.step_known = not STEPS.isdisjoint(parameters.get("hpcc", {}))
+        self.step_known = step_known(parameters)
         self.conformance = Conformance()
         self.place = place
 

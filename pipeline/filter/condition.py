@@ -14,9 +14,16 @@ from lark import Token, Tree
 from pipeline.filter.field import FIELDS, Field
 from pipeline.filter.filter_error import FilterError
 from pipeline.filter.grammar import MOST_DEEP, Node, parsed
-from pipeline.filter.value import bounds_of, number_of, pattern_of, protocol_of, text_of
+from pipeline.filter.value import bounds_of, number_of, pattern_of, protocol_of, word_of
 
 ORDERS = ("<", "<=", ">", ">=")
+SIGNS = {
+    "text": "=, !=, in or ~",
+    "number": "=, !=, <, <=, >, >= or in",
+    "address": "=, != or in",
+    "protocol": "=, != or in",
+}
+"""Signs that fit a field, by its kind."""
 MOST_VALUES = 100
 
 
@@ -78,12 +85,14 @@ class _Told:
             made = self.equal(known, value)
         elif word in ORDERS:
             if known.kind != "number":
-                raise FilterError(sign.column, f"{known.name} has no order; use =, !=, in or ~")
+                raise FilterError(
+                    sign.column, f"{known.name} has no order; use {SIGNS[known.kind]}"
+                )
             made = self.each(known, f"{{}} {word} {self.put(number_of(value, known), 'Float64')}")
         elif known.kind == "text":
-            made = self.each(known, f"{{}} LIKE {self.put(pattern_of(value), 'String')}")
+            made = self.each(known, f"{{}} LIKE {self.put(pattern_of(value, known), 'String')}")
         else:
-            raise FilterError(sign.column, f"{known.name} is no text; use =, != or in")
+            raise FilterError(sign.column, f"{known.name} is no text; use {SIGNS[known.kind]}")
         return f"NOT {made}" if word.startswith("!") else made
 
     def equal(self, known: Field, value: Token) -> str:
@@ -128,7 +137,9 @@ def _column(known: Field, name: str) -> str:
 
 JOINED = {"start": "", "any_of": " OR ", "all_of": " AND "}
 EQUAL: dict[str, Callable[[_Told, Field, Token], str]] = {
-    "text": lambda to, known, value: to.each(known, f"{{}} = {to.put(text_of(value), 'String')}"),
+    "text": lambda to, known, value: to.each(
+        known, f"{{}} = {to.put(word_of(value, known), 'String')}"
+    ),
     "number": lambda to, known, value: to.each(
         known, f"{{}} = {to.put(number_of(value, known), 'Float64')}"
     ),

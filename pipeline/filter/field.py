@@ -4,25 +4,33 @@ Every field stands in a column of the same row `here` that the filter is applied
 (`pipeline/sql/filter/`), or in several of which one has to fit.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from pipeline.kind import KINDS
+
+REROUTES = tuple(dict.fromkeys(kind.reroute_helps for kind in KINDS.values()))
 Kind = Literal["text", "number", "address", "protocol"]
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field: its name, what it is measured in, its meaning, and the columns that hold it."""
+    """A field: its name, what it is measured in, its meaning, and the columns that hold it.
+
+    `values` are all that a text can be, where they are known.
+    """
 
     name: str
     kind: Kind
     doc: str
     columns: tuple[str, ...]
     unit: str = ""
+    values: tuple[str, ...] = ()
 
 
-def _text(name: str, doc: str, *columns: str) -> Field:
-    return Field(name, "text", doc, columns or (name,))
+def _text(name: str, doc: str, *columns: str, values: Iterable[str] = ()) -> Field:
+    return Field(name, "text", doc, columns or (name,), values=tuple(values))
 
 
 def _number(name: str, doc: str, column: str = "", unit: str = "") -> Field:
@@ -50,7 +58,7 @@ FLOWS = (
     _number("vni", "Virtual network of the flow."),
     _number("dscp", "Class of the flow."),
     _text("cc", "Congestion control: hpcc, dctcp, …"),
-    _text("kind", "Kind of bottleneck, or why there is none."),
+    _text("kind", "Kind of bottleneck, or why there is none.", values=KINDS),
     *PLACE,
     _number("u.mean", "Mean load u' at the bottleneck over the flow's intervals."),
     _number("u.p50", "Median of the intervals' mean load u'."),
@@ -63,7 +71,7 @@ FLOWS = (
     _number("completeness", "Mean completeness of the verdicts.", unit="ratio"),
     _number("contributors", "Most flows that shared the hop in an interval."),
     _number("victims", "Most flows held back there that contribute little."),
-    _text("reroute_helps", "yes, no or unknown."),
+    _text("reroute_helps", "Whether another path would help.", values=REROUTES),
 )
 LINKS = (
     *PLACE,

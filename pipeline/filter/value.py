@@ -2,6 +2,7 @@
 
 import math
 import re
+from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from lark import Token
@@ -43,6 +44,19 @@ def text_of(token: Token) -> str:
     if "\x00" in said or not said.isprintable():
         raise FilterError(token.column or 1, "a text has printable characters only")
     return said
+
+
+def word_of(token: Token, field: Field) -> str:
+    """A text that a field can be, also as tables show it. Raises FilterError."""
+    said = text_of(token)
+    if not field.values:
+        return said
+    if (word := said.lower().replace(" ", "_")) in field.values:
+        return word
+    near = get_close_matches(word, field.values, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    accepted = ", ".join(field.values)
+    raise FilterError(token.column or 1, f"{field.name} is one of {accepted}{hint}")
 
 
 def number_of(token: Token, field: Field) -> float:
@@ -90,7 +104,8 @@ def protocol_of(token: Token) -> int:
     raise FilterError(token.column or 1, f"protocol is {names}, or a number from 0 to 255")
 
 
-def pattern_of(token: Token) -> str:
+def pattern_of(token: Token, field: Field) -> str:
     """A text with `*` and `?` as the store's LIKE has it."""
-    plain = re.sub(r"([%_\\])", r"\\\1", text_of(token))
+    said = text_of(token).replace(" ", "_") if field.values else text_of(token)
+    plain = re.sub(r"([%_\\])", r"\\\1", said)
     return plain.replace("*", "%").replace("?", "_")

@@ -107,7 +107,7 @@ def run(request: Request) -> None:
         decisions = Decisions(output, wanted, request.algorithm, request.point)
         made = rerun(source, making, decisions.take, "replaying")
         decisions.finish()
-    say(decisions.decidable.notes(decisions.names.keys, made.counters))
+    say(decisions.notes(made.counters, parameters))
     if not output.decisions:
         raise Failure(ExitCode.WRONG, nothing(request, made.read, decisions.names))
 

@@ -78,7 +78,7 @@ def run(request: "Request", path: Path) -> None:
     )
     decisions.finish()
     courses = kept.courses()
-    notes = [*decisions.decidable.notes(decisions.names.keys, made.counters)]
+    notes = [*decisions.notes(made.counters, parameters)]
     if not courses:
         say(notes)
         seen = Read(request.captures, made.points, made.unread)

@@ -46,8 +46,7 @@ def run(*, check: bool, dump: bool, json: bool) -> None:
 def _addresses(settings: service_settings.Settings) -> None:
     """Look at addresses as whoever uses them does, without connecting. Raises Failure."""
     from collector import BusError, open_bus
-    from pipeline import StoreError
-    from pipeline.store_address import parse_address
+    from pipeline import StoreError, parse_address
     from service.sources import port_of
 
     try:

@@ -27,6 +27,10 @@ from service.verdict_text import kind_text
 MOST_FLOWS = 10_000
 """Flows of which the hops are summed up."""
 NOTHING = "the store holds nothing of that time"
+NO_FLOW = "no flow was seen in that time"
+NONE_KEPT = "the filter keeps no flow of that time"
+ANY = {"any_address": 1, "hi": 0, "lo": 0, "port": -1, "before_ns": -1, "after": 0, "rows": 1}
+"""Of flows that are searched for: one with whatever ends."""
 HOPS = (
     Heading("hop"),
     Heading("place"),
@@ -101,31 +105,48 @@ def _told(request: Request) -> Iterator[Callable[[Mapping[str, Any]], None]]:
 
 
 def _print(request: Request, found: Mapping[str, Any]) -> None:
-    """One look, for a machine or a person; status 1 where the store is empty."""
+    """One look, for a machine or a person; status 1 where there was no flow to look at."""
     if request.json:
         typer.echo(json_format.dumps(found, allow_nan=False))
-    elif found["interval"] is not None:
+    if lacking := nothing(request, found):
+        raise Failure(ExitCode.WRONG, lacking)
+    if not request.json:
         console().print(shown(found, request.rows))
+
+
+def nothing(request: Request, found: Mapping[str, Any]) -> str:
+    """What there is nothing of, empty where flows were found, held back or not."""
     if found["interval"] is None:
-        raise Failure(ExitCode.WRONG, NOTHING)
+        return NOTHING
+    if found["flows_seen"]:
+        return ""
+    return NONE_KEPT if request.filter else NO_FLOW
 
 
 def look(store: Asked, at_ns: int | None, window_ns: int, told: str = "") -> dict[str, Any]:
     """What is held back in the window that ends at a time; none: with the latest that is stored.
 
-    `told` is a filter over flows. Keys: interval (none: nothing is stored of that time), hops (most
-    flows first), flows.
+    `told` is a filter over flows. Keys: interval (none: nothing is stored of that time), flows_seen
+    (whether there was a flow that it keeps), hops (most flows first), flows.
     """
     extent = store.query("extent").row(0, named=True)
     to_ns = int(extent["to_ns"]) if at_ns is None else at_ns
     from_ns = to_ns - window_ns
     if not extent["verdicts"] or to_ns <= extent["from_ns"] or from_ns >= extent["to_ns"]:
-        return {"interval": None, "hops": [], "flows": []}
+        return {"interval": None, "flows_seen": False, "hops": [], "flows": []}
     span = {"from_ns": from_ns, "to_ns": to_ns - 1, **length_bounds(window_ns, None)}
     found = store.query("top_bottlenecks", filter=told, **span, rows=MOST_FLOWS)
     rows = records(found.drop("load", "congested"))
+    # One that is held back was seen; a network in which none is may be calm, or have no flow.
+    seen = bool(rows) or bool(
+        store.query(
+            "flows_search", filter=told, **ANY, seen_from_ns=from_ns, seen_to_ns=to_ns - 1,
+            **(span if told else {}),
+        ).height
+    )  # fmt: skip
     return {
         "interval": interval(from_ns, to_ns),
+        "flows_seen": seen,
         "hops": hops(found),
         "flows": [{"flow": flow_of(row), "hop": hop_of(row), **rest_of(row)} for row in rows],
     }

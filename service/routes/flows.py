@@ -74,7 +74,7 @@ async def bottlenecks(
         check(span.from_ns, span.to_ns, most_s)
     elif (latest := completed(extent, asked, most_s)) is None:
         return {"interval": None, "stored": None, "captured": 1.0, "flows_seen": 0,
-                "bottlenecks": []}  # fmt: skip
+                "more": False, "cursor": None, "bottlenecks": []}  # fmt: skip
     else:
         span = latest
     suits = length_bounds(span.to_ns - span.from_ns, asked.interval)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qsl
 
 import httpx
 import polars as pl
@@ -179,6 +180,21 @@ def test_times_in_csv_have_all_their_digits(page: Callable[..., View], served: A
     rows = pl.read_csv(saved.value.path(), infer_schema=False)
     assert rows["first_ns"].to_list() == [str(flow["first_ns"]) for flow in told]
     assert rows["last_ns"].to_list() == [str(flow["last_ns"]) for flow in told]
+
+
+def test_links_of_a_page_tell_times_to_the_nanosecond(
+    page: Callable[..., View], served: Any
+) -> None:
+    """What began a few ns later would lack the frame that a replay begins with."""
+    asked = {"at": "1760000000150000037", "window": "120000041ns"}
+    ends = {"src": "10.0.1.1:40001", "dst": "10.0.2.1:5001"}
+    told = httpx.get(f"{served.url}/api/v1/flows/bottleneck", params=ends | asked).json()
+    interval = {name: str(told["interval"][f"{name}_ns"]) for name in ("from", "to")}
+    assert int(float(interval["to"])) != int(interval["to"])
+    view = page(f"{FLOW}&at={asked['at']}&window={asked['window']}")
+    link = view.page.locator("a:text-is('Replay each ACK')").get_attribute("href") or ""
+    query = dict(parse_qsl(link.partition("?")[2]))
+    assert {name: query[name] for name in interval} == interval
 
 
 def test_a_chart_gives_its_data_as_csv(page: Callable[..., View]) -> None:

@@ -6,8 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from asked import Asked
 
+from pipeline import Store
 from service.commands import demo
+
+DECISIONS = "/api/v1/replay/decisions"
 
 
 def test_the_demo_agrees_with_its_truth(hopsight: Any, tmp_path: Path) -> None:
@@ -26,6 +30,24 @@ def test_the_demo_agrees_with_its_truth(hopsight: Any, tmp_path: Path) -> None:
     assert "leaf3 Ethernet1 (tor, host, 10 Gbit/s) is the bottleneck" in told.stdout or (
         "leaf3 Ethernet1" in told.stdout and "is the bottleneck" in told.stdout
     )
+    notes_of_windows(hopsight, place)
+
+
+def notes_of_windows(hopsight: Any, place: Path) -> None:
+    """What no packet tells, the N of HPCC++, is said to be the default until it is told."""
+    flow = ("10.2.0.1:53274", "10.3.0.1:5201")
+    words = ("--settings", str(place / "hopsight.toml"), "replay", str(place / "capture.pcapng"))
+    asked = (*words, "--flow", " ".join(flow), "--topology", str(place / "topology.yaml"))
+    said = "W and R of HPCC++ hold for N = 100"
+    assert said in hopsight.run(*asked).stderr
+    assert said not in hopsight.run(*asked, "--set", "N=4").stderr
+    report = place / "told.md"
+    hopsight.run(*asked, "--report", str(report))
+    assert said in report.read_text()
+    with Store(f"chdb://{place / 'store'}") as store, Asked(store) as service:
+        ends = dict(zip(("src", "dst"), flow, strict=True)) | {"limit": 1}
+        assert said in "".join(service.get(DECISIONS, **ends).json()["notes"])
+        assert said not in "".join(service.get(DECISIONS, **ends, set="N=4").json()["notes"])
 
 
 def test_the_demo_is_served_with_its_topology(

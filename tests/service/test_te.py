@@ -158,6 +158,27 @@ def test_csv_and_arrow_say_the_same(client: Client) -> None:
     assert arrow.headers["content-type"] == "application/vnd.apache.arrow.stream"
 
 
+@pytest.mark.parametrize(
+    ("accept", "media"),
+    [
+        ("text/csv;q=0", "application/json"),
+        ("text/csv;q=0.0, */*", "application/json"),
+        ("application/json;q=0.1, text/csv", "text/csv"),
+        ("text/csv;q=0.5, */*", "application/json"),
+        ("*/*, application/json;q=0, text/csv;q=0.5", "application/vnd.apache.arrow.stream"),
+        ("text/*, application/json;q=0.9", "text/csv"),
+        ("text/csv, application/json", "text/csv"),
+        ("text/html, application/xhtml+xml, */*;q=0.8", "application/json"),
+        ("Text/CSV; charset=utf-8; Q=1.000", "text/csv"),
+        ("text/csv;q=2", "text/csv"),
+        ("", "application/json"),
+    ],
+)
+def test_what_is_accepted_most_is_answered(client: Client, accept: str, media: str) -> None:
+    told = client.get("links", headers={"accept": accept}).headers["content-type"]
+    assert told.partition(";")[0] == media
+
+
 def test_an_unchanged_answer_is_not_sent_again_and_a_changed_one_is(client: Client) -> None:
     first = client.get("links")
     tag = {"if-none-match": first.headers["etag"]}

@@ -53,6 +53,20 @@ def test_top_says_when_nothing_is_stored(hopsight: Any, served: Any, tmp_path: A
     assert missing.returncode == 4
 
 
+def test_a_filter_that_keeps_no_flow_has_found_nothing(hopsight: Any, served: Any) -> None:
+    asked = ("top", "--store", served.dsn, "--window", "1m", "--filter")
+    none = hopsight.run(*asked, "src = 192.0.2.1")
+    assert (none.returncode, none.stdout) == (1, "")
+    assert "the filter keeps no flow of that time" in none.stderr
+    told = hopsight.run(*asked, "src = 192.0.2.1", "--json")
+    assert told.returncode == 1
+    assert json.loads(told.stdout)["flows_seen"] is False
+    # One that nothing holds back is found all the same.
+    calm = hopsight.run(*asked, "kind = sender_limited")
+    assert (calm.returncode, calm.stderr) == (0, "")
+    assert "no flow was held back by the network" in calm.stdout
+
+
 def test_watch_goes_on_until_ctrl_c(hopsight: Any, served: Any) -> None:
     process = hopsight.start("watch", "--store", served.dsn, "--window", "1m", "--every", "0.2")
     assert process.stdout is not None

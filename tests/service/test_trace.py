@@ -160,6 +160,23 @@ def test_what_cannot_be_decided_is_said_and_from_where_on() -> None:
     assert list(Decidable().notes(keys, {})) == []
 
 
+def test_windows_of_a_step_that_nobody_told_say_for_which_they_hold() -> None:
+    told = Decidable()
+    assert list(told.step_assumed({})) == []
+    told.add(
+        pl.DataFrame(
+            {
+                "flow": [7], "algorithm": "hpcc", "time_ns": [1], "quality": ["exact"],
+                "why": ["none"], "frame": [10],
+            }
+        )
+    )  # fmt: skip
+    [said] = told.step_assumed({"hpcc": {"eta": 0.9}, "dctcp": {"g": 0.5}})
+    assert said.startswith("W and R of HPCC++ hold for N = 100, which is only the default")
+    for name in ("N", "W_ai", "R_ai_bps"):
+        assert list(told.step_assumed({"hpcc": {name: 4}})) == []
+
+
 @pytest.fixture(scope="module")
 def observed() -> pl.DataFrame:
     """Observations of a capture."""
