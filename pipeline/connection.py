@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -56,7 +55,12 @@ class Connection:
                     dsn=address.dsn, database=database or "default", settings=dict(settings)
                 )
                 return
-            _made(address.path)
+            try:
+                address.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except (FileExistsError, NotADirectoryError, PermissionError) as error:
+                # It does not pass, however long one waits.
+                said = f"{address.path} can be no store: {error.strerror}"
+                raise StoreError(said) from error
             self._client = get_client(
                 interface="chdb",
                 path=str(address.path),
@@ -157,14 +161,6 @@ class Connection:
             raise kind(f"the store {self.address.name}: {what} failed: {reason}") from error
         except OSError as error:
             raise StoreAway(f"the store {self.address.name}: {what} failed: {error}") from error
-
-
-def _made(path: Path) -> None:
-    """A directory for a store. Raises StoreError where there never can be one."""
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        raise StoreError(f"{path} can be no store: {error.strerror}") from error
 
 
 def from_file(
