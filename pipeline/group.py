@@ -234,7 +234,8 @@ class Group:
         kept_at = settled_at = time.monotonic()
         while not leave.is_set():
             began = time.monotonic()
-            renewed(part, self.versions, self.settings_of_workers)
+            if left := renewed(part, self.versions, self.settings_of_workers):
+                logger.warning("%s: %s need a restart", part.place, ", ".join(left))
             snapshot = began - kept_at >= self.settings.snapshot_s and not part.promised
             settle_s = SEVERAL_SETTLE_S if part.hand_on else SETTLE_S
             whole = snapshot or part.full or began - settled_at >= settle_s
