@@ -1,4 +1,4 @@
-"""The topology and the settings that a place works by, when others come while it is served. Pure."""
+"""The topology and the settings of a place, when others come while it is served. Pure."""
 
 from pipeline.group_part import Part
 from pipeline.settings import PipelineSettings
