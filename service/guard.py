@@ -1,9 +1,11 @@
-"""What every request passes before a route sees it: Host, size of the body, headers.
+"""What every request passes before a route sees it: Host, size and time of the body, headers.
 
 Plain ASGI, so that it also holds for static files and for answers made by the framework itself.
 """
 
+import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -39,6 +41,14 @@ SECURITY_HEADERS = {
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
+BODY_S = 10.0
+"""Time from when a body is first asked for until it has come whole, seconds."""
+LINGER_S = 1.0
+"""How long is taken, and thrown away, what still comes behind a refusal that closes, seconds."""
+CLOSE = {"Connection": "close"}
+"""Header of an answer behind which what still comes of the request is not taken."""
+OWN_PACE = "hopsight.own_pace"
+"""Marks the scope of a request whose body is timed by the route that takes it."""
 
 
 def host_name(header: str) -> str:
@@ -96,7 +106,7 @@ class Guard:
         self.larger = dict(larger or {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a foreign Host or an oversized body, otherwise pass on with headers added."""
+        """Refuse a foreign Host, an oversized or a slow body; pass on others, with headers."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -104,6 +114,9 @@ class Guard:
         unix = over_unix_socket(scope)
         limit = self.larger.get(scope["path"], self.most_bytes)
         limit = max(limit, self.most_internal_bytes) if unix else limit
+        if not unix and (detail := _not_one_host(scope, headers)):
+            await problem.response(400, detail, {"field": "Host"})(scope, receive, _adorned(send))
+            return
         named = host_name(headers.get("host", ""))
         if not unix and not self._served(named):
             detail = f"Host is {named[:100]!r}; accepted: {', '.join(sorted(self.names))}"
@@ -115,38 +128,79 @@ class Guard:
             return
         declared = headers.get("content-length", "0")
         if not (declared.isascii() and declared.isdigit()) or int(declared[:19]) > limit:
-            await _too_large(limit)(scope, receive, _adorned(send))
+            await _closing(_too_large(limit), scope, receive, _adorned(send))
             return
-        await self._counted(scope, receive, _adorned(send), limit)
+        if scope["path"] in self.larger:
+            scope[OWN_PACE] = True
+        timed = not unix and OWN_PACE not in scope
+        await self._counted(scope, receive, _adorned(send), limit, timed=timed)
 
     def _served(self, named: str) -> bool:
         return named in self.names or (self.numbers and _is_address(named))
 
-    async def _counted(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
-        """Pass on, counting what a body without a declared length really brings."""
-        seen, begun = 0, False
+    async def _counted(
+        self, scope: Scope, receive: Receive, send: Send, limit: int, *, timed: bool
+    ) -> None:
+        """Pass on, counting what a body really brings; a `timed` one has to come in time.
 
-        async def counting() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > limit:
-                raise problem.Problem(413, _limit_sentence(limit), field="body")
-            return message
+        What the framework says of a body that is cut off is less, and is not sent.
+        """
+        body = _Body(receive, limit, timed=timed)
 
         async def told(message: Message) -> None:
-            nonlocal begun
-            if begun or seen <= limit:
-                begun = True
+            if body.answered or body.refused is None:
+                body.answered = True
                 await send(message)
 
         try:
-            await self.app(scope, counting, told)
+            await self.app(scope, body.receive, told)
         except problem.Problem:
-            if seen <= limit:
+            if body.refused is None:
                 raise
-        if seen > limit and not begun:  # what the framework says of a body that is cut off is less
-            await _too_large(limit)(scope, receive, send)
+        if body.refused is not None and not body.answered:
+            said = body.refused
+            answer = problem.response(said.status, said.detail, said.more, CLOSE)
+            await _closing(answer, scope, receive, send)
+
+
+class _Body:
+    """The body of one request as it comes: not too much, and, if `timed`, not too late."""
+
+    def __init__(self, source: Receive, limit: int, *, timed: bool) -> None:
+        self.source = source
+        self.limit = limit
+        self.timed = timed
+        """Whether it is waited for with a limit; not any more once it has come."""
+        self.by_s: float | None = None
+        """When it has to be whole, by the clock of the loop."""
+        self.seen = 0
+        self.answered = False
+        """Whether an answer has begun, which cannot be taken back."""
+        self.refused: problem.Problem | None = None
+
+    async def receive(self) -> Message:
+        """The next message. Raises Problem: 408, 413."""
+        message = await (self._in_time() if self.timed else self.source())
+        # What is asked for later is only whether the client is still there.
+        self.timed = self.timed and bool(message.get("more_body"))
+        self.seen += len(message.get("body", b""))
+        if self.seen > self.limit:
+            self.refused = problem.Problem(413, _limit_sentence(self.limit), field="body")
+            raise self.refused
+        return message
+
+    async def _in_time(self) -> Message:
+        if self.by_s is None:
+            self.by_s = asyncio.get_running_loop().time() + BODY_S
+        try:
+            async with asyncio.timeout_at(self.by_s):
+                return await self.source()
+        except TimeoutError:
+            if self.answered:  # nobody needs the body; the server's protocol ends its wait
+                return await self.source()
+            said = f"the body did not come within {BODY_S:g} s"
+            self.refused = problem.Problem(408, said, field="body")
+            raise self.refused from None
 
 
 def _is_address(named: str) -> bool:
@@ -155,6 +209,16 @@ def _is_address(named: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _not_one_host(scope: Scope, headers: Headers) -> str | None:
+    """What is wrong where there is not one Host (RFC 9112, 3.2); HTTP/1.0 may have none."""
+    given = len(headers.getlist("host"))
+    if given > 1:
+        return f"Host is given {given} times; one is accepted"
+    if not given and scope.get("http_version") == "1.1":
+        return "Host is required in a request of HTTP/1.1"
+    return None
 
 
 def _from_elsewhere(headers: Headers) -> bool:
@@ -170,7 +234,26 @@ def _limit_sentence(limit: int) -> str:
 
 
 def _too_large(limit: int) -> ASGIApp:
-    return problem.response(413, _limit_sentence(limit), {"field": "body"})
+    return problem.response(413, _limit_sentence(limit), {"field": "body"}, CLOSE)
+
+
+async def _closing(answer: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send an answer that closes the connection, which ends when no more comes, or in a moment.
+
+    To close it while the client still sends would reset it, and the client might lose the answer.
+    """
+
+    async def lingering(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await send({**message, "more_body": True})
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LINGER_S):
+                    while (await receive()).get("more_body"):
+                        pass
+            message = {"type": "http.response.body", "body": b""}
+        await send(message)
+
+    await answer(scope, receive, lingering)
 
 
 def _adorned(send: Send) -> Send:

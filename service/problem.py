@@ -1,6 +1,7 @@
 """One shape for every error of the API: RFC 9457 problem details (`application/problem+json`)."""
 
 import logging
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -21,13 +22,14 @@ TITLES = {
     403: "This is not allowed",
     404: "There is no such thing here",
     405: "The method is not allowed here",
-    408: "The body did not come",
+    408: "The request did not come in time",
     409: "This is not possible now",
     413: "The body is too large",
     415: "The body is of another kind",
     421: "The Host header names another server",
     422: "A field is not acceptable",
     429: "Too many requests",
+    431: "The head of the request is too large",
     500: "The service failed",
     503: "This cannot be answered now",
 }
@@ -94,6 +96,8 @@ PLAIN = {
     405: {"detail": "this path does not take this method; the header Allow names those it does"},
 }
 """What is said instead of the framework's own words, by status, with its field."""
+JSON_KIND = re.compile(r"application/([^;]*\+)?json", re.IGNORECASE)
+"""How a Content-Type begins whose body is read as JSON."""
 OWN_WORDS = {"There was an error parsing the body", "Not Found", "Method Not Allowed"}
 
 
@@ -138,6 +142,20 @@ def _sentence(error: Mapping[str, Any]) -> str:
     return said if ours is None else ours.format(**told)
 
 
+def _is_unread(error: Mapping[str, Any]) -> bool:
+    """Whether a pydantic error is about a body as a whole that is there."""
+    return tuple(error.get("loc", ())) == (BODY,) and error.get("type") != "missing"
+
+
+def _no_json(request: Request) -> str | None:
+    """What is wrong with the Content-Type of a body that should be JSON, None for JSON."""
+    kind = request.headers.get("content-type", "").strip()
+    if JSON_KIND.fullmatch(kind.partition(";")[0].strip()):
+        return None
+    given = f"is {kind[:100]!r}" if kind else "is missing"
+    return f"Content-Type {given}; accepted: application/json"
+
+
 async def _on_problem(_: Request, error: Exception) -> Response:
     problem = error if isinstance(error, Problem) else Problem(500, "internal error")
     later = {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}
@@ -148,6 +166,8 @@ async def _on_problem(_: Request, error: Exception) -> Response:
 async def _on_validation(request: Request, error: Exception) -> Response:
     found = error.errors() if isinstance(error, RequestValidationError) else []
     body = error.body if isinstance(error, RequestValidationError) else None
+    if any(_is_unread(one) for one in found) and (said := _no_json(request)):
+        return await _on_problem(request, Problem(415, said, field="Content-Type"))
     kind = body.get(KIND) if isinstance(body, dict) else None
     fields = {_location(one, kind): _sentence(one) for one in found}
     return await _on_problem(request, invalid(fields or {"request": "not acceptable"}))

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import resource
 import signal
 import socket
 import ssl
@@ -16,11 +17,28 @@ from starlette.types import ASGIApp
 
 from service.failure import ExitCode, Failure
 from service.guard import UnixSocket
-from service.head_limit import HeadLimited
+from service.head_limit import MOST_CONNECTIONS, Bounds, HeadLimited
 from service.way import take_turns
 
 STOP_S = 5
 """Seconds that open requests have to end after Ctrl-C."""
+FILES = 65_536
+"""Open files that are asked for, as the units of systemd ask; more would only cost children."""
+RESERVE = 256
+"""Open files that are kept for other things than connections."""
+
+
+def most_connections() -> int:
+    """How many connections there are files for; the limit of files is raised as far as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):  # then it stays as it is
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    if soft == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return min(MOST_CONNECTIONS, max(soft - RESERVE, soft // 2))
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -95,6 +113,7 @@ def _server(app: ASGIApp, tls: Tls | None = None) -> _Quiet:
         proxy_headers=False,
         lifespan="off",
         http=HeadLimited,
+        ws="none",  # its connections would leave the protocol that counts them
         timeout_graceful_shutdown=STOP_S,
     )
     return _Quiet(config)
@@ -137,6 +156,7 @@ def serve(
     """
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     take_turns()
+    HeadLimited.bounds = Bounds(most_connections())
     servers: list[tuple[_Quiet, list[socket.socket]]] = [(_server(app, tls), [listener])]
     if unix is not None:
         servers.append((_server(UnixSocket(app)), [unix]))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
+from starlette.requests import ClientDisconnect
 
 from collector import CaptureError, open_capture
 from service.jobs.folder import OCTETS, PRIVATE
@@ -46,7 +47,7 @@ class Upload:
     hashed: Any = field(default_factory=sha256)
 
     async def take(self, pieces: AsyncIterator[bytes]) -> None:
-        """Take all. Raises Problem: 408, 413, 415, 422, or 503 where the disk is full."""
+        """Take all. Raises Problem: 400, 408, 413, 415, 422, or 503 where the disk is full."""
         try:
             await self._written(pieces)
         except OSError as error:
@@ -103,9 +104,11 @@ def recognise(path: Path) -> None:
 
 
 async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
-    """The next bytes, None at the end. Raises Problem when nothing comes."""
+    """The next bytes, None at the end. Raises Problem when nothing comes, or nothing more will."""
     try:
         async with asyncio.timeout(SILENT_S):
             return await anext(pieces, None)
     except TimeoutError:
         raise Problem(408, f"nothing came for {SILENT_S:g} s", field="body") from None
+    except ClientDisconnect:
+        raise Problem(400, "the connection ended before the body did", field="body") from None
