@@ -84,7 +84,8 @@ def run(request: Request) -> None:
             try:
                 whole = asyncio.run(_run(request, sources, decoder, feeding, reading))
             except (BusError, StoreError):
-                tell(request, decoder, counts, whole=False, why=f"; not all of it is {where}")
+                why = f"; not all of it is {where}{left(bus)}"
+                tell(request, decoder, counts, whole=False, why=why)
                 raise
     except BusError as error:
         raise Failure(ExitCode.UNAVAILABLE, str(error)) from None
@@ -94,6 +95,14 @@ def run(request: Request) -> None:
         raise Failure(ExitCode.INPUT, str(error)) from None
     why = f"; stopped by a signal; what was read is {where}"
     tell(request, decoder, counts, whole=whole, why=why)
+
+
+def left(bus: Bus) -> str:
+    """What of it waits on disk for whoever collects next; an empty text where nothing does."""
+    spill = getattr(bus, "spill", None)
+    if spill is None or not spill.octets:
+        return ""
+    return f"; {spill.octets:,} bytes of it wait in {spill.directory} for the next collector"
 
 
 def tell(

@@ -3,7 +3,9 @@
 import asyncio
 import json
 import signal
+import socket
 import subprocess
+import time
 from collections.abc import Callable
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -170,6 +172,33 @@ def test_who_is_told_to_end_waits_for_the_broker_and_says_what_came_of_it(
     assert "not all of it is on the bus" in said
     assert "what was read is on the bus" not in said
     assert '"whole": false' in said
+
+
+def test_what_waits_on_disk_for_the_next_collector_is_said(hopsight: Any, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = probe.getsockname()
+    spill = tmp_path / "spill"
+    own = {"HOPSIGHT_BUS__RETRY_S": "3", "HOPSIGHT_BUS__SPILL_DIRECTORY": str(spill)}
+    hopsight.environment.update(own)
+    try:
+        feed = ("--int-reports", f"{address[0]}:{address[1]}")
+        bus = "kafka://127.0.0.1:9/nobody?idempotence=off"
+        process = hopsight.start("collect", *feed, "--bus", bus)
+    finally:
+        for name in own:
+            del hopsight.environment[name]
+    assert "Unable connect" in process.stdout.readline()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        for _ in range(50):
+            sender.sendto(b"no report", address)
+            time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == ExitCode.UNAVAILABLE
+    octets = sum(path.stat().st_size for path in spill.iterdir() if path.suffix != ".lock")
+    assert octets
+    assert f"bytes of it wait in {spill} for the next collector" in said
 
 
 def test_a_second_signal_ends_who_waits_for_a_broker(hopsight: Any, tmp_path: Path) -> None:
