@@ -17,6 +17,7 @@ from collector import (
     Message,
     UnreadableError,
     digest,
+    number_of,
     octets_of,
     rows_of,
     texts_of,
@@ -107,7 +108,7 @@ def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]], _offset
     """The piece of a message; UnreadableError says why there is none."""
     told = texts_of(given)
     try:
-        numbers = {name: int(told[name]) for name in NUMBERS}
+        numbers = {name: number_of(told, name) for name in NUMBERS}
     except (KeyError, ValueError) as error:
         raise UnreadableError("bad_header", f"{error}") from None
     place = [numbers[name] for name in PLACE]
@@ -138,8 +139,8 @@ def frame_of(name: str, held: bytes) -> pl.DataFrame:
             raise UnreadableError("bad_columns", f"{name}.{column} is {dtype}")
     if lacking := [column for column in NEEDED[name] if column not in frame.columns]:
         raise UnreadableError("bad_columns", f"{name} has no column {', '.join(lacking)}")
-    for column in frame.columns:
-        if column in WHOSE and (column in NEEDED[name]) and frame[column].null_count():
+    for column in sorted(WHOSE.intersection(NEEDED[name])):
+        if frame[column].null_count():
             raise UnreadableError("bad_columns", f"{name}.{column} is not told of every row")
     return frame if name not in WATCHED else shaped(name, frame)
 

@@ -97,6 +97,7 @@ def test_what_was_begun_and_is_said_anew_is_taken_once(given: Handed) -> None:
         ({"first": "20"}, 0, "bad_header"),
         ({"idle": "2"}, 0, "bad_header"),
         ({"closed": None}, 0, "bad_header"),
+        ({"closed": "9" * 30}, 0, "bad_header"),
         ({"digest": "00"}, 0, "damaged"),
         ({"flows": "-1"}, 0, "damaged"),
         ({"sights": None}, 0, "bad_header"),
