@@ -5,7 +5,7 @@ by interval; an interval that has ended is judged, or handed on to those who jud
 those of other workers. Time is always event time.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -235,7 +235,7 @@ class Worker(Decider):
         made = self.ladder.close(sums, before_ns, self._judged)
         if not sums.height and made.verdicts.is_empty():
             return Output(found)
-        seen, everyone = self._speaking(sums, tallies)
+        seen, everyone = self._speaking([rows["flow"] for rows in sums], tallies)
         closed = Closed(everyone, made.ended.grown, made.ended.whole.hops, made.told, *tallies)
         flows = {"flows": owned_by(seen.drop("unseen"), self.versions)}
         verdicts = {"verdicts": made.verdicts}
@@ -246,18 +246,20 @@ class Worker(Decider):
         """Rows of what no other partition is needed for, and what is judged elsewhere."""
         closed_ns = ALL_NS if before_ns is None else before_ns
         watched = self.health.taken(before_ns)
-        seen = self.known.of(pl.concat([*(rows["flow"] for rows in sums), watched.flows]))
+        speaking = [*(rows["flow"] for rows in sums), watched.flows]
+        seen, everyone = self._speaking(speaking, tallies)
         handed = Handed(seen, sums, closed_ns, watched)
         if not sums.height:
             return Output({}, handed=handed)
-        _, everyone = self._speaking(sums, tallies)
         told = Sums.none()
         closed = Closed(everyone, told.flows, told.hops, TABLES["verdicts"].blank, *tallies)
         return Output(self._summed(sums), handed=handed, rolled=(Rolled(closed, self.versions),))
 
-    def _speaking(self, sums: Sums, tallies: Tallied) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The flows that sums tell of, and those that these or tallies do."""
-        seen = self.known.of(pl.concat([rows["flow"] for rows in sums]))
+    def _speaking(
+        self, told: Sequence[pl.Series], tallies: Tallied
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The flows that are told of, and those that these or tallies do."""
+        seen = self.known.of(pl.concat(told))
         return seen, self.known.of(pl.concat([seen["flow"], tallies[1]["flow"]]))
 
     def _summed(self, sums: Sums) -> Tables:

@@ -192,7 +192,7 @@ class HeadLimited(HttpToolsProtocol):
 
     def _unanswered(self) -> RequestResponseCycle | None:
         """The request whose answer is not whole yet."""
-        if self.cycle is None or self.cycle.response_complete:  # type: ignore[redundant-expr] # at first
+        if self.cycle is None or self.cycle.response_complete:  # type: ignore[redundant-expr] # there is none before the first request, whatever uvicorn says
             return None
         return self.cycle
 

@@ -6,15 +6,12 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 import uvloop
-from uvicorn.server import ServerState
+from listening import listening
 
 from service import head_limit
 from service.head_limit import Bounds, HeadLimited
@@ -35,29 +32,9 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"ok"})
 
 
-@asynccontextmanager
-async def listening(unix: Path | None = None) -> AsyncIterator[Any]:
-    """A server's address."""
-    config = uvicorn.Config(app, http=HeadLimited, lifespan="off", timeout_keep_alive=1)
-    config.load()
-    state, loop = ServerState(), asyncio.get_running_loop()
-
-    def made() -> HeadLimited:
-        return HeadLimited(config=config, server_state=state, app_state={})
-
-    if unix:
-        server = await loop.create_unix_server(made, str(unix))
-    else:
-        server = await loop.create_server(made, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()
-    finally:
-        server.close()
-
-
 async def heard(*parts: bytes, pause_s: float = 0.0) -> bytes:
     """All that is answered to octets sent with pauses, until the connection is closed."""
-    async with listening() as address:
+    async with listening(app) as address:
         reading, writing = await asyncio.open_connection(*address)
         for part in parts:
             writing.write(part)
@@ -103,7 +80,7 @@ def test_a_head_that_is_late_behind_an_open_answer_is_not_answered_in_its_place(
 
 def test_behind_a_refusal_nothing_is_taken_and_the_connection_ends() -> None:
     async def sent() -> float:
-        async with listening() as address:
+        async with listening(app) as address:
             reading, writing = await asyncio.open_connection(*address)
             writing.write(GET)
             told = refused(await reading.read(), 408)
@@ -177,7 +154,7 @@ def test_an_address_has_half_of_the_connections_and_all_have_their_bound(
         return told
 
     async def crowd() -> None:
-        async with listening() as address:
+        async with listening(app) as address:
             kept = [await asked(address, "127.0.0.2") for _ in range(2)]
             told = await answered(address, "127.0.0.2")
             assert "from this address" in refused(told, 503)
@@ -207,7 +184,7 @@ def test_of_those_beyond_only_so_many_stay_a_moment(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("service.head_limit.MOST_TURNED", 3)
 
     async def crowd() -> None:
-        async with listening() as address:
+        async with listening(app) as address:
             opened = [await asyncio.open_connection(*address) for _ in range(10)]
             await asyncio.sleep(0.1)
             assert (bounds.held.total(), bounds.turned) == (1, 3)
@@ -223,7 +200,7 @@ def test_the_unix_socket_has_no_bound(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(HeadLimited, "bounds", Bounds(0))
 
     async def asked() -> bytes:
-        async with listening(tmp_path / "socket") as address:
+        async with listening(app, tmp_path / "socket") as address:
             reading, writing = await asyncio.open_unix_connection(address)
             writing.write(GET + b"Connection: close\r\n\r\n")
             told = await reading.read()

@@ -3,21 +3,19 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 import uvloop
 from asked import opened
+from listening import listening
 from starlette.types import ASGIApp
-from uvicorn.server import ServerState
 
 from service.app import create_app
 from service.guard import BODY_S, Guard, UnixSocket
-from service.head_limit import HeadLimited
 from service.settings import Settings
 
 HOST = "Host: localhost\r\n"
@@ -36,30 +34,14 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ASGIApp]:
         yield create_app(settings, store)
 
 
-@asynccontextmanager
-async def listening(app: ASGIApp, unix: Path | None = None) -> AsyncIterator[Any]:
-    config = uvicorn.Config(app, http=HeadLimited, lifespan="off", timeout_keep_alive=2)
-    config.load()
-    state, loop = ServerState(), asyncio.get_running_loop()
-
-    def made() -> HeadLimited:
-        return HeadLimited(config=config, server_state=state, app_state={})
-
-    if unix:
-        server = await loop.create_unix_server(made, str(unix))
-    else:
-        server = await loop.create_server(made, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()
-    finally:
-        server.close()
+served = partial(listening, keep_alive_s=2)
 
 
 def heard(app: ASGIApp, *parts: bytes | str, pause_s: float = 0.0, unix: Path | None = None) -> str:
     """All that is answered to parts sent with pauses, until the connection ends."""
 
     async def talked() -> str:
-        async with listening(app if unix is None else UnixSocket(app), unix) as address:
+        async with served(app if unix is None else UnixSocket(app), unix) as address:
             opening = (
                 asyncio.open_unix_connection(address) if unix else asyncio.open_connection(*address)
             )
@@ -264,7 +246,7 @@ def test_a_client_that_goes_away_is_no_fault_of_the_service(
         await app(scope, receive, told)
 
     async def gone() -> None:
-        async with listening(watched) as address:
+        async with served(watched) as address:
             _, writing = await asyncio.open_connection(*address)
             writing.write(f"{CAPTURE}Content-Length: 100000\r\n\r\nabc".encode())
             await asyncio.sleep(0.3)
