@@ -5,11 +5,12 @@
 `tcpreplay` puts the frames of a busy mirror on one end of a veth pair, over and over; `hopsight up`
 captures the other end through dumpcap, judges and stores in the embedded engine, and sheds whole
 flows when it falls behind (`bus.overload = "shed"`). With `--rows` it is `hopsight collect` with a
-store, which keeps what each frame said and judges nothing. Every frame that was sent is then either
-a row of the store or in a counter of drops (kernel, pipe, shedding), else the run fails. Without a
-rate the sender is as fast as it can; the load that it came to is told. Sender, capture and service
-share the machine's cores. Memory of the service is looked at all the time: that of the last fifth
-of a run of ten minutes is at most a tenth above that of the second fifth.
+store, which keeps what each frame said and judges nothing, and has its frames through files in
+memory (`collector.ring_directory`), as the manual has it for such rates. Every frame that was sent
+is then either a row of the store or in a counter of drops (kernel, pipe, shedding), else the run
+fails. Without a rate the sender is as fast as it can; the load that it came to is told. Sender,
+capture and service share the machine's cores. Memory of the service is looked at all the time: that
+of the last fifth of a run of ten minutes is at most a tenth above that of the second fifth.
 """
 
 import argparse
@@ -44,6 +45,7 @@ LONG_S = 300.0
 LOOK_S = 0.5
 DRAIN_S = 900.0
 START_S = 120.0
+RINGS = "/dev/shm/hopsight"  # noqa: S108 - in memory, with a lock
 SETTLE_S = 5.0
 """What waits in the kernel's buffer when dumpcap is told to end, it neither reads nor counts."""
 ENDS = tuple(f"hs-{end}{os.getpid()}" for end in "ab")
@@ -149,7 +151,10 @@ def collected(place: Path) -> Iterator["subprocess.Popen[str]"]:
         *HOPSIGHT, "collect", "--interface", ENDS[1], "--filter", OURS, "--json",
         "--store", f"chdb://{place}/store",
     ]  # fmt: skip
-    told = {"HOPSIGHT_BUS__OVERLOAD": "shed", "HOPSIGHT_PROCESS__METRICS": metrics}
+    told = {
+        "HOPSIGHT_BUS__OVERLOAD": "shed", "HOPSIGHT_PROCESS__METRICS": metrics,
+        **({"HOPSIGHT_COLLECTOR__RING_DIRECTORY": RINGS} if Path(RINGS).parent.is_dir() else {}),
+    }  # fmt: skip
     with subprocess.Popen(  # noqa: S603 - our own command
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, **told}
     ) as process:

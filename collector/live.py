@@ -1,12 +1,13 @@
 """Live: frames of a network interface, captured by dumpcap, which alone needs the right to do so.
 
-dumpcap (of Wireshark) writes pcapng into a pipe. Its buffer in the kernel bridges the time in which
-nobody reads; what finds no room there is dropped and counted, and dumpcap tells the counts when it
-ends.
+dumpcap (of Wireshark) writes pcapng into a pipe, or into files of a ring (`collector.ring`). Its
+buffer in the kernel bridges the time in which nobody reads; what finds no room there is dropped and
+counted, and dumpcap tells the counts when it ends.
 """
 
 import contextlib
 import fcntl
+import os
 import re
 import select
 import shutil
@@ -15,18 +16,21 @@ import socket
 import subprocess
 import time
 from io import FileIO
+from pathlib import Path
 from typing import Final
 
 from collector.capture import Capture
 from collector.follow import Follow, PipeWindow
 from collector.index import MORE
 from collector.loss import Loss
+from collector.ring import Ring, RingWindow
 from collector.window import CaptureError
 
 LIVE_REASONS: Final = {
     "kernel_dropped": "no room in the kernel's capture buffer: nobody read fast enough",
     "dumpcap_dropped": "dumpcap itself dropped frames",
     "interface_dropped": "the interface or its driver dropped frames before any capture saw them",
+    "ring_overwritten": "dumpcap wrote its ring of files over before they were read",
 }
 """Reasons why frames of an interface are seen but not delivered, each with a sentence."""
 
@@ -41,6 +45,8 @@ BEHIND_NS: Final = 1_500_000_000
 hand over blocks, not frames."""
 START_S: Final = 10.0
 """Seconds that dumpcap may take to begin, and to end."""
+SAID_BYTES: Final = 4096
+"""Of what dumpcap says so much is kept: its counters are the last of it."""
 COUNTS: Final = re.compile(
     r"received/dropped on interface '.*': (\d+)/\d+"
     r" \(pcap:(\d+)/dumpcap:(\d+)/flushed:(\d+)/ps_ifdrop:(\d+)\)"
@@ -53,15 +59,29 @@ class Live(Capture):
 
     live = True
 
-    def __init__(self, interface: str, process: subprocess.Popen[bytes], follow: Follow) -> None:
-        """Read what a dumpcap that has started writes."""
-        assert process.stdout is not None
-        file = FileIO(process.stdout.fileno(), closefd=False)
-        super().__init__(interface, file, PipeWindow(b"", file, follow), None, follow)
+    def __init__(
+        self,
+        interface: str,
+        process: subprocess.Popen[bytes],
+        follow: Follow,
+        ring: Ring | None = None,
+    ) -> None:
+        """Read what a dumpcap that has started writes: into a ring, or else into a pipe."""
+        window: RingWindow | PipeWindow
+        if ring is None:
+            assert process.stdout is not None
+            file = FileIO(process.stdout.fileno(), closefd=False)
+            window = PipeWindow(b"", file, follow)
+        else:
+            file, window = ring.lock, RingWindow(ring, follow, lambda: process.poll() is not None)
+        super().__init__(interface, file, window, None, follow)
         self.source = interface
         self.epoch = time.time_ns()
         self.losses.append(Loss(None, self.epoch))
         self._process = process
+        self._ring = ring
+        self._missed = 0
+        self._said = b""
 
     def stop(self) -> None:
         """Tell dumpcap to end: it writes what it has, then its counters."""
@@ -74,37 +94,56 @@ class Live(Capture):
         reached = super()._advance(stop)
         if reached == MORE:
             self.reached_ns = asked_ns - BEHIND_NS
+        if isinstance(self._window, RingWindow):
+            self._listen()
+            if self._window.missed > self._missed:
+                self._missed = self._window.missed
+                self.losses.append(Loss(None, asked_ns))
         return reached
+
+    def _listen(self) -> None:
+        """Take what dumpcap says of each file, so that it never waits to be heard."""
+        heard = self._process.stderr
+        while heard is not None and select.select([heard], [], [], 0)[0]:
+            if not (said := os.read(heard.fileno(), SAID_BYTES)):
+                return
+            self._said = (self._said + said)[-SAID_BYTES:]
 
     def _end(self, stop: int) -> None:
         """Take dumpcap's counters. Raises CaptureError when it failed."""
-        said = self._said()
+        said = self._last_words()
         if self._reader is not None:
             super()._end(stop)
         if found := COUNTS.search(said):
-            _, kernel, own, flushed, lost = map(int, found.groups())
-            drops = zip(LIVE_REASONS, (kernel, own + flushed, lost), strict=True)
+            had, kernel, own, flushed, lost = map(int, found.groups())
+            over = max(had - self.delivered, 0) if self._missed else 0
+            drops = zip(LIVE_REASONS, (kernel, own + flushed, lost, over), strict=True)
             self.reasons |= {reason: count for reason, count in drops if count}
             if lost_in_all := kernel + own + flushed + lost:
                 # dumpcap says how many, and not when.
-                of = self.delivered + lost_in_all
+                of = had + lost_in_all
                 self.losses.append(Loss(self.epoch, time.time_ns(), lost_in_all, of))
         elif self._process.returncode:
             raise CaptureError(f"{self.source}: {_complaint(said)}")
 
-    def _said(self) -> str:
-        """What dumpcap wrote to its standard error, once it has ended."""
+    def _last_words(self) -> str:
+        """What dumpcap wrote to its standard error at last, once it has ended."""
         try:
-            return self._process.communicate(timeout=START_S)[1].decode(errors="replace")
+            said = self._process.communicate(timeout=START_S)[1]
         except subprocess.TimeoutExpired:
             self._process.kill()
-            return self._process.communicate()[1].decode(errors="replace")
+            said = self._process.communicate()[1]
+        return (self._said + said).decode(errors="replace")
 
     def close(self) -> None:
         """End dumpcap, if it has not ended. Frames that were delivered stay readable."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.communicate()
+        if isinstance(self._window, RingWindow):
+            self._window.close()
+        if self._ring is not None:
+            self._ring.close()
         super().close()
 
 
@@ -115,12 +154,14 @@ def open_interface(
     expression: str | None = None,
     snap_bytes: int = 0,
     buffer_mib: int = 64,
+    ring: tuple[Path, int] | None = None,
 ) -> Live:
     """Capture an interface from now on.
 
     `expression` is a capture filter in the words of pcap-filter(7); of each frame `snap_bytes` are
-    kept (0: all); the kernel's buffer takes `buffer_mib`. Raises CaptureError, one sentence that
-    begins with the interface.
+    kept (0: all); the kernel's buffer takes `buffer_mib`. `ring` is a directory, and how many MiB
+    the files may take in it through which frames come then; none: they come through a pipe. Raises
+    CaptureError, one sentence that begins with the interface.
     """
     names = [name for _, name in socket.if_nameindex()]
     if interface not in {*names, ANY}:
@@ -128,7 +169,9 @@ def open_interface(
     program = shutil.which("dumpcap")
     if program is None:
         raise CaptureError(f"{interface}: dumpcap is not installed; it comes with Wireshark")
-    command = [program, "-n", "-q", "-i", interface, "-w", "-", "-B", str(buffer_mib)]
+    held = None if ring is None else _ring(interface, *ring)
+    command = [program, "-n", "-q", "-i", interface, "-B", str(buffer_mib)]
+    command += ["-w", "-"] if held is None else held.words
     command += ["-s", str(snap_bytes)] if snap_bytes else []
     command += ["-f", expression] if expression else []
     # A session of its own: Ctrl-C at the terminal reaches us alone, and we end it in order.
@@ -141,8 +184,22 @@ def open_interface(
     if complaint := _wait(process):
         process.kill()
         process.communicate()
+        if held is not None:
+            held.close()
         raise CaptureError(f"{interface}: {complaint}")
-    return Live(interface, process, follow)
+    return Live(interface, process, follow, held)
+
+
+def _ring(interface: str, directory: Path, mib: int) -> Ring:
+    """The ring of an interface. Raises CaptureError."""
+    place = directory / interface
+    try:
+        return Ring(place, mib)
+    except BlockingIOError:
+        said = f"another process has its ring in {place}"
+    except OSError as error:
+        said = f"no ring can be kept in {place}: {(error.strerror or str(error)).lower()}"
+    raise CaptureError(f"{interface}: {said}")
 
 
 def _wait(process: subprocess.Popen[bytes]) -> str:

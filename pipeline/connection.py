@@ -15,6 +15,9 @@ from pipeline.store_limits import StoreLimits
 
 EMBEDDED_CACHES = ("mark_cache_size", "primary_index_cache_size", "index_mark_cache_size")
 """Caches that the embedded engine would let grow to 5 GB each."""
+MERGING = {"os_threads_nice_value_merge_mutate": "10"}
+"""Merges go behind what frames and people wait for. The engine does that where the process may
+change priorities (CAP_SYS_NICE); elsewhere they are as urgent as the rest."""
 
 LIMIT_SENTENCES = {
     158: "reads too many rows",
@@ -66,7 +69,7 @@ class Connection:
                 path=str(address.path),
                 database=database,
                 settings=dict(settings),
-                chdb_options={name: str(limits.cache_bytes) for name in EMBEDDED_CACHES},
+                chdb_options=dict.fromkeys(EMBEDDED_CACHES, str(limits.cache_bytes)) | MERGING,
             )
 
     def use(self, database: str) -> None:

@@ -107,7 +107,7 @@ def run_job(
     and receivers.
     """
     told_ports = job.feeds.known_to(job.collector)
-    with open_sources(job.captures, job.feeds, job.point) as sources:
+    with open_sources(job.captures, job.feeds, job.point, job.collector) as sources:
         job.opened(sources)
         decoder = SlowPath(told_ports, job.slow_path) if job.slow_path else Decoder(told_ports)
         given = job.topology

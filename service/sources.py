@@ -97,12 +97,19 @@ class Sources:
 
 
 def open_sources(
-    paths: Sequence[Path], feeds: Feeds, point: str | None, buffer_mib: int = 64
+    paths: Sequence[Path],
+    feeds: Feeds,
+    point: str | None,
+    settings: CollectorSettings | None = None,
 ) -> Sources:
     """Everything opened, or nothing: Failure says in a sentence what cannot be.
 
     A directory stands for the files in it; with `follow` also for those that arrive later.
+    `settings` say how frames of interfaces come.
     """
+    ring = None
+    if settings is not None and settings.ring_directory is not None:
+        ring = Path(settings.ring_directory), settings.ring_mib
     named_once(paths)
     opened = Sources(endless=feeds.endless)
     try:
@@ -117,9 +124,7 @@ def open_sources(
         tell_apart(files)
         for name in dict.fromkeys(feeds.interfaces):
             opened.sources.append(
-                open_interface(
-                    name, Follow(POLL_S), expression=feeds.expression, buffer_mib=buffer_mib
-                )
+                open_interface(name, Follow(POLL_S), expression=feeds.expression, ring=ring)
             )
         for kind, told in (("int-reports", feeds.int_reports), ("sflow", feeds.sflow)):
             for text in dict.fromkeys(told):

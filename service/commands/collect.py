@@ -72,7 +72,9 @@ def run(request: Request) -> None:
         with (
             target(request, settings, counts) as (bus, readers),
             telling(settings.process.metrics) as told_of,
-            open_sources(request.captures, request.feeds, request.point) as sources,
+            open_sources(
+                request.captures, request.feeds, request.point, settings.collector
+            ) as sources,
             frames_bar("collecting") as told,
         ):
             begin(settings.process.log)

@@ -73,13 +73,19 @@ def read(live: Capture, then: Callable[[], None], wanted: int) -> list[bytes]:
     return found
 
 
+@pytest.mark.parametrize("through", ["pipe", "ring"])
 def test_frames_of_a_real_sender_arrive_in_order(
-    wire: tuple[str, str], sent: tuple[Path, list[bytes]], tool: Callable[..., str]
+    wire: tuple[str, str],
+    sent: tuple[Path, list[bytes]],
+    tool: Callable[..., str],
+    through: str,
+    tmp_path: Path,
 ) -> None:
     out, into = wire
     path, packets = sent
+    ring = (tmp_path, 8) if through == "ring" else None
     replay = [tool("tcpreplay"), "--quiet", "--pps=20000", "-i", out, str(path)]
-    with open_interface(into, Follow(POLL_S), expression="tcp") as live:
+    with open_interface(into, Follow(POLL_S), expression="tcp", ring=ring) as live:
         found = read(
             live, lambda: subprocess.run(replay, check=True, capture_output=True), len(packets)
         )

@@ -1,0 +1,138 @@
+"""Ring: files that dumpcap writes one after the other, the oldest giving way, read as they grow.
+
+Into a pipe dumpcap writes each frame by itself; into a file it writes many at once, which spares
+both sides a third of the time. A file does not make dumpcap wait: what is not read before it gives
+way is lost, and counted when dumpcap tells how many frames it had. Who looks after a ring that was
+left by a process that was killed is dumpcap itself, which ends when nobody hears it any more.
+"""
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from io import FileIO
+from pathlib import Path
+from typing import Final
+
+from collector import window
+from collector.follow import PIECE_BYTES, Follow
+from collector.window import RunWindow
+
+FILES: Final = 8
+"""Files of a ring: dumpcap writes into one while those before it are read."""
+FILE_S: Final = 10
+"""Seconds after which another file is begun though the one before it is not full: so soon a
+dumpcap that nobody hears any more ends."""
+NUMBERS: Final = 100_000
+"""Numbers that dumpcap gives its files, before it begins again from 0."""
+LOCK: Final = "lock"
+SUFFIX: Final = ".pcapng"
+MIB_IN_KB: Final = 1 << 20, 1000
+"""What sizes are told in here, and to dumpcap."""
+
+
+class Ring:
+    """The directory of a ring, which one process has."""
+
+    def __init__(self, directory: Path, mib: int) -> None:
+        """Take the directory, and take out what an earlier process left. Raises OSError."""
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.lock = FileIO(directory / LOCK, "w")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.lock.close()
+            raise
+        self._directory = directory
+        self._name = str(time.time_ns())
+        self._file_kb = max(mib * MIB_IN_KB[0] // MIB_IN_KB[1] // FILES, 1)
+        self.empty()
+
+    @property
+    def words(self) -> list[str]:
+        """How dumpcap is told of it."""
+        bounds = f"filesize:{self._file_kb}", f"files:{FILES}", f"duration:{FILE_S}"
+        path = self._directory / f"{self._name}{SUFFIX}"
+        return ["-w", str(path), *(word for bound in bounds for word in ("-b", bound))]
+
+    def after(self, number: int) -> tuple[int, Path] | None:
+        """The next file behind the one of a number, whose own may differ by more than 1."""
+        found = {}
+        for path in self._directory.glob(f"{self._name}_*{SUFFIX}"):
+            ahead = (int(path.name.split("_")[1]) - number) % NUMBERS
+            if 0 < ahead < NUMBERS // 2:
+                found[ahead] = path
+        return min(found.items()) if found else None
+
+    def empty(self) -> None:
+        """Take all files out."""
+        for path in self._directory.glob(f"*{SUFFIX}"):
+            path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        self.empty()
+        with contextlib.suppress(OSError):  # somebody else keeps something there
+            (self._directory / LOCK).unlink()
+            self._directory.rmdir()
+        self.lock.close()
+
+
+class RingWindow(RunWindow):
+    """The files of a ring as one stream: what has come in one poll interval at a time.
+
+    `over` tells whether their writer has ended.
+    """
+
+    def __init__(self, ring: Ring, follow: Follow, over: Callable[[], bool]) -> None:
+        """Read nothing yet."""
+        super().__init__()
+        self.missed = 0
+        """Files that gave way before they were read."""
+        self._ring = ring
+        self._follow = follow
+        self._over = over
+        self._number = 0
+        self._file: int | None = None
+
+    def more(self) -> bool:
+        """Gather for a poll interval, less when the window is full. Raises OSError."""
+        return self.join(self._pieces(time.monotonic() + self._follow.poll_s))
+
+    def _pieces(self, until: float) -> Iterator[bytes]:
+        size = 0
+        while size < window.WINDOW_BYTES and not self.ended:
+            # Both are asked before the file is read to its end: behind that nothing comes then.
+            over, later = self._over(), self._ring.after(self._number)
+            while size < window.WINDOW_BYTES and (piece := self._piece()):
+                size += len(piece)
+                yield piece
+            if size >= window.WINDOW_BYTES:
+                return
+            if later is not None:
+                self._turn(*later)
+            elif over:
+                self.ended = True
+            elif (left := until - time.monotonic()) > 0:
+                time.sleep(left)
+            else:
+                return
+
+    def _piece(self) -> bytes:
+        return b"" if self._file is None else os.read(self._file, PIECE_BYTES)
+
+    def _turn(self, ahead: int, path: Path) -> None:
+        """Go on with a later file; one that has just given way is passed over at the next look."""
+        with contextlib.suppress(FileNotFoundError):
+            opened = os.open(path, os.O_RDONLY)
+            self.close()
+            self._file = opened
+            self._number = (self._number + ahead) % NUMBERS
+            self.missed += ahead - 1
+
+    def close(self) -> None:
+        """Close the file that is read."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
