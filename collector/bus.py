@@ -23,6 +23,8 @@ JOINED_ROWS = 1 << 16
 
 NEXT_TO_NONE = 0.99
 """Share of the room that is taken where what waits is too old, so that no more has to wait."""
+FEW_ROWS = 8192
+"""Rows that cost whoever judges them about as much as a batch without any."""
 
 
 class BusError(Exception):
@@ -111,7 +113,8 @@ class MemoryBus:
     Live batches of one source that wait are joined up to `joined_rows`, so that a reader who is
     behind has few large ones: each costs it the same, however small. Those of files stay as they
     are cut, since a repeat has to be cut so, too. Where live batches of more than `behind_ns` of
-    time wait, next to no room is left (0: whatever time that is).
+    time wait, next to no room is left (0: whatever time that is), unless their rows are few: fewer
+    would not be read sooner.
     """
 
     def __init__(self, capacity: int = 16, joined_rows: int = 0, behind_ns: int = 0) -> None:
@@ -126,10 +129,15 @@ class MemoryBus:
     def fill(self) -> float:
         """See Bus."""
         share = len(self._waiting) / self.capacity
-        if self.behind_ns and self._waiting:
+        if self.behind_ns and self._waiting and not self._few:
             waits_ns = span_ns(self._waiting[0][0], self._waiting[-1][-1])
             share = max(share, min(waits_ns / self.behind_ns, NEXT_TO_NONE))
         return share
+
+    @property
+    def _few(self) -> bool:
+        """Whether the rows that wait take a reader as long as none would."""
+        return sum(each.frame.height for held in self._waiting for each in held) <= FEW_ROWS
 
     async def publish(self, batch: Batch) -> None:
         """See Bus."""

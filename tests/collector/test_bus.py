@@ -17,7 +17,7 @@ from aiokafka import AIOKafkaProducer
 from broker import CLUSTER
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from collector.bus import Batch, Bus, BusError, BusRefused, MemoryBus
+from collector.bus import FEW_ROWS, Batch, Bus, BusError, BusRefused, MemoryBus
 from collector.bus_address import open_bus
 from collector.kafka import KafkaBus
 from collector.kafka_message import (
@@ -149,24 +149,32 @@ def test_a_full_bus_takes_what_goes_on_where_the_last_batch_ends() -> None:
     run(test())
 
 
+async def filled(rows: int) -> tuple[list[float], Batch]:
+    """How full a bus is as batches come, two of which are of so many frames; and all of them."""
+    second, fills = 10**9, []
+    bus = MemoryBus(capacity=100, joined_rows=10**6, behind_ns=4 * second)
+    for number, each in enumerate((rows, rows, 0, 0, 0, 5)):
+        made = batch(1 + rows * number, each)
+        times = made.frame.with_columns(pl.lit(number * second).alias("time_ns"))
+        await bus.publish(replace(made, frame=times, reached_ns=number * second))
+        fills.append(bus.fill)
+    await bus.close()
+    (whole,) = [each async for each in bus]
+    return fills, whole
+
+
 def test_a_bus_whose_frames_wait_too_long_has_next_to_no_room() -> None:
-    """However few they are; that a source brought nothing takes no room of its own."""
-    second = 10**9
+    """That a source brought nothing takes no room of its own."""
+    fills, whole = asyncio.run(filled(FEW_ROWS))
+    assert fills == [0.01, 0.25, 0.5, 0.75, 0.99, 0.99]
+    assert (whole.frame.height, whole.reached_ns) == (2 * FEW_ROWS + 5, 5 * 10**9)
 
-    async def test() -> None:
-        bus = MemoryBus(capacity=100, joined_rows=10**6, behind_ns=4 * second)
-        fills = [bus.fill]
-        for number, rows in enumerate((5, 5, 0, 0, 0, 5)):
-            made = batch(1 + 5 * number, rows)
-            times = made.frame.with_columns(pl.lit(number * second).alias("time_ns"))
-            await bus.publish(replace(made, frame=times, reached_ns=number * second))
-            fills.append(bus.fill)
-        assert fills == [0, 0.01, 0.25, 0.5, 0.75, 0.99, 0.99]
-        await bus.close()
-        (whole,) = [each async for each in bus]
-        assert (whole.frame.height, whole.reached_ns) == (15, 5 * second)
 
-    run(test())
+def test_few_frames_that_wait_take_no_room_however_long_they_do() -> None:
+    """Fewer would not be judged sooner, so that to pass less on would lose them for nothing."""
+    fills, whole = asyncio.run(filled(FEW_ROWS // 2 - 5))
+    assert fills == [0.01] * 6
+    assert whole.frame.height == FEW_ROWS - 5
 
 
 def test_memory_bus_wakes_a_blocked_writer_when_it_is_closed() -> None:
