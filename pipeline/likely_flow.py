@@ -40,5 +40,5 @@ def likely_window(question: Question) -> FlowWindow | None:
         int(flow[0]),
         reverse_flow(int(conversation[0]), int(direction[0])),
         question.at_ns - question.window_ns,
-        question.at_ns,
+        question.at_ns - 1,
     )

@@ -36,6 +36,11 @@ class Question:
     interval_ns: int | None = None
 
     @property
+    def last_ns(self) -> int | None:
+        """The last moment of the window, which ends before `at_ns`; None: that of the flow."""
+        return None if self.at_ns is None else self.at_ns - 1
+
+    @property
     def flow_text(self) -> str:
         """`10.0.0.1:40000 → 10.0.1.1:5001`."""
         return f"{end_text(self.src, self.sport)} → {end_text(self.dst, self.dport)}"

@@ -59,20 +59,23 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
         if question.at_ns is None:
             last = time_text(flow["last_ns"])
             notes.append(f"no time was given: the window ends with this flow's last frame, {last}")
+        # What begins when the window ends is not in it; a flow's own last frame is.
+        last_ns = flow["last_ns"] if question.last_ns is None else question.last_ns
         to_ns = flow["last_ns"] if question.at_ns is None else question.at_ns
         from_ns = to_ns - question.window_ns
         if from_ns < flow["first_ns"] < to_ns:
             from_ns = flow["first_ns"]
-        window = FlowWindow.of(flow, from_ns, to_ns)
+        window = FlowWindow.of(flow, from_ns, last_ns)
         # Before its first frame a flow has no rows, so that a window that begins there has as many.
         same = likely and likely._replace(from_ns=max(likely.from_ns, from_ns)) == window
         meant = ahead if ahead and same else begun_rows(store, window, begin)
-        made, rows = _composed(store, question, flow, window, meant, notes, around)
+        span = from_ns, to_ns
+        made, rows = _composed(store, question, flow, window, span, meant, notes, around)
         if not rows:
             return made
         frames, (gaps, bus) = meant.frames.result(), around.result()
     _with_frames(store, made, flow, rows, frames, bus=bus)
-    _with_gaps(gaps, made, (from_ns, to_ns), frames)
+    _with_gaps(gaps, made, span, frames)
     if said := doubt(made["integrity"]):
         made["notes"].append(said)
     return _since(store, made, flow["flow"], rows[0]["time_ns"])
@@ -88,19 +91,19 @@ def _composed(
     question: Question,
     flow: Mapping[str, Any],
     asked: FlowWindow,
+    span: tuple[int, int],
     meant: FlowRows,
     notes: list[str],
     around: Future[Around],
 ) -> tuple[dict[str, Any], list[Row]]:
     """The answer about a flow that is known, but for the frames, and the verdicts that it tells."""
     window, found = asked.alone, meant.told.result()
-    from_ns, to_ns = asked.from_ns, asked.to_ns
+    from_ns, to_ns = span
     rows, counts = ([], []) if found is None else told_rows(found)
     known = sorted({row["interval_ns"] for row in rows})
     lengths = _lengths(store, window) if found is None else known
     length = fitting(lengths, to_ns - from_ns, question.interval_ns)
     if length is None:
-        span = (from_ns, to_ns)
         said = captured(around.result()[0], *span).said
         return _silent(store, flow, question, span, [*notes, *said], lengths), []
     if found is None:

@@ -30,9 +30,16 @@ PAIRED = re.compile(r"\b(src|dst|saddr|daddr|sport|dport)\s*[=:]\s*([^\s,;]+)", 
 """Ends as conntrack and logs write them: src=10.0.1.2 dst=10.0.2.3 sport=40001 dport=5001."""
 BETWEEN = re.compile(r"[\s,;()]+|<?[-=]>|→")
 """What stands between words; an arrow may have no space beside it, as lsof prints it."""
+LINE = re.compile(r"(?:^|\s)(\S+ > \S+?):(?=\s|$)")
+"""Both ends in a line of tcpdump, whatever it prints before them: -e and -v print much."""
+OF_SIX = re.compile(r"\s*(?:tcp|udp)6\s", re.IGNORECASE)
+"""How a line of netstat begins whose addresses are followed by a colon and a port."""
+SIX_PORT = re.compile(r"([0-9a-f:.]*:[0-9a-f:.]*):(\d+|\*)", re.IGNORECASE)
 BRACKETED = re.compile(r"\[([0-9a-f:.]+)(?:%[\w.-]+)?\](?:[:.](\d+|\*))?", re.IGNORECASE)
 FOUR = re.compile(r"(\d+\.\d+\.\d+\.\d+)(?:%[\w.-]+)?(?:[:.](\d+|\*))?")
 SIX = re.compile(r"([0-9a-f:]*:[0-9a-f:.]*:[0-9a-f.]*?)(?:%[\w-]+)?(?:\.(\d+|\*))?", re.IGNORECASE)
+FORMS = BRACKETED, FOUR, SIX, SIX_PORT
+"""How addresses are written, with or without a port; the first that gives one counts."""
 HOST = re.compile(r"([a-z_][\w.-]*?)(?::(\d+|\*))?", re.IGNORECASE)
 Network = IPv4Network | IPv6Network
 Hosts = Callable[[str], Iterable[str]]
@@ -70,10 +77,11 @@ def parse_search(text: str, hosts: Hosts = lambda _: ()) -> tuple[SearchEnd, ...
     ends: list[SearchEnd] = []
     strange: list[str] = []
     numbers: list[tuple[int, str]] = []
+    forms = (SIX_PORT, *FORMS) if OF_SIX.match(text) else FORMS
     for word in _words(text):
         if word.isdigit():
             numbers.append((len(ends), word))
-        elif (end := _end(word, hosts)) is not None:
+        elif (end := _end(word, hosts, forms)) is not None:
             ends.append(end)
         elif word.lower() not in BESIDE:
             strange.append(word)
@@ -86,6 +94,11 @@ def parse_search(text: str, hosts: Hosts = lambda _: ()) -> tuple[SearchEnd, ...
     return made
 
 
+def in_one_line(text: str) -> str:
+    """A text with blanks for its tabs and ends of lines: terminals and sheets paste them."""
+    return re.sub(r"[\t\r\n]+", " ", text)
+
+
 def parse_protocol(text: str) -> int | None:
     """The protocol that a text names before or beside its ends; None: none, or several."""
     told = {PROTOCOLS.get(word.lower().removesuffix("6")) for word in _words(text)} - {None}
@@ -94,17 +107,17 @@ def parse_protocol(text: str) -> int | None:
 
 def _words(text: str) -> Iterator[str]:
     """Words of a text; of a line of tcpdump those before the colon, after its time."""
-    head = re.match(r"(?:\S+ )*?IP6? (\S+ > \S+):( |$)", text.strip())
+    head = LINE.search(text)
     for word in re.split(BETWEEN, head[1] if head else text):
         if word:
             yield word
 
 
-def _end(word: str, hosts: Hosts) -> SearchEnd | None:
+def _end(word: str, hosts: Hosts, forms: Iterable[re.Pattern[str]]) -> SearchEnd | None:
     """The end that a word is; None for one that is no end. ValueError for a wrong port."""
     if word.startswith(":") and word[1:].isdigit():
         return SearchEnd((), parse_port(word[1:]))
-    for form in (BRACKETED, FOUR, SIX):
+    for form in forms:
         found = form.fullmatch(word)
         if found and (address := _address(found[1])):
             return SearchEnd((ip_network(address),), _port(found[2]))

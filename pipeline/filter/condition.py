@@ -14,7 +14,7 @@ from lark import Token, Tree
 from pipeline.filter.field import FIELDS, Field
 from pipeline.filter.filter_error import FilterError
 from pipeline.filter.grammar import MOST_DEEP, Node, parsed
-from pipeline.filter.value import bounds_of, number_of, pattern_of, protocol_of, word_of
+from pipeline.filter.value import number_of, pattern_of, protocol_of, ranges_of, word_of
 
 ORDERS = ("<", "<=", ">", ">=")
 SIGNS = {
@@ -100,11 +100,12 @@ class _Told:
         return EQUAL[known.kind](self, known, value)
 
     def in_prefix(self, known: Field, value: Token) -> str:
-        first, last = ("(" + ", ".join(self.put(word, "UInt64") for word in end) + ")"
-                       for end in bounds_of(value))  # fmt: skip
-        return self.each(
-            known, f"({{0}}_hi, {{0}}_lo) >= {first} AND ({{0}}_hi, {{0}}_lo) <= {last}"
-        )
+        tests = []
+        for ends in ranges_of(value):
+            first, last = ("(" + ", ".join(self.put(word, "UInt64") for word in end) + ")"
+                           for end in ends)  # fmt: skip
+            tests.append(f"({{0}}_hi, {{0}}_lo) >= {first} AND ({{0}}_hi, {{0}}_lo) <= {last}")
+        return self.each(known, " OR ".join(tests))
 
     def each(self, known: Field, test: str) -> str:
         """A test of any of the columns of a field; what is not known does not pass."""

@@ -3,7 +3,7 @@
 import math
 import re
 from difflib import get_close_matches
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_network
 
 from lark import Token
 
@@ -33,6 +33,8 @@ ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 MOST_PROTOCOL = 255
 BEFORE_IPV4 = 96
 """Bits before an IPv4 address in a mapped one."""
+IPV4 = IPv6Network("::ffff:0:0/96")
+"""All of them."""
 Words = tuple[int, int]
 
 
@@ -72,8 +74,11 @@ def number_of(token: Token, field: Field) -> float:
     return number
 
 
-def bounds_of(token: Token) -> tuple[Words, Words]:
-    """First and last address of a prefix or of one address, each in two words."""
+def ranges_of(token: Token) -> list[tuple[Words, Words]]:
+    """First and last address of a prefix or of one address, each in two words.
+
+    Of an IPv6 prefix around them IPv4 addresses, which flows keep mapped, are left out.
+    """
     text = text_of(token).strip("[]")
     try:
         network = ip_network(text, strict=False)
@@ -81,8 +86,12 @@ def bounds_of(token: Token) -> tuple[Words, Words]:
         raise FilterError(
             token.column or 1, f"{text[:60]!r} is no address or prefix; write 10.0.0.0/8"
         ) from None
-    mapped = _mapped(network)
-    return address_words(mapped[0]), address_words(mapped[-1])
+    meant = _mapped(network)
+    if isinstance(meant, IPv4Network) or not IPV4.subnet_of(meant):
+        return [(address_words(meant[0]), address_words(meant[-1]))]
+    around = ((int(meant[0]), int(IPV4[0]) - 1), (int(IPV4[-1]) + 1, int(meant[-1])))
+    return [(address_words(IPv6Address(first)), address_words(IPv6Address(last)))
+            for first, last in around if first <= last]  # fmt: skip
 
 
 def _mapped(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Network:

@@ -66,8 +66,8 @@ def done(job: Job) -> Made:
     """Run the command. Raises Failure."""
     captures = sorted(Path(INPUT).iterdir()) if Path(INPUT).is_dir() else []
     passes = PASSES.get(job.kind, 0)
-    total = sum(map(frames_of, captures)) * passes if passes else None
-    with following(total or None), contextlib.redirect_stderr(Heard(sys.stderr)) as heard:
+    total = sum(map(frames_of, captures)) if passes else None
+    with following(total or None, passes), contextlib.redirect_stderr(Heard(sys.stderr)) as heard:
         results, found = WORK[job.kind](job, captures)
     return results, found | {"notes": heard.notes}
 
@@ -82,8 +82,10 @@ class Heard(io.TextIOBase):
     def write(self, text: str) -> int:
         """Take a piece."""
         for line in text.splitlines():
-            if line.startswith(SAID) and len(self.notes) < MOST_NOTES:
-                self.notes.append(line.removeprefix(SAID))
+            # What goes over the frames twice says some of it twice.
+            note = line.removeprefix(SAID)
+            if line.startswith(SAID) and len(self.notes) < MOST_NOTES and note not in self.notes:
+                self.notes.append(note)
         return self.beside.write(text)
 
 
@@ -175,8 +177,12 @@ def frames_of(path: Path) -> int:
 
 
 @contextlib.contextmanager
-def following(total: int | None) -> Iterator[None]:
-    """Write how many frames and points are done, now and then."""
+def following(total: int | None, passes: int) -> Iterator[None]:
+    """Write how many frames and points are done, now and then.
+
+    A frame is done when it was gone over so many times.
+    """
+    gone_over = 0
     told: dict[str, int | None] = {
         "frames": 0, "frames_total": total, "points": 0, "points_total": None
     }  # fmt: skip
@@ -189,7 +195,9 @@ def following(total: int | None) -> Iterator[None]:
             put(PROGRESS, told)
 
     def take(frames: int) -> None:
-        told["frames"] = (told["frames"] or 0) + frames
+        nonlocal gone_over
+        gone_over += frames
+        told["frames"] = gone_over // max(passes, 1)
         tell()
 
     def take_points(made: int, of: int) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import polars as pl
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from pipeline import Question, address_words, length_bounds
 from service.cursor import cursor_of, numbers_of, page_of
@@ -28,7 +28,7 @@ from service.routes.parameter import (
 )
 from service.routes.span import check, check_window, chosen, completed, ordered
 from service.routes.topology import LATEST, located
-from service.search import MOST_TEXT, SearchEnd, parse_protocol, parse_search
+from service.search import MOST_TEXT, SearchEnd, in_one_line, parse_protocol, parse_search
 from service.shape import flow_of, hop_of, interval, records, rest_of
 
 router = APIRouter(prefix="/api/v1", tags=["flows"], route_class=Polled)
@@ -50,7 +50,9 @@ class SearchParameters(RangeParameters):
         None, alias="from", description=f"Only flows seen since: {TIMES}; else whenever."
     )
     to: Time | None = Field(None, description=f"Only flows seen before: {TIMES}; else whenever.")
-    q: Annotated[str, Field(max_length=MOST_TEXT, pattern=PRINTED)] = Field(
+    q: Annotated[
+        str, BeforeValidator(in_one_line), Field(max_length=MOST_TEXT, pattern=PRINTED)
+    ] = Field(
         "", description="Ends as they are pasted: a line of ss, hosts, 5-tuples; empty: every flow."
     )
     filter: FilterText = ""

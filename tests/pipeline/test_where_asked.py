@@ -84,6 +84,24 @@ def test_many_frames_and_verdicts_are_told_as_few_are(
     assert answer(store, ENDS) == few
 
 
+def test_a_window_ends_before_its_end(
+    store: Store, observed: Callable[[Rows], pl.DataFrame], chain_of: Callable[..., Topology]
+) -> None:
+    """An interval that begins when the window ends is not told of, as in every other answer."""
+    stored(store, observed(rows_of_both()), chain_of("leaf1", "spine1", "leaf2"))
+    second_ns = T0 + 1_000_000
+    timed = replace(ENDS, at_ns=second_ns, window_ns=1_000_000)
+    told = answer(store, timed)
+    assert [each["from_ns"] for each in told["history"]] == [T0]
+    assert told["history"][-1]["to_ns"] == told["interval"]["to_ns"] == second_ns
+    assert told["interval"]["covered"] == 1.0
+    moment = answer(store, replace(timed, at_ns=second_ns + 1, window_ns=1))
+    assert [each["from_ns"] for each in moment["history"]] == [second_ns]
+    before = answer(store, replace(timed, at_ns=T0, window_ns=1_000_000))
+    assert before["verdict"] is None
+    assert "no verdict for 10.1.0.1:1000" in before["message"]
+
+
 def test_rows_are_asked_for_ahead_of_the_flow_and_once(
     store: Store, observed: Callable[[Rows], pl.DataFrame], chain_of: Callable[..., Topology],
     monkeypatch: pytest.MonkeyPatch,
@@ -124,8 +142,8 @@ def test_the_likely_flow_is_the_one_that_frames_have(
         here, back = back, here
         asked = replace(asked, src=ENDS.dst, sport=ENDS.dport, dst=ENDS.src, dport=ENDS.sport)
     window = likely_window(asked)
-    assert window == FlowWindow(here["flow"], back["flow"], T0 - asked.window_ns, T0)
-    assert window == FlowWindow.of(here, T0 - asked.window_ns, T0)
+    assert window == FlowWindow(here["flow"], back["flow"], T0 - asked.window_ns, T0 - 1)
+    assert window == FlowWindow.of(here, T0 - asked.window_ns, T0 - 1)
     for other in ({"protocol": 17}, {"tenant": "red"}, {"vrf": "blue"}, {"vni": 9}):
         changed = likely_window(replace(asked, **other))
         assert changed is not None
