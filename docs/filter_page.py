@@ -21,7 +21,7 @@ ABOUT = {
 
 def meaning(field: Field) -> str:
     """What a field means, and what it can be where that is known."""
-    return " ".join((field.doc, *([f"One of {', '.join(field.values)}."] if field.values else ())))
+    return " ".join((field.doc, *([f"One of {field.accepted}."] if field.values else ())))
 
 
 def filters() -> Iterator[str]:
@@ -36,6 +36,7 @@ def filters() -> Iterator[str]:
     yield "```\n" + inspect.cleandoc(picture[0]) + "\n```\n"
     yield " ".join(picture[2].split()) + "\n"
     yield (
+        "- `==` is the same as `=`.\n"
         "- `=` and `in` of an address: it lies in the prefix; `!=` is the opposite of `=`, `!~` of"
         " `~`.\n- `~` takes `*` for any characters and `?` for one.\n- A comparison with what is"
         " not known is false, and `not` turns it true; `is known` asks for that alone.\n- A quoted"

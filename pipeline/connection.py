@@ -30,6 +30,8 @@ LIMIT_SENTENCES = {
 AWAY = frozenset({202, 209, 210, 242, 243, 252, 319, 425, 999})
 """Engine error codes that pass: too busy, the network, read-only, a full disk, too many parts, a
 coordinator that is away."""
+ANSWER_S = 4
+"""How long a server may take to answer where it is tried again, whole seconds."""
 FENCED = 395
 """Engine error code of `throwIf`."""
 
@@ -46,8 +48,12 @@ class Connection:
         limits: StoreLimits,
         settings: Mapping[str, Any],
         database: str | None = None,
+        **more: Any,
     ) -> None:
-        """Connect; the engine's library is loaded with the first connection."""
+        """Connect; the engine's library is loaded with the first connection.
+
+        `more` are options of the client library for a server.
+        """
         from clickhouse_connect import get_client
 
         self.address = address
@@ -55,7 +61,10 @@ class Connection:
         with self._told("opening it"):
             if address.path is None:
                 self._client = get_client(
-                    dsn=address.dsn, database=database or "default", settings=dict(settings)
+                    dsn=address.dsn,
+                    database=database or "default",
+                    settings=dict(settings),
+                    **more,
                 )
                 return
             try:
@@ -164,6 +173,21 @@ class Connection:
             raise kind(f"the store {self.address.name}: {what} failed: {reason}") from error
         except OSError as error:
             raise StoreAway(f"the store {self.address.name}: {what} failed: {error}") from error
+
+
+def reach(address: StoreAddress) -> None:
+    """Raise StoreAway where a server does not answer soon: the library would wait for minutes."""
+    if address.path is not None:
+        return
+    soon: dict[str, Any] = {"connect_timeout": ANSWER_S, "send_receive_timeout": ANSWER_S}
+    try:
+        Connection(address, StoreLimits(), {}, **soon).close()
+    except StoreAway as error:
+        reason = error.__cause__
+        if getattr(reason, "code", None) is not None:  # it did answer
+            raise
+        said = str(reason).strip().partition("\n")[0]
+        raise StoreAway(f"the store {address.name} does not answer: {said}") from error
 
 
 def from_file(

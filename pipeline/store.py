@@ -18,7 +18,7 @@ from typing import Any, Self
 import polars as pl
 
 from collector import one_thread
-from pipeline.connection import Connection
+from pipeline.connection import Connection, reach
 from pipeline.connections import Connections
 from pipeline.fence import Fence
 from pipeline.insert_body import Bodies
@@ -110,6 +110,11 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @staticmethod
+    def reach(dsn: str) -> None:
+        """Raise StoreAway where a server is not there or does not answer soon."""
+        reach(parse_address(dsn))
 
     def migrate(self) -> list[str]:
         """Make or complete the tables, and give the statements of it; may be repeated.

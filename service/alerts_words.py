@@ -39,7 +39,7 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File of rules (TOML).")],
     json: Json = False,
 ) -> None:
-    """Say what is wrong with a file of rules."""
+    """Say what is wrong with a file of rules; status 1 if something is."""
     from service.commands import alerts as command
 
     command.check(file, json=json)

@@ -50,6 +50,7 @@ from service.routes import (
     telemetry,
     topology,
 )
+from service.routes.parameter import given_once
 from service.settings import Settings
 from service.told_answers import ToldAnswers
 from service.topology_source import Refreshed, TopologySource, renew, store_topology
@@ -65,6 +66,7 @@ logger = logging.getLogger("hopsight.service")
 DESCRIPTION = (
     "Where flows are bottlenecked. Times are ns since 1970, rates bit/s, sizes bytes; `flow` is the"
     " decimal text of a 64-bit hash. Errors are RFC 9457 problem documents that name the field."
+    " A parameter that holds one value and is given several times is such an error."
 )
 
 
@@ -89,7 +91,7 @@ def create_app(
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
-        dependencies=[Depends(allowed)],
+        dependencies=[Depends(allowed), Depends(given_once)],
         telemetry=told_of(traces),
     )
     metrics = Metrics()

@@ -22,7 +22,7 @@ EXIT_CODES = {
     ExitCode.OK: "done; of commands that go on until Ctrl-C (watch, serve, up, collect --interface)"
     " that they were ended so",
     ExitCode.WRONG: "an answer was wrong (demo), nothing was found (where, replay, top), or"
-    " something is wrong (doctor, health, topology check)",
+    " something is wrong (doctor, health, topology check, alerts check)",
     ExitCode.USAGE: "the command line or a setting is wrong",
     ExitCode.INPUT: "an input file cannot be read",
     ExitCode.STORE: "the store cannot be opened or does not answer",

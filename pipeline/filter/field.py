@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipeline.kind import KINDS
+from pipeline.topology_key import ORIENTATIONS
 
 REROUTES = tuple(dict.fromkeys(kind.reroute_helps for kind in KINDS.values()))
+CONTROLS = ("hpcc", "dctcp")
+"""Names of `memory.Algorithm`, without loading what computes."""
 Kind = Literal["text", "number", "address", "protocol"]
 
 
@@ -28,6 +31,11 @@ class Field:
     unit: str = ""
     values: tuple[str, ...] = ()
 
+    @property
+    def accepted(self) -> str:
+        """All that a text can be, as it is written."""
+        return ", ".join(value or '""' for value in self.values)
+
 
 def _text(name: str, doc: str, *columns: str, values: Iterable[str] = ()) -> Field:
     return Field(name, "text", doc, columns or (name,), values=tuple(values))
@@ -41,7 +49,8 @@ PLACE = (
     _text("device", "Device of the hop."),
     _text("interface", "Interface of the hop."),
     _text("stage", "Stage of the device: tor, spine, …"),
-    _text("orientation", "Where the port faces: up, down, host or side."),
+    # Ports of which no topology tells it have the empty text.
+    _text("orientation", "Where the port faces.", values=(*ORIENTATIONS, "")),
     _number("capacity", "Capacity of the port.", "capacity_bps", "bit/s"),
 )
 FLOWS = (
@@ -57,7 +66,7 @@ FLOWS = (
     _text("vrf", "Routing instance of the flow."),
     _number("vni", "Virtual network of the flow."),
     _number("dscp", "Class of the flow."),
-    _text("cc", "Congestion control: hpcc, dctcp, …"),
+    _text("cc", "Congestion control.", values=CONTROLS),
     _text("kind", "Kind of bottleneck, or why there is none.", values=KINDS),
     *PLACE,
     _number("u.mean", "Mean load u' at the bottleneck over the flow's intervals."),

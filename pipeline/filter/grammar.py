@@ -3,7 +3,7 @@
     filter     =  part { "or" part }
     part       =  test { "and" test }
     test       =  "not" test  |  "(" filter ")"  |  comparison
-    comparison =  field ( "=" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "!~" ) value
+    comparison =  field ( "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "!~" ) value
                |  field [ "not" ] "in" ( value  |  "(" value { "," value } ")" )
                |  field "is" [ "not" ] "known"
     value      =  word | quoted text

@@ -57,8 +57,7 @@ def word_of(token: Token, field: Field) -> str:
         return word
     near = get_close_matches(word, field.values, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    accepted = ", ".join(field.values)
-    raise FilterError(token.column or 1, f"{field.name} is one of {accepted}{hint}")
+    raise FilterError(token.column or 1, f"{field.name} is one of {field.accepted}{hint}")
 
 
 def number_of(token: Token, field: Field) -> float:

@@ -2,8 +2,9 @@
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
@@ -24,8 +25,25 @@ Span = Annotated[
 """A length of time, ns, written such as 30s."""
 
 
+class Mistake(NamedTuple):
+    """What is wrong at one place of a file, such as rule.1.for; the place is empty for the file."""
+
+    place: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.sentence}" if self.place else self.sentence
+
+
 class AlertsError(ValueError):
-    """A file of rules that cannot be used: one sentence that names the rule and the field."""
+    """A file of rules that cannot be used: one sentence that names the rule and the field.
+
+    `mistakes` are all that is wrong with what it says; there are none where it cannot be read.
+    """
+
+    def __init__(self, path: Path, reason: str, mistakes: Sequence[Mistake] = ()) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.mistakes = tuple(mistakes)
 
 
 class Rule(Section):
@@ -132,16 +150,22 @@ def read(path: Path | None) -> AlertFile:
     if path is None:
         return AlertFile()
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-        return AlertFile.model_validate(told)
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise AlertsError(path, str(error.strerror or error)) from None
+    except UnicodeDecodeError:
+        raise AlertsError(path, "not UTF-8 text") from None
+    try:
+        return AlertFile.model_validate(tomllib.loads(text))
     except ValidationError as error:
-        raise AlertsError(f"{path}: {'; '.join(map(sentence, error.errors()))}") from None
-    except (OSError, ValueError) as error:
-        raise AlertsError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        mistakes = [mistake(one) for one in error.errors()]
+    except ValueError as error:
+        mistakes = [Mistake("", str(error))]
+    raise AlertsError(path, "; ".join(map(str, mistakes)), mistakes)
 
 
-def sentence(error: Any) -> str:
+def mistake(error: Any) -> Mistake:
     """What is wrong with one field."""
     place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in error["loc"])
     said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
-    return f"{place}: {said}" if place else said
+    return Mistake(place, said)

@@ -14,7 +14,7 @@ import typer
 
 from pipeline import OwnerClient, Store, StoreError, open_or_ask
 from service.alerts.engine import MOST_ALERTS
-from service.alerts.rule import AlertsError, read
+from service.alerts.rule import AlertFile, AlertsError, Mistake, read
 from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of, silencing
 from service.alerts.state import FIRING, PENDING
 from service.alerts.watch import MOST_SILENCES
@@ -33,6 +33,7 @@ CHANGES = (
     Heading("time"), Heading("state"), Heading("rule"), Heading("labels"),
     Heading("value", numeric=True),
 )  # fmt: skip
+MISTAKES = (Heading("file"), Heading("place"), Heading("mistake"))
 
 
 @dataclass(frozen=True)
@@ -95,14 +96,28 @@ def history(rule: str, most: int, dsn: str | None, *, json: bool) -> None:
 
 
 def check(file: Path, *, json: bool) -> None:
-    """Say whether a file of rules can be used."""
+    """Print every mistake of a file of rules; status 1 when there is one."""
+    found = AlertFile()
+    wrong: tuple[Mistake, ...] = ()
     try:
         found = read(file)
     except AlertsError as error:
-        raise Failure(ExitCode.INPUT, str(error)) from None
-    rules, receivers = len(found.rule), len(found.receiver)
-    told = json_format.dumps({"rules": rules, "receivers": receivers})
-    typer.echo(told if json else f"{rules} rules and {receivers} receivers are fine")
+        if not error.mistakes:
+            raise Failure(ExitCode.INPUT, str(error)) from None
+        wrong = error.mistakes
+    rules, receivers = (None, None) if wrong else (len(found.rule), len(found.receiver))
+    if json:
+        errors = [{"file": str(file), **mistake._asdict()} for mistake in wrong]
+        told = {"rules": rules, "receivers": receivers, "errors": errors}
+        typer.echo(json_format.dumps(told))
+    elif not wrong:
+        typer.echo(f"{rules} rules and {receivers} receivers are fine")
+    else:
+        lines = ((file.name, mistake.place or None, mistake.sentence) for mistake in wrong)
+        console().print(table(MISTAKES, lines))
+        typer.echo(f"{len(wrong)} wrong")
+    if wrong:
+        raise typer.Exit(int(ExitCode.WRONG))
 
 
 def silence(wish: Wish, dsn: str | None, *, json: bool) -> None:

@@ -1,7 +1,10 @@
 """Query parameters of the API: each is parsed to an exact value, and an unknown one is refused."""
 
-from typing import Annotated, Any, Literal
+from collections import Counter
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, get_origin
 
+from fastapi import Request
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -16,6 +19,7 @@ from pipeline import COMPANIONS, NO_CLASS
 from service import endpoint
 from service.endpoint import Endpoint
 from service.form import PRINTED
+from service.problem import invalid
 
 NS_PER_S = endpoint.NS_PER_S
 TEXT_LIMIT = 200
@@ -112,6 +116,39 @@ class Parameters(BaseModel):
     """Parameters of one route; a name that it does not have is an error that lists those it has."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+async def given_once(request: Request) -> None:
+    """Refuse a parameter that is given several times where one counts. Raises Problem."""
+    told = request.query_params
+    pairs = told.multi_items()
+    if len(told) == len(pairs):
+        return
+    single = _single(field.field_info.annotation for field in _asked_for(request))
+    again = {
+        name: f"is given {times} times; one is accepted"
+        for name, times in Counter(name for name, _ in pairs).items()
+        if times > 1 and name in single
+    }
+    if again:
+        raise invalid(again)
+
+
+def _asked_for(request: Request) -> Iterable[Any]:
+    """What the route that answers reads of the query."""
+    fields: Iterable[Any] = request.scope["route"].dependant.query_params
+    return fields
+
+
+def _single(models: Iterable[Any]) -> set[str]:
+    """Names of parameters that hold one value. What else there is, is refused as unknown."""
+    own = [model for model in models if isinstance(model, type) and issubclass(model, Parameters)]
+    return {
+        field.alias or name
+        for model in own
+        for name, field in model.model_fields.items()
+        if get_origin(field.annotation) is not list
+    }
 
 
 Interval = Annotated[

@@ -297,6 +297,34 @@ def test_a_wrong_file_of_rules_is_named(tmp_path: Path, told: str, said: str) ->
         read(tmp_path / "none.toml")
 
 
+def test_a_file_of_rules_is_checked_as_a_topology_is(hopsight: Any, tmp_path: Path) -> None:
+    rules, raw, absent = (tmp_path / name for name in ("alerts.toml", "raw.toml", "none.toml"))
+    rules.write_text("[[rule]]\nname='a'\nover='links'\nabove=1\nfor='soon'\nmore=1")
+    raw.write_bytes(b"\xff")
+    done = hopsight.run("alerts", "check", str(rules))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "rule.1.for" in done.stdout
+    assert done.stdout.endswith("2 wrong\n")
+    done = hopsight.run("alerts", "check", str(rules), "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["rules"], told["receivers"]) == (1, None, None)
+    assert [(one["file"], one["place"]) for one in told["errors"]] == [
+        (str(rules), "rule.1.for"),
+        (str(rules), "rule.1.more"),
+    ]
+    assert "is not a duration" in told["errors"][0]["sentence"]
+    for file, said in ((raw, "not UTF-8 text"), (absent, "No such file")):
+        done = hopsight.run("alerts", "check", str(file), "--json")
+        assert (done.returncode, done.stdout) == (3, "")
+        assert said in done.stderr
+    rules.write_text("")
+    done = hopsight.run("alerts", "check", str(rules), "--json")
+    assert (done.returncode, json.loads(done.stdout)) == (
+        0,
+        {"rules": 0, "receivers": 0, "errors": []},
+    )
+
+
 def test_a_rule_may_hold_at_once(tmp_path: Path) -> None:
     path = tmp_path / "alerts.toml"
     path.write_text("[[rule]]\nname = 'a'\nover = 'links'\nabove = 1\nfor = '0s'")

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline import SUBJECTS, FilterError, Store, condition
+from pipeline.filter.field import CONTROLS
+from pipeline.memory import Algorithm
 
 NASTY = "a\"b'c\\\\d\\te%_*{x:String};--/*"
 ROUTES = {
@@ -70,6 +72,8 @@ def asked(store: Store) -> Iterator[Asked]:
         ("kind = sender_limited", "4"),
         ("kind = 'Sender limited'", "4"),
         ("kind ~ 'sender l*'", "4"),
+        ("cc == HPCC and sport == 40003", "3"),
+        ("cc = dctcp", ""),
         ("kind not in (incast, sender_limited)", "123"),
         ("device ~ 'leaf?' and interface ~ E*48", "1234"),
         ("capacity >= 10Gbps and confidence >= 90%", "1234"),
@@ -97,6 +101,8 @@ def test_flows_that_a_filter_keeps(asked: Asked, told: str, kept: str) -> None:
         ("u.p99 > 1", ["leaf1", "leaf2"]),
         ("stage = spine", ["spine1"]),
         ("orientation = host and flows >= 4 and queue.max > 1kB", ["leaf2"]),
+        ("orientation ~ d*", ["spine1"]),
+        ("orientation = ''", []),
         ("node = 1 and port = 9", ["leaf1"]),
         ("u.mean < 0.7 and u.p50 < u", None),
         ("capacity is not known", []),
@@ -132,6 +138,8 @@ def test_cells_that_a_filter_keeps(asked: Asked) -> None:
         ("kind = nosuch", 8, "kind is one of sender_host, "),
         ("kind not in (uplink, incst)", 22, "did you mean incast?"),
         ("reroute_helps = maybe", 17, "reroute_helps is one of no, yes, unknown"),
+        ("orientation = upp", 15, 'is one of up, down, side, host, ""; did you mean up?'),
+        ("vni = 1 or cc in (hpcc, cubic)", 25, "cc is one of hpcc, dctcp"),
         ("src in 10.0.0.300", 8, "is no address or prefix"),
         ("src ~ 10.*", 5, "is no text"),
         ("stage tor", 7, "'tor' stands where"),
@@ -158,6 +166,10 @@ def test_a_wrong_filter_points_at_its_column(
     assert said in found["detail"]
     assert column is None or found["column"] == column, found["detail"]
     assert asked.get("/api/v1/flows", filter="x" * 1001).status_code == 422
+
+
+def test_every_congestion_control_can_be_asked_for() -> None:
+    assert [each.name.lower() for each in Algorithm] == list(CONTROLS)
 
 
 BOUNDED = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

@@ -62,6 +62,38 @@ def test_a_wrong_field_is_named(
     assert "Value error" not in found["detail"]
 
 
+@pytest.mark.parametrize(
+    ("path", "query", "field"),
+    [
+        ("/api/v1/flows", "limit=5&limit=50", "limit"),
+        ("/api/v1/flows", "limit=5&q=tcp&limit=5", "limit"),
+        ("/api/v1/flows/signals", "src=10.0.1.1:1&src=10.0.1.2:1&dst=10.0.2.1:1", "src"),
+        ("/api/v1/bottlenecks", "from=1&from=2", "from"),
+        ("/api/v1/te/paths", "class=&class=4", "class"),
+    ],
+)
+def test_a_parameter_that_is_given_twice_is_refused(
+    served: Any, path: str, query: str, field: str
+) -> None:
+    found = problem(served.get(f"{path}?{query}"), 422)
+    assert (found["field"], found["detail"]) == (
+        field,
+        f"{field}: is given 2 times; one is accepted",
+    )
+
+
+def test_a_list_is_given_as_often_as_there_are_values(served: Any) -> None:
+    flow = "src=10.0.1.1:40001&dst=10.0.2.1:5001"
+    answer = served.get(f"/api/v1/replay/decisions?{flow}&set=eta=0.9&set=N=wrong")
+    assert "given 2 times" not in answer.text
+    assert problem(answer, 422)["field"] == "set"
+
+
+def test_a_hidden_route_stays_hidden_where_a_parameter_is_given_twice(served: Any) -> None:
+    url = f"{served.url}/internal/v1/insert/verdicts?token=a&token=b"
+    problem(httpx.post(url, timeout=30), 404)
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_refused_or_finds_nothing(served: Any, text: str) -> None:
     for name in ("src", "dst", "proto", "at", "window"):

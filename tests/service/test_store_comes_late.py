@@ -1,17 +1,22 @@
 """A worker that starts while its store does not answer waits for it, and for so long only."""
 
+import socket
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from store_server import StoreEndpoint
 
+from pipeline import connection
 from service.commands.serve import open_store
 from service.failure import ExitCode, Failure
 from service.settings import Settings
 
 LATE_S = 2.0
+SILENCE_S = 10.0
 
 
 def settings_of(endpoint: StoreEndpoint) -> Settings:
@@ -37,3 +42,62 @@ def test_a_store_that_never_comes_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"127\.0\.0\.1") as failed:
         open_store(settings, patience_s=0.5)
     assert failed.value.code == ExitCode.STORE
+
+
+@contextmanager
+def listening(meet: Callable[[socket.socket], object]) -> Iterator[int]:
+    """A port where each connection is met by something that is no store, and then kept open."""
+    kept: list[socket.socket] = []
+
+    def serve(listener: socket.socket) -> None:
+        while True:
+            try:
+                kept.append(listener.accept()[0])
+            except OSError:
+                return
+            meet(kept[-1])
+
+    def end() -> None:
+        with suppress(OSError):  # it may have ended
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+        for each in kept:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+    thread.start()
+    # Whoever waits without a limit fails, and does not hang.
+    late = threading.Timer(SILENCE_S, end)
+    late.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        late.cancel()
+        end()
+
+
+@pytest.mark.parametrize(
+    "meet",
+    [lambda _: None, lambda at: at.send(b"SSH-2.0-x\r\n"), lambda at: at.send(b"no line")],
+    ids=["silent", "a line", "no line"],
+)
+def test_what_is_no_store_is_told_once_and_soon(
+    meet: Callable[[socket.socket], object],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "ANSWER_S", 1)
+    with listening(meet) as port:
+        settings = Settings.model_validate({"store": {"dsn": f"http://127.0.0.1:{port}/none"}})
+        began = time.monotonic()
+        with pytest.raises(Failure, match="does not answer") as failed:
+            open_store(settings, patience_s=1.5)
+        assert time.monotonic() - began < SILENCE_S
+    assert failed.value.code == ExitCode.STORE
+    told = [each.getMessage() for each in caplog.records if each.name == "hopsight.service"]
+    assert len(told) == 1
+    assert told[0].startswith(f"tried again for 1.5 s: the store http://127.0.0.1:{port}/none does")
