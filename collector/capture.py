@@ -65,6 +65,8 @@ class Capture:
         """A file has one life, which begins with its first frame: another one that has the same
         name begins at another time, and is no repeat of this one."""
         self.reasons: dict[str, int] = {}
+        self.failed = ""
+        """Why a live source ended that was not told to, one sentence."""
         self.losses: list[Loss] = []
         self.reached_ns: int | None = None
         self.delivered = 0

@@ -56,6 +56,7 @@ class Datagrams:
         self.epoch = time.time_ns()
         self.points = [name]
         self.reasons: dict[str, int] = {}
+        self.failed = ""
         self.losses = [Loss(None, self.epoch)]
         self.poll_s = POLL_S
         self.reached_ns: int | None = None

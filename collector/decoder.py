@@ -22,6 +22,12 @@ class Accounting:
 
     def __init__(self) -> None:
         self.by_status = dict.fromkeys((name for name, _ in STATUS), 0)
+        self.settled = dict(self.by_status)
+        """The same without frames of which it is not decided yet how they end: it only grows."""
+
+    def settle(self) -> None:
+        """Say that it is decided how all frames end that were counted."""
+        self.settled = dict(self.by_status)
 
     def add(self, endings: Mapping[str, int]) -> None:
         """Count frames by how they ended; names of `STATUS` or of a file's own reasons."""

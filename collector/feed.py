@@ -1,6 +1,7 @@
 """Sources onto the bus: decoded run by run, the one that has come least far in time goes next."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from collector.shed import Shed
 from collector.source import Source
 from collector.window import CaptureError
 
+logger = logging.getLogger("hopsight.collector")
 NO_ROWS = pl.DataFrame(schema=SCHEMA).select("time_ns", "source")
 """Rows of the batch that ends a source, or says how far it has come."""
 BEAT_NS = 250_000_000
@@ -79,11 +81,12 @@ async def feed(
             news = reading.frames > before or (batch is not None and batch.ended)
             reading.again_at = next_look(reading, readings, news=news)
             batch = passed_on(batch, reading, shed, bus, decoder)
+            decoder.accounting.settle()
             if batch is None:
                 continue
             await bus.publish(batch)
             if batch.ended:
-                decoder.accounting.add(reading.source.reasons)
+                over(reading.source, decoder)
                 readings.remove(reading)
                 if reading.source in arrived:
                     arrived.remove(reading.source)
@@ -93,7 +96,15 @@ async def feed(
             capture.close()
         for rotation in rotations:
             decoder.accounting.add(rotation.reasons)
+        decoder.accounting.settle()
         await to_its_end(bus.close())
+
+
+def over(source: Source, decoder: Decoder) -> None:
+    """Count what a source that has ended could not deliver, and say at once if it failed."""
+    decoder.accounting.add(source.reasons)
+    if source.failed:
+        logger.error("%s", source.failed)
 
 
 async def to_its_end(work: Coroutine[Any, Any, None]) -> None:

@@ -15,12 +15,14 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Final
 
 from collector.capture import Capture
 from collector.follow import Follow, PipeWindow
+from collector.frame import Frames
 from collector.index import MORE
 from collector.loss import Loss
 from collector.ring import Ring, RingWindow
@@ -38,6 +40,8 @@ ANY: Final = "any"
 """All interfaces at once."""
 PIPE_BYTES: Final = 1 << 20
 """Bytes that the pipe holds: as many as the system lets anyone have."""
+QUIET_NS: Final = 500_000_000
+"""Time without a frame after which none that had come by then is in the kernel any more."""
 STARTED: Final = "File: "
 """What dumpcap says when it captures."""
 BEHIND_NS: Final = 1_500_000_000
@@ -82,18 +86,40 @@ class Live(Capture):
         self._ring = ring
         self._missed = 0
         self._said = b""
+        self._until_ns: int | None = None
+        self._told = False
 
     def stop(self) -> None:
-        """Tell dumpcap to end: it writes what it has, then its counters."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGINT)
+        """End with what has come by now; see `_advance`."""
+        if self._until_ns is None:
+            self._until_ns = time.time_ns()
+
+    def _run(self, frames_per_chunk: int) -> tuple[Frames, int]:
+        """See Capture; behind the first frame that came after `stop` dumpcap is told to end."""
+        frames, why = super()._run(frames_per_chunk)
+        if self._until_ns is not None and len(frames) and frames.time_ns[-1] >= self._until_ns:
+            self._tell_to_end()
+        return frames, why
+
+    def _tell_to_end(self) -> None:
+        """Have dumpcap write what it has, then its counters. What is in the kernel it leaves."""
+        if not self._told:
+            self._told = True
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGINT)
 
     def _advance(self, stop: int) -> int:
-        """See Capture; when nothing came, time has passed all the same."""
+        """See Capture; when nothing came, time has passed all the same.
+
+        What has come before `stop` is read first, so that none of it stays in the kernel: dumpcap
+        is told to end at a frame that came later, or when none has come for a while.
+        """
         asked_ns = time.time_ns()
         reached = super()._advance(stop)
         if reached == MORE:
             self.reached_ns = asked_ns - BEHIND_NS
+            if self._until_ns is not None and asked_ns - self._until_ns >= QUIET_NS:
+                self._tell_to_end()
         if isinstance(self._window, RingWindow):
             self._listen()
             if self._window.missed > self._missed:
@@ -110,8 +136,13 @@ class Live(Capture):
             self._said = (self._said + said)[-SAID_BYTES:]
 
     def _end(self, stop: int) -> None:
-        """Take dumpcap's counters. Raises CaptureError when it failed."""
+        """Take dumpcap's counters, and why it ended if nobody told it to.
+
+        Raises CaptureError when it told nothing at all of what it has captured.
+        """
         said = self._last_words()
+        if not self._told:
+            self.failed = f"{self.source}: {self._complaint(said)}"
         if self._reader is not None:
             super()._end(stop)
         if found := COUNTS.search(said):
@@ -123,8 +154,19 @@ class Live(Capture):
                 # dumpcap says how many, and not when.
                 of = had + lost_in_all
                 self.losses.append(Loss(self.epoch, time.time_ns(), lost_in_all, of))
-        elif self._process.returncode:
-            raise CaptureError(f"{self.source}: {_complaint(said)}")
+        elif not self.delivered and self._process.returncode:
+            raise CaptureError(f"{self.source}: {self._complaint(said)}")
+
+    def _complaint(self, said: str) -> str:
+        """Why dumpcap ended by itself."""
+        code = self._process.returncode
+        if code and code < 0:
+            return f"dumpcap was ended by {signal.Signals(-code).name}"
+        if self.source not in {*(name for _, name in socket.if_nameindex()), ANY}:
+            return "the interface is gone"
+        if not code and COUNTS.search(said):
+            return "somebody else told dumpcap to end"
+        return _complaint(said)
 
     def _last_words(self) -> str:
         """What dumpcap wrote to its standard error at last, once it has ended."""
@@ -166,6 +208,8 @@ def open_interface(
     names = [name for _, name in socket.if_nameindex()]
     if interface not in {*names, ANY}:
         raise CaptureError(f"{interface}: there is no such interface; there are {', '.join(names)}")
+    if interface.isdecimal():
+        raise CaptureError(f"{interface}: dumpcap takes a number for a place in its list of names")
     program = shutil.which("dumpcap")
     if program is None:
         raise CaptureError(f"{interface}: dumpcap is not installed; it comes with Wireshark")
@@ -174,10 +218,12 @@ def open_interface(
     command += ["-w", "-"] if held is None else held.words
     command += ["-s", str(snap_bytes)] if snap_bytes else []
     command += ["-f", expression] if expression else []
-    # A session of its own: Ctrl-C at the terminal reaches us alone, and we end it in order.
-    process = subprocess.Popen(  # noqa: S603 - a list of arguments, the first found on PATH
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, start_new_session=True
-    )
+    try:
+        process = _begun(command)
+    except BaseException:
+        if held is not None:
+            held.close()
+        raise
     assert process.stdout is not None
     with contextlib.suppress(OSError):  # less room is still room
         fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
@@ -190,6 +236,25 @@ def open_interface(
     return Live(interface, process, follow, held)
 
 
+def _begun(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """A dumpcap that ends when nobody reads any more what it writes.
+
+    Libraries of ours block SIGPIPE in the threads that load them, and children inherit that.
+    """
+    blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPIPE})
+    try:
+        # A session of its own: Ctrl-C at the terminal reaches us alone, and we end it in order.
+        return subprocess.Popen(  # noqa: S603 - a list of arguments, the first found on PATH
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
 def _ring(interface: str, directory: Path, mib: int) -> Ring:
     """The ring of an interface. Raises CaptureError."""
     place = directory / interface
@@ -198,7 +263,8 @@ def _ring(interface: str, directory: Path, mib: int) -> Ring:
     except BlockingIOError:
         said = f"another process has its ring in {place}"
     except OSError as error:
-        said = f"no ring can be kept in {place}: {(error.strerror or str(error)).lower()}"
+        why = error.strerror or str(error)
+        said = f"no ring can be kept in {place}: {why[0].lower()}{why[1:]}"
     raise CaptureError(f"{interface}: {said}")
 
 

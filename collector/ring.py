@@ -9,8 +9,12 @@ left by a process that was killed is dumpcap itself, which ends when nobody hear
 import contextlib
 import fcntl
 import os
+import re
+import shutil
+import stat
 import time
 from collections.abc import Callable, Iterator
+from errno import ENOSPC
 from io import FileIO
 from pathlib import Path
 from typing import Final
@@ -26,19 +30,44 @@ FILE_S: Final = 10
 dumpcap that nobody hears any more ends."""
 NUMBERS: Final = 100_000
 """Numbers that dumpcap gives its files, before it begins again from 0."""
+OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 LOCK: Final = "lock"
 SUFFIX: Final = ".pcapng"
-MIB_IN_KB: Final = 1 << 20, 1000
-"""What sizes are told in here, and to dumpcap."""
+NAMED: Final = re.compile(r"\d{19}_\d{5}_\d{14}\.pcapng")
+"""Files of rings: when it began, in ns since 1970, then what dumpcap adds."""
+MIB: Final = 1 << 20
+KB: Final = 1000
+"""What sizes are told to dumpcap in."""
+
+
+def _own(directory: Path) -> None:
+    """Raise PermissionError unless nobody else can change what is in a directory, or exchange it.
+
+    Above it a directory of the system will do in which people have files beside each other.
+    """
+    told, above = directory.lstat(), directory.parent.stat()
+    if not stat.S_ISDIR(told.st_mode) or told.st_uid != os.geteuid() or told.st_mode & OTHERS:
+        raise PermissionError(f"{directory} has to be a directory that is yours alone")
+    shared = above.st_mode & OTHERS and not above.st_mode & stat.S_ISVTX
+    if above.st_uid not in {0, os.geteuid()} or shared:
+        raise PermissionError(f"{directory.parent} is one that other people can change")
 
 
 class Ring:
     """The directory of a ring, which one process has."""
 
     def __init__(self, directory: Path, mib: int) -> None:
-        """Take the directory, and take out what an earlier process left. Raises OSError."""
+        """Take the directory, and take out what an earlier process left there.
+
+        Raises OSError, PermissionError where other people could put something there.
+        """
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.lock = FileIO(directory / LOCK, "w")
+        _own(directory)
+        free_mib = shutil.disk_usage(directory).free // MIB
+        if free_mib < mib:
+            raise OSError(ENOSPC, f"{free_mib} MiB are free and {mib} wanted (collector.ring_mib)")
+        flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+        self.lock = FileIO(os.open(directory / LOCK, flags, 0o600), "r+")
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -46,7 +75,7 @@ class Ring:
             raise
         self._directory = directory
         self._name = str(time.time_ns())
-        self._file_kb = max(mib * MIB_IN_KB[0] // MIB_IN_KB[1] // FILES, 1)
+        self._file_kb = mib * MIB // KB // FILES
         self.empty()
 
     @property
@@ -66,9 +95,10 @@ class Ring:
         return min(found.items()) if found else None
 
     def empty(self) -> None:
-        """Take all files out."""
-        for path in self._directory.glob(f"*{SUFFIX}"):
-            path.unlink(missing_ok=True)
+        """Take all files out that a ring has had here, and no others."""
+        for path in self._directory.iterdir():
+            if NAMED.fullmatch(path.name):
+                path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Leave nothing behind."""

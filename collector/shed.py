@@ -86,10 +86,12 @@ class Shed:
         """What is passed on of a batch; None: nothing, the queue is full. The rest is counted."""
         if batch.ended:
             return batch
+        if batch.frame.is_empty():  # it says how far time has come, which the next one says, too
+            return None if fill >= 1 else batch
         if fill >= 1:
             accounting.turn(batch.frame, FULL)
             return None
-        if not self.step or batch.frame.is_empty():
+        if not self.step:
             return batch
         lowest = pl.col("conversation") < (1 << BITS) // self.of
         kept = batch.frame.filter(lowest)

@@ -16,6 +16,8 @@ class Source(Protocol):
     """Which life of the source this is, in each of which its frames are numbered anew."""
     reasons: dict[str, int]
     """Frames that were seen but not delivered, by reason; grows while reading."""
+    failed: str
+    """Why it ended though nobody told it to, one sentence; empty: it has not."""
     losses: list[Loss]
     """What a live source lost; whoever tells of one takes it out."""
 

@@ -77,6 +77,11 @@ class Sources:
         """Names of those that will bring rows or be ended: the others wait for them."""
         return tuple(each.source for each in self.sources if not each.live)
 
+    @property
+    def failed(self) -> str:
+        """Why live sources ended that were not told to; empty: none has."""
+        return "; ".join(why for each in self.sources if (why := each.failed))
+
     def stop(self) -> None:
         """What is live, followed or still arriving ends; what has come is still read."""
         for rotation in self.rotations:
@@ -108,7 +113,7 @@ def open_sources(
     `settings` say how frames of interfaces come.
     """
     ring = None
-    if settings is not None and settings.ring_directory is not None:
+    if settings is not None and settings.ring_directory:
         ring = Path(settings.ring_directory), settings.ring_mib
     named_once(paths)
     opened = Sources(endless=feeds.endless)

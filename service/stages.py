@@ -200,7 +200,7 @@ def counted(name: str, counts: Callable[[], Mapping[str, float]]) -> Reading:
 
 def of_frames(accounting: Accounting) -> Reading:
     """How frames ended."""
-    return counted("hopsight_collector_frames_total", lambda: accounting.by_status)
+    return counted("hopsight_collector_frames_total", lambda: accounting.settled)
 
 
 def of_bus(bus: Bus, shed: Shed | None = None) -> Reading:

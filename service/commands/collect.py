@@ -97,6 +97,8 @@ def run(request: Request) -> None:
         raise Failure(ExitCode.INPUT, str(error)) from None
     why = f"; stopped by a signal; what was read is {where}"
     tell(request, decoder, counts, whole=whole, why=why)
+    if sources.failed:
+        raise Failure(ExitCode.UNAVAILABLE, sources.failed)
 
 
 def left(bus: Bus) -> str:

@@ -72,6 +72,7 @@ class Reading(threading.Thread):
         self.compiled = threading.Event()
         # A signal that comes while a thread is joined would have it taken for ended.
         self.over = threading.Event()
+        self._ending = False
         self._sources: Sources | None = None
         self._job = replace(job, opened=self._opened, heard=stored_last(store))
         self._store, self._read = store, read
@@ -95,13 +96,19 @@ class Reading(threading.Thread):
             if isinstance(kept, Deferred):
                 kept.flush()
             self._read(ended)
+            self._whole()
         except Exception as error:  # noqa: BLE001 - the main thread raises it again
             self.failure = error
-            if self.ready.is_set():
+            if self.ready.is_set() and not self._ending:
                 os.kill(os.getpid(), signal.SIGTERM)
         finally:
             self.ready.set()
             self.over.set()
+
+    def _whole(self) -> None:
+        """Raises Failure where a live source has ended that nobody told to."""
+        if self._sources is not None and self._sources.failed:
+            raise Failure(ExitCode.UNAVAILABLE, self._sources.failed)
 
     def _compile(self, waited: Callable[[], None]) -> None:
         waited()
@@ -117,6 +124,7 @@ class Reading(threading.Thread):
         Raises what went wrong; Lost says how many frames are lost where nothing is stored any
         more, or where a second signal ends it.
         """
+        self._ending = True
         if self._sources is not None:
             self._sources.stop()
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -121,6 +122,65 @@ def test_an_idle_interface_holds_up_no_other_source(
     assert got[-1] == (wire[1], True)
     assert (busy.source, True) in got[:-1]
     assert decoder.accounting.seen == len(sent[1])
+
+
+@pytest.mark.parametrize("through", ["pipe", "ring"])
+def test_what_has_come_before_the_end_is_read(
+    wire: tuple[str, str],
+    sent: tuple[Path, list[bytes]],
+    tool: Callable[..., str],
+    through: str,
+    tmp_path: Path,
+) -> None:
+    """Told to end before anything was read, when all of it waits in the kernel and in the pipe."""
+    path, packets = sent
+    ring = (tmp_path, 8) if through == "ring" else None
+    replay = [tool("tcpreplay"), "--quiet", "--topspeed", "--loop=5", "-i", wire[0], str(path)]
+    with open_interface(wire[1], Follow(POLL_S), expression="tcp", ring=ring) as live:
+        subprocess.run(replay, check=True, capture_output=True)
+        live.stop()
+        live.stop()
+        found = sum(len(frames) for frames in live.chunks(500))
+        assert found + sum(live.reasons.values()) == 5 * len(packets)
+        assert live.failed == ""
+
+
+@pytest.mark.parametrize(
+    ("ended", "why"),
+    [
+        (signal.SIGKILL, "dumpcap was ended by SIGKILL"),
+        (signal.SIGTERM, "somebody else told dumpcap to end"),
+    ],
+)
+def test_a_capture_that_ends_by_itself_says_why_and_keeps_what_came(
+    wire: tuple[str, str], sent: tuple[Path, list[bytes]], tool: Callable[..., str],
+    ended: signal.Signals, why: str,
+) -> None:  # fmt: skip
+    path, packets = sent
+    replay = [tool("tcpreplay"), "--quiet", "--pps=20000", "-i", wire[0], str(path)]
+    with open_interface(wire[1], Follow(POLL_S), expression="tcp") as live:
+        subprocess.run(replay, check=True, capture_output=True)
+        found = 0
+        for tries, frames in enumerate(live.chunks(500, wait=False)):
+            found += len(frames)
+            if found >= len(packets) or tries > 500:
+                live._process.send_signal(ended)
+        assert found == len(packets)
+        assert live.failed == f"{wire[1]}: {why}"
+
+
+def test_an_interface_that_goes_is_named(tool: Callable[..., str]) -> None:
+    tool("dumpcap")
+    ends = [f"hs-{end}{os.getpid()}" for end in "yz"]
+    made = ["ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1]]
+    if subprocess.run(made, check=False).returncode:
+        pytest.skip("no interface can be made here")
+    for end in ends:
+        subprocess.run(["ip", "link", "set", end, "up"], check=True)
+    with open_interface(ends[1], Follow(POLL_S), expression="tcp") as live:
+        subprocess.run(["ip", "link", "del", ends[0]], check=True)
+        assert sum(len(frames) for frames in live.chunks(500)) == 0
+        assert live.failed == f"{ends[1]}: the interface is gone"
 
 
 def test_what_cannot_be_captured_is_said(wire: tuple[str, str]) -> None:

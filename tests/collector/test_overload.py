@@ -17,7 +17,7 @@ from collector import Batch, BusError, BusSettings, CollectorSettings, Decoder, 
 from collector.bus import JOINED_ROWS, NEXT_TO_NONE
 from collector.bus_address import spooled
 from collector.decoder import Accounting
-from collector.feed import feed
+from collector.feed import NO_ROWS, feed
 from collector.frame import Frames
 from collector.loss import Loss
 from collector.shed import OF, Shed
@@ -131,6 +131,28 @@ def test_who_is_behind_still_takes_half_of_what_it_can(
     assert taken / most_s >= 0.5 * min(offered, 1 / row_s)
 
 
+def test_what_is_told_of_frames_while_they_come_only_grows() -> None:
+    """Until it is decided whether it is passed on a frame is told of in no way."""
+    accounting = Accounting()
+    rows = pl.DataFrame({"status": [0] * 6}, schema={"status": pl.UInt8})
+    accounting.add({"decoded": 10})
+    assert sum(accounting.settled.values()) == 0
+    accounting.turn(rows, "shed")
+    accounting.settle()
+    assert accounting.settled == accounting.by_status
+    assert (accounting.settled["decoded"], accounting.settled["shed"]) == (4, 6)
+
+
+def test_a_batch_that_only_says_how_far_time_is_takes_no_room_of_a_full_queue() -> None:
+    shed, accounting = Shed(), Accounting()
+    quiet = Batch(NO_ROWS.clear(), "tap", 1, 5, 5, reached_ns=9)
+    bare = replace(quiet, frame=pl.DataFrame())
+    for each in (quiet, bare):
+        assert shed.kept(each, 1.0, accounting) is None
+        assert shed.kept(each, 0.5, accounting) is each
+    assert accounting.seen == 0
+
+
 def test_what_a_full_queue_cannot_take_is_counted_by_itself() -> None:
     accounting, shed = counted(100), Shed()
     assert shed.kept(batch(1), 1.0, accounting) is None
@@ -148,6 +170,7 @@ class Burst:
     def __init__(self, runs: int) -> None:
         self.runs = runs
         self.reasons: dict[str, int] = {}
+        self.failed = ""
         self.losses: list[Loss] = []
         packets = [ethernet(ipv4(tcp(payload=b"data"), source=host)) for host in range(3, 67)]
         self.frames = frames_of(packets)

@@ -86,27 +86,59 @@ def test_numbers_begin_again(ring: Ring) -> None:
 
 def test_one_process_has_a_ring_and_takes_out_what_another_left(tmp_path: Path) -> None:
     place = tmp_path / "rings" / "eth0"
-    left = place / "1_00001_20261125120000.pcapng"
+    left = place / f"{time.time_ns()}_00001_20261125120000.pcapng"
+    other = place / "monday.pcapng"
     place.mkdir(parents=True)
     left.write_bytes(b"of a process that is dead")
+    other.write_bytes(b"of somebody")
     ring = Ring(place, 8)
     assert not left.exists()
     with pytest.raises(CaptureError, match=f"eth0: another process has its ring in {place}"):
         _ring("eth0", place.parent, 8)
     named(ring, 1).touch()
     ring.close()
-    assert not place.exists()
+    assert [*place.iterdir()] == [other]
+    assert other.read_bytes() == b"of somebody"
     (tmp_path / "file").touch()
     with pytest.raises(CaptureError, match=r"eth0: no ring can be kept in .*: not a directory"):
         _ring("eth0", tmp_path / "file", 8)
 
 
+def test_a_ring_is_where_nobody_else_can_put_anything(tmp_path: Path) -> None:
+    place = tmp_path / "rings" / "eth0"
+    place.mkdir(parents=True)
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    (place / "lock").symlink_to(victim)
+    with pytest.raises(CaptureError, match="eth0: no ring can be kept in"):
+        _ring("eth0", place.parent, 8)
+    assert victim.read_bytes() == b"precious"
+    (place / "lock").unlink()
+    for changed, mode in ((place, 0o770), (place.parent, 0o777)):
+        before = changed.stat().st_mode
+        changed.chmod(mode)
+        with pytest.raises(CaptureError, match=r"yours alone|other people can change"):
+            _ring("eth0", place.parent, 8)
+        changed.chmod(before)
+    (tmp_path / "linked").symlink_to(place.parent / "eth0")
+    with pytest.raises(CaptureError, match="yours alone"):
+        _ring("linked", tmp_path, 8)
+    place.parent.chmod(0o1777)
+    _ring("eth0", place.parent, 8).close()
+
+
+def test_a_ring_that_has_no_room_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match=r"MiB are free and 1000000000 wanted"):
+        _ring("eth0", tmp_path, 10**9)
+
+
 OWNER = """
 import sys
 from pathlib import Path
+import chdb  # which blocks SIGPIPE
 from collector import Follow, open_interface
 
-live = open_interface("lo", Follow(0.05), ring=(Path(sys.argv[1]), 8))
+live = open_interface("lo", Follow(0.05), ring=(Path(sys.argv[1]) / "rings", 8))
 print(live._process.pid, flush=True)
 input()
 """
