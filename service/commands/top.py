@@ -35,7 +35,8 @@ HOPS = (
     Heading("hop"),
     Heading("place"),
     Heading("kind"),
-    Heading("u", numeric=True),
+    # The largest of its flows' means: the hop's own mean load may be lower.
+    Heading("highest flow's u", numeric=True),
     Heading("flows held back", numeric=True),
     Heading("reroute helps"),
 )

@@ -37,6 +37,15 @@ export function exact(holder, key) {
   return told !== undefined && Number(told) === holder[key] ? told : holder[key];
 }
 
+/** A value as JSON: numbers at any depth of it have all their digits. */
+export function written(value) {
+  return JSON.stringify(value, function whole(key, one) {
+    const told = exact(this, key);
+    // A browser that tells digits can write them, too.
+    return typeof one === "number" && typeof told === "string" ? JSON.rawJSON(told) : one;
+  });
+}
+
 const PATIENCE_MS = 5000;
 
 const wait = (ms) => new Promise((over) => setTimeout(over, ms));

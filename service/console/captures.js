@@ -1,6 +1,6 @@
 // Captures that are brought, and the jobs that analyse, replay and judge them, with how far each is.
 
-import { address, bring, get, send } from "./api.js";
+import { address, bring, get, send, written } from "./api.js";
 import { chip, count, head, right } from "./cell.js";
 import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { act, choice, done, field, said, typed } from "./form.js";
@@ -103,7 +103,7 @@ function replayForm(rows, told, show) {
 function jobsPanel(asked, held, told, show) {
   const rows = asked.jobs;
   const names = Object.fromEntries(held.captures.map((row) => [row.id, row.name]));
-  const tools = [csvButton("jobs", () => rows.map((row) => ({ ...row, asked: JSON.stringify(row.asked), found: JSON.stringify(row.found), results: row.results.join(" ") }))), apiLink("/jobs")];
+  const tools = [csvButton("jobs", () => rows.map((row) => ({ ...row, asked: written(row.asked), found: written(row.found), results: row.results.join(" ") }))), apiLink("/jobs")];
   if (!rows.length) return panel("Jobs", null, tools, empty("No job was asked for", "Bring a capture, or press Analyse beside one.", null));
   const change = (method, path) => async () => { await send(method, path); await show(); };
   return panel("Jobs", `${count(rows.length, "job")}${asked.more ? " and more" : ""}, the latest first`, tools, h("div", { class: "scroll" }, h("table", { class: "list" },

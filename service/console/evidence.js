@@ -3,12 +3,13 @@
 import { chip, confidence, count, flowCell, head, hop, meter, right } from "./cell.js";
 import { apiLink, csvButton, h, panel } from "./dom.js";
 import { bytes, percent } from "./units.js";
-import { during } from "./views.js";
+import { during, rangeOf } from "./views.js";
 
 const SIGNAL = { headline: "headline", state: "sender's state" };
 
 export function evidence(answer, asked) {
   if (!answer.evidence.length && !answer.candidates.length) return null;
+  const range = rangeOf(answer.interval);
   const titles = { ...SIGNAL, ...Object.fromEntries((answer.signals || []).map((each) => [each.signal, each.title])) };
   const flat = (rows) => rows.map((row) => ({ ...row, hop: row.hop ? row.hop.name : "", points: (row.points || []).join(" "), frames: (row.frames || []).map(frames).join("; ") }));
   return panel("Evidence", "what speaks for the verdict, and where else the signals point", [csvButton("evidence", () => flat([...answer.evidence, ...answer.candidates])), apiLink("/flows/bottleneck", asked)],
@@ -16,12 +17,12 @@ export function evidence(answer, asked) {
       head(["Signal", "What", "Value#", "Hop", "Samples#", "Of the time here#", "Frames that carried it"]),
       h("tbody", null, answer.evidence.map((row) => h("tr", null,
         h("td", null, titles[row.signal] || row.signal), h("td", null, row.name),
-        right(quantity(row.value, row.unit)), h("td", { class: "hop" }, row.hop ? hop(row.hop) : "–"), right(row.samples), right(percent(row.share)),
+        right(quantity(row.value, row.unit)), h("td", { class: "hop" }, row.hop ? hop(row.hop, range) : "–"), right(row.samples), right(percent(row.share)),
         h("td", { class: "where frames" }, row.frames?.length ? row.frames.map((each) => h("div", { title: open(each) }, frames(each))) : row.points.join(", "))))))),
     answer.candidates.length > 0 && h("div", { class: "scroll" }, h("table", { class: "list" },
       head(["Signal", "Candidate hop", "Mean load", "Probability", "Samples#"]),
       h("tbody", null, answer.candidates.map((row) => h("tr", null,
-        h("td", null, titles[row.signal] || row.signal), h("td", { class: "hop" }, row.hop ? hop(row.hop) : "–"),
+        h("td", null, titles[row.signal] || row.signal), h("td", { class: "hop" }, row.hop ? hop(row.hop, range) : "–"),
         h("td", null, meter(row.u_mean)), h("td", null, confidence(row.probability)), right(row.samples)))))));
 }
 

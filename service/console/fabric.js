@@ -1,5 +1,6 @@
 // The fabric as a map: each link coloured and widened by its load at the time that a slider shows.
 
+import { nothingStored } from "./absent.js";
 import { address, exact, get } from "./api.js";
 import { count, head, hop, meter, right } from "./cell.js";
 import { FULL_LOAD, loadColour } from "./colour.js";
@@ -7,7 +8,7 @@ import { apiLink, csvButton, empty, h, panel, svg } from "./dom.js";
 import { cells, legend } from "./heat.js";
 import { BOX, placed, portPlace } from "./tier.js";
 import { bytes, load, moment, span } from "./units.js";
-import { fabricUrl, linkUrl, rangeOf } from "./views.js";
+import { fabricUrl, linkUrl, nanoseconds, rangeOf } from "./views.js";
 
 const MOST_LINKS = 200;
 const MOST_DEVICES = 60;
@@ -18,7 +19,7 @@ export async function fabric(parameters) {
   const range = { from: parameters.get("from"), to: parameters.get("to") };
   const asked = { ...range, limit: MOST_LINKS };
   const links = await get("/links", asked);
-  if (!links.interval) return { title: "fabric", live: true, body: h("div", null, h("h1", null, "Fabric"), h("div", { class: "panel" }, empty("The store is empty", "No capture was analysed into this store yet, and of live frames none was judged. The map comes by itself as soon as something is stored.", ["hopsight doctor", "hopsight analyze CAPTURE --store DSN"]))) };
+  if (!links.interval) return { title: "fabric", live: true, body: h("div", null, h("h1", null, "Fabric"), h("div", { class: "panel" }, await nothingStored("The map comes by itself as soon as something is stored.", ["hopsight doctor", "hopsight analyze CAPTURE --store DSN"]))) };
   const known = await get("/topology", { at: links.interval.to_ns - 1 });
   const body = known.hops.length ? map(links, known, parameters, range, asked)
     : h("div", { class: "panel" }, empty("No topology was told", "Links have loads, but which devices they join is not known. A topology names them:", ["hopsight topology import clab.yaml --output topology.yaml", "hopsight serve --set pipeline.topology=topology.yaml"]));
@@ -28,34 +29,39 @@ export async function fabric(parameters) {
 const key = (place) => `${place.device} ${place.interface}`;
 
 function map(links, known, parameters, range, asked) {
+  // A time of the slider is one of the time that was loaded: more may be stored by when its address, or a link, is opened.
+  const within = range.from && range.to ? range : rangeOf(links.interval);
+  const begin = start(parameters, links);
+  const note = begin.note && h("div", { class: "note", role: "alert" }, begin.note);
   const loads = new Map(links.links.map((link) => [key(link), link]));
   const hops = drawn(known.hops, loads);
   const plan = placed(hops);
-  const ports = hops.map((one) => port(one, plan, loads.get(key(one)), range));
+  const ports = hops.map((one) => port(one, plan, loads.get(key(one)), within));
   const last = links.times_ns.length - 1;
   const clock = h("output", { class: "num clock", for: "moment" });
   const table = h("tbody");
-  const slider = h("input", { type: "range", id: "moment", min: 0, max: last, step: 1, value: start(parameters, links) });
+  const slider = h("input", { type: "range", id: "moment", min: 0, max: last, step: 1, value: begin.at });
   const show = () => {
     const at = Number(slider.value);
     const text = moment(links.times_ns[at], links.interval.to_ns - links.interval.from_ns);
     clock.textContent = `${text} UTC`;
     slider.setAttribute("aria-valuetext", text);
     ports.forEach((one) => one.paint(at));
-    table.replaceChildren(...rows(links, at, range));
+    table.replaceChildren(...rows(links, at, within));
   };
   /** A time that somebody chose is in the address; the latest is not, and goes on with the data. */
   const chosen = () => {
     show();
     const at = Number(slider.value);
-    history.replaceState(null, "", fabricUrl({ ...range, device: parameters.get("device"), t: at < last ? exact(links.times_ns, at) : "" }));
+    if (note) note.remove();
+    history.replaceState(null, "", fabricUrl({ ...(at < last ? within : range), device: parameters.get("device"), t: at < last ? exact(links.times_ns, at) : "" }));
   };
   slider.addEventListener("input", chosen);
   show();
   const picture = svg("svg", { class: "fabric", viewBox: `0 0 ${plan.width} ${plan.height}`, style: { minWidth: "760px" }, role: "group", "aria-label": "Devices and the load of their ports" },
     ports.filter((one) => one.joins).map((one) => one.element), [...plan.devices.values()].map((device) => box(device, parameters.get("device"))), ports.filter((one) => !one.joins).map((one) => one.element));
   const hidden = known.hops.length - hops.length;
-  return h("div", null,
+  return h("div", null, note,
     panel("Map", `${count(plan.devices.size, "device")}, topology ${known.version}${hidden ? `; ${count(hidden, "port")} without load left out` : ""}`, [legend(), csvButton("fabric", () => cells(links)), apiLink("/links", asked), h("a", { href: address("/topology", { at: links.interval.to_ns - 1 }) }, "Topology")],
       h("div", { class: "slide" }, play(slider, last, chosen), h("label", { for: "moment" }, "Time"), slider, clock), h("div", { class: "body" }, h("div", { class: "scroll" }, picture))),
     panel("Fullest ports at that time", `each cell ${span(links.interval.step_ns)}`, [csvButton("fullest", () => fullest(links, Number(slider.value)).map((link) => flat(links, link, Number(slider.value)))), apiLink("/links", asked)], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Port", "Load u", "Queue#", "Flows that name it#"]), table))));
@@ -69,11 +75,22 @@ function drawn(hops, loads) {
   return loaded.filter((one) => devices.has(one.device));
 }
 
+/** Where the slider begins: at the cell of the time that the address names, else at the latest that was told; a note where they differ. */
 function start(parameters, links) {
-  const last = links.times_ns.length - 1;
-  const told = (at) => links.links.some((link) => link.u_mean[at] !== null);
-  const at = parameters.has("t") ? links.times_ns.findIndex((ns) => ns >= Number(parameters.get("t"))) : links.times_ns.findLastIndex((_, place) => told(place));
-  return at < 0 ? last : at;
+  const { times_ns: times, interval } = links;
+  const last = times.length - 1;
+  const text = parameters.get("t");
+  const asked = text ? Number(nanoseconds(text) ?? NaN) : NaN;
+  if (Number.isNaN(asked)) {
+    const at = times.findLastIndex((_, place) => links.links.some((link) => link.u_mean[place] !== null));
+    return { at: at < 0 ? last : at, note: text && `“${text}” is no time; the latest is shown.` };
+  }
+  const early = asked < times[0];
+  const outside = early || asked >= times[last] + interval.step_ns;
+  return {
+    at: early ? 0 : times.findLastIndex((ns) => ns <= asked),
+    note: outside && `The time asked for, ${moment(asked, 1)} UTC, lies ${early ? "before" : "after"} what was loaded; the ${early ? "first" : "last"} of that is shown.`,
+  };
 }
 
 /** One egress port: a line to another device, or a square to a host. */
@@ -131,7 +148,7 @@ function play(slider, last, chosen) {
     timer = setInterval(() => {
       if (!button.isConnected || Number(slider.value) >= last) { stop(); return; }
       slider.value = Number(slider.value) + 1;
-      show();
+      chosen();
     }, STEP_MS);
   } }, "Play");
   return button;
@@ -142,8 +159,8 @@ const fullest = (links, at) => links.links.filter((link) => link.u_mean[at] !== 
 
 const flat = (links, link, at) => ({ time_ns: exact(links.times_ns, at), device: link.device, interface: link.interface, u_mean: link.u_mean[at], queue_mean_bytes: link.queue_mean_bytes[at], flows: link.flows[at] });
 
-function rows(links, at, range) {
+function rows(links, at, within) {
   const here = fullest(links, at);
   if (!here.length) return [h("tr", null, h("td", { colspan: 4, class: "quiet" }, "No port reported a load at this time."))];
-  return here.map((link) => h("tr", null, h("td", { class: "hop" }, hop(link, range.from || range.to ? range : rangeOf(links.interval))), h("td", null, meter(link.u_mean[at])), right(bytes(link.queue_mean_bytes[at])), right(link.flows[at])));
+  return here.map((link) => h("tr", null, h("td", { class: "hop" }, hop(link, within)), h("td", null, meter(link.u_mean[at])), right(bytes(link.queue_mean_bytes[at])), right(link.flows[at])));
 }

@@ -1,5 +1,6 @@
 // One link: its load and queue over time, and the flows that pass it.
 
+import { nothingStored } from "./absent.js";
 import { get } from "./api.js";
 import { chip, count, described, flowCell, head, meter, right } from "./cell.js";
 import { NAMES } from "./colour.js";
@@ -13,7 +14,11 @@ export async function link(parameters) {
   const [timeline, users] = await Promise.all([get("/links", asked), get("/links/flows", asked)]);
   const one = timeline.links[0];
   const name = `${asked.device} ${asked.interface}`;
-  if (!one) return { title: name, body: h("div", null, crumb(), h("h1", null, name), h("div", { class: "panel" }, empty(`${name} reported nothing`, "No frame in this time carried a load of this link. A longer time may hold one; which links report at all is told by:", ["hopsight health"]))) };
+  if (!one) {
+    const why = timeline.interval ? empty(`${name} reported nothing`, "No frame in this time carried a load of this link. A longer time may hold one; which links report at all is told by:", ["hopsight health"])
+      : await nothingStored("A link is shown of the latest time that is stored, where its address names none.", ["hopsight doctor"]);
+    return { title: name, body: h("div", null, crumb(), h("h1", null, name), h("div", { class: "panel" }, why)) };
+  }
   const chart = h("div", { class: "chart" });
   const peak = Math.max(...one.u_mean.map((u) => u || 0));
   return {

@@ -2,9 +2,14 @@
 
 import { h } from "./dom.js";
 
+const session = () => fetch("/api/v1/session").then((answer) => answer.json()).catch(() => ({}));
+
+/** Whether whoever asks sees the flows of all tenants. */
+export const seesAll = async () => (await session()).identity?.fabric !== false;
+
 /** Who is logged in, with a button that ends it; empty where nobody has to be. What tells of all tenants is for those who may ask it. */
 export async function who(place, left) {
-  const told = await fetch("/api/v1/session").then((answer) => answer.json()).catch(() => ({}));
+  const told = await session();
   for (const link of document.querySelectorAll("[data-fabric]")) link.hidden = Boolean(told.identity) && !told.identity.fabric;
   if (!told.login_required || !told.identity) { place.replaceChildren(); return; }
   const leave = async () => { await fetch("/api/v1/session", { method: "DELETE" }); place.replaceChildren(); left(); };

@@ -102,11 +102,13 @@ document.getElementById("search").addEventListener("submit", (event) => {
   location.hash = sought(words(new FormData(event.target)));
 });
 
-/** A slash anywhere but in a field moves to the search box. */
+/** A slash anywhere but in a field moves to the search box; what is pasted next takes the place of what it held. */
 addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea")) return;
   event.preventDefault();
-  document.getElementById("query").focus();
+  const box = document.getElementById("query");
+  box.focus();
+  box.select();
 });
 
 async function version() {
@@ -117,7 +119,15 @@ async function version() {
 /** Say who is logged in; whoever logs out is asked for a token again. */
 const known = () => who(document.getElementById("who"), () => { listen(false); draw(true); });
 
-addEventListener("hashchange", () => draw(true));
+/** Who leaves what was found has no more use for its text in the box; what somebody types elsewhere stays. */
+let here = current().path;
+function left() {
+  const before = here;
+  here = current().path;
+  if (before === "/find" && here !== "/find") document.getElementById("query").value = "";
+}
+
+addEventListener("hashchange", () => { left(); draw(true); });
 addEventListener("hopsight:again", () => draw(false));
 addEventListener("resize", reachable);
 onScheme(() => draw(false));

@@ -1,5 +1,6 @@
 // The first page: what is bottlenecked, by place and with history, who meets there, and which flows suffer.
 
+import { nothingStored } from "./absent.js";
 import { get } from "./api.js";
 import { chip, confidence, count, flowCell, head, hop, meter, right, strip } from "./cell.js";
 import { apiLink, csvButton, empty, h, panel } from "./dom.js";
@@ -32,7 +33,7 @@ export async function overview(parameters) {
   if (!Array.isArray(asked)) return refused(asked, range, filter);
   const [found, links] = asked;
   if (!found.interval) {
-    return { title: "overview", live: true, body: h("div", null, h("h1", null, "Nothing to show yet"), h("div", { class: "panel" }, empty("The store is empty", "No capture was analysed into this store yet, and of live frames none was judged. This page fills by itself as soon as something is stored.", COMMANDS))) };
+    return { title: "overview", live: true, body: h("div", null, h("h1", null, "Nothing to show yet"), h("div", { class: "panel" }, await nothingStored("This page fills by itself as soon as something is stored.", COMMANDS))) };
   }
   const covered = found.interval;
   if (covered.to_ns <= found.stored.from_ns || covered.from_ns > found.stored.to_ns) return outside(found, range, filter);
@@ -79,7 +80,7 @@ function outside(found, range, filter) {
 /** Flows whose place is known: marks alone say that a path is congested, and not where. */
 const placed = (flows) => flows.filter((row) => row.hop);
 
-/** One object a link: its worst load, who is held back there and since when. */
+/** One object a link: the largest of its flows' mean loads, who is held back there and since when. */
 function places(flows) {
   const made = new Map();
   for (const row of placed(flows)) {
@@ -88,7 +89,7 @@ function places(flows) {
     place.kinds.add(row.kind);
     place.reroute.add(row.reroute_helps);
     place.flows += 1;
-    place.u_mean = Math.max(place.u_mean ?? 0, row.u_mean ?? 0);
+    if (row.u_mean !== null) place.u_mean = Math.max(place.u_mean ?? 0, row.u_mean);
     place.since_ns = Math.min(place.since_ns, row.since_ns);
     place.confidence = Math.max(place.confidence, row.confidence);
     made.set(key, place);
@@ -99,7 +100,7 @@ function places(flows) {
 function placesTable(rows, links, covered, range) {
   const timeline = (place) => links.links.find((link) => link.device === place.hop.device && link.interface === place.hop.interface);
   return h("div", { class: "scroll" }, h("table", { class: "list" },
-    head(["Link", "Kind", "Load u", "Load over time", "Flows held back#", "Since#", "Rerouting helps", "Confidence"]),
+    head(["Link", "Kind", "Highest flow's load", "Load over time", "Flows held back#", "Since#", "Rerouting helps", "Confidence"]),
     h("tbody", null, rows.map((place) => h("tr", null,
       h("td", { class: "hop" }, hop(place.hop, range)),
       h("td", null, [...place.kinds].map((name) => chip(true, kind(name)))),
@@ -119,8 +120,8 @@ function headline(flows, more, filter) {
 function subline(flows, covered) {
   const length = covered.to_ns - covered.from_ns;
   const time = `${moment(covered.from_ns, length)} UTC, ${span(length)}`;
-  const [worst] = placed(flows);
-  return worst ? `Most loaded: ${worst.hop.device} ${worst.hop.interface}, mean load ${load(worst.u_mean)}. Seen ${time}.` : `Seen ${time}.`;
+  const [worst] = places(flows);
+  return worst ? `Most loaded: ${worst.hop.device} ${worst.hop.interface}, its highest flow's load ${load(worst.u_mean)}. Seen ${time}.` : `Seen ${time}.`;
 }
 
 /** Which time is shown, as a form: what the store holds may be longer, or lie in pieces. */

@@ -5,7 +5,7 @@ import { count, head, meter, right } from "./cell.js";
 import { amount, FULL_LOAD, inkOver } from "./colour.js";
 import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { bytes, load, missed, moment, percent, rate, span } from "./units.js";
-import { linkUrl, teUrl } from "./views.js";
+import { linkUrl, rangeOf, teUrl } from "./views.js";
 
 const MOST_ENDS = 40;
 const FIELDS = ["by", "interval", "class", "from", "to"];
@@ -110,10 +110,11 @@ async function ways(now) {
     return panel(title, null, [], empty("No ways to rank", `${error.message}. Ways are ranked between devices, hosts or addresses.`));
   }
   if (!found.alternatives.length) return panel(title, null, [apiLink("/te/alternatives", asked)], empty("No way is known", "The topology names no links that lead from one to the other.", ["hopsight topology check FILE"]));
+  const range = rangeOf(found.interval);
   const flat = found.alternatives.flatMap((way) => way.links.map((link) => ({ rank: way.rank, ...link })));
   return panel(title, `${found.ways} shortest, the best first`, [csvButton("ways", () => flat), apiLink("/te/alternatives", asked)],
     h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Rank#", "Over", "Load u, 90 %", "Available bandwidth, 10 %#", "Delay 99 %#", "Telemetry covers#"]),
       h("tbody", null, found.alternatives.map((way) => h("tr", null, right(way.rank),
-        h("td", null, way.links.map((link, at) => [at > 0 && " → ", h("a", { href: linkUrl(link) }, `${link.device} ${link.interface}`)])),
+        h("td", null, way.links.map((link, at) => [at > 0 && " → ", h("a", { href: linkUrl(link, range) }, `${link.device} ${link.interface}`)])),
         h("td", null, meter(way.u_p90)), right(rate(way.abw_p10_bps)), right(span(way.delay_sum_p99_ns)), right(percent(way.completeness))))))));
 }

@@ -1,6 +1,6 @@
 // Health of the telemetry: what is missing, who breaks its rules, whose clock is off, each with its evidence.
 
-import { get } from "./api.js";
+import { get, written } from "./api.js";
 import { chip, count } from "./cell.js";
 import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { kind, moment } from "./units.js";
@@ -42,7 +42,7 @@ function form(asked) {
     choice("verdict", "verdict", [["", "any"], ["yes", "sure"], ["cannot_tell", "cannot tell"]]));
 }
 
-const flat = (row) => ({ ...row, subject: row.subject.name, subject_kind: row.subject.kind, evidence: JSON.stringify(row.evidence) });
+const flat = (row) => ({ ...row, subject: row.subject.name, subject_kind: row.subject.kind, evidence: written(row.evidence) });
 
 /** Findings of one class: the same finding about many subjects is told once, with its subjects. */
 function group(title, rows, asked) {

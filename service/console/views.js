@@ -49,10 +49,13 @@ export function between(parameters) {
   return first === null || last === null || last <= first ? { at: first === null ? from : to, window: "0ns" } : { at: to, window: `${last - first}ns` };
 }
 
-/** A moment as it may be typed, in nanoseconds; null: it is none. */
-function nanoseconds(text) {
-  if (/^-?\d+$/.test(text)) return BigInt(text);
-  const milliseconds = Date.parse(text);
+/** A moment as it may be typed, in nanoseconds; null: it is none. As the service reads it, UTC where no zone is told. */
+export function nanoseconds(text) {
+  if (/^\d{16,19}$/.test(text)) return BigInt(text);
+  const [, seconds, decimals = ""] = text.match(/^(\d{1,10})(?:\.(\d{1,9}))?$/) || [];
+  if (seconds) return BigInt(seconds + decimals.padEnd(9, "0"));
+  // Of other texts a browser makes some moment where it can.
+  const milliseconds = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(/[T ][\d:.]+$/.test(text) ? `${text}Z` : text) : NaN;
   return Number.isNaN(milliseconds) ? null : BigInt(milliseconds) * 1000000n;
 }
 

@@ -52,6 +52,10 @@ def test_the_overview_tells_places_sites_links_and_flows(page: Callable[..., Vie
     where = view.page.locator('section[aria-label="Where"] tbody tr')
     assert where.count() == 1
     assert "leaf1 Ethernet48" in where.inner_text()
+    head = view.page.locator('section[aria-label="Where"] thead').inner_text()
+    assert "Highest flow's load" in head, "it is no mean load of the link"
+    highest = where.locator(".meter").inner_text().strip()
+    assert f"leaf1 Ethernet48, its highest flow's load {highest}." in view.text
     assert view.page.locator(".sankey .band").count() == 6
     assert view.page.locator(".sankey a").count() == 4
     assert view.page.locator(".heat td.hot").count() >= 10

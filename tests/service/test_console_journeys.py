@@ -13,7 +13,7 @@ from pipeline import TABLES, Host, Interface, Topology, open_or_ask
 from service.tokens import line_of, made
 from service.topology_source import store_topology
 
-TOKEN = made()
+TOKEN, GREY = made(), made()
 RANGE = "from=1760000000&to=1760000000.2"
 S = 10**9
 AGAIN_MS = 10_000
@@ -55,7 +55,8 @@ def service(
 ) -> Iterator[Any]:
     """The stored world with rollups, behind a login; gives its URL and its store."""
     dsn = f"chdb://{tmp_path_factory.mktemp('journeys')}/store"
-    variables = {"HOPSIGHT_TOKENS": line_of("ann", "operate", "*", TOKEN),
+    lines = (line_of("ann", "operate", "*", TOKEN), line_of("grey", "read", "grey", GREY))
+    variables = {"HOPSIGHT_TOKENS": ";".join(lines),
                  "HOPSIGHT_SERVICE__REQUIRE_LOGIN": "true"}  # fmt: skip
     own = type(hopsight)(hopsight.directory, hopsight.environment | variables)
     process = own.start("serve", "--store", dsn, "--port", "0")
@@ -85,11 +86,11 @@ def service(
 def page(looked: Callable[..., View], service: tuple[str, str]) -> Callable[..., View]:
     """A view of the console, after its login."""
 
-    def entered(view: str) -> View:
+    def entered(view: str, token: str = TOKEN) -> View:
         shown = looked(f"{service[0]}/{view}")
         shown.said.clear()  # the browser tells of the 401
         assert shown.page.locator("h1").inner_text() == "Log in"
-        shown.page.fill("input[name=token]", TOKEN)
+        shown.page.fill("input[name=token]", token)
         shown.page.click("main button")
         shown.page.wait_for_function("() => document.querySelector('h1').innerText !== 'Log in'")
         shown.settled()
@@ -130,7 +131,23 @@ def test_a_controller_s_matrix_leads_to_the_ways_of_a_pair(
     view.page.wait_for_selector('section[aria-label="Ways from leaf1 to leaf2"] tbody tr')
     ways = view.page.inner_text('section[aria-label="Ways from leaf1 to leaf2"] tbody')
     assert "leaf1 Ethernet48 → spine1 Ethernet8" in ways
+    links = view.page.locator('section[aria-label="Ways from leaf1 to leaf2"] tbody a').all()
+    within = f"&from={1_760_000_000 * S}&to={1_760_000_001 * S}"
+    assert links
+    assert all((link.get_attribute("href") or "").endswith(within) for link in links)
     assert view.violations(axe) == []
+
+
+def test_who_owns_no_flow_hears_so_and_not_that_nothing_is_stored(
+    page: Callable[..., View], axe: str
+) -> None:
+    view = page("#/", GREY)
+    for url in ("#/fabric", "#/link?device=leaf1&interface=Ethernet48", "#/"):
+        view.turn(url)
+        assert "No flow of yours is stored" in view.text
+        for wrong in ("The store is empty", "reported nothing", "No frame in this time", "doctor"):
+            assert wrong not in view.text
+        assert view.violations(axe) == []
 
 
 def test_an_open_overview_shows_what_is_stored_without_being_asked(

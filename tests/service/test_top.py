@@ -27,6 +27,7 @@ def test_top_names_the_hop_that_holds_most_flows_first(hopsight: Any, served: An
     first = hops[0]["hop"]
     assert f"{first['device']} {first['interface']}" in shown
     assert "hops that hold flows back" in shown
+    assert "highest flow's u" in shown, "it is no mean load of the hop"
 
 
 def test_top_shows_as_many_as_are_asked_for(hopsight: Any, served: Any) -> None:
