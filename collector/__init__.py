@@ -56,6 +56,7 @@ from collector.shark import SharkError, dissected
 from collector.shed import SHED_REASONS, Shed
 from collector.slow_path import SlowAccounting, SlowPath
 from collector.source import Source
+from collector.spool import Spool
 from collector.status import STATUS
 from collector.window import CaptureError
 from collector.wire.place import Field
@@ -110,6 +111,7 @@ __all__ = [
     "SlowAccounting",
     "SlowPath",
     "Source",
+    "Spool",
     "UnreadableError",
     "address_of",
     "arrow",

@@ -98,9 +98,7 @@ class Datagrams:
                 break
             if not len(frames) and wait:
                 select.select([self._socket], [], [], POLL_S)
-        if lost := max(self._receiver.lost, self._lost()):
-            self.reasons["socket_dropped"] = lost
-            self._tell(lost, time.time_ns())
+        self._tell(max(self._receiver.lost, self._lost()), time.time_ns())
 
     def _frames(self, most: int) -> Frames:
         """What waits, at most so many."""
@@ -136,6 +134,7 @@ class Datagrams:
         if news := lost - lost_before:
             of = self._delivered - before + news
             self.losses.append(Loss(since_ns, now_ns, news, of))
+            self.reasons["socket_dropped"] = lost  # so far: it is counted while it goes on
         self._told = lost, self._delivered, now_ns
 
     def _address(

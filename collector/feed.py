@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -35,6 +35,8 @@ class Reading:
     beat_ns: int = -(1 << 62)
     """How far it was said to have come."""
     frames: int = 0
+    counted: dict[str, int] = field(default_factory=dict)
+    """What of the source's own reasons is in the accounting."""
     again_at: float = 0.0
     """When to look again, by the loop's clock, after there was nothing new."""
 
@@ -50,7 +52,8 @@ async def feed(
     """Publish the observations of all sources, then close the bus.
 
     After each source a batch says that it has ended. `progress` is told the frames of each run.
-    Frames that a source counts but cannot deliver enter the decoder's accounting by their reason.
+    Frames that a source counts but cannot deliver enter the decoder's accounting by their reason,
+    at the end of a source or as soon as it tells them.
     What has come into a followed file is published at each look, and one without news does not hold
     up the others. A live source without news says how far time has come, so that no interval waits
     for its next frame. A full bus makes all sources wait; with `shed` live ones do not, and less of
@@ -79,6 +82,7 @@ async def feed(
                 reading.source.reasons[UNREADABLE] = 1
                 batch = ending(reading)
             news = reading.frames > before or (batch is not None and batch.ended)
+            decoder.accounting.add(uncounted(reading))
             reading.again_at = next_look(reading, readings, news=news)
             batch = passed_on(batch, reading, shed, bus, decoder)
             decoder.accounting.settle()
@@ -86,7 +90,6 @@ async def feed(
                 continue
             await bus.publish(batch)
             if batch.ended:
-                over(reading.source, decoder)
                 readings.remove(reading)
                 if reading.source in arrived:
                     arrived.remove(reading.source)
@@ -98,13 +101,6 @@ async def feed(
             decoder.accounting.add(rotation.reasons)
         decoder.accounting.settle()
         await to_its_end(bus.close())
-
-
-def over(source: Source, decoder: Decoder) -> None:
-    """Count what a source that has ended could not deliver, and say at once if it failed."""
-    decoder.accounting.add(source.reasons)
-    if source.failed:
-        logger.error("%s", source.failed)
 
 
 async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
@@ -186,9 +182,17 @@ def beat(reading: Reading) -> Batch | None:
 
 
 def ending(reading: Reading) -> Batch:
-    """The batch that says that a source has ended."""
+    """The batch that says that a source has ended; one that failed is told of at once."""
     source, last = reading.source, reading.frames
+    if source.failed:
+        logger.error("%s", source.failed)
     return Batch(NO_ROWS, source.source, source.epoch, last, last, ended=True, losses=lost(source))
+
+
+def uncounted(reading: Reading) -> dict[str, int]:
+    """Frames that a source counts by its own reasons, and did not when this was asked last."""
+    before, reading.counted = reading.counted, dict(reading.source.reasons)
+    return {name: count - before.get(name, 0) for name, count in reading.counted.items()}
 
 
 def lost(source: Source) -> tuple[Loss, ...]:

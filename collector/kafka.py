@@ -56,6 +56,11 @@ class KafkaBus:
         """See Bus: one batch is on its way at a time."""
         return float(self._sending is not None and not self._sending.done())
 
+    @property
+    def reached(self) -> bool:
+        """Whether a broker has ever answered."""
+        return self._writer.connected
+
     async def publish(self, batch: Batch) -> None:
         """See Bus; returns when the broker has acknowledged the batch before this one."""
         if self._closed:
@@ -63,8 +68,7 @@ class KafkaBus:
         partitions = await self._writer.partitions()
         made = await asyncio.to_thread(self._messages, batch, partitions)
         await self._acknowledged()
-        self._sending = asyncio.create_task(self._writer.send(made))
-        self.sent["rows"] += batch.frame.height
+        self._sending = asyncio.create_task(self._sent(made, batch.frame.height))
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         """See Bus; every reader is given all messages that the topic holds."""
@@ -97,6 +101,11 @@ class KafkaBus:
             await self._acknowledged()
         finally:
             await self._writer.close()
+
+    async def _sent(self, made: list[Message], rows: int) -> None:
+        """Send the messages of a batch; its rows count once all are acknowledged."""
+        await self._writer.send(made)
+        self.sent["rows"] += rows
 
     def _messages(self, batch: Batch, partitions: int) -> list[Message]:
         """A batch as messages."""

@@ -5,6 +5,7 @@ another layout or another placement never meet these messages, and topics of two
 by side while collectors are upgraded one by one.
 """
 
+import asyncio
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -153,4 +154,7 @@ class KafkaTopic:
         except KafkaError as error:
             await client.stop()
             raise self.failed(error) from error
+        except asyncio.CancelledError:
+            await client.stop()
+            raise
         return client

@@ -35,6 +35,11 @@ class KafkaWriter:
         self._partitions = 0
         self._connecting = asyncio.Lock()
 
+    @property
+    def connected(self) -> bool:
+        """Whether the broker has ever answered, since this was closed last."""
+        return self._producer is not None
+
     async def partitions(self) -> int:
         """How many the topic has, which is made if it is not there. Raises BusError."""
         async with self._connecting:

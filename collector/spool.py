@@ -33,6 +33,9 @@ class Spool:
         self._handed: Batch | None = None
         """The batch that the bus has last; it has surely arrived when the next one is taken."""
         self._closed = False
+        self._leaving = False
+        self._worth = spill is not None and spill.count > 0
+        """Whether frames are told of, by what was published or by what an earlier life left."""
         self._failed: BaseException | None = None
         self._changed = asyncio.Condition()
         self._sending: asyncio.Task[None] | None = None
@@ -48,6 +51,7 @@ class Spool:
         """See Bus."""
         async with self._changed:
             self._begin()
+            self._worth |= told_of_frames(batch)
             while not self._has_room():
                 if await self._spilled(batch):
                     self._changed.notify_all()
@@ -55,6 +59,12 @@ class Spool:
                 await self._changed.wait()
             self._raise()
             self._waiting.append(batch)
+            self._changed.notify_all()
+
+    async def leave(self) -> None:
+        """Wait no more for a bus that never answered while no batch tells of any frame."""
+        async with self._changed:
+            self._leaving = True
             self._changed.notify_all()
 
     def __aiter__(self) -> AsyncIterator[Batch]:
@@ -68,6 +78,8 @@ class Spool:
             self._closed = True
             self._changed.notify_all()
         if self._sending is not None:
+            if self._in_vain():
+                self._sending.cancel()
             await asyncio.gather(self._sending, return_exceptions=True)
         try:
             await self.inner.close()
@@ -106,7 +118,12 @@ class Spool:
     def _has_room(self) -> bool:
         """Whether a batch may go into memory: behind those on disk it may not."""
         behind = self.spill is not None and self.spill.count > 0
-        return self._failed is not None or (not behind and len(self._waiting) < self.capacity)
+        free = not behind and len(self._waiting) < self.capacity
+        return free or self._failed is not None or self._in_vain()
+
+    def _in_vain(self) -> bool:
+        """Whether nobody would miss what waits. A bus in this process is always reached."""
+        return self._leaving and not self._worth and not getattr(self.inner, "reached", True)
 
     async def _spilled(self, batch: Batch) -> bool:
         """Put a batch of a live source on disk, if there is room; a file has its frames there."""
@@ -162,3 +179,8 @@ class Spool:
                 with contextlib.suppress(OSError):
                     self.spill.drop()
                 self._changed.notify_all()
+
+
+def told_of_frames(batch: Batch) -> bool:
+    """Whether a batch tells of frames that came or were lost, and not only of time that passed."""
+    return batch.last > 0 or any(loss.frames for loss in batch.losses)

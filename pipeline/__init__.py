@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pipeline.alternatives import MOST_WAYS, Fabric, by_class, loads_of, ranked
     from pipeline.asked import Asked
+    from pipeline.backup_manifest import Piece
     from pipeline.capture_gaps import MOST_GAPS, Heard, begun, captured, never, stored_last
     from pipeline.cc import (
         csig_load,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from pipeline.snapshot_error import SnapshotError
     from pipeline.store import Store
     from pipeline.store_address import parse_address
-    from pipeline.store_backup import Piece, backup, read_manifest, restore
+    from pipeline.store_backup import backup, read_manifest, restore
     from pipeline.store_error import StoreAway, StoreBusy, StoreError, StoreLimit
     from pipeline.store_limits import StoreLimits
     from pipeline.storing import Storing
@@ -218,6 +219,7 @@ __all__ = [
 
 HOMES = {
     "asked": "Asked",
+    "backup_manifest": "Piece",
     "alternatives": "MOST_WAYS Fabric by_class loads_of ranked",
     "cc": (
         "csig_load dctcp dctcp_receiver dre flow_count hop_load hop_record hpcc hpcc_probe "
@@ -257,7 +259,7 @@ HOMES = {
     "snapshot_error": "SnapshotError",
     "store": "Store",
     "store_address": "parse_address",
-    "store_backup": "Piece backup read_manifest restore",
+    "store_backup": "backup read_manifest restore",
     "store_error": "StoreAway StoreBusy StoreError StoreLimit",
     "store_limits": "StoreLimits",
     "storing": "Storing",

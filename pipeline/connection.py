@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import polars as pl
 
@@ -60,8 +61,10 @@ class Connection:
         self.limits = limits
         with self._told("opening it"):
             if address.path is None:
+                # By itself the library tells http from https by the port alone.
                 self._client = get_client(
                     dsn=address.dsn,
+                    interface=urlsplit(address.dsn).scheme,
                     database=database or "default",
                     settings=dict(settings),
                     **more,
@@ -164,7 +167,9 @@ class Connection:
             if code in LIMIT_SENTENCES:
                 sentence = LIMIT_SENTENCES[code].format(self.limits)
                 raise StoreLimit(f"{what} {sentence}; ask for a shorter window") from error
+            away = _unreached(error) if code is None and self.address.dsn else ""
             reason = str(error).strip().partition("\n")[0]
+            reason = f"it does not answer: {away}" if away else reason
             if other := _OTHER_STORE.search(reason):
                 raise StoreError(
                     f"another embedded store, {other[1]}, is open in this process; close it first"
@@ -186,8 +191,22 @@ def reach(address: StoreAddress) -> None:
         reason = error.__cause__
         if getattr(reason, "code", None) is not None:  # it did answer
             raise
-        said = str(reason).strip().partition("\n")[0]
+        said = _unreached(error) or str(reason).strip().partition("\n")[0]
         raise StoreAway(f"the store {address.name} does not answer: {said}") from error
+
+
+def _unreached(error: BaseException) -> str:
+    """What the system said of a server that does not answer; empty: it is another error.
+
+    The client library tells it inside of what its own libraries made of it.
+    """
+    inner: BaseException | None = error
+    while inner is not None and not isinstance(inner, OSError):
+        inner = inner.__cause__ or inner.__context__
+    if inner is None:
+        return ""
+    said = inner.strerror or str(inner)
+    return f"{said[:1].lower()}{said[1:]}"
 
 
 def from_file(

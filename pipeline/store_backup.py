@@ -2,51 +2,43 @@
 
 Files are made of whole days, cut by time so that none grows too large to be held in memory. Each
 has its digest in the manifest, which is written last: a folder without one is no backup. Rows keep
-the time at which they were stored, so retention goes on where it was.
+the time at which they were stored, so retention goes on where it was. As an embedded store a backup
+is for its owner alone: rows name hosts and what they sent.
 """
 
 import io
-import json
+import os
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from contextlib import suppress
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 
+from pipeline.backup_manifest import MANIFEST, Piece, manifest_of, pieces_of
 from pipeline.connection import Connection
 from pipeline.room import days_of
 from pipeline.store import Store
 from pipeline.store_error import StoreError
-from pipeline.tables import SCHEMA_VERSION, TABLES, Table
+from pipeline.tables import TABLES, Table
 from pipeline.tables.column import STORED_AT
 from pipeline.tables.gathered import gathered
 
-MANIFEST = "manifest.json"
-FORMAT = 1
 ROWS = 500_000
 """Rows of a file, about."""
 Progress = Callable[[str, int], None]
 """Is told a table and its rows, file by file."""
 
 
-@dataclass(frozen=True)
-class Piece:
-    """One file of a backup."""
-
-    file: str
-    table: str
-    rows: int
-    digest: str
-
-
 def backup(store: Store, folder: Path, progress: Progress = lambda *_: None) -> list[Piece]:
     """Write everything into a folder that is empty or new. Raises StoreError and OSError."""
     _refuse_cluster(store)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise StoreError(f"{folder} is not empty; a backup takes a folder of its own")
+    with suppress(PermissionError):  # a folder of another owner; the files are for us alone too
+        folder.chmod(0o700)
     pieces = []
     with store.alone() as connection:
         days = days_of(connection)
@@ -62,9 +54,8 @@ def backup(store: Store, folder: Path, progress: Progress = lambda *_: None) -> 
                 if piece is not None:
                     pieces.append(piece)
                     progress(table.name, piece.rows)
-    told = {"format": FORMAT, "schema": SCHEMA_VERSION, "pieces": list(map(asdict, pieces))}
     unfinished = folder / f"{MANIFEST}.part"
-    unfinished.write_text(json.dumps(told, indent=1))
+    _put(unfinished, manifest_of(pieces).encode())
     unfinished.replace(folder / MANIFEST)
     return pieces
 
@@ -120,18 +111,10 @@ def _intact(folder: Path, piece: Piece) -> bytes:
 def read_manifest(folder: Path) -> list[Piece]:
     """The files of a backup. Raises StoreError."""
     try:
-        told = json.loads((folder / MANIFEST).read_text())
-        pieces = [Piece(**piece) for piece in told["pieces"]]
-        kind, schema = told["format"], told["schema"]
+        octets = (folder / MANIFEST).read_bytes()
     except OSError as error:
         raise StoreError(f"{folder} is no backup: {MANIFEST} there: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{folder} is no backup: {MANIFEST} there: {error}") from None
-    if kind != FORMAT or schema > SCHEMA_VERSION:
-        raise StoreError(f"{folder} was made by a newer hopsight (schema {schema}); use that one")
-    if unknown := {piece.table for piece in pieces} - set(TABLES):
-        raise StoreError(f"{folder} holds {', '.join(sorted(unknown))}, which this hopsight lacks")
-    return pieces
+    return pieces_of(octets, str(folder))
 
 
 def _cut(store: Store, table: Table, partition: str) -> Iterator[str]:
@@ -167,8 +150,14 @@ def _written(store: Store, table: Table, where: str, path: Path) -> Piece | None
         if not rows:
             return None
         body = connection.parquet(f"SELECT {columns} FROM {table.name} WHERE {where}")  # noqa: S608 - our own names
-    path.write_bytes(body)
-    return Piece(path.name, table.name, int(rows), _digest(body))
+    _put(path, body)
+    return Piece(file=path.name, table=table.name, rows=int(rows), digest=_digest(body))
+
+
+def _put(path: Path, body: bytes) -> None:
+    """Write a new file that its owner alone may read."""
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(body)
 
 
 def _refuse_rows(connection: Connection) -> None:

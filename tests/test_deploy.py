@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import typer
@@ -91,6 +92,11 @@ def test_every_stage_is_shown() -> None:
     shown = {metric(name) for each in EXPRESSIONS.values()
              for name in re.findall(r"hopsight_[a-z_]+", each)}  # fmt: skip
     assert {each.name for each in STAGES} <= shown
+
+
+def test_no_alert_waits_for_what_is_counted_when_a_capture_has_ended() -> None:
+    asked = {word for rule in rules() for word in re.findall(r"\w+", rule["expr"])}
+    assert DATAGRAM_REASONS.keys() <= asked.difference(LIVE_REASONS) == asked
 
 
 def test_each_alert_leads_to_what_is_to_be_done() -> None:
@@ -196,6 +202,48 @@ def test_prometheus_reaches_whom_it_asks() -> None:
     for path in BOARDS:
         for panel in json.loads(path.read_text())["panels"]:
             assert (panel["datasource"]["type"], panel["datasource"]["uid"]) in known
+
+
+def test_who_captures_the_host_reaches_the_bus_and_may_capture() -> None:
+    services = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text())["services"]
+    capture, port, kafka = (services[name] for name in ("capture", "bus-port", "kafka"))
+    assert capture["network_mode"] == "host"
+    assert "ports" not in capture
+    assert capture["cap_add"] == ["NET_RAW", "NET_ADMIN"]
+    assert capture["security_opt"] == [], "no-new-privileges takes dumpcap's rights away"
+    given = capture["environment"]
+    assert given["HOPSIGHT_PROCESS__METRICS"].startswith("127.0.0.1:")
+    assert (
+        f'"{given["HOPSIGHT_PROCESS__METRICS"]}"'
+        in (DEPLOY / "prometheus" / "prometheus.yaml").read_text()
+    )
+    bus = urlsplit(given["HOPSIGHT_BUS__URL"])
+    shared = tomllib.loads((DEPLOY / "compose" / "hopsight.toml").read_text())["bus"]["url"]
+    assert (bus.path, bus.query) == (urlsplit(shared).path, urlsplit(shared).query)
+    assert bus.hostname == "127.0.0.1"
+    told = kafka["environment"]
+    assert f"HOST://{bus.netloc}" in told["KAFKA_ADVERTISED_LISTENERS"].split(",")
+    assert f"HOST://:{bus.port}" in told["KAFKA_LISTENERS"].split(",")
+    assert "HOST:PLAINTEXT" in told["KAFKA_LISTENER_SECURITY_PROTOCOL_MAP"].split(",")
+    assert port["ports"] == [f"{bus.netloc}:{bus.port}"]
+    assert port["command"][1] == f"TCP:kafka:{bus.port}"
+    assert capture["profiles"] == port["profiles"], "Kafka is on the host for it alone"
+    assert "ports" not in kafka
+
+
+def test_counters_on_a_nodes_network_are_at_one_address_of_it() -> None:
+    """No NetworkPolicy applies there; the probe and Prometheus ask at the pod's address, this."""
+    documents = yaml.safe_load_all((DEPLOY / "kubernetes" / "hopsight.yaml").read_text())
+    pods = [
+        each["spec"]["template"]["spec"] for each in documents if "template" in each.get("spec", {})
+    ]
+    [collector] = [pod for pod in pods if pod.get("hostNetwork")]
+    [container] = collector["containers"]
+    names = [each["name"] for each in container["env"]]
+    given = {each["name"]: each for each in container["env"]}
+    assert given["HOPSIGHT_PROCESS__METRICS"]["value"] == "$(HOST_IP):9470"
+    assert given["HOST_IP"]["valueFrom"]["fieldRef"]["fieldPath"] == "status.hostIP"
+    assert names.index("HOST_IP") < names.index("HOPSIGHT_PROCESS__METRICS"), "named before it"
 
 
 def test_pods_are_not_root_and_write_nowhere_but_where_they_may() -> None:

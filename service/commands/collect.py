@@ -19,6 +19,7 @@ from collector import (
     CaptureError,
     Decoder,
     Shed,
+    Spool,
     feed,
     open_bus,
     spooled,
@@ -83,8 +84,13 @@ def run(request: Request) -> None:
             told_of.add(of_frames(decoder.accounting), of_bus(bus, shed), of_sink(counts))
             feeding = feed(sources.sources, decoder, bus, told, sources.rotations, shed)
             reading = [read(bus) for read in readers]
+
+            def gone() -> None:
+                why = f"; ended again before; {so_far(request, bus, counts)}{left(bus)}"
+                tell(request, decoder, counts, whole=False, why=why)
+
             try:
-                whole = asyncio.run(_run(request, sources, decoder, feeding, reading))
+                whole = asyncio.run(_run(request, sources, decoder, bus, feeding, reading, gone))
             except (BusError, StoreError):
                 why = f"; not all of it is {where}{left(bus)}"
                 tell(request, decoder, counts, whole=False, why=why)
@@ -95,10 +101,19 @@ def run(request: Request) -> None:
         raise Failure(ExitCode.STORE, str(error)) from None
     except CaptureError as error:
         raise Failure(ExitCode.INPUT, str(error)) from None
-    why = f"; stopped by a signal; what was read is {where}"
+    came = f"what was read is {where}" if decoder.accounting.seen else "nothing was read"
+    why = f"; stopped by a signal; {came}"
     tell(request, decoder, counts, whole=whole, why=why)
     if sources.failed:
         raise Failure(ExitCode.UNAVAILABLE, sources.failed)
+
+
+def so_far(request: Request, bus: Bus, counts: Counter[str]) -> str:
+    """How much has arrived, where not all of it will."""
+    if request.store is not None:
+        return f"{counts['rows_observations']:,} rows are stored"
+    sent = getattr(getattr(bus, "inner", bus), "sent", {})
+    return f"{sent['rows']:,} rows are on the bus"
 
 
 def left(bus: Bus) -> str:
@@ -169,20 +184,26 @@ async def _run(
     request: Request,
     sources: Sources,
     decoder: Decoder,
+    bus: Bus,
     feed_all: Coroutine[Any, Any, None],
     read_all: Sequence[Coroutine[Any, Any, None]],
+    gone: Callable[[], None],
 ) -> bool:
     """Feed the bus until the sources end or a signal comes; whether they ended.
 
-    What has been fed is read to its end. A reader that fails ends the feeding.
+    What has been fed is read to its end. A reader that fails ends the feeding. `gone` is called
+    where a second signal ends it before.
     """
     feeding = asyncio.ensure_future(feed_all)
     reading = [asyncio.ensure_future(each) for each in read_all]
+    leaving: list[asyncio.Task[None]] = []
     stopped = False
 
     def stop() -> None:
         nonlocal stopped
         stopped = True
+        if isinstance(bus, Spool):
+            leaving.append(asyncio.ensure_future(bus.leave()))
         if sources.endless:
             sources.stop()
         else:
@@ -196,7 +217,7 @@ async def _run(
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGHUP, reload)
     where = "the broker" if request.store is None else "the store"
-    on_ending(stop, f"{where} to take what was read")
+    on_ending(stop, f"{where} to take what was read", gone)
     await asyncio.wait([feeding, *reading], return_when=asyncio.FIRST_EXCEPTION)
     if not feeding.done():
         stopped = feeding.cancel()

@@ -118,3 +118,29 @@ def send(address: tuple[str, int], count: int) -> None:
     with datagrams.socket.socket(datagrams.socket.AF_INET, datagrams.socket.SOCK_DGRAM) as sender:
         for _ in range(count):
             sender.sendto(bytes(500), address)
+
+
+def test_what_a_socket_lost_is_counted_while_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads the counters hears it then, and once: at the end it is the same number."""
+    monkeypatch.setattr(datagrams, "BUFFER_BYTES", 4096)
+    (source,) = open_datagrams("feed", "127.0.0.1", 0)
+    decoder = Decoder(CollectorSettings())
+    counted = decoder.accounting.by_status
+
+    async def run() -> int:
+        feeding = asyncio.create_task(feed([source], decoder, Full()))
+        for _ in range(200):
+            send(source.address, 1)  # the kernel tells losses with what comes behind them
+            await asyncio.sleep(0.02)
+            if "socket_dropped" in counted:
+                break
+        assert not feeding.done()
+        meanwhile = counted["socket_dropped"]
+        source.stop()
+        await feeding
+        return meanwhile
+
+    send(source.address, 300)
+    meanwhile = asyncio.run(run())
+    source.close()
+    assert 0 < meanwhile <= counted["socket_dropped"] == source.reasons["socket_dropped"]

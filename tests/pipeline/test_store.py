@@ -1,7 +1,9 @@
 """The store on the real embedded engine: rows kept once, read while writing, within limits."""
 
+import contextlib
 import os
 import re
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -393,8 +395,25 @@ def test_a_path_is_an_embedded_store_and_passwords_are_not_shown(tmp_path: Path)
 
 
 def test_a_server_that_does_not_answer_is_told() -> None:
-    with pytest.raises(StoreError, match=r"the store http://127\.0\.0\.1:9/x: opening it failed"):
+    with pytest.raises(StoreError) as away:
         Store("http://me:secret@127.0.0.1:9/x")
+    why = "opening it failed: it does not answer: connection refused"
+    assert str(away.value) == f"the store http://127.0.0.1:9/x: {why}"
+
+
+def test_a_server_that_hangs_up_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+        def hang_up() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    listener.accept()[0].close()
+
+        threading.Thread(target=hang_up, daemon=True).start()
+        with pytest.raises(StoreError, match=r"opening it failed: it does not answer: [^()]+$"):
+            Store(f"http://127.0.0.1:{port}/x")
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 def test_limits_name_what_is_accepted() -> None:
@@ -436,3 +455,24 @@ def test_names_are_those_of_the_versions_in_force_in_the_window(store: Store) ->
         )
         here = hot.filter(pl.col("node") == 77).sort("port")
         assert here["interface"].to_list() == wanted, "a port that was taken away keeps its name"
+
+
+@pytest.mark.parametrize(("scheme", "first"), [("https", b"\x16"), ("http", b"P")])
+def test_a_server_is_spoken_to_as_its_address_says_whatever_its_port(
+    scheme: str, first: bytes
+) -> None:
+    """TLS begins with a record of a handshake; without it a password would go over in the open."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        heard: list[bytes] = []
+
+        def hear() -> None:
+            client, _ = server.accept()
+            with client:
+                heard.append(client.recv(1))
+
+        listening = threading.Thread(target=hear)
+        listening.start()
+        with pytest.raises(StoreError, match="opening it failed"):
+            Store(f"{scheme}://me:secret@127.0.0.1:{server.getsockname()[1]}/x")
+        listening.join()
+    assert heard == [first]

@@ -175,6 +175,16 @@ def test_what_is_no_backup_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
             restore(store, tmp_path / "kept")
 
 
+def test_a_backup_is_for_its_owner_alone(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir(mode=0o755)  # one that was there too
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        filled(store)
+        for folder in (tmp_path / "kept", tmp_path / "new"):
+            assert backup(store, folder)
+            assert folder.stat().st_mode & 0o777 == 0o700
+            assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+
+
 FULL = """
 import resource, sys
 import polars as pl

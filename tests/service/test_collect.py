@@ -211,5 +211,29 @@ def test_a_second_signal_ends_who_waits_for_a_broker(hopsight: Any, tmp_path: Pa
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(2)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=20)
+    said, _ = process.communicate(timeout=20)
     assert process.returncode == -signal.SIGTERM
+    assert "frames: 4 seen = 4 decoded; ended again before; 0 rows are on the bus" in said
+
+
+@pytest.mark.parametrize("waiting", ["64", "1"], ids=["room", "full"])
+def test_who_read_nothing_waits_for_no_broker_that_never_answered(
+    hopsight: Any, waiting: str
+) -> None:
+    """Only batches wait that say how far time has come, which nobody misses."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        host, port = probe.getsockname()
+    bus = "kafka://127.0.0.1:9/nobody?idempotence=off"
+    hopsight.environment["HOPSIGHT_BUS__WAITING"] = waiting
+    try:
+        process = hopsight.start("collect", "--int-reports", f"{host}:{port}", "--bus", bus)
+    finally:
+        del hopsight.environment["HOPSIGHT_BUS__WAITING"]
+    assert "Unable connect" in process.stdout.readline()
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=20)
+    assert process.returncode == ExitCode.OK
+    assert "frames: 0 seen = 0 decoded; stopped by a signal; nothing was read" in said
+    assert "Unclosed" not in said

@@ -1,0 +1,80 @@
+"""The manifest of a backup: which files it has, of which tables, and how each is known again."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from pipeline.store_error import StoreError
+from pipeline.tables import SCHEMA_VERSION, TABLES
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+
+
+def _plain(name: str) -> str:
+    """The name of a file in the folder itself: a manifest leads nowhere else."""
+    if name in {"", ".", ".."} or "/" in name or "\0" in name:
+        raise ValueError(f"{name!r} is no name of a file in this folder")
+    return name
+
+
+class Told(BaseModel):
+    """What a file says that may come from anywhere: a value of another type is no value."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class Piece(Told):
+    """One file of a backup."""
+
+    file: Annotated[str, AfterValidator(_plain)]
+    table: str
+    rows: int = Field(ge=0)
+    digest: str
+
+
+class Version(Told):
+    """Who can read a backup; looked at first, since pieces of a newer one may be others."""
+
+    format: int
+    version: int = Field(alias="schema")
+
+
+class Manifest(Version):
+    """All that a manifest says."""
+
+    pieces: list[Piece]
+
+
+def manifest_of(pieces: Sequence[Piece]) -> str:
+    """The text of a manifest."""
+    told = Manifest(format=FORMAT, schema=SCHEMA_VERSION, pieces=list(pieces))
+    return told.model_dump_json(by_alias=True, indent=1)
+
+
+def pieces_of(octets: bytes, folder: str) -> list[Piece]:
+    """The files that the manifest of a folder names. Raises StoreError, which names the field."""
+    try:
+        by = Version.model_validate_json(octets)
+        if by.format != FORMAT or by.version > SCHEMA_VERSION:
+            raise StoreError(
+                f"{folder} was made by a newer hopsight (schema {by.version}); use that one"
+            )
+        pieces = Manifest.model_validate_json(octets).pieces
+    except ValidationError as error:
+        raise StoreError(f"{folder} is no backup: {MANIFEST} there: {_sentence(error)}") from None
+    if unknown := {piece.table for piece in pieces} - set(TABLES):
+        raise StoreError(f"{folder} holds {', '.join(sorted(unknown))}, which this hopsight lacks")
+    return pieces
+
+
+def _sentence(error: ValidationError) -> str:
+    """The first field that is wrong, and how."""
+    first = error.errors(include_url=False)[0]
+    field = ".".join(map(str, first["loc"]))
+    if first["type"] == "missing":
+        return f"the field {field} is missing"
+    said = first["msg"].removeprefix("Value error, ")
+    said = said[:1].lower() + said[1:]
+    return f"the field {field}: {said}" if field else said
