@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pipeline.feedback_integrity import integrity
     from pipeline.filter import FIELDS, MOST_CHARACTERS, SUBJECTS, FilterError, condition
     from pipeline.flow_finding import found_flows, key_of
-    from pipeline.health import FINDINGS, findings_of, last_known, worth_a_look
+    from pipeline.health import FINDINGS, findings_of, last_known, widened, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
     from pipeline.insert_body import to_arrow
     from pipeline.intake import READERS, take_in
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from pipeline.meeting import Meeting
     from pipeline.owner import StoreOwned, read_owner
     from pipeline.protocol_names import PROTOCOLS
-    from pipeline.question import Question, address_words
+    from pipeline.question import Question, address_words, duration_text
     from pipeline.remote import OwnerClient, left_at, may_be, open_or_ask
     from pipeline.rerun import Reran, Rerun
     from pipeline.retained_rows import retained
@@ -173,6 +173,7 @@ __all__ = [
     "dctcp_receiver",
     "drain",
     "dre",
+    "duration_text",
     "erase",
     "fault_names",
     "findings",
@@ -214,6 +215,7 @@ __all__ = [
     "two_flows",
     "verdicts",
     "warm_companions",
+    "widened",
     "worth_a_look",
 ]
 
@@ -240,14 +242,14 @@ HOMES = {
     "importers": "Draft containerlab netbox sonic",
     "feedback_integrity": "integrity",
     "flow_finding": "found_flows key_of",
-    "health": "FINDINGS findings_of last_known worth_a_look",
+    "health": "FINDINGS findings_of last_known widened worth_a_look",
     "insert_body": "to_arrow",
     "intake": "READERS take_in",
     "kind": "KINDS",
     "lengths": "length_bounds",
     "meeting": "Meeting",
     "owner": "StoreOwned read_owner",
-    "question": "Question address_words",
+    "question": "Question address_words duration_text",
     "remote": "OwnerClient left_at may_be open_or_ask",
     "rerun": "Reran Rerun",
     "retained_rows": "retained",

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.protocol_names import PROTOCOLS
 from pipeline.question import Question, address_words
 
 MOST = 16
@@ -36,6 +37,23 @@ def found_flows(rows: pl.DataFrame, question: Question) -> list[dict[str, Any]]:
             parts.setdefault(row["flow"], []).append(row)
     flows = [joined(each, question) for each in parts.values()]
     return sorted(flows, key=lambda flow: (-flow["last_ns"], flow["flow"]))[:MOST]
+
+
+def differing(flow: Mapping[str, Any], question: Question) -> str:
+    """In what a flow with the ends of a question is not the one that is meant."""
+    pairs = ((name, flow[name], getattr(question, name)) for name in NARROWING)
+    return " and ".join(
+        f"{_named(name, own)} instead of {_named(name, asked)}"
+        for name, own, asked in pairs
+        if asked not in {None, own}
+    )
+
+
+def _named(name: str, value: object) -> str:
+    """One thing that tells flows with the same ends apart."""
+    if name == "protocol":
+        value = next((word for word, number in PROTOCOLS.items() if number == value), value)
+    return f"no {name}" if value in {None, ""} else f"{name} {value}"
 
 
 def joined(parts: Sequence[Mapping[str, Any]], question: Question) -> dict[str, Any]:

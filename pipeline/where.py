@@ -13,7 +13,7 @@ from pipeline.beside import beside
 from pipeline.capture_gaps import captured, gaps_of
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, summed
-from pipeline.flow_finding import ends_of, found_flows, key_of
+from pipeline.flow_finding import differing, ends_of, found_flows, key_of
 from pipeline.flow_rows import FlowRows, FlowWindow, begun_rows
 from pipeline.hop import Row
 from pipeline.lengths import fitting
@@ -204,11 +204,16 @@ def _since(store: Asked, made: dict[str, Any], flow: int, begun_ns: int) -> dict
 
 
 def _unknown(store: Asked, question: Question) -> dict[str, Any]:
-    """There is no such flow; others between its addresses may be what was meant."""
+    """There is no such flow; others between its ends or addresses may be what was meant."""
     others = store.query("flows_between", **ends_of(question), rows=SEEN_FLOWS)
     flows = [flow_of(row) for row in others.iter_rows(named=True)]
-    seen = ", ".join(_flow_text(flow) for flow in flows) or "none"
-    message = f"no verdict for {question.flow_text}; flows seen between these addresses: {seen}"
+    any_kind = replace(question, protocol=None, tenant=None, vrf=None, vni=None)
+    if same := flows_of(store, any_kind):
+        told = ", or with ".join(dict.fromkeys(differing(flow, question) for flow in same))
+        message = f"no verdict for {question.flow_text}; these ends were seen with {told}"
+    else:
+        seen = ", ".join(_flow_text(flow) for flow in flows) or "none"
+        message = f"no verdict for {question.flow_text}; flows seen between these addresses: {seen}"
     return _nothing(message) | {"flows": flows}
 
 

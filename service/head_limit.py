@@ -24,7 +24,7 @@ TOO_MANY = "there are too many connections{}; try again later"
 HEAD_S = 10.0
 """Time from a connection's begin, or the first octet of a further request, to the head's end."""
 HEAD_OCTETS = 64 << 10
-"""Size of what may come of a head behind the piece that it begins in."""
+"""Size of a head; of one that begins in a piece behind a body, what comes in further pieces."""
 REST_S = 20.0
 """Time from a head to the end of its message where no route waits for that (`guard.BODY_S`)."""
 MOST_CONNECTIONS = 8192
@@ -70,6 +70,7 @@ class HeadLimited(HttpToolsProtocol):
     _end: asyncio.TimerHandle | None = None
     """Closes the connection behind a refusal."""
     _octets = 0
+    """Those that have come of a head whose end has not."""
     _begun = False
     """Whether the first octet of a head has come, and its end has not."""
     _open = False
@@ -108,7 +109,6 @@ class HeadLimited(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Wait for the end of a head; the first one is waited for already."""
         super().on_message_begin()
-        self._octets = 0
         self._begun = True
         if self._late is None:
             self._wait()
@@ -116,7 +116,7 @@ class HeadLimited(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """A head has come."""
         self._stop()
-        self._begun, self._open = False, True
+        self._begun, self._open, self._octets = False, True, 0
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -127,15 +127,18 @@ class HeadLimited(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take octets; of a head not more than so many, behind a refusal none."""
-        if self._end is not None:
-            return
-        waited = self._late
-        super().data_received(data)
-        if waited is not None and self._late is waited:
-            self._octets += len(data)
-            if self._octets > HEAD_OCTETS:
-                said = f"the head is larger than the limit of {HEAD_OCTETS} bytes"
-                self._refuse(431, said)
+        left = data
+        while left and self._end is None and not self.transport.is_closing():
+            # The reader of heads alone knows where one ends: it is given what a head has room for,
+            # and what comes with its end, a body or another head, is not counted.
+            room = HEAD_OCTETS - self._octets
+            if not room:
+                self._refuse(431, f"the head is larger than the limit of {HEAD_OCTETS} bytes")
+                return
+            piece, left = left[:room], left[room:]
+            if not self._open:
+                self._octets += len(piece)
+            super().data_received(piece)
         if self._open and self._rest is None and not self._unix and self._end is None:
             self._rest = self.loop.call_later(REST_S, self._rest_late)
 

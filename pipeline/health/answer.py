@@ -23,6 +23,14 @@ def findings_of(rows: pl.DataFrame) -> list[dict[str, Any]]:
     return sorted(map(_told, rows.iter_rows(named=True)), key=_rank)
 
 
+def widened(rows: pl.DataFrame, from_ns: int, to_ns: int) -> tuple[int, int]:
+    """The range that rows of query `health_findings` cover, of those asked for from when to when.
+
+    A finding is counted by whole intervals, of which the first and the last may reach beyond.
+    """
+    return min([from_ns, *rows["from_ns"]]), max([to_ns, *rows["to_ns"]])
+
+
 def last_known(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Rows of the table `telemetry_health` by subject, as known last, with the time they span."""
     filled = [part for part in parts if part.height]

@@ -1,4 +1,5 @@
 -- How loaded was each hop over time? The hops with the largest load in the window, one row a hop and step.
+-- The hottest come first, of equals the lesser ids, so that pages of any size follow one another.
 -- Measured loads (INT) where a hop has them, else the rate and the delay term that CSIG locators give,
 -- added up. Unnamed where the topology lacks the hop. `step_ns` is the width of a cell; the pair
 -- 4294967295, 4294967295 is "no hop replaced the tag", other large ids are those of pipeline/reserved.py.
@@ -23,7 +24,8 @@ cells AS (
         sum(h.queue_sum_bytes) / nullIf(sumIf(h.samples, isNotNull(h.queue_sum_bytes)), 0)
             AS queue_mean_bytes,
         max(h.queue_max_bytes) AS queue_max_bytes,
-        uniqExact(h.flow) AS flows
+        uniqExact(h.flow) AS flows,
+        max(h.u_max_n) AS hottest_n
     FROM hop_intervals AS h
     WHERE h.time_ns >= {from_ns:Int64}
         AND h.time_ns < {to_ns:Int64}
@@ -46,4 +48,4 @@ SELECT
     here.flows AS flows
 FROM cells AS here
 LEFT JOIN names AS n ON here.node = n.node AND here.port = n.port
-ORDER BY node, port, time_ns
+ORDER BY max(here.hottest_n) OVER (PARTITION BY here.node, here.port) DESC, node, port, time_ns

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import typer
 
-from pipeline import StoreError, findings_of, open_or_ask, worth_a_look
+from pipeline import StoreError, findings_of, open_or_ask, widened, worth_a_look
 from service.commands.settings import chosen
 from service.endpoint import parse_duration
 from service.failure import ExitCode, Failure
@@ -46,7 +46,7 @@ def run(*, at: str | None, window: str, everything: bool, store: str | None, jso
 def asked(
     store: str | None, to_ns: int | None, length_ns: int
 ) -> tuple[pl.DataFrame | None, tuple[int, int]]:
-    """Rows of the window, and the window; None where the store is empty and no time was given."""
+    """Rows of the window, and what they cover; None where the store is empty without a time."""
     settings = chosen(store={"dsn": store})
     with open_or_ask(settings.store.dsn, settings.store) as opened:
         if to_ns is None:
@@ -56,4 +56,5 @@ def asked(
             to_ns = int(extent["to_ns"])
         span = (to_ns - length_ns, to_ns)
         given = {"from_ns": span[0], "to_ns": span[1], "class": "", "verdict": "", "rows": MOST}
-        return opened.query("health_findings", **given), span
+        rows = opened.query("health_findings", **given)
+        return rows, widened(rows, *span)

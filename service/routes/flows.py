@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BeforeValidator, Field
 
-from pipeline import Question, address_words, length_bounds
+from pipeline import Question, address_words, duration_text, length_bounds
 from service.cursor import cursor_of, numbers_of, page_of
-from service.endpoint import MAX_NS
+from service.endpoint import MAX_NS, time_text
 from service.form import PRINTED
 from service.places import Places, sited
 from service.polled import Awaited, Polled
@@ -26,7 +26,7 @@ from service.routes.parameter import (
     RangeParameters,
     Time,
 )
-from service.routes.span import check, check_window, chosen, completed, ordered
+from service.routes.span import Span, check, check_window, chosen, completed, ordered
 from service.routes.topology import LATEST, located
 from service.search import MOST_TEXT, SearchEnd, in_one_line, parse_protocol, parse_search
 from service.shape import flow_of, hop_of, interval, records, rest_of
@@ -86,6 +86,8 @@ async def bottlenecks(
         reader.ask("flows_known"),
         located(reader, span.to_ns),
     )
+    if asked.interval is not None and found.is_empty():
+        await _there(reader, span, asked.interval)
     page = found.slice(start, asked.limit).drop("load", "congested")
     shown = await run_in_threadpool(_held_back, page, places)
     more = found.height > last
@@ -98,6 +100,20 @@ async def bottlenecks(
         "cursor": cursor_of(span.from_ns, span.to_ns, last) if more else None,
         "bottlenecks": shown,
     }
+
+
+async def _there(reader: Reader, span: Span, length_ns: int) -> None:
+    """Raises Problem where a range has verdicts, but none on intervals of the length asked for."""
+    found = await reader.ask("verdict_lengths", **span.touched)
+    lengths = found["interval_ns"].to_list()
+    if lengths and length_ns not in lengths:
+        there = ", ".join(map(duration_text, lengths))
+        raise Problem(
+            404,
+            f"no verdict on intervals of {duration_text(length_ns)} from {time_text(span.from_ns)}"
+            f" to {time_text(span.to_ns)}; there are such of {there}",
+            field="interval",
+        )
 
 
 def _held_back(rows: pl.DataFrame, places: Places) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from service.roles import with_roles
 from service.routes.filtering import FilterText, filtered
 from service.routes.missed import captured_of
 from service.routes.parameter import Cursor, Name, RangeParameters
-from service.routes.span import Span, axis, check, chosen, coarser, step
+from service.routes.span import Span, axis, check, chosen, step
 from service.shape import HOP, flow_of, hop_of, interval, records, rest_of, series
 
 router = APIRouter(prefix="/api/v1", tags=["links"], route_class=Polled)
@@ -54,25 +54,27 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
     reader, span, start = await _start(request, asked)
     if span is None:
         return {"interval": None, "captured": 1.0, "times_ns": [], "links": [], "cursor": None}
+    width = await _width(reader, span)
+    cells = span.bounds | {"step_ns": width}
     if asked.device is not None and asked.interface is not None:
         hop = await _hop(reader, asked.device, asked.interface, span)
         place = {"node": hop["node"], "port": hop["port"]}
-        rows, width = await _cells(reader, "link_timeline", span, place)
+        rows = await reader.ask("link_timeline", **cells, **place)
         rows = rows.with_columns(pl.lit(value).alias(name) for name, value in hop.items())
     elif asked.device is None and asked.interface is None:
-        given = {"rows": asked.limit, "skip": start} | sifted
-        rows, width = await _cells(reader, "hot_links", span, given)
+        given = {"rows": asked.limit + 1, "skip": start} | sifted
+        rows = await reader.ask("hot_links", **cells, **given)
     else:
         missing = "device" if asked.device is None else "interface"
         raise Problem(422, f"{missing}: a link is named by device and interface", field=missing)
     times = axis(span, width)
-    shown = await run_in_threadpool(_timelines, rows, times)
-    more = asked.device is None and len(shown) == asked.limit
+    found = await run_in_threadpool(_timelines, rows, times)
+    more = len(found) > asked.limit
     return {
         "interval": interval(span.from_ns, span.to_ns, width),
         "captured": await captured_of(reader, span),
         "times_ns": times,
-        "links": shown,
+        "links": found[: asked.limit],
         "cursor": cursor_of(span.from_ns, span.to_ns, start + asked.limit) if more else None,
     }
 
@@ -151,7 +153,7 @@ async def _start(
         span, start = page_of(asked.cursor)
         check(span.from_ns, span.to_ns, most_s)
         return reader, span, start
-    return reader, await chosen(reader, asked, most_s), 0
+    return reader, await chosen(reader, asked, most_s, of_all=True), 0
 
 
 async def _hop(reader: Reader, device: str, interface: str, span: Span) -> dict[str, Any]:
@@ -162,7 +164,8 @@ async def _hop(reader: Reader, device: str, interface: str, span: Span) -> dict[
         return named
     node, port = _raw(device, "node "), _raw(interface, "port ")
     if node is None or port is None:
-        raise Problem(404, f"no topology names a link {device!r} {interface!r}", field="interface")
+        unknown = "device" if node is None and device not in known["device"] else "interface"
+        raise Problem(404, f"no topology names a link {device!r} {interface!r}", field=unknown)
     return dict.fromkeys(HOP) | {
         "node": node,
         "port": port,
@@ -184,24 +187,18 @@ def _raw(name: str, prefix: str) -> int | None:
     return int(digits) if plain and int(digits[:11]) < 1 << 32 else None
 
 
-async def _cells(
-    reader: Reader, query: str, span: Span, given: Mapping[str, int | str]
-) -> tuple[pl.DataFrame, int]:
-    """Rows of a timeline, and the width of its cells."""
-    width = step(span)
-    rows = await reader.ask(query, **span.bounds, **given, step_ns=width)
-    if (wider := await run_in_threadpool(coarser, rows, width)) > width:
-        width = wider
-        rows = await reader.ask(query, **span.bounds, **given, step_ns=width)
-    return rows, width
+async def _width(reader: Reader, span: Span) -> int:
+    """The width of cells at which none is empty merely because stored intervals are longer.
+
+    It is that of all links, so that all pages have one time axis.
+    """
+    found = await reader.ask("links_length", **span.bounds)
+    return max(step(span), int(found["length_ns"][0]))
 
 
 def _timelines(found: pl.DataFrame, times: list[int]) -> list[dict[str, Any]]:
-    """One object a link, its values on the time axis, the link with the largest mean load first."""
+    """One object a link, its values on the time axis, links in the order of their rows."""
     by_link: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for row in records(found):
         by_link.setdefault((row["node"], row["port"]), []).append(row)
-    made = [(hop_of(cells[0]) or {}) | series(cells, times, SERIES) for cells in by_link.values()]
-    return sorted(
-        made, key=lambda link: -max((u for u in link["u_mean"] if u is not None), default=0.0)
-    )
+    return [(hop_of(cells[0]) or {}) | series(cells, times, SERIES) for cells in by_link.values()]

@@ -197,6 +197,20 @@ class FlowParameters(EndsParameters):
     interval: Interval = None
 
 
+class SignalsParameters(FlowParameters):
+    """One directional flow, the time to look at, and how fine."""
+
+    interval: Annotated[
+        int | None,
+        _parsed(endpoint.parse_duration),
+        _text(
+            "100ms",
+            "least width of cells: shorter intervals are added up to it, longer ones stay as they"
+            " are; without it what is stored, over more than ten minutes seconds, minutes or hours",
+        ),
+    ] = None
+
+
 class RangeParameters(Parameters):
     """A time range; without one, the latest that the store holds."""
 

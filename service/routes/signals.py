@@ -10,7 +10,7 @@ from pipeline import Question, found_flows, hpcc, integrity, key_of
 from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
-from service.routes.parameter import EndsParameters, FlowParameters
+from service.routes.parameter import EndsParameters, FlowParameters, SignalsParameters
 from service.routes.span import LATEST_NS, Span, check_window
 from service.shape import flow_of, hop_of, interval, records, series
 
@@ -41,7 +41,7 @@ NS_PER_S = 1e9
 
 
 @router.get("/flows/signals")
-async def signals(request: Request, asked: Annotated[FlowParameters, Query()]) -> dict[str, Any]:
+async def signals(request: Request, asked: Annotated[SignalsParameters, Query()]) -> dict[str, Any]:
     """What one flow did, and the load of each of its hops, on one time axis.
 
     Windows of more than ten minutes are told by seconds, minutes or hours.

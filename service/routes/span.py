@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import polars as pl
-
 from service.endpoint import NS_PER_S
 from service.problem import invalid
 from service.reader import Reader
@@ -35,9 +33,17 @@ class Span:
         return {"from_ns": self.from_ns, "to_ns": self.to_ns - 1}
 
 
-async def chosen(reader: Reader, asked: RangeParameters, max_window_s: float) -> Span | None:
-    """The range asked for, completed from what the store holds; None when the store is empty."""
-    return completed((await reader.ask("extent")).row(0, named=True), asked, max_window_s)
+async def chosen(
+    reader: Reader, asked: RangeParameters, max_window_s: float, *, of_all: bool = False
+) -> Span | None:
+    """The range asked for, completed from what the store holds; None when the store is empty.
+
+    With `of_all` that is what it holds of everybody's flows: loads of links are told to all.
+    """
+    extent = (await reader.ask("extent")).row(0, named=True)
+    # From when to when is that of all flows, whoever asks.
+    known = extent | {"verdicts": extent["to_ns"]} if of_all else extent
+    return completed(known, asked, max_window_s)
 
 
 def completed(
@@ -79,13 +85,6 @@ def step(span: Span) -> int:
     power: int = 10 ** (len(str(least)) - 1)
     widths = [power * digit for digit in (1, 2, 5, 10)]
     return min(width for width in widths if width >= least)
-
-
-def coarser(rows: pl.DataFrame, step_ns: int) -> int:
-    """The width at which no cell is empty merely because stored intervals are longer than cells."""
-    gaps = rows["time_ns"].unique().sort().diff().drop_nulls()
-    smallest = gaps.min()
-    return max(step_ns, int(smallest)) if isinstance(smallest, int) else step_ns
 
 
 def axis(span: Span, step_ns: int) -> list[int]:

@@ -7,7 +7,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field, field_validator
 
 from service.hop_spans import PARENT, hop_spans
-from service.routes.parameter import FlowParameters
+from service.routes.parameter import SignalsParameters
 from service.routes.signals import signals
 from service.version import version
 
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/api/v1", tags=["flows"])
 EXAMPLE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
-class SpansParameters(FlowParameters):
+class SpansParameters(SignalsParameters):
     """A flow, a time, and the trace that its hops belong to."""
 
     traceparent: str = Field(

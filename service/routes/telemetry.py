@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from pipeline import findings_of
+from pipeline import findings_of, widened
 from service.polled import Polled
 from service.reader import reader_of
 from service.routes.parameter import RangeParameters
@@ -34,7 +34,8 @@ async def telemetry_health(
 ) -> dict[str, Any]:
     """What was found out about the telemetry, each finding with its evidence, as known last.
 
-    What is sure comes first; where nothing is, `tells` says what tap or telemetry would tell.
+    What is sure comes first; where nothing is, `tells` says what tap or telemetry would tell. The
+    interval is widened to the whole ones that findings are counted by.
     """
     reader = reader_of(request)
     span = await chosen(reader, asked, request.app.state.settings.service.max_window_s)
@@ -47,7 +48,7 @@ async def telemetry_health(
         rows=asked.limit + 1,
     )
     return {
-        "interval": interval(span.from_ns, span.to_ns),
+        "interval": interval(*widened(rows, span.from_ns, span.to_ns)),
         "findings": await run_in_threadpool(findings_of, rows.head(asked.limit)),
         "more": rows.height > asked.limit,
     }

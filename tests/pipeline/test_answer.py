@@ -392,6 +392,24 @@ def test_an_unknown_flow_names_those_that_were_seen(store: Store) -> None:
     assert set(made) > set(composed(row(0)))
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"tenant": "red"}, "no tenant instead of tenant red, or with tenant blue instead of"),
+        ({"vni": 9, "tenant": "blue"}, "or with vni 7 instead of vni 9"),
+        ({"protocol": 17}, "seen with protocol tcp instead of protocol udp"),
+    ],
+)
+def test_what_differs_is_said_where_the_ends_are_the_same(
+    store: Store, given: dict[str, Any], said: str
+) -> None:
+    made = answer(store, asked(**given))
+    assert made["verdict"] is None
+    assert said in made["message"]
+    assert "between these addresses" not in made["message"]
+    assert made["flows"]
+
+
 def test_another_protocol_is_another_flow(store: Store) -> None:
     assert answer(store, asked(protocol=6))["verdict"] is not None
     assert answer(store, asked(protocol=17))["verdict"] is None

@@ -110,6 +110,46 @@ def test_a_head_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told.startswith(b"HTTP/1.1 200")
 
 
+LINE = b"A: 1\r\n"
+
+
+def head_of(octets: int) -> bytes:
+    """A whole head of so many octets."""
+    rest = octets - len(GET) - len("\r\n")
+    lines = LINE * (rest // len(LINE) - 1)
+    return GET + lines + b"B: " + b"x" * (rest - len(lines) - len(b"B: \r\n")) + b"\r\n\r\n"
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 3])
+def test_the_piece_that_completes_a_head_counts(
+    monkeypatch: pytest.MonkeyPatch, pieces: int
+) -> None:
+    monkeypatch.setattr("service.head_limit.HEAD_S", 60.0)
+
+    def told(head: bytes, *more: bytes) -> bytes:
+        each = len(head) // pieces + 1
+        parts = [head[at : at + each] for at in range(0, len(head), each)]
+        return uvloop.run(heard(*parts, *more, pause_s=0.02))
+
+    ASKED.clear()
+    for octets in (head_limit.HEAD_OCTETS + 1, 100_000):
+        assert "larger than the limit" in refused(told(head_of(octets)), 431)
+    assert ASKED == []
+    whole = head_of(head_limit.HEAD_OCTETS)
+    assert len(whole) == 65_536
+    assert told(whole).startswith(b"HTTP/1.1 200")
+    assert told(whole, whole + whole).count(b"HTTP/1.1 200") == 3, "each head has its own room"
+
+
+def test_a_body_that_comes_with_its_head_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.head_limit.HEAD_S", 60.0)
+    body = b"x" * 65_500  # of a longer one the server waits for a reader
+    post = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    assert uvloop.run(heard(post + body)).startswith(b"HTTP/1.1 200")
+    twice = uvloop.run(heard(post + body + head_of(60_000), pause_s=0.02))
+    assert twice.count(b"HTTP/1.1 200") == 2
+
+
 def test_a_whole_head_is_answered_however_long_that_takes() -> None:
     told = uvloop.run(heard(GET, b"\r\n"))
     assert told.startswith(b"HTTP/1.1 200")

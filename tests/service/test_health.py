@@ -46,6 +46,22 @@ def test_findings_are_chosen_by_time_class_and_verdict(served: Any, world: Modul
     assert served.when_empty[ROUTE] == {"interval": None, "findings": [], "more": False}
 
 
+def test_the_interval_is_widened_to_what_findings_cover(
+    served: Any, hopsight: Any, world: ModuleType
+) -> None:
+    begun = world.START_NS + 3 * world.INTERVAL_NS
+    told = {"from": begun + 1, "to": begun + world.INTERVAL_NS + 1}
+    answer = served.get(ROUTE, **told).json()
+    wide = {"from_ns": begun, "to_ns": begun + 2 * world.INTERVAL_NS}
+    assert {name: answer["interval"][name] for name in wide} == wide
+    assert {name: answer["findings"][0][name] for name in wide} == wide
+    none = served.get(ROUTE, **told, **{"class": "clock"}).json()
+    assert (none["interval"]["from_ns"], none["findings"]) == (told["from"], [])
+    given = ("--at", str(told["to"]), "--window", "10ms", "--json")
+    found = json.loads(hopsight.run("health", "--store", served.dsn, *given).stdout)
+    assert (found["from_ns"], found["to_ns"]) == (wide["from_ns"], wide["to_ns"])
+
+
 def test_the_command_says_the_same_as_the_api(
     served: Any, hopsight: Any, world: ModuleType
 ) -> None:

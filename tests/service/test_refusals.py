@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
@@ -111,6 +112,38 @@ def test_an_unknown_flow_names_those_between_the_same_ends(served: Any) -> None:
     found = problem(served.get("/api/v1/flows/bottleneck", **(FLOW | {"src": "10.0.1.1:1"})), 404)
     assert [flow["sport"] for flow in found["flows"]] == [40001]
     problem(served.get("/api/v1/flows/signals", **(FLOW | {"src": "10.9.9.9:1"})), 404)
+
+
+def test_a_length_of_which_there_is_no_verdict_is_told_with_those_that_there_are(
+    served: Any, world: ModuleType
+) -> None:
+    path, whole = "/api/v1/bottlenecks", {"from": world.START_NS, "to": world.START_NS + 10**8}
+    found = problem(served.get(path, **whole, interval="3ms"), 404)
+    assert found["field"] == "interval"
+    assert found["detail"].startswith("no verdict on intervals of 3 ms from 2025-10-09T08:53:20")
+    assert found["detail"].endswith("there are such of 10 ms")
+    assert served.get(path, **whole, interval="10ms").json()["bottlenecks"]
+    # Of this length there are verdicts, and of that time there is none.
+    sifted = {**whole, "interval": "10ms", "filter": "src = 10.9.9.9"}
+    before = {"from": "1000", "to": "1001", "interval": "3ms"}
+    for given in (sifted, before):
+        answer = served.get(path, **given)
+        assert (answer.status_code, answer.json()["bottlenecks"]) == (200, [])
+
+
+def test_the_interval_of_signals_is_described_by_itself(served: Any) -> None:
+    paths = served.get("/api/v1/openapi.json").json()["paths"]
+
+    def told(route: str) -> str:
+        rows = paths[f"/api/v1/flows/{route}"]["get"]["parameters"]
+        return next(str(row) for row in rows if row["name"] == "interval")
+
+    for route in ("signals", "spans"):
+        assert "least width of cells" in told(route)
+    assert "least width" not in told("bottleneck")
+    given = FLOW | {"window": "100ms", "interval": "3ms"}
+    answer = served.get("/api/v1/flows/signals", **given).json()
+    assert answer["interval"]["step_ns"] == 10_000_000
 
 
 def test_another_host_name_is_refused(served: Any) -> None:

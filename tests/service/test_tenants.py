@@ -143,6 +143,21 @@ def test_each_sees_its_own(asked: Asked) -> None:
     assert len(told["bottlenecks"]) == 2
 
 
+def test_loads_of_links_are_told_to_whoever_owns_no_flow(asked: Asked, world: ModuleType) -> None:
+    everyone = asked.get("/api/v1/links", TOKENS["all"]).json()
+    assert len(everyone["links"]) == 3
+    assert asked.get("/api/v1/links", TOKENS["nobody"]).json() == everyone
+    place = {"device": "leaf2", "interface": "Ethernet4"}
+    told = asked.get("/api/v1/links/flows", TOKENS["nobody"], **place).json()
+    assert told["interval"]["from_ns"] == world.START_NS
+    assert (told["flows"], told["others"]["flows"]) == ([], 4)
+    own = asked.get("/api/v1/bottlenecks", TOKENS["nobody"], interval="3ms")
+    assert (own.status_code, own.json()["interval"]) == (200, None)
+    length = {"interval": "3ms", "from": world.START_NS, "to": world.START_NS + 10**8}
+    for who, status in (("nobody", 200), ("blue", 404)):
+        assert asked.get("/api/v1/bottlenecks", TOKENS[who], **length).status_code == status
+
+
 def test_other_tenants_on_a_link_are_one_sum(asked: Asked) -> None:
     place = {"device": "leaf2", "interface": "Ethernet4"}
     blue = asked.get("/api/v1/links/flows", TOKENS["blue"], **place).json()
