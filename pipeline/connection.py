@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 import polars as pl
 
@@ -64,7 +63,7 @@ class Connection:
                 # By itself the library tells http from https by the port alone.
                 self._client = get_client(
                     dsn=address.dsn,
-                    interface=urlsplit(address.dsn).scheme,
+                    interface=address.scheme,
                     database=database or "default",
                     settings=dict(settings),
                     **more,

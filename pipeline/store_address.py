@@ -21,6 +21,8 @@ class StoreAddress:
     database: str
     path: Path | None = None
     dsn: str = ""
+    scheme: str = ""
+    """How a server is spoken to: http or https."""
 
 
 def parse_address(dsn: str) -> StoreAddress:
@@ -41,7 +43,7 @@ def parse_address(dsn: str) -> StoreAddress:
         return _embedded(unquote(parts.path))
     if parts.scheme in {"http", "https"} and parts.hostname:
         database = unquote(parts.path.strip("/")) or DATABASE
-        return StoreAddress(_without_login(parts), database, dsn=text)
+        return StoreAddress(_without_login(parts), database, dsn=text, scheme=parts.scheme)
     raise StoreError(f"store {_without_login(parts)!r} is no store address; accepted: {ACCEPTED}")
 
 
