@@ -25,7 +25,7 @@ from collector.window import RunWindow
 
 FILES: Final = 8
 """Files of a ring: dumpcap writes into one while those before it are read."""
-FILE_S: Final = 10
+FILE_S: Final = 5
 """Seconds after which another file is begun though the one before it is not full: so soon a
 dumpcap that nobody hears any more ends."""
 NUMBERS: Final = 100_000

@@ -50,6 +50,7 @@ def free() -> str:
 def test_each_stage_is_told_as_it_stands(tmp_path_factory: pytest.TempPathFactory) -> None:
     decoder, shed = Decoder(CollectorSettings()), Shed()
     decoder.accounting.add({"decoded": 7, "shed": 2})
+    decoder.accounting.settle()
     shed.step = 5
     directory = tmp_path_factory.mktemp("spill")
     bus = spooled(MemoryBus(1), BusSettings(spill_directory=str(directory)))
@@ -61,6 +62,7 @@ def test_each_stage_is_told_as_it_stands(tmp_path_factory: pytest.TempPathFactor
         stages.add(of_sink(sink))
         first = told(address)
         decoder.accounting.add({"decoded": 1})
+        decoder.accounting.settle()
         assert told(address)["hopsight_collector_frames_total"][("decoded",)] == 8
     assert first["hopsight_collector_frames_total"][("decoded",)] == 7
     assert first["hopsight_collector_frames_total"][("shed",)] == 2
