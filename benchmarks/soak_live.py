@@ -46,6 +46,7 @@ LOOK_S = 0.5
 DRAIN_S = 900.0
 START_S = 120.0
 RINGS = "/dev/shm/hopsight"  # noqa: S108 - in memory, with a lock
+"""Where the frames of a collector come through."""
 SETTLE_S = 5.0
 """What waits in the kernel's buffer when dumpcap is told to end, it neither reads nor counts."""
 ENDS = tuple(f"hs-{end}{os.getpid()}" for end in "ab")
@@ -153,7 +154,7 @@ def collected(place: Path) -> Iterator["subprocess.Popen[str]"]:
     ]  # fmt: skip
     told = {
         "HOPSIGHT_BUS__OVERLOAD": "shed", "HOPSIGHT_PROCESS__METRICS": metrics,
-        **({"HOPSIGHT_COLLECTOR__RING_DIRECTORY": RINGS} if Path(RINGS).parent.is_dir() else {}),
+        "HOPSIGHT_COLLECTOR__RING_DIRECTORY": RINGS,
     }  # fmt: skip
     with subprocess.Popen(  # noqa: S603 - our own command
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, **told}

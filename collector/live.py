@@ -71,19 +71,17 @@ class Live(Capture):
         ring: Ring | None = None,
     ) -> None:
         """Read what a dumpcap that has started writes: into a ring, or else into a pipe."""
-        window: RingWindow | PipeWindow
-        if ring is None:
-            assert process.stdout is not None
-            file = FileIO(process.stdout.fileno(), closefd=False)
-            window = PipeWindow(b"", file, follow)
-        else:
-            file, window = ring.lock, RingWindow(ring, follow, lambda: process.poll() is not None)
+        assert process.stdout is not None
+        file = FileIO(process.stdout.fileno(), closefd=False)
+        self._files = (
+            None if ring is None else RingWindow(ring, follow, lambda: process.poll() is not None)
+        )
+        window = self._files or PipeWindow(b"", file, follow)
         super().__init__(interface, file, window, None, follow)
         self.source = interface
         self.epoch = time.time_ns()
         self.losses.append(Loss(None, self.epoch))
         self._process = process
-        self._ring = ring
         self._missed = 0
         self._said = b""
         self._until_ns: int | None = None
@@ -120,10 +118,10 @@ class Live(Capture):
             self.reached_ns = asked_ns - BEHIND_NS
             if self._until_ns is not None and asked_ns - self._until_ns >= QUIET_NS:
                 self._tell_to_end()
-        if isinstance(self._window, RingWindow):
+        if self._files is not None:
             self._listen()
-            if self._window.missed > self._missed:
-                self._missed = self._window.missed
+            if self._files.missed > self._missed:
+                self._missed = self._files.missed
                 self.losses.append(Loss(None, asked_ns))
         return reached
 
@@ -142,7 +140,7 @@ class Live(Capture):
         """
         said = self._last_words()
         if not self._told:
-            self.failed = f"{self.source}: {self._complaint(said)}"
+            self.failed = f"{self.source}: {self._why(said)}"
         if self._reader is not None:
             super()._end(stop)
         if found := COUNTS.search(said):
@@ -155,9 +153,9 @@ class Live(Capture):
                 of = had + lost_in_all
                 self.losses.append(Loss(self.epoch, time.time_ns(), lost_in_all, of))
         elif not self.delivered and self._process.returncode:
-            raise CaptureError(f"{self.source}: {self._complaint(said)}")
+            raise CaptureError(f"{self.source}: {self._why(said)}")
 
-    def _complaint(self, said: str) -> str:
+    def _why(self, said: str) -> str:
         """Why dumpcap ended by itself."""
         code = self._process.returncode
         if code and code < 0:
@@ -182,10 +180,8 @@ class Live(Capture):
         if self._process.poll() is None:
             self._process.kill()
         self._process.communicate()
-        if isinstance(self._window, RingWindow):
-            self._window.close()
-        if self._ring is not None:
-            self._ring.close()
+        if self._files is not None:
+            self._files.close()
         super().close()
 
 

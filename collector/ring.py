@@ -2,8 +2,8 @@
 
 Into a pipe dumpcap writes each frame by itself; into a file it writes many at once, which spares
 both sides a third of the time. A file does not make dumpcap wait: what is not read before it gives
-way is lost, and counted when dumpcap tells how many frames it had. Who looks after a ring that was
-left by a process that was killed is dumpcap itself, which ends when nobody hears it any more.
+way is lost, and counted when dumpcap tells how many frames it had. A dumpcap whose
+reader was killed ends when it tells of its next file; the files go with the next reader.
 """
 
 import contextlib
@@ -101,7 +101,9 @@ class Ring:
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Leave nothing behind; may be called again."""
+        if self.lock.closed:
+            return
         self.empty()
         with contextlib.suppress(OSError):  # somebody else keeps something there
             (self._directory / LOCK).unlink()
@@ -156,13 +158,17 @@ class RingWindow(RunWindow):
         """Go on with a later file; one that has just given way is passed over at the next look."""
         with contextlib.suppress(FileNotFoundError):
             opened = os.open(path, os.O_RDONLY)
-            self.close()
+            self._leave()
             self._file = opened
             self._number = (self._number + ahead) % NUMBERS
             self.missed += ahead - 1
 
     def close(self) -> None:
-        """Close the file that is read."""
+        """Read no more, and give the ring up."""
+        self._leave()
+        self._ring.close()
+
+    def _leave(self) -> None:
         if self._file is not None:
             os.close(self._file)
             self._file = None

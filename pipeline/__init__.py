@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pipeline.lengths import length_bounds
     from pipeline.meeting import Meeting
     from pipeline.owner import StoreOwned, read_owner
-    from pipeline.protocol_names import PROTOCOLS
+    from pipeline.protocol_names import PROTOCOLS, protocol_name
     from pipeline.question import Question, address_words, duration_text
     from pipeline.remote import OwnerClient, left_at, may_be, open_or_ask
     from pipeline.rerun import Reran, Rerun
@@ -201,6 +201,7 @@ __all__ = [
     "parse",
     "parse_address",
     "poseidon",
+    "protocol_name",
     "qos",
     "ranked",
     "read_manifest",
@@ -238,7 +239,7 @@ HOMES = {
     "erasure": "erase",
     "faults": "FAULTS fault_names",
     "filter": "FIELDS FilterError MOST_CHARACTERS SUBJECTS condition",
-    "protocol_names": "PROTOCOLS",
+    "protocol_names": "PROTOCOLS protocol_name",
     "importers": "Draft containerlab netbox sonic",
     "feedback_integrity": "integrity",
     "flow_finding": "found_flows key_of",

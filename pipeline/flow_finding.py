@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.protocol_names import PROTOCOLS
+from pipeline.protocol_names import protocol_name
 from pipeline.question import Question, address_words
 
 MOST = 16
@@ -49,10 +49,10 @@ def differing(flow: Mapping[str, Any], question: Question) -> str:
     )
 
 
-def _named(name: str, value: object) -> str:
+def _named(name: str, value: Any) -> str:
     """One thing that tells flows with the same ends apart."""
     if name == "protocol":
-        value = next((word for word, number in PROTOCOLS.items() if number == value), value)
+        value = protocol_name(value)
     return f"no {name}" if value in {None, ""} else f"{name} {value}"
 
 

@@ -24,7 +24,8 @@ def likely_window(question: Question) -> FlowWindow | None:
 
     Of RoCE each direction has a queue pair, of which no question tells.
     """
-    if question.at_ns is None or ROCE_PORT in {question.sport, question.dport}:
+    last_ns = question.last_ns
+    if last_ns is None or ROCE_PORT in {question.sport, question.dport}:
         return None
     asked = key_of(question)
     ends = [np.array([asked[name]], np.uint64) for name in ("src_hi", "src_lo", "dst_hi", "dst_lo")]
@@ -39,6 +40,6 @@ def likely_window(question: Question) -> FlowWindow | None:
     return FlowWindow(
         int(flow[0]),
         reverse_flow(int(conversation[0]), int(direction[0])),
-        question.at_ns - question.window_ns,
-        question.at_ns - 1,
+        last_ns + 1 - question.window_ns,
+        last_ns,
     )

@@ -60,8 +60,8 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
             last = time_text(flow["last_ns"])
             notes.append(f"no time was given: the window ends with this flow's last frame, {last}")
         # What begins when the window ends is not in it; a flow's own last frame is.
-        last_ns = flow["last_ns"] if question.last_ns is None else question.last_ns
         to_ns = flow["last_ns"] if question.at_ns is None else question.at_ns
+        last_ns = to_ns if question.last_ns is None else question.last_ns
         from_ns = to_ns - question.window_ns
         if from_ns < flow["first_ns"] < to_ns:
             from_ns = flow["first_ns"]

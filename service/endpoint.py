@@ -89,11 +89,6 @@ def parse_protocol(text: str) -> int:
     )
 
 
-def protocol_name(number: int) -> str:
-    """Name of an IP protocol number, or the number as text."""
-    return next((name for name, known in PROTOCOLS.items() if known == number), str(number))
-
-
 def parse_duration(text: str, least_ns: int = 1) -> int:
     """A length of time such as `10s`, `250ms` or `1.5h`, in nanoseconds."""
     match = _DURATION.fullmatch(text.strip().lower())

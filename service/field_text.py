@@ -6,7 +6,8 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 from collector import Field
-from service.endpoint import NS_PER_S, parse_address, protocol_name
+from pipeline import protocol_name
+from service.endpoint import NS_PER_S, parse_address
 
 ENDS = ("source", "destination", "agent")
 """Fields that are addresses; which kind, their bits say."""

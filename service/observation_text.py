@@ -5,7 +5,7 @@ from ipaddress import IPv6Address
 import polars as pl
 
 from collector import LAYERS, STATUS
-from service.endpoint import protocol_name
+from pipeline import protocol_name
 
 HALF = 64
 DIGITS = 1_000_000

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from service.endpoint import Endpoint, parse_address, protocol_name
+from pipeline import protocol_name
+from service.endpoint import Endpoint, parse_address
 
 PIPED_WIDTH = 240
 """Columns of a table that no terminal limits."""

@@ -10,7 +10,7 @@ from lark import Token
 from pipeline.filter.field import Field
 from pipeline.filter.filter_error import FilterError
 from pipeline.protocol_names import PROTOCOLS
-from pipeline.question import address_words
+from pipeline.question import MAPPED, address_words
 
 UNITS = {
     "": {},
@@ -33,7 +33,7 @@ ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 MOST_PROTOCOL = 255
 BEFORE_IPV4 = 96
 """Bits before an IPv4 address in a mapped one."""
-IPV4 = IPv6Network("::ffff:0:0/96")
+IPV4 = IPv6Network((MAPPED, BEFORE_IPV4))
 """All of them."""
 Words = tuple[int, int]
 

@@ -59,6 +59,12 @@ def sent(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[bytes]]:
     return path, packets
 
 
+@pytest.fixture(params=["pipe", "ring"])
+def ring(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, int] | None:
+    """How frames come: through a pipe (None), then through files of a ring."""
+    return (tmp_path, 8) if request.param == "ring" else None
+
+
 def read(live: Capture, then: Callable[[], None], wanted: int) -> list[bytes]:
     """Frames from the moment on at which `then` is done, until so many were ours or a while."""
     found: list[bytes] = []
@@ -74,17 +80,14 @@ def read(live: Capture, then: Callable[[], None], wanted: int) -> list[bytes]:
     return found
 
 
-@pytest.mark.parametrize("through", ["pipe", "ring"])
 def test_frames_of_a_real_sender_arrive_in_order(
     wire: tuple[str, str],
     sent: tuple[Path, list[bytes]],
     tool: Callable[..., str],
-    through: str,
-    tmp_path: Path,
+    ring: tuple[Path, int] | None,
 ) -> None:
     out, into = wire
     path, packets = sent
-    ring = (tmp_path, 8) if through == "ring" else None
     replay = [tool("tcpreplay"), "--quiet", "--pps=20000", "-i", out, str(path)]
     with open_interface(into, Follow(POLL_S), expression="tcp", ring=ring) as live:
         found = read(
@@ -124,17 +127,14 @@ def test_an_idle_interface_holds_up_no_other_source(
     assert decoder.accounting.seen == len(sent[1])
 
 
-@pytest.mark.parametrize("through", ["pipe", "ring"])
 def test_what_has_come_before_the_end_is_read(
     wire: tuple[str, str],
     sent: tuple[Path, list[bytes]],
     tool: Callable[..., str],
-    through: str,
-    tmp_path: Path,
+    ring: tuple[Path, int] | None,
 ) -> None:
     """Told to end before anything was read, when all of it waits in the kernel and in the pipe."""
     path, packets = sent
-    ring = (tmp_path, 8) if through == "ring" else None
     replay = [tool("tcpreplay"), "--quiet", "--topspeed", "--loop=5", "-i", wire[0], str(path)]
     with open_interface(wire[1], Follow(POLL_S), expression="tcp", ring=ring) as live:
         subprocess.run(replay, check=True, capture_output=True)

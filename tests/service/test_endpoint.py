@@ -2,12 +2,12 @@
 
 import pytest
 
+from pipeline import protocol_name
 from service.endpoint import (
     parse_duration,
     parse_endpoint,
     parse_protocol,
     parse_time,
-    protocol_name,
     time_text,
 )
 
