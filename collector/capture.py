@@ -80,6 +80,11 @@ class Capture:
         self._arena = Arena()
 
     @property
+    def backlog(self) -> float:
+        """See Source: a file has all the time, and a pipe no room."""
+        return 1.0
+
+    @property
     def points(self) -> list[str]:
         """Names of the observation points that `Frames.interface` numbers; grows while reading."""
         known = self._reader.points if self._reader else []

@@ -49,6 +49,7 @@ class Datagrams:
     """One socket of a UDP feed. It ends when it is told to."""
 
     live = True
+    backlog = 1.0
 
     def __init__(self, name: str, opened: socket.socket) -> None:
         """Read a socket that is bound."""

@@ -14,7 +14,7 @@ from collector.frame import Frames
 from collector.loss import Loss
 from collector.observation import SCHEMA
 from collector.rotation import UNREADABLE, Rotation
-from collector.shed import Shed
+from collector.shed import LOOK_S, Shed, can_wait
 from collector.source import Source
 from collector.window import CaptureError
 
@@ -57,7 +57,8 @@ async def feed(
     What has come into a followed file is published at each look, and one without news does not hold
     up the others. A live source without news says how far time has come, so that no interval waits
     for its next frame. A full bus makes all sources wait; with `shed` live ones do not, and less of
-    them is passed on. Files that arrive in `rotations` join, and are closed when they have ended.
+    them is passed on: of one that has room of its own once its frames take half of it. Files that
+    arrive in `rotations` join, and are closed when they have ended.
     """
     size = decoder.settings.frames_per_batch
     readings = [Reading(each, each.chunks(size, wait=False)) for each in sources]
@@ -72,7 +73,7 @@ async def feed(
                 polls = [each.poll_s for each in rotations if not each.ended]
                 await asyncio.sleep(min(polls, default=0))
                 continue
-            reading = await due(readings)
+            reading = await due(readings, bus, shed)
             before = reading.frames
             try:
                 batch = await asyncio.to_thread(advance, reading, decoder, progress)
@@ -136,17 +137,22 @@ def next_look(reading: Reading, readings: Sequence[Reading], *, news: bool) -> f
     return asyncio.get_running_loop().time() + reading.source.poll_s if waits else 0.0
 
 
-async def due(readings: Sequence[Reading]) -> Reading:
+async def due(readings: Sequence[Reading], bus: Bus, shed: Shed | None) -> Reading:
     """The source whose turn it is, of those that may have news; waits for one.
 
     It is the one that has come least far in time, live ones first: what waits there may be lost.
+    With `shed` one that has room of its own has no turn while what follows is behind.
     """
     clock = asyncio.get_running_loop().time
-    soonest = min(reading.again_at for reading in readings)
-    await asyncio.sleep(max(soonest - clock(), 0))
-    now = max(clock(), soonest)
-    awake = [reading for reading in readings if reading.again_at <= now]
-    return min(awake, key=lambda each: (not each.source.live, each.reached_ns))
+    while True:
+        soonest = min(reading.again_at for reading in readings)
+        await asyncio.sleep(max(soonest - clock(), 0))
+        now = max(clock(), soonest)
+        awake = [reading for reading in readings if reading.again_at <= now]
+        first = min(awake, key=lambda each: (not each.source.live, each.reached_ns))
+        if shed is None or not can_wait(first.source, bus.fill):
+            return first
+        first.again_at = now + LOOK_S
 
 
 def advance(reading: Reading, decoder: Decoder, progress: Callable[[int], None]) -> Batch | None:

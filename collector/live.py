@@ -87,6 +87,11 @@ class Live(Capture):
         self._until_ns: int | None = None
         self._told = False
 
+    @property
+    def backlog(self) -> float:
+        """See Source: what comes through files can wait in them."""
+        return 1.0 if self._files is None else self._files.backlog
+
     def stop(self) -> None:
         """End with what has come by now; see `_advance`."""
         if self._until_ns is None:

@@ -87,12 +87,20 @@ class Ring:
 
     def after(self, number: int) -> tuple[int, Path] | None:
         """The next file behind the one of a number, whose own may differ by more than 1."""
+        return min(self._later(number).items(), default=None)
+
+    def behind(self, number: int) -> int:
+        """Files behind the one of a number, those that gave way too."""
+        return max(self._later(number), default=0)
+
+    def _later(self, number: int) -> dict[int, Path]:
+        """Files that were begun after the one of a number, by how many numbers later."""
         found = {}
         for path in self._directory.glob(f"{self._name}_*{SUFFIX}"):
             ahead = (int(path.name.split("_")[1]) - number) % NUMBERS
             if 0 < ahead < NUMBERS // 2:
                 found[ahead] = path
-        return min(found.items()) if found else None
+        return found
 
     def empty(self) -> None:
         """Take all files out that a ring has had here, and no others."""
@@ -127,6 +135,11 @@ class RingWindow(RunWindow):
         self._over = over
         self._number = 0
         self._file: int | None = None
+
+    @property
+    def backlog(self) -> float:
+        """Share of the ring that was begun behind the file that is read; 1: it gives way next."""
+        return min(self._ring.behind(self._number) / (FILES - 1), 1.0)
 
     def more(self) -> bool:
         """Gather for a poll interval, less when the window is full. Raises OSError."""

@@ -13,6 +13,7 @@ import polars as pl
 
 from collector.bus import Batch
 from collector.decoder import Accounting
+from collector.source import Source
 
 SHED_REASONS: Final = {
     "shed": "decoded, and its conversation not passed on, because what follows is behind",
@@ -34,8 +35,17 @@ has been emptier since, and where it has not. What waits has to go first, at its
 CALM_S, MOST_CALM_S = 2.0, 64.0
 """Time that the queue is calm before more is passed on, seconds. Where the queue filled at the step
 that is next it is twice as long after each time that this was too much, up to the second."""
+HELD, ROOM, LOOK_S = 0.5, 0.5, 0.05
+"""Fill of the queue from which a source is not read that has room of its own, how much of that room
+its frames may take then, and seconds after which this is looked at again. It lies where the rate
+stays as it is."""
 TRIED_S: Final = 10.0
 """Time, seconds, within which a queue shows that a step is too much."""
+
+
+def can_wait(source: Source, fill: float) -> bool:
+    """Whether a live source is better not read now, since its frames can wait where they are."""
+    return source.live and fill >= HELD and source.backlog <= ROOM
 
 
 class Shed:

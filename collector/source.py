@@ -37,6 +37,10 @@ class Source(Protocol):
     def live(self) -> bool:
         """Whether nobody can say if and when its next frame comes: it holds up no other source."""
 
+    @property
+    def backlog(self) -> float:
+        """Share of its own room that frames take which came and were not read; 1: it has none."""
+
     def chunks(self, frames_per_chunk: int, *, wait: bool) -> Iterator[Frames]:
         """Runs of frames; with `wait` false a run without frames where there is nothing yet."""
 

@@ -76,8 +76,8 @@ class Asking:
         held = self(f"GET {API}/bottlenecks")["bottlenecks"][0]
         flow, hop = held["flow"], held["hop"]
         ends = {"src": f"{flow['src']}:{flow['sport']}", "dst": f"{flow['dst']}:{flow['dport']}"}
-        for name in ("flows/bottleneck", "flows/signals", "flows/spans", "flows/contributors",
-                     "replay/decisions"):  # fmt: skip
+        self(f"GET {API}/flows/bottleneck", params=ends | {"frames": True})
+        for name in ("flows/signals", "flows/spans", "flows/contributors", "replay/decisions"):
             self(f"GET {API}/{name}", params=ends)
         port = {name: hop[name] for name in ("device", "interface")}
         self(f"GET {API}/links/flows", params=port)

@@ -150,7 +150,7 @@ def captured(
     """
     # Plain rows: few gaps touch a window, and expressions wait for the threads that judge.
     here = sorted(
-        (gap for gap in _touching(gaps, from_ns, to_ns)
+        (gap for gap in touching(gaps, from_ns, to_ns)
          if sources is None or gap["source"] in sources),
         key=lambda gap: (gap["from_ns"], gap["source"]),
     )  # fmt: skip
@@ -169,7 +169,7 @@ def captured(
     return Captured(1.0 - min(most, 1.0), here)
 
 
-def _touching(gaps: pl.DataFrame, from_ns: int, to_ns: int) -> list[dict[str, Any]]:
+def touching(gaps: pl.DataFrame, from_ns: int, to_ns: int) -> list[dict[str, Any]]:
     """The gaps that touch a time."""
     touch = (gaps["to_ns"].to_numpy() > from_ns) & (gaps["from_ns"].to_numpy() < to_ns)
     numbers = np.flatnonzero(touch)

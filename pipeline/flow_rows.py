@@ -48,16 +48,18 @@ class FlowWindow(NamedTuple):
 class FlowRows(NamedTuple):
     """What will be told of a flow in a window, and the frames of both directions.
 
-    None comes of either where that is much, and of the frames where no reverse is known.
+    None comes of either where that is much, and of the frames where no reverse is known. Frames
+    that were not asked for are None.
     """
 
     told: Future[pl.DataFrame | None]
-    frames: Future[pl.DataFrame | None]
+    frames: Future[pl.DataFrame | None] | None
 
 
-def begun_rows(store: Asked, window: FlowWindow, begin: Begin) -> FlowRows:
-    """Ask for the rows of a window, beside whatever else is done."""
-    return FlowRows(begin(lambda: _told(store, window)), begin(lambda: _frames(store, window)))
+def begun_rows(store: Asked, window: FlowWindow, begin: Begin, *, frames: bool) -> FlowRows:
+    """Ask for the rows of a window, with or without `frames`, beside whatever else is done."""
+    told = begin(lambda: _told(store, window))
+    return FlowRows(told, begin(lambda: frames_of(store, window)) if frames else None)
 
 
 def _told(store: Asked, window: FlowWindow) -> pl.DataFrame | None:
@@ -65,7 +67,8 @@ def _told(store: Asked, window: FlowWindow) -> pl.DataFrame | None:
     return _few(store, "flow_told", MOST_TOLD, slices, window.alone)
 
 
-def _frames(store: Asked, window: FlowWindow) -> pl.DataFrame | None:
+def frames_of(store: Asked, window: FlowWindow) -> pl.DataFrame | None:
+    """The frames of both directions in a window."""
     if window.both is None:
         return None
     slices = range(slice_of(window.from_ns), slice_of(window.to_ns) + 1)

@@ -20,7 +20,8 @@ class Question:
     `protocol`, `tenant`, `vrf` and `vni` narrow the answer where several flows share the ends; None
     means any. The window is the `window_ns` before `at_ns` (ns since 1970); without `at_ns` it ends
     with the last frame of the flow that is stored. `interval_ns` is the length of the intervals
-    that answer; None: the longest that suits the window (`lengths`).
+    that answer; None: the longest that suits the window (`lengths`). With `frames` evidence names
+    the frames that carried it, which takes the store as long again as all the rest.
     """
 
     src: IPv4Address | IPv6Address
@@ -34,6 +35,7 @@ class Question:
     vrf: str | None = None
     vni: int | None = None
     interval_ns: int | None = None
+    frames: bool = True
 
     @property
     def last_ns(self) -> int | None:

@@ -10,11 +10,11 @@ import polars as pl
 from collector import TCP
 from pipeline.asked import Asked
 from pipeline.beside import beside
-from pipeline.capture_gaps import captured, gaps_of
+from pipeline.capture_gaps import captured, gaps_of, touching
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, summed
 from pipeline.flow_finding import differing, ends_of, found_flows, key_of
-from pipeline.flow_rows import FlowRows, FlowWindow, begun_rows
+from pipeline.flow_rows import FlowRows, FlowWindow, begun_rows, frames_of
 from pipeline.hop import Row
 from pipeline.lengths import fitting
 from pipeline.likely_flow import likely_window
@@ -48,9 +48,9 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     ends: of a flow that is known its other direction.
     """
     with beside() as begin:
-        around = begin(lambda: _around(store))
+        around = begin(lambda: _around(store, frames=question.frames))
         likely = likely_window(question)
-        ahead = likely and begun_rows(store, likely, begin)
+        ahead = likely and begun_rows(store, likely, begin, frames=question.frames)
         found = flows_of(store, question)
         if not found:
             return _unknown(store, question)
@@ -68,22 +68,30 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
         window = FlowWindow.of(flow, from_ns, last_ns)
         # Before its first frame a flow has no rows, so that a window that begins there has as many.
         same = likely and likely._replace(from_ns=max(likely.from_ns, from_ns)) == window
-        meant = ahead if ahead and same else begun_rows(store, window, begin)
+        meant = ahead if ahead and same else None
+        meant = meant or begun_rows(store, window, begin, frames=question.frames)
         span = from_ns, to_ns
         made, rows = _composed(store, question, flow, window, span, meant, notes, around)
         if not rows:
             return made
-        frames, (gaps, bus) = meant.frames.result(), around.result()
-    _with_frames(store, made, flow, rows, frames, bus=bus)
+        gaps, bus = around.result()
+        if meant.frames is not None:
+            frames = meant.frames.result()
+        else:  # which sources a gap has to be of to count
+            frames = frames_of(store, window) if touching(gaps, *span) else None
+    if question.frames:
+        _with_frames(store, made, flow, rows, frames, bus=bus)
+    else:
+        made["evidence"] = [piece | {"frames": None} for piece in made["evidence"]]
     _with_gaps(gaps, made, span, frames)
     if said := doubt(made["integrity"]):
         made["notes"].append(said)
     return _since(store, made, flow["flow"], rows[0]["time_ns"])
 
 
-def _around(store: Asked) -> Around:
+def _around(store: Asked, *, frames: bool) -> Around:
     """What every answer needs."""
-    return gaps_of(store), store.query("bus_used").height > 0
+    return gaps_of(store), frames and store.query("bus_used").height > 0
 
 
 def _composed(

@@ -77,8 +77,7 @@ def _ask_there(server: str, question: Question) -> dict[str, Any]:
         server,
         "/api/v1/flows/bottleneck",
         {"src": source, "dst": target, "proto": question.protocol, "window": window,
-         "at": question.at_ns,
-         "interval": interval},
+         "at": question.at_ns, "interval": interval, "frames": "true"},
         "flows",
     )  # fmt: skip
     return found if "verdict" in found else {"verdict": None, "message": found["detail"]} | found

@@ -19,7 +19,8 @@ export async function flow(parameters) {
   const asked = { ...between(parameters), ...given(parameters) };
   const asking = get("/flows/signals", asked);
   asking.catch(() => {}); // what the first says of a flow without a verdict says more
-  const answer = await get("/flows/bottleneck", asked);
+  const whole = { ...asked, frames: "true" };
+  const answer = await get("/flows/bottleneck", whole);
   const signals = await asking;
   const range = rangeOf(answer.interval);
   const place = answer.verdict.hop;
@@ -39,7 +40,7 @@ export async function flow(parameters) {
       history(answer, asked),
       panel("Signals", "one time axis; drag to zoom, double-click for all",
         [h("a", { href: replayUrl({ src, dst, proto, ...range }) }, "Replay each ACK"), csvButton("signals", () => signalRows(signals)), apiLink("/flows/signals", asked)], chart),
-      evidence(answer, asked),
+      evidence(answer, whole),
       sharing(answer, users, beside)),
     drawn: async () => {
       const any = await stack(chart, signals.interval, signalLines(signals));

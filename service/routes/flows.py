@@ -34,6 +34,16 @@ from service.shape import flow_of, hop_of, interval, records, rest_of
 router = APIRouter(prefix="/api/v1", tags=["flows"], route_class=Polled)
 
 
+class WhereParameters(FlowParameters):
+    """One directional flow, the time to look at, and how much is told."""
+
+    frames: bool = Field(
+        False,
+        description="Evidence also names the frames that carried it, so that they can be opened;"
+        " about as much work again. Else `frames` is null.",
+    )
+
+
 class BottlenecksParameters(RangeParameters):
     """A time range and how many flows."""
 
@@ -206,7 +216,7 @@ def _has(row: dict[str, Any], ends: tuple[SearchEnd, ...]) -> bool:
     )
 
 
-def question_of(asked: FlowParameters) -> Question:
+def question_of(asked: FlowParameters, *, frames: bool = False) -> Question:
     """The request as the store is asked."""
     return Question(
         src=asked.src.address,
@@ -220,15 +230,18 @@ def question_of(asked: FlowParameters) -> Question:
         vrf=asked.vrf,
         vni=asked.vni,
         interval_ns=asked.interval,
+        frames=frames,
     )
 
 
-async def bottleneck(request: Request, asked: Annotated[FlowParameters, Query()]) -> dict[str, Any]:
+async def bottleneck(
+    request: Request, asked: Annotated[WhereParameters, Query()]
+) -> dict[str, Any]:
     """Where one flow is bottlenecked: verdict, evidence, candidates, history; 404 without one."""
     state = request.app.state
     check_window(asked.window, state.settings.service.max_window_s)
     reader = reader_of(request)
-    found = await reader.answer(question_of(asked))
+    found = await reader.answer(question_of(asked, frames=asked.frames))
     if found["verdict"] is None:
         raise Problem(404, found["message"], field="src", flows=found["flows"])
     return found

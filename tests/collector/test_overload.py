@@ -165,6 +165,7 @@ class Burst:
     """A live source that brings more than anybody takes."""
 
     source, epoch, points, poll_s, live = "burst", 1, ("tap",), 0.0, True
+    backlog = 1.0
     reached_ns: int | None = None
 
     def __init__(self, runs: int) -> None:
@@ -188,8 +189,8 @@ class Burst:
         """Nothing."""
 
 
-def test_a_live_source_never_waits_and_every_frame_is_delivered_or_counted() -> None:
-    source, runs = Burst(60), 60
+def shed_of(source: Burst) -> tuple[list[Batch], Accounting]:
+    """What comes of a live source whose rows are taken slowly, and how its frames ended."""
     decoder = Decoder(CollectorSettings())
     taken: list[Batch] = []
 
@@ -205,8 +206,24 @@ def test_a_live_source_never_waits_and_every_frame_is_delivered_or_counted() -> 
         await reading
 
     asyncio.run(run())
+    return taken, decoder.accounting
+
+
+def test_a_source_with_room_of_its_own_waits_while_it_has_some() -> None:
+    source = Burst(20)
+    source.backlog = 0.5
+    taken, accounting = shed_of(source)
+    assert (accounting.decoded, accounting.reasons) == (20 * len(source.frames), {})
+    assert sum(each.frame.height for each in taken) == accounting.seen
+    source = Burst(60)
+    source.backlog = 0.6
+    assert shed_of(source)[1].reasons["shed_full"] > 0
+
+
+def test_a_live_source_never_waits_and_every_frame_is_delivered_or_counted() -> None:
+    source, runs = Burst(60), 60
+    taken, accounting = shed_of(source)
     rows = sum(each.frame.height for each in taken)
-    accounting = decoder.accounting
     assert accounting.seen == runs * len(source.frames)
     assert accounting.decoded == rows
     assert sum(accounting.reasons.values()) + rows == accounting.seen

@@ -75,6 +75,21 @@ def test_a_file_that_gave_way_while_it_was_read_is_read_to_its_end(ring: Ring) -
     window.close()
 
 
+def test_a_window_says_how_much_of_the_ring_waits(ring: Ring) -> None:
+    window = RingWindow(ring, QUICK, lambda: False)
+    assert window.backlog == 0
+    for number in range(1, FILES + 1):
+        named(ring, number).touch()
+    assert window.backlog == 1
+    taken(window)
+    assert window.backlog == 0
+    for number in range(FILES + 1, FILES + 4):
+        named(ring, number - FILES).unlink()
+        named(ring, number).touch()
+    assert window.backlog == 3 / (FILES - 1)
+    window.close()
+
+
 def test_numbers_begin_again(ring: Ring) -> None:
     for number in (NUMBERS - 2, NUMBERS - 1, 0, 1):
         named(ring, number).touch()

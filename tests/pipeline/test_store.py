@@ -467,12 +467,14 @@ def test_a_server_is_spoken_to_as_its_address_says_whatever_its_port(
 
         def hear() -> None:
             client, _ = server.accept()
+            server.close()  # who tries again is refused, and waits for nobody
             with client:
                 heard.append(client.recv(1))
 
+        port = server.getsockname()[1]
         listening = threading.Thread(target=hear)
         listening.start()
         with pytest.raises(StoreError, match="opening it failed"):
-            Store(f"{scheme}://me:secret@127.0.0.1:{server.getsockname()[1]}/x")
+            Store(f"{scheme}://me:secret@127.0.0.1:{port}/x")
         listening.join()
     assert heard == [first]

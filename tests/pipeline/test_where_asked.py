@@ -19,6 +19,7 @@ from pipeline.flow_rows import FlowWindow, touched
 from pipeline.likely_flow import likely_window
 from pipeline.question import Question
 from pipeline.remembered import KEPT_S, Remembered
+from pipeline.tables import TABLES
 from pipeline.tables.column import slice_of
 from pipeline.told_row import told_rows
 from pipeline.where import answer, flows_of
@@ -82,6 +83,33 @@ def test_many_frames_and_verdicts_are_told_as_few_are(
     monkeypatch.undo()
     monkeypatch.setattr("pipeline.flow_rows.MOST_SLICES", 0)
     assert answer(store, ENDS) == few
+
+
+def test_an_answer_without_frames_differs_in_nothing_else(
+    store: Store, observed: Callable[[Rows], pl.DataFrame], chain_of: Callable[..., Topology],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    stored(store, observed(rows_of_both()), chain_of("leaf1", "spine1", "leaf2"))
+    heard: list[str] = []
+    ask = store.query
+    monkeypatch.setattr(
+        store, "query", lambda name, **given: (heard.append(name), ask(name, **given))[1]
+    )
+    bare = answer(store, replace(ENDS, frames=False))
+    assert not {"flow_frames", "flow_frame_groups", "flow_stacks", "bus_used"} & {*heard}
+    whole = answer(store, ENDS)
+    assert {each["frames"] is None for each in bare["evidence"]} == {True}
+    assert any(each["frames"] for each in whole["evidence"])
+    empty = [each | {"frames": None} for each in whole["evidence"]]
+    assert bare == whole | {"evidence": empty}
+    # Of a gap it counts whether the flow's frames are of its source.
+    for source, share in (("elsewhere", 1.0), ("a", 0.75)):
+        gap = (T0 + 1_000_000, T0 + 2_000_000, source, None, None)
+        rows = pl.DataFrame([gap], TABLES["capture_gaps"].schema, orient="row")
+        store.insert("capture_gaps", rows, source)
+        bare, whole = answer(store, replace(ENDS, frames=False)), answer(store, ENDS)
+        assert bare["verdict"] == whole["verdict"]
+        assert bare["verdict"]["parts"]["captured"] == pytest.approx(share, abs=0.01)
 
 
 def test_a_window_ends_before_its_end(

@@ -142,6 +142,9 @@ def test_the_bottleneck_of_a_flow(served: Any, world: ModuleType) -> None:
         "leaf2 Ethernet4",
         "leaf1 Ethernet48",
     ]
+    assert {each["frames"] is None for each in answer["evidence"]} == {True}
+    opened = served.get("/api/v1/flows/bottleneck", **FLOW, frames=True).json()
+    assert {type(each["frames"]) for each in opened["evidence"]} == {list}
     early = world.START_NS + 50_000_000
     before = served.get("/api/v1/flows/bottleneck", **FLOW, at=early, window="20ms").json()
     assert before["verdict"]["hop"]["name"] == "leaf2 Ethernet4"

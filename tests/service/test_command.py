@@ -29,7 +29,8 @@ def test_where_says_the_same_as_the_api_while_serve_owns_the_store(
 ) -> None:
     asked = hopsight.run("where", *ENDS, "--store", served.dsn, "--json")
     assert (asked.returncode, asked.stderr) == (0, "")
-    answer = served.get("/api/v1/flows/bottleneck", src=ENDS[0], dst=ENDS[1]).json()
+    ends = {"src": ENDS[0], "dst": ENDS[1]}
+    answer = served.get("/api/v1/flows/bottleneck", **ends, frames=True).json()
     assert json.loads(asked.stdout) == answer
     shown = hopsight.run("where", *ENDS, "--store", served.dsn)
     assert answer["verdict"]["sentence"] in shown.stdout
