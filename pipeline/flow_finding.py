@@ -12,9 +12,12 @@ import polars as pl
 
 from pipeline.protocol_names import protocol_name
 from pipeline.question import Question, address_words
+from pipeline.tables.flow_by_ends import TOLD, ends_number
+from pipeline.told_row import values_of
 
 MOST = 16
 """Flows with the same ends that are told of."""
+WORDS = frozenset({"tenant", "vrf"})
 NARROWING = ("protocol", "tenant", "vrf", "vni")
 
 
@@ -24,19 +27,34 @@ def ends_of(question: Question) -> dict[str, int]:
     return {"src_hi": src[0], "src_lo": src[1], "dst_hi": dst[0], "dst_lo": dst[1]}
 
 
+def whole_ends(question: Question) -> dict[str, int]:
+    """Both addresses and ports of a question, as the store keeps them."""
+    return ends_of(question) | {"sport": question.sport, "dport": question.dport}
+
+
 def key_of(question: Question) -> dict[str, int]:
     """The parameters of query `flow_of_key`."""
-    return ends_of(question) | {"sport": question.sport, "dport": question.dport}
+    return {"ends": ends_number(whole_ends(question))}
 
 
 def found_flows(rows: pl.DataFrame, question: Question) -> list[dict[str, Any]]:
     """The flows that the question may mean, the one seen last first; `rows` answer its key."""
+    wanted = whole_ends(question).items()
     parts: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
-        if all(getattr(question, name) in {None, row[name]} for name in NARROWING):
-            parts.setdefault(row["flow"], []).append(row)
+        whole = row | told_flow(row["told"])
+        narrow = all(getattr(question, name) in {None, whole[name]} for name in NARROWING)
+        if narrow and wanted <= whole.items():
+            parts.setdefault(row["flow"], []).append(whole)
     flows = [joined(each, question) for each in parts.values()]
     return sorted(flows, key=lambda flow: (-flow["last_ns"], flow["flow"]))[:MOST]
+
+
+def told_flow(text: str) -> dict[str, Any]:
+    """What the text of a flow tells (`flow_by_ends.TOLD`)."""
+    told = dict(zip(TOLD, values_of(text), strict=True))
+    return {name: value if name in WORDS or value is None else int(value)
+            for name, value in told.items()}  # fmt: skip
 
 
 def differing(flow: Mapping[str, Any], question: Question) -> str:

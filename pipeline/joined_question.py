@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 Parameters = Mapping[str, Any]
-KEY = ("src_hi", "src_lo", "dst_hi", "dst_lo", "sport", "dport")
 MOST_RUNS = 64
 MORE_SLICES = 1
 """Slices that the question about many may have beyond those of the one that it is asked for."""
@@ -42,8 +41,7 @@ def fits(first: Parameters, other: Parameters) -> bool:
 
 def of_keys(asked: Sequence[Parameters]) -> dict[str, Any]:
     """The parameters of `flows_of_keys`."""
-    ends = {name: [one[name] for one in asked] for name in KEY}
-    return ends | {"tenants": asked[0]["tenants"]}
+    return {"ends": [one["ends"] for one in asked], "tenants": asked[0]["tenants"]}
 
 
 def of_flows(asked: Sequence[Parameters]) -> dict[str, Any]:
@@ -64,13 +62,9 @@ def flows_of(one: Parameters) -> list[int]:
 
 def by_key(found: pl.DataFrame, asked: Sequence[Parameters]) -> list[pl.DataFrame]:
     """The flows of each asker's ends."""
-    keys, rows = {name: found[name].to_numpy() for name in KEY}, found.clone()
-    for name in KEY:
-        rows.drop_in_place(name)
-    return [
-        _taken(rows, np.logical_and.reduce([keys[name] == one[name] for name in KEY]))
-        for one in asked
-    ]
+    ends, rows = found["ends"].to_numpy(), found.clone()
+    rows.drop_in_place("ends")
+    return [_taken(rows, ends == one["ends"]) for one in asked]
 
 
 def by_flow(

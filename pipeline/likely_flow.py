@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from collector import ROCE_PORT, TCP, flow_keys, salt
-from pipeline.flow_finding import key_of
+from pipeline.flow_finding import whole_ends
 from pipeline.flow_rows import FlowWindow
 from pipeline.question import Question
 from pipeline.signals import reverse_flow
@@ -27,7 +27,7 @@ def likely_window(question: Question) -> FlowWindow | None:
     last_ns = question.last_ns
     if last_ns is None or ROCE_PORT in {question.sport, question.dport}:
         return None
-    asked = key_of(question)
+    asked = whole_ends(question)
     ends = [np.array([asked[name]], np.uint64) for name in ("src_hi", "src_lo", "dst_hi", "dst_lo")]
     ports = [np.array([asked[name]], np.uint16) for name in ("sport", "dport")]
     protocol = np.array([TCP if question.protocol is None else question.protocol], np.uint8)

@@ -38,7 +38,7 @@ def told_rows(found: pl.DataFrame) -> tuple[list[Row], list[Counted]]:
     counts: list[Counted] = []
     for time_ns, interval_ns, text in found.iter_rows():
         told, *more = text.split("\n", 2)
-        values = _values(told)
+        values = values_of(told)
         if more:
             candidates, evidence = more
             row = {"time_ns": time_ns, "interval_ns": interval_ns, "candidates": candidates,
@@ -53,7 +53,7 @@ def told_rows(found: pl.DataFrame) -> tuple[list[Row], list[Counted]]:
     return rows, counts
 
 
-def _values(text: str) -> Iterable[Any]:
+def values_of(text: str) -> Iterable[Any]:
     """Values of a JSON array; engines that name the fields of a tuple make an object of it."""
     told = json.loads(text)
     return told.values() if isinstance(told, dict) else told

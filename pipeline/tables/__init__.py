@@ -5,6 +5,7 @@ from pipeline.tables.audit import AUDIT
 from pipeline.tables.bus_messages import BUS_MESSAGES
 from pipeline.tables.capture_gaps import CAPTURE_GAPS, CAPTURES
 from pipeline.tables.column import Alias, Column, Table
+from pipeline.tables.flow_by_ends import FLOW_BY_ENDS
 from pipeline.tables.flow_intervals import FLOW_INTERVALS
 from pipeline.tables.flow_rollups import FLOW_ROLLUPS
 from pipeline.tables.flow_told import FLOW_TOLD
@@ -30,6 +31,7 @@ TABLES = {
         VERDICTS,
         VERDICT_REVISIONS,
         FLOW_TOLD,
+        FLOW_BY_ENDS,
         TELEMETRY_HEALTH,
         OBSERVATIONS,
         HOSTS,

@@ -331,7 +331,7 @@ def test_rows_that_are_asked_for_by_flow_lie_in_one_file_a_part(store: Store) ->
         )
     assert kinds == (["Compact"], True)
     assert {table.name for table in TABLES.values() if table.one_file} == {
-        "flow_intervals", "flow_told", "observations"
+        "flow_by_ends", "flow_intervals", "flow_told", "observations"
     }  # fmt: skip
 
 

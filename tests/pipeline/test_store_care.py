@@ -77,7 +77,7 @@ def test_an_address_is_erased_from_every_table_and_no_other(tmp_path: Path) -> N
         gone = erase(store, OURS)
         assert {name: rows for name, rows in gone.items() if rows} == {
             "verdicts": 2, "flows": 2, "flow_intervals": 6, "flow_seconds": 6, "flow_minutes": 6,
-            "flow_hours": 6, "flow_told": 2, "telemetry_health": 1,
+            "flow_hours": 6, "flow_told": 2, "flow_by_ends": 2, "telemetry_health": 1,
         }  # fmt: skip
         assert gone[STATE] == 0
         tables = ("verdicts", "flows", "flow_intervals", "flow_hours", "telemetry_health")

@@ -27,13 +27,13 @@ def hop_rows(number: int, time_ns: int = 0) -> pl.DataFrame:
 def test_migrate_may_be_repeated_and_adds_what_is_missing(tmp_path: Path) -> None:
     with Store(f"chdb://{tmp_path / 'db'}") as store:
         store.migrate()
-        store._writer.command("ALTER TABLE flows DROP COLUMN cc")
+        store._writer.command("ALTER TABLE flows DROP COLUMN dscp")
         store._writer.command(
             "ALTER TABLE hops MODIFY SETTING non_replicated_deduplication_window = 7"
         )
         store.migrate()
         store.migrate()
-        assert ("cc",) in rows(store, "SELECT name FROM system.columns WHERE table = 'flows'")
+        assert ("dscp",) in rows(store, "SELECT name FROM system.columns WHERE table = 'flows'")
         [(created,)] = rows(
             store, "SELECT create_table_query FROM system.tables WHERE name = 'hops'"
         )

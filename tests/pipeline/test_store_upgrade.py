@@ -1,10 +1,12 @@
 """Every schema that was ever shipped becomes today's, and statements for a cluster are SQL."""
 
+from ipaddress import ip_address
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from pipeline.question import Question
 from pipeline.retained_rows import observed
 from pipeline.store import Store
 from pipeline.store_error import StoreError
@@ -12,6 +14,7 @@ from pipeline.tables import TABLES
 from pipeline.tables.ddl import alterations, create_table, feeding
 from pipeline.tables.layout import WHOLE, Layout
 from pipeline.told_row import told_rows
+from pipeline.where import flows_of
 
 SCHEMAS = sorted((Path(__file__).resolve().parent.parent / "data" / "store").glob("*.sql"))
 SHAPE = """
@@ -79,6 +82,10 @@ def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
                 "(time_ns, interval_ns, flow, kind, u_mean, revision) SELECT 5, 1, 9, 'core', 1, 2"
             )
             store._writer.command(f"INSERT INTO hopsight.verdicts {verdict}")
+            ends = (
+                "(flow, src_lo, dst_lo, sport, dport, protocol, last_ns) SELECT 9, 1, 2, 3, 4, 6, 5"
+            )
+            store._writer.command(f"INSERT INTO hopsight.flows {ends}")
             state = "INSERT INTO hopsight.flow_seconds (time_ns, flow, U, W) SELECT 5, 8, 0.7, NULL"
             if "TABLE hopsight.flow_seconds" in path.read_text():
                 store._writer.command(state)
@@ -94,6 +101,8 @@ def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
         seen = observed(held).sort("time_ns")
         assert seen["hop_count"].to_list() == [2, 0, 1]
         assert seen.select(STACK).rows() == [(7, 3, 90), (None,) * 3, (None, 5, None)]
+        [known] = flows_of(store, Question(ip_address("::1"), 3, ip_address("::2"), 4))
+        assert (known["flow"], known["last_ns"], known["protocol"]) == (9, 5, 6)
         window = {"flow": 9, "from_ns": 0, "to_ns": 9, "rows": 9, "slices": [0]}
         [told], counts = told_rows(store.query("flow_told", **window))
         assert counts == [(1, "", [4, 0, 0, 0, 0, 0])] * counted

@@ -13,6 +13,7 @@ import pytest
 from pipeline import Store, StoreBusy, StoreError, StoreLimits
 from pipeline.joined_question import JOINED, fits
 from pipeline.tables.column import SLICE_NS, slice_of
+from pipeline.tables.flow_by_ends import ends_number
 
 T0 = 1_760_000_000 * 10**9 // SLICE_NS * SLICE_NS
 MS = 10**6
@@ -49,7 +50,7 @@ def frames(flow: int, **more: Any) -> dict[str, Any]:
 
 def key(flow: int, **more: Any) -> dict[str, Any]:
     ends = {"src_hi": 0, "src_lo": flow, "dst_hi": 0, "dst_lo": 7, "sport": 5, "dport": 6}
-    return ends | {"tenants": ["*"]} | more
+    return {"ends": ends_number(ends), "tenants": ["*"]} | more
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """How `where` asks: two ways to the same frames and verdicts, flows out of parts, what is kept."""
 
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,13 +15,14 @@ import pytest
 from pipeline import PipelineSettings, Store, Topology, Worker
 from pipeline.beside import beside
 from pipeline.feedback_integrity import integrity, summed
-from pipeline.flow_finding import found_flows, key_of
+from pipeline.flow_finding import found_flows, key_of, whole_ends
 from pipeline.flow_rows import FlowWindow, touched
 from pipeline.likely_flow import likely_window
 from pipeline.question import Question
 from pipeline.remembered import KEPT_S, Remembered
 from pipeline.tables import TABLES
 from pipeline.tables.column import slice_of
+from pipeline.tables.flow_by_ends import TOLD
 from pipeline.told_row import told_rows
 from pipeline.where import answer, flows_of
 
@@ -227,15 +229,22 @@ def test_slices_are_cut_as_the_store_cuts_them(store: Store, minute: int) -> Non
     assert told == {time_ns: slice_of(time_ns) for time_ns in times}
 
 
-def row(flow: int, last_ns: int, **more: Any) -> dict[str, Any]:
-    return {"flow": flow, "tenant": "", "vrf": "", "vni": None, "protocol": 6, "conversation": 5,
-            "direction": 1, "first_ns": 1, "last_ns": last_ns, "cc": None} | more  # fmt: skip
+def row(
+    flow: int, last_ns: int, of: Question = ENDS, tenant: str = "", **more: Any
+) -> dict[str, Any]:
+    network = {"tenant": tenant, "vrf": "", "vni": None, "protocol": 6, "conversation": 5,
+               "direction": 1} | whole_ends(of)  # fmt: skip
+    told = json.dumps([network[name] for name in TOLD])
+    return {"flow": flow, "first_ns": 1, "last_ns": last_ns, "cc": None, "told": told} | more
 
 
 def test_rows_of_one_flow_are_joined_and_the_one_seen_last_comes_first() -> None:
+    other = replace(ENDS, sport=1001)
     rows = pl.DataFrame([
         row(1, 10, cc="dctcp", first_ns=3), row(1, 20, first_ns=4), row(2, 30, tenant="red"),
+        row(3, 40, other),
     ])  # fmt: skip
+    assert [each["flow"] for each in found_flows(rows, other)] == [3], "others may have the number"
     newest, other = found_flows(rows, ENDS)
     assert (newest["flow"], newest["tenant"]) == (2, "red")
     assert {name: other[name] for name in ("flow", "first_ns", "last_ns", "cc")} == {
@@ -249,7 +258,7 @@ def test_rows_of_one_flow_are_joined_and_the_one_seen_last_comes_first() -> None
     assert found_flows(rows, Question(ENDS.src, 1000, ENDS.dst, 2000, protocol=17)) == []
     assert len(found_flows(rows, Question(ENDS.src, 1000, ENDS.dst, 2000, protocol=6))) == 2
     mapped = Question(ip_address("::ffff:10.1.0.1"), 1000, ip_address("2001:db8::1"), 2000)
-    [seen, _] = found_flows(rows, mapped)
+    [seen] = found_flows(pl.DataFrame([row(4, 50, mapped)]), mapped)
     assert (seen["src"], seen["dst"]) == ("10.1.0.1", "2001:db8::1")
 
 
