@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pipeline.doubt import DOUBTS
-from pipeline.evidence import candidates, evidence, grouped, signals
+from pipeline.evidence import candidates, evidence, grouped, listed, signals
 from pipeline.history import since, stretches
 from pipeline.hop import Row, described, hop_of, ids, load, weighted
 from pipeline.kind import CONGESTED, KINDS
@@ -72,7 +72,8 @@ def compose_answer(
         "until_ns": None if told[-1]["here"] else mine[-1]["time_ns"] + length,
     }
     said = verdict(mine, held=held) | time
-    pointed, speaks = candidates(told), evidence(told)
+    found = [*listed(told, "candidates")]
+    pointed, speaks = candidates(found), evidence(told, found)
     return {
         "flow": flow_of(flow),
         "interval": {

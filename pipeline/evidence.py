@@ -23,13 +23,13 @@ STATE = "state"
 """Signal of evidence that is a state of congestion control: of several values the last counts."""
 
 
-def candidates(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def candidates(found: Sequence[Row]) -> list[dict[str, Any]]:
     """Every hop that a signal points at, per signal the likeliest first; the headline's before all.
 
-    `probability` is the mean over the intervals in which the signal speaks; of hops that are as
-    likely in whole percent the one that was so last comes first.
+    `found` are the entries of column `candidates` (`listed`). `probability` is the mean over the
+    intervals in which the signal speaks; of hops that are as likely in whole percent the one that
+    was so last comes first.
     """
-    found = list(listed(rows, "candidates"))
     speaks = {
         signal: len({entry["time_ns"] for entry in entries})
         for signal, entries in grouped(found, lambda entry: entry["signal"]).items()
@@ -63,15 +63,16 @@ def likely(entry: Row) -> bool:
     return (entry["probability"] or 0.0) > 1 / 2
 
 
-def evidence(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def evidence(rows: Sequence[Row], pointed: Iterable[Row]) -> list[dict[str, Any]]:
     """What speaks in the intervals that are `here`: a piece a signal, what it says, and its hop.
 
-    `share` is their share of all intervals in which the signal says it. Values are means weighted
-    by samples; of the states of congestion control the last counts.
+    `pointed` are the entries of column `candidates`, which name hops. `share` is their share of all
+    intervals in which the signal says it. Values are means weighted by samples; of the states of
+    congestion control the last counts.
     """
     entries = [with_hop(entry) for entry in listed(rows, "evidence")]
-    names = {(each["node"], each["port"]): hop_of(each) for each in listed(rows, "candidates")}
-    names |= {ids(row): hop_of(row) for row in rows}
+    named = {(each["node"], each["port"]): each for each in pointed}
+    named |= {ids(row): row for row in rows}
     told = []
     for said, every in grouped(entries, lambda e: (e["signal"], e["name"], e["unit"])).items():
         intervals = len({entry["time_ns"] for entry in every})
@@ -80,7 +81,8 @@ def evidence(rows: Sequence[Row]) -> list[dict[str, Any]]:
         for hop in sorted(hops, key=lambda each: -len(hops[each]))[:MOST_HOPS]:
             own = hops[hop]
             piece = dict(zip(("signal", "name", "unit"), said, strict=True))
-            told.append(piece | told_of(own, intervals) | {"hop": names.get(hop)})
+            about = hop_of(named[hop]) if hop in named else None
+            told.append(piece | told_of(own, intervals) | {"hop": about})
     return told
 
 

@@ -52,14 +52,14 @@ class FlowRows(NamedTuple):
     that were not asked for are None.
     """
 
-    told: Future[pl.DataFrame | None]
+    told: pl.DataFrame | None
     frames: Future[pl.DataFrame | None] | None
 
 
-def begun_rows(store: Asked, window: FlowWindow, begin: Begin, *, frames: bool) -> FlowRows:
-    """Ask for the rows of a window, with or without `frames`, beside whatever else is done."""
-    told = begin(lambda: _told(store, window))
-    return FlowRows(told, begin(lambda: frames_of(store, window)) if frames else None)
+def rows_of(store: Asked, window: FlowWindow, begin: Begin, *, frames: bool) -> FlowRows:
+    """Ask for the rows of a window, with or without `frames`, which come beside the rest."""
+    others = begin(lambda: frames_of(store, window)) if frames else None
+    return FlowRows(_told(store, window), others)
 
 
 def _told(store: Asked, window: FlowWindow) -> pl.DataFrame | None:

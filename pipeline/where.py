@@ -14,7 +14,7 @@ from pipeline.capture_gaps import captured, gaps_of, touching
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, summed
 from pipeline.flow_finding import differing, ends_of, found_flows, key_of
-from pipeline.flow_rows import FlowRows, FlowWindow, begun_rows, frames_of
+from pipeline.flow_rows import FlowRows, FlowWindow, frames_of, rows_of
 from pipeline.hop import Row
 from pipeline.lengths import fitting
 from pipeline.likely_flow import likely_window
@@ -49,9 +49,10 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
     """
     with beside() as begin:
         around = begin(lambda: _around(store, frames=question.frames))
+        finding = begin(lambda: flows_of(store, question))
         likely = likely_window(question)
-        ahead = likely and begun_rows(store, likely, begin, frames=question.frames)
-        found = flows_of(store, question)
+        ahead = likely and rows_of(store, likely, begin, frames=question.frames)
+        found = finding.result()
         if not found:
             return _unknown(store, question)
         notes = [f"{len(found)} flows have these ends; this is the one seen last"]
@@ -68,8 +69,8 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
         window = FlowWindow.of(flow, from_ns, last_ns)
         # Before its first frame a flow has no rows, so that a window that begins there has as many.
         same = likely and likely._replace(from_ns=max(likely.from_ns, from_ns)) == window
-        meant = ahead if ahead and same else None
-        meant = meant or begun_rows(store, window, begin, frames=question.frames)
+        if not (meant := ahead if same else None):
+            meant = rows_of(store, window, begin, frames=question.frames)
         span = from_ns, to_ns
         made, rows = _composed(store, question, flow, window, span, meant, notes, around)
         if not rows:
@@ -105,7 +106,7 @@ def _composed(
     around: Future[Around],
 ) -> tuple[dict[str, Any], list[Row]]:
     """The answer about a flow that is known, but for the frames, and the verdicts that it tells."""
-    window, found = asked.alone, meant.told.result()
+    window, found = asked.alone, meant.told
     from_ns, to_ns = span
     rows, counts = ([], []) if found is None else told_rows(found)
     known = sorted({row["interval_ns"] for row in rows})
