@@ -35,7 +35,7 @@ has been emptier since, and where it has not. What waits has to go first, at its
 CALM_S, MOST_CALM_S = 2.0, 64.0
 """Time that the queue is calm before more is passed on, seconds. Where the queue filled at the step
 that is next it is twice as long after each time that this was too much, up to the second."""
-HELD, ROOM, LOOK_S = 0.5, 0.5, 0.05
+HELD, ROOM, LOOK_S = 0.4, 0.5, 0.05
 """Fill of the queue from which a source is not read that has room of its own, how much of that room
 its frames may take then, and seconds after which this is looked at again. It lies where the rate
 stays as it is."""

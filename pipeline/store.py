@@ -67,6 +67,10 @@ FEEDING_SETTINGS: dict[str, Any] = {"optimize_on_insert": 0}
 """Of tables that feed others: their rows differ in their keys, to join them takes time alone."""
 FEEDING = frozenset(table.fed_by for table in TABLES.values() if table.fed_by)
 
+FEW_ROWS = 1 << 13
+FEW_SETTINGS: dict[str, Any] = {"max_threads": 1}
+"""Of inserts of a few rows: to begin threads and to join them takes longer than their work."""
+
 UNASKED = frozenset({"audit"})
 """Tables that no answer which is polled is told from."""
 
@@ -153,6 +157,7 @@ class Store:
         that the table lacks, Fenced behind a `fence` that another worker has moved on.
         """
         more = FEEDING_SETTINGS if table in FEEDING else {}
+        more = more | FEW_SETTINGS if frame.height <= FEW_ROWS else more
         waiting = deque(slices(kept(table, frame), token))
         while waiting:
             part, part_token = waiting.popleft()

@@ -29,7 +29,7 @@ from service.tracing import NOTHING
 from service.turns import Turns
 
 T = TypeVar("T")
-ANSWERS = 12
+ANSWERS = 9
 """Answers about a flow that are made at once for each reader: the store asks for them together."""
 
 
