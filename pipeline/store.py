@@ -2,16 +2,17 @@
 
 `chdb:///directory` is the engine embedded in this process, `http(s)://…` a server; both are driven
 by one client library, one dialect and the same `.sql` files. A `Store` may be used from any thread:
-inserts take turns on one connection, on a server those of tables that people wait for on another,
-queries on a few others (`StoreLimits.readers`), so that reading goes on while rows are written. No
-two threads use one connection at a time.
+inserts take turns on one connection, on a server those of tables that people wait for on another
+and the log of groups on a third, queries on a few others (`StoreLimits.readers`), so that reading
+goes on while rows are written. No two threads use one connection at a time.
 """
 
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib import resources
 from typing import Any, Self
 
@@ -102,7 +103,8 @@ class Store:
         self._together = Together(Connections(max(readers, len(JOINED)), *given))
         # Beside each other inserts of an embedded engine take longer than one after the other.
         self._apart = WAITED_FOR if self.address.path is None else ()
-        self._sooner = Connections(1, None, lambda: self._open_writer(self.address.database))
+        sooner = partial(self._open_writer, self.address.database)
+        self._sooner, self._changing = (Connections(1, None, sooner) for _ in range(2))
         try:
             self._writer = self._open_writer()
         except StoreError:
@@ -137,7 +139,10 @@ class Store:
     @contextmanager
     def alone(self) -> Iterator[Connection]:
         """The connection of inserts while nobody inserts: for what changes whole tables."""
-        with self._writing, self._sooner.one() if self._apart else nullcontext():
+        with ExitStack() as others:
+            others.enter_context(self._writing)
+            for each in (self._sooner, self._changing) if self._apart else ():
+                others.enter_context(each.one())
             self._writer.use(self.address.database)
             self._changed(None)
             try:
@@ -193,8 +198,9 @@ class Store:
         """Run the statement of `pipeline/sql/change/<name>.sql`, once for each token."""
         place = resources.files("pipeline") / "sql" / "change" / f"{name}.sql"
         text = place.read_text(encoding="utf-8")
-        with self._writing:
-            self._writer.change(name, text, token, **parameters)
+        # What a step may do hangs on it: on a server it waits for no insert.
+        with self._changing.one() if self._apart else self._writer_of(name) as connection:
+            connection.change(name, text, token, **parameters)
 
     @property
     def revision(self) -> int | None:
@@ -235,6 +241,7 @@ class Store:
         self._readers.close()
         self._together.close()
         self._sooner.close()
+        self._changing.close()
         self._writer.close()
         self._bodies.close()
         self._release()

@@ -110,7 +110,7 @@ def test_rows_alone_are_stored_once_and_judged_from_where_others_go_on(
         (source, frame + 1) for source in SOURCES for frame in range(4 * ROWS // CUTS)
     ]
     counted = {name: rows for name, rows in stored(store).items() if rows.height}
-    assert counted.keys() == {"observations", "flows"}
+    assert counted.keys() == {"observations", "flows", "flow_by_ends"}
     assert counted["flows"].height == 5
     last = part_of(store, place)
     go(last, batches, 4, CUTS + 1)
