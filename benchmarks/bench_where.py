@@ -10,7 +10,8 @@ question takes where the flow is forgotten, too. Before a cold one the engine's 
 and the files of the store leave the system's page cache. The statements that a warm question sends
 to the engine are then sent straight to it, one after the other, with the same parameters. Processor
 seconds of the warm ones are told too, since a clock also shows what else a machine does. Last what
-the console's first page asks for, of the newest ten minutes.
+the console's first page asks for, of the newest ten minutes. An answer tells the frames of its
+evidence where it is asked for them, as the command and the console do; that is measured beside.
 
 `--store DIRECTORY` keeps the store, and takes it up again; `--frames` is how many observations.
 """
@@ -238,6 +239,9 @@ async def asked_all(store: Store, place: Path, day: Day) -> None:
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         uniform = questions(day, [*map(int, chance.choice(FLOWS, UNIFORM, replace=False))], 1)
         await measured(client, app, store, place, "flows drawn uniformly", uniform,
+                       {0.5: P50_MS, 0.99: P99_MS})  # fmt: skip
+        framed = [each | {"frames": "true"} for each in uniform[::2]]
+        await measured(client, app, store, place, "the same with the frames of evidence", framed,
                        {0.5: P50_MS, 0.99: P99_MS})  # fmt: skip
         largest = questions(day, range(LARGEST), EACH)
         await measured(client, app, store, place, "the ten largest flows", largest,
