@@ -24,6 +24,7 @@ from pipeline.handed import Handed
 from pipeline.meeting import Meeting
 from pipeline.settings import PipelineSettings
 from pipeline.sink import together
+from pipeline.sooner import FIRST, parted
 from pipeline.state_codec import StateReader, StateWriter
 from pipeline.store import Store
 from pipeline.store_error import StoreError
@@ -222,10 +223,9 @@ class Part:
         """
         kind = self.promised[0].kind
         token = f"{self.place}/{first}-{last}" + (f"/{IDLE}" if kind == IDLE else "")
-        tables = dict(taken.output.tables)
-        at_once = {name: tables.pop(name) for name in self.at_once if name in tables}
-        self.waiting.append(Output(tables, rolled=taken.output.rolled))
-        self._insert(at_once, token)
+        at_once, waits = parted(taken.output, self.at_once)
+        self.waiting.append(Output(waits, rolled=taken.output.rolled))
+        self._insert(at_once, f"{token}/{FIRST}")
         self.promised.pop(0)
         self.position = last + 1
         self.cuts_since += 1

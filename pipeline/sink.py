@@ -91,7 +91,18 @@ def together(outputs: Sequence[Output]) -> Output:
     """Several outputs as one; what was decided is that of the first."""
     rolled = tuple(each for output in outputs for each in output.rolled)
     handed = Handed.of(output.handed for output in outputs)
-    return Output(merged(outputs), outputs[0].tracked if outputs else None, handed, rolled)
+    tracked = outputs[0].tracked if outputs else None
+    return Output(merged(outputs), tracked, handed, rolled, _new(outputs))
+
+
+def _new(outputs: Sequence[Output]) -> pl.Series | None:
+    """Flows that any of them met for the first time; None where one that tells flows does not say.
+
+    Flows of later intervals alone are not new.
+    """
+    told = [output.new for output in outputs if "flows" in output.tables]
+    known = [each for each in told if each is not None]
+    return pl.concat(known) if known and len(known) == len(told) else None
 
 
 def merged(outputs: Sequence[Output]) -> dict[str, pl.DataFrame]:

@@ -54,6 +54,8 @@ class Output:
     """What is to be judged elsewhere."""
     rolled: tuple[Rolled, ...] = ()
     """What rows of seconds are made of when they are stored."""
+    new: pl.Series | None = None
+    """Flows that were met for the first time; None: nobody says."""
 
     @property
     def whole(self) -> Tables:
@@ -190,7 +192,7 @@ class Worker(Decider):
             told = [closed, owned_by(untold, self.versions)]
             tables = {**tables, "flows": pl.concat(told, how="diagonal_relaxed")}
         tables = {**tables, "observations": known_of("observations", rows)}
-        return Output(tables, tracked, ended.handed, ended.rolled)
+        return Output(tables, tracked, ended.handed, ended.rolled, new["flow"])
 
     def _told(self) -> pl.Series:
         """Flows with rows in intervals that are open, or may be judged anew."""
@@ -240,7 +242,8 @@ class Worker(Decider):
         flows = {"flows": owned_by(seen.drop("unseen"), self.versions)}
         verdicts = {"verdicts": made.verdicts}
         tables = {**found, **changed(made), **flows, **self._summed(sums), **verdicts}
-        return Output(tables, rolled=(Rolled(closed, self.versions),))
+        none = pl.Series(dtype=pl.UInt64)  # each was met when its first row came
+        return Output(tables, rolled=(Rolled(closed, self.versions),), new=none)
 
     def _handed(self, sums: Sums, tallies: Tallied, before_ns: int | None) -> Output:
         """Rows of what no other partition is needed for, and what is judged elsewhere."""

@@ -409,7 +409,7 @@ def test_rows_that_nobody_waits_for_are_stored_with_a_later_cut_whoever_makes_it
     ahead(first, batches, 0, 2)
     assert first.waiting
     early = {name for name, rows in stored(store).items() if rows.height}
-    assert early == {"flows"}
+    assert early == {"flows", "flow_by_ends"}
     second = part_of(store)  # the first one died: what it held is made again
     assert [step.kind for step in second.promised] == [AHEAD, AHEAD]
     ahead(second, batches, 0, 2)
