@@ -59,7 +59,7 @@ soak: $(VENV)/.dev tools ## Damage and compare millions of frames, fuzz the plai
 	$(BIN)/python benchmarks/soak_takeover.py
 	$(BIN)/python benchmarks/soak_live.py
 	$(BIN)/python benchmarks/soak_live.py --seconds 600 --rate 100000
-	$(BIN)/python benchmarks/soak_live.py --rows --rate 300000
+	$(BIN)/python benchmarks/soak_live.py --rows --rate 310000
 	$(BIN)/python benchmarks/soak_large.py
 	CONTRACT_EXAMPLES=300 $(BIN)/python -m pytest -q tests/service/test_contract.py
 	@$(PIP) install atheris || { echo "Atheris has no package for this machine; nothing is fuzzed."; exit 0; }; \
