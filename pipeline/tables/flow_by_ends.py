@@ -45,7 +45,7 @@ FLOW_BY_ENDS = Table(
         Column("last_ns", I64, "ns", "Last frame, since 1970.", "max"),
         Column("cc", MAYBE_WORD, "", "Congestion control; null: none seen.", "anyLast"),
         Column("owner", WORD, "", "Tenant by the topology; empty: none is known.", "max"),
-        Column("told", TEXT, "JSON", f"Of the flow: {', '.join(TOLD)}.", "any"),
+        Column("told", TEXT, "JSON", f"Of the flow: {', '.join(TOLD)}.", "anyLast"),
     ),
     feeds=(
         Feed(
