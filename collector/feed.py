@@ -14,7 +14,7 @@ from collector.frame import Frames
 from collector.loss import Loss
 from collector.observation import SCHEMA
 from collector.rotation import UNREADABLE, Rotation
-from collector.shed import LOOK_S, Shed, can_wait
+from collector.shed import LOOK_S, LOW, Shed, can_wait
 from collector.source import Source
 from collector.window import CaptureError
 
@@ -120,7 +120,8 @@ def passed_on(
     """What of a batch is published: all, unless a live source has to shed."""
     if batch is None or shed is None or not reading.source.live:
         return batch
-    shed.follow(bus.fill, asyncio.get_running_loop().time())
+    if not batch.quiet or bus.fill <= LOW:  # of time alone nothing less could be passed on
+        shed.follow(bus.fill, asyncio.get_running_loop().time())
     kept = shed.kept(batch, bus.fill, decoder.accounting)
     if kept is None:
         reading.source.losses[:0] = batch.losses  # for the next one

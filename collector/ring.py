@@ -23,11 +23,12 @@ from collector import window
 from collector.follow import PIECE_BYTES, Follow
 from collector.window import RunWindow
 
-FILES: Final = 8
+FILES: Final = 64
 """Files of a ring: dumpcap writes into one while those before it are read."""
 FILE_S: Final = 5
 """Seconds after which another file is begun though the one before it is not full: so soon a
-dumpcap that nobody hears any more ends."""
+dumpcap that nobody hears any more ends. Of few frames a ring holds those of so many seconds a file,
+more than five minutes."""
 NUMBERS: Final = 100_000
 """Numbers that dumpcap gives its files, before it begins again from 0."""
 OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -43,14 +44,16 @@ KB: Final = 1000
 def _own(directory: Path) -> None:
     """Raise PermissionError unless nobody else can change what is in a directory, or exchange it.
 
-    Above it a directory of the system will do in which people have files beside each other.
+    Above it directories of the system will do in which people have files beside each other.
     """
-    told, above = directory.lstat(), directory.parent.stat()
+    told, above = directory.lstat(), directory.parent.resolve()
     if not stat.S_ISDIR(told.st_mode) or told.st_uid != os.geteuid() or told.st_mode & OTHERS:
         raise PermissionError(f"{directory} has to be a directory that is yours alone")
-    shared = above.st_mode & OTHERS and not above.st_mode & stat.S_ISVTX
-    if above.st_uid not in {0, os.geteuid()} or shared:
-        raise PermissionError(f"{directory.parent} is one that other people can change")
+    for each in (above, *above.parents):
+        held = each.stat()
+        shared = held.st_mode & OTHERS and not held.st_mode & stat.S_ISVTX
+        if held.st_uid not in {0, os.geteuid()} or shared:
+            raise PermissionError(f"{each} is one that other people can change")
 
 
 class Ring:

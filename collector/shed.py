@@ -55,6 +55,8 @@ class Shed:
         """Pass everything on."""
         self.step = 0
         self._eased = True
+        self._passed = True
+        """Whether rows were passed on since the rate changed: else it has shown nothing."""
         self._changed_s = float("-inf")
         self._calm_s: float | None = None
         self._too_much = -1
@@ -75,7 +77,9 @@ class Shed:
             self._calm_s = now_s
         if fill >= HIGH:
             settled_s = FULL_S if fill >= 1 else SETTLE_S if self._eased else STUCK_S
-            if now_s - self._changed_s >= settled_s and self.step < len(OF) - 1:
+            shown = self._passed or fill < 1
+            settled = shown and now_s - self._changed_s >= settled_s
+            if settled and self.step < len(OF) - 1:
                 self._less(now_s)
         elif self.step and self._calm_s is not None:
             wait_s = self._wait_s if self.step - 1 <= self._too_much else CALM_S
@@ -90,7 +94,7 @@ class Shed:
             self._wait_s = min(2 * self._wait_s, MOST_CALM_S) if again else CALM_S
             self._too_much, self._tried_s = self.step, float("-inf")
         self.step = min(self.step + AT_ONCE, len(OF) - 1)
-        self._changed_s, self._eased = now_s, False
+        self._changed_s, self._eased, self._passed = now_s, False, False
 
     def kept(self, batch: Batch, fill: float, accounting: Accounting) -> Batch | None:
         """What is passed on of a batch; None: nothing, the queue is full. The rest is counted."""
@@ -101,6 +105,7 @@ class Shed:
         if fill >= 1:
             accounting.turn(batch.frame, FULL)
             return None
+        self._passed = True
         if not self.step:
             return batch
         lowest = pl.col("conversation") < (1 << BITS) // self.of

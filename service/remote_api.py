@@ -19,6 +19,8 @@ def ask(server: str, path: str, parameters: dict[str, Any], field: str = "") -> 
     token = os.environ.get(OWN_VARIABLE, "")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     given = {name: value for name, value in parameters.items() if value is not None}
+    if not server.startswith(("http://", "https://")):
+        raise Failure(ExitCode.USAGE, f"--server {server!r} has to begin with http:// or https://")
     url = server.rstrip("/") + path
     try:
         answer = httpx.get(url, params=given, headers=headers, timeout=TIMEOUT_S)

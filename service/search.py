@@ -38,7 +38,9 @@ SIX_PORT = re.compile(r"([0-9a-f:.]*:[0-9a-f:.]*):(\d+|\*)", re.IGNORECASE)
 BRACKETED = re.compile(r"\[([0-9a-f:.]+)(?:%[\w.-]+)?\](?:[:.](\d+|\*))?", re.IGNORECASE)
 FOUR = re.compile(r"(\d+\.\d+\.\d+\.\d+)(?:%[\w.-]+)?(?:[:.](\d+|\*))?")
 SIX = re.compile(r"([0-9a-f:]*:[0-9a-f:.]*:[0-9a-f.]*?)(?:%[\w-]+)?(?:\.(\d+|\*))?", re.IGNORECASE)
-FORMS = BRACKETED, FOUR, SIX, SIX_PORT
+SIX_FOUR = re.compile(r"([0-9a-f:]*:\d+\.\d+\.\d+\.\d+)(?:%[\w.-]+)?(?:\.(\d+|\*))?", re.IGNORECASE)
+"""IPv6 whose last half is written as IPv4: ::ffff:10.1.0.1."""
+FORMS = BRACKETED, FOUR, SIX_FOUR, SIX, SIX_PORT
 """How addresses are written, with or without a port; the first that gives one counts."""
 HOST = re.compile(r"([a-z_][\w.-]*?)(?::(\d+|\*))?", re.IGNORECASE)
 Network = IPv4Network | IPv6Network

@@ -35,6 +35,7 @@ class CollectorSettings(
     )
     ring_directory: str | None = Field(
         None,
+        min_length=1,
         description="Directory in memory, such as /dev/shm/hopsight, in which dumpcap leaves the"
         " frames of an interface in files, of which the oldest gives way; none: they come through a"
         " pipe. Files spare a third of what capturing takes, where they come too fast; of few"

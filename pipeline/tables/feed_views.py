@@ -4,8 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 
 from pipeline.tables.column import STORED_AT, Table
+from pipeline.tables.feed import Feed
 from pipeline.tables.layout import ALONE, Layout
 
+SINCE = "now() - toIntervalDay(1)"
+"""Longer ago than filling a table begins: what came meanwhile is added once more where rows that
+are there twice become one."""
 SPARING = "max_threads = 1, max_block_size = 8192"
 """Rows of before are large, and are taken few at a time."""
 
@@ -15,7 +19,8 @@ def views(table: Table, created: Mapping[str, str], layout: Layout = ALONE) -> I
 
     `created` is how the engine writes what the store has, by name. While a view is missing the
     table is filled anew out of all rows that there are, so that it is whole wherever this was
-    broken off; nobody inserts meanwhile.
+    broken off. What others insert meanwhile is added where a row may be there twice; else nobody
+    inserts.
     """
     names = [column.name for column in table.columns]
     kept = layout.kept(table)
@@ -23,19 +28,24 @@ def views(table: Table, created: Mapping[str, str], layout: Layout = ALONE) -> I
     before = [feed for feed in table.feeds if created[layout.held(feed.source)]]
     if missing and before:
         yield f"TRUNCATE TABLE IF EXISTS {kept}{layout.clause}"
-        told = [*names, STORED_AT]
         for feed in before:
-            yield (
-                f"INSERT INTO {table.name} ({', '.join(told)}) {feed.text(told, feed.source)}"
-                f" SETTINGS {SPARING}"
-            )
+            yield f"{filling(table, feed)} SETTINGS {SPARING}"
     for feed in table.feeds:
         view, text = feed.view(table.name), feed.text(names, layout.held(feed.source))
         if feed in missing:
             made = f"CREATE MATERIALIZED VIEW IF NOT EXISTS {view}{layout.clause}"
             yield f"{made} TO {kept} AS {text}"
+            if feed in before and table.engine.startswith("AggregatingMergeTree"):
+                also = "AND" if feed.where else "WHERE"
+                yield f"{filling(table, feed)} {also} {STORED_AT} > {SINCE} SETTINGS {SPARING}"
         elif words(text) - words(created[view]):
             yield f"ALTER TABLE {view}{layout.clause} MODIFY QUERY {text}"
+
+
+def filling(table: Table, feed: Feed) -> str:
+    """The statement that adds all rows of a feed's source, to be completed."""
+    told = [*(column.name for column in table.columns), STORED_AT]
+    return f"INSERT INTO {table.name} ({', '.join(told)}) {feed.text(told, feed.source)}"
 
 
 def words(text: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Annotated, Any, Literal, get_origin
 
 from fastapi import Request
@@ -97,14 +98,26 @@ Class = Annotated[
         }
     ),
 ]
+
+
+def _left(value: int | None) -> int | None:
+    """A port that no address took (`EndsParameters.joined`). Raises ValueError."""
+    if value is None:
+        return None
+    if not 0 <= value <= endpoint.MAX_PORT:
+        raise ValueError(f"is not a port; a port is a number from 0 to {endpoint.MAX_PORT}")
+    raise ValueError("goes with an address that has no port of its own")
+
+
 Vni = Annotated[int, Field(ge=0, le=0xFFFFFF)]
 Port = Annotated[
     int | None,
+    AfterValidator(_left),
     WithJsonSchema(
         {
             "type": "integer",
             "minimum": 0,
-            "maximum": 65_535,
+            "maximum": endpoint.MAX_PORT,
             "description": "the port, where the address is given without one",
         }
     ),
@@ -151,6 +164,11 @@ def _single(models: Iterable[Any]) -> set[str]:
     }
 
 
+def _default(text: str) -> Any:
+    """A field whose default is read as if it were given, and shown so."""
+    return Field(text, validate_default=True)
+
+
 Interval = Annotated[
     int | None,
     _parsed(endpoint.parse_duration),
@@ -168,7 +186,7 @@ class EndsParameters(Parameters):
     dst: End
     sport: Port = None
     dport: Port = None
-    proto: Protocol = 6
+    proto: Protocol = _default("tcp")
     tenant: Name | None = Field(None, description="Whose flow; none: whoever has one by this key.")
     vrf: Name | None = Field(None, description="Routing instance, as the collector was told it.")
     vni: Vni | None = Field(None, description="Network identifier of the tunnel that it came in.")
@@ -183,9 +201,9 @@ class EndsParameters(Parameters):
         for end, port in PORT_OF.items():
             address, number = whole.get(end), whole.get(port)
             if isinstance(address, str) and number is not None:
-                bare = address.strip("[]")
-                whole[end] = f"[{bare}]:{number}" if ":" in bare else f"{bare}:{number}"
-                whole[port] = None
+                with suppress(ValueError):  # what is no address or no port is told of by itself
+                    bare, own = endpoint.parse_address(address), endpoint.parse_port(str(number))
+                    whole |= {end: str(Endpoint(bare, own)), port: None}
         return whole
 
 
@@ -193,7 +211,7 @@ class FlowParameters(EndsParameters):
     """One directional flow and the time to look at."""
 
     at: Time | None = None
-    window: Duration = 10 * NS_PER_S
+    window: Duration = _default("10s")
     interval: Interval = None
 
 

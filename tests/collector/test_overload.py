@@ -71,13 +71,30 @@ def test_the_rate_follows_the_queue_and_comes_back() -> None:
     shed = Shed()
     for at in range(15):
         shed.follow(1.0, at * 0.1)
+    assert shed.of == 3, "where nothing has room the next rate has not shown what it does"
+    for at in range(15):
+        shed._passed = True
+        shed.follow(1.0, at * 0.1)
     assert shed.of == 6, "half as much needs time to show, of a full queue a second"
     for at in range(200):
         shed.follow(0.0, 2.0 + at * 0.1)
     assert shed.of == 1
     for at in range(1000):
+        shed._passed = True
         shed.follow(1.0, 100.0 + at)
     assert shed.of == 1 << 17
+
+
+def test_a_reader_that_is_away_has_nothing_shed_when_it_is_back() -> None:
+    """Of what has no room at all nothing more is to be shed; time alone takes no room."""
+    shed, accounting = Shed(), counted(100 * 600)
+    for at in range(600):
+        shed.follow(1.0, at * 0.1)
+        assert shed.kept(batch(1), 1.0, accounting) is None
+    assert shed.of == 3
+    for at in range(50):
+        shed.follow(0.0, 60.0 + at * 0.1)
+    assert shed.of == 1
 
 
 def test_what_waits_goes_first_at_its_own_rate() -> None:
@@ -123,6 +140,7 @@ def test_who_is_behind_still_takes_half_of_what_it_can(
         fill = max(len(waiting) / capacity, min(oldest_s / behind_s, NEXT_TO_NONE))
         shed.follow(fill, now_s)
         rows = offered * look_s / shed.of
+        shed._passed |= len(waiting) < capacity
         if waiting and waiting[-1][2] + rows <= JOINED_ROWS:
             begun, _, before = waiting.pop()
             waiting.append((begun, now_s, before + rows))

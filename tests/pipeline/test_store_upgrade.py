@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from pipeline.migration import pending
 from pipeline.question import Question
 from pipeline.retained_rows import observed
 from pipeline.store import Store
@@ -217,3 +218,27 @@ def test_statements_for_a_cluster_are_sql_and_name_it(tmp_path: Path) -> None:
     with Store(f"chdb://{tmp_path / 'db'}") as store:
         for statement in statements:
             store._writer.rows(f"EXPLAIN AST {statement}")
+
+
+def test_flows_that_are_stored_while_their_table_is_filled_are_found(tmp_path: Path) -> None:
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        store.migrate()
+        with store.alone() as engine:
+            engine.command("DROP VIEW flow_by_ends_of_flows")
+            engine.command("TRUNCATE TABLE flow_by_ends")
+
+        def seen(host: int) -> None:
+            row = {"flow": host, "src_lo": host, "dst_lo": 2, "sport": 3, "dport": 4, "last_ns": 5}
+            store.insert("flows", pl.DataFrame([row | {"protocol": 6}]), f"flow {host}")
+
+        seen(1)
+        for statement in pending(store._writer):
+            if statement.startswith("CREATE MATERIALIZED VIEW"):
+                seen(7)
+            store._writer.command(statement)
+            store._writer.use("hopsight")
+        seen(8)
+        for host in (1, 7, 8):
+            ends = Question(ip_address(f"::{host}"), 3, ip_address("::2"), 4)
+            assert [flow["flow"] for flow in flows_of(store, ends)] == [host]
+        assert store.pending() == []

@@ -100,6 +100,10 @@ def test_the_document_has_examples_and_problems(app: FastAPI) -> None:
         for operation in operations.values():
             problems = operation["responses"]["422"]["content"]
             assert list(problems) == ["application/problem+json"], path
+        for each in operations.get("get", {}).get("parameters", ()):
+            told = each["schema"]
+            if told.get("type") == "string" and told.get("default") is not None:
+                assert isinstance(told["default"], str), (path, each["name"])
     assert document["components"]["schemas"]["Problem"]["examples"]
     shown = document["paths"]["/api/v1/bottlenecks"]["get"]["responses"]["200"]["content"]
     assert shown["application/json"]["example"]["bottlenecks"]

@@ -40,6 +40,8 @@ def problem(answer: httpx.Response, status: int) -> dict[str, Any]:
         ("/api/v1/flows/bottleneck", {**FLOW, "window": "400d"}, "window"),
         ("/api/v1/flows/bottleneck", {**FLOW, "vni": "-1"}, "vni"),
         ("/api/v1/flows/bottleneck", {**FLOW, "nonsense": "1"}, "nonsense"),
+        ("/api/v1/flows/bottleneck", {**FLOW, "sport": "7"}, "sport"),
+        ("/api/v1/flows/bottleneck", {**FLOW, "frames": "2"}, "frames"),
         ("/api/v1/flows/signals", {**FLOW, "window": "0s"}, "window"),
         ("/api/v1/flows", {"q": "one two three"}, "q"),
         ("/api/v1/flows", {"limit": "0"}, "limit"),
