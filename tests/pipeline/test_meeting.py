@@ -93,8 +93,7 @@ def met(meeting: Meeting, told: Sequence[Handing], seed: int) -> Tables:
     return made
 
 
-@pytest.mark.parametrize("partitions", [2, 8])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("partitions", "seed"), [(2, 1), (8, 2)])
 def test_verdicts_of_partitions_are_those_of_one_worker(partitions: int, seed: int) -> None:
     meeting = Meeting(SETTINGS, played()[1])
     made = met(meeting, [handed(number, partitions) for number in range(partitions)], seed)
