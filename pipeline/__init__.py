@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pipeline.feedback_integrity import integrity
     from pipeline.filter import FIELDS, MOST_CHARACTERS, SUBJECTS, FilterError, condition
     from pipeline.flow_finding import found_flows, key_of
-    from pipeline.health import FINDINGS, findings_of, last_known, widened, worth_a_look
+    from pipeline.health import FINDINGS, findings_of, widened, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
     from pipeline.insert_body import to_arrow
     from pipeline.intake import READERS, take_in
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from pipeline.sharing import LEAST_SHARE, LITTLE
     from pipeline.sink import Sink, drain
     from pipeline.snapshot_error import SnapshotError
+    from pipeline.sooner import parted
     from pipeline.store import Store
     from pipeline.store_address import parse_address
     from pipeline.store_backup import backup, read_manifest, restore
@@ -190,7 +191,6 @@ __all__ = [
     "integrity",
     "is_warm",
     "key_of",
-    "last_known",
     "left_at",
     "length_bounds",
     "loads_of",
@@ -200,6 +200,7 @@ __all__ = [
     "open_or_ask",
     "parse",
     "parse_address",
+    "parted",
     "poseidon",
     "protocol_name",
     "qos",
@@ -243,7 +244,7 @@ HOMES = {
     "importers": "Draft containerlab netbox sonic",
     "feedback_integrity": "integrity",
     "flow_finding": "found_flows key_of",
-    "health": "FINDINGS findings_of last_known widened worth_a_look",
+    "health": "FINDINGS findings_of widened worth_a_look",
     "insert_body": "to_arrow",
     "intake": "READERS take_in",
     "kind": "KINDS",
@@ -260,6 +261,7 @@ HOMES = {
     "sharing": "LEAST_SHARE LITTLE",
     "sink": "Sink drain",
     "snapshot_error": "SnapshotError",
+    "sooner": "parted",
     "store": "Store",
     "store_address": "parse_address",
     "store_backup": "backup read_manifest restore",

@@ -13,11 +13,12 @@ import polars as pl
 from pipeline.protocol_names import protocol_name
 from pipeline.question import Question, address_words
 from pipeline.tables.flow_by_ends import TOLD, ends_number
-from pipeline.told_row import values_of
+from pipeline.tables.flows import FLOWS
+from pipeline.told_row import reader_of, values_of
 
 MOST = 16
 """Flows with the same ends that are told of."""
-WORDS = frozenset({"tenant", "vrf"})
+READERS = {column.name: reader_of(column) for column in FLOWS.columns}
 NARROWING = ("protocol", "tenant", "vrf", "vni")
 
 
@@ -53,8 +54,7 @@ def found_flows(rows: pl.DataFrame, question: Question) -> list[dict[str, Any]]:
 def told_flow(text: str) -> dict[str, Any]:
     """What the text of a flow tells (`flow_by_ends.TOLD`)."""
     told = dict(zip(TOLD, values_of(text), strict=True))
-    return {name: value if name in WORDS or value is None else int(value)
-            for name, value in told.items()}  # fmt: skip
+    return {name: None if value is None else READERS[name](value) for name, value in told.items()}
 
 
 def differing(flow: Mapping[str, Any], question: Question) -> str:

@@ -223,7 +223,7 @@ class Part:
         """
         kind = self.promised[0].kind
         token = f"{self.place}/{first}-{last}" + (f"/{IDLE}" if kind == IDLE else "")
-        at_once, waits = parted(taken.output, self.at_once)
+        at_once, waits = parted(taken.output.tables, self.at_once, taken.output.new)
         self.waiting.append(Output(waits, rolled=taken.output.rolled))
         self._insert(at_once, f"{token}/{FIRST}")
         self.promised.pop(0)

@@ -22,14 +22,14 @@ def _as_it_was(value: Any) -> Any:
     return value
 
 
-def _reader(column: Column) -> Callable[[Any], Any]:
+def reader_of(column: Column) -> Callable[[Any], Any]:
     """What reads a value out of JSON: there 1.0 is 1, and some engines quote numbers."""
     if column.kind.dtype.is_float():
         return float
     return int if column.kind.dtype.is_integer() else _as_it_was
 
 
-READERS = tuple((column.name, _reader(column)) for column in TOLD)
+READERS = tuple((column.name, reader_of(column)) for column in TOLD)
 
 
 def told_rows(found: pl.DataFrame) -> tuple[list[Row], list[Counted]]:

@@ -69,8 +69,8 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
         window = FlowWindow.of(flow, from_ns, last_ns)
         # Before its first frame a flow has no rows, so that a window that begins there has as many.
         same = likely and likely._replace(from_ns=max(likely.from_ns, from_ns)) == window
-        if not (meant := ahead if same else None):
-            meant = rows_of(store, window, begin, frames=question.frames)
+        whole = question.frames
+        meant = ahead if ahead and same else rows_of(store, window, begin, frames=whole)
         span = from_ns, to_ns
         made, rows = _composed(store, question, flow, window, span, meant, notes, around)
         if not rows:

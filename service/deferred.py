@@ -9,11 +9,11 @@ it rests, or for a while it would take a processor that the next verdicts need.
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 import polars as pl
 
-from pipeline import WAITED_FOR, Output, Rolled, Sink, Storing, begun
+from pipeline import WAITED_FOR, Output, Rolled, Sink, Storing, begun, parted
 
 FLOWS = "flows"
 """Whose rows say anew of flows that are known how far they came."""
@@ -71,14 +71,8 @@ class Deferred:
         self._stored(wait=False)
         for first in begun(output.tables):
             self._keep(Output(first), f"{token} begins")
-        told = {name: rows for name, rows in output.tables.items() if rows.height}
-        at_once = {name: told.pop(name) for name in self._at_once if name in told}
-        if FLOWS in at_once:
-            flows = at_once.pop(FLOWS)
-            new = self._new(flows["flow"])
-            for tables, which in ((told, ~new), (at_once, new)):
-                if which.any():
-                    tables[FLOWS] = flows.filter(which)
+        new = self._new(output.tables) if FLOWS in self._at_once else None
+        at_once, told = parted(output.tables, self._at_once, new)
         if at_once:
             self._keep(Output(at_once), token)
         with self._lock:
@@ -91,14 +85,15 @@ class Deferred:
         if due and self._stored(wait=self.rows >= self._most):
             self._store()
 
-    def _new(self, flows: pl.Series) -> pl.Series:
-        """Which flows were not met before, or so long ago that it is not known."""
+    def _new(self, tables: Mapping[str, pl.DataFrame]) -> pl.Series:
+        """The flows that were not met before, or so long ago that it is not known."""
+        flows = tables[FLOWS]["flow"] if FLOWS in tables else pl.Series(dtype=pl.UInt64)
         with self._lock:
             if len(self._known) > MOST_FLOWS:
                 self._known.clear()
-            new = pl.Series([flow not in self._known for flow in flows], dtype=pl.Boolean)
-            self._known.update(flows)
-        return new
+            new = [flow for flow in flows if flow not in self._known]
+            self._known.update(new)
+        return pl.Series(new, dtype=pl.UInt64)
 
     def flush(self) -> None:
         """Store all that waits, and return when it is."""

@@ -21,7 +21,7 @@ def test_a_flow_is_new_once(observed: Callable[[Rows], pl.DataFrame]) -> None:
     news = [[] if each.new is None else each.new.to_list() for each in made]
     met = [flow for new in news for flow in new]
     assert len(met) == len({*met}) == rows["flow"].n_unique() == 2
-    now, waits = zip(*(parted(each, WAITED_FOR) for each in made), strict=True)
+    now, waits = zip(*(parted(each.tables, WAITED_FOR, each.new) for each in made), strict=True)
     first = [tables["flows"]["flow"].to_list() if "flows" in tables else [] for tables in now]
     assert first == news
     assert sum("flows" in tables for tables in waits) >= 2, "that they were seen longer waits"
@@ -35,7 +35,8 @@ def test_a_flow_is_new_once(observed: Callable[[Rows], pl.DataFrame]) -> None:
 def test_what_is_not_told_is_new() -> None:
     flows = pl.DataFrame({"flow": [1, 2]}, {"flow": pl.UInt64})
     told = Output({"flows": flows}, new=pl.Series([2], dtype=pl.UInt64))
-    assert parted(together([told, Output({})]), WAITED_FOR)[0]["flows"]["flow"].to_list() == [2]
+    known = together([told, Output({})])
+    assert parted(known.tables, WAITED_FOR, known.new)[0]["flows"]["flow"].to_list() == [2]
     untold = together([told, Output({"flows": flows})])
-    assert parted(untold, WAITED_FOR)[0]["flows"].height == 4
-    assert parted(untold, ()) == ({}, untold.tables)
+    assert parted(untold.tables, WAITED_FOR, untold.new)[0]["flows"].height == 4
+    assert parted(untold.tables, (), untold.new) == ({}, untold.tables)
