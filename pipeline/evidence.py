@@ -4,10 +4,11 @@ A candidate is {signal, node, port, device, interface, u_mean, probability, samp
 evidence is {signal, name, value, unit, samples, point}, and of a hop what `testimony` adds.
 """
 
-import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from math import fsum
 from typing import Any
+
+from pydantic_core import from_json
 
 from pipeline.hop import Row, hop_of, ids, weighted
 
@@ -133,7 +134,7 @@ def signals(candidates: Sequence[Row], evidence: Sequence[Row]) -> list[dict[str
 def listed(rows: Sequence[Row], column: str) -> Iterator[Row]:
     """The entries of a JSON column, each with `time_ns`, `here` and the hop (`of`) of its row."""
     for row in rows:
-        for entry in json.loads(row[column] or "[]"):
+        for entry in from_json(row[column] or "[]"):
             yield {**entry, "time_ns": row["time_ns"], "here": row["here"], "of": ids(row)}
 
 

@@ -87,9 +87,13 @@ class Bodies:
             self._free.get_nowait().close()
 
 
-def to_arrow(frame: pl.DataFrame) -> bytes:
-    """A frame as one Arrow IPC stream of a single batch, in types that every reader knows."""
+def to_arrow(frame: pl.DataFrame, *, small: bool = False) -> bytes:
+    """A frame as one Arrow IPC stream of a single batch, in types that every reader knows.
+
+    Not every reader takes a `small` one: its columns are compressed (LZ4).
+    """
     body, table = io.BytesIO(), frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-    with pa.ipc.new_stream(body, table.schema) as stream:  # half the time of Polars' own
-        stream.write_table(table)
+    options = pa.ipc.IpcWriteOptions(compression="lz4" if small else None)
+    with pa.ipc.new_stream(body, table.schema, options=options) as stream:
+        stream.write_table(table)  # half the time of Polars' own
     return body.getvalue()

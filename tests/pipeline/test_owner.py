@@ -17,6 +17,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
+from polars.testing import assert_frame_equal
 
 from pipeline import remote
 from pipeline.insert_body import to_arrow
@@ -208,6 +209,13 @@ def test_an_owner_that_serves_is_asked(tmp_path: Path) -> None:
                 asked.query("busy")
             with pytest.raises(StoreError, match="the owner of the store answered 500"):
                 asked.query("broken")
+
+
+def test_rows_go_to_an_owner_in_a_small_body() -> None:
+    rows = pl.DataFrame({"time_ns": range(100_000)}).with_columns(nothing=pl.lit(None, pl.UInt64))
+    small = to_arrow(rows, small=True)
+    assert len(small) < len(to_arrow(rows)) / 2
+    assert_frame_equal(pl.read_ipc_stream(small), rows)
 
 
 def test_an_owner_that_does_not_serve_is_told(
