@@ -48,6 +48,7 @@ from collector.protocol_number import TCP, UDP
 from collector.reading import Reading
 from collector.repeated import nothing, repeated
 from collector.repeats import Repeats
+from collector.ring import ring_refusal
 from collector.rotation import UNREADABLE, Rotation
 from collector.scalar import Scalar
 from collector.settings import CollectorSettings
@@ -145,6 +146,7 @@ __all__ = [
     "open_writer",
     "prefetch",
     "repeated",
+    "ring_refusal",
     "rows_of",
     "salt",
     "spooled",

@@ -25,7 +25,7 @@ from collector.follow import Follow, PipeWindow
 from collector.frame import Frames
 from collector.index import MORE
 from collector.loss import Loss
-from collector.ring import Ring, RingWindow
+from collector.ring import Ring, RingWindow, reason
 from collector.window import CaptureError
 
 LIVE_REASONS: Final = {
@@ -264,8 +264,7 @@ def _ring(interface: str, directory: Path, mib: int) -> Ring:
     except BlockingIOError:
         said = f"another process has its ring in {place}"
     except OSError as error:
-        why = error.strerror or str(error)
-        said = f"no ring can be kept in {place}: {why[0].lower()}{why[1:]}"
+        said = f"no ring can be kept in {place}: {reason(error)}"
     raise CaptureError(f"{interface}: {said}")
 
 

@@ -41,19 +41,46 @@ KB: Final = 1000
 """What sizes are told to dumpcap in."""
 
 
-def _own(directory: Path) -> None:
-    """Raise PermissionError unless nobody else can change what is in a directory, or exchange it.
+def check_ring(directory: Path, mib: int) -> None:
+    """Raise OSError where no ring could be; nothing is made or taken.
 
-    Above it directories of the system will do in which people have files beside each other.
+    PermissionError says that other people can change what is in the directory, or exchange it. It
+    is one's own, if it is there. Above it directories of the system will do in which people have
+    files beside each other.
     """
-    told, above = directory.lstat(), directory.parent.resolve()
-    if not stat.S_ISDIR(told.st_mode) or told.st_uid != os.geteuid() or told.st_mode & OTHERS:
-        raise PermissionError(f"{directory} has to be a directory that is yours alone")
-    for each in (above, *above.parents):
+    above = directory.parent.resolve()
+    places = [each for each in (above, *above.parents) if each.exists()]
+    if os.path.lexists(directory):
+        told = directory.lstat()
+        if not stat.S_ISDIR(told.st_mode) or told.st_uid != os.geteuid() or told.st_mode & OTHERS:
+            raise PermissionError(f"{directory} has to be a directory that is yours alone")
+    for each in places:
         held = each.stat()
         shared = held.st_mode & OTHERS and not held.st_mode & stat.S_ISVTX
         if held.st_uid not in {0, os.geteuid()} or shared:
             raise PermissionError(f"{each} is one that other people can change")
+    free_mib = shutil.disk_usage(places[0]).free // MIB
+    if free_mib < mib:
+        raise OSError(ENOSPC, f"{free_mib} MiB are free and {mib} wanted (collector.ring_mib)")
+
+
+def ring_refusal(rings: Path, mib: int) -> str:
+    """Why an interface's ring could not be kept in a directory of rings; empty: it could.
+
+    What rings hold there now is room for them.
+    """
+    held = [path for path in rings.glob(f"*/*{SUFFIX}") if NAMED.fullmatch(path.name)]
+    try:
+        check_ring(rings / "interface", mib - sum(path.stat().st_size for path in held) // MIB)
+    except OSError as error:
+        return reason(error)
+    return ""
+
+
+def reason(error: OSError) -> str:
+    """What the system, or `check_ring`, says of a place."""
+    why = error.strerror or str(error)
+    return f"{why[0].lower()}{why[1:]}"
 
 
 class Ring:
@@ -64,11 +91,9 @@ class Ring:
 
         Raises OSError, PermissionError where other people could put something there.
         """
+        check_ring(directory, mib)
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _own(directory)
-        free_mib = shutil.disk_usage(directory).free // MIB
-        if free_mib < mib:
-            raise OSError(ENOSPC, f"{free_mib} MiB are free and {mib} wanted (collector.ring_mib)")
+        check_ring(directory, mib)  # somebody may have been quicker
         flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
         self.lock = FileIO(os.open(directory / LOCK, flags, 0o600), "r+")
         try:

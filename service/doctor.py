@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import polars as pl
 
-from collector import BusError, Decoder, Frames, is_compiled, open_bus
+from collector import BusError, Decoder, Frames, is_compiled, open_bus, ring_refusal
 from pipeline import Asked, StoreError, findings, findings_of, open_or_ask, read_owner, worth_a_look
 from service.endpoint import time_text
 from service.settings import Settings, SettingsError, load
@@ -63,6 +63,7 @@ def checks() -> Iterator[Check]:
         return
     yield Check("settings", "ok", "settings that can be read", "read")
     yield from map(program, PROGRAMS)
+    yield ring(settings)
     yield decoder(settings)
     yield topology(settings)
     yield bus(settings)
@@ -80,6 +81,18 @@ def program(wanted: tuple[str, str]) -> Check:
         return Check(name, "warning", f"on PATH, for {use}", f"{path} may not be run",
                      "give this user the right, for dumpcap by the group wireshark")  # fmt: skip
     return Check(name, "ok", f"on PATH, for {use}", path)
+
+
+def ring(settings: Settings) -> Check:
+    """Whether frames of an interface can come through files where the settings want them."""
+    directory, mib = settings.collector.ring_directory, settings.collector.ring_mib
+    expected = f"room for {mib} MiB where nobody else can change anything"
+    if not directory:
+        return Check("ring", "not asked", expected, "none is set: frames come through a pipe")
+    if said := ring_refusal(Path(directory), mib):
+        return Check("ring", "broken", expected, said,
+                     "mend that, or name another collector.ring_directory")  # fmt: skip
+    return Check("ring", "ok", expected, f"{directory} has it")
 
 
 def decoder(settings: Settings) -> Check:

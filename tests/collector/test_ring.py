@@ -144,7 +144,8 @@ def test_a_ring_is_where_nobody_else_can_put_anything(tmp_path: Path) -> None:
 
 def test_a_ring_that_has_no_room_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match=r"MiB are free and 1000000000 wanted"):
-        _ring("eth0", tmp_path, 10**9)
+        _ring("eth0", tmp_path / "rings", 10**9)
+    assert not (tmp_path / "rings").exists()
 
 
 OWNER = """

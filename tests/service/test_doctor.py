@@ -20,7 +20,7 @@ def test_a_service_that_is_well_is_found_to_be(hopsight: Any, served: Any, tmp_p
     for stage in ("settings", "disk", "service", "store", "data"):
         assert found[stage] == "ok", told.stdout
     assert found["decoder"] in {"ok", "warning"}
-    assert (found["topology"], found["bus"]) == ("not asked", "not asked")
+    assert {found[stage] for stage in ("ring", "topology", "bus")} == {"not asked"}
     shown = hopsight.run("--settings", str(settings), "doctor").stdout
     assert served.url in shown
 
@@ -44,6 +44,25 @@ def test_each_broken_stage_is_named_with_what_to_do(hopsight: Any, tmp_path: Pat
     assert found["store"] == "not asked"
     advice = {check["stage"]: check["advice"] for check in json.loads(told.stdout)}
     assert advice["topology"] == f"`hopsight topology check {topology}` lists them by line"
+
+
+def test_a_ring_that_others_could_change_is_broken_before_anything_is_captured(
+    hopsight: Any, tmp_path: Path
+) -> None:
+    rings, settings = tmp_path / "rings", tmp_path / "hopsight.toml"
+    settings.write_text(
+        f'[collector]\nring_directory = "{rings}"\nring_mib = 8\n'
+        f'[store]\ndsn = "chdb://{tmp_path}/none"\n'
+    )
+    well = hopsight.run("--settings", str(settings), "doctor", "--json")
+    assert states(well)["ring"] == "ok", well.stdout
+    assert not rings.exists()
+    rings.mkdir()
+    rings.chmod(0o777)
+    told = hopsight.run("--settings", str(settings), "doctor", "--json")
+    assert told.returncode == 1
+    assert states(told)["ring"] == "broken"
+    assert f"{rings} is one that other people can change" in told.stdout
 
 
 def test_settings_that_cannot_be_read_are_the_first_stage(hopsight: Any, tmp_path: Path) -> None:
