@@ -69,9 +69,12 @@ def ring_refusal(rings: Path, mib: int) -> str:
 
     What rings hold there now is room for them.
     """
-    held = [path for path in rings.glob(f"*/*{SUFFIX}") if NAMED.fullmatch(path.name)]
+    held = 0
+    for path in rings.glob(f"*/*{SUFFIX}"):
+        with contextlib.suppress(FileNotFoundError):  # it has just given way
+            held += path.stat().st_size if NAMED.fullmatch(path.name) else 0
     try:
-        check_ring(rings / "interface", mib - sum(path.stat().st_size for path in held) // MIB)
+        check_ring(rings / "interface", mib - held // MIB)
     except OSError as error:
         return reason(error)
     return ""
