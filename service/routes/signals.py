@@ -30,6 +30,15 @@ HOP_KEY = (
     "time_ns", "interval_ns", "node", "port", "device", "interface", "stage", "orientation",
     "capacity_bps", "hop_index",
 )  # fmt: skip
+SPEAKS = {
+    ("data_bytes",): ("data_bytes",),
+    ("acked_bytes", "data_bytes"): (
+        "acked_bytes", "marked_bytes", "decisions", "U", "W", "Wc", "R", "alpha", "inflight_bytes",
+    ),
+    ("aecn_u_sum", "data_bytes"): ("aecn_u_mean", "aecn_u_max", "aecn_congested_hops_max"),
+}  # fmt: skip
+"""By what the point is chosen that speaks, and of what: data and acknowledgments may be seen at
+different ones, and of a path's load the point furthest down it tells all."""
 WIDTHS = {"seconds": 10**9, "minutes": 60 * 10**9, "hours": 3600 * 10**9}
 """Rollups of flows and their width, ns."""
 MOST_STEPS = 5000
@@ -108,17 +117,15 @@ async def found_flow(reader: Reader, asked: EndsParameters) -> dict[str, Any]:
 def _shaped(
     flow: dict[str, Any], span: Span, found: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 ) -> dict[str, Any]:
-    """The answer of `signals`, from what the flow did, its hops, and what its feedback came to.
-
-    The point that saw most of the flow speaks for it.
-    """
+    """The answer of `signals`, from what the flow did, its hops, and what its feedback came to."""
     own, hops, told = found
     carried = (pl.col("ce_frames") / pl.col("data_frames")).fill_nan(None)
     own = own.with_columns(
         # A tap before the queue sees no CE: the point that sees most of it speaks.
-        carried.max().over("time_ns").alias("ce_share")
+        carried.max().over("time_ns").alias("ce_share"),
+        (pl.col("aecn_u_mean") * pl.col("aecn_samples")).alias("aecn_u_sum"),
     )
-    own = _one_point(own, "data_bytes").with_columns(
+    own = _of_each_point(own).with_columns(
         (pl.col("marked_bytes") / pl.col("acked_bytes")).fill_nan(None).alias("mark_share"),
         (pl.col("data_bytes") * BITS * NS_PER_S / pl.col("interval_ns")).alias("rate_bps"),
     )
@@ -143,6 +150,15 @@ def _shaped(
     }
 
 
+def _of_each_point(own: pl.DataFrame) -> pl.DataFrame:
+    """What a flow did, each of it told by the point that saw most of that (`SPEAKS`)."""
+    told = own.select("time_ns", "interval_ns", "ce_share").unique(["time_ns", "interval_ns"])
+    for weights, names in SPEAKS.items():
+        rows = _one_point(own, *weights).select("time_ns", "interval_ns", *names)
+        told = told.join(rows, on=["time_ns", "interval_ns"], how="left")
+    return told.sort("time_ns")
+
+
 def _hop(rows: pl.DataFrame, times: list[int]) -> dict[str, Any]:
     """One hop: its names, its place on the path (null where that is not told), its series."""
     place = int(rows["hop_index"][0])
@@ -162,11 +178,11 @@ def _headroom(loads: pl.DataFrame) -> pl.DataFrame:
     return loads.with_columns(spare.alias("abw_bps"), delay.alias("delay_ns"))
 
 
-def _one_point(rows: pl.DataFrame, weight: str) -> pl.DataFrame:
+def _one_point(rows: pl.DataFrame, *weights: str) -> pl.DataFrame:
     """Rows of the observation point that saw most, so that no packet counts twice."""
     if rows.is_empty():
         return rows
-    by_point = rows.group_by("point").agg(pl.col(weight).sum()).sort(weight, "point")
+    by_point = rows.group_by("point").agg(pl.col(weights).sum()).sort(*weights, "point")
     return rows.filter(pl.col("point") == by_point["point"][-1])
 
 
