@@ -171,8 +171,14 @@ def stored(settings: Settings) -> Iterator[Check]:
     dsn, expected = settings.store.dsn, "a store that answers"
     path = Path(urlsplit(dsn).path) if dsn.startswith("chdb:") else None
     if path is not None and not path.exists():
-        yield Check("store", "not asked", expected, f"{path} is not there yet",
-                    "`hopsight analyze CAPTURE --store DSN` or `hopsight up` makes it")  # fmt: skip
+        above = next(each for each in path.parents if each.exists())
+        yield disk(above)
+        if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+            made = "`hopsight analyze CAPTURE --store DSN` or `hopsight up` makes it"
+            yield Check("store", "not asked", expected, f"{path} is not there yet", made)
+        else:
+            yield Check("store", "broken", expected, f"{path} cannot be made in {above}",
+                        "name another directory in store.dsn")  # fmt: skip
         return
     try:
         if path is not None:

@@ -14,7 +14,14 @@ from lark import Token, Tree
 from pipeline.filter.field import FIELDS, Field
 from pipeline.filter.filter_error import FilterError
 from pipeline.filter.grammar import MOST_DEEP, Node, parsed
-from pipeline.filter.value import number_of, pattern_of, protocol_of, ranges_of, word_of
+from pipeline.filter.value import (
+    network_of,
+    number_of,
+    pattern_of,
+    protocol_of,
+    ranges_of,
+    word_of,
+)
 
 ORDERS = ("<", "<=", ">", ">=")
 SIGNS = {
@@ -22,9 +29,22 @@ SIGNS = {
     "number": "=, !=, <, <=, >, >= or in",
     "address": "=, != or in",
     "protocol": "=, != or in",
+    "end": "=, !=, in or ~",
 }
 """Signs that fit a field, by its kind."""
 MOST_VALUES = 100
+TEXTS = frozenset({"text", "end"})
+"""Kinds that have patterns."""
+FIRST = "splitByChar('/', {0})[1]"
+IS_PREFIX = f"(isIPv4String({FIRST}) OR isIPv6String({FIRST})) AND position({{0}}, '/') > 0"
+"""Whether the name of an end is a prefix."""
+# The engine computes both sides of an `and`: names that are no prefix are not given to it.
+WITHIN = (
+    f"{IS_PREFIX} AND isIPAddressInRange(if({IS_PREFIX}, {FIRST}, '0.0.0.0'), {{1}})"
+    " AND toUInt8OrZero(splitByChar('/', {0})[2]) >= {2}"
+)
+HOLDS = f"{IS_PREFIX} AND isIPAddressInRange({{1}}, if({IS_PREFIX}, {{0}}, '0.0.0.0/32'))"
+"""Such a prefix lies within another one; or it holds an address."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +109,7 @@ class _Told:
                     sign.column, f"{known.name} has no order; use {SIGNS[known.kind]}"
                 )
             made = self.each(known, f"{{}} {word} {self.put(number_of(value, known), 'Float64')}")
-        elif known.kind == "text":
+        elif known.kind in TEXTS:
             made = self.each(known, f"{{}} LIKE {self.put(pattern_of(value, known), 'String')}")
         else:
             raise FilterError(sign.column, f"{known.name} is no text; use {SIGNS[known.kind]}")
@@ -106,6 +126,18 @@ class _Told:
                            for end in ends)  # fmt: skip
             tests.append(f"({{0}}_hi, {{0}}_lo) >= {first} AND ({{0}}_hi, {{0}}_lo) <= {last}")
         return self.each(known, " OR ".join(tests))
+
+    def end(self, known: Field, value: Token) -> str:
+        """An end of paths by its name; of prefixes those in a prefix, or the one of an address."""
+        named = f"{{0}} = {self.put(word_of(value, known), 'String')}"
+        if (network := network_of(value)) is None:
+            return self.each(known, named)
+        if network.prefixlen == network.max_prefixlen:
+            test = HOLDS.format("{0}", self.put(str(network.network_address), "String"))
+        else:
+            prefix, bits = self.put(str(network), "String"), self.put(network.prefixlen, "UInt8")
+            test = WITHIN.format("{0}", prefix, bits)
+        return self.each(known, f"{named} OR ({test})")
 
     def each(self, known: Field, test: str) -> str:
         """A test of any of the columns of a field; what is not known does not pass."""
@@ -148,5 +180,6 @@ EQUAL: dict[str, Callable[[_Told, Field, Token], str]] = {
         known, f"{{}} = {to.put(protocol_of(value), 'UInt8')}"
     ),
     "address": lambda to, known, value: to.in_prefix(known, value),
+    "end": lambda to, known, value: to.end(known, value),
 }
 """How a field is compared with a value, by its kind."""

@@ -14,7 +14,7 @@ from pipeline.topology_key import ORIENTATIONS
 REROUTES = tuple(dict.fromkeys(kind.reroute_helps for kind in KINDS.values()))
 CONTROLS = ("hpcc", "dctcp")
 """Names of `memory.Algorithm`, without loading what computes."""
-Kind = Literal["text", "number", "address", "protocol"]
+Kind = Literal["text", "number", "address", "protocol", "end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,8 @@ CELLS = (
     _number("completeness", "Share of data frames that telemetry covers.", unit="ratio"),
 )
 PATH_CELLS = (
-    _text("src", "End that sends: site, prefix or device."),
-    _text("dst", "End that receives."),
+    Field("src", "end", "End that sends: site, prefix or device.", ("src",)),
+    Field("dst", "end", "End that receives.", ("dst",)),
     _text("tenant", "Tenant that owns the addresses."),
     _text("vrf", "Routing instance of the addresses."),
     *CELLS,

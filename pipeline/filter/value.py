@@ -78,19 +78,23 @@ def ranges_of(token: Token) -> list[tuple[Words, Words]]:
 
     Of an IPv6 prefix around them IPv4 addresses, which flows keep mapped, are left out.
     """
-    text = text_of(token).strip("[]")
-    try:
-        network = ip_network(text, strict=False)
-    except ValueError:
-        raise FilterError(
-            token.column or 1, f"{text[:60]!r} is no address or prefix; write 10.0.0.0/8"
-        ) from None
-    meant = _mapped(network)
+    meant = network_of(token)
+    if meant is None:
+        said = f"{text_of(token).strip('[]')[:60]!r} is no address or prefix; write 10.0.0.0/8"
+        raise FilterError(token.column or 1, said)
     if isinstance(meant, IPv4Network) or not IPV4.subnet_of(meant):
         return [(address_words(meant[0]), address_words(meant[-1]))]
     around = ((int(meant[0]), int(IPV4[0]) - 1), (int(IPV4[-1]) + 1, int(meant[-1])))
     return [(address_words(IPv6Address(first)), address_words(IPv6Address(last)))
             for first, last in around if first <= last]  # fmt: skip
+
+
+def network_of(token: Token) -> IPv4Network | IPv6Network | None:
+    """A prefix, or one address; None: it is none."""
+    try:
+        return _mapped(ip_network(text_of(token).strip("[]"), strict=False))
+    except ValueError:
+        return None
 
 
 def _mapped(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Network:

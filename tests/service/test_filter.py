@@ -44,6 +44,10 @@ def store(tmp_path_factory: pytest.TempPathFactory, world: ModuleType) -> Iterat
             {"time_ns": world.START_NS, "scope": "site", "src": src, "dst": "b", "dscp": 0,
              "source": "traffic", "data_bytes": 5000, "data_frames": 1} for src in ("a", "c")
         ]  # fmt: skip
+        ends += [
+            {**ends[0], "scope": "prefix", "src": src} for src in ("10.1.0.0/24", "10.2.0.0/24",
+             "2001:db8:1::/64", "leaf1")
+        ]  # fmt: skip
         made.insert("path_seconds", pl.DataFrame(ends), "ends")
         yield made
 
@@ -271,3 +275,24 @@ def test_top_takes_a_filter(hopsight: Any, served: Any) -> None:
     wrong = top("src = 10.0.1.2 and")
     assert wrong.returncode == 2
     assert "--filter: column 19: the filter ends" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("src in 10.0.0.0/8", ["10.1.0.0/24", "10.2.0.0/24"]),
+        ("src in (10.1.0.0/16, leaf1)", ["10.1.0.0/24", "leaf1"]),
+        ("src = 10.2.0.7", ["10.2.0.0/24"]),
+        ("src = 10.2.0.0/24", ["10.2.0.0/24"]),
+        ("src in 10.2.0.0/28", []),
+        ("src in 2001:db8::/32 or src = 2001:db8:2::1", ["2001:db8:1::/64"]),
+        ("not src in 0.0.0.0/0", ["2001:db8:1::/64", "leaf1"]),
+        ("src ~ 'leaf*' or src ~ '10.2.*'", ["10.2.0.0/24", "leaf1"]),
+    ],
+)
+def test_paths_between_prefixes_are_kept_by_prefix_and_address(
+    asked: Asked, told: str, kept: list[str]
+) -> None:
+    answer = asked.get("/api/v1/te/paths", by="prefix", interval="1s", filter=told)
+    assert answer.status_code == 200, answer.text
+    assert sorted(each["src"] for each in answer.json()["paths"]) == kept
