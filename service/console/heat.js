@@ -22,7 +22,7 @@ export function heat(links, range) {
       h("caption", { class: "hidden" }, "Mean load of each link over time"),
       h("colgroup", null, h("col", { class: "names" }), h("col", { span: times.length }), h("col", { class: "tops" })),
       h("tbody", null, links.links.map((link) => row(link, times, length, range))),
-      h("tfoot", null, h("tr", null, h("td", null), h("td", { colspan: times.length }, ticks(from, length)), h("td", null))))));
+      h("tfoot", null, h("tr", null, h("td", null), h("td", { colspan: times.length }, ticks(from, length)), h("td", { class: "num" }, "largest"))))));
 }
 
 function row(link, times, length, range) {

@@ -8,9 +8,11 @@ import { linkUrl } from "./views.js";
 
 const RANKS = ["tor up", "spine up", "core down", "spine down", "tor down", "tor host"];
 
+const SILENT = "no telemetry of this flow names hops of its own: Advanced ECN and marks tell of the path as a whole; the hop is the one that loads of other flows and the topology leave";
+
 /** Sender → hops → receiver; `signals` as the API answers them. */
 export function path(answer, signals, range, asked) {
-  if (!signals.hops.length) return null;
+  if (!signals.hops.length) return unnamed(answer, range, asked);
   const told = signals.hops.every((one) => one.hop_index !== null);
   const places = new Map();
   for (const one of signals.hops) {
@@ -22,34 +24,54 @@ export function path(answer, signals, range, asked) {
   const hidden = answer.verdict.parts?.hops_out_of_sight || 0;
   return panel("Path", note(told, hidden, answer.verdict.parts), [csvButton("path", () => ordered.flat().map((one) => flat(one, cells))), apiLink("/flows/signals", asked)],
     h("div", { class: "path", role: "region", "aria-label": "Path of the flow" },
-      h("div", { class: "stop end" }, h("span", { class: "where" }, "sender"), answer.flow.src),
-      ordered.map((hops) => [wire(), h("div", { class: "fork" }, hops.map((one) => stop(one, answer.verdict.hop, range, cells)))]),
-      hidden > 0 && [wire(), h("div", { class: "stop unseen" }, h("div", { class: "name" }, count(hidden, "hop")), h("div", { class: "load" }, "out of sight"))],
-      wire(), h("div", { class: "stop end" }, h("span", { class: "where" }, "receiver"), answer.flow.dst)));
+      sender(answer),
+      ordered.map((hops) => [wire(told), h("div", { class: "fork" }, hops.map((one) => stop(one, answer.verdict.hop, range, cells)))]),
+      hidden > 0 && [wire(told), h("div", { class: "stop unseen" }, h("div", { class: "name" }, count(hidden, "hop")), h("div", { class: "load" }, "out of sight"))],
+      wire(told), receiver(answer)));
 }
 
-const flat = (one, cells) => ({ hop_index: one.hop_index, device: one.device, interface: one.interface, stage: one.stage, orientation: one.orientation, capacity_bps: one.capacity_bps, u_mean: meanOf(one.u_mean), share_of_time: shareOf(one, cells) });
+/** Of a flow whose hops nothing names: the hop of the verdict alone. */
+function unnamed(answer, range, asked) {
+  const hop = answer.verdict.hop;
+  return panel("Path", SILENT, [apiLink("/flows/signals", asked)],
+    h("div", { class: "path", role: "region", "aria-label": "Path of the flow" },
+      sender(answer), wire(false),
+      hop ? h("a", { class: "stop here", href: linkUrl(hop, range) },
+        h("div", { class: "name" }, `${hop.device} ${hop.interface}`),
+        h("div", { class: "load" }, `u ${load(answer.verdict.u_mean)}`, hop.capacity_bps ? ` · ${rate(hop.capacity_bps)}` : ""),
+        h("div", { class: "tag" }, "bottleneck"))
+        : h("div", { class: "stop unseen" }, h("div", { class: "name" }, "hops"), h("div", { class: "load" }, "not named")),
+      wire(false), receiver(answer)));
+}
+
+const sender = (answer) => h("div", { class: "stop end" }, h("span", { class: "where" }, "sender"), answer.flow.src);
+const receiver = (answer) => h("div", { class: "stop end" }, h("span", { class: "where" }, "receiver"), answer.flow.dst);
+
+const flat = (one, cells) => ({ hop_index: one.hop_index, device: one.device, interface: one.interface, stage: one.stage, orientation: one.orientation, capacity_bps: one.capacity_bps, u_mean: meanOf(one.u_mean, one.samples), share_of_time: shareOf(one, cells) });
 
 function note(told, hidden, parts) {
   const sight = parts?.hops ? `${parts.hops_seen} of ${parts.hops} hops in sight` : hidden ? `${count(hidden, "hop")} out of sight` : "";
-  const order = told ? "nearest the sender first" : "hops that the signals name, in the order of the topology's stages";
-  return [order, sight, "loads as this flow saw them; the verdict has them as all flows did"].filter(Boolean).join("; ");
+  const order = told ? ["nearest the sender first", sight]
+    : ["hops that tags named, each for its share of the time, in the order of the topology's stages", "a tag names the worst hop of its way, so that others may lie between, and these may be of several ways"];
+  return [...order, "loads are means over this flow's packets; the verdict's is over time"].filter(Boolean).join("; ");
 }
 
 const rank = (one) => { const at = RANKS.indexOf(`${one.stage} ${one.orientation}`); return at < 0 ? RANKS.length : at; };
 
-const wire = () => h("span", { class: "wire", "aria-hidden": "true" });
+const wire = (sure) => h("span", { class: sure ? "wire" : "wire unsure", "aria-hidden": "true" });
 
-export const meanOf = (values) => {
-  const seen = values.filter((value) => value !== null && value !== undefined);
-  return seen.length ? seen.reduce((sum, value) => sum + value, 0) / seen.length : null;
+/** The mean of values, each with its weight; null where there is none. */
+export const meanOf = (values, weights) => {
+  const seen = values.map((value, i) => [value, weights[i] || 0]).filter(([value]) => value !== null && value !== undefined);
+  const weight = seen.reduce((sum, [, each]) => sum + each, 0);
+  return weight ? seen.reduce((sum, [value, each]) => sum + value * each, 0) / weight : null;
 };
 
 const shareOf = (one, cells) => one.u_mean.filter((u) => u !== null).length / cells;
 
 /** One hop; its share of the time is told where it was not on the path all along. */
 function stop(one, guilty, range, cells) {
-  const mean = meanOf(one.u_mean);
+  const mean = meanOf(one.u_mean, one.samples);
   const here = guilty && one.device === guilty.device && one.interface === guilty.interface;
   const share = shareOf(one, cells);
   return h("a", { class: here ? "stop here" : "stop", href: linkUrl(one, range) },
