@@ -40,8 +40,8 @@ export function sharing(answer, users, asked) {
   const others = users ? users.flows.filter((other) => other.flow !== answer.flow.flow) : [];
   if (!others.length) return null;
   return panel("Flows that share the hop", `${others.length} at ${answer.verdict.hop.name}`, [csvButton("sharing", () => others), apiLink("/links/flows", asked)],
-    h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Flow", "Sent#", "Load it saw there", "Mostly held back there"]),
+    h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Flow", "Sent#", "Load it saw there", "Part", "Mostly held back there"]),
       h("tbody", null, others.map((other) => h("tr", null,
-        flowCell(other, during(answer.interval)), right(bytes(other.data_bytes)), h("td", null, meter(other.u_mean)),
+        flowCell(other, during(answer.interval)), right(bytes(other.data_bytes)), h("td", null, meter(other.u_mean)), h("td", null, other.role || "–"),
         h("td", null, other.held_back ? chip(true, "yes") : h("span", { class: "quiet" }, "no"))))))));
 }

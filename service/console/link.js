@@ -50,9 +50,9 @@ const unseen = (others) => (others.flows ? `; beside them ${count(others.flows, 
 /** Culprits first: what each flow sent here, and whether this link holds it back. */
 function table(flows, more) {
   return h("div", { class: "scroll" }, h("table", { class: "list" },
-    head(["Flow", "Sent#", "Of what was sent#", "Load it saw here", "Samples#", "Held back here", "Congestion control"]),
+    head(["Flow", "Sent#", "Of what was sent#", "Load it saw here", "Samples#", "Part", "Held back here", "Congestion control"]),
     h("tbody", null, flows.map((row) => h("tr", null,
       flowCell(row, more), right(bytes(row.data_bytes)), right(row.data_bytes ? percent(row.share) : "–"),
-      h("td", null, meter(row.u_mean)), right(row.samples),
+      h("td", null, meter(row.u_mean)), right(row.samples), h("td", null, row.role || "–"),
       h("td", null, row.held_back ? chip(true, "yes") : h("span", { class: "quiet" }, "no")), h("td", null, row.cc || "–"))))));
 }
