@@ -2,12 +2,19 @@
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from pipeline import FIELDS, FilterError, condition
 from service.alerts.state import KEPT
@@ -17,6 +24,7 @@ from service.section import Section
 
 COUNT = "count"
 """The value that is the number of rows of a group."""
+SAME_NAME = "two rules or two receivers have one name"
 SUBJECTS = {"flows": "flow_cells", "links": "load_cells"}
 NAME = re.compile(r"[\w.:/ -]{1,100}")
 Span = Annotated[
@@ -54,7 +62,9 @@ class Rule(Section):
     filter: str = Field("", description="Rows that count (the filter language); empty: all.")
     value: str = Field(COUNT, description="Field that is compared; count: rows of the group.")
     above: float | None = Field(None, description="It is an alert when the value is above this.")
-    below: float | None = Field(None, description="It is an alert when the value is below this.")
+    below: float | None = Field(
+        None, validate_default=True, description="It is an alert when the value is below this."
+    )
     for_ns: Span = Field(0, alias="for", ge=0, description="How long that must hold before.")
     keep_ns: Span = Field(
         0, alias="keep_firing_for", ge=0, description="How long it must not hold to be over."
@@ -84,25 +94,45 @@ class Rule(Section):
             raise ValueError("has up to 100 letters, digits, blanks and ._:/-")
         return name
 
-    @model_validator(mode="after")
-    def whole(self) -> "Rule":
-        """Refuse fields that are not there, and a rule that compares with nothing."""
-        fields = FIELDS[SUBJECTS[self.over]]
-        if (self.above is None) == (self.below is None):
+    @field_validator("below")
+    @classmethod
+    def one_bound(cls, below: float | None, told: ValidationInfo) -> float | None:
+        """Refuse a rule that compares with nothing, or with two numbers."""
+        if "above" in told.data and (told.data["above"] is None) == (below is None):
             raise ValueError("has above or below, one of both")
-        if self.value != COUNT and (
-            self.value not in fields or fields[self.value].kind != "number"
-        ):
-            raise ValueError(f"value {self.value!r} is no number of {self.over}; see the filters")
-        for each in self.group_by:
-            if each not in fields or len(fields[each].columns) != 1:
-                raise ValueError(f"group_by {each!r} is no field of {self.over}; see the filters")
-        if self.filter:
+        return below
+
+    @field_validator("filter")
+    @classmethod
+    def filtered(cls, text: str, told: ValidationInfo) -> str:
+        """Refuse a filter that is wrong."""
+        if text and "over" in told.data:
             try:
-                condition(SUBJECTS[self.over], self.filter)
+                condition(SUBJECTS[told.data["over"]], text)
             except FilterError as error:
-                raise ValueError(f"filter: {error}") from None
-        return self
+                raise ValueError(str(error)) from None
+        return text
+
+    @field_validator("value")
+    @classmethod
+    def compared(cls, value: str, told: ValidationInfo) -> str:
+        """Refuse what is no number."""
+        over = told.data.get("over")
+        fields = FIELDS[SUBJECTS[over]] if over else {}
+        if over and value != COUNT and (value not in fields or fields[value].kind != "number"):
+            raise ValueError(f"{value!r} is no number of {over}; see the filters")
+        return value
+
+    @field_validator("group_by")
+    @classmethod
+    def grouped(cls, names: tuple[str, ...], told: ValidationInfo) -> tuple[str, ...]:
+        """Refuse fields that are not there."""
+        over = told.data.get("over")
+        fields = FIELDS[SUBJECTS[over]] if over else {}
+        for each in names if over else ():
+            if each not in fields or len(fields[each].columns) != 1:
+                raise ValueError(f"{each!r} is no field of {over}; see the filters")
+        return names
 
     def column(self, field: str) -> str:
         """The column of a field in the rows that the rule looks at."""
@@ -138,11 +168,20 @@ class AlertFile(Section):
     @model_validator(mode="after")
     def told_apart(self) -> "AlertFile":
         """Refuse two rules or receivers of one name."""
-        for what in (self.rule, self.receiver):
-            names = [each.name for each in what]
-            if len(set(names)) < len(names):
-                raise ValueError("two rules or two receivers have one name")
+        if twice(self.model_dump()):
+            raise ValueError(SAME_NAME)
         return self
+
+
+def twice(told: Mapping[str, Any]) -> bool:
+    """Whether a file has two rules or two receivers of one name."""
+    for what in ("rule", "receiver"):
+        rows = told.get(what)
+        rows = rows if isinstance(rows, list | tuple) else ()
+        named = [str(each["name"]) for each in rows if isinstance(each, dict) and "name" in each]
+        if len(set(named)) < len(named):
+            return True
+    return False
 
 
 def read(path: Path | None) -> AlertFile:
@@ -155,12 +194,16 @@ def read(path: Path | None) -> AlertFile:
         raise AlertsError(path, str(error.strerror or error)) from None
     except UnicodeDecodeError:
         raise AlertsError(path, "not UTF-8 text") from None
+    told: dict[str, Any] = {}
     try:
-        return AlertFile.model_validate(tomllib.loads(text))
+        told = tomllib.loads(text)
+        return AlertFile.model_validate(told)
     except ValidationError as error:
         mistakes = [mistake(one) for one in error.errors()]
     except ValueError as error:
         mistakes = [Mistake("", str(error))]
+    # Of a file as a whole nothing is looked at while a field is wrong.
+    mistakes += [Mistake("", SAME_NAME)] * (twice(told) and all(each.place for each in mistakes))
     raise AlertsError(path, "; ".join(map(str, mistakes)), mistakes)
 
 

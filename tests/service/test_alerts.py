@@ -410,3 +410,20 @@ def test_changes_wait_for_a_store_that_takes_none(tmp_path: Path, store: Store) 
     assert store.query("alerts_history", **given)["state"].to_list() == [FIRING]
     assert len(hub._kept) == 1
     assert watch.engine.unkept == []
+
+
+def test_every_mistake_of_a_file_is_named_at_once(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.toml"
+    rule = "[[rule]]\nname='a'\nover='flows'\nabove=1\n"
+    wrong = "below=2\nfor='-3s'\nvalue='u.p999'\nfilter='stagee = tor'\ngroup_by=['nosuch']\n"
+    rules.write_text(rule + wrong + rule)
+    with pytest.raises(AlertsError) as caught:
+        read(rules)
+    told = {each.place: each.sentence for each in caught.value.mistakes}
+    assert {*told} == {"", *(f"rule.1.{name}" for name in ("below", "for", "value", "filter",
+                                                         "group_by"))}  # fmt: skip
+    assert told["rule.1.filter"].startswith("column 1")
+    assert told[""] == "two rules or two receivers have one name"
+    rules.write_text("rule = 3")
+    with pytest.raises(AlertsError, match="rule: "):
+        read(rules)
