@@ -25,6 +25,8 @@ from pipeline.tables import TABLES, Table
 from pipeline.tables.column import STORED_AT
 from pipeline.tables.gathered import gathered
 
+PLAIN = "MergeTree"
+"""The engine of tables whose rows are never joined."""
 ROWS = 500_000
 """Rows of a file, about."""
 Progress = Callable[[str, int], None]
@@ -34,6 +36,7 @@ Progress = Callable[[str, int], None]
 def backup(store: Store, folder: Path, progress: Progress = lambda *_: None) -> list[Piece]:
     """Write everything into a folder that is empty or new. Raises StoreError and OSError."""
     _refuse_cluster(store)
+    store.pending()  # raises StoreError for a store of which today's tables are not all
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise StoreError(f"{folder} is not empty; a backup takes a folder of its own")
@@ -143,13 +146,17 @@ def _bounds(store: Store, table: Table, inside: str) -> list[int]:
 
 
 def _written(store: Store, table: Table, where: str, path: Path) -> Piece | None:
-    """A file with the rows of a condition; None: there are none."""
+    """A file with the rows of a condition; None: there are none.
+
+    Rows of one key are joined here: by the order of their parts, of which a file tells nothing.
+    """
     columns = ", ".join(f"`{name}`" for name in _columns(table))
+    rows_of = f"{table.name}{'' if table.engine == PLAIN else ' FINAL'} WHERE {where}"
     with store.alone() as connection:
-        [(rows,)] = connection.rows(f"SELECT count() FROM {table.name} WHERE {where}")  # noqa: S608 - our own names
+        [(rows,)] = connection.rows(f"SELECT count() FROM {rows_of}")  # noqa: S608 - our own names
         if not rows:
             return None
-        body = connection.parquet(f"SELECT {columns} FROM {table.name} WHERE {where}")  # noqa: S608 - our own names
+        body = connection.parquet(f"SELECT {columns} FROM {rows_of}")  # noqa: S608 - our own names
     _put(path, body)
     return Piece(file=path.name, table=table.name, rows=int(rows), digest=_digest(body))
 

@@ -13,9 +13,10 @@ from pipeline.erasure import STATE
 from pipeline.question import address_words
 from pipeline.room import Day, days_of, surplus
 from pipeline.store import Store
-from pipeline.store_backup import MANIFEST
+from pipeline.store_backup import MANIFEST, PLAIN
 from pipeline.store_error import StoreError
 from pipeline.store_limits import StoreLimits
+from pipeline.tables import TABLES
 
 DAY = 86_400 * 10**9
 Address = IPv4Address | IPv6Address
@@ -46,10 +47,12 @@ def intervals(flow: int, count: int = 3, time_ns: int = 0) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def counted(store: Store, *tables: str) -> list[int]:
+def counted(store: Store, *tables: str, final: bool = False) -> list[int]:
+    """Rows of tables; `final`: those of one key are joined."""
+    joined = {table: " FINAL" * (final and TABLES[table].engine != PLAIN) for table in tables}
     with store.alone() as connection:
         return [
-            int(connection.rows(f"SELECT count() FROM {table}")[0][0])  # noqa: S608 - our own names
+            int(connection.rows(f"SELECT count() FROM {table}{joined[table]}")[0][0])  # noqa: S608 - our own names
             for table in tables
         ]
 
@@ -133,7 +136,7 @@ def test_a_backup_comes_back_as_it_was_and_rollups_count_once(
     with Store(f"chdb://{tmp_path / 'db'}") as store:
         filled(store)
         store.insert("flow_intervals", intervals(9, 30), "many")
-        before = counted(store, *tables)
+        before = counted(store, *tables, final=True)
         with store.alone() as connection:
             told = connection.rows(sums)
         pieces = backup(store, tmp_path / "kept")
@@ -145,13 +148,44 @@ def test_a_backup_comes_back_as_it_was_and_rollups_count_once(
             restore(store, tmp_path / "kept")
     with Store(f"chdb://{tmp_path / 'new'}") as store:
         restore(store, tmp_path / "kept")
-        assert counted(store, *tables) == before
+        assert counted(store, *tables, final=True) == before
         with store.alone() as connection:
             assert connection.rows(sums) == told
         store.insert("flow_intervals", intervals(4), "after")
         with store.alone() as connection:
             [(frames, _)] = connection.rows(sums)
             assert frames == told[0][0] + 6, "what fills rollups is back"
+
+
+def test_of_rows_that_are_not_merged_yet_the_last_one_comes_back(tmp_path: Path) -> None:
+    """State at the end of a second: that of its last interval, whichever part is read first."""
+    told = "SELECT flow, U, alpha FROM flow_seconds FINAL ORDER BY flow"
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        store.migrate()
+        with store.alone() as connection:
+            connection.command("SYSTEM STOP MERGES")
+        for number in range(8):
+            rows = pl.concat([intervals(flow, 1, number * 10**8) for flow in range(40)])
+            state = {"U": float(number), "alpha": number / 10}
+            store.insert("flow_intervals", rows.with_columns(**state), f"part {number}")
+        with store.alone() as connection:
+            before = connection.rows(told)
+        assert {row[1:] for row in before} == {(7.0, 0.7)}
+        backup(store, tmp_path / "kept")
+    with Store(f"chdb://{tmp_path / 'new'}") as store:
+        restore(store, tmp_path / "kept")
+        with store.alone() as connection:
+            assert connection.rows(told) == before
+
+
+def test_a_store_of_a_newer_hopsight_is_not_backed_up(tmp_path: Path) -> None:
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        store.migrate()
+        with store.alone() as connection:
+            connection.command("INSERT INTO schema_version (version) VALUES (99)")
+        with pytest.raises(StoreError, match="has schema 99 and this hopsight knows"):
+            backup(store, tmp_path / "kept")
+        assert not (tmp_path / "kept").exists()
 
 
 def test_what_is_no_backup_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
