@@ -64,10 +64,15 @@ class KafkaTopic:
         Raises BusError for an address or a setting that cannot be used.
         """
         address = urlsplit(url)
-        if not address.hostname or not address.path.strip("/"):
-            raise BusError(f"{url}: an address is kafka://host:port/topic")
         if "@" in address.netloc:
             raise BusError("a bus address holds no password; see the settings bus.sasl…")
+        if not address.hostname or not address.path.strip("/"):
+            raise BusError(f"{url}: an address is kafka://host:port/topic")
+        for place in address.netloc.split(","):
+            try:
+                urlsplit(f"//{place}").port  # noqa: B018 - ValueError
+            except ValueError:
+                raise BusError(f"{url}: the port of {place} is none from 0 to 65535") from None
         self.broker = address.netloc
         self.name = f"{address.path.strip('/')}.v{SCHEMA_VERSION}.p{PLACEMENT_VERSION}"
         self.idempotence = option(url, "idempotence", True, OPTIONS)

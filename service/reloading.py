@@ -1,6 +1,9 @@
 """Settings read again while a command runs (SIGHUP)."""
 
+import asyncio
 import logging
+import signal
+import threading
 from collections.abc import Callable
 
 from service.failure import Failure
@@ -18,3 +21,25 @@ def reloaded(read: Callable[[], Settings]) -> Settings | None:
         return None
     logger.info("settings were read again and are taken")
     return settings
+
+
+def wait_to_reload() -> None:
+    """Have a SIGHUP end nothing before a command can read anything again (`reload_at`).
+
+    What it asks for is done then: a worker may wait minutes for its store.
+    """
+    if threading.current_thread() is threading.main_thread():
+        EARLY.clear()
+        signal.signal(signal.SIGHUP, lambda *_: EARLY.set())
+
+
+def reload_at(loop: asyncio.AbstractEventLoop, reload: Callable[[], None]) -> None:
+    """Read again at each SIGHUP from now on, and at once for one that came before."""
+    loop.add_signal_handler(signal.SIGHUP, reload)
+    if EARLY.is_set():
+        EARLY.clear()
+        reload()
+
+
+EARLY = threading.Event()
+"""Whether a SIGHUP came that nothing was read again for."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import json as json_format
-import signal
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +32,7 @@ from service.failure import ExitCode, Failure
 from service.keeping import store_sink
 from service.logs import begin
 from service.progress import frames_bar
-from service.reloading import reloaded
+from service.reloading import reload_at, reloaded, wait_to_reload
 from service.run import waiting
 from service.settings import Settings
 from service.sources import Feeds, Sources, open_sources
@@ -65,6 +64,7 @@ def run(request: Request) -> None:
     Begun anew after a failure it publishes from the start, and readers drop what they have; so does
     a store with what it has.
     """
+    wait_to_reload()
     request.feeds.beside(request.captures)
     settings = settings_of(request)
     counts: Counter[str] = Counter()
@@ -214,8 +214,7 @@ async def _run(
         if renewed is not None:
             decoder.renew(request.feeds.known_to(renewed.collector))
 
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGHUP, reload)
+    reload_at(asyncio.get_running_loop(), reload)
     where = "the broker" if request.store is None else "the store"
     on_ending(stop, f"{where} to take what was read", gone)
     await asyncio.wait([feeding, *reading], return_when=asyncio.FIRST_EXCEPTION)

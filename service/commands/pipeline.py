@@ -2,7 +2,6 @@
 
 import asyncio
 import json as json_format
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ from service.commands.serve import open_store
 from service.failure import ExitCode, Failure
 from service.keeping import patiently
 from service.logs import begin
-from service.reloading import reloaded
+from service.reloading import reload_at, reloaded, wait_to_reload
 from service.run import settings_of
 from service.settings import Settings
 from service.stages import Stages, of_crew, telling
@@ -39,6 +38,7 @@ class Request:
 
 def run(request: Request) -> None:
     """Work until SIGTERM or Ctrl-C; then finish what was begun and keep the state."""
+    wait_to_reload()
     settings, parameters = told(request)
     if settings.bus.url is None:
         raise Failure(
@@ -124,9 +124,8 @@ async def _run(
             store_topology(store, topology.versions)
             crew.renew(topology.versions)
 
-    loop = asyncio.get_running_loop()
     on_ending(crew.stop.set, "store and broker to take what was begun")
-    loop.add_signal_handler(signal.SIGHUP, reload)
+    reload_at(asyncio.get_running_loop(), reload)
     stages.add(of_crew(crew))
     await crew.run()
     return crew.counters

@@ -23,6 +23,7 @@ from service.keeping import patiently
 from service.login import Login, LoginError, login_of
 from service.logs import begin
 from service.problem import Problem
+from service.reloading import wait_to_reload
 from service.server import Tls, address, bind, serve
 from service.settings import Settings
 from service.stages import Stages
@@ -33,6 +34,7 @@ from service.way import give_way
 
 def run(*, store: str | None, host: str | None, port: int | None, json: bool) -> None:
     """Serve until SIGINT or SIGTERM."""
+    wait_to_reload()
     settings = chosen(store={"dsn": store}, service={"host": host, "port": port})
     login = login_for(settings)
     source = read_topology(None, settings.pipeline.topology)

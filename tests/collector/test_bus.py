@@ -200,6 +200,14 @@ def test_memory_bus_wakes_a_blocked_writer_when_it_is_closed() -> None:
         ("memory://?policy=drop", "memory://?policy=drop: policy must be one of block, not 'drop'"),
         ("memory://?size=3", "memory://?size=3: no option 'size', there are capacity, policy"),
         ("kafka://here:9092", "kafka://here:9092: an address is kafka://host:port/topic"),
+        (
+            "kafka://one:9092,here:99999/x",
+            "kafka://one:9092,here:99999/x: the port of here:99999 is none from 0 to 65535",
+        ),
+        (
+            "kafka://user:secret@here:99999",
+            "a bus address holds no password; see the settings bus.sasl…",
+        ),
         ("kafka://h/t?idempotence=2", "kafka://h/t?idempotence=2: idempotence must be on or off"),
         (
             "kafka://h/t?compression=gz",

@@ -1,11 +1,14 @@
 """A worker that starts while its store does not answer waits for it, and for so long only."""
 
+import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from store_server import StoreEndpoint
@@ -101,3 +104,20 @@ def test_what_is_no_store_is_told_once_and_soon(
     told = [each.getMessage() for each in caplog.records if each.name == "hopsight.service"]
     assert len(told) == 1
     assert told[0].startswith(f"tried again for 1.5 s: the store http://127.0.0.1:{port}/none does")
+
+
+def test_who_waits_for_a_store_is_not_ended_by_a_reload(hopsight: Any) -> None:
+    """`systemctl reload` sends SIGHUP whatever a worker is doing."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    worker = hopsight.start("pipeline", "--bus", "kafka://127.0.0.1:1/x",
+                            "--store", f"http://127.0.0.1:{port}/late")  # fmt: skip
+    try:
+        assert worker.stdout is not None
+        assert "tried again" in worker.stdout.readline()
+        worker.send_signal(signal.SIGHUP)
+        with pytest.raises(subprocess.TimeoutExpired):
+            worker.wait(1)
+    finally:
+        worker.kill()
+        worker.communicate()
