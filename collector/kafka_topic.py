@@ -48,6 +48,11 @@ REQUEST_MS = 10_000
 """How long one answer of the broker is waited for."""
 
 
+def port_of(place: str) -> int | None:
+    """The port of HOST:PORT, None where there is none. Raises ValueError for what cannot be one."""
+    return urlsplit(f"//{place}").port
+
+
 class KafkaTopic:
     """The topic at `kafka://host:port/topic`; nothing is connected before it is asked for.
 
@@ -70,7 +75,7 @@ class KafkaTopic:
             raise BusError(f"{url}: an address is kafka://host:port/topic")
         for place in address.netloc.split(","):
             try:
-                urlsplit(f"//{place}").port  # noqa: B018 - ValueError
+                port_of(place)
             except ValueError:
                 raise BusError(f"{url}: the port of {place} is none from 0 to 65535") from None
         self.broker = address.netloc
