@@ -23,29 +23,27 @@ export function path(answer, signals, range, asked) {
   const cells = signals.times_ns.length;
   const hidden = answer.verdict.parts?.hops_out_of_sight || 0;
   return panel("Path", note(told, hidden, answer.verdict.parts), [csvButton("path", () => ordered.flat().map((one) => flat(one, cells))), apiLink("/flows/signals", asked)],
-    h("div", { class: "path", role: "region", "aria-label": "Path of the flow" },
-      sender(answer),
-      ordered.map((hops) => [wire(told), h("div", { class: "fork" }, hops.map((one) => stop(one, answer.verdict.hop, range, cells)))]),
-      hidden > 0 && [wire(told), h("div", { class: "stop unseen" }, h("div", { class: "name" }, count(hidden, "hop")), h("div", { class: "load" }, "out of sight"))],
-      wire(told), receiver(answer)));
+    way(answer, told, [
+      ...ordered.map((hops) => h("div", { class: "fork" }, hops.map((one) => stop(one, answer.verdict.hop, range, cells)))),
+      ...(hidden > 0 ? [unseen(count(hidden, "hop"), "out of sight")] : []),
+    ]));
 }
 
 /** Of a flow whose hops nothing names: the hop of the verdict alone. */
 function unnamed(answer, range, asked) {
   const hop = answer.verdict.hop;
   return panel("Path", SILENT, [apiLink("/flows/signals", asked)],
-    h("div", { class: "path", role: "region", "aria-label": "Path of the flow" },
-      sender(answer), wire(false),
-      hop ? h("a", { class: "stop here", href: linkUrl(hop, range) },
-        h("div", { class: "name" }, `${hop.device} ${hop.interface}`),
-        h("div", { class: "load" }, `u ${load(answer.verdict.u_mean)}`, hop.capacity_bps ? ` · ${rate(hop.capacity_bps)}` : ""),
-        h("div", { class: "tag" }, "bottleneck"))
-        : h("div", { class: "stop unseen" }, h("div", { class: "name" }, "hops"), h("div", { class: "load" }, "not named")),
-      wire(false), receiver(answer)));
+    way(answer, false, [hop ? box(hop, true, range, answer.verdict.u_mean, 1) : unseen("hops", "not named")]));
 }
 
-const sender = (answer) => h("div", { class: "stop end" }, h("span", { class: "where" }, "sender"), answer.flow.src);
-const receiver = (answer) => h("div", { class: "stop end" }, h("span", { class: "where" }, "receiver"), answer.flow.dst);
+/** Sender, stops and receiver; `sure` that nothing lies between them. */
+function way(answer, sure, stops) {
+  const end = (where, address) => h("div", { class: "stop end" }, h("span", { class: "where" }, where), address);
+  return h("div", { class: "path", role: "region", "aria-label": "Path of the flow" },
+    end("sender", answer.flow.src), stops.map((each) => [wire(sure), each]), wire(sure), end("receiver", answer.flow.dst));
+}
+
+const unseen = (name, why) => h("div", { class: "stop unseen" }, h("div", { class: "name" }, name), h("div", { class: "load" }, why));
 
 const flat = (one, cells) => ({ hop_index: one.hop_index, device: one.device, interface: one.interface, stage: one.stage, orientation: one.orientation, capacity_bps: one.capacity_bps, u_mean: meanOf(one.u_mean, one.samples), share_of_time: shareOf(one, cells) });
 
@@ -69,11 +67,13 @@ export const meanOf = (values, weights) => {
 
 const shareOf = (one, cells) => one.u_mean.filter((u) => u !== null).length / cells;
 
-/** One hop; its share of the time is told where it was not on the path all along. */
 function stop(one, guilty, range, cells) {
-  const mean = meanOf(one.u_mean, one.samples);
   const here = guilty && one.device === guilty.device && one.interface === guilty.interface;
-  const share = shareOf(one, cells);
+  return box(one, here, range, meanOf(one.u_mean, one.samples), shareOf(one, cells));
+}
+
+/** One hop; its share of the time is told where it was not on the path all along. */
+function box(one, here, range, mean, share) {
   return h("a", { class: here ? "stop here" : "stop", href: linkUrl(one, range) },
     h("div", { class: "name" }, `${one.device} ${one.interface}`),
     h("div", { class: "load" }, `u ${load(mean)}`, one.capacity_bps ? ` · ${rate(one.capacity_bps)}` : "", share < 0.995 ? ` · ${percent(share)} of the time` : ""),
