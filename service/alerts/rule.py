@@ -24,7 +24,6 @@ from service.section import Section
 
 COUNT = "count"
 """The value that is the number of rows of a group."""
-SAME_NAME = "two rules or two receivers have one name"
 SUBJECTS = {"flows": "flow_cells", "links": "load_cells"}
 NAME = re.compile(r"[\w.:/ -]{1,100}")
 Span = Annotated[
@@ -117,26 +116,31 @@ class Rule(Section):
     @classmethod
     def compared(cls, value: str, told: ValidationInfo) -> str:
         """Refuse what is no number."""
-        over = told.data.get("over")
-        fields = FIELDS[SUBJECTS[over]] if over else {}
-        if over and value != COUNT and (value not in fields or fields[value].kind != "number"):
-            raise ValueError(f"{value!r} is no number of {over}; see the filters")
+        fields = fields_of(told)
+        known = fields.get(value) if fields else None
+        if fields and value != COUNT and (known is None or known.kind != "number"):
+            raise ValueError(f"{value!r} is no number of {told.data['over']}; see the filters")
         return value
 
     @field_validator("group_by")
     @classmethod
     def grouped(cls, names: tuple[str, ...], told: ValidationInfo) -> tuple[str, ...]:
         """Refuse fields that are not there."""
-        over = told.data.get("over")
-        fields = FIELDS[SUBJECTS[over]] if over else {}
-        for each in names if over else ():
+        fields = fields_of(told)
+        for each in names if fields else ():
             if each not in fields or len(fields[each].columns) != 1:
-                raise ValueError(f"{each!r} is no field of {over}; see the filters")
+                raise ValueError(f"{each!r} is no field of {told.data['over']}; see the filters")
         return names
 
     def column(self, field: str) -> str:
         """The column of a field in the rows that the rule looks at."""
         return FIELDS[SUBJECTS[self.over]][field].columns[0]
+
+
+def fields_of(told: ValidationInfo) -> Mapping[str, Any]:
+    """Fields of what a rule is over; none where that is wrong, which is said by itself."""
+    over = told.data.get("over")
+    return FIELDS[SUBJECTS[over]] if over else {}
 
 
 class Receiver(Section):
@@ -165,13 +169,6 @@ class AlertFile(Section):
     rule: tuple[Rule, ...] = ()
     receiver: tuple[Receiver, ...] = ()
 
-    @model_validator(mode="after")
-    def told_apart(self) -> "AlertFile":
-        """Refuse two rules or receivers of one name."""
-        if twice(self.model_dump()):
-            raise ValueError(SAME_NAME)
-        return self
-
 
 def twice(told: Mapping[str, Any]) -> bool:
     """Whether a file has two rules or two receivers of one name."""
@@ -195,15 +192,19 @@ def read(path: Path | None) -> AlertFile:
     except UnicodeDecodeError:
         raise AlertsError(path, "not UTF-8 text") from None
     told: dict[str, Any] = {}
+    mistakes: list[Mistake] = []
+    made = AlertFile()
     try:
         told = tomllib.loads(text)
-        return AlertFile.model_validate(told)
+        made = AlertFile.model_validate(told)
     except ValidationError as error:
         mistakes = [mistake(one) for one in error.errors()]
     except ValueError as error:
         mistakes = [Mistake("", str(error))]
-    # Of a file as a whole nothing is looked at while a field is wrong.
-    mistakes += [Mistake("", SAME_NAME)] * (twice(told) and all(each.place for each in mistakes))
+    if twice(told):
+        mistakes.append(Mistake("", "two rules or two receivers have one name"))
+    if not mistakes:
+        return made
     raise AlertsError(path, "; ".join(map(str, mistakes)), mistakes)
 
 
