@@ -9,6 +9,8 @@ from collections.abc import Callable
 from service.failure import Failure
 from service.settings import Settings, SettingsError
 
+EARLY = threading.Event()
+"""Whether a SIGHUP came that nothing was read again for."""
 logger = logging.getLogger("hopsight.service")
 
 
@@ -33,13 +35,9 @@ def wait_to_reload() -> None:
         signal.signal(signal.SIGHUP, lambda *_: EARLY.set())
 
 
-def reload_at(loop: asyncio.AbstractEventLoop, reload: Callable[[], None]) -> None:
+def reload_at(loop: asyncio.AbstractEventLoop, reload: Callable[[], object]) -> None:
     """Read again at each SIGHUP from now on, and at once for one that came before."""
     loop.add_signal_handler(signal.SIGHUP, reload)
     if EARLY.is_set():
         EARLY.clear()
         reload()
-
-
-EARLY = threading.Event()
-"""Whether a SIGHUP came that nothing was read again for."""

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 from service.failure import ExitCode, Failure
 from service.guard import UnixSocket
 from service.head_limit import MOST_CONNECTIONS, Bounds, HeadLimited
+from service.reloading import reload_at
 from service.way import take_turns
 
 STOP_S = 5
@@ -178,5 +179,5 @@ async def _with_signals(
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
-    loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, reload))
+    reload_at(loop, lambda: loop.run_in_executor(None, reload))
     await _serve_all(servers, started)
