@@ -20,10 +20,14 @@ class Feed:
         """Name of the view that fills a table."""
         return f"{table}_of_{self.source}"
 
-    def text(self, names: Iterable[str], source: str) -> str:
-        """The question whose answer is added; `source` is the name under which it is read."""
+    def text(self, names: Iterable[str], source: str, also: str = "") -> str:
+        """The question whose answer is added; `source` is the name under which it is read.
+
+        `also` leaves out further rows.
+        """
         told = ", ".join(
             f"{self.made[name]} AS {name}" if name in self.made else name for name in names
         )
-        kept = f" WHERE {self.where}" if self.where else ""
-        return f"SELECT {told} FROM {source}{kept}"  # noqa: S608 - our own names
+        kept = " AND ".join(filter(None, (self.where, also)))
+        where = f" WHERE {kept}" if kept else ""
+        return f"SELECT {told} FROM {source}{where}"  # noqa: S608 - our own names

@@ -29,23 +29,23 @@ def views(table: Table, created: Mapping[str, str], layout: Layout = ALONE) -> I
     if missing and before:
         yield f"TRUNCATE TABLE IF EXISTS {kept}{layout.clause}"
         for feed in before:
-            yield f"{filling(table, feed)} SETTINGS {SPARING}"
+            yield filling(table, feed)
     for feed in table.feeds:
         view, text = feed.view(table.name), feed.text(names, layout.held(feed.source))
         if feed in missing:
             made = f"CREATE MATERIALIZED VIEW IF NOT EXISTS {view}{layout.clause}"
             yield f"{made} TO {kept} AS {text}"
             if feed in before and table.engine.startswith("AggregatingMergeTree"):
-                also = "AND" if feed.where else "WHERE"
-                yield f"{filling(table, feed)} {also} {STORED_AT} > {SINCE} SETTINGS {SPARING}"
+                yield filling(table, feed, f"{STORED_AT} > {SINCE}")
         elif words(text) - words(created[view]):
             yield f"ALTER TABLE {view}{layout.clause} MODIFY QUERY {text}"
 
 
-def filling(table: Table, feed: Feed) -> str:
-    """The statement that adds all rows of a feed's source, to be completed."""
+def filling(table: Table, feed: Feed, also: str = "") -> str:
+    """The statement that adds the rows of a feed's source, those alone that are `also` so."""
     told = [*(column.name for column in table.columns), STORED_AT]
-    return f"INSERT INTO {table.name} ({', '.join(told)}) {feed.text(told, feed.source)}"
+    into = f"INSERT INTO {table.name} ({', '.join(told)})"
+    return f"{into} {feed.text(told, feed.source, also)} SETTINGS {SPARING}"
 
 
 def words(text: str) -> set[str]:
