@@ -16,6 +16,7 @@ SPAN = {
         "from": {"type": "string"},
         "to": {"type": "string"},
         "step_ns": {"type": ["integer", "null"]},
+        "covered": {"type": ["number", "null"]},
     },
 }
 WORDS: dict[str, dict[str, Any]] = {
@@ -42,13 +43,13 @@ CAPTURE = {
 JOB = {
     "id": "text", "kind": "text", "asked": "object", "state": "text", "who": "text",
     "created_ns": "whole", "started_ns": "whole?", "ended_ns": "whole?", "frames": "whole",
-    "frames_total": "whole?", "progress": "number?", "reason": "text?", "results": "texts",
-    "found": "object",
+    "frames_total": "whole?", "points": "whole", "points_total": "whole?", "progress": "number?",
+    "reason": "text?", "results": "texts", "found": "object",
 }  # fmt: skip
-COVERED = {
-    "cells": "whole", "cells_with_rows": "whole", "captured": "number", "completeness": "number?",
-}  # fmt: skip
-CELLS = COVERED | {"total": "whole", "cursor": "text?"}
+COVERED = {"interval": "interval?", "captured": "number?", "completeness": "number?"}
+"""What an answer about a time says of it (`service/coverage.py`)."""
+OF_CELLS = COVERED | {"cells": "whole", "cells_with_rows": "whole"}
+CELLS = OF_CELLS | {"total": "whole", "cursor": "text?"}
 SESSION = {"login_required": "yes or no", "identity": "object?"}
 
 ANSWERS = {
@@ -56,48 +57,48 @@ ANSWERS = {
     "GET /readyz": {"status": "text"},
     "GET /api/v1/session": SESSION,
     "POST /api/v1/session": SESSION,
-    "GET /api/v1/bottlenecks": {
-        "interval": "interval?", "stored": "interval?", "captured": "number",
+    "GET /api/v1/bottlenecks": COVERED | {
+        "stored": "interval?",
         "flows_seen": "whole", "bottlenecks": "rows", "more": "yes or no", "cursor": "text?",
     },
-    "GET /api/v1/flows": {"flows": "rows", "more": "yes or no", "cursor": "text?"},
+    "GET /api/v1/flows": COVERED | {"flows": "rows", "more": "yes or no", "cursor": "text?"},
     "GET /api/v1/flows/bottleneck": {
         "flow": "object", "interval": "object", "verdict": "object", "candidates": "rows",
         "signals": "rows",
         "evidence": "rows", "history": "rows", "integrity": "object?", "topology": "text",
         "notes": "texts",
     },
-    "GET /api/v1/flows/signals": {
-        "flow": "object", "interval": "interval", "times_ns": "times", "eta": "number",
+    "GET /api/v1/flows/signals": COVERED | {
+        "flow": "object", "times_ns": "times", "eta": "number",
         "signals": "object", "hops": "rows", "integrity": "object?",
     },
     "GET /api/v1/flows/spans": {"resourceSpans": "rows"},
-    "GET /api/v1/flows/contributors": {
-        "flow": "object", "interval": "interval", "hop": "object?", "others": "object",
+    "GET /api/v1/flows/contributors": COVERED | {
+        "flow": "object", "hop": "object?", "others": "object",
         "flows": "rows",
     },
-    "GET /api/v1/links": {
-        "interval": "interval?", "captured": "number", "times_ns": "times", "links": "rows",
+    "GET /api/v1/links": COVERED | {
+        "times_ns": "times", "links": "rows",
         "cursor": "text?",
     },
-    "GET /api/v1/links/flows": {
-        "interval": "interval?", "captured": "number", "link": "object?", "others": "object",
+    "GET /api/v1/links/flows": COVERED | {
+        "link": "object?", "others": "object",
         "flows": "rows", "cursor": "text?",
     },
-    "GET /api/v1/te/paths": CELLS | {"interval": "interval?", "paths": "rows"},
-    "GET /api/v1/te/links": CELLS | {"interval": "interval?", "links": "rows"},
-    "GET /api/v1/te/alternatives": COVERED | {
-        "interval": "interval", "src": "object", "dst": "object", "class": "whole?",
+    "GET /api/v1/te/paths": CELLS | {"paths": "rows"},
+    "GET /api/v1/te/links": CELLS | {"links": "rows"},
+    "GET /api/v1/te/alternatives": OF_CELLS | {
+        "src": "object", "dst": "object", "class": "whole?",
         "ways": "whole", "more": "yes or no", "siblings": "whole", "alternatives": "rows",
         "classes": "rows",
     },
     "GET /api/v1/te/export": {"interval": "object?", "addresses": "text", "paths": "rows"},
-    "GET /api/v1/health/telemetry": {
-        "interval": "interval?", "findings": "rows", "more": "yes or no",
+    "GET /api/v1/health/telemetry": COVERED | {
+        "findings": "rows", "more": "yes or no",
     },
     "GET /api/v1/topology": {"version": "text?", "hops": "rows", "hosts": "rows"},
-    "GET /api/v1/replay/decisions": {
-        "flow": "object", "interval": "interval?", "observations": "whole", "total": "whole",
+    "GET /api/v1/replay/decisions": COVERED | {
+        "flow": "object", "observations": "whole", "total": "whole",
         "start": "whole", "next": "whole?", "parameters": "object", "notes": "texts",
         "conformance": "object", "paths": "lists of texts", "decisions": "rows",
     },

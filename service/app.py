@@ -67,6 +67,10 @@ DESCRIPTION = (
     "Where flows are bottlenecked. Times are ns since 1970, rates bit/s, sizes bytes; `flow` is the"
     " decimal text of a 64-bit hash. Errors are RFC 9457 problem documents that name the field."
     " A parameter that holds one value and is given several times is such an error."
+    " An answer about a time says how much of it is known: `interval` is the time, `covered` of it"
+    " the share that was judged, or of cells of time the share with rows; `captured` the share that"
+    " live sources captured; `completeness` the share of what happened that telemetry speaks of,"
+    " over many flows the mean of their intervals, whatever a filter keeps. Unknown is null."
 )
 
 

@@ -32,7 +32,13 @@ def hop_spans(found: Mapping[str, Any], traceparent: str, most: int, version: st
     times: Sequence[int] = found["times_ns"]
     kept = range(max(len(times) - most, 0), len(times))
     made = [span for at in kept for span in path_spans(found, at, trace, parent)]
-    resource = {"service.name": SCOPE, "service.version": version}
+    resource = {
+        "service.name": SCOPE, "service.version": version,
+        "hopsight.from_ns": found["interval"]["from_ns"],
+        "hopsight.to_ns": found["interval"]["to_ns"],
+        "hopsight.covered": found["interval"]["covered"],
+        "hopsight.captured": found["captured"], "hopsight.completeness": found["completeness"],
+    }  # fmt: skip
     return {
         "resourceSpans": [
             {

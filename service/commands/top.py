@@ -13,20 +13,29 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from pipeline import Asked, FilterError, StoreError, condition, length_bounds, open_or_ask
+from pipeline import (
+    MOST_GAPS,
+    Asked,
+    FilterError,
+    StoreError,
+    condition,
+    length_bounds,
+    open_or_ask,
+)
 from service.commands.settings import chosen
+from service.coverage import NOTHING, of_rows
 from service.endpoint import parse_duration, time_text
 from service.failure import ExitCode, Failure
 from service.looks import Looks
 from service.pausing import pausing
-from service.shape import flow_of, hop_of, interval, records, rest_of
+from service.shape import flow_of, hop_of, records, rest_of
 from service.text import Heading, console, flow, load, share, table
 from service.typed import moment, parsed
 from service.verdict_text import kind_text
 
 MOST_FLOWS = 10_000
 """Flows of which the hops are summed up."""
-NOTHING = "the store holds nothing of that time"
+NO_TIME = "the store holds nothing of that time"
 NO_FLOW = "no flow was seen in that time"
 NONE_KEPT = "the filter keeps no flow of that time"
 ANY = {"any_address": 1, "hi": 0, "lo": 0, "port": -1, "before_ns": -1, "after": 0, "rows": 1}
@@ -118,7 +127,7 @@ def _print(request: Request, found: Mapping[str, Any]) -> None:
 def nothing(request: Request, found: Mapping[str, Any]) -> str:
     """What there is nothing of, empty where flows were found, held back or not."""
     if found["interval"] is None:
-        return NOTHING
+        return NO_TIME
     if found["flows_seen"]:
         return ""
     return NONE_KEPT if request.filter else NO_FLOW
@@ -127,15 +136,21 @@ def nothing(request: Request, found: Mapping[str, Any]) -> str:
 def look(store: Asked, at_ns: int | None, window_ns: int, told: str = "") -> dict[str, Any]:
     """What is held back in the window that ends at a time; none: with the latest that is stored.
 
-    `told` is a filter over flows. Keys: interval (none: nothing is stored of that time), flows_seen
+    `told` is a filter over flows. Keys: interval (none: nothing is stored of that time), captured
+    and completeness (`service/coverage.py`), flows_seen
     (whether there was a flow that it keeps), hops (most flows first), flows.
     """
     extent = store.query("extent").row(0, named=True)
     to_ns = int(extent["to_ns"]) if at_ns is None else at_ns
     from_ns = to_ns - window_ns
+    # Nothing is stored of before, and a time without anything stored is none that was calm.
+    if from_ns < extent["from_ns"] < to_ns:
+        from_ns = int(extent["from_ns"])
     if not extent["verdicts"] or to_ns <= extent["from_ns"] or from_ns >= extent["to_ns"]:
-        return {"interval": None, "flows_seen": False, "hops": [], "flows": []}
+        return NOTHING | {"flows_seen": False, "hops": [], "flows": []}
     span = {"from_ns": from_ns, "to_ns": to_ns - 1, **length_bounds(window_ns, None)}
+    judged = store.query("coverage", **span).row(0, named=True)
+    time = of_rows((from_ns, to_ns), judged, store.query("capture_gaps", rows=MOST_GAPS))
     found = store.query("top_bottlenecks", filter=told, **span, rows=MOST_FLOWS)
     rows = records(found.drop("load", "congested"))
     # One that is held back was seen; a network in which none is may be calm, or have no flow.
@@ -145,8 +160,7 @@ def look(store: Asked, at_ns: int | None, window_ns: int, told: str = "") -> dic
             **(span if told else {}),
         ).height
     )  # fmt: skip
-    return {
-        "interval": interval(from_ns, to_ns),
+    return time | {
         "flows_seen": seen,
         "hops": hops(found),
         "flows": [{"flow": flow_of(row), "hop": hop_of(row), **rest_of(row)} for row in rows],
@@ -172,19 +186,28 @@ def hops(found: pl.DataFrame) -> list[dict[str, Any]]:
 def shown(found: Mapping[str, Any], most: int) -> RenderableType:
     """The look as a person reads it."""
     if found["interval"] is None:
-        return Text(NOTHING)
+        return Text(NO_TIME)
     span = found["interval"]
     title = f"{time_text(span['from_ns'])} to {time_text(span['to_ns'])}"
     if not found["flows"]:
         return Text(f"no flow was held back by the network, {title}")
     hops, flows = found["hops"], found["flows"]
     parts: list[RenderableType] = [
+        Text(spoken_of(found), style="dim"),
         table(HOPS, map(_hop_row, hops[:most]), title=f"hops that hold flows back, {title}"),
         table(FLOWS, map(_flow_row, flows[:most]), title="flows held back, the worst first"),
     ]
     if told := left_out(len(hops) - most, len(flows) - most):
         parts.append(Text(told, style="dim"))
     return Group(*parts)
+
+
+def spoken_of(found: Mapping[str, Any]) -> str:
+    """How much of the time there are verdicts for, and how complete they are, as a sentence."""
+    complete = found["completeness"]
+    told = "" if complete is None else f"; telemetry speaks of {share(complete)} of what happened"
+    missed = f", {share(found['captured'])} of it captured" if found["captured"] < 1 else ""
+    return f"judged: {share(found['interval']['covered'])} of this time{missed}{told}"
 
 
 def left_out(hops: int, flows: int) -> str:

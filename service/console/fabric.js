@@ -23,7 +23,7 @@ export async function fabric(parameters) {
   const known = await get("/topology", { at: links.interval.to_ns - 1 });
   const body = known.hops.length ? map(links, known, parameters, range, asked)
     : h("div", { class: "panel" }, empty("No topology was told", "Links have loads, but which devices they join is not known. A topology names them:", ["hopsight topology import clab.yaml --output topology.yaml", "hopsight serve --set pipeline.topology=topology.yaml"]));
-  return { title: "fabric", interval: links.interval, body: h("div", null, h("h1", null, "Fabric"), h("p", { class: "lead" }, "Egress ports coloured by mean load. Width and colour say the same; above 1 a port cannot carry what arrives."), body) };
+  return { title: "fabric", about: links, body: h("div", null, h("h1", null, "Fabric"), h("p", { class: "lead" }, "Egress ports coloured by mean load. Width and colour say the same; above 1 a port cannot carry what arrives."), body) };
 }
 
 const key = (place) => `${place.device} ${place.interface}`;

@@ -31,7 +31,7 @@ export async function flow(parameters) {
   const { src, dst, proto } = asked;
   return {
     title: name,
-    interval: answer.interval,
+    about: { interval: answer.interval, captured: answer.verdict.parts.captured, completeness: answer.verdict.completeness },
     body: h("div", null,
       h("p", { class: "crumb" }, h("a", { href: "#/" }, "Overview"), " / flow"),
       h("h1", { class: "mono" }, name, " ", h("span", { class: "where" }, PROTOCOL[answer.flow.protocol] || answer.flow.protocol)),

@@ -23,7 +23,7 @@ export async function link(parameters) {
   const peak = Math.max(...one.u_mean.map((u) => u || 0));
   return {
     title: name,
-    interval: timeline.interval,
+    about: timeline,
     body: h("div", null,
       crumb(),
       h("h1", null, name),

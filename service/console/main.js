@@ -8,7 +8,7 @@ import { fabric } from "./fabric.js";
 import { find } from "./find.js";
 import { flow } from "./flow.js";
 import { link } from "./link.js";
-import { end, moment, span } from "./units.js";
+import { end, moment, numeric, percent, span } from "./units.js";
 import { onScheme } from "./colour.js";
 import { follows, listen } from "./live.js";
 import { login, who } from "./login.js";
@@ -36,10 +36,10 @@ async function draw(moved) {
     if (place.getAttribute("href") === `/#${path}`) place.setAttribute("aria-current", "page");
     else place.removeAttribute("aria-current");
   }
-  covered(made.interval);
+  covered(made.about || {});
   reachable();
   view.setAttribute("aria-busy", "false");
-  listen(Boolean(made.interval || made.live) && follows(path, parameters), refresh);
+  listen(Boolean(made.about?.interval || made.live) && follows(path, parameters), refresh);
   if (made.again) setTimeout(() => { if (turn === drawing) refresh(); }, AGAIN_MS);
   if (made.drawn) made.drawn();
   if (moved) { window.scrollTo(0, 0); view.focus({ preventScroll: true }); }
@@ -59,10 +59,14 @@ function reachable() {
   }
 }
 
-function covered(interval) {
+/** Which time the view is about, and how much of it is known: what is whole is not told. */
+function covered({ interval, captured, completeness }) {
   const length = interval ? interval.to_ns - interval.from_ns : 0;
-  document.getElementById("covered").textContent = interval
-    ? `Covers ${moment(interval.from_ns, length)} to ${moment(interval.to_ns, length)} UTC (${span(length)})` : "";
+  const parts = interval ? [`Covers ${moment(interval.from_ns, length)} to ${moment(interval.to_ns, length)} UTC (${span(length)})`] : [];
+  if (numeric(interval?.covered) && interval.covered < 0.995) parts.push(`${percent(interval.covered)} of it judged`);
+  if (numeric(captured) && captured < 1) parts.push(`${percent(captured)} captured`);
+  if (numeric(completeness)) parts.push(`telemetry speaks of ${percent(completeness)}`);
+  document.getElementById("covered").textContent = parts.join(" · ");
 }
 
 async function missing() {

@@ -42,7 +42,7 @@ export async function overview(parameters) {
   const api = () => apiLink("/bottlenecks", { ...range, filter });
   return {
     title: "overview",
-    interval: covered,
+    about: found,
     body: h("div", null,
       h("h1", null, wrong ? "The filter is not understood" : headline(flows, found.more, filter)),
       h("p", { class: "lead" }, subline(flows, covered), missed(found.captured), filter && !wrong && " Only flows that the filter keeps are told; of a flow it asks about the hop with the largest load, which need not be the likeliest bottleneck."),

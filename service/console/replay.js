@@ -39,7 +39,7 @@ export async function replay(parameters) {
     const why = first.observations ? `${count(first.observations, "frame")} of the flow are held, but none led to a decision of ${first.asked.algorithm || "HPCC++ or DCTCP"}. The reverse direction, or an algorithm run by name, may have some.` : "The store holds no frames of the flow in that time: they were not stored, or their retention is over. A capture can be replayed instead:";
     return { title: name, body: h("div", null, top, controls, h("div", { class: "panel" }, empty("Nothing was decided", why, [`hopsight replay CAPTURE --flow "${asked.src} ${asked.dst}" --explain`]))) };
   }
-  return { title: `replay ${name}`, interval: first.interval, body: h("div", null, top, controls, first.notes.map((text) => h("p", { class: "note" }, text)), player(parameters, first, second, known)) };
+  return { title: `replay ${name}`, about: first, body: h("div", null, top, controls, first.notes.map((text) => h("p", { class: "note" }, text)), player(parameters, first, second, known)) };
 }
 
 function chooser() {

@@ -31,7 +31,7 @@ export async function te(parameters) {
   const pair = now.src && now.dst ? await ways(now) : null;
   return {
     title: "traffic engineering",
-    interval: answer.interval,
+    about: answer,
     body: h("div", null, h("h1", null, "Traffic between ends"), h("p", { class: "lead" }, "How full the paths are between sites, prefixes or devices, over all their flows; a cell of devices leads to the ways that there are."), form(now, metric),
       rows.length ? [
         panel("Matrix", `rows send, columns receive; ${METRICS[metric].name}`, [csvButton("te", () => rows), api()], matrix(rows, metric, now)),

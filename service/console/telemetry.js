@@ -15,7 +15,7 @@ export async function telemetry(parameters) {
   const worth = rows.filter((row) => row.worth_a_look);
   return {
     title: "telemetry",
-    interval: found.interval,
+    about: found,
     live: true,
     body: h("div", null,
       h("h1", null, headline(found, worth, asked)),

@@ -10,9 +10,12 @@ export function percent(share) {
   return share >= 0.995 && share < 1 ? "> 99 %" : `${Math.round(share * 100)} %`;
 }
 
+/** Whether a number is told: null is less than 1, too. */
+export const numeric = (value) => typeof value === "number";
+
 /** A sentence about the share of a time that live sources did not capture; nothing where that is none. */
 export const missed = (captured) =>
-  captured < 1 ? ` ${captured > 0.995 ? "< 1 %" : percent(1 - captured)} of this time was not captured: the page Telemetry tells when.` : "";
+  numeric(captured) && captured < 1 ? ` ${captured > 0.995 ? "< 1 %" : percent(1 - captured)} of this time was not captured: the page Telemetry tells when.` : "";
 
 /** Bytes with a binary prefix. */
 export function bytes(value) {

@@ -14,11 +14,11 @@ from service.endpoint import parse_address
 from service.problem import Problem
 from service.reader import Reader, reader_of
 from service.representation import Tags, documented
-from service.routes.missed import captured_of
+from service.routes.coverage import captured_of
 from service.routes.parameter import Name
 from service.routes.span import Span, check
 from service.routes.te import MOST_ALL, WIDTHS, CellParameters, Covering, cells, covered
-from service.shape import interval, records
+from service.shape import records
 
 router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
 
@@ -100,7 +100,6 @@ def told_of(
     ways, count = fabric.ways(ends[0]["device"], ends[1]["device"], loads, last)
     told = ranked(ways, loads)[: asked.limit]
     return {
-        "interval": interval(of.span.from_ns, of.span.to_ns, of.width),
         "src": ends[0],
         "dst": ends[1],
         "class": asked.class_,

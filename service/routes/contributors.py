@@ -31,11 +31,17 @@ async def contributors(
     if found["verdict"] is None:
         raise Problem(404, found["message"], field="src", flows=found["flows"])
     span = Span(found["interval"]["from_ns"], found["interval"]["to_ns"] + 1)
-    told = {"flow": found["flow"], "interval": interval(span.from_ns, span.to_ns - 1)}
-    hop = found["verdict"]["hop"]
+    whole, verdict = found["interval"], found["verdict"]
+    told: dict[str, Any] = {
+        "flow": found["flow"],
+        "interval": interval(span.from_ns, span.to_ns - 1) | {"covered": whole["covered"]},
+        "captured": verdict["parts"]["captured"],
+        "completeness": verdict["completeness"],
+    }
+    hop = verdict["hop"]
     if hop is None:
         return told | {"hop": None, "others": {"flows": 0, "data_bytes": 0}, "flows": []}
     place = {"node": hop["node"], "port": hop["port"]}
-    whole, others = await crossing(reader, span, place, limits.max_rows)
-    shown = await run_in_threadpool(flows_of, whole)
+    rows, others = await crossing(reader, span, place, limits.max_rows)
+    shown = await run_in_threadpool(flows_of, rows)
     return told | {"hop": hop, "others": others, "flows": shown}

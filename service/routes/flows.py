@@ -9,15 +9,16 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BeforeValidator, Field
 
 from pipeline import Question, address_words, duration_text, length_bounds
+from service.coverage import NOTHING, told
 from service.cursor import cursor_of, numbers_of, page_of
-from service.endpoint import MAX_NS, time_text
+from service.endpoint import MAX_NS, NS_PER_S, time_text
 from service.form import PRINTED
 from service.places import Places, sited
 from service.polled import Awaited, Polled
 from service.problem import Problem, invalid
 from service.reader import Reader, reader_of
+from service.routes.coverage import captured_of, coverage_of
 from service.routes.filtering import FilterText, filtered
-from service.routes.missed import captured_of
 from service.routes.parameter import (
     TIMES,
     Cursor,
@@ -85,31 +86,31 @@ async def bottlenecks(
         span, start = page_of(asked.cursor)
         check(span.from_ns, span.to_ns, most_s)
     elif (latest := completed(extent, asked, most_s)) is None:
-        return {"interval": None, "stored": None, "captured": 1.0, "flows_seen": 0,
-                "more": False, "cursor": None, "bottlenecks": []}  # fmt: skip
+        return NOTHING | {"stored": None, "flows_seen": 0, "more": False, "cursor": None,
+                          "bottlenecks": []}  # fmt: skip
     else:
         span = latest
     suits = length_bounds(span.to_ns - span.from_ns, asked.interval)
     last = start + asked.limit
-    found, seen, places = await asyncio.gather(
+    found, seen, places, covered = await asyncio.gather(
         reader.ask("top_bottlenecks", **span.touched, **suits, **sifted, rows=last + 1),
         reader.ask("flows_known"),
         located(reader, span.to_ns),
+        coverage_of(reader, span, length_ns=asked.interval),
     )
     if asked.interval is not None and found.is_empty():
         await _there(reader, span, asked.interval)
     page = found.slice(start, asked.limit).drop("load", "congested")
     shown = await run_in_threadpool(_held_back, page, places)
     more = found.height > last
-    return {
-        "interval": interval(span.from_ns, span.to_ns),
+    answer: dict[str, Any] = covered | {
         "stored": interval(int(extent["from_ns"]), int(extent["to_ns"])),
-        "captured": await captured_of(reader, span),
         "flows_seen": int(seen["flows"][0]),
         "more": more,
         "cursor": cursor_of(span.from_ns, span.to_ns, last) if more else None,
         "bottlenecks": shown,
     }
+    return answer
 
 
 async def _there(reader: Reader, span: Span, length_ns: int) -> None:
@@ -139,12 +140,13 @@ async def search(request: Request, asked: Annotated[SearchParameters, Query()]) 
     """Flows that were seen, newest first."""
     reader, limits = reader_of(request), request.app.state.settings.service
     sifted: dict[str, Any] = dict(filtered("flows", asked.filter))
+    span: Span | None = None
     if asked.from_ is not None and asked.to is not None:
         ordered(asked.from_, asked.to)
     if sifted and (span := await chosen(reader, asked, limits.max_window_s)) is not None:
         sifted |= span.touched | length_bounds(span.to_ns - span.from_ns, None)
     elif sifted:
-        return {"flows": [], "more": False, "cursor": None}
+        return NOTHING | {"flows": [], "more": False, "cursor": None}
     places = await located(reader, LATEST)
     try:
         ends = await run_in_threadpool(parse_search, asked.q, places.addresses)
@@ -157,14 +159,34 @@ async def search(request: Request, asked: Annotated[SearchParameters, Query()]) 
         "before_ns": before_ns, "after": after, "rows": limits.max_rows,
     }  # fmt: skip
     found, behind = await _matching(reader, ends, parse_protocol(asked.q), given)
+    time = await _time_of(reader, asked, span, limits.max_window_s)
     more = found.height > asked.limit
     shown = found.head(asked.limit)
     last = (shown if more else behind).tail(1)
-    return {
+    return time | {
         "flows": await run_in_threadpool(records, shown),
         "more": more,
         "cursor": cursor_of(*last.select("last_ns", "flow").row(0)) if last.height else None,
     }
+
+
+async def _time_of(
+    reader: Reader, asked: SearchParameters, span: Span | None, most_s: float
+) -> dict[str, Any]:
+    """What a search says of its time, the span of its filter, or else what the store holds of it.
+
+    Of a time whose beginning nobody asked for it is not counted what was judged.
+    """
+    if span is None:
+        extent = (await reader.ask("extent")).row(0, named=True)
+        if not extent["verdicts"]:
+            return NOTHING
+        from_ns = extent["from_ns"] if asked.from_ is None else asked.from_
+        span = Span(from_ns, max(extent["to_ns"] if asked.to is None else asked.to, from_ns))
+        if asked.from_ is None or span.to_ns - span.from_ns > most_s * NS_PER_S:
+            share = await captured_of(reader, span)
+            return told((span.from_ns, span.to_ns), None, share, None)
+    return await coverage_of(reader, span)
 
 
 def seen_in(asked: SearchParameters) -> dict[str, int]:

@@ -9,16 +9,17 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from pipeline import length_bounds
+from service.coverage import NOTHING
 from service.cursor import cursor_of, page_of
 from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
 from service.roles import with_roles
+from service.routes.coverage import coverage_of
 from service.routes.filtering import FilterText, filtered
-from service.routes.missed import captured_of
 from service.routes.parameter import Cursor, Name, RangeParameters
 from service.routes.span import Span, axis, check, chosen, step
-from service.shape import HOP, flow_of, hop_of, interval, records, rest_of, series
+from service.shape import HOP, flow_of, hop_of, records, rest_of, series
 
 router = APIRouter(prefix="/api/v1", tags=["links"], route_class=Polled)
 
@@ -53,7 +54,7 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
     sifted = filtered("links", asked.filter)
     reader, span, start = await _start(request, asked)
     if span is None:
-        return {"interval": None, "captured": 1.0, "times_ns": [], "links": [], "cursor": None}
+        return NOTHING | {"times_ns": [], "links": [], "cursor": None}
     width = await _width(reader, span)
     cells = span.bounds | {"step_ns": width}
     if asked.device is not None and asked.interface is not None:
@@ -67,12 +68,12 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
     else:
         missing = "device" if asked.device is None else "interface"
         raise Problem(422, f"{missing}: a link is named by device and interface", field=missing)
+    # Loads of links are told to all, and so is how much of all flows was judged.
+    covered = await coverage_of(request.app.state.reader, span, width)
     times = axis(span, width)
     found = await run_in_threadpool(_timelines, rows, times)
     more = len(found) > asked.limit
-    return {
-        "interval": interval(span.from_ns, span.to_ns, width),
-        "captured": await captured_of(reader, span),
+    return covered | {
         "times_ns": times,
         "links": found[: asked.limit],
         "cursor": cursor_of(span.from_ns, span.to_ns, start + asked.limit) if more else None,
@@ -84,23 +85,14 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
     """The flows that crossed a link, most bytes first, which it held back, and how long (share)."""
     reader, span, start = await _start(request, asked)
     if span is None:
-        return {
-            "interval": None,
-            "captured": 1.0,
-            "link": None,
-            "others": NO_OTHERS,
-            "flows": [],
-            "cursor": None,
-        }
+        return NOTHING | {"link": None, "others": NO_OTHERS, "flows": [], "cursor": None}
     hop = await _hop(reader, asked.device, asked.interface, span)
     place = {"node": hop["node"], "port": hop["port"]}
     most = request.app.state.settings.service.max_rows
     whole, others = await crossing(reader, span, place, most)
     last = start + asked.limit
     shown = await run_in_threadpool(flows_of, whole.slice(start, asked.limit))
-    return {
-        "interval": interval(span.from_ns, span.to_ns),
-        "captured": await captured_of(reader, span),
+    return await coverage_of(reader, span) | {
         "link": hop,
         "others": others,
         "flows": shown,

@@ -11,13 +11,16 @@ from pydantic import Field
 
 from pipeline import COMPANIONS, Question
 from replay import COMMON, TOLD, known, lines, pseudocode, variables
+from service.coverage import NOTHING
 from service.problem import invalid
-from service.reader import reader_of
+from service.reader import Reader, reader_of
 from service.representation import CSV, JSON, documented, media_type, tagged
+from service.routes.coverage import coverage_of
 from service.routes.parameter import Algorithm, EndsParameters, Name, Parameters, Start, Time
 from service.routes.signals import found_flow
+from service.routes.span import Span
 from service.run import TABLES, table_of
-from service.shape import flow_of, interval
+from service.shape import flow_of
 from service.stored_replay import PORTS, Replayed, Replays, Wanted
 from service.watched import in_words
 
@@ -59,9 +62,8 @@ async def decisions(request: Request, asked: Annotated[DecisionsParameters, Quer
         return tagged(request, await run_in_threadpool(as_csv, page), b"", CSV, {})
     rest = asked.start + page.height
     names = await hop_names(reader, page)
-    about = {
+    about = await covered(reader, found.decisions, int(flow["flow"])) | {
         "flow": flow_of(flow | {"flow": str(flow["flow"])}),
-        "interval": spanned(found.decisions),
         "observations": found.observations,
         "total": found.decisions.height,
         "start": asked.start,
@@ -121,12 +123,12 @@ def wanted_of(asked: DecisionsParameters, flow: Mapping[str, Any]) -> Wanted:
     return Wanted(question, asked.from_, asked.to, asked.algorithm, told, asked.point)
 
 
-def spanned(rows: pl.DataFrame) -> dict[str, Any] | None:
-    """The time from the first to the last decision."""
+async def covered(reader: Reader, rows: pl.DataFrame, flow: int) -> dict[str, Any]:
+    """The time from the first to the last decision, and how much of it is known."""
     if rows.is_empty():
-        return None
+        return NOTHING
     first, last = rows.select(pl.col("time_ns").min().alias("a"), pl.col("time_ns").max()).row(0)
-    return interval(first, last + 1)
+    return await coverage_of(reader, Span(first, last + 1), flow=flow)
 
 
 def in_force(found: Replayed, page: pl.DataFrame) -> dict[str, dict[str, Any]]:

@@ -10,9 +10,10 @@ from pipeline import Question, found_flows, hpcc, integrity, key_of
 from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
+from service.routes.coverage import coverage_of
 from service.routes.parameter import EndsParameters, FlowParameters, SignalsParameters
 from service.routes.span import LATEST_NS, Span, check_window
-from service.shape import flow_of, hop_of, interval, records, series
+from service.shape import flow_of, hop_of, records, series
 
 router = APIRouter(prefix="/api/v1", tags=["flows"], route_class=Polled)
 
@@ -70,7 +71,11 @@ async def signals_of(reader: Reader, asked: FlowParameters, most_s: float) -> di
     step_ns, own = await _own(reader, about, asked)
     hops = await reader.ask("flow_hops", **about, step_ns=step_ns)
     told = await reader.ask("flow_integrity", flow=flow["flow"], **span.touched)
-    return await run_in_threadpool(_shaped, flow, span, (own, hops, told))
+    made = await run_in_threadpool(_shaped, flow, (own, hops, told))
+    named, length_ns = flow["flow"], asked.interval
+    return (
+        await coverage_of(reader, span, made.pop("step_ns"), flow=named, length_ns=length_ns) | made
+    )
 
 
 async def _own(
@@ -115,7 +120,7 @@ async def found_flow(reader: Reader, asked: EndsParameters) -> dict[str, Any]:
 
 
 def _shaped(
-    flow: dict[str, Any], span: Span, found: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
+    flow: dict[str, Any], found: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 ) -> dict[str, Any]:
     """The answer of `signals`, from what the flow did, its hops, and what its feedback came to."""
     own, hops, told = found
@@ -136,7 +141,7 @@ def _shaped(
     steps = [*own["interval_ns"], *loads["interval_ns"]]
     return {
         "flow": flow_of(flow | {"flow": str(flow["flow"])}),
-        "interval": interval(span.from_ns, span.to_ns, min(steps, default=None)),
+        "step_ns": min(steps, default=None),
         "times_ns": times,
         "eta": ETA,
         "signals": series(records(own), times, SIGNALS),

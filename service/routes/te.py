@@ -7,15 +7,15 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
+from service.coverage import NOTHING, told
 from service.cursor import cursor_of, page_of
 from service.polled import asked as whole_of
 from service.reader import Reader, reader_of
 from service.representation import media_type, represented
+from service.routes.coverage import captured_of
 from service.routes.filtering import FilterText, filtered
-from service.routes.missed import captured_of
 from service.routes.parameter import Class, Cursor, Name, RangeParameters
 from service.routes.span import Span, check
-from service.shape import interval
 
 router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
 
@@ -100,16 +100,12 @@ async def _made(request: Request, asked: TeParameters, kind: str, ends: dict[str
     last = cursor_of(span.from_ns, span.to_ns, start + rows.height) if rest > 0 else None
     of = Covering(span, width, await captured_of(reader, span))
 
-    def told() -> Response:
-        about = {
-            "interval": None if known is None else interval(span.from_ns, span.to_ns, width),
-            **covered(found, of),
-            "total": found.height,
-            "cursor": last,
-        }
+    def answered() -> Response:
+        about = covered(found, of) | ({} if known else NOTHING)
+        about |= {"total": found.height, "cursor": last}
         return represented(media_type(request), rows, about, f"{kind}s")
 
-    return await run_in_threadpool(told)
+    return await run_in_threadpool(answered)
 
 
 async def cells(reader: Reader, asked: CellParameters, rollup: str, width: int) -> Span | None:
@@ -136,11 +132,9 @@ def covered(rows: pl.DataFrame, of: Covering) -> dict[str, Any]:
     What live sources did not capture of the time, it does not cover either.
     """
     there = rows["time_ns"].n_unique() if rows.height else 0
-    told, sent = pl.min_horizontal("samples", "data_frames").sum(), pl.col("data_frames").sum()
-    share = rows.select(pl.when(sent > 0).then(told / sent)).item() if rows.height else None
-    return {
-        "cells": (of.span.to_ns - of.span.from_ns) // of.width,
-        "cells_with_rows": there,
-        "captured": of.captured,
-        "completeness": None if share is None else share * of.captured,
-    }
+    spoken, sent = pl.min_horizontal("samples", "data_frames").sum(), pl.col("data_frames").sum()
+    share = rows.select(pl.when(sent > 0).then(spoken / sent)).item() if rows.height else None
+    bounds = of.span.from_ns, of.span.to_ns
+    count = (bounds[1] - bounds[0]) // of.width
+    whole = told(bounds, there / max(count, 1), of.captured, share, of.width)
+    return whole | {"cells": count, "cells_with_rows": there}

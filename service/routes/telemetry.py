@@ -7,11 +7,12 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from pipeline import findings_of, widened
+from service.coverage import NOTHING
 from service.polled import Polled
 from service.reader import reader_of
+from service.routes.coverage import coverage_of
 from service.routes.parameter import RangeParameters
-from service.routes.span import chosen
-from service.shape import interval
+from service.routes.span import Span, chosen
 
 router = APIRouter(prefix="/api/v1", tags=["telemetry"], route_class=Polled)
 
@@ -40,15 +41,15 @@ async def telemetry_health(
     reader = reader_of(request)
     span = await chosen(reader, asked, request.app.state.settings.service.max_window_s)
     if span is None:
-        return {"interval": None, "findings": [], "more": False}
+        return NOTHING | {"findings": [], "more": False}
     rows = await reader.ask(
         "health_findings",
         **span.bounds,
         **{"class": asked.class_ or "", "verdict": asked.verdict or ""},
         rows=asked.limit + 1,
     )
-    return {
-        "interval": interval(*widened(rows, span.from_ns, span.to_ns)),
+    whole = Span(*widened(rows, span.from_ns, span.to_ns))
+    return await coverage_of(reader, whole) | {
         "findings": await run_in_threadpool(findings_of, rows.head(asked.limit)),
         "more": rows.height > asked.limit,
     }

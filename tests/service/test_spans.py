@@ -60,7 +60,8 @@ def signals(delays: list[list[float | None]]) -> dict[str, Any]:
         for at, delay in enumerate(delays)
     ]  # fmt: skip
     flow = {"flow": "7", "src": "10.0.1.1", "sport": 1, "dst": "10.0.2.1", "dport": 2}
-    return {"flow": flow, "interval": {"to_ns": 20 * MS, "step_ns": 10 * MS}, "hops": hops,
+    time = {"from_ns": 0, "to_ns": 20 * MS, "step_ns": 10 * MS, "covered": 1.0}
+    return {"flow": flow, "interval": time, "captured": 1.0, "completeness": 0.5, "hops": hops,
             "times_ns": [0, 10 * MS], "signals": {"U": [0.9, None]}}  # fmt: skip
 
 
@@ -71,6 +72,9 @@ def spans_of(told: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_hop_is_as_long_as_its_queue_and_begins_where_the_one_before_ends() -> None:
     told = hop_spans(signals([[1000.0, 5.0], [None, 7.0], [300.4, 2 * MS]]), PARENT, 10, "1")
     made = spans_of(told)
+    about = {one["key"]: one["value"] for one in told["resourceSpans"][0]["resource"]["attributes"]}
+    assert about["hopsight.to_ns"] == {"intValue": str(20 * MS)}
+    assert about["hopsight.completeness"] == {"doubleValue": 0.5}
     path, *hops = made[:4]
     assert {each["traceId"] for each in made} == {PARENT.split("-")[1]}
     assert (path["parentSpanId"], path["name"]) == (
@@ -137,7 +141,8 @@ def test_requests_and_questions_to_the_store_are_traced_where_that_is_asked_for(
     spans = [span for each in sent for one in each.resource_spans
              for scope in one.scope_spans for span in scope.spans]  # fmt: skip
     names = {span.name: span for span in spans}
-    assert set(names) == {"GET /api/v1/flows", "store te_hosts", "store flows_search"}
+    asked_for = ("te_hosts", "flows_search", "extent", "capture_gaps")
+    assert set(names) == {"GET /api/v1/flows", *(f"store {name}" for name in asked_for)}
     root = names["GET /api/v1/flows"]
     assert root.trace_id.hex() == PARENT.split("-")[1]
     assert root.parent_span_id.hex() == PARENT.split("-")[2]
