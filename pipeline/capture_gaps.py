@@ -171,6 +171,8 @@ def captured(
 
 def touching(gaps: pl.DataFrame, from_ns: int, to_ns: int) -> list[dict[str, Any]]:
     """The gaps that touch a time."""
+    if gaps.is_empty():
+        return []
     touch = (gaps["to_ns"].to_numpy() > from_ns) & (gaps["from_ns"].to_numpy() < to_ns)
     numbers = np.flatnonzero(touch)
     if not len(numbers):

@@ -134,8 +134,10 @@ def signals(candidates: Sequence[Row], evidence: Sequence[Row]) -> list[dict[str
 def listed(rows: Sequence[Row], column: str) -> Iterator[Row]:
     """The entries of a JSON column, each with `time_ns`, `here` and the hop (`of`) of its row."""
     for row in rows:
+        about = {"time_ns": row["time_ns"], "here": row["here"], "of": ids(row)}
         for entry in from_json(row[column] or "[]"):
-            yield {**entry, "time_ns": row["time_ns"], "here": row["here"], "of": ids(row)}
+            entry.update(about)
+            yield entry
 
 
 def grouped(entries: Iterable[Row], key: Callable[[Row], Hashable]) -> dict[Any, list[Row]]:

@@ -4,7 +4,7 @@ Feedback is what reflects telemetry to the sender: what congestion control made 
 as far as that is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 from typing import Any
 
@@ -21,25 +21,31 @@ FAULTS = {
 DOUBTED = ("invalid", "replayed")
 
 
-def summed(rows: Iterable[Counted]) -> pl.DataFrame:
-    """Counts (`told_row.told_rows`) added up by length of intervals and point."""
+def summed(rows: Iterable[Counted]) -> dict[str, int]:
+    """Counts (`told_row.told_rows`) of the point that saw most, by their names."""
     made: dict[tuple[int, str], Sequence[int]] = {}
     # They are few: to group them as a frame takes longer.
     for length, point, counts in rows:
         known = made.get((length, point))
         made[length, point] = counts if known is None else [*map(add, known, counts)]
-    return pl.DataFrame([*made.values()], dict.fromkeys(COUNTS, pl.UInt64), orient="row")
+    most = [*map(max, zip(*made.values(), strict=True))] or [0] * len(COUNTS)
+    return dict(zip(COUNTS, most, strict=True))
 
 
 def integrity(rows: pl.DataFrame) -> dict[str, Any]:
-    """Counts of one flow's intervals and what they come to.
+    """Counts of one flow's intervals, rows of query `flow_integrity`, and what they come to.
 
     Of each count the point that saw most speaks: several see the same reflections.
+    """
+    return judged({name: max(rows[name].to_list(), default=0) for name in COUNTS})
+
+
+def judged(told: Mapping[str, int]) -> dict[str, Any]:
+    """Counts of the point that saw most, and what they come to.
 
     `invalid`: a checksum is wrong, or a counter in a stack ran backwards; `replayed`: a reflection
     was seen again; `valid`: all that was looked at is right; `unchecked`: nothing was looked at.
     """
-    told = {name: max(rows[name].to_list(), default=0) for name in COUNTS}
     said = "valid" if told["feedback_valid"] else "unchecked"
     if told["feedback_replayed"]:
         said = "replayed"

@@ -5,6 +5,7 @@ whose network it is: those that most flows have are taken. So its rows can be as
 is looked for; where it was another one they are thrown away.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,19 +28,24 @@ def likely_window(question: Question) -> FlowWindow | None:
     last_ns = question.last_ns
     if last_ns is None or ROCE_PORT in {question.sport, question.dport}:
         return None
-    asked = whole_ends(question)
+    protocol = TCP if question.protocol is None else question.protocol
+    network = question.tenant or "", question.vrf or "", question.vni or NONE
+    ends = question.src, question.sport, question.dst, question.dport
+    begin_ns = last_ns + 1 - question.window_ns
+    return FlowWindow(*hashes_of(Question(*ends, protocol, None, 0, *network)), begin_ns, last_ns)
+
+
+@lru_cache(maxsize=4096)
+def hashes_of(flow: Question) -> tuple[int, int]:
+    """The hashes of a flow and of its reverse: who watches a flow asks for it again and again."""
+    asked = whole_ends(flow)
     ends = [np.array([asked[name]], np.uint64) for name in ("src_hi", "src_lo", "dst_hi", "dst_lo")]
     ports = [np.array([asked[name]], np.uint16) for name in ("sport", "dport")]
-    protocol = np.array([TCP if question.protocol is None else question.protocol], np.uint8)
-    rest = [np.array([value], np.uint32) for value in (question.vni or NONE, NONE)]
-    conversation, flow = np.empty(1, np.uint64), np.empty(1, np.uint64)
+    protocol = np.array([flow.protocol], np.uint8)
+    rest = [np.array([value], np.uint32) for value in (flow.vni, NONE)]
+    conversation, forward = np.empty(1, np.uint64), np.empty(1, np.uint64)
     direction = np.empty(1, np.uint8)
-    begins = salt(question.tenant or "", question.vrf or "")
+    begins = salt(flow.tenant or "", flow.vrf or "")
     hashed: Any = flow_keys
-    hashed(*ends, *ports, protocol, *rest, begins, conversation, flow, direction)
-    return FlowWindow(
-        int(flow[0]),
-        reverse_flow(int(conversation[0]), int(direction[0])),
-        last_ns + 1 - question.window_ns,
-        last_ns,
-    )
+    hashed(*ends, *ports, protocol, *rest, begins, conversation, forward, direction)
+    return int(forward[0]), reverse_flow(int(conversation[0]), int(direction[0]))

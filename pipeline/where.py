@@ -12,7 +12,7 @@ from pipeline.asked import Asked
 from pipeline.beside import beside
 from pipeline.capture_gaps import captured, gaps_of, touching
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
-from pipeline.feedback_integrity import doubt, integrity, summed
+from pipeline.feedback_integrity import doubt, integrity, judged, summed
 from pipeline.flow_finding import differing, ends_of, found_flows, key_of
 from pipeline.flow_rows import FlowRows, FlowWindow, frames_of, rows_of
 from pipeline.hop import Row
@@ -119,8 +119,10 @@ def _composed(
         rows, _ = told_rows(store.query("flow_bottleneck", **window, interval_ns=length))
     rows = newest(row for row in rows if row["interval_ns"] == length)
     made = compose_answer(flow, rows, from_ns, to_ns, notes, lengths)
-    made["integrity"] = integrity(
-        store.query("flow_integrity", **window) if found is None else summed(counts)
+    made["integrity"] = (
+        integrity(store.query("flow_integrity", **window))
+        if found is None
+        else judged(summed(counts))
     )
     return made, rows
 

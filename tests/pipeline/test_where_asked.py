@@ -14,7 +14,7 @@ import pytest
 
 from pipeline import PipelineSettings, Store, Topology, Worker
 from pipeline.beside import beside
-from pipeline.feedback_integrity import integrity, summed
+from pipeline.feedback_integrity import integrity, judged, summed
 from pipeline.flow_finding import found_flows, key_of, whole_ends
 from pipeline.flow_rows import FlowWindow, touched
 from pipeline.likely_flow import likely_window
@@ -197,9 +197,9 @@ def test_counts_of_feedback_are_added_up_by_length_and_point(store: Store) -> No
     found = store.query("flow_told", **window, slices=[*touched(T0, T0 + 9)], rows=9)
     whole = integrity(store.query("flow_integrity", **window))
     _, counts = told_rows(found)
-    assert integrity(summed(counts)) == whole
+    assert judged(summed(counts)) == whole
     assert (whole["feedback"], whole["feedback_invalid"]) == (97, 3)
-    assert integrity(summed([])) == integrity(store.query("flow_integrity", **window).clear())
+    assert judged(summed([])) == integrity(store.query("flow_integrity", **window).clear())
 
 
 def test_what_is_told_of_a_flow_comes_from_both_tables_and_once(store: Store) -> None:
