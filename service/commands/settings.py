@@ -29,6 +29,7 @@ def run(*, check: bool, dump: bool, json: bool) -> None:
         from service.server import Tls
 
         _addresses(settings)
+        _files(settings)
         login_for(settings)
         Tls.of(settings.service.tls_certificate, settings.service.tls_key)
     rows = [_without_login(*row) for row in service_settings.rows(settings)]
@@ -63,6 +64,24 @@ def _addresses(settings: service_settings.Settings) -> None:
             port_of(settings.process.metrics)
         except Failure as failure:
             raise Failure(ExitCode.USAGE, f"process.metrics: {failure}") from None
+
+
+def _files(settings: service_settings.Settings) -> None:
+    """Read the files that settings name, as whoever needs them does. Raises Failure."""
+    from service.alerts.rule import AlertsError, read
+    from service.export_key import ExportKeyError, export_key
+    from service.topology_source import read_topology
+
+    read_topology(None, settings.pipeline.topology)
+    service = settings.service
+    try:
+        read(service.alerts_file)
+        if service.export_key_file is not None:
+            export_key({}, service.export_key_file)
+    except AlertsError as error:
+        raise Failure(ExitCode.USAGE, f"service.alerts_file: {error}") from None
+    except ExportKeyError as error:
+        raise Failure(ExitCode.USAGE, str(error)) from None
 
 
 def _without_login(name: str, variable: str, value: Any, doc: str) -> tuple[str, str, Any, str]:

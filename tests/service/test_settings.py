@@ -8,6 +8,7 @@ import pytest
 
 from service import settings
 from service.commands.settings import run
+from service.failure import Failure
 from service.settings import SettingsError, load
 
 
@@ -123,6 +124,28 @@ def test_none_takes_a_value_away_and_the_dump_says_so(
     assert load().collector.csig_echo_exid is None
     with pytest.raises(SettingsError, match=r"collector\.tcp_int_kind: .*given: 'none'"):
         load({"collector": {"tcp_int_kind": "none"}})
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "sentence"),
+    [
+        ("HOPSIGHT_PIPELINE__TOPOLOGY", None, r"pipeline\.topology: .*named"),
+        ("HOPSIGHT_PIPELINE__TOPOLOGY", "devices: 3", r"pipeline\.topology: .*named"),
+        ("HOPSIGHT_SERVICE__ALERTS_FILE", None, r"service\.alerts_file: .*named"),
+        ("HOPSIGHT_SERVICE__ALERTS_FILE", "[[rule]]", r"service\.alerts_file: .*named"),
+        ("HOPSIGHT_SERVICE__EXPORT_KEY_FILE", "short", r"service\.export_key_file: .*named"),
+    ],
+)
+def test_a_check_reads_the_files_that_settings_name(
+    variable: str, text: str | None, sentence: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(check=True, dump=False, json=False)
+    if text is not None:
+        (elsewhere / "named").write_text(text)
+        (elsewhere / "named").chmod(0o600)
+    monkeypatch.setenv(variable, "named")
+    with pytest.raises(Failure, match=sentence):
+        run(check=True, dump=False, json=False)
 
 
 def test_a_file_that_cannot_be_read_is_named(elsewhere: Path) -> None:
