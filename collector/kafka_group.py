@@ -5,6 +5,7 @@ is only for those who watch the lag.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -39,6 +40,7 @@ TOLD_S = 4.0
 LATE_S = 0.5
 """How much longer than asked the client may look for messages: while the group is being arranged
 anew it waits for the end of that, and that waits for whoever reads here."""
+logger = logging.getLogger("hopsight.collector")
 Moved = Callable[[Sequence[int]], Awaitable[None]]
 
 
@@ -96,6 +98,9 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
     async def on_partitions_assigned(self, assigned: Any) -> None:
         """What this member has from now on."""
         self.assigned = frozenset(place.partition for place in assigned)
+        if not assigned and not self.contents.derived:
+            said = "%s: others have all %d partitions; this worker stands by"
+            logger.info(said, self.topic.name, self.partitions)
         self._consumer.pause(*assigned)
         await self._taken(sorted(self.assigned))
 

@@ -240,6 +240,8 @@ def number_of(told: Mapping[str, str], name: str) -> int:
 
 def check(batch: Batch) -> None:
     """Refuse rows that are no observations, or not those that the headers name."""
+    if not 0 <= batch.first <= batch.last:
+        raise UnreadableError("bad_range", f"{batch.first} to {batch.last} are no frames")
     frame = batch.frame
     for name, dtype in frame.schema.items():
         if name in SCHEMA and dtype not in {SCHEMA[name], pl.Null}:

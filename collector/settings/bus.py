@@ -90,6 +90,7 @@ class BusSettings(BaseModel):
     snapshot_s: float = Field(
         20.0,
         ge=0,
+        le=3600,
         description="Time between two snapshots of a partition's state, seconds; what came since is"
         " worked on again by whoever takes the partition over.",
     )

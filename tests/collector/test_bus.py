@@ -427,6 +427,7 @@ def test_what_cannot_be_read_becomes_a_dead_letter_with_its_reason(
         ({"last": str(1 << 63)}, {}, "bad_header"),
         ({"reached": str(1 << 63)}, {}, "bad_header"),
         ({"source": ""}, {}, "bad_header"),
+        ({"first": "-5"}, {}, "bad_range"),
         ({}, {"time_ns": None}, "bad_columns"),
         ({}, {"conversation": None}, "bad_columns"),
         ({}, {"point": None}, "bad_columns"),

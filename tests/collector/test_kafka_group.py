@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
+import pytest
 from broker import running
 
 from collector import SCHEMA, Batch, BusSettings, open_bus, open_group
@@ -70,6 +71,25 @@ def test_who_waits_for_messages_does_not_hold_up_those_who_wait_for_it(
             await other.close()
             await member.reader.close()
             await member.bus.close()
+
+    asyncio.run(test())
+
+
+def test_a_member_without_a_partition_says_so(
+    bus_url: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    url = bus_url("scarce", 1)
+    caplog.set_level("INFO", "hopsight.collector")
+
+    async def test() -> None:
+        members = [open_group(url, SETTINGS, nothing, nothing) for _ in range(2)]
+        async with asyncio.timeout(PATIENCE_S):
+            for each in members:
+                await each.start()
+            while "others have all 1 partitions; this worker stands by" not in caplog.text:  # noqa: ASYNC110 - a log tells nobody
+                await asyncio.sleep(0.05)
+            for each in members:
+                await each.close()
 
     asyncio.run(test())
 
