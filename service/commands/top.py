@@ -190,15 +190,14 @@ def shown(found: Mapping[str, Any], most: int) -> RenderableType:
     span = found["interval"]
     title = f"{time_text(span['from_ns'])} to {time_text(span['to_ns'])}"
     if not found["flows"]:
-        return Text(f"no flow was held back by the network, {title}")
+        return Text(f"no flow was held back by the network, {title}; {spoken_of(found)}")
     hops, flows = found["hops"], found["flows"]
     parts: list[RenderableType] = [
-        Text(spoken_of(found), style="dim"),
         table(HOPS, map(_hop_row, hops[:most]), title=f"hops that hold flows back, {title}"),
         table(FLOWS, map(_flow_row, flows[:most]), title="flows held back, the worst first"),
     ]
-    if told := left_out(len(hops) - most, len(flows) - most):
-        parts.append(Text(told, style="dim"))
+    told = (left_out(len(hops) - most, len(flows) - most), spoken_of(found))
+    parts += [Text(each, style="dim") for each in told if each]
     return Group(*parts)
 
 
