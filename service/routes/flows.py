@@ -77,7 +77,9 @@ async def bottlenecks(
 ) -> dict[str, Any]:
     """Flows that the network held back in a range, the most loaded hops first.
 
-    `flows_seen` counts all flows that the store knows, whenever they were seen.
+    `flows_seen` counts all flows that the store knows, whenever they were seen. `u_mean` is the
+    mean over the time in which the hop held the flow back, as verdicts tell it
+    (docs/explanation/verdicts.md); `/links` and `/flows/signals` tell means over samples.
     """
     reader, most_s = reader_of(request), request.app.state.settings.service.max_window_s
     sifted, start = filtered("flows", asked.filter), 0

@@ -50,7 +50,10 @@ class LinkParameters(RangeParameters):
 
 @router.get("/links")
 async def links(request: Request, asked: Annotated[LinksParameters, Query()]) -> dict[str, Any]:
-    """Load of links over time: the hottest of a range, or the one that is named."""
+    """Load of links over time: the hottest of a range, or the one that is named.
+
+    Loads are means over the samples of all flows, whoever asks.
+    """
     sifted = filtered("links", asked.filter)
     reader, span, start = await _start(request, asked)
     if span is None:
@@ -82,7 +85,10 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
 
 @router.get("/links/flows")
 async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]) -> dict[str, Any]:
-    """The flows that crossed a link, most bytes first, which it held back, and how long (share)."""
+    """The flows that crossed a link, most bytes first, which it held back, and how long (share).
+
+    `u_mean` is the mean over the samples of the flow itself: what its own frames met at the link.
+    """
     reader, span, start = await _start(request, asked)
     if span is None:
         return NOTHING | {"link": None, "others": NO_OTHERS, "flows": [], "cursor": None}

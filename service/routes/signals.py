@@ -54,7 +54,8 @@ NS_PER_S = 1e9
 async def signals(request: Request, asked: Annotated[SignalsParameters, Query()]) -> dict[str, Any]:
     """What one flow did, and the load of each of its hops, on one time axis.
 
-    Windows of more than ten minutes are told by seconds, minutes or hours.
+    Windows of more than ten minutes are told by seconds, minutes or hours. Loads of hops are means
+    over the samples of the flow itself.
     """
     most_s = request.app.state.settings.service.max_window_s
     return await signals_of(reader_of(request), asked, most_s)
