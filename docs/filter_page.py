@@ -45,7 +45,10 @@ def filters() -> Iterator[str]:
         " text may have any printable sign, a quotation mark or backslash behind a backslash.\n"
     )
     yield "## Units\n"
-    yield "A number without a unit is in the unit of its field.\n"
+    yield (
+        "A number without a unit is in the unit of its field. A unit stands behind its number"
+        " without a blank: `capacity > 10Gbps`.\n"
+    )
     yield table(
         ("unit of the field", "may be written"), ((unit, said) for unit, said in SPELT.items())
     )

@@ -19,6 +19,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
 
 from pipeline.filter.filter_error import FilterError
+from pipeline.filter.value import NUMBER, UNITS
 
 MOST_CHARACTERS = 1000
 MOST_COMPARISONS = 100
@@ -66,6 +67,9 @@ NAMES = {
     "$END": "the end",
 }
 """What may stand somewhere, in the words of a message."""
+ALL_UNITS = frozenset(unit for units in UNITS.values() for unit in units)
+LAST_WORD = re.compile(r"""[^\s()"',=<>!~]+(?=\s*$)""")
+"""A word at the end of a text, as the grammar has it."""
 BREAKS = re.compile(r"\s")
 """Line breaks count as blanks, so that a column is one of the whole text."""
 Node = Tree[Token]
@@ -108,7 +112,18 @@ def _told(error: UnexpectedInput, text: str) -> FilterError:
         expected = set(error.accepts or error.expected)
         if error.token.type != "$END":
             column, found = error.token.column or 1, f"{str(error.token)[:40]!r} stands"
+            if meant := _apart(text[: column - 1], str(error.token)):
+                return FilterError(column, f"a unit is written without a blank: {meant}")
     elif isinstance(error, UnexpectedEOF):
         expected = set(error.expected)
     accepted = ", ".join(sorted(NAMES.get(name, name) for name in expected))
     return FilterError(column, f"{found} where one of these is expected: {accepted}")
+
+
+def _apart(before: str, word: str) -> str:
+    """A number and the unit that a blank keeps from it, as one word; empty where it is no unit."""
+    last = LAST_WORD.search(before)
+    number = NUMBER.fullmatch(last[0]) if last else None
+    if number is None or number[2] or word.lower() not in ALL_UNITS:
+        return ""
+    return f"{number[1][:40]}{word}"
