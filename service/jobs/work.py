@@ -37,8 +37,7 @@ COUNTED = ("frames", "frames_total", "points", "points_total")
 PASSES = {"analyze": 1, "replay": 2, "what_if": 1, "closed_loop": 2, "conform": 1}
 """How often the frames of a capture are read: a replay, and its report with verdicts.
 
-A closed loop is played as long as it is read, so that half is done then; of a sweep the points are
-counted.
+A closed loop is played as long as it is read: half is done then. Of a sweep the points are counted.
 """
 Made = tuple[dict[str, str], dict[str, Any]]
 
@@ -181,8 +180,8 @@ def frames_of(path: Path) -> int:
 def following(total: int | None, passes: int) -> Iterator[None]:
     """Write how many frames and points are done, now and then.
 
-    A frame is done when it was gone over so many times, and every one when the job is: what a closed
-    loop plays is not counted.
+    A frame is done when it was gone over so many times, and every one when the job is: what a
+    closed loop plays is not counted.
     """
     gone_over = 0
     told: dict[str, int | None] = {
