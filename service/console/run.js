@@ -30,23 +30,27 @@ export async function run(asked) {
 
 const kindOf = (one) => (one.algorithm?.startsWith("hpcc") ? "hpcc" : one.algorithm);
 
-/** Rows of the timeline from decision `low` to `high`; of the second run, dashed, the first variable of each row.
+/** Colours of the first run, of which no algorithm draws more lines; behind them come those of the second. */
+const OWN = 3;
+
+/** Rows of the timeline from decision `low` to `high`, each line in a colour of its own; of the second run, dashed, the first variable of each row.
     Another algorithm has variables and units of its own, so its second run has rows of its own. */
 export function rowsOf(first, second, colours, low, high) {
   const [from, to] = [first.decisions[low].time_ns, first.decisions[high].time_ns];
   const shown = new Map([first, second].filter(Boolean).map((one) => [one, one.decisions.filter((each) => each.time_ns >= from && each.time_ns <= to)]));
-  const line = (one, name, colour) => ({
-    name: one === second ? `${name}, second run` : name, colour: colours[colour], dash: one === second,
+  const left = new Map([[first, colours.slice(0, OWN)], [second, colours.slice(OWN)]]);
+  const line = (one, name) => ({
+    name: one === second ? `${name}, second run` : name, colour: left.get(one).shift(), dash: one === second,
     times: shown.get(one).map((each) => each.time_ns), values: shown.get(one).map((each) => each[name]),
   });
   const row = (one, { title, unit, names, limit }, lines) => {
     const at = limit && one.parameters[one.algorithm]?.[limit];
-    return { title: one === second ? `${title}: second run, ${one.algorithm}` : title, unit: unit || "", mark: at ? { at, text: `${limit} ${at}` } : null, lines: lines || names.map((name, place) => line(one, name, one === second ? 5 - place : place)) };
+    return { title: one === second ? `${title}: second run, ${one.algorithm}` : title, unit: unit || "", mark: at ? { at, text: `${limit} ${at}` } : null, lines: lines || names.map((name) => line(one, name)) };
   };
   const rows = (one) => ROWS[kindOf(one)] || generic(one);
   if (!second) return rows(first).map((each) => row(first, each));
   if (kindOf(first) !== kindOf(second)) return [first, second].flatMap((one) => rows(one).map((each) => row(one, each)));
-  return rows(first).map((each) => row(first, each, [...each.names.map((name, place) => line(first, name, place)), line(second, each.names[0], 5)]));
+  return rows(first).map((each) => row(first, each, [...each.names.map((name) => line(first, name)), line(second, each.names[0])]));
 }
 
 const PLAIN = new Set(["time_ns", "sport", "dport", "ack", "frame", "faults", "path", "hop_count", "lastUpdateSeq", "WindowEnd"]);

@@ -1,6 +1,7 @@
 """Replay over HTTP and in the browser: the decisions of the command, page by page, ACK by ACK."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from browser import View
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+CONSOLE = Path(__file__).resolve().parent.parent.parent / "service" / "console"
 FLOW = {"src": "10.1.1.1:40000", "dst": "10.2.1.2:5001"}
 PATH = "/api/v1/replay/decisions"
 PAGE = "#/replay?src=10.1.1.1:40000&dst=10.2.1.2:5001"
@@ -156,6 +158,39 @@ def test_a_sender_that_conforms_is_said_to(replays: Any, looked: Callable[..., V
     answer = replays.get(PATH, **FLOW, limit=1).json()
     assert answer["conformance"]["findings"] == []
     assert "the sender does as it should" in looked(f"{replays.url}/{PAGE}").text
+
+
+@pytest.mark.parametrize(
+    ("beside", "lines"),
+    [
+        ("", ["alpha", "cwnd", "ssthresh"]),
+        ("&with=g=0.25",
+         ["alpha", "alpha, second run", "cwnd", "ssthresh", "cwnd, second run"]),
+        ("&with=algorithm=swift swift.base_target_ns=100000",
+         ["alpha", "cwnd", "ssthresh", "delay_ns, second run", "target_ns, second run",
+          "cwnd, second run"]),
+    ],
+    ids=["alone", "parameters", "algorithm"],
+)  # fmt: skip
+def test_each_line_has_a_colour_of_its_own(
+    replays: Any, looked: Callable[..., View], beside: str, lines: list[str]
+) -> None:
+    """Out of those that people with any colour vision can tell apart."""
+    view = looked(f"{replays.url}/{PAGE}{beside}")
+    strokes = view.page.eval_on_selector_all(
+        ".timeline polyline", "all => all.map((each) => each.style.stroke)"
+    )
+    named = view.page.eval_on_selector_all(
+        ".keys > span",
+        "all => all.map((each) => [each.textContent, each.firstChild.style.background])",
+    )
+    assert [name for name, _ in named] == lines
+    assert [colour for _, colour in named] == strokes
+    assert len({*strokes}) == len(lines)
+    palette = re.search(r"NAMES = (\[.*\])", (CONSOLE / "colour.js").read_text())
+    assert palette is not None
+    told = [bytes.fromhex(colour[1:]) for colour in json.loads(palette[1])]
+    assert {*strokes} <= {f"rgb({red}, {green}, {blue})" for red, green, blue in told}
 
 
 def test_two_runs_lie_over_each_other(replays: Any, looked: Callable[..., View]) -> None:
