@@ -5,19 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 import polars as pl
 import typer
 
-from pipeline import Value
 from replay import reason, reason_names
 from service.flow_names import end_text
-from service.run import table_of
+from service.window_step import Parameters, step_assumed
 
 MOST = 10
 """Flows that are named; the others are counted."""
 MOST_PARTS = 64
-STEPS = {"N", "W_ai", "R_ai_bps"}
-"""Parameters of HPCC++ of which one must be told for W to be a sender's: there is no usual one."""
-STEPPED = {"hpcc", "hpcc_aecn", "hpcc_csig", "hpcc_latency", "hpcc_probe", "hpcc_reported"}
-"""Algorithms whose W grows by that step."""
-Parameters = Mapping[str, Mapping[str, Value]]
 BY = ("flow", "algorithm", "quality", "why")
 
 
@@ -75,19 +69,9 @@ class Decidable:
             yield f"{len(flows) - MOST:,} more flows have states that are not exact"
 
     def step_assumed(self, parameters: Parameters) -> Iterator[str]:
-        """That windows of HPCC++ hold for the usual N, where none of `parameters` tells the step.
-
-        The states are those of the pseudo-code, so that they are exact for that N; a sender's own
-        may be far from it.
-        """
+        """What is taken for granted of the windows of these decisions."""
         ran = {name for each in self.standings for name in each["algorithm"].unique()}
-        if step_known(parameters) or STEPPED.isdisjoint(ran):
-            return
-        usual = next(row.default for row in table_of("hpcc") if row.name == "N")
-        yield (
-            f"W and R of HPCC++ hold for N = {usual}, which is only the default: tell the N of its"
-            " senders as hpcc.N (--set N=4; of the API, set=N=4)"
-        )
+        yield from step_assumed(ran, parameters)
 
     def doubts(self) -> pl.DataFrame:
         """Standings that are not exact, with the first decision of each."""
@@ -118,11 +102,6 @@ class Decidable:
                 f"{name_of(row['flow'], keys)}: {what}, from {row['source']} frame"
                 f" {row['frame']} on"
             )
-
-
-def step_known(parameters: Parameters) -> bool:
-    """Whether the step of W is told."""
-    return not STEPS.isdisjoint(parameters.get("hpcc", {}))
 
 
 def say(notes: Iterable[str]) -> None:

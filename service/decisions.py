@@ -11,9 +11,10 @@ import polars as pl
 
 from pipeline import Reran, Tracked
 from replay import Heard, from_best, vantage
-from service.decidable import Decidable, Parameters
+from service.decidable import Decidable
 from service.decision_output import Output
 from service.flow_names import Ends, FlowNames
+from service.window_step import Parameters
 
 KEY = ("flow", "algorithm")
 BEGUN = pl.Schema({"flow": pl.UInt64(), "algorithm": pl.String(), "point": pl.String()})

@@ -7,8 +7,8 @@ import polars as pl
 
 from pipeline import Decider, PipelineSettings, Reran, Tracked, Versions
 from replay import Conformance, conformance_answer, judged
-from service.decidable import Parameters, step_known
 from service.sureness import odds, sureness
+from service.window_step import Parameters, step_known
 
 RECEIVER = "dctcp_receiver"
 """The companion that watches receivers."""

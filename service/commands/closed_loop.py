@@ -1,7 +1,7 @@
 """`hopsight replay --closed-loop`: the fabric of a capture, played again and with changes."""
 
 import json as json_format
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -10,10 +10,12 @@ import typer
 from pipeline import Parameter, companion_table
 from replay import rebuild
 from service.closed_loop_text import shown
+from service.decidable import say
 from service.failure import ExitCode, Failure, refused_by
 from service.gathering import Frames, gathered
 from service.progress import working
 from service.run import TABLES, parameter_of
+from service.window_step import steps_assumed
 
 FABRIC = "fabric."
 ALGORITHM = "algorithm="
@@ -24,10 +26,12 @@ def run(frames: Frames, what_if: Sequence[str], *, json: bool) -> None:
     """Print how well the unchanged re-run repeats what was seen, and what a change makes of it."""
     change = change_of(what_if)
     made = gathered(frames)
+    scene = altered(made.scene, change)
+    say(steps_taken(made.scene, scene))
     base = play(made.scene, made.seen.measure, "playing what was seen")
     other = None
     if what_if:
-        other = play(altered(made.scene, change), made.seen.measure, "playing the change")
+        other = play(scene, made.seen.measure, "playing the change")
     told = told_of(made, base, other, what_if)
     if json:
         typer.echo(json_format.dumps(told, allow_nan=False))
@@ -75,6 +79,14 @@ def altered(scene: rebuild.Scene, change: rebuild.Change) -> rebuild.Scene:
         return rebuild.changed(scene, change)
     except ValueError as error:
         raise Failure(ExitCode.USAGE, f"--what-if: {error}") from None
+
+
+def steps_taken(scene: rebuild.Scene, changed: rebuild.Scene) -> Iterator[str]:
+    """What is taken for granted of the windows that are played, without and with a change."""
+    own, other = (
+        (each.flows["algorithm"].unique().to_list(), each.parameters) for each in (scene, changed)
+    )
+    yield from steps_assumed(own, other)
 
 
 def play(scene: rebuild.Scene, measure: str, label: str) -> rebuild.Outcome:

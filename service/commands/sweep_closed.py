@@ -9,8 +9,9 @@ from replay import rebuild
 from service.axis import each_value, grid
 from service.closed_loop_text import apart, sentences
 from service.commands import sweep
-from service.commands.closed_loop import altered, change_of, play
+from service.commands.closed_loop import altered, change_of, play, steps_taken
 from service.crew import Point, Row
+from service.decidable import say
 from service.failure import refused_by
 from service.gathering import Frames, gathered
 
@@ -31,13 +32,14 @@ class Needed:
 
 def run(frames: Frames, asked: sweep.Sweep) -> None:
     """Rebuild once, play every point; the unchanged re-run says what to believe."""
-    axes, _ = grid(asked.axes)
+    axes, points = grid(asked.axes)
     sweep.check_measure(asked.by, axes, MEASURES)
     change_of(asked.what_if)
     for point in each_value(axes):
         with refused_by("--sweep"):
             change_of([*asked.what_if, *point])
     made = gathered(frames)
+    say(steps_taken(made.scene, altered(made.scene, change_of([*asked.what_if, *points[0]]))))
     base = play(made.scene, made.seen.measure, "playing what was seen")
     trust = [each._asdict() for each in rebuild.trust(made.scene, made.seen, base)]
     needed = Needed(made.scene, made.seen.measure, tuple(asked.what_if))

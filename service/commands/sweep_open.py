@@ -39,7 +39,7 @@ class Needed:
 
 def run(source: Source, asked: what_if.Asked, topology: Path | None, swept: sweep.Sweep) -> None:
     """Read once, decide twice at every point; ranked only where that is asked for."""
-    axes, _ = grid(swept.axes)
+    axes, points = grid(swept.axes)
     sweep.check_measure(swept.by, axes, MEASURES)
     known = topology_of(asked, topology)
     what_if.making_of(asked, known)
@@ -56,6 +56,7 @@ def run(source: Source, asked: what_if.Asked, topology: Path | None, swept: swee
 
     ran = rerun(source, what_if.making_of(alone, known), take, "reading")
     found = read.pairs()
+    say(what_if.steps_taken(of_point(asked, points[0]), {one for one, *_ in found}))
     say(read.decidable.notes(read.names.keys, ran.counters))
     if not found:
         raise Failure(ExitCode.WRONG, what_if.nothing(asked, ran, read.names))

@@ -1,7 +1,7 @@
 """`hopsight replay --what-if`: the same signals under other parameters, or by another algorithm."""
 
 import json as json_format
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from service.run import settings_of
 from service.settings import Settings
 from service.text import NONE, signed
 from service.topology_source import TopologySource
+from service.window_step import steps_assumed
 
 ALGORITHM, FABRIC = "algorithm=", "fabric."
 SHOWN = ("hpcc", "dctcp")
@@ -138,6 +139,7 @@ def run(
     sides = Sides(asked)
     made = rerun(source, making, sides.take, "replaying twice")
     found = list(sides.differences())
+    say(steps_taken(asked, {one for one, _, _ in found}))
     say(sides.decidable.notes(sides.names.keys, made.counters))
     if not found:
         raise Failure(ExitCode.WRONG, nothing(asked, made, sides.names))
@@ -153,6 +155,12 @@ def run(
     for each in told:
         for line in shown(each):
             typer.echo(line)
+
+
+def steps_taken(asked: Asked, ran: Collection[str]) -> Iterator[str]:
+    """What is taken for granted of the windows of both runs, by the algorithms of the first."""
+    (_, own), (_, changed) = told_by(asked, []), told_by(asked, asked.changes)
+    yield from steps_assumed((ran, own), ({asked.other} if asked.other else ran, changed))
 
 
 def nothing(asked: Asked, made: Ran, names: FlowNames) -> str:

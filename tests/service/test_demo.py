@@ -41,6 +41,12 @@ def notes_of_windows(hopsight: Any, place: Path) -> None:
     said = "W and R of HPCC++ hold for N = 100"
     assert said in hopsight.run(*asked).stderr
     assert said not in hopsight.run(*asked, "--set", "N=4").stderr
+    alone = "W and R of HPCC++ without the change hold for N = 100"
+    assert said in hopsight.run(*asked, "--what-if", "eta=0.9").stderr
+    assert alone in hopsight.run(*asked, "--sweep", "N=4,8", "--jobs", "1").stderr
+    closed = (*words, "--closed-loop")
+    assert said in hopsight.run(*closed).stderr
+    assert alone in hopsight.run(*closed, "--sweep", "N=4", "--jobs", "1").stderr
     report = place / "told.md"
     hopsight.run(*asked, "--report", str(report))
     assert said in report.read_text()

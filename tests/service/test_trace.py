@@ -12,6 +12,7 @@ from service.commands.replay import Request, source_of
 from service.decidable import Decidable
 from service.failure import ExitCode, Failure
 from service.trace_file import TraceSource, check, is_trace, slices
+from service.window_step import Run, steps_assumed
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 TWO_FLOWS = CAPTURE.with_name("linux_A_h2.pcap.zst")
@@ -175,6 +176,23 @@ def test_windows_of_a_step_that_nobody_told_say_for_which_they_hold() -> None:
     assert said.startswith("W and R of HPCC++ hold for N = 100, which is only the default")
     for name in ("N", "W_ai", "R_ai_bps"):
         assert list(told.step_assumed({"hpcc": {name: 4}})) == []
+
+
+@pytest.mark.parametrize(
+    ("base", "changed", "said"),
+    [
+        (({"hpcc"}, {}), ({"hpcc"}, {}), ["HPCC++ hold"]),
+        (({"hpcc"}, {}), ({"hpcc"}, {"hpcc": {"N": 4}}), ["HPCC++ without the change hold"]),
+        (({"hpcc"}, {"hpcc": {"N": 4}}), ({"hpcc"}, {"hpcc": {"N": 4, "eta": 0.9}}), []),
+        (({"hpcc"}, {}), ({"swift"}, {}), ["HPCC++ hold"]),
+        (({"dctcp"}, {}), ({"hpcc"}, {}), ["HPCC++ hold"]),
+        (({"dctcp"}, {}), ({"hpcc"}, {"hpcc": {"W_ai": 80}}), []),
+        (({"dctcp"}, {}), ({"dctcp"}, {}), []),
+    ],
+)
+def test_of_two_runs_it_is_said_once_and_of_which(base: Run, changed: Run, said: list[str]) -> None:
+    told = list(steps_assumed(base, changed))
+    assert [each.partition(" for ")[0] for each in told] == [f"W and R of {each}" for each in said]
 
 
 @pytest.fixture(scope="module")
