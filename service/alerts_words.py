@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from service.argument import Json, Store
+from service.argument import Json, Server, Store
 
 alerts = typer.Typer(
     name="alerts", help="What is wrong by the rules, what was, and who asked for silence."
@@ -46,6 +46,19 @@ def check(
 
 
 @alerts.command()
+def silences(store: Store = None, server: Server = None, json: Json = False) -> None:
+    """List silences and maintenance windows that are not over.
+
+    `alerts silence` and `alerts unsilence` make and end them in a store.
+
+    For a service elsewhere its console does, or POST and DELETE of /api/v1/alerts/silences.
+    """
+    from service.commands import alerts as command
+
+    command.silences(store, server, json=json)
+
+
+@alerts.command()
 def silence(
     matchers: Annotated[
         list[str], typer.Argument(metavar="LABEL=TEXT...", help="Labels; * is any text.")
@@ -67,7 +80,12 @@ def silence(
 
 @alerts.command()
 def unsilence(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As `alerts silence` printed it.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="As `alerts silence` printed it, and `alerts silences` lists it."
+        ),
+    ],
     store: Store = None,
     json: Json = False,
 ) -> None:

@@ -21,6 +21,7 @@ from service.alerts.watch import MOST_SILENCES
 from service.commands.settings import chosen
 from service.endpoint import MAX_NS, parse_duration, time_text
 from service.failure import ExitCode, Failure
+from service.remote_api import ask
 from service.shape import changes_of
 from service.text import Heading, console, table
 from service.typed import parsed
@@ -32,6 +33,10 @@ STANDING = (
 CHANGES = (
     Heading("time"), Heading("state"), Heading("rule"), Heading("labels"),
     Heading("value", numeric=True),
+)  # fmt: skip
+SILENCES = (
+    Heading("name"), Heading("labels"), Heading("kind"), Heading("state"), Heading("from"),
+    Heading("until"), Heading("by"), Heading("why"),
 )  # fmt: skip
 MISTAKES = (Heading("file"), Heading("place"), Heading("mistake"))
 
@@ -118,6 +123,31 @@ def check(file: Path, *, json: bool) -> None:
         typer.echo(f"{len(wrong)} wrong")
     if wrong:
         raise typer.Exit(int(ExitCode.WRONG))
+
+
+def silences(dsn: str | None, server: str | None, *, json: bool) -> None:
+    """Print the silences that are not over, as a store or a service elsewhere has them."""
+    now_ns = time.time_ns()
+    if server is not None:
+        told = ask(server, "/api/v1/alerts/silences", {})["silences"]
+    else:
+        with opened(dsn) as store:
+            rows = store.query("silences", after_ns=now_ns, rows=MOST_SILENCES)
+        told = [each.shown() for each in silences_of(rows)]
+    if json:
+        typer.echo(json_format.dumps({"silences": told}))
+    elif not told:
+        typer.echo("no silence is in force or to come")
+    else:
+        lines = (_silence(row, now_ns) for row in told)
+        console().print(table(SILENCES, lines, title="silences that are not over"))
+
+
+def _silence(row: dict[str, Any], now_ns: int) -> tuple[Any, ...]:
+    labels = " ".join(f"{name}={text}" for name, text in row["matchers"].items())
+    state = "to come" if row["from_ns"] > now_ns else "in force"
+    return (row["id"], labels, row["kind"], state, time_text(row["from_ns"]),
+            time_text(row["to_ns"]), row["author"], row["comment"])  # fmt: skip
 
 
 def silence(wish: Wish, dsn: str | None, *, json: bool) -> None:

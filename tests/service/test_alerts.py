@@ -341,10 +341,19 @@ def test_the_command_shows_alerts_and_asks_for_silence(
     assert [each["matchers"] for each in held] == [{"device": "leaf1"}]
     assert "no alert is pending" in hopsight.run("alerts", "--store", served.dsn).stdout
     name = done.stdout.split()[0]
+    for source in (("--store", served.dsn), ("--server", served.url)):
+        listed = hopsight.run("alerts", "silences", *source)
+        assert listed.returncode == 0, listed.stderr
+        for said in (name, "device=leaf1", "in force"):
+            assert said in listed.stdout
+        told = hopsight.run("alerts", "silences", *source, "--json")
+        assert json.loads(told.stdout) == {"silences": held}
     for code, said in ((0, f"{name} is over\n"), (1, f"no silence '{name}' is in force")):
         done = hopsight.run("alerts", "unsilence", name, "--store", served.dsn)
         assert (done.returncode, said in done.stdout + done.stderr) == (code, True)
     assert served.get("/api/v1/alerts/silences").json()["silences"] == []
+    none = hopsight.run("alerts", "silences", "--server", served.url)
+    assert (none.returncode, none.stdout) == (0, "no silence is in force or to come\n")
     done = hopsight.run("alerts", "silence", "a=b", "--for", "9000h", "--store", served.dsn)
     assert (done.returncode, "more than a year" in done.stderr) == (2, True)
     fine = hopsight.run("alerts", "check", str(file))
