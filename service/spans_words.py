@@ -25,7 +25,10 @@ def spans(
     server: Server = None,
     json: Json = False,
 ) -> None:
-    """Show the hops of a flow as spans, with the time that each queue takes (OTLP)."""
+    """Show the hops of a flow as spans, with the time that each queue takes (OTLP).
+
+    A terminal shows a table; piped, or with --json, they are a request to export traces.
+    """
     from service.commands import spans as command
 
     asked = {"src": src, "dst": dst, "proto": proto, "at": at, "window": window,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json as json_format
+import sys
 from http import HTTPStatus
 from typing import Any
 
@@ -19,6 +20,8 @@ from service.reader import Reader
 from service.remote_api import TIMEOUT_S, ask
 from service.routes.signals import signals_of
 from service.routes.spans import SpansParameters
+from service.span_text import shown
+from service.text import console
 from service.turns import Turns
 from service.version import version
 
@@ -37,7 +40,10 @@ def run(
     if not made:
         raise Failure(ExitCode.WRONG, "no hop of this flow told its load in that time")
     if send is None:
-        typer.echo(json_format.dumps(told, ensure_ascii=False))
+        if json or not sys.stdout.isatty():  # piped, it is what a tracing system takes
+            typer.echo(json_format.dumps(told, ensure_ascii=False))
+        else:
+            console().print(shown(told))
         return
     try:
         answer = httpx.post(send, json=told, timeout=TIMEOUT_S)

@@ -24,6 +24,7 @@ from pipeline import (
 )
 from service.commands.settings import chosen
 from service.coverage import NOTHING, of_rows
+from service.coverage_text import spoken_of
 from service.endpoint import parse_duration, time_text
 from service.failure import ExitCode, Failure
 from service.looks import Looks
@@ -199,14 +200,6 @@ def shown(found: Mapping[str, Any], most: int) -> RenderableType:
     told = (left_out(len(hops) - most, len(flows) - most), spoken_of(found))
     parts += [Text(each, style="dim") for each in told if each]
     return Group(*parts)
-
-
-def spoken_of(found: Mapping[str, Any]) -> str:
-    """How much of the time there are verdicts for, and how complete they are, as a sentence."""
-    complete = found["completeness"]
-    told = "" if complete is None else f"; telemetry speaks of {share(complete)} of what happened"
-    missed = f", {share(found['captured'])} of it captured" if found["captured"] < 1 else ""
-    return f"judged: {share(found['interval']['covered'])} of this time{missed}{told}"
 
 
 def left_out(hops: int, flows: int) -> str:

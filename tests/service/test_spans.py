@@ -2,8 +2,13 @@
 
 import asyncio
 import json
+import os
+import pty
+import subprocess
+import termios
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType
 from typing import Any, ClassVar
@@ -17,6 +22,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from service.app import create_app
 from service.hop_spans import hop_spans
 from service.settings import Settings
+from service.span_text import rows
 from service.tracing import tracing
 
 FLOW = {"src": "10.0.1.1:40001", "dst": "10.0.2.1:5001"}
@@ -118,6 +124,54 @@ def test_spans_are_asked_for_and_sent(
     [(kind, body)] = told
     assert kind == "application/json"
     assert {each["name"] for each in spans_of(json.loads(body))} == names
+
+
+def on_a_terminal(hopsight: Any, *arguments: str) -> str:
+    """What a command shows on a terminal of 80 columns."""
+    leader, follower = pty.openpty()
+    termios.tcsetwinsize(follower, (24, 80))
+    environment = {**hopsight.environment, "NO_COLOR": "1"}
+    with subprocess.Popen(
+        hopsight.command(*arguments), stdin=follower, stdout=follower, stderr=follower,
+        cwd=hopsight.directory, env=environment,
+    ) as process:  # fmt: skip
+        os.close(follower)
+        pieces: list[bytes] = []
+        with suppress(OSError):  # how Linux tells that nobody has the terminal any more
+            while piece := os.read(leader, 65_536):
+                pieces.append(piece)
+    os.close(leader)
+    assert process.returncode == 0, pieces
+    return b"".join(pieces).decode()
+
+
+def test_a_terminal_shows_a_table_and_json_where_it_is_asked_for(
+    served: Any, hopsight: Any
+) -> None:
+    asked = ("spans", *FLOW.values(), "--store", served.dsn)
+    made = spans_of(json.loads(hopsight.run(*asked).stdout))
+    hops = [each for each in made if each["name"].startswith("queue at ")]
+    told = on_a_terminal(hopsight, *asked)
+    lines = [line.split() for line in told.splitlines()]
+    assert "judged: " in told
+    assert f"network path {FLOW['src']} → {FLOW['dst']}" in told
+    assert ["time", "hop", "queueing", "delay", "u"] in lines
+    shown = [line for line in lines if line and line[0].endswith("Z")]
+    assert [f"queue at {line[1]} {line[2]}" for line in shown] == [each["name"] for each in hops]
+    loads = [each["attributes"] for each in hops]
+    means = [one["value"]["doubleValue"] for each in loads for one in each
+             if one["key"] == "hopsight.u_mean"]  # fmt: skip
+    assert [line[-1] for line in shown] == [f"{mean:.2f}" for mean in means]
+    assert spans_of(json.loads(on_a_terminal(hopsight, *asked, "--json"))) == made
+
+
+def test_a_delay_is_told_where_it_is_known() -> None:
+    told = hop_spans(signals([[1000.0, 5.0], [None, 7.0]]), PARENT, 10, "1")
+    made = [row[1:] for row in rows(spans_of(told))]
+    assert made == [
+        ("leaf0 e1", "1 us", "0.50"), ("leaf1 e1", "–", "1.50"),
+        ("leaf0 e1", "5 ns", "0.50"), ("leaf1 e1", "7 ns", "0.50"),
+    ]  # fmt: skip
 
 
 async def asked(app: FastAPI, *paths: str) -> list[int]:
