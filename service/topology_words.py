@@ -22,6 +22,14 @@ Output = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write here; default: standard output."),
 ]
+Told = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print JSON for machines: what was made and what is unknown; without -o the topology"
+        " too.",
+    ),
+]
 Description = Annotated[Path, typer.Argument(metavar="FILE", help="Description, YAML or JSON.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Descriptions, JSON.")]
 
@@ -50,24 +58,24 @@ def show(
 
 
 @imports.command()
-def containerlab(file: Description, output: Output = None) -> None:
+def containerlab(file: Description, output: Output = None, json: Told = False) -> None:
     """From a containerlab topology, *.clab.yml or topology-data.json."""
     from service.commands import topology_import as command
 
-    command.containerlab_file(file, output)
+    command.containerlab_file(file, output, json=json)
 
 
 @imports.command()
-def sonic(files: Files, output: Output = None) -> None:
+def sonic(files: Files, output: Output = None, json: Told = False) -> None:
     """From SONiC's config_db.json of one or more devices."""
     from service.commands import topology_import as command
 
-    command.sonic_files(files, output)
+    command.sonic_files(files, output, json=json)
 
 
 @imports.command()
-def netbox(files: Files, output: Output = None) -> None:
+def netbox(files: Files, output: Output = None, json: Told = False) -> None:
     """From lists of NetBox, JSON or CSV: devices, interfaces, cables, ip-addresses."""
     from service.commands import topology_import as command
 
-    command.netbox_files(files, output)
+    command.netbox_files(files, output, json=json)

@@ -15,9 +15,6 @@ from service.tokens import digest, parsed
 WITHOUT = {
     "demo": "a show for people",
     "export": "prints JSON and nothing else",
-    "topology import containerlab": "prints a topology file",
-    "topology import sonic": "prints a topology file",
-    "topology import netbox": "prints a topology file",
     "wireshark install": "writes a file",
     "wireshark print": "prints a script",
 }

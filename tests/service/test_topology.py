@@ -271,28 +271,45 @@ def test_an_import_writes_the_file_and_says_what_is_unknown(
 ) -> None:
     lab, out = tmp_path / "x.clab.yml", tmp_path / "out.yaml"
     lab.write_text(LAB)
-    imports.containerlab_file(lab, out)
+    imports.containerlab_file(lab, out, json=False)
     said = capsys.readouterr()
     assert said.out == ""
     assert "hopsight: leaf1: capacities of its ports are unknown" in said.err.splitlines()
     assert [device.name for device in read_versions(out).topologies[0].devices] == [
         "leaf1", "spine1",
     ]  # fmt: skip
-    imports.containerlab_file(lab, None)
+    imports.containerlab_file(lab, None, json=False)
     assert capsys.readouterr().out == out.read_text()
     with pytest.raises(Failure, match="cannot write"):
-        imports.containerlab_file(lab, tmp_path / "no" / "out.yaml")
+        imports.containerlab_file(lab, tmp_path / "no" / "out.yaml", json=False)
+
+
+def test_an_import_says_to_a_program_what_it_made(hopsight: Any, tmp_path: Path) -> None:
+    lab, out, again = (tmp_path / name for name in ("x.clab.yml", "out.yaml", "again.yaml"))
+    lab.write_text(LAB)
+    asked = ("topology", "import", "containerlab", str(lab), "--json")
+    done = hopsight.run(*asked, "-o", str(out))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["path"], told["octets"]) == (str(out), out.stat().st_size)
+    assert (told["devices"], told["ports"], told["hosts"]) == (2, 2, 0)
+    assert [f"hopsight: {each}" for each in told["warnings"]] == done.stderr.splitlines()
+    printed = json.loads(hopsight.run(*asked).stdout)
+    again.write_text(json.dumps(printed.pop("topology")))
+    assert printed == told | {"path": None}
+    made = [read_versions(path).topologies[0] for path in (out, again)]
+    assert made[0].frame.equals(made[1].frame)
 
 
 def test_what_cannot_be_imported_is_one_sentence(tmp_path: Path) -> None:
     wrong = tmp_path / "x.json"
     wrong.write_text("{")
     with pytest.raises(Failure, match=r"x\.json: line 1: not JSON"):
-        imports.sonic_files([wrong], None)
+        imports.sonic_files([wrong], None, json=False)
     wrong.write_text("{}")
     with pytest.raises(Failure, match="no API export of NetBox"):
-        imports.netbox_files([wrong], None)
+        imports.netbox_files([wrong], None, json=False)
     with pytest.raises(Failure, match=r"x\.json: no containerlab topology: it has no nodes"):
-        imports.containerlab_file(wrong, None)
+        imports.containerlab_file(wrong, None, json=False)
     with pytest.raises(Failure, match=r"gone\.json: No such file"):
-        imports.netbox_files([tmp_path / "gone.json"], None)
+        imports.netbox_files([tmp_path / "gone.json"], None, json=True)
