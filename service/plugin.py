@@ -16,16 +16,25 @@ def install(
         Path | None,
         typer.Option("--to", metavar="DIR", help="Folder; default: Wireshark's personal plugins."),
     ] = None,
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Print JSON for machines: the path, and what was done there."),
+    ] = False,
 ) -> None:
     """Write the dissectors where Wireshark loads them."""
     from service.commands import wireshark as command
 
-    command.install(to)
+    command.install(to, json=json)
 
 
 @wireshark.command("print")
-def print_dissectors() -> None:
+def print_dissectors(
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Print JSON for machines: the script, its name and size."),
+    ] = False,
+) -> None:
     """Print the dissectors, for `tshark -X lua_script:FILE`."""
     from service.commands import wireshark as command
 
-    command.print_dissectors()
+    command.print_dissectors(json=json)

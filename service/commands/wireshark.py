@@ -1,5 +1,6 @@
 """`hopsight wireshark`: the dissectors of the wire tables, written where Wireshark loads them."""
 
+import json as json_format
 import subprocess
 from pathlib import Path
 from shutil import which
@@ -17,12 +18,16 @@ FOLDER = "Personal Lua Plugins"
 PATIENCE_S = 30
 
 
-def print_dissectors() -> None:
+def print_dissectors(*, json: bool) -> None:
     """Print the script, as the settings in force have the tables."""
-    typer.echo(_script(), nl=False)
+    script = _script()
+    if json:
+        typer.echo(json_format.dumps({"name": NAME, **_size(script), "script": script}))
+        return
+    typer.echo(script, nl=False)
 
 
-def install(to: Path | None) -> None:
+def install(to: Path | None, *, json: bool) -> None:
     """Write the script into a folder, or where Wireshark looks for it."""
     place = (to if to is not None else folder()) / NAME
     script = _script()
@@ -44,6 +49,9 @@ def install(to: Path | None) -> None:
         sentence = f"{error.filename or place}: {error.strerror}"
         raise Failure(ExitCode.UNAVAILABLE, f"cannot write the dissectors: {sentence}") from None
     done = "already up to date" if before == script else "replaced" if before else "written"
+    if json:
+        typer.echo(json_format.dumps({"path": str(place), "outcome": done, **_size(script)}))
+        return
     typer.echo(f"{place}: {done} ({len(script.splitlines()):,} lines); restart Wireshark, then")
     typer.echo("filter by hopsight.csig, hopsight.int_md.hop.node and the like")
 
@@ -81,3 +89,8 @@ def folder() -> Path:
 def _script() -> str:
     """The script under the settings in force."""
     return dissectors(chosen().collector, version())
+
+
+def _size(script: str) -> dict[str, int]:
+    """How large the script is."""
+    return {"lines": len(script.splitlines()), "octets": len(script.encode())}

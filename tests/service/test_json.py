@@ -15,8 +15,6 @@ from service.tokens import digest, parsed
 WITHOUT = {
     "demo": "a show for people",
     "export": "prints JSON and nothing else",
-    "wireshark install": "writes a file",
-    "wireshark print": "prints a script",
 }
 
 

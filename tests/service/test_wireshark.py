@@ -1,5 +1,6 @@
 """`hopsight wireshark`: dissectors land where Wireshark loads them, and nothing else is lost."""
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -57,6 +58,12 @@ def test_the_script_is_written_once_and_then_kept_up_to_date(
     assert first.stdout.startswith(f"{place}/hopsight.lua: written")
     assert (place / "hopsight.lua").read_text() == printed
     assert "up to date" in hopsight.run("wireshark", "install", "--to", str(place)).stdout
+    told = json.loads(hopsight.run("wireshark", "install", "--to", str(place), "--json").stdout)
+    size = {"lines": len(printed.splitlines()), "octets": len(printed.encode())}
+    path = str(place / "hopsight.lua")
+    assert told == {"path": path, "outcome": "already up to date", **size}
+    script = json.loads(hopsight.run("wireshark", "print", "--json").stdout)
+    assert script == {"name": "hopsight.lua", **size, "script": printed}
     (place / "hopsight.lua").write_text(printed + "-- changed\n")
     assert "replaced" in hopsight.run("wireshark", "install", "--to", str(place)).stdout
     assert (place / "hopsight.lua").read_text() == printed
