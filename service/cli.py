@@ -148,10 +148,14 @@ def export(
         typer.Option(metavar="FILE", help="The key; default: HOPSIGHT_EXPORT_KEY."),
     ] = None,
     store: Store = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, as without it: there is no other form.")
+    ] = False,
 ) -> None:
     """Print loads between prefixes for another autonomous system: ratios, addresses anonymised."""
     from service.commands import export as command
 
+    del json
     command.run(
         anonymous=anonymised,
         interval=interval,

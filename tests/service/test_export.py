@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yacryptopan import CryptoPAn
 
-from pipeline import TABLES, Store
+from pipeline import TABLES, Store, open_or_ask
 from service.anonymous import Anonymiser, anonymised, exported
 from service.export_key import KEY_VARIABLE, ExportKeyError, export_key
 
@@ -66,8 +66,7 @@ def test_prefixes_of_ipv6_are_kept_too(address: int, length: int) -> None:
     assert changed[0].subnet_of(changed[1])
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def stored() -> pl.DataFrame:
     """Paths of real names and rates by every scope, links beside them."""
     told = {
         "time_ns": T0, "tenant": "tenant-blue", "vrf": "vrf-red", "vni": "7001", "dscp": 0,
@@ -92,9 +91,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         for more in ({"source": "int", "data_bytes": 0, "affected_bytes": 0}, traffic)
     ]
     schema = {name: TABLES["path_seconds"].schema[name] for name in made[0]}
+    return pl.DataFrame(made, schema=schema)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with Store(f"chdb://{tmp_path_factory.mktemp('export') / 'db'}") as opened:
         opened.migrate()
-        opened.insert("path_seconds", pl.DataFrame(made, schema=schema), "paths")
+        opened.insert("path_seconds", stored(), "paths")
         yield opened
 
 
@@ -193,3 +197,23 @@ def test_the_key_comes_from_the_environment_or_a_private_file_and_is_never_told(
         assert secret[:12] not in str(refused.value)
         assert "zzz" not in str(refused.value)
     assert repr(PUBLISHED_KEY) not in repr(Anonymiser(PUBLISHED_KEY))
+
+
+def test_the_command_prints_json_whether_it_is_asked_for_or_not(
+    hopsight: Any, serve: Callable[[str], Any], tmp_path: Path
+) -> None:
+    service, key = serve(f"chdb://{tmp_path}/store"), tmp_path / "key"
+    key.write_text(PUBLISHED_KEY.hex())
+    key.chmod(0o600)
+    asked = ("export", "--anonymised", "--interval", "1s", "--key-file", str(key))
+    try:
+        with open_or_ask(service.dsn) as owned:
+            owned.insert("path_seconds", stored(), "paths")
+        plain, as_json = (
+            hopsight.run(*asked, "--store", service.dsn, *more) for more in ((), ("--json",))
+        )
+    finally:
+        service.stop()
+    assert (plain.returncode, plain.stderr) == (0, "")
+    assert as_json.stdout == plain.stdout
+    assert len(json.loads(plain.stdout)["paths"]) == 2

@@ -14,7 +14,6 @@ from service.tokens import digest, parsed
 
 WITHOUT = {
     "demo": "a show for people",
-    "export": "prints JSON and nothing else",
 }
 
 
