@@ -122,11 +122,12 @@ def demo(
         Path, typer.Option(help="Where capture, truth and store are written.")
     ] = Path("demo"),
     port: Port = None,
+    json: Json = False,
 ) -> None:
     """Run a fabric with known bottlenecks through everything, then serve the console."""
     from service.commands import demo as command
 
-    command.run(once=once, seed=seed, directory=directory, port=port)
+    command.run(once=once, seed=seed, directory=directory, port=port, json=json)
 
 
 @app.command()

@@ -1,7 +1,9 @@
 """`hopsight demo`: a fabric with known bottlenecks through everything, truth beside answers."""
 
+import json as json_format
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from os.path import relpath
 from pathlib import Path
 from shutil import rmtree, which
@@ -25,7 +27,7 @@ from replay import (
     truth_of,
 )
 from service.accounting_text import accounting_line
-from service.commands.serve import serve_store
+from service.commands.serve import serve_store, told_json
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.keeping import store_sink
@@ -43,6 +45,8 @@ MILLION = 1_000_000
 AGREEMENT = 0.95
 """Share of flow-intervals that must agree with the truth."""
 CAPTURE, TOPOLOGY, SETTINGS, STORE = "capture.pcapng", "topology.yaml", "hopsight.toml", "store"
+TRUTH = "truth.parquet"
+Tell = Callable[[str], None]
 HEADINGS = (
     Heading("flow"),
     Heading("telemetry"),
@@ -55,9 +59,10 @@ HEADINGS = (
 )
 
 
-def run(*, once: bool, seed: int, directory: Path, port: int | None) -> None:
+def run(*, once: bool, seed: int, directory: Path, port: int | None, json: bool) -> None:
     """Make the fabric, analyze its capture, print the table, then serve unless `once`."""
     settings = settings_for(directory, port)
+    tell = partial(typer.echo, err=json)
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -65,18 +70,24 @@ def run(*, once: bool, seed: int, directory: Path, port: int | None) -> None:
     with opened(settings, directory) as store:
         # The fabric's code is compiled here, the worker's beside it.
         with warming("judge") as ready:
-            world, truth, fabric = make(directory, settings, seed)
-            found = analyze(directory, settings, world, fabric, store, ready)
+            world, truth, fabric = make(directory, settings, seed, tell)
+            found, frames = analyze(directory, settings, world, fabric, store, ready)
+        tell(accounting_line(frames))
         result = score(truth, found)
-        show(result)
+        if json:
+            typer.echo(
+                json_format.dumps(plain(directory, settings, frames, result), allow_nan=False)
+            )
+        else:
+            show(result)
         if once:
             if not result.measured_right or result.agreement < AGREEMENT:
                 raise Failure(ExitCode.WRONG, failing(result))
             return
-        explain(directory, world, result)
+        explain(directory, world, result, tell)
         with bind(settings.service.host, settings.service.port) as listener:
             source = read_topology(directory / TOPOLOGY, None)
-            serve_store(settings, store, listener, told, source)
+            serve_store(settings, store, listener, told_json if json else told, source)
 
 
 def told(url: str) -> None:
@@ -111,7 +122,9 @@ def opened(settings: Settings, directory: Path) -> Store:
     return store
 
 
-def make(directory: Path, settings: Settings, seed: int) -> tuple[World, Truth, Topology]:
+def make(
+    directory: Path, settings: Settings, seed: int, tell: Tell
+) -> tuple[World, Truth, Topology]:
     """Simulate the fabric; write capture, topology, settings and truth."""
     with progress_console().status("simulating a leaf-spine fabric"):
         world = scenario.demo(seed)
@@ -120,11 +133,11 @@ def make(directory: Path, settings: Settings, seed: int) -> tuple[World, Truth, 
         frames = frames_of(ran, settings.collector)
         write_pcapng(str(directory / CAPTURE), points(world), [frames])
         truth = truth_of(ran, settings.pipeline.lengths_ns[0])
-        truth.verdicts.write_parquet(directory / "truth.parquet")
+        truth.verdicts.write_parquet(directory / TRUTH)
         fabric = topology(world)
         (directory / TOPOLOGY).write_text(fabric.to_yaml(), encoding="utf-8")
         (directory / SETTINGS).write_text(settings_text(directory), encoding="utf-8")
-    typer.echo(
+    tell(
         f"fabric: {len(world.flows)} flows, {world.duration_ns / MILLION:g} ms, seed {seed};"
         f" {len(frames):,} mirrored frames in {directory / CAPTURE}"
     )
@@ -148,8 +161,11 @@ def analyze(
     fabric: Topology,
     store: Store,
     ready: Callable[[], None],
-) -> pl.DataFrame:
-    """Collector, bus, pipeline, store; gives the verdicts with addresses as text."""
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Collector, bus, pipeline, store; gives the verdicts with addresses as text, and the frames.
+
+    Of frames it gives how they ended.
+    """
     kept: list[pl.DataFrame] = []
     store_topology(store, fabric)
 
@@ -172,8 +188,7 @@ def analyze(
         world_parameters(world),
     )
     accounting = run_job(job, sink, "collector → bus → pipeline → store", ready)
-    typer.echo(accounting_line(accounting.numbers))
-    return with_text(pl.concat(kept)) if kept else pl.DataFrame()
+    return with_text(pl.concat(kept)) if kept else pl.DataFrame(), accounting.numbers
 
 
 def with_text(verdicts: pl.DataFrame) -> pl.DataFrame:
@@ -202,6 +217,23 @@ def show(result: Score) -> None:
     )
 
 
+def plain(
+    directory: Path, settings: Settings, frames: Mapping[str, Any], result: Score
+) -> dict[str, Any]:
+    """Where everything is, and each flow beside the truth, as plain data."""
+    places = {"capture": CAPTURE, "topology": TOPOLOGY, "settings": SETTINGS, "truth": TRUTH}
+    return {
+        **{name: str(directory / place) for name, place in places.items()},
+        "store": settings.store.dsn,
+        "frames": frames,
+        "agreement": result.agreement,
+        "agreeing": int(result.intervals["agrees"].sum()),
+        "intervals": result.intervals.height,
+        "measured_right": bool(result.measured_right),
+        "flows": result.flows.drop("script").to_dicts(),
+    }
+
+
 def _row(row: dict[str, Any]) -> tuple[Any, ...]:
     key = flow(row["src"], row["sport"], row["dst"], row["dport"], row["protocol"])
     agrees = f"{row['agreeing']}/{row['scored']}"
@@ -224,14 +256,14 @@ def world_parameters(world: World) -> dict[str, dict[str, Value]]:
     return {"hpcc": dict(world.hpcc), "dctcp": dict(world.dctcp)}
 
 
-def explain(directory: Path, world: World, result: Score) -> None:
+def explain(directory: Path, world: World, result: Score, tell: Tell) -> None:
     """What to try next, with a flow that there is."""
     program = "hopsight" if which("hopsight") else relpath(sys.argv[0])
     command = f"{program} --settings {directory / SETTINGS}"
     first = result.flows.row(0, named=True)
     ends = f"{first['src']}:{first['sport']} {first['dst']}:{first['dport']}"
     told = " ".join(f"--set {name}={value}" for name, value in world.hpcc.items())
-    typer.echo(
+    tell(
         f"in another shell:\n  {command} where {ends}\n"
         f'  {command} replay {directory / CAPTURE} {told} --explain --flow "{ends}" | head'
     )

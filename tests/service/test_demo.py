@@ -1,14 +1,16 @@
 """The demo as a user runs it: made, run through everything, held against the truth."""
 
 from contextlib import nullcontext
+from json import loads
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 from asked import Asked
 
 from pipeline import Store
+from replay import Score
 from service.commands import demo
 
 DECISIONS = "/api/v1/replay/decisions"
@@ -56,23 +58,43 @@ def notes_of_windows(hopsight: Any, place: Path) -> None:
         assert said not in "".join(service.get(DECISIONS, **ends, set="N=4").json()["notes"])
 
 
+@pytest.mark.parametrize("json", [False, True], ids=["table", "json"])
 def test_the_demo_is_served_with_its_topology(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], json: bool
 ) -> None:
     """Without it a replay on the page would know no line rate, and so no window of HPCC++."""
     served: list[Any] = []
-    right = SimpleNamespace(measured_right=True, agreement=1.0)
+    frames = {"seen": 3, "decoded": 3, "reasons": {}}
+    flows = pl.DataFrame({"script": [0], "src": ["10.0.0.1"], "seen": ["leaf1 e1"]})
+    right = Score(pl.DataFrame({"agrees": [True, True]}), flows, 1.0, measured_right=True)
 
     def made(directory: Path, *_: Any) -> tuple[None, None, None]:
         (directory / demo.TOPOLOGY).write_text("version: one\ndevices: {}\n")
         return None, None, None
 
-    for name in ("analyze", "show", "explain"):
-        monkeypatch.setattr(demo, name, lambda *_: None)
+    def hinted(*given: Any) -> None:
+        given[-1]("in another shell")
+
+    monkeypatch.setattr(demo, "analyze", lambda *_: (None, frames))
+    monkeypatch.setattr(demo, "show", lambda *_: None)
+    monkeypatch.setattr(demo, "explain", hinted)
     for name in ("opened", "warming", "bind"):
         monkeypatch.setattr(demo, name, lambda *_: nullcontext())
     monkeypatch.setattr(demo, "make", made)
     monkeypatch.setattr(demo, "score", lambda *_: right)
     monkeypatch.setattr(demo, "serve_store", lambda *given: served.extend(given))
-    demo.run(once=False, seed=1, directory=tmp_path, port=0)
+    demo.run(once=False, seed=1, directory=tmp_path, port=0, json=json)
     assert served[-1].path == tmp_path / demo.TOPOLOGY
+    served[-2]("http://127.0.0.1:1")
+    said = capsys.readouterr()
+    hints = "frames: 3 seen = 3 decoded\nin another shell\n"
+    if not json:
+        assert said.out.startswith(hints)
+        return
+    assert said.err == hints
+    told, where = map(loads, said.out.splitlines())
+    assert where == {"url": "http://127.0.0.1:1"}
+    assert (told["frames"], told["agreeing"], told["intervals"]) == (frames, 2, 2)
+    assert told["flows"] == [{"src": "10.0.0.1", "seen": "leaf1 e1"}]
+    assert told["store"] == f"chdb://{tmp_path}/store"
+    assert told["topology"] == str(served[-1].path)
