@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pipeline.insert_body import to_arrow
     from pipeline.intake import READERS, take_in
     from pipeline.kind import KINDS
-    from pipeline.lengths import length_bounds
+    from pipeline.lengths import fitting, length_bounds
     from pipeline.meeting import Meeting
     from pipeline.owner import StoreOwned, read_owner
     from pipeline.protocol_names import PROTOCOLS, protocol_name
@@ -73,7 +73,6 @@ if TYPE_CHECKING:
         Host,
         Interface,
         Point,
-        SiteRtt,
         Tenant,
         Topology,
         TopologyError,
@@ -135,7 +134,6 @@ __all__ = [
     "Rerun",
     "Rolled",
     "Sink",
-    "SiteRtt",
     "SnapshotError",
     "Store",
     "StoreAway",
@@ -179,6 +177,7 @@ __all__ = [
     "fault_names",
     "findings",
     "findings_of",
+    "fitting",
     "flow_count",
     "found_flows",
     "hop_load",
@@ -248,7 +247,7 @@ HOMES = {
     "insert_body": "to_arrow",
     "intake": "READERS take_in",
     "kind": "KINDS",
-    "lengths": "length_bounds",
+    "lengths": "fitting length_bounds",
     "meeting": "Meeting",
     "owner": "StoreOwned read_owner",
     "question": "Question address_words duration_text",
@@ -271,7 +270,7 @@ HOMES = {
     "summary": "Summary address_text",
     "tables": "NO_CLASS TABLES WAITED_FOR",
     "tenant_store": "NotTheirs TenantStore",
-    "topology": ("Csig Device Host Interface Point SiteRtt Tenant Topology TopologyError in_force"),
+    "topology": ("Csig Device Host Interface Point Tenant Topology TopologyError in_force"),
     "topology_check": "Finding findings",
     "track": "DECISIONS Tracked Tracker",
     "verdict": "verdicts",

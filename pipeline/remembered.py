@@ -12,7 +12,7 @@ import polars as pl
 TABLE_OF = {
     "extent": "verdicts", "extent_tenants": "verdicts", "flows_known": "flows",
     "flow_of_key": "flows", "flow_of_hash": "flows", "bus_used": "bus_messages",
-    "capture_gaps": "capture_gaps",
+    "capture_gaps": "capture_gaps", "coverage": "verdicts",
 }  # fmt: skip
 """Questions whose answers are kept, and the table that each is answered from."""
 MOST = 4096

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from pipeline import captured
+from pipeline import captured, fitting
 from service.shape import interval
 
 NOTHING: dict[str, Any] = {"interval": None, "captured": None, "completeness": None}
@@ -36,14 +36,24 @@ def told(
 
 def of_rows(
     bounds: tuple[int, int],
-    row: dict[str, Any],
+    judged: pl.DataFrame,
     gaps: pl.DataFrame,
+    *,
+    asked_ns: int | None = None,
     step_ns: int | None = None,
 ) -> dict[str, Any]:
-    """The same by a row of query `coverage` or `flow_coverage`, and those of `capture_gaps`."""
-    length_ns = max(bounds[1] - bounds[0], 1)
-    covered = min((row["covered_ns"] or 0) / length_ns, 1.0)
-    return told(bounds, covered, captured_share(bounds, gaps), row["completeness"], step_ns)
+    """The same by rows of query `coverage` or `flow_coverage`, and those of `capture_gaps`.
+
+    Of several lengths of intervals that counts which answers (`lengths.fitting`); `asked_ns` is the
+    one that was asked for, `step_ns` the width of cells.
+    """
+    window_ns = max(bounds[1] - bounds[0], 1)
+    rows = {row["interval_ns"]: row for row in judged.iter_rows(named=True)}
+    length = fitting(rows, window_ns, asked_ns)
+    row: dict[str, Any] = {} if length is None else rows[length]
+    covered = min(row.get("covered_ns", 0) / window_ns, 1.0)
+    share = captured_share(bounds, gaps)
+    return told(bounds, covered, share, row.get("completeness"), step_ns)
 
 
 def captured_share(bounds: tuple[int, int], gaps: pl.DataFrame) -> float:

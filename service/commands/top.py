@@ -150,7 +150,7 @@ def look(store: Asked, at_ns: int | None, window_ns: int, told: str = "") -> dic
     if not extent["verdicts"] or to_ns <= extent["from_ns"] or from_ns >= extent["to_ns"]:
         return NOTHING | {"flows_seen": False, "hops": [], "flows": []}
     span = {"from_ns": from_ns, "to_ns": to_ns - 1, **length_bounds(window_ns, None)}
-    judged = store.query("coverage", **span).row(0, named=True)
+    judged = store.query("coverage", from_ns=from_ns, to_ns=to_ns - 1)
     time = of_rows((from_ns, to_ns), judged, store.query("capture_gaps", rows=MOST_GAPS))
     found = store.query("top_bottlenecks", filter=told, **span, rows=MOST_FLOWS)
     rows = records(found.drop("load", "congested"))

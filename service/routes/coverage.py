@@ -1,11 +1,12 @@
 """How much of a time an answer speaks of, asked of the store."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from fastapi.concurrency import run_in_threadpool
 
-from pipeline import MOST_GAPS, length_bounds
+from pipeline import MOST_GAPS
 from service.coverage import captured_share, of_rows
 from service.reader import Reader
 from service.routes.span import Span
@@ -23,16 +24,15 @@ async def coverage_of(
 
     `length_ns` is that of the intervals that were asked for, `step_ns` the width of cells.
     """
-    suits = span.touched | length_bounds(span.to_ns - span.from_ns, length_ns)
     asked = (
-        reader.ask("coverage", **suits)
+        reader.ask("coverage", **span.touched)
         if flow is None
-        else reader.ask("flow_coverage", **suits, flow=flow)
+        else reader.ask("flow_coverage", **span.touched, flow=flow)
     )
     gaps = reader.ask("capture_gaps", rows=MOST_GAPS)
     judged, missed = await asyncio.gather(asked, gaps)
-    bounds = span.from_ns, span.to_ns
-    return await run_in_threadpool(of_rows, bounds, judged.row(0, named=True), missed, step_ns)
+    made = partial(of_rows, asked_ns=length_ns, step_ns=step_ns)
+    return await run_in_threadpool(made, (span.from_ns, span.to_ns), judged, missed)
 
 
 async def captured_of(reader: Reader, span: Span) -> float:
