@@ -29,8 +29,9 @@ from service.tracing import NOTHING
 from service.turns import Turns
 
 T = TypeVar("T")
-ANSWERS = 9
-"""Answers about a flow that are made at once for each reader: the store asks for them together."""
+ANSWERS = 5
+"""Answers about a flow that are made at once for each reader: the store asks for them together. Of
+more a tenth more are made, and each of them, and all that others ask for, waits twice as long."""
 
 
 class Reader:
