@@ -29,13 +29,14 @@ class Measure(NamedTuple):
     kind: str
 
 
-def trust(scene: Scene, seen: Outcome, rerun: Outcome) -> list[Measure]:
-    """All measures; queue and utilisation are of the port that was seen to be the bottleneck."""
-    ports = [made.ports.filter(port=seen.bottleneck) for made in (seen, rerun)]
+def trust(scene: Scene, seen: Outcome, rerun: Outcome, port: int | None = None) -> list[Measure]:
+    """All measures; queue and utilisation are of `port`; None: of the bottleneck that was seen."""
+    place = seen.bottleneck if port is None else port
+    ports = [made.ports.filter(port=place) for made in (seen, rerun)]
     names = ("queue_mean_bytes", "queue_p99_bytes", "utilisation")
     units = ("bytes", "bytes", "")
     made = [
-        relative(name, unit, *(value(port, name) for port in ports))
+        relative(name, unit, *(value(each, name) for each in ports))
         for name, unit in zip(names, units, strict=True)
     ]
     made += [

@@ -27,12 +27,13 @@ def run(frames: Frames, what_if: Sequence[str], *, json: bool) -> None:
     change = change_of(what_if)
     made = gathered(frames)
     scene = altered(made.scene, change)
-    say(steps_taken(made.scene, scene))
+    notes = [*steps_taken(made.scene, scene)]
+    say(notes)
     base = play(made.scene, made.seen.measure, "playing what was seen")
     other = None
     if what_if:
         other = play(scene, made.seen.measure, "playing the change")
-    told = told_of(made, base, other, what_if)
+    told = told_of(made, base, other, what_if) | {"notes": notes}
     if json:
         typer.echo(json_format.dumps(told, allow_nan=False))
         return
@@ -107,7 +108,8 @@ def told_of(
     """The whole answer as plain data."""
     scene = made.scene
     trust = rebuild.trust(scene, made.seen, base)
-    changes = rebuild.trust(scene, base, other) if other else []
+    # Of the port that was seen to be the bottleneck, as the rest of the table.
+    changes = rebuild.trust(scene, base, other, made.seen.bottleneck) if other else []
     return {
         "what_if": list(what_if),
         "measure": made.seen.measure,

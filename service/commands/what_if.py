@@ -139,8 +139,9 @@ def run(
     sides = Sides(asked)
     made = rerun(source, making, sides.take, "replaying twice")
     found = list(sides.differences())
-    say(steps_taken(asked, {one for one, _, _ in found}))
-    say(sides.decidable.notes(sides.names.keys, made.counters))
+    notes = [*steps_taken(asked, {one for one, _, _ in found}),
+             *sides.decidable.notes(sides.names.keys, made.counters)]  # fmt: skip
+    say(notes)
     if not found:
         raise Failure(ExitCode.WRONG, nothing(asked, made, sides.names))
     if output is not None:
@@ -149,7 +150,8 @@ def run(
         written(keyed, output)
     told = [told_of(asked, one, two, each, sides.names.keys) for one, two, each in found]
     if json:
-        typer.echo(json_format.dumps({"held_fixed": HELD, "comparisons": told}, allow_nan=False))
+        whole = {"held_fixed": HELD, "notes": notes, "comparisons": told}
+        typer.echo(json_format.dumps(whole, allow_nan=False))
         return
     typer.echo(HELD)
     for each in told:

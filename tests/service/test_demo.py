@@ -44,10 +44,19 @@ def notes_of_windows(hopsight: Any, place: Path) -> None:
     assert said in hopsight.run(*asked).stderr
     assert said not in hopsight.run(*asked, "--set", "N=4").stderr
     alone = "W and R of HPCC++ without the change hold for N = 100"
-    assert said in hopsight.run(*asked, "--what-if", "eta=0.9").stderr
+    held = hopsight.run(*asked, "--what-if", "eta=0.9", "--json")
+    assert said in held.stderr
+    assert said in "".join(loads(held.stdout)["notes"])
     assert alone in hopsight.run(*asked, "--sweep", "N=4,8", "--jobs", "1").stderr
     closed = (*words, "--closed-loop")
-    assert said in hopsight.run(*closed).stderr
+    again = hopsight.run(*closed, "--what-if", "eta=0.9", "--json")
+    assert said in again.stderr
+    told = loads(again.stdout)
+    assert said in "".join(told["notes"])
+    # A change is told of the port that the re-run is compared at, whichever is its bottleneck.
+    base, queue = ({each["name"]: each for each in told[name]} for name in ("trust", "changes"))
+    for name in ("queue_mean_bytes", "queue_p99_bytes", "utilisation"):
+        assert queue[name]["seen"] == base[name]["rerun"], name
     assert alone in hopsight.run(*closed, "--sweep", "N=4", "--jobs", "1").stderr
     report = place / "told.md"
     hopsight.run(*asked, "--report", str(report))
