@@ -68,9 +68,12 @@ DESCRIPTION = (
     " decimal text of a 64-bit hash. Errors are RFC 9457 problem documents that name the field."
     " A parameter that holds one value and is given several times is such an error."
     " An answer about a time says how much of it is known: `interval` is the time, `covered` of it"
-    " the share that was judged, or of cells of time the share with rows; `captured` the share that"
-    " live sources captured; `completeness` the share of what happened that telemetry speaks of,"
-    " over many flows the mean of their intervals, whatever a filter keeps. Unknown is null."
+    " the share that was judged, or of cells of time the share with rows that a filter keeps;"
+    " `captured` the share that live sources captured, 1 where none is known to have missed any, of"
+    " one flow's verdict by the sources of its frames alone; `completeness` the share of what"
+    " happened that telemetry speaks of, over many flows the mean of their intervals, whatever a"
+    " filter keeps, of TE's rows the share of the data frames of those that it keeps. Unknown is"
+    " null, and in a table's headers left out. `/flows/bottleneck` has the last two in its verdict."
 )
 
 

@@ -4,8 +4,8 @@
 - `captured`: share that live sources captured, of several that of the one that missed most; 1 where
   none is known to have missed any;
 - `completeness`: share of what happened that telemetry speaks of (`pipeline/completeness.py`), of
-  many flows the mean over the intervals of all that whoever asks may see, whatever the filter,
-  times `captured`; null where no verdict knows.
+  many flows the mean over the intervals of all that whoever asks may see (of loads of links, which
+  all see: of all), whatever the filter, times `captured`; null where no verdict knows.
 """
 
 from typing import Any

@@ -72,7 +72,10 @@ def _files(settings: service_settings.Settings) -> None:
     from service.export_key import ExportKeyError, export_key
     from service.topology_source import read_topology
 
-    read_topology(None, settings.pipeline.topology)
+    try:
+        read_topology(None, settings.pipeline.topology)
+    except Failure as failure:
+        raise Failure(ExitCode.USAGE, str(failure)) from None
     service = settings.service
     try:
         read(service.alerts_file)

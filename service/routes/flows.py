@@ -261,7 +261,11 @@ def question_of(asked: FlowParameters, *, frames: bool = False) -> Question:
 async def bottleneck(
     request: Request, asked: Annotated[WhereParameters, Query()]
 ) -> dict[str, Any]:
-    """Where one flow is bottlenecked: verdict, evidence, candidates, history; 404 without one."""
+    """Where one flow is bottlenecked: verdict, evidence, candidates, history; 404 without one.
+
+    Loads are means over the time of the intervals that they are about; `/flows/signals` tells means
+    over samples.
+    """
     state = request.app.state
     check_window(asked.window, state.settings.service.max_window_s)
     reader = reader_of(request)

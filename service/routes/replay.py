@@ -49,7 +49,8 @@ class DecisionsParameters(EndsParameters):
 async def decisions(request: Request, asked: Annotated[DecisionsParameters, Query()]) -> Response:
     """The decisions at each acknowledgment, in order, with the line and the sentence of each.
 
-    They are those of `hopsight replay`. `next` is where the next page starts, null at the end.
+    They are those of `hopsight replay`. `next` is where the next page starts, null at the end. The
+    interval is that from the first to the last decision, whatever was asked for.
     """
     state, reader = request.app.state, reader_of(request)
     flow = await found_flow(reader, asked)

@@ -73,10 +73,7 @@ async def signals_of(reader: Reader, asked: FlowParameters, most_s: float) -> di
     hops = await reader.ask("flow_hops", **about, step_ns=step_ns)
     told = await reader.ask("flow_integrity", flow=flow["flow"], **span.touched)
     made = await run_in_threadpool(_shaped, flow, (own, hops, told))
-    named, length_ns = flow["flow"], asked.interval
-    return (
-        await coverage_of(reader, span, made.pop("step_ns"), flow=named, length_ns=length_ns) | made
-    )
+    return await coverage_of(reader, span, made.pop("step_ns"), flow=flow["flow"]) | made
 
 
 async def _own(

@@ -15,7 +15,7 @@ from service.representation import media_type, represented
 from service.routes.coverage import captured_of
 from service.routes.filtering import FilterText, filtered
 from service.routes.parameter import Class, Cursor, Name, RangeParameters
-from service.routes.span import Span, check
+from service.routes.span import Span, check, ordered
 
 router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
 
@@ -111,6 +111,8 @@ async def _made(request: Request, asked: TeParameters, kind: str, ends: dict[str
 async def cells(reader: Reader, asked: CellParameters, rollup: str, width: int) -> Span | None:
     """The whole cells that are asked for: without `to` the latest, without `from` one alone."""
     extent = (await reader.ask("te_extent", rollup=rollup)).row(0, named=True)
+    if asked.from_ is not None and asked.to is not None:
+        ordered(asked.from_, asked.to)
     if not extent["rows"] and (asked.from_ is None or asked.to is None):
         return None
     to_ns = extent["last_ns"] + width if asked.to is None else -(-asked.to // width) * width

@@ -25,6 +25,12 @@ def asked(tmp_path_factory: pytest.TempPathFactory, world: ModuleType) -> Iterat
 def test_a_long_window_says_what_the_intervals_say(asked: Asked, window: str, step_ns: int) -> None:
     short = asked.get("/api/v1/flows/signals", **FLOW, window="10s", interval="1s").json()
     long = asked.get("/api/v1/flows/signals", **FLOW, window=window).json()
+    # How wide cells are has no say in what was judged.
+    whole = asked.get("/api/v1/flows/signals", **FLOW, window="10s", interval="2s").json()
+    assert whole["interval"]["covered"] > 0
+    for name in ("captured", "completeness"):
+        assert short[name] == whole[name], name
+    assert short["interval"]["covered"] == whole["interval"]["covered"]
     assert [time_ns % step_ns for time_ns in long["times_ns"]] == [0]
     for name in ("decisions", "mark_share", "ce_share"):
         assert long["signals"][name] == short["signals"][name], name

@@ -130,6 +130,13 @@ def test_the_latest_cell_is_told_and_classes_are_kept_apart(
     assert hour["interval"]["step_ns"] == 3600 * S
 
 
+def test_a_time_that_ends_before_it_begins_is_refused(client: Client) -> None:
+    told = {"from": "1760000000.3", "to": "1760000000.1"}
+    for route in ("paths", "links"):
+        answer = client.get(route, params=told)
+        assert (answer.status_code, answer.json()["field"]) == (422, "to"), route
+
+
 def test_pages_join_to_the_whole(client: Client) -> None:
     asked: dict[str, Any] = {"from": T0, "limit": 4}
     whole = client.get("paths", params={"from": T0}).json()["paths"]
