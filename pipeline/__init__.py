@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pipeline.alternatives import MOST_WAYS, Fabric, by_class, loads_of, ranked
     from pipeline.asked import Asked
     from pipeline.backup_manifest import Piece
-    from pipeline.capture_gaps import MOST_GAPS, Heard, begun, captured, never, stored_last
+    from pipeline.capture_gaps import MOST_GAPS, Heard, begun, captured, gaps_of, never, stored_last
     from pipeline.cc import (
         csig_load,
         dctcp,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pipeline.importers import Draft, containerlab, netbox, sonic
     from pipeline.insert_body import to_arrow
     from pipeline.intake import READERS, take_in
+    from pipeline.interface import Device, Host, Interface, Point, SiteRtt, Tenant
     from pipeline.kind import KINDS
     from pipeline.lengths import fitting, length_bounds
     from pipeline.meeting import Meeting
@@ -67,17 +68,7 @@ if TYPE_CHECKING:
     from pipeline.summary import Summary, address_text
     from pipeline.tables import NO_CLASS, TABLES, WAITED_FOR
     from pipeline.tenant_store import NotTheirs, TenantStore
-    from pipeline.topology import (
-        Csig,
-        Device,
-        Host,
-        Interface,
-        Point,
-        Tenant,
-        Topology,
-        TopologyError,
-        in_force,
-    )
+    from pipeline.topology import Csig, Topology, TopologyError, in_force
     from pipeline.topology_check import Finding, findings
     from pipeline.track import DECISIONS, Tracked, Tracker
     from pipeline.unknown_ids import UnknownIds
@@ -134,6 +125,7 @@ __all__ = [
     "Rerun",
     "Rolled",
     "Sink",
+    "SiteRtt",
     "SnapshotError",
     "Store",
     "StoreAway",
@@ -180,6 +172,7 @@ __all__ = [
     "fitting",
     "flow_count",
     "found_flows",
+    "gaps_of",
     "hop_load",
     "hop_record",
     "host_rows",
@@ -230,7 +223,7 @@ HOMES = {
     ),
     "cc.parameter": "Parameter Record Value parse",
     "companion_names": "COMPANIONS",
-    "capture_gaps": "MOST_GAPS Heard begun captured never stored_last",
+    "capture_gaps": "MOST_GAPS Heard begun captured gaps_of never stored_last",
     "companions": "companion_fields companion_table",
     "composed_answer": "compose_answer",
     "crew": "Crew",
@@ -246,6 +239,7 @@ HOMES = {
     "health": "FINDINGS findings_of widened worth_a_look",
     "insert_body": "to_arrow",
     "intake": "READERS take_in",
+    "interface": "Device Host Interface Point SiteRtt Tenant",
     "kind": "KINDS",
     "lengths": "fitting length_bounds",
     "meeting": "Meeting",
@@ -270,7 +264,7 @@ HOMES = {
     "summary": "Summary address_text",
     "tables": "NO_CLASS TABLES WAITED_FOR",
     "tenant_store": "NotTheirs TenantStore",
-    "topology": ("Csig Device Host Interface Point Tenant Topology TopologyError in_force"),
+    "topology": "Csig Topology TopologyError in_force",
     "topology_check": "Finding findings",
     "track": "DECISIONS Tracked Tracker",
     "verdict": "verdicts",
