@@ -31,7 +31,7 @@ from service.turns import Turns
 T = TypeVar("T")
 ANSWERS = 5
 """Answers about a flow that are made at once for each reader: the store asks for them together. Of
-more a tenth more are made, and each of them, and all that others ask for, waits twice as long."""
+nine a tenth more are made while 200 ask, and what others poll meanwhile takes twice as long."""
 
 
 class Reader:
