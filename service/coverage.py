@@ -37,12 +37,12 @@ def told(
 def of_rows(
     bounds: tuple[int, int],
     judged: pl.DataFrame,
-    gaps: pl.DataFrame,
+    share: float,
     *,
     asked_ns: int | None = None,
     step_ns: int | None = None,
 ) -> dict[str, Any]:
-    """The same by rows of query `coverage` or `flow_coverage`, and those of `capture_gaps`.
+    """The same by rows of query `coverage` or `flow_coverage`.
 
     Of several lengths of intervals that counts which answers (`lengths.fitting`); `asked_ns` is the
     one that was asked for, `step_ns` the width of cells.
@@ -52,12 +52,9 @@ def of_rows(
     length = fitting(rows, window_ns, asked_ns)
     row: dict[str, Any] = {} if length is None else rows[length]
     covered = min(row.get("covered_ns", 0) / window_ns, 1.0)
-    share = captured_share(bounds, gaps)
     return told(bounds, covered, share, row.get("completeness"), step_ns)
 
 
 def captured_share(bounds: tuple[int, int], gaps: pl.DataFrame) -> float:
     """Share of a time that live sources captured, by rows of query `capture_gaps`."""
-    if gaps.is_empty() or bounds[1] <= bounds[0]:
-        return 1.0
-    return captured(gaps, *bounds).share
+    return captured(gaps, *bounds).share if bounds[1] > bounds[0] else 1.0

@@ -14,16 +14,16 @@ from rich.live import Live
 from rich.text import Text
 
 from pipeline import (
-    MOST_GAPS,
     Asked,
     FilterError,
     StoreError,
     condition,
+    gaps_of,
     length_bounds,
     open_or_ask,
 )
 from service.commands.settings import chosen
-from service.coverage import NOTHING, of_rows
+from service.coverage import NOTHING, captured_share, of_rows
 from service.coverage_text import spoken_of
 from service.endpoint import parse_duration, time_text
 from service.failure import ExitCode, Failure
@@ -151,7 +151,8 @@ def look(store: Asked, at_ns: int | None, window_ns: int, told: str = "") -> dic
         return NOTHING | {"flows_seen": False, "hops": [], "flows": []}
     span = {"from_ns": from_ns, "to_ns": to_ns - 1, **length_bounds(window_ns, None)}
     judged = store.query("coverage", from_ns=from_ns, to_ns=to_ns - 1)
-    time = of_rows((from_ns, to_ns), judged, store.query("capture_gaps", rows=MOST_GAPS))
+    bounds = from_ns, to_ns
+    time = of_rows(bounds, judged, captured_share(bounds, gaps_of(store)))
     found = store.query("top_bottlenecks", filter=told, **span, rows=MOST_FLOWS)
     rows = records(found.drop("load", "congested"))
     # One that is held back was seen; a network in which none is may be calm, or have no flow.

@@ -1,7 +1,6 @@
 """How much of a time an answer speaks of, asked of the store."""
 
 import asyncio
-from functools import partial
 from typing import Any
 
 from fastapi.concurrency import run_in_threadpool
@@ -29,13 +28,14 @@ async def coverage_of(
         if flow is None
         else reader.ask("flow_coverage", **span.touched, flow=flow)
     )
-    gaps = reader.ask("capture_gaps", rows=MOST_GAPS)
-    judged, missed = await asyncio.gather(asked, gaps)
-    made = partial(of_rows, asked_ns=length_ns, step_ns=step_ns)
-    return await run_in_threadpool(made, (span.from_ns, span.to_ns), judged, missed)
+    judged, share = await asyncio.gather(asked, captured_of(reader, span))
+    bounds = span.from_ns, span.to_ns
+    return of_rows(bounds, judged, share, asked_ns=length_ns, step_ns=step_ns)
 
 
 async def captured_of(reader: Reader, span: Span) -> float:
     """Share of a time that live sources captured."""
     gaps = await reader.ask("capture_gaps", rows=MOST_GAPS)
+    if gaps.is_empty():  # as it mostly is: no thread is asked for that
+        return 1.0
     return await run_in_threadpool(captured_share, (span.from_ns, span.to_ns), gaps)

@@ -72,8 +72,8 @@ async def signals_of(reader: Reader, asked: FlowParameters, most_s: float) -> di
     step_ns, own = await _own(reader, about, asked)
     hops = await reader.ask("flow_hops", **about, step_ns=step_ns)
     told = await reader.ask("flow_integrity", flow=flow["flow"], **span.touched)
-    made = await run_in_threadpool(_shaped, flow, (own, hops, told))
-    return await coverage_of(reader, span, made.pop("step_ns"), flow=flow["flow"]) | made
+    least_ns, made = await run_in_threadpool(_shaped, flow, (own, hops, told))
+    return await coverage_of(reader, span, least_ns, flow=flow["flow"]) | made
 
 
 async def _own(
@@ -119,8 +119,11 @@ async def found_flow(reader: Reader, asked: EndsParameters) -> dict[str, Any]:
 
 def _shaped(
     flow: dict[str, Any], found: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
-) -> dict[str, Any]:
-    """The answer of `signals`, from what the flow did, its hops, and what its feedback came to."""
+) -> tuple[int | None, dict[str, Any]]:
+    """The width of cells, and the answer of `signals`, but for what it says of its time.
+
+    It is made from what the flow did, its hops, and what its feedback came to.
+    """
     own, hops, told = found
     carried = (pl.col("ce_frames") / pl.col("data_frames")).fill_nan(None)
     own = own.with_columns(
@@ -137,9 +140,8 @@ def _shaped(
     loads = _headroom(loads)
     times = sorted(set(own["time_ns"]) | set(loads["time_ns"]))
     steps = [*own["interval_ns"], *loads["interval_ns"]]
-    return {
+    return min(steps, default=None), {
         "flow": flow_of(flow | {"flow": str(flow["flow"])}),
-        "step_ns": min(steps, default=None),
         "times_ns": times,
         "eta": ETA,
         "signals": series(records(own), times, SIGNALS),
