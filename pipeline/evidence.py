@@ -71,19 +71,19 @@ def evidence(rows: Sequence[Row], pointed: Iterable[Row]) -> list[dict[str, Any]
     intervals in which the signal says it. Values are means weighted by samples; of the states of
     congestion control the last counts.
     """
-    entries = [with_hop(entry) for entry in listed(rows, "evidence")]
+    entries = [*listed(rows, "evidence")]
     named = {(each["node"], each["port"]): each for each in pointed}
     named |= {ids(row): row for row in rows}
     told = []
     for said, every in grouped(entries, lambda e: (e["signal"], e["name"], e["unit"])).items():
         intervals = len({entry["time_ns"] for entry in every})
         here = [entry for entry in every if entry["here"]]
-        hops = grouped(here, lambda entry: entry["hop_ids"])
+        hops = grouped(here, about)
         for hop in sorted(hops, key=lambda each: -len(hops[each]))[:MOST_HOPS]:
             own = hops[hop]
             piece = dict(zip(("signal", "name", "unit"), said, strict=True))
-            about = hop_of(named[hop]) if hop in named else None
-            told.append(piece | told_of(own, intervals) | {"hop": about})
+            where = hop_of(named[hop]) if hop in named else None
+            told.append(piece | told_of(own, intervals) | {"hop": where})
     return told
 
 
@@ -102,12 +102,12 @@ def told_of(entries: Sequence[Row], intervals: int) -> dict[str, Any]:
     }
 
 
-def with_hop(entry: Row) -> dict[str, Any]:
-    """An entry with the ids of the hop that it is about; older ones are about the headline's."""
+def about(entry: Row) -> tuple[int, ...]:
+    """The ids of the hop that an entry is about, none of a path; older ones are the headline's."""
     if entry["name"] in OF_PATHS or entry["signal"] in {STATE, "window"}:
-        return {**entry, "hop_ids": ()}
-    about = (entry["node"], entry["port"]) if entry.get("node") is not None else entry["of"]
-    return {**entry, "hop_ids": about}
+        return ()
+    of: tuple[int, int] = entry["of"]
+    return of if entry.get("node") is None else (entry["node"], entry["port"])
 
 
 def signals(candidates: Sequence[Row], evidence: Sequence[Row]) -> list[dict[str, Any]]:
@@ -134,9 +134,9 @@ def signals(candidates: Sequence[Row], evidence: Sequence[Row]) -> list[dict[str
 def listed(rows: Sequence[Row], column: str) -> Iterator[Row]:
     """The entries of a JSON column, each with `time_ns`, `here` and the hop (`of`) of its row."""
     for row in rows:
-        about = {"time_ns": row["time_ns"], "here": row["here"], "of": ids(row)}
+        known = {"time_ns": row["time_ns"], "here": row["here"], "of": ids(row)}
         for entry in from_json(row[column] or "[]"):
-            entry.update(about)
+            entry.update(known)
             yield entry
 
 

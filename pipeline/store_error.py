@@ -6,7 +6,11 @@ class StoreError(Exception):
 
 
 class StoreBusy(StoreError):  # noqa: N818 - a state of the store that passes, not a fault
-    """Every reader is at work and none came free in time; try again."""
+    """Every reader is at work and none came free in time; try again in `later_s` whole seconds."""
+
+    def __init__(self, said: str, later_s: int = 1) -> None:
+        super().__init__(said)
+        self.later_s = later_s
 
 
 class StoreLimit(StoreError):  # noqa: N818 - a limit that was reached, not a fault

@@ -41,11 +41,17 @@ logger = logging.getLogger("hopsight.service")
 class Problem(Exception):  # noqa: N818 - a problem is what RFC 9457 calls it
     """An error that a client is told about: a status, one sentence, and the field it is about."""
 
-    def __init__(self, status: int, detail: str, *, field: str | None = None, **more: Any) -> None:
-        """`more` are further members of the problem document."""
+    def __init__(
+        self, status: int, detail: str, *, field: str | None = None, later_s: int = 1, **more: Any
+    ) -> None:
+        """`more` are further members of the problem document.
+
+        `later_s` says after how many seconds it may be asked again, where that helps (503, 429).
+        """
         super().__init__(detail)
         self.status = status
         self.detail = detail
+        self.later_s = later_s
         self.more = more if field is None else {"field": field, **more}
 
 
@@ -159,7 +165,7 @@ def _no_json(request: Request) -> str | None:
 async def _on_problem(_: Request, error: Exception) -> Response:
     problem = error if isinstance(error, Problem) else Problem(500, "internal error")
     later = {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}
-    headers = {"Retry-After": "1"} if problem.status in later else None
+    headers = {"Retry-After": f"{problem.later_s}"} if problem.status in later else None
     return response(problem.status, problem.detail, problem.more, headers)
 
 

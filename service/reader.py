@@ -134,7 +134,7 @@ class Reader:
 
 def refused(error: StoreBusy) -> Problem:
     """What a client hears that is to come again."""
-    return Problem(503, f"{error}; try again")
+    return Problem(503, f"{error}; try again in {error.later_s} s", later_s=error.later_s)
 
 
 def reader_of(request: Request) -> Reader:

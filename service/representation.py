@@ -21,6 +21,8 @@ FORMATS = {"json": JSON, "csv": CSV, "arrow": ARROW}
 """Media types by the name that the parameter `format` takes."""
 WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
 """A weight of an Accept header."""
+KEY = "hopsight.key"
+"""Where a request's scope has what its answer depends on, once that was asked for."""
 REMEMBERED = 256
 """Answers whose tag is remembered."""
 
@@ -52,10 +54,16 @@ class Tags:
     @staticmethod
     def key(request: Request) -> str:
         """What an answer depends on beside the store."""
-        identity, scope = identity_of(request), request.scope
-        seen = identity.tenants if identity else ()
-        # As they are written in Python no two requests have one key; a URL takes ten times as long.
-        return f"{scope['path']!r} {scope['query_string']!r} {media_type(request)} {seen!r}"
+        scope = request.scope
+        known: str | None = scope.get(KEY)
+        if known is None:
+            identity = identity_of(request)
+            seen = identity.tenants if identity else ()
+            # As they are written in Python no two requests have one key; a URL takes ten times as
+            # long.
+            known = f"{scope['path']!r} {scope['query_string']!r} {media_type(request)} {seen!r}"
+            scope[KEY] = known
+        return known
 
 
 def media_type(request: Request) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import heapq
 import itertools
+import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +15,8 @@ MEMORY = 1 / 16
 """Weight of the newest question in how long questions take."""
 IN_TIME = 0.5
 """Share of the longest wait in which whoever waits hears an answer, as far as can be known."""
+MOST_LATER_S = 10
+"""After how long whoever is sent away comes again at the latest."""
 ARRIVED: ContextVar[int | None] = ContextVar("ARRIVED", default=None)
 """The place in the queue of the request that is answered here, for all of its questions."""
 NUMBERS = itertools.count()
@@ -32,7 +35,9 @@ class Turns:
     came later, so that it waits once and not for each of its questions. By how long questions took
     of late it is known how long the queue will take. Whoever has to wait and would have no answer
     in half of `wait_s` is sent away at once: an answer that comes too late has cost as
-    much as one in time.
+    much as one in time. Each is told to come again when those who were sent away before them may
+    have been answered (Retry-After, RFC 9110, 10.2.3): who is told the same second as all others
+    comes in vain again, and to hear so takes the time that answers are made of.
     """
 
     def __init__(self, count: int, wait_s: float) -> None:
@@ -40,6 +45,8 @@ class Turns:
         self.count = self._free = count
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._takes_s = 0.0
+        self._back_s = 0.0
+        """When all who were sent away will have been answered, if each comes again in turn."""
 
     @property
     def all_taken(self) -> bool:
@@ -64,7 +71,7 @@ class Turns:
         place = arrive() if place is None else place
         ahead_s = self.ahead_s(place)
         if ahead_s and ahead_s + self._takes_s > IN_TIME * self.wait_s:
-            raise StoreBusy(f"the store is busy: an answer takes {ahead_s + self._takes_s:.1f} s")
+            raise self._away(f"an answer takes {ahead_s + self._takes_s:.1f} s")
         return place
 
     @asynccontextmanager
@@ -92,7 +99,14 @@ class Turns:
                 self._give()
             raise
         if turn.cancel():
-            raise StoreBusy(f"the store is busy: no turn in {self.wait_s:g} s")
+            raise self._away(f"no turn in {self.wait_s:g} s")
+
+    def _away(self, why: str) -> StoreBusy:
+        """What whoever is sent away hears."""
+        now_s = time.perf_counter()
+        back_s = max(self._back_s, now_s) + self._takes_s / self.count
+        self._back_s = min(back_s, now_s + MOST_LATER_S)
+        return StoreBusy(f"the store is busy: {why}", max(math.ceil(self._back_s - now_s), 1))
 
     def _give(self) -> None:
         """Pass a turn on to who came first of those who still wait."""

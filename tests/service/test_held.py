@@ -1,6 +1,7 @@
 """Answers that hold are told before routes are looked at, to those alone who may ask for them."""
 
 import asyncio
+import math
 import time
 from collections.abc import Iterator
 from types import ModuleType
@@ -14,6 +15,7 @@ from service.access import IDENTITY, Identity, Scope
 from service.representation import Tags
 from service.tokens import line_of, made
 from service.told_answers import ToldAnswers
+from service.turns import MOST_LATER_S
 
 PATH = "/api/v1/links"
 TOKENS = {name: made() for name in ("one", "other", "blue")}
@@ -95,8 +97,11 @@ def test_who_would_wait_in_vain_is_sent_away_before_parameters_are_looked_at(
         crowded.setattr(turns, "_takes_s", 60.0)
         answer = asked.get(path, TOKENS["one"])
         assert answer.status_code == 503
-        assert answer.headers["retry-after"].isdigit()
-        assert "the store is busy: an answer takes" in answer.json()["detail"]
+        later = f"{min(math.ceil(60 / turns.count), MOST_LATER_S)}"
+        assert answer.headers["retry-after"] == later
+        detail = answer.json()["detail"]
+        assert "the store is busy: an answer takes" in detail
+        assert detail.endswith(f"try again in {later} s")
         assert asked.get(path).status_code == 401
     assert asked.get(path, TOKENS["one"]).status_code == 422
 

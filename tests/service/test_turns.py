@@ -11,7 +11,7 @@ from fastapi import Response
 from pipeline import StoreBusy
 from service.problem import Problem
 from service.told_answers import BESIDE_OCTETS, ToldAnswers
-from service.turns import Turns, arrive
+from service.turns import MOST_LATER_S, Turns, arrive
 
 
 async def held(turns: Turns, until: asyncio.Event) -> None:
@@ -58,6 +58,29 @@ def test_a_turn_that_does_not_come_is_refused() -> None:
                 pytest.fail("there was no turn")
         until.set()
         await first
+
+    asyncio.run(run())
+
+
+def test_who_is_sent_away_comes_again_when_those_before_may_be_answered() -> None:
+    async def run() -> None:
+        turns, until = Turns(2, 0.2), asyncio.Event()
+        turns._takes_s = 0.5  # so that four are answered a second
+        working = [asyncio.create_task(held(turns, until)) for _ in range(2)]
+        await asyncio.sleep(0)
+        told = []
+        for _ in range(60):
+            with pytest.raises(StoreBusy) as refused:
+                turns.look()
+            told.append(refused.value.later_s)
+        assert told[:12] == [1] * 4 + [2] * 4 + [3] * 4
+        assert max(told) == told[-1] == MOST_LATER_S
+        turns._back_s -= MOST_LATER_S  # they have gone by
+        with pytest.raises(StoreBusy) as refused:
+            turns.look()
+        assert refused.value.later_s == 1
+        until.set()
+        await asyncio.gather(*working)
 
     asyncio.run(run())
 

@@ -13,10 +13,11 @@ from pipeline import Store
 from service.way import give_way
 def nice():
     own = {each.native_id for each in threading.enumerate()}
-    told = {"python": set(), "polars": set(), "store": set()}
+    told = {"python": set(), "polars": set(), "store": set(), "merges": set()}
     for task in Path("/proc/self/task").iterdir():
         name = (task / "comm").read_text()
-        kind = "python" if int(task.name) in own else "polars" if "polars" in name else "store"
+        kind = ("python" if int(task.name) in own else "polars" if "polars" in name
+                else "merges" if name.startswith("MergeMutate") else "store")
         told[kind].add(os.getpriority(os.PRIO_PROCESS, int(task.name)))
     return {kind: sorted(values) for kind, values in told.items()}
 waits = threading.Event()
@@ -41,4 +42,5 @@ def test_only_threads_where_no_python_runs_give_way(tmp_path: Path) -> None:
     assert before["python"] == before["polars"] == after["python"] == after["polars"] == [0]
     # Where it may, the engine gives some of its threads more weight than any other has.
     assert 0 in before["store"]
-    assert [value for value in after["store"] if value >= 0] == [10]
+    assert [value for value in after["store"] if value >= 0] == [5]
+    assert after["merges"] == [15]  # nobody waits for them
