@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.fence import Fence
-from pipeline.insert_body import FORMAT, Body
+from pipeline.insert_body import FORMAT, PACKED, Body
 from pipeline.store_address import StoreAddress
 from pipeline.store_error import Fenced, StoreAway, StoreError, StoreLimit
 from pipeline.store_limits import StoreLimits
@@ -128,8 +128,9 @@ class Connection:
             named: Sequence[str] | None = columns
             if fence is not None:
                 target, named = fence.guarded(table, columns), None
-            octets = body.octets()
-            self._client.raw_insert(target, named, octets, settings=settings, fmt=FORMAT)
+            self._client.raw_insert(
+                target, named, body.packed(), settings=settings, fmt=FORMAT, compression=PACKED
+            )
 
     def put(self, table: str, columns: Sequence[str], body: bytes, token: str) -> None:
         """Insert rows in the engine's own words (Parquet), once a token, past every view."""

@@ -29,6 +29,7 @@ from pipeline.group_steps import WAIT_S, Line, Steps
 from pipeline.meeting import Meeting
 from pipeline.renewal import renewed
 from pipeline.settings import PipelineSettings
+from pipeline.settling import Settling
 from pipeline.store import Store
 from pipeline.store_error import Fenced, StoreError
 from pipeline.storing import told_of
@@ -231,17 +232,16 @@ class Group:
             logger.warning("%s; the rest is read", gone)
             self.counts["messages_gone"] += part.skip(gone.begin)
             part.position = await self.reader.seek(partition, gone.begin)
-        kept_at = settled_at = time.monotonic()
+        settle_s, now_s = SEVERAL_SETTLE_S if part.hand_on else SETTLE_S, time.monotonic()
+        settling = Settling(settle_s, self.settings.snapshot_s, now_s, now_s)
         while not leave.is_set():
             began = time.monotonic()
             if left := renewed(part, self.versions, self.settings_of_workers):
                 logger.warning("%s: %s need a restart", part.place, ", ".join(left))
-            snapshot = began - kept_at >= self.settings.snapshot_s and not part.promised
-            settle_s = SEVERAL_SETTLE_S if part.hand_on else SETTLE_S
-            whole = snapshot or part.full or began - settled_at >= settle_s
-            octets = await self.steps.step(partition, part, leave, whole=whole, snapshot=snapshot)
-            settled_at = began if whole else settled_at
-            kept_at = began if snapshot else kept_at
+            busy, promised = part.storing.busy, bool(part.promised)
+            whole, kept = settling.due(began, full=part.full, busy=busy, promised=promised)
+            octets = await self.steps.step(partition, part, leave, whole=whole, snapshot=kept)
+            settling.done(began, whole=whole, kept=kept)
             await self._committed(partition, part)
             if 0 < octets < SMALL and not part.promised:
                 rest = began + self.settings.cut_ms / 1000 - time.monotonic()

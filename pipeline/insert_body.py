@@ -1,10 +1,11 @@
 """What an insert sends: rows as one block, in memory that the next insert uses again.
 
-The embedded engine reads it where it lies, under a name; a server is sent its octets. To give such
-memory back each time and have it anew costs a third of the time of an insert.
+The embedded engine reads it where it lies, under a name; a server is sent it compressed. To give
+such memory back each time and have it anew costs a third of the time of an insert.
 """
 
 import io
+import mmap
 import os
 import queue
 import tempfile
@@ -20,6 +21,8 @@ from pipeline.store_error import StoreAway
 
 FORMAT = "Native"
 """What the engine calls the format of a body."""
+PACKED = "lz4"
+"""How a body is compressed, as HTTP calls it (Content-Encoding)."""
 
 
 class Body:
@@ -53,10 +56,10 @@ class Body:
         """Name by which this process can open it."""
         return f"/dev/fd/{self._file.fileno()}"
 
-    def octets(self) -> bytes:
-        """The block."""
-        self._file.seek(0)
-        return self._file.read()
+    def packed(self) -> bytes:
+        """The block as an LZ4 frame, made past whatever else Python does meanwhile."""
+        with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as octets:
+            return bytes(pa.compress(pa.py_buffer(octets), PACKED, asbytes=True))
 
     def close(self) -> None:
         """Give the memory back."""

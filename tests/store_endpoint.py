@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 import chdb
+import lz4.frame
 
 OF_HTTP = frozenset(
     {
@@ -28,6 +29,8 @@ OF_HTTP = frozenset(
     }
 )  # fmt: skip
 """Names in an address that are no settings of the engine."""
+DATA = b" FORMAT Native"
+"""End of a statement that has data."""
 INPUT = re.compile(rb"input\('((?:[^'\\]|\\.)*)'\)")
 FAILED = re.compile(r"Code: (\d+)")
 
@@ -40,9 +43,10 @@ class Engine:
         self.held = chdb.connect(path)  # the engine lives as long as one connection does
 
     def run(
-        self, statement: bytes, database: str, settings: dict[str, str], given: dict[str, str]
-    ) -> bytes:
-        """The answer to a statement. RuntimeError with the engine's words."""
+        self, statement: bytes, data: bytes, database: str, settings: dict[str, str],
+        given: dict[str, str],
+    ) -> bytes:  # fmt: skip
+        """The answer to a statement and its data. RuntimeError with the engine's words."""
         session = chdb.connect(self.path)
         try:
             if database:
@@ -53,15 +57,15 @@ class Engine:
                     told = (f"{name} = '{quoted(settings[name])}'" for name in sorted(names))
                     session.query(f"SET {', '.join(told)}")
             if found := INPUT.search(statement):
-                return self.from_file(session, statement, found)
+                return self.from_file(session, statement.removesuffix(DATA), data, found)
+            statement += b"\n" + data if data else b""
             more = {"params": given} if given else {}
             return session.query(statement, "TabSeparated", **more).bytes() or b""
         finally:
             session.close()
 
-    def from_file(self, session: Any, statement: bytes, found: "re.Match[bytes]") -> bytes:
+    def from_file(self, session: Any, head: bytes, data: bytes, found: "re.Match[bytes]") -> bytes:
         """An INSERT that selects from its own data."""
-        head, _, data = statement.partition(b" FORMAT Native\n")
         with tempfile.NamedTemporaryFile(suffix=".native") as file:
             file.write(data)
             file.flush()
@@ -93,15 +97,17 @@ class Handler(BaseHTTPRequestHandler):
         if self.path.startswith("/ping"):
             self.answer(200, b"Ok.\n")
             return
+        if self.headers.get("Content-Encoding") == "lz4":
+            body = lz4.frame.decompress(body)
         statement = told.get("query", "").encode()
-        statement = statement + b"\n" + body if statement and body else statement or body
+        statement, data = (statement, body) if statement else (body, b"")
         given = {name[6:]: value for name, value in told.items() if name.startswith("param_")}
         settings = {
             name: value for name, value in told.items()
             if name not in OF_HTTP and not name.startswith("param_")
         }  # fmt: skip
         try:
-            found = self.engine.run(statement, told.get("database", ""), settings, given)
+            found = self.engine.run(statement, data, told.get("database", ""), settings, given)
         except Exception as error:  # noqa: BLE001 - whatever the engine raises is its answer
             code = FAILED.search(str(error))
             self.answer(500, str(error).encode(), code[1] if code else "0")

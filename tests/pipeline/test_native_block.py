@@ -1,7 +1,9 @@
 """Blocks of the engine's own format: the engine reads from them what the frame says."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
+import lz4.frame
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -47,6 +49,20 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
         store.migrate()
         with store.alone() as connection:
             yield connection
+
+
+def test_a_server_is_sent_what_the_engine_reads_as_an_lz4_frame() -> None:
+    body = Body()
+    try:
+        for rows in (1000, 10):  # the memory of more rows is used again
+            frame = pl.DataFrame({"a": range(rows), "b": ["same"] * rows})
+            body.write(frame)
+            there = Path(body.path).read_bytes()
+            assert there
+            assert lz4.frame.decompress(body.packed()) == there
+            assert rows < 1000 or len(body.packed()) < len(there) / 2
+    finally:
+        body.close()
 
 
 def read(engine: Connection, frame: pl.DataFrame) -> pl.DataFrame:
