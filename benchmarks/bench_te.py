@@ -2,19 +2,20 @@
 
 The store is generated: 100 x 100 sites in one class, ten seconds, and 2,000 links; histograms
 as wide as those of a busy port. Requests go through the whole application in this process, without
-a socket. Sizes are compressed bytes on disk after merging, a row of any source counted.
+a client or a socket (`within.py`). Sizes are compressed bytes on disk after merging, a row of any
+source counted.
 """
 
-import asyncio
 import tempfile
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 
-import httpx
 import numpy as np
 import polars as pl
+import uvloop
 from bar import end, met
+from within import Application
 
 from pipeline import TABLES, Store
 from service.app import create_app
@@ -23,6 +24,7 @@ from service.settings import Settings
 T0, S = 1_760_000_000_000_000_000, 10**9
 SITES, SECONDS, LINKS = 100, 10, 2_000
 PULL_MS, POLL_MS, LINK_BYTES = 500.0, 5.0, 200
+PATHS = "/api/v1/te/paths"
 TURNS = 5
 NOT_MODIFIED = 304
 WIDTH = {"u": (70, 9), "utilization": (70, 9), "abw": (110, 12), "delay": (60, 14)}
@@ -83,37 +85,35 @@ def bytes_per_row(store: Store, table: str) -> float:
 
 async def asked(store: Store) -> None:
     """Requests; the median counts. Each is another time inside the same cell: nothing is kept."""
-    transport = httpx.ASGITransport(create_app(Settings(), store))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-        for width in ("1s", "1m"):
-            for form in ("json", "arrow", "csv"):
-                spent, worked, size = [], [], 0
-                for turn in range(TURNS):
-                    given = {"interval": width, "limit": 100_000, "format": form} | {
-                        "from": T0 + turn, "to": T0 + S - turn,
-                    }  # fmt: skip
-                    begun, work = perf_counter(), process_time()
-                    answer = await client.get("/api/v1/te/paths", params=given)
-                    spent.append((perf_counter() - begun) * 1e3)
-                    worked.append((process_time() - work) * 1e3)
-                    size = len(answer.content)
-                    answer.raise_for_status()
-                what = f"{SITES**2:,} pairs at {width} as {form}, {size / 1e6:.1f} MB"
-                what += f" ({median(worked):.0f} ms of processors)"
-                told(what, median(spent), PULL_MS)
-        await polled(client)
+    client = Application(create_app(Settings(), store))
+    for width in ("1s", "1m"):
+        for form in ("json", "arrow", "csv"):
+            spent, worked, size = [], [], 0
+            for turn in range(TURNS):
+                given = {"interval": width, "limit": 100_000, "format": form} | {
+                    "from": T0 + turn, "to": T0 + S - turn,
+                }  # fmt: skip
+                begun, work = perf_counter(), process_time()
+                answer = await client.get(PATHS, given)
+                spent.append((perf_counter() - begun) * 1e3)
+                worked.append((process_time() - work) * 1e3)
+                size = len(answer.body)
+            what = f"{SITES**2:,} pairs at {width} as {form}, {size / 1e6:.1f} MB"
+            what += f" ({median(worked):.0f} ms of processors)"
+            told(what, median(spent), PULL_MS)
+    await polled(client)
 
 
-async def polled(client: httpx.AsyncClient) -> None:
+async def polled(client: Application) -> None:
     """The same question again, while nothing was stored."""
-    url, spent = "/api/v1/te/paths?by=site&limit=100000", []
-    tag = (await client.get(url)).headers["etag"]
+    given, spent = {"by": "site", "limit": 100_000}, []
+    tag = (await client.get(PATHS, given)).headers["etag"]
     for _ in range(TURNS * 5):
         begun = perf_counter()
-        answer = await client.get(url, headers={"if-none-match": tag})
+        answer = await client.get(PATHS, given, {"if-none-match": tag})
         spent.append((perf_counter() - begun) * 1e3)
-        if answer.status_code != NOT_MODIFIED:
-            raise SystemExit(f"an unchanged poll was answered {answer.status_code}")
+        if answer.status != NOT_MODIFIED:
+            raise SystemExit(f"an unchanged poll was answered {answer.status}")
     told("unchanged poll (304)", median(spent), POLL_MS)
 
 
@@ -133,7 +133,7 @@ def main() -> None:
         print(
             f"{rows:,} rows stored and rolled up at {rows / (perf_counter() - begun):,.0f} rows/s"
         )
-        asyncio.run(asked(store))
+        uvloop.run(asked(store))
         for table in ("link_seconds", "path_seconds"):
             told(
                 f"{table}, a row of {len(TABLES[table].columns)} columns",
