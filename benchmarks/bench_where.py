@@ -113,6 +113,7 @@ def filled(place: Path, frames: int, day: Day) -> None:
                 " ('observations', 'verdicts', 'flow_intervals', 'flow_told')"
                 " GROUP BY table ORDER BY table"
             )
+    os.sync()  # what is not written yet would stay in memory, and be written meanwhile
     if rows != frames:
         raise SystemExit(f"{rows:,} observations are stored, and not {frames:,}")
     print(f"{rows:,} observations of {flows:,} flows over {HOURS} h are stored:")
@@ -149,7 +150,8 @@ async def where(client: Application, asked: dict[str, Any]) -> float:
 
 def in_process(store: Store, asked: dict[str, Any]) -> float:
     """Milliseconds of one question past the application."""
-    question = question_of(WhereParameters.model_validate(asked))
+    given = WhereParameters.model_validate(asked)
+    question = question_of(given, frames=given.frames)
     begun = perf_counter()
     answer(store, question)
     return (perf_counter() - begun) * 1e3
