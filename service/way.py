@@ -18,7 +18,7 @@ LESS = 5
 """Nice value of threads that give way: a third of the weight of others."""
 LEAST = {"MergeMutate": 15}
 """That of threads, by the begin of their name, whose work nobody waits for: those that merge parts
-have a tenth of the weight of those that answer."""
+have a tenth of the weight of those that read and insert."""
 SWITCH_S = 0.001
 """How long one thread may keep the others from running Python. A pass over frames asks for that
 right a thousand times, and would wait as often behind whatever else Python does."""
