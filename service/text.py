@@ -114,7 +114,9 @@ def signed(value: float, form: str, unit: str) -> str:
 def _scaled(value: float, units: Iterable[tuple[str, float]], digits: int = 3) -> str:
     for unit, size in units:
         if abs(value) >= size:
-            return f"{value / size:.{digits}g} {unit}"
+            text = f"{value / size:.{digits}g}"
+            # 1,010 of what 1,024 make one more of is no power of ten.
+            return f"{value / size:.0f} {unit}" if "e" in text else f"{text} {unit}"
     return "0"
 
 

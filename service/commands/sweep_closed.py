@@ -39,7 +39,9 @@ def run(frames: Frames, asked: sweep.Sweep) -> None:
         with refused_by("--sweep"):
             change_of([*asked.what_if, *point])
     made = gathered(frames)
-    say(steps_taken(made.scene, altered(made.scene, change_of([*asked.what_if, *points[0]]))))
+    changed = altered(made.scene, change_of([*asked.what_if, *points[0]]))
+    notes = [*steps_taken(made.scene, changed)]
+    say(notes)
     base = play(made.scene, made.seen.measure, "playing what was seen")
     trust = [each._asdict() for each in rebuild.trust(made.scene, made.seen, base)]
     needed = Needed(made.scene, made.seen.measure, tuple(asked.what_if))
@@ -53,7 +55,8 @@ def run(frames: Frames, asked: sweep.Sweep) -> None:
             f"Unchanged: {', '.join(f'{name} {sweep.shown(own[name])}' for name in MEASURES[1:4])}"
             f" (queue off by {apart(queue)}); ranked by {asked.by or ranks}."
         )
-    about = {"trust": trust, "unchanged": {name: own[name] for name in MEASURES}}
+    unchanged = {name: own[name] for name in MEASURES}
+    about = {"trust": trust, "unchanged": unchanged, "notes": notes}
     sweep.run(asked, outcome, needed, scene_text(made.scene), ranks, about)
 
 

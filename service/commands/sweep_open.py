@@ -56,8 +56,9 @@ def run(source: Source, asked: what_if.Asked, topology: Path | None, swept: swee
 
     ran = rerun(source, what_if.making_of(alone, known), take, "reading")
     found = read.pairs()
-    say(what_if.steps_taken(of_point(asked, points[0]), {one for one, *_ in found}))
-    say(read.decidable.notes(read.names.keys, ran.counters))
+    notes = [*what_if.steps_taken(of_point(asked, points[0]), {one for one, *_ in found}),
+             *read.decidable.notes(read.names.keys, ran.counters)]  # fmt: skip
+    say(notes)
     if not found:
         raise Failure(ExitCode.WRONG, what_if.nothing(asked, ran, read.names))
     rows = pl.concat(taken, how="diagonal_relaxed")
@@ -68,7 +69,8 @@ def run(source: Source, asked: what_if.Asked, topology: Path | None, swept: swee
         told = ["open", sorted(asked.assignments), asked.algorithm, asked.flow, asked.point,
                 known.versions.newest.to_yaml() if known and known.versions.newest else "",
                 fingerprint(rows)]  # fmt: skip
-        sweep.run(swept, compare, needed, told, None, {"held_fixed": what_if.HELD})
+        sweep.run(swept, compare, needed, told, None,
+                  {"held_fixed": what_if.HELD, "notes": notes})  # fmt: skip
 
 
 def topology_of(asked: what_if.Asked, path: Path | None) -> TopologySource | None:
