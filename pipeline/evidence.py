@@ -71,11 +71,11 @@ def evidence(rows: Sequence[Row], pointed: Iterable[Row]) -> list[dict[str, Any]
     intervals in which the signal says it. Values are means weighted by samples; of the states of
     congestion control the last counts.
     """
-    entries = [*listed(rows, "evidence")]
     named = {(each["node"], each["port"]): each for each in pointed}
     named |= {ids(row): row for row in rows}
     told = []
-    for said, every in grouped(entries, lambda e: (e["signal"], e["name"], e["unit"])).items():
+    entries = grouped(listed(rows, "evidence"), lambda e: (e["signal"], e["name"], e["unit"]))
+    for said, every in entries.items():
         intervals = len({entry["time_ns"] for entry in every})
         here = [entry for entry in every if entry["here"]]
         hops = grouped(here, about)

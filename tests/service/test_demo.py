@@ -47,6 +47,10 @@ def notes_of_windows(hopsight: Any, place: Path) -> None:
     held = hopsight.run(*asked, "--what-if", "eta=0.9", "--json")
     assert said in held.stderr
     assert said in "".join(loads(held.stdout)["notes"])
+    for way in (asked, (*words, "--closed-loop")):
+        swept = hopsight.run(*way, "--sweep", "N=4", "--jobs", "1", "--json")
+        assert alone in swept.stderr
+        assert alone in "".join(loads(swept.stdout)["notes"])
     assert alone in hopsight.run(*asked, "--sweep", "N=4,8", "--jobs", "1").stderr
     closed = (*words, "--closed-loop")
     again = hopsight.run(*closed, "--what-if", "eta=0.9", "--json")
@@ -57,7 +61,6 @@ def notes_of_windows(hopsight: Any, place: Path) -> None:
     base, queue = ({each["name"]: each for each in told[name]} for name in ("trust", "changes"))
     for name in ("queue_mean_bytes", "queue_p99_bytes", "utilisation"):
         assert queue[name]["seen"] == base[name]["rerun"], name
-    assert alone in hopsight.run(*closed, "--sweep", "N=4", "--jobs", "1").stderr
     report = place / "told.md"
     hopsight.run(*asked, "--report", str(report))
     assert said in report.read_text()

@@ -284,10 +284,8 @@ def test_a_capture_is_rebuilt_and_says_what_to_believe(hopsight: Any) -> None:
 def test_a_sweep_goes_on_where_it_ended(hopsight: Any, tmp_path: Path) -> None:
     path = tmp_path / "sweep.parquet"
     asked = ["replay", str(CAPTURE), "--output", str(path), "--json", "--jobs", "1"]
-    ran = hopsight.run(*asked, "--sweep", "dctcp.g=0.0625,0.25")
-    first = json.loads(ran.stdout)
+    first = json.loads(hopsight.run(*asked, "--sweep", "dctcp.g=0.0625,0.25").stdout)
     assert first["points"] == 2
-    assert all(note in ran.stderr for note in first["notes"])
     same, other = sorted(first["rows"], key=lambda row: row["dctcp.g"])
     assert same["differ"] == 0 < other["differ"]
     more = json.loads(hopsight.run(*asked, "--sweep", "dctcp.g=0.0625,0.25,0.5").stdout)
