@@ -18,6 +18,9 @@ ANY_PART = 1 << 62
 """The same for tables whose parts are one file however large (`Table.one_file`)."""
 MERGED_AT_ONCE = 16
 """Parts of such a table that wait for each other: each merge costs its rows another insert."""
+MOST_AT_ONCE = 24
+"""Most parts of such a table that are merged at once. A merge holds a piece of each column of each
+of its parts: with the engine's default, 100, what merges held grew with the store to a gigabyte."""
 
 UNCOUNTED = {"auto_statistics_types": "''"}
 """How many values each column has is what newer engines count at each insert and nobody reads."""
@@ -63,6 +66,7 @@ def table_settings(
         settings["min_bytes_for_wide_part"] = ANY_PART if table.one_file else LARGE_PART
     if many:
         settings["min_parts_to_merge_at_once"] = MERGED_AT_ONCE
+        settings["max_parts_to_merge_at_once"] = MOST_AT_ONCE
     if table.granule:
         settings[GRANULE] = table.granule
     for newer, wanted in (

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ from pipeline.store import ROWS_PER_INSERT, Store, slices
 from pipeline.store_error import StoreBusy, StoreError
 from pipeline.store_limits import StoreLimits
 from pipeline.tables import SCHEMA_VERSION
-from pipeline.tables.ddl import DEDUPLICATION_WINDOW
+from pipeline.tables.ddl import DEDUPLICATION_WINDOW, MOST_AT_ONCE
 
 
 def rows(store: Store, statement: str, **parameters: str) -> list[tuple[object, ...]]:
@@ -39,6 +40,26 @@ def test_migrate_may_be_repeated_and_adds_what_is_missing(tmp_path: Path) -> Non
         )
         assert f"window = {DEDUPLICATION_WINDOW}" in str(created)
         assert rows(store, "SELECT version FROM schema_version") == [(SCHEMA_VERSION,)]
+
+
+def test_a_merge_of_many_columns_takes_a_few_parts(tmp_path: Path) -> None:
+    # What a merge holds in memory grows with its parts, and with what lies in the store.
+    merged = (
+        "SELECT max_block_number - min_block_number + 1 FROM system.parts"
+        " WHERE table = 'observations' AND level = 1"
+    )
+    row = "INSERT INTO observations (time_ns) SELECT {at:UInt64}"
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        store.migrate()
+        store._writer.command("SYSTEM STOP MERGES observations")
+        for at in range(2 * MOST_AT_ONCE):
+            store._writer.command(row, at=at)
+        store._writer.command("SYSTEM START MERGES observations")
+        until = time.monotonic() + 30
+        while not (parts := rows(store, merged)) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert parts
+        assert all(0 < int(str(number)) <= MOST_AT_ONCE for (number,) in parts)
 
 
 def test_retention_counts_from_storing_and_follows_the_settings(tmp_path: Path) -> None:
