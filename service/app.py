@@ -62,6 +62,8 @@ ROOMS = (health, session, flows, signals, spans, contributors, links, te, altern
          telemetry, topology, replay, captures, jobs, alerts, events, audit, internal, docs,
          console)  # fmt: skip
 """Routes in the order of the reference."""
+CHECKS = (allowed, given_once)
+"""What is asked of every request before its route is; each raises Problem."""
 logger = logging.getLogger("hopsight.service")
 DESCRIPTION = (
     "Where flows are bottlenecked. Times are ns since 1970, rates bit/s, sizes bytes; `flow` is the"
@@ -98,11 +100,12 @@ def create_app(
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
-        dependencies=[Depends(allowed), Depends(given_once)],
+        dependencies=[*map(Depends, CHECKS)],
         telemetry=told_of(traces),
     )
     metrics = Metrics()
     metrics.move("hopsight_build_info", 1, version=version())
+    app.state.checks = CHECKS
     app.state.settings = settings
     app.state.login = login
     app.state.reader = reader_on(store, metrics, traces)

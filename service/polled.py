@@ -1,20 +1,20 @@
 """Routes that are asked again and again: an answer that the client has is not made anew."""
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from service.access import identity_of
+from service.query_model import Handler, at_once
 from service.reader import Reader
 from service.representation import JSON, Tags, unless_held, whole
 from service.told_answers import Told, ToldAnswers
 
 ROUTE = "route"
 """Where a request's scope has the route that it is counted under."""
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 async def asked(request: Request, make: Callable[[], Awaitable[Response]]) -> Response:
@@ -56,7 +56,7 @@ class Polled(APIRoute):
 
     def get_route_handler(self) -> Handler:
         """The handler behind the look at the tag."""
-        handle = super().get_route_handler()
+        handle = at_once(self, super().get_route_handler(), JSON)
 
         async def polled(request: Request) -> Response:
             if request.method != "GET" or identity_of(request) is None:
