@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
@@ -57,12 +57,19 @@ def axis(text: str) -> Axis:
 def grid(texts: Sequence[str]) -> tuple[tuple[Axis, ...], list[tuple[str, ...]]]:
     """The axes, and every point as assignments in their order. Failure for one too many."""
     axes = tuple(map(axis, texts))
-    names = [each.name for each in axes]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise Failure(ExitCode.USAGE, f"--sweep {twice}: told twice; one axis has all its values")
+    for one, other in combinations([each.name for each in axes], 2):
+        if one == other:
+            raise Failure(ExitCode.USAGE, f"--sweep {one}: told twice; one axis has all its values")
+        if same(one, other):
+            raise Failure(ExitCode.USAGE, f"--sweep {one}: {other} sets it too; leave one out")
     few(math.prod(len(each.values) for each in axes))
     return axes, list(points(axes))
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two names may set one parameter: without an algorithm a name is that of all."""
+    (owner, _, own), (owner_too, _, own_too) = one.rpartition("."), other.rpartition(".")
+    return own == own_too and (owner == owner_too or not owner or not owner_too)
 
 
 def few(count: int) -> None:

@@ -51,8 +51,8 @@ class Gathered:
         self.decisions.append(made.tracked[0].decisions.select(KEPT))
 
 
-def gathered(frames: Frames) -> rebuild.Rebuilt:
-    """Read a source to its end and infer the scene; says what is missing in it.
+def gathered(frames: Frames) -> tuple[rebuild.Rebuilt, list[str]]:
+    """Read a source to its end and infer the scene; says what is missing in it, and gives that.
 
     Failure says why there is none.
     """
@@ -67,7 +67,8 @@ def gathered(frames: Frames) -> rebuild.Rebuilt:
         return Rerun(frames.settings.pipeline, [made], sources)
 
     ran = rerun(frames.source, making, held.take, "reading")
-    say(held.decidable.notes(held.names.keys, ran.counters))
+    notes = [*held.decidable.notes(held.names.keys, ran.counters)]
+    say(notes)
     if not held.rows or made is None:
         raise Failure(ExitCode.WRONG, f"{no_frames(ran.read)}: no fabric can be rebuilt")
     rows = pl.concat(held.rows, how="diagonal_relaxed")
@@ -76,6 +77,7 @@ def gathered(frames: Frames) -> rebuild.Rebuilt:
     topology = frames.versions.at(int(rows["time_ns"].to_numpy().max()))
     try:
         seen = rebuild.sightings(rows, decisions)
-        return rebuild.rebuilt(seen, topology, frames.parameters, made.paths.one_rtt_ns(topology))
+        one_rtt_ns = made.paths.one_rtt_ns(topology)
+        return rebuild.rebuilt(seen, topology, frames.parameters, one_rtt_ns), notes
     except ValueError as error:
         raise Failure(ExitCode.WRONG, f"no closed loop: {error}") from None

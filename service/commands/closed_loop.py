@@ -25,15 +25,15 @@ TOLD = ("src", "sport", "dst", "dport")
 def run(frames: Frames, what_if: Sequence[str], *, json: bool) -> None:
     """Print how well the unchanged re-run repeats what was seen, and what a change makes of it."""
     change = change_of(what_if)
-    made = gathered(frames)
+    made, missing = gathered(frames)
     scene = altered(made.scene, change)
-    notes = [*steps_taken(made.scene, scene)]
-    say(notes)
+    taken = [*steps_taken(made.scene, scene)]
+    say(taken)
     base = play(made.scene, made.seen.measure, "playing what was seen")
     other = None
     if what_if:
         other = play(scene, made.seen.measure, "playing the change")
-    told = told_of(made, base, other, what_if) | {"notes": notes}
+    told = told_of(made, base, other, what_if) | {"notes": [*taken, *missing]}
     if json:
         typer.echo(json_format.dumps(told, allow_nan=False))
         return

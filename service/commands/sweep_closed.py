@@ -38,10 +38,10 @@ def run(frames: Frames, asked: sweep.Sweep) -> None:
     for point in each_value(axes):
         with refused_by("--sweep"):
             change_of([*asked.what_if, *point])
-    made = gathered(frames)
+    made, missing = gathered(frames)
     changed = altered(made.scene, change_of([*asked.what_if, *points[0]]))
-    notes = [*steps_taken(made.scene, changed)]
-    say(notes)
+    taken = [*steps_taken(made.scene, changed)]
+    say(taken)
     base = play(made.scene, made.seen.measure, "playing what was seen")
     trust = [each._asdict() for each in rebuild.trust(made.scene, made.seen, base)]
     needed = Needed(made.scene, made.seen.measure, tuple(asked.what_if))
@@ -56,7 +56,7 @@ def run(frames: Frames, asked: sweep.Sweep) -> None:
             f" (queue off by {apart(queue)}); ranked by {asked.by or ranks}."
         )
     unchanged = {name: own[name] for name in MEASURES}
-    about = {"trust": trust, "unchanged": unchanged, "notes": notes}
+    about = {"trust": trust, "unchanged": unchanged, "notes": [*taken, *missing]}
     sweep.run(asked, outcome, needed, scene_text(made.scene), ranks, about)
 
 

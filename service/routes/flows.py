@@ -62,7 +62,7 @@ class SearchParameters(RangeParameters):
     )
     to: Time | None = Field(None, description=f"Only flows seen before: {TIMES}; else whenever.")
     q: Annotated[
-        str, BeforeValidator(in_one_line), Field(max_length=MOST_TEXT, pattern=PRINTED)
+        str, Field(max_length=MOST_TEXT, pattern=PRINTED), BeforeValidator(in_one_line)
     ] = Field(
         "", description="Ends as they are pasted: a line of ss, hosts, 5-tuples; empty: every flow."
     )

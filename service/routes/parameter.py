@@ -128,7 +128,7 @@ PORT_OF = {"src": "sport", "dst": "dport"}
 class Parameters(BaseModel):
     """Parameters of one route; a name that it does not have is an error that lists those it has."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 async def given_once(request: Request) -> None:

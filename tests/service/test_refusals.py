@@ -45,6 +45,8 @@ def problem(answer: httpx.Response, status: int) -> dict[str, Any]:
         ("/api/v1/flows/signals", {**FLOW, "window": "0s"}, "window"),
         ("/api/v1/flows", {"q": "one two three"}, "q"),
         ("/api/v1/flows", {"limit": "0"}, "limit"),
+        ("/api/v1/flows", {"from_": "5"}, "from_"),
+        ("/api/v1/te/paths", {"class_": "4"}, "class_"),
         ("/api/v1/flows", {"from": "5", "to": "4"}, "to"),
         ("/api/v1/bottlenecks", {"from": "5", "to": "4"}, "to"),
         ("/api/v1/bottlenecks", {"from": "1000000000", "to": "1700000000"}, "from"),
@@ -63,6 +65,11 @@ def test_a_wrong_field_is_named(
     found = problem(served.get(path, **parameters), 422)
     assert found["field"] == field
     assert "Value error" not in found["detail"]
+
+
+def test_a_text_that_is_too_long_is_told_in_characters(served: Any) -> None:
+    found = problem(served.get("/api/v1/flows", q="a" * 2001), 422)
+    assert found["detail"] == "q: String should have at most 2000 characters"
 
 
 @pytest.mark.parametrize(

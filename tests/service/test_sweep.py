@@ -35,6 +35,8 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_axes_make_a_grid_whose_last_axis_moves_fastest() -> None:
     assert axis("eta=0.8..1:3").values == ("0.8", "0.9", "1")
     assert axis("algorithm=swift,hpcc").cells == ("swift", "hpcc")
+    axes, _ = grid(["hpcc.eta=0.9", "swift.eta=0.9", "fabric.eta=1"])
+    assert len(axes) == 3
     axes, points = grid(["eta=0.9,0.95", "maxStage=0,5"])
     assert axes[0].cells == (0.9, 0.95)
     assert points[:3] == [
@@ -69,6 +71,7 @@ def test_a_measure_that_no_row_has_is_refused_before_the_work() -> None:
         (["eta=0..x:3"], "is not of the form NAME=A,B,C"),
         (["eta=1,,2"], "a value is empty"),
         (["eta=1,2", "eta=3"], "told twice"),
+        (["eta=1,2", "hpcc.eta=3"], "--sweep eta: hpcc.eta sets it too; leave one out"),
         (["eta=0..1:1000", "g=0..1:1000"], "1,000,000 points are more than"),
         (["eta=0..1:1000000000"], "1,000,000,000 points are more than"),
         (["eta=0..1:-4"], "is not of the form NAME=A,B,C"),
@@ -128,6 +131,17 @@ def test_of_a_narrow_table_columns_are_left_out_and_none_is_cut(
     assert fitting(rows, rows.columns, ["g"]) == (["g"], ["algorithm", "differ", "w"])
     monkeypatch.setattr(sweep, "console", lambda: Console(width=80))
     assert fitting(rows, rows.columns, ["g"]) == (rows.columns, [])
+
+
+def test_a_point_without_a_row_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--sweep", "algorithm=hpcc,swift", "--jobs", "1", "--json")
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["replay", str(CAPTURE), *words])
+    assert ended.value.code == ExitCode.OK
+    told = capsys.readouterr()
+    *_, note = json.loads(told.out)["notes"]
+    assert note.endswith("no row is told, at algorithm=hpcc")
+    assert note in told.err
 
 
 @pytest.mark.parametrize("name", ["r.parquet", "r.csv"])

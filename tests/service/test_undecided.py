@@ -1,5 +1,6 @@
 """Captures with gaps or without a direction: every form of a replay says so, and from where on."""
 
+import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ FORMS = {
     "what_if": ("replay", "--what-if", "dctcp.g=0.2"),
     "sweep": ("replay", "--sweep", "dctcp.g=0.1,0.2", "--jobs", "1"),
     "closed_loop": ("replay", "--closed-loop"),
+    "closed_sweep": ("replay", "--closed-loop", "--sweep", "fabric.rate=1", "--jobs", "1"),
     "report": ("replay", "--report", "TOLD"),
     "conform": ("conform",),
 }
@@ -69,8 +71,19 @@ def test_a_gap_is_told(form: str, said: Callable[[str, str], str]) -> None:
     told = said(form, "gap")
     missing = "frames of the data are missing" if form == "conform" else "frames of flows are miss"
     assert missing in told
-    if form not in {"closed_loop", "conform"}:
+    if form not in {"closed_loop", "closed_sweep", "conform"}:
         assert "dctcp: estimated from frame" in told
+
+
+@pytest.mark.parametrize("form", ["what_if", "sweep", "closed_loop", "closed_sweep"])
+def test_json_has_what_is_told_beside_it(
+    form: str, hopsight: Any, damaged: dict[str, Path]
+) -> None:
+    command, *words = FORMS[form]
+    done = hopsight.run(command, str(damaged["gap"]), *words, "--json")
+    notes = json.loads(done.stdout)["notes"]
+    assert any(note.startswith("frames of flows are missing") for note in notes)
+    assert all(note in done.stderr for note in notes)
 
 
 @pytest.mark.parametrize("form", FORMS)
