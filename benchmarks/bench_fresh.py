@@ -1,6 +1,7 @@
 """How long after a frame came by what it says can be asked for: seen, judged, stored, visible.
 
     bench_fresh.py [--seconds S] [--rate FRAMES_A_SECOND] [--flows N ...] [--bus NAME ...]
+                   [--elephant SHARE ...]
 
 `tcpreplay` puts the frames of a busy mirror on one end of a veth pair at one rate; `hopsight up`
 captures, judges and stores what comes out of the other end. Through Kafka a collector captures, a
@@ -8,7 +9,8 @@ worker judges, and broker and store are processes of their own beside them (as i
 the topic has one partition (`kafka-1`), or four, which the worker judges together.
 All the time the store is asked how far its verdicts reach. A frame is visible at the first answer
 that reaches its time; an interval is judged when it has ended, so its length (100 ms) is part of
-the delay. Told are the half and the 99th percentile over the time in which frames were sent,
+the delay. All flows are judged in one pass, so that one which has most of the frames (an elephant)
+could hold up all others: with `--elephant` one has that share. Told are the half and the 99th percentile over the time in which frames were sent,
 without its first and last seconds.
 """
 
@@ -36,6 +38,8 @@ from pipeline import OwnerClient, Store, read_owner
 SECONDS, RATE, LOAD = 30.0, 100_000, 100_000
 FLOWS = 64, 512
 """Flows of a mirror; each is judged ten times a second."""
+ELEPHANTS = 0.0, 0.6
+"""Share of the frames that one of the flows has, beside whom the fewest others are judged."""
 BAR_S, KAFKA_BAR_S = 1.0, 2.0
 """Most seconds until 99 of 100 are visible, in one process and with Kafka between capture and
 judging."""
@@ -138,17 +142,20 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="time of the sender (30)")
     parser.add_argument("--rate", type=int, default=RATE, help="frames a second (100,000)")
     parser.add_argument("--flows", type=int, nargs="*", help="of the mirror (64, 512)")
+    parser.add_argument("--elephant", type=float, nargs="*", help="share of one flow (0, 0.6)")
     parser.add_argument("--bus", choices=BUSES, nargs="*", default=tuple(BUSES))
     asked = parser.parse_args()
     for bus in asked.bus:
         for flows in asked.flows or BUSES[bus].flows:
-            told(bus, flows, asked.seconds, asked.rate)
+            shares = ELEPHANTS if flows == min(FLOWS) else ELEPHANTS[:1]
+            for share in shares if asked.elephant is None else asked.elephant:
+                told(bus, flows, share, asked.seconds, asked.rate)
     end()
 
 
-def told(bus: str, flows: int, seconds: float, rate: int) -> None:
+def told(bus: str, flows: int, share: float, seconds: float, rate: int) -> None:
     """Send frames of so many flows, ask meanwhile, and print."""
-    mirror.FLOWS = flows
+    mirror.FLOWS, mirror.ELEPHANT = flows, share
     with BUSES[bus].begun() as running:
         asking = Asking(running.ask)
         asking.start()
@@ -163,7 +170,8 @@ def told(bus: str, flows: int, seconds: float, rate: int) -> None:
     found = delays(asking.told, began + FIRST_S, ended - LAST_S)
     half, most = np.quantile(found, [0.5, 0.99], method="higher")
     shed = sum(count for name, count in endings.items() if name != "decoded")
-    offered = f"{load:,.0f} frames/s of {flows:,} flows offered for {took:.0f} s"
+    heavy = f", of which one has {share:.0%} of the frames," if share else ""
+    offered = f"{load:,.0f} frames/s of {flows:,} flows{heavy} offered for {took:.0f} s"
     print(f"bus in {bus}: {offered}, {shed:,} of {sent:,} shed or dropped:")
     within = ["not in the time of the run" if each == np.inf else f"within {each:.2f} s"
               for each in (half, most)]  # fmt: skip

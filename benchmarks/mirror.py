@@ -20,6 +20,8 @@ from replay.wiring import interfaces, route
 from replay.world import GBPS, World
 
 FLOWS = 4096
+ELEPHANT = 0.0
+"""Share of all frames that one flow has; with 0 the long-tailed law holds for all flows."""
 STEP_NS = 760
 """A mirror of 100 Gbit/s, half full of frames of 4,200 octets and a third of ACKs."""
 PAYLOAD = 4000
@@ -66,6 +68,8 @@ def drawn(world: World, turns: int, *, across: bool) -> Drawn:
         rows = route(world, int(src[one]), int(dst[one]), int(spine), int(core))
         way[one, : len(rows)], hops[one] = rows, len(rows)
     weight = 1 / (np.arange(FLOWS) + 10.0)
+    if ELEPHANT:
+        weight[0] = weight[1:].sum() * ELEPHANT / (1 - ELEPHANT)
     flow = np.asarray(chance.choice(FLOWS, turns, p=weight / weight.sum()))
     order = np.argsort(flow, kind="stable")
     first = np.searchsorted(flow[order], np.arange(FLOWS))
