@@ -10,8 +10,8 @@ the topic has one partition (`kafka-1`), or four, which the worker judges togeth
 All the time the store is asked how far its verdicts reach. A frame is visible at the first answer
 that reaches its time; an interval is judged when it has ended, so its length (100 ms) is part of
 the delay. All flows are judged in one pass, so that one which has most of the frames (an elephant)
-could hold up all others: with `--elephant` one has that share. Told are the half and the 99th percentile over the time in which frames were sent,
-without its first and last seconds.
+could hold up all others: with `--elephant` one has that share. Told are the half and the 99th
+percentile over the time in which frames were sent, without its first and last seconds.
 """
 
 import argparse
