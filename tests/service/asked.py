@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import httpx
 
-from pipeline import Store
+from pipeline import Store, StoreLimits
 from service.app import create_app
 from service.login import Login, login_of
 from service.settings import Settings
@@ -59,6 +59,9 @@ class Asked:
         return self.ask("GET", path, token, headers=headers or {}, params=parameters or None)
 
 
+WAIT_S = 30.0
+
+
 def strict(tokens: str = "", **given: Any) -> tuple[Settings, Login]:
     """Settings and login of a service that asks everybody who they are."""
     settings = Settings.model_validate({"service": {"require_login": True, **given}})
@@ -66,7 +69,7 @@ def strict(tokens: str = "", **given: Any) -> tuple[Settings, Login]:
 
 
 def opened(folder: Path) -> Store:
-    """A new store."""
-    store = Store(f"chdb://{folder}/store")
+    """A new store, which has time: beside other tests a question may wait for over a second."""
+    store = Store(f"chdb://{folder}/store", StoreLimits(wait_s=WAIT_S))
     store.migrate()
     return store
