@@ -12,6 +12,7 @@ from typing import Any, get_origin
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -29,12 +30,12 @@ def at_once(route: APIRoute, handle: Handler, media_type: str) -> Handler:
     of_request = route.dependant.request_param_name
 
     async def read(request: Request) -> Response:
-        for check in request.app.state.checks:
-            await check(request)
         try:
             asked = model.model_validate(dict(request.query_params))
         except ValidationError:
-            return await handle(request)
+            return await handle(request)  # which makes the checks first, too
+        for check in request.app.state.checks:
+            await check(request)
         given = {name: asked} | ({of_request: request} if of_request else {})
         answer = await route.endpoint(**given)
         if isinstance(answer, Response):
@@ -60,5 +61,9 @@ def _model_of(route: APIRoute) -> tuple[str, type[BaseModel]] | None:
     model = field.field_info.annotation
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         return None
-    lists = any(get_origin(each.annotation) is list for each in model.model_fields.values())
-    return None if lists else (field.name, model)
+    return None if any(map(is_list, model.model_fields.values())) else (field.name, model)
+
+
+def is_list(field: FieldInfo) -> bool:
+    """Whether a parameter is given as often as it has values."""
+    return get_origin(field.annotation) is list

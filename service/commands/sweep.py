@@ -3,7 +3,7 @@
 import json as json_format
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,18 +77,19 @@ def run(
     made = results.frame([names[point] for point in points])
     if made.is_empty():
         raise Failure(ExitCode.WRONG, "no point has a result")
-    without = [*fruitless([point for point in points if not results.rows[names[point]]])]
+    without = fruitless([point for point in points if not results.rows[names[point]]])
     say(without)
     about = {**about, "notes": [*about["notes"], *without]}
     tell(asked, axes, ranked(made, asked.by or ranks), len(missing), about)
 
 
-def fruitless(points: Sequence[Point]) -> Iterator[str]:
-    """What is said of points that no row is of."""
-    if points:
-        some = "; ".join(" ".join(point) for point in points[:SHOWN])
-        more = f"; and {len(points) - SHOWN:,} more" if len(points) > SHOWN else ""
-        yield f"no flow has decisions to compare, and so no row is told, at {some}{more}"
+def fruitless(points: Sequence[Point]) -> list[str]:
+    """What is said of points that no row is of; nothing where there are none."""
+    if not points:
+        return []
+    some = "; ".join(" ".join(point) for point in points[:SHOWN])
+    more = f"; and {len(points) - SHOWN:,} more" if len(points) > SHOWN else ""
+    return [f"no flow has decisions to compare, and so no row is told, at {some}{more}"]
 
 
 def going_on(asked: Sweep) -> str:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Annotated, Any, Literal, get_origin
+from typing import Annotated, Any, Literal
 
 from fastapi import Request
 from pydantic import (
@@ -21,6 +21,7 @@ from service import endpoint
 from service.endpoint import Endpoint
 from service.form import PRINTED
 from service.problem import invalid
+from service.query_model import is_list
 
 NS_PER_S = endpoint.NS_PER_S
 TEXT_LIMIT = 200
@@ -160,7 +161,7 @@ def _single(models: Iterable[Any]) -> set[str]:
         field.alias or name
         for model in own
         for name, field in model.model_fields.items()
-        if get_origin(field.annotation) is not list
+        if not is_list(field)
     }
 
 

@@ -59,9 +59,6 @@ class Asked:
         return self.ask("GET", path, token, headers=headers or {}, params=parameters or None)
 
 
-WAIT_S = 30.0
-
-
 def strict(tokens: str = "", **given: Any) -> tuple[Settings, Login]:
     """Settings and login of a service that asks everybody who they are."""
     settings = Settings.model_validate({"service": {"require_login": True, **given}})
@@ -70,6 +67,6 @@ def strict(tokens: str = "", **given: Any) -> tuple[Settings, Login]:
 
 def opened(folder: Path) -> Store:
     """A new store, which has time: beside other tests a question may wait for over a second."""
-    store = Store(f"chdb://{folder}/store", StoreLimits(wait_s=WAIT_S))
+    store = Store(f"chdb://{folder}/store", StoreLimits(wait_s=30))
     store.migrate()
     return store
