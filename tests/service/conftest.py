@@ -1,29 +1,36 @@
 """A service that runs as users run it: its own process, a real store, a free loopback port."""
 
 import importlib.util
+import io
 import os
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 import numpy as np
 import pytest
+import typer
 
 from collector import Frames, open_capture, write_pcapng
 from pipeline import OwnerClient, open_or_ask
+from service.cli import app
+from service.ending import ended
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAYLOAD = 1000
 START_NS = 1_770_000_000_000_000_000
 MS = 1_000_000
 SOURCE, TARGET = bytes([10, 7, 0, 1]), bytes([10, 7, 0, 2])
+COMMAND = typer.main.get_command(app)
 START_S = 600
 """Compiled code may have to be made first."""
 READ_WHEN_EMPTY = ("/api/v1/bottlenecks", "/api/v1/links", "/api/v1/flows", "/readyz",
@@ -48,6 +55,23 @@ class Hopsight:
             cwd=self.directory,
             env=self.environment,
         )
+
+    def here(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The same within this process, which has loaded the code that each would load anew.
+
+        A failure that no user should see is raised; ends of whole processes need `run`.
+        """
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+        with (
+            patch.dict(os.environ, self.environment, clear=True),
+            patch.object(sys, "argv", ["hopsight", *arguments]),
+            chdir(self.directory),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            code = ended(COMMAND, list(arguments))
+        told = (each.buffer.getvalue().decode() for each in (out, err))
+        return subprocess.CompletedProcess(arguments, int(code), *told)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start a command that goes on."""

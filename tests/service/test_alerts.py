@@ -301,11 +301,11 @@ def test_a_file_of_rules_is_checked_as_a_topology_is(hopsight: Any, tmp_path: Pa
     rules, raw, absent = (tmp_path / name for name in ("alerts.toml", "raw.toml", "none.toml"))
     rules.write_text("[[rule]]\nname='a'\nover='links'\nabove=1\nfor='soon'\nmore=1")
     raw.write_bytes(b"\xff")
-    done = hopsight.run("alerts", "check", str(rules))
+    done = hopsight.here("alerts", "check", str(rules))
     assert (done.returncode, done.stderr) == (1, "")
     assert "rule.1.for" in done.stdout
     assert done.stdout.endswith("2 wrong\n")
-    done = hopsight.run("alerts", "check", str(rules), "--json")
+    done = hopsight.here("alerts", "check", str(rules), "--json")
     told = json.loads(done.stdout)
     assert (done.returncode, told["rules"], told["receivers"]) == (1, None, None)
     assert [(one["file"], one["place"]) for one in told["errors"]] == [
@@ -314,11 +314,11 @@ def test_a_file_of_rules_is_checked_as_a_topology_is(hopsight: Any, tmp_path: Pa
     ]
     assert "is not a duration" in told["errors"][0]["sentence"]
     for file, said in ((raw, "not UTF-8 text"), (absent, "No such file")):
-        done = hopsight.run("alerts", "check", str(file), "--json")
+        done = hopsight.here("alerts", "check", str(file), "--json")
         assert (done.returncode, done.stdout) == (3, "")
         assert said in done.stderr
     rules.write_text("")
-    done = hopsight.run("alerts", "check", str(rules), "--json")
+    done = hopsight.here("alerts", "check", str(rules), "--json")
     assert (done.returncode, json.loads(done.stdout)) == (
         0,
         {"rules": 0, "receivers": 0, "errors": []},
@@ -335,28 +335,28 @@ def test_a_rule_may_hold_at_once(tmp_path: Path) -> None:
 def test_the_command_shows_alerts_and_asks_for_silence(
     hopsight: Any, served: Any, file: Path
 ) -> None:
-    done = hopsight.run("alerts", "silence", "device=leaf1", "--for", "1h", "--store", served.dsn)
+    done = hopsight.here("alerts", "silence", "device=leaf1", "--for", "1h", "--store", served.dsn)
     assert " until 20" in done.stdout
     held = served.get("/api/v1/alerts/silences").json()["silences"]
     assert [each["matchers"] for each in held] == [{"device": "leaf1"}]
-    assert "no alert is pending" in hopsight.run("alerts", "--store", served.dsn).stdout
+    assert "no alert is pending" in hopsight.here("alerts", "--store", served.dsn).stdout
     name = done.stdout.split()[0]
     for source in (("--store", served.dsn), ("--server", served.url)):
-        listed = hopsight.run("alerts", "silences", *source)
+        listed = hopsight.here("alerts", "silences", *source)
         assert listed.returncode == 0, listed.stderr
         for said in (name, "device=leaf1", "in force"):
             assert said in listed.stdout
-        told = hopsight.run("alerts", "silences", *source, "--json")
+        told = hopsight.here("alerts", "silences", *source, "--json")
         assert json.loads(told.stdout) == {"silences": held}
     for code, said in ((0, f"{name} is over\n"), (1, f"no silence '{name}' is in force")):
-        done = hopsight.run("alerts", "unsilence", name, "--store", served.dsn)
+        done = hopsight.here("alerts", "unsilence", name, "--store", served.dsn)
         assert (done.returncode, said in done.stdout + done.stderr) == (code, True)
     assert served.get("/api/v1/alerts/silences").json()["silences"] == []
-    none = hopsight.run("alerts", "silences", "--server", served.url)
+    none = hopsight.here("alerts", "silences", "--server", served.url)
     assert (none.returncode, none.stdout) == (0, "no silence is in force or to come\n")
-    done = hopsight.run("alerts", "silence", "a=b", "--for", "9000h", "--store", served.dsn)
+    done = hopsight.here("alerts", "silence", "a=b", "--for", "9000h", "--store", served.dsn)
     assert (done.returncode, "more than a year" in done.stderr) == (2, True)
-    fine = hopsight.run("alerts", "check", str(file))
+    fine = hopsight.here("alerts", "check", str(file))
     assert fine.stdout == "3 rules and 0 receivers are fine\n"
 
 

@@ -21,7 +21,7 @@ HPCC = {"U", "W", "Wc", "R", "incStage", "lastUpdateSeq"}
 @pytest.fixture(scope="module")
 def report(hopsight: Any) -> dict[str, Any]:
     """The machine shape of one analysis."""
-    ran = hopsight.run("analyze", "--json", str(CAPTURE))
+    ran = hopsight.here("analyze", "--json", str(CAPTURE))
     assert ran.returncode == 0, ran.stderr
     read: dict[str, Any] = json.loads(ran.stdout)
     return read
@@ -56,7 +56,7 @@ def test_alpha_is_that_of_the_sender(report: dict[str, Any]) -> None:
 
 
 def test_a_table_for_people_ends_with_the_accounting(hopsight: Any) -> None:
-    ran = hopsight.run("analyze", str(CAPTURE))
+    ran = hopsight.here("analyze", str(CAPTURE))
     assert "congested path" in ran.stdout
     assert ran.stdout.rstrip().splitlines()[-1].startswith("frames: ")
 
@@ -67,11 +67,11 @@ def test_a_directory_without_a_capture_is_an_error_and_one_with_a_capture_is_not
     """Files that cannot be read are counted beside one that can."""
     (tmp_path / "notes").write_text("no capture")
     (tmp_path / "empty").write_text("")
-    ran = hopsight.run("analyze", str(tmp_path))
+    ran = hopsight.here("analyze", str(tmp_path))
     assert ran.returncode == 3
     assert ran.stderr.splitlines()[-1].endswith("of 2 files none can be read as a capture")
     (tmp_path / CAPTURE.name).write_bytes(CAPTURE.read_bytes())
-    ran = hopsight.run("analyze", str(tmp_path))
+    ran = hopsight.here("analyze", str(tmp_path))
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.rstrip().splitlines()[-1].endswith("+ 2 file_unreadable")
 
@@ -89,7 +89,7 @@ def test_analyzing_does_not_load_pandas(hopsight: Any) -> None:
 
 
 def test_replay_prints_one_object_a_decision(hopsight: Any) -> None:
-    ran = hopsight.run("replay", "--json", "--algorithm", "dctcp", str(CAPTURE))
+    ran = hopsight.here("replay", "--json", "--algorithm", "dctcp", str(CAPTURE))
     decisions = [json.loads(line) for line in ran.stdout.splitlines()]
     assert len(decisions) > 100
     assert all(decision.keys() >= DECISION | DCTCP for decision in decisions)
@@ -98,8 +98,8 @@ def test_replay_prints_one_object_a_decision(hopsight: Any) -> None:
 
 def test_replay_takes_a_flow_a_parameter_and_explains(hopsight: Any) -> None:
     flow = "10.1.1.1:40000 10.2.1.2:5001"
-    plain = hopsight.run("replay", "--flow", flow, "--json", str(CAPTURE)).stdout.splitlines()
-    changed = hopsight.run(
+    plain = hopsight.here("replay", "--flow", flow, "--json", str(CAPTURE)).stdout.splitlines()
+    changed = hopsight.here(
         "replay", "--flow", flow, "--set", "g=0.5", "--json", "--explain", str(CAPTURE)
     ).stdout.splitlines()
     assert len(plain) == len(changed) > 100
@@ -128,7 +128,7 @@ def test_replay_takes_a_flow_a_parameter_and_explains(hopsight: Any) -> None:
 def test_what_is_wrong_is_said_in_one_line(
     hopsight: Any, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
-    ran = hopsight.run(*arguments)
+    ran = hopsight.here(*arguments)
     assert ran.returncode == code
     assert words in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
@@ -140,12 +140,12 @@ def test_a_foreign_and_a_cut_file_end_in_a_sentence_and_a_count(
 ) -> None:
     foreign = tmp_path / "foreign.pcap"
     foreign.write_bytes(b"PK\x03\x04 not packets")
-    assert hopsight.run("analyze", str(foreign)).returncode == 3
+    assert hopsight.here("analyze", str(foreign)).returncode == 3
     cut = tmp_path / "cut.pcap"
     record = (0).to_bytes(8, "little") + (60).to_bytes(4, "little") * 2
     header = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
     cut.write_bytes(header + record + bytes(60) + record + bytes(10))
-    accounting = json.loads(hopsight.run("analyze", "--json", str(cut)).stdout)["accounting"]
+    accounting = json.loads(hopsight.here("analyze", "--json", str(cut)).stdout)["accounting"]
     assert accounting == {
         "seen": 2,
         "decoded": 0,
@@ -158,13 +158,13 @@ def test_a_capture_under_another_name_is_told_of(hopsight: Any, tmp_path: Path) 
     for path in (one, other):
         path.write_bytes(CAPTURE.read_bytes())
     store = ("--store", f"chdb://{tmp_path}/store", "--point", "tap")
-    said = [hopsight.run("analyze", str(path), *store).stderr for path in (one, one, other)]
+    said = [hopsight.here("analyze", str(path), *store).stderr for path in (one, one, other)]
     told = "other.pcap.zst: its first frame came from one.pcap.zst too"
     assert [told in text for text in said] == [False, False, True]
     assert not any("first frame" in text for text in said[:2])
-    both = hopsight.run("analyze", str(one), str(other), "--point", "tap").stderr
+    both = hopsight.here("analyze", str(one), str(other), "--point", "tap").stderr
     assert told in both
-    apart = hopsight.run("analyze", str(one), str(other)).stderr
+    apart = hopsight.here("analyze", str(one), str(other)).stderr
     assert "first frame" not in apart, "files without a point are points of their own"
 
 
@@ -174,19 +174,19 @@ def test_analyze_stores_and_where_answers_while_serve_owns_the_store(
     dsn = f"chdb://{tmp_path / 'store'}"
     served = serve(dsn)
     try:
-        stored = hopsight.run("analyze", "--store", dsn, str(CAPTURE))
+        stored = hopsight.here("analyze", "--store", dsn, str(CAPTURE))
         assert stored.returncode == 0, stored.stderr
         ends = ("10.1.1.1:40000", "10.2.1.2:5001")
-        told = hopsight.run("where", *ends, "--store", dsn, "--json")
+        told = hopsight.here("where", *ends, "--store", dsn, "--json")
         assert told.returncode == 0, told.stderr
         asked = served.get("/api/v1/flows/bottleneck", src=ends[0], dst=ends[1])
         assert asked.status_code == 200
         assert json.loads(told.stdout)["verdict"] == asked.json()["verdict"]
         apart = {"src": "10.1.1.1", "sport": 40000, "dst": "10.2.1.2", "dport": 5001}
         assert served.get("/api/v1/flows/bottleneck", **apart).json() == asked.json()
-        again = hopsight.run("analyze", "--store", dsn, str(CAPTURE))
+        again = hopsight.here("analyze", "--store", dsn, str(CAPTURE))
         assert again.returncode == 0
-        repeated = json.loads(hopsight.run("where", *ends, "--store", dsn, "--json").stdout)
+        repeated = json.loads(hopsight.here("where", *ends, "--store", dsn, "--json").stdout)
         assert repeated["verdict"]["samples"] == json.loads(told.stdout)["verdict"]["samples"]
     finally:
         assert served.stop() == 0

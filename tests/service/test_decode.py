@@ -59,7 +59,7 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_each_observation_is_a_line_of_tabs_when_piped(hopsight: Any, capture: Path) -> None:
-    result = hopsight.run("decode", str(capture))
+    result = hopsight.here("decode", str(capture))
     assert result.returncode == ExitCode.OK
     head, *lines = [line.split("\t") for line in result.stdout.splitlines()]
     assert head == ["source", "point", "frame", "time", "flow", "layers", "observation"]
@@ -74,7 +74,7 @@ def test_each_observation_is_a_line_of_tabs_when_piped(hopsight: Any, capture: P
 
 
 def test_how_the_frames_ended_goes_to_standard_error(hopsight: Any, capture: Path) -> None:
-    result = hopsight.run("decode", str(capture))
+    result = hopsight.here("decode", str(capture))
     last = result.stderr.splitlines()[-1]
     assert last == "frames: 6 seen = 5 decoded + 1 unknown_ethertype"
 
@@ -86,13 +86,13 @@ def test_a_frame_that_ends_early_says_by_which_reason(hopsight: Any, tmp_path: P
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
     record = struct.pack("<IIII", START_S, 0, len(packet), len(packet))
     (tmp_path / "arp.pcap").write_bytes(head + record + packet)
-    result = hopsight.run("decode", str(tmp_path / "arp.pcap"))
+    result = hopsight.here("decode", str(tmp_path / "arp.pcap"))
     assert result.returncode == ExitCode.OK, result.stderr
     assert result.stdout.rstrip().endswith(" status=unknown_ethertype")
 
 
 def test_rows_are_json_objects_when_asked(hopsight: Any, capture: Path) -> None:
-    result = hopsight.run("decode", str(capture), "--json")
+    result = hopsight.here("decode", str(capture), "--json")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert [row["seq"] for row in rows] == [0, 100, 200, 300, 400]
     assert [row["csig_s"] for row in rows] == [None, 23, None, 23, None]
@@ -102,7 +102,7 @@ def test_rows_are_json_objects_when_asked(hopsight: Any, capture: Path) -> None:
 
 def test_columns_a_condition_and_a_limit(hopsight: Any, capture: Path) -> None:
     options = ("--columns", "frame,csig_s,aecn_u", "--where", "csig_s > 3 OR seq = 400")
-    result = hopsight.run("decode", str(capture), *options, "--limit", "2")
+    result = hopsight.here("decode", str(capture), *options, "--limit", "2")
     assert result.stdout == "frame\tcsig_s\taecn_u\n2\t23\t\n4\t23\t\n"
     assert result.stderr.endswith("stopped at the limit of rows (--limit)\n")
 
@@ -110,7 +110,7 @@ def test_columns_a_condition_and_a_limit(hopsight: Any, capture: Path) -> None:
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_files_hold_every_column(hopsight: Any, capture: Path, tmp_path: Path, form: str) -> None:
     path = tmp_path / f"out.{form}"
-    result = hopsight.run("decode", str(capture), f"--{form}", str(path))
+    result = hopsight.here("decode", str(capture), f"--{form}", str(path))
     assert (result.returncode, result.stdout) == (ExitCode.OK, "")
     rows = pl.read_parquet(path) if form == "parquet" else pl.read_ipc(path)
     assert rows.schema == SCHEMA
@@ -119,7 +119,7 @@ def test_files_hold_every_column(hopsight: Any, capture: Path, tmp_path: Path, f
 
 def test_settings_of_the_collector_can_be_set(hopsight: Any, capture: Path) -> None:
     options = ("--set", "collector.tenant=blue", "--columns", "tenant", "--limit", "1")
-    assert hopsight.run("decode", str(capture), *options).stdout == "tenant\nblue\n"
+    assert hopsight.here("decode", str(capture), *options).stdout == "tenant\nblue\n"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_names_of_strangers_do_not_steer_a_terminal(hopsight: Any, tmp_path: Pat
         octets += struct.pack("<I", kind) + size + padded + size
     path = tmp_path / "named.pcapng"
     path.write_bytes(octets)
-    printed = hopsight.run("decode", str(path)).stdout
+    printed = hopsight.here("decode", str(path)).stdout
     assert "\teth\ufffd[31m0\ufffd\ufffd\ufffd..\t1\t" in printed
     assert printable("eth\x1b[31m0\u202e") == "eth\ufffd[31m0\ufffd"
 
@@ -167,7 +167,7 @@ def test_files_say_the_unit_and_the_meaning_of_each_column(
     hopsight: Any, capture: Path, tmp_path: Path, form: str
 ) -> None:
     path = tmp_path / f"out.{form}"
-    assert hopsight.run("decode", str(capture), f"--{form}", str(path)).returncode == ExitCode.OK
+    assert hopsight.here("decode", str(capture), f"--{form}", str(path)).returncode == ExitCode.OK
     schema = pq.read_schema(path) if form == "parquet" else pa.ipc.open_file(path).schema
     told = {field.name: field.metadata for field in schema}
     assert set(told) == set(SCHEMA)
@@ -215,7 +215,7 @@ def test_output_that_does_not_fit_is_one_sentence(hopsight: Any, capture: Path) 
 def test_what_cannot_be_done_is_said_in_a_sentence(
     hopsight: Any, capture: Path, options: tuple[str, ...], sentence: str
 ) -> None:
-    result = hopsight.run("decode", str(capture), *options)
+    result = hopsight.here("decode", str(capture), *options)
     assert result.returncode in {ExitCode.USAGE, ExitCode.UNAVAILABLE}
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
@@ -236,7 +236,7 @@ def test_what_is_read_is_not_written_over(
     other = tmp_path / "other.html"
     other.symlink_to(held)
     verb, option = command
-    result = hopsight.run(verb, str(held), option, str(other))
+    result = hopsight.here(verb, str(held), option, str(other))
     assert result.returncode == ExitCode.USAGE
     assert f"{option} {other}: it is one of the captures" in result.stderr
     assert held.read_bytes() == capture.read_bytes()

@@ -9,11 +9,13 @@ import polars as pl
 import pytest
 from asked import Asked
 
+from collector import open_capture, write_pcapng
 from pipeline import Store
 from replay import Score
 from service.commands import demo
 
 DECISIONS = "/api/v1/replay/decisions"
+FRAMES = 100_000
 
 
 def test_the_demo_agrees_with_its_truth(hopsight: Any, tmp_path: Path) -> None:
@@ -35,25 +37,35 @@ def test_the_demo_agrees_with_its_truth(hopsight: Any, tmp_path: Path) -> None:
     notes_of_windows(hopsight, place)
 
 
+def begun(capture: Path) -> Path:
+    """The beginning of a capture: what is said of all of it is said of that, and sooner."""
+    path = capture.with_name("begun.pcapng")
+    with open_capture(capture) as whole:
+        first = next(iter(whole.chunks(FRAMES)))
+        write_pcapng(path, list(whole.points), [first])
+    return path
+
+
 def notes_of_windows(hopsight: Any, place: Path) -> None:
     """What no packet tells, the N of HPCC++, is said to be the default until it is told."""
     flow = ("10.2.0.1:53274", "10.3.0.1:5201")
-    words = ("--settings", str(place / "hopsight.toml"), "replay", str(place / "capture.pcapng"))
+    beginning = begun(place / "capture.pcapng")
+    words = ("--settings", str(place / "hopsight.toml"), "replay", str(beginning))
     asked = (*words, "--flow", " ".join(flow), "--topology", str(place / "topology.yaml"))
     said = "W and R of HPCC++ hold for N = 100"
-    assert said in hopsight.run(*asked).stderr
-    assert said not in hopsight.run(*asked, "--set", "N=4").stderr
+    assert said in hopsight.here(*asked).stderr
+    assert said not in hopsight.here(*asked, "--set", "N=4").stderr
     alone = "W and R of HPCC++ without the change hold for N = 100"
-    held = hopsight.run(*asked, "--what-if", "eta=0.9", "--json")
+    held = hopsight.here(*asked, "--what-if", "eta=0.9", "--json")
     assert said in held.stderr
     assert said in "".join(loads(held.stdout)["notes"])
     for way in (asked, (*words, "--closed-loop")):
-        swept = hopsight.run(*way, "--sweep", "N=4", "--jobs", "1", "--json")
+        swept = hopsight.here(*way, "--sweep", "N=4", "--jobs", "1", "--json")
         assert alone in swept.stderr
         assert alone in "".join(loads(swept.stdout)["notes"])
-    assert alone in hopsight.run(*asked, "--sweep", "N=4,8", "--jobs", "1").stderr
+    assert alone in hopsight.here(*asked, "--sweep", "N=4,8", "--jobs", "1").stderr
     closed = (*words, "--closed-loop")
-    again = hopsight.run(*closed, "--what-if", "eta=0.9", "--json")
+    again = hopsight.here(*closed, "--what-if", "eta=0.9", "--json")
     assert said in again.stderr
     told = loads(again.stdout)
     assert said in "".join(told["notes"])
@@ -62,7 +74,7 @@ def notes_of_windows(hopsight: Any, place: Path) -> None:
     for name in ("queue_mean_bytes", "queue_p99_bytes", "utilisation"):
         assert queue[name]["seen"] == base[name]["rerun"], name
     report = place / "told.md"
-    hopsight.run(*asked, "--report", str(report))
+    hopsight.here(*asked, "--report", str(report))
     assert said in report.read_text()
     with Store(f"chdb://{place / 'store'}") as store, Asked(store) as service:
         ends = dict(zip(("src", "dst"), flow, strict=True)) | {"limit": 1}

@@ -74,7 +74,7 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def report(hopsight: Any, capture: Path, tool: Callable[..., str]) -> dict[str, Any]:
     """The machine shape of the first frame."""
     tool("tshark")
-    ran = hopsight.run("dissect", str(capture), "1", "--json")
+    ran = hopsight.here("dissect", str(capture), "1", "--json")
     assert (ran.returncode, ran.stderr) == (0, "")
     read: dict[str, Any] = json.loads(ran.stdout)
     return read
@@ -112,7 +112,7 @@ def test_wireshark_reads_it_with_the_dissectors_of_hopsight(report: dict[str, An
 
 
 def test_people_get_lines_without_escapes_when_piped(hopsight: Any, capture: Path) -> None:
-    shown = hopsight.run("dissect", str(capture), "1")
+    shown = hopsight.here("dissect", str(capture), "1")
     assert shown.returncode == 0, shown.stderr
     assert "\x1b" not in shown.stdout
     for words in (
@@ -123,7 +123,7 @@ def test_people_get_lines_without_escapes_when_piped(hopsight: Any, capture: Pat
 
 
 def test_a_frame_that_is_not_known_is_explained_as_well(hopsight: Any, capture: Path) -> None:
-    shown = hopsight.run("dissect", str(capture), "2")
+    shown = hopsight.here("dissect", str(capture), "2")
     assert "hopsight: unknown_ethertype" in shown.stdout
     assert "Source Port: 40000" in shown.stdout
 
@@ -139,7 +139,7 @@ def test_a_frame_that_is_not_known_is_explained_as_well(hopsight: Any, capture: 
 def test_a_wrong_number_is_one_sentence(
     hopsight: Any, capture: Path, words: tuple[str, ...], code: int, said: str
 ) -> None:
-    ran = hopsight.run("dissect", str(capture), *words)
+    ran = hopsight.here("dissect", str(capture), *words)
     assert ran.returncode == code
     assert said in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
@@ -149,7 +149,7 @@ def test_a_file_that_cannot_be_read_is_one_sentence(hopsight: Any, tmp_path: Pat
     text = tmp_path / "note.pcap"
     text.write_text("no capture")
     for path in (text, tmp_path / "absent.pcap"):
-        ran = hopsight.run("dissect", str(path), "1")
+        ran = hopsight.here("dissect", str(path), "1")
         assert ran.returncode == ExitCode.INPUT
         assert ran.stderr.startswith(f"hopsight: {path}: ")
         assert len(ran.stderr.splitlines()) == 1
@@ -217,11 +217,11 @@ def test_analyze_says_what_the_slow_path_found(
     hopsight: Any, capture: Path, tool: Callable[..., str]
 ) -> None:
     tool("tshark")
-    ran = hopsight.run("analyze", "--slow-path", "--json", str(capture))
+    ran = hopsight.here("analyze", "--slow-path", "--json", str(capture))
     assert ran.returncode == 0, ran.stderr
     accounting = json.loads(ran.stdout)["accounting"]
     assert accounting["slow_path"] == {"asked": 4, "found": 3, "left": 0}
     assert accounting["seen"] == accounting["decoded"] + sum(accounting["reasons"].values()) == 5
-    few = hopsight.run("analyze", "--slow-path", "--slow-path-frames", "1", str(capture))
+    few = hopsight.here("analyze", "--slow-path", "--slow-path-frames", "1", str(capture))
     assert "tshark was asked 1 and knew 1, 3 left (--slow-path-frames)" in few.stdout
-    assert "slow_path" not in hopsight.run("analyze", "--json", str(capture)).stdout
+    assert "slow_path" not in hopsight.here("analyze", "--json", str(capture)).stdout

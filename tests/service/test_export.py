@@ -210,7 +210,7 @@ def test_the_command_prints_json_whether_it_is_asked_for_or_not(
         with open_or_ask(service.dsn) as owned:
             owned.insert("path_seconds", stored(), "paths")
         plain, as_json = (
-            hopsight.run(*asked, "--store", service.dsn, *more) for more in ((), ("--json",))
+            hopsight.here(*asked, "--store", service.dsn, *more) for more in ((), ("--json",))
         )
     finally:
         service.stop()

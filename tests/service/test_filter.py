@@ -269,7 +269,7 @@ def test_pages_of_flows_and_links_hold_everything_once(asked: Asked) -> None:
 
 def test_top_takes_a_filter(hopsight: Any, served: Any) -> None:
     def top(told: str) -> subprocess.CompletedProcess[str]:
-        done: subprocess.CompletedProcess[str] = hopsight.run(
+        done: subprocess.CompletedProcess[str] = hopsight.here(
             "top", "--store", served.dsn, "--filter", told
         )
         return done

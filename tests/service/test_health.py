@@ -59,7 +59,7 @@ def test_the_interval_is_widened_to_what_findings_cover(
     none = served.get(ROUTE, **told, **{"class": "clock"}).json()
     assert (none["interval"]["from_ns"], none["findings"]) == (told["from"], [])
     given = ("--at", str(told["to"]), "--window", "10ms", "--json")
-    found = json.loads(hopsight.run("health", "--store", served.dsn, *given).stdout)
+    found = json.loads(hopsight.here("health", "--store", served.dsn, *given).stdout)
     assert (found["from_ns"], found["to_ns"]) == (wide["from_ns"], wide["to_ns"])
 
 
@@ -67,14 +67,14 @@ def test_the_command_says_the_same_as_the_api(
     served: Any, hopsight: Any, world: ModuleType
 ) -> None:
     at = ("--at", str(whole(world)["to"]))
-    told = hopsight.run("health", "--store", served.dsn, *at, "--json")
+    told = hopsight.here("health", "--store", served.dsn, *at, "--json")
     assert told.returncode == 0, told.stderr
     answer = served.get(ROUTE, **whole(world)).json()
     assert json.loads(told.stdout)["findings"] == answer["findings"]
-    shown = hopsight.run("health", "--store", served.dsn, *at).stdout
+    shown = hopsight.here("health", "--store", served.dsn, *at).stdout
     assert "locator without signal" in shown
     assert "device leaf2" in shown
-    refused = hopsight.run("health", "--store", served.dsn, "--window", "long")
+    refused = hopsight.here("health", "--store", served.dsn, "--window", "long")
     assert (refused.returncode, "--window" in refused.stderr) == (2, True)
 
 
@@ -92,9 +92,9 @@ def misled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_analyze_tells_of_devices_that_mislead(hopsight: Any, misled: tuple[Path, Path]) -> None:
     capture, fabric = misled
     given = ("analyze", str(capture), "--topology", str(fabric))
-    report = json.loads(hopsight.run(*given, "--json").stdout)
+    report = json.loads(hopsight.here(*given, "--json").stdout)
     accused = [row for row in report["telemetry_health"] if row["class"] == "device"]
     assert [(row["finding"], row["subject"]["name"]) for row in accused] == [("tag_inserted", LEAF)]
     first = accused[0]["evidence"]["first"]
     assert first["source"] == "misled.pcapng"
-    assert "tag inserted" in hopsight.run(*given).stdout
+    assert "tag inserted" in hopsight.here(*given).stdout

@@ -429,7 +429,7 @@ def test_a_job_finds_what_its_command_prints(
     whole = None if wanted["kind"] == "sweep" else 3000
     assert (job["frames"], job["frames_total"]) == (3000, whole)
     page = asked.get(f"{JOBS}/{name}/result", TOKENS["all"]).json()
-    printed = json.loads(hopsight.run(words[0], str(DCTCP), *words[1:], "--json").stdout)
+    printed = json.loads(hopsight.here(words[0], str(DCTCP), *words[1:], "--json").stdout)
     assert json.dumps(page).replace("input/", "") == json.dumps(printed)
     if "trust" in page:
         assert found["off_by"]["bottleneck"] == 0

@@ -40,7 +40,7 @@ def test_every_command_has_json() -> None:
 
 def told(hopsight: Any, *arguments: str) -> Any:
     """What a command says to a program."""
-    done = hopsight.run(*arguments, "--json")
+    done = hopsight.here(*arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -49,9 +49,9 @@ def test_settings_are_checked(hopsight: Any, tmp_path: Path) -> None:
     assert told(hopsight, "settings", "--check")["usable"] is True
     wrong = tmp_path / "wrong.toml"
     wrong.write_text("[service]\nport = 70000\n")
-    done = hopsight.run("--settings", str(wrong), "settings", "--check")
+    done = hopsight.here("--settings", str(wrong), "settings", "--check")
     assert (done.returncode, "service.port" in done.stderr) == (2, True)
-    both = hopsight.run("settings", "--check", "--dump")
+    both = hopsight.here("settings", "--check", "--dump")
     assert (both.returncode, "one of them" in both.stderr) == (2, True)
 
 
@@ -69,7 +69,7 @@ def test_an_address_that_nobody_could_use_is_refused(
     group, _, key = name.partition(".")
     wrong = tmp_path / "wrong.toml"
     wrong.write_text(f'[{group}]\n{key} = "{value}"\n')
-    done = hopsight.run("--settings", str(wrong), "settings", "--check")
+    done = hopsight.here("--settings", str(wrong), "settings", "--check")
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{name}: " in done.stderr
     assert sentence in done.stderr

@@ -74,7 +74,7 @@ def test_a_value_that_not_all_accept_says_for_whom_it_was_meant() -> None:
 
 
 def test_where_nothing_is_decided_it_is_said_what_would_be_needed(hopsight: Any) -> None:
-    done = hopsight.run("replay", str(CAPTURE), "--algorithm", "hpcc_aecn")
+    done = hopsight.here("replay", str(CAPTURE), "--algorithm", "hpcc_aecn")
     assert (done.returncode, done.stdout) == (ExitCode.WRONG, "")
     assert "no hpcc_aecn decision in these frames: it needs Advanced ECN" in done.stderr
 
@@ -85,13 +85,13 @@ def test_a_point_that_saw_nothing_is_told_from_those_that_did(
     named = tmp_path / "named.pcapng"
     with open_capture(CAPTURE) as capture:
         write_pcapng(named, ["leaf9:Ethernet1"], capture.chunks())
-    away = hopsight.run("replay", str(named), "--point", "nowhere")
+    away = hopsight.here("replay", str(named), "--point", "nowhere")
     assert (away.returncode, away.stdout) == (ExitCode.WRONG, "")
     assert "no frame was seen at nowhere; points are leaf9:Ethernet1" in away.stderr
 
 
 def test_what_was_not_known_is_null_and_named(hopsight: Any) -> None:
-    done = hopsight.run("replay", str(CAPTURE), "--algorithm", "poseidon", "--json", "--explain")
+    done = hopsight.here("replay", str(CAPTURE), "--algorithm", "poseidon", "--json", "--explain")
     first = json.loads(done.stdout.splitlines()[0])
     assert (first["branch"], first["rtt_ns"], first["U"]) == ("nothing", None, None)
     assert first["fault_names"] == ["mpd_unknown"]
@@ -100,7 +100,7 @@ def test_what_was_not_known_is_null_and_named(hopsight: Any) -> None:
 
 
 def test_marks_out_of_sight_are_no_zero_and_no_exact_verdict(hopsight: Any) -> None:
-    done = hopsight.run("replay", str(CAPTURE), "--algorithm", "dctcp_receiver", "--json")
+    done = hopsight.here("replay", str(CAPTURE), "--algorithm", "dctcp_receiver", "--json")
     told = [json.loads(line) for line in done.stdout.splitlines()]
     unsighted = [row for row in told if row["branch"] == "unsighted"]
     assert {row["expected_bytes"] for row in unsighted} == {None}
@@ -151,10 +151,10 @@ def test_files_of_one_tap_go_on_where_the_one_before_ended(hopsight: Any, tmp_pa
     first.write_bytes(octets[:cut])
     second.write_bytes(octets[:24] + octets[cut:])
     asked = ("--algorithm", "dctcp", "--json", "--point", "edge")
-    together = decided(hopsight.run("replay", str(first), str(second), *asked).stdout)
-    assert together == decided(hopsight.run("replay", str(whole), *asked).stdout)
+    together = decided(hopsight.here("replay", str(first), str(second), *asked).stdout)
+    assert together == decided(hopsight.here("replay", str(whole), *asked).stdout)
     apart = decided(
-        hopsight.run("replay", str(first), str(second), *asked[:-1], "edge.pcap0").stdout
+        hopsight.here("replay", str(first), str(second), *asked[:-1], "edge.pcap0").stdout
     )
     here = [{**row, "point": "edge.pcap0"} for row in together]
     assert apart == [row for row in here if row["time_ns"] <= apart[-1]["time_ns"]]
@@ -172,7 +172,7 @@ def test_a_flow_is_told_from_one_point_whenever_another_becomes_known(
     named = tmp_path / "named.pcapng"
     write_pcapng(named, ["a", "b"], both)
     few = ("--set", "collector.frames_per_batch=500")
-    told = decided(hopsight.run("replay", str(named), "--json", *few).stdout)
+    told = decided(hopsight.here("replay", str(named), "--json", *few).stdout)
     assert {row["point"] for row in told} == {"a"}
 
 
@@ -192,14 +192,14 @@ def picked(frames: Frames, rows: Any, interface: int) -> Frames:
 def test_decisions_are_written_as_columns(hopsight: Any, tmp_path: Path) -> None:
     for name in ("d.parquet", "d.arrow"):
         path = tmp_path / name
-        done = hopsight.run("replay", str(CAPTURE), "--output", str(path), "--explain")
+        done = hopsight.here("replay", str(CAPTURE), "--output", str(path), "--explain")
         assert (done.returncode, done.stdout) == (0, "")
         rows = pl.read_parquet(path) if name.endswith("parquet") else pl.read_ipc(path)
         assert {"src", "line", "sentence", "alpha_before", "alpha", "u_hops"} <= set(rows.columns)
-    shown = hopsight.run("replay", str(CAPTURE), "--json").stdout.splitlines()
+    shown = hopsight.here("replay", str(CAPTURE), "--json").stdout.splitlines()
     assert rows.height == len(shown)
     assert json.loads(shown[-1])["alpha"] == rows["alpha"][-1]
-    refused = hopsight.run("replay", str(CAPTURE), "--output", "d.csv")
+    refused = hopsight.here("replay", str(CAPTURE), "--output", "d.csv")
     assert refused.returncode == ExitCode.USAGE
     assert "must end in .parquet or .arrow" in refused.stderr
 
@@ -207,7 +207,7 @@ def test_decisions_are_written_as_columns(hopsight: Any, tmp_path: Path) -> None
 def test_another_parameter_is_laid_beside_the_first(hopsight: Any, tmp_path: Path) -> None:
     path = tmp_path / "beside.parquet"
     asked = ("replay", str(CAPTURE), "--what-if", "dctcp.g=0.25")
-    done = hopsight.run(*asked, "--json", "--output", str(path))
+    done = hopsight.here(*asked, "--json", "--output", str(path))
     made = json.loads(done.stdout)
     assert "held fixed" in made["held_fixed"]
     [told] = made["comparisons"]
@@ -217,13 +217,13 @@ def test_another_parameter_is_laid_beside_the_first(hopsight: Any, tmp_path: Pat
     first = rows.filter("differs").row(0, named=True)
     assert told["flows"][0]["first_frame"] == first["frame"]
     assert first["alpha"] != first["alpha_other"]
-    said = hopsight.run(*asked).stdout
+    said = hopsight.here(*asked).stdout
     assert f"they part at 1970-01-01T00:00:00.001322Z, frame {first['frame']}" in said
     assert said.startswith("The signals are held fixed")
 
 
 def test_another_algorithm_hears_the_same_signals(hopsight: Any) -> None:
-    done = hopsight.run(
+    done = hopsight.here(
         "replay", str(CAPTURE), "--what-if", "algorithm=swift", "--json",
         "--set", "swift.base_target_ns=100000",
     )  # fmt: skip

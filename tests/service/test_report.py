@@ -33,10 +33,10 @@ def test_a_report_is_whole_and_is_made_again_by_the_command_it_prints(
 ) -> None:
     path = tmp_path / "told.html"
     typed = ("replay", str(CAPTURE), "--flow", FLOW, "--set", "g=0.125", "--report", str(path))
-    done = hopsight.run(*typed)
+    done = hopsight.here(*typed)
     assert done.returncode == 0, done.stderr
     html = path.read_text()
-    told = hopsight.run("replay", str(CAPTURE), "--flow", FLOW, "--set", "g=0.125", "--json")
+    told = hopsight.here("replay", str(CAPTURE), "--flow", FLOW, "--set", "g=0.125", "--json")
     decided = [json.loads(line) for line in told.stdout.splitlines()]
     assert f"{len(decided):,} decisions of 1 flow." in html
     assert hashlib.sha256(CAPTURE.read_bytes()).hexdigest() in html
@@ -47,7 +47,7 @@ def test_a_report_is_whole_and_is_made_again_by_the_command_it_prints(
     assert not re.search(r"<script|(?:src|href)=", html)
     assert "hopsight replay" in html
     path.unlink()
-    assert hopsight.run(*typed).returncode == 0
+    assert hopsight.here(*typed).returncode == 0
     assert path.read_text() == html
 
 
@@ -55,13 +55,13 @@ def test_a_change_of_the_window_is_told_from_what_to_what_in_its_unit(
     hopsight: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "told.md"
-    hopsight.run("replay", str(CAPTURE), "--report", str(path))
+    hopsight.here("replay", str(CAPTURE), "--report", str(path))
     made = path.read_text()
     cut = re.search(r"cwnd ([\d,]+) → ([\d,]+) bytes \(−([\d.]+) %\)", made)
     assert cut is not None
     before, after = (float(text.replace(",", "")) for text in cut.groups()[:2])
     assert float(cut[3]) == pytest.approx(100 * (1 - after / before), abs=0.06)
-    told = hopsight.run("replay", str(CAPTURE), "--json").stdout.splitlines()
+    told = hopsight.here("replay", str(CAPTURE), "--json").stdout.splitlines()
     windows = [round(float(json.loads(line)["cwnd"])) for line in told]
     assert (before, after) in pairwise(windows)
     assert "| cwnd, bytes |" in made
@@ -73,19 +73,22 @@ def test_what_a_sender_does_is_in_the_report_as_conform_has_it(
     hopsight: Any, silenced: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "told.md"
-    assert hopsight.run("replay", str(silenced), "--report", str(path), "--conduct").returncode == 0
+    assert (
+        hopsight.here("replay", str(silenced), "--report", str(path), "--conduct").returncode == 0
+    )
     made = path.read_text()
-    [finding] = json.loads(hopsight.run("conform", str(silenced), "--json").stdout)["findings"]
+    found = json.loads(hopsight.here("conform", str(silenced), "--json").stdout)
+    [finding] = found["findings"]
     assert "1 sender: 1 breaks the rules." in made
     assert f"{finding['count']} of {finding['cases']} windows" in made
     assert finding["meaning"] in made
     assert f"silenced.pcapng {finding['frames'][0]['frame']} after" in made
     assert "dctcp\\_receiver" not in made
-    assert hopsight.run("replay", str(CAPTURE), "--report", str(path), "--conduct").returncode == 0
+    assert hopsight.here("replay", str(CAPTURE), "--report", str(path), "--conduct").returncode == 0
     assert "1 sender: 1 does as it should." in path.read_text()
-    assert hopsight.run("replay", str(CAPTURE), "--report", str(path)).returncode == 0
+    assert hopsight.here("replay", str(CAPTURE), "--report", str(path)).returncode == 0
     assert "Conduct" not in path.read_text()
-    alone = hopsight.run("replay", str(CAPTURE), "--conduct")
+    alone = hopsight.here("replay", str(CAPTURE), "--conduct")
     assert (alone.returncode, alone.stderr) == (
         ExitCode.USAGE,
         "hopsight: --conduct: of a --report\n",
@@ -136,10 +139,10 @@ def test_a_store_s_address_is_told_without_its_users() -> None:
 
 
 def test_a_report_has_a_form_that_is_known(hopsight: Any, tmp_path: Path) -> None:
-    done = hopsight.run("replay", str(CAPTURE), "--report", str(tmp_path / "told.pdf"))
+    done = hopsight.here("replay", str(CAPTURE), "--report", str(tmp_path / "told.pdf"))
     assert done.returncode == ExitCode.USAGE
     assert ".html or .md" in done.stderr
-    done = hopsight.run("replay", str(CAPTURE), "--report", str(tmp_path / "told.md"), "--json")
+    done = hopsight.here("replay", str(CAPTURE), "--report", str(tmp_path / "told.md"), "--json")
     assert done.returncode == ExitCode.USAGE
 
 

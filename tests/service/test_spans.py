@@ -113,12 +113,12 @@ def test_spans_are_asked_for_and_sent(
     assert {len(each["traceId"]) for each in made} == {32}
     wrong = served.get("/api/v1/flows/spans", **FLOW, traceparent="00-0-0-0")
     assert (wrong.status_code, wrong.json()["field"]) == (422, "traceparent")
-    read = hopsight.run("spans", *FLOW.values(), "--traceparent", PARENT, "--store", served.dsn)
+    read = hopsight.here("spans", *FLOW.values(), "--traceparent", PARENT, "--store", served.dsn)
     assert spans_of(json.loads(read.stdout)) == made
-    none = hopsight.run("spans", "10.9.9.9:1", FLOW["dst"], "--store", served.dsn)
+    none = hopsight.here("spans", "10.9.9.9:1", FLOW["dst"], "--store", served.dsn)
     assert (none.returncode, none.stderr.count("was seen")) == (1, 1)
     url, told = collector
-    done = hopsight.run("spans", *FLOW.values(), "--server", served.url, "--send", url)
+    done = hopsight.here("spans", *FLOW.values(), "--server", served.url, "--send", url)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{len(made)} spans sent to {url}\n"
     [(kind, body)] = told
@@ -149,7 +149,7 @@ def test_a_terminal_shows_a_table_and_json_where_it_is_asked_for(
     served: Any, hopsight: Any
 ) -> None:
     asked = ("spans", *FLOW.values(), "--store", served.dsn)
-    made = spans_of(json.loads(hopsight.run(*asked).stdout))
+    made = spans_of(json.loads(hopsight.here(*asked).stdout))
     hops = [each for each in made if each["name"].startswith("queue at ")]
     told = on_a_terminal(hopsight, *asked)
     lines = [line.split() for line in told.splitlines()]

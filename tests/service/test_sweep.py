@@ -282,14 +282,14 @@ def alive(process: int) -> bool:
 
 def test_a_capture_is_rebuilt_and_says_what_to_believe(hopsight: Any) -> None:
     asked = ("replay", str(CAPTURE), "--closed-loop", "--what-if", "fabric.mark_bytes=60000")
-    made = json.loads(hopsight.run(*asked, "--json").stdout)
+    made = json.loads(hopsight.here(*asked, "--json").stdout)
     trust = {each["name"]: each for each in made["trust"]}
     assert abs(trust["queue_mean_bytes"]["difference"]) < 0.25
     assert trust["bottleneck"]["difference"] == 0
     assert made["changed"]["queue_mean_bytes"] > made["rerun"]["queue_mean_bytes"]
     assert any("fastest that data was acknowledged" in note for note in made["scene"]["assumed"])
     assert sum(flow["rerun"]["share"] for flow in made["flows"]) == pytest.approx(1)
-    said = hopsight.run(*asked).stdout
+    said = hopsight.here(*asked).stdout
     assert "The unchanged re-run differs by" in said
     assert "believe differences larger than that" in said
     assert "to be believed" in said
@@ -298,25 +298,25 @@ def test_a_capture_is_rebuilt_and_says_what_to_believe(hopsight: Any) -> None:
 def test_a_sweep_goes_on_where_it_ended(hopsight: Any, tmp_path: Path) -> None:
     path = tmp_path / "sweep.parquet"
     asked = ["replay", str(CAPTURE), "--output", str(path), "--json", "--jobs", "1"]
-    first = json.loads(hopsight.run(*asked, "--sweep", "dctcp.g=0.0625,0.25").stdout)
+    first = json.loads(hopsight.here(*asked, "--sweep", "dctcp.g=0.0625,0.25").stdout)
     assert first["points"] == 2
     same, other = sorted(first["rows"], key=lambda row: row["dctcp.g"])
     assert same["differ"] == 0 < other["differ"]
-    more = json.loads(hopsight.run(*asked, "--sweep", "dctcp.g=0.0625,0.25,0.5").stdout)
+    more = json.loads(hopsight.here(*asked, "--sweep", "dctcp.g=0.0625,0.25,0.5").stdout)
     assert (more["points"], more["known"]) == (1, 3)
     assert pl.read_parquet(path).height == 3
     shorter = [each for each in asked if each != "--json"]
-    shown = hopsight.run(*shorter, "--sweep", "dctcp.g=0.0625,0.25", "--by", "differ").stdout
+    shown = hopsight.here(*shorter, "--sweep", "dctcp.g=0.0625,0.25", "--by", "differ").stdout
     assert "0 points worked out, 2 rows in all" in shown
     assert "The signals are held fixed" in shown
-    refused = hopsight.run(*shorter, "--sweep", "dctcp.g=0.0625", "--by", "speed")
+    refused = hopsight.here(*shorter, "--sweep", "dctcp.g=0.0625", "--by", "speed")
     assert refused.returncode == ExitCode.USAGE
     assert "no measure is called 'speed'; there are" in refused.stderr
 
 
 def test_a_closed_loop_is_swept(hopsight: Any, tmp_path: Path) -> None:
     path = tmp_path / "sweep.csv"
-    done = hopsight.run(
+    done = hopsight.here(
         "replay", str(CAPTURE), "--closed-loop", "--sweep", "fabric.mark_bytes=20000,40000",
         "--what-if", "dctcp.g=0.1", "--output", str(path), "--jobs", "1",
     )  # fmt: skip
@@ -328,6 +328,6 @@ def test_a_closed_loop_is_swept(hopsight: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", [("--explain",), ("--algorithm", "dctcp")])
 def test_what_is_of_decisions_is_refused(hopsight: Any, option: tuple[str, ...]) -> None:
-    refused = hopsight.run("replay", str(CAPTURE), "--closed-loop", *option)
+    refused = hopsight.here("replay", str(CAPTURE), "--closed-loop", *option)
     assert refused.returncode == ExitCode.USAGE
     assert "of decisions, not of --closed-loop" in refused.stderr

@@ -15,7 +15,7 @@ from service.text import table
 
 
 def test_top_names_the_hop_that_holds_most_flows_first(hopsight: Any, served: Any) -> None:
-    told = hopsight.run("top", "--store", served.dsn, "--window", "1m", "--json")
+    told = hopsight.here("top", "--store", served.dsn, "--window", "1m", "--json")
     assert (told.returncode, told.stderr) == (0, "")
     answer = json.loads(told.stdout)
     same = served.get("/api/v1/bottlenecks").json()["bottlenecks"]
@@ -23,7 +23,7 @@ def test_top_names_the_hop_that_holds_most_flows_first(hopsight: Any, served: An
     hops = answer["hops"]
     assert [hop["flows"] for hop in hops] == sorted((h["flows"] for h in hops), reverse=True)
     assert sum(hop["flows"] for hop in hops) == len(answer["flows"]) > 0
-    shown = hopsight.run("top", "--store", served.dsn, "--window", "1m").stdout
+    shown = hopsight.here("top", "--store", served.dsn, "--window", "1m").stdout
     first = hops[0]["hop"]
     assert f"{first['device']} {first['interface']}" in shown
     assert "hops that hold flows back" in shown
@@ -31,7 +31,7 @@ def test_top_names_the_hop_that_holds_most_flows_first(hopsight: Any, served: An
 
 
 def test_top_shows_as_many_as_are_asked_for(hopsight: Any, served: Any) -> None:
-    shown = hopsight.run("top", "--store", served.dsn, "--window", "1m", "-n", "1").stdout
+    shown = hopsight.here("top", "--store", served.dsn, "--window", "1m", "-n", "1").stdout
     assert "more flows; -n shows more" in shown
 
 
@@ -42,28 +42,28 @@ def test_what_top_leaves_out_is_told_without_zeros() -> None:
 
 
 def test_top_says_when_nothing_is_stored(hopsight: Any, served: Any, tmp_path: Any) -> None:
-    calm = hopsight.run("top", "--store", served.dsn, "--at", "2001-01-01T00:00:00Z")
+    calm = hopsight.here("top", "--store", served.dsn, "--at", "2001-01-01T00:00:00Z")
     assert calm.returncode == 1
     assert "the store holds nothing of that time" in calm.stderr
-    wrong = hopsight.run("top", "--store", served.dsn, "--window", "long")
+    wrong = hopsight.here("top", "--store", served.dsn, "--window", "long")
     assert wrong.returncode == 2
     assert "--window: 'long' is not a duration" in wrong.stderr
-    long = hopsight.run("top", "--store", served.dsn, "--window", "1000000d")
+    long = hopsight.here("top", "--store", served.dsn, "--window", "1000000d")
     assert (long.returncode, long.stderr.count("--window: '1000000d' is too long")) == (2, 1)
-    missing = hopsight.run("top", "--store", f"chdb://{tmp_path}/none")
+    missing = hopsight.here("top", "--store", f"chdb://{tmp_path}/none")
     assert missing.returncode == 4
 
 
 def test_a_filter_that_keeps_no_flow_has_found_nothing(hopsight: Any, served: Any) -> None:
     asked = ("top", "--store", served.dsn, "--window", "1m", "--filter")
-    none = hopsight.run(*asked, "src = 192.0.2.1")
+    none = hopsight.here(*asked, "src = 192.0.2.1")
     assert (none.returncode, none.stdout) == (1, "")
     assert "the filter keeps no flow of that time" in none.stderr
-    told = hopsight.run(*asked, "src = 192.0.2.1", "--json")
+    told = hopsight.here(*asked, "src = 192.0.2.1", "--json")
     assert told.returncode == 1
     assert json.loads(told.stdout)["flows_seen"] is False
     # One that nothing holds back is found all the same.
-    calm = hopsight.run(*asked, "kind = sender_limited")
+    calm = hopsight.here(*asked, "kind = sender_limited")
     assert (calm.returncode, calm.stderr) == (0, "")
     assert "no flow was held back by the network" in calm.stdout
 

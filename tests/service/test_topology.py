@@ -288,13 +288,13 @@ def test_an_import_says_to_a_program_what_it_made(hopsight: Any, tmp_path: Path)
     lab, out, again = (tmp_path / name for name in ("x.clab.yml", "out.yaml", "again.yaml"))
     lab.write_text(LAB)
     asked = ("topology", "import", "containerlab", str(lab), "--json")
-    done = hopsight.run(*asked, "-o", str(out))
+    done = hopsight.here(*asked, "-o", str(out))
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["path"], told["octets"]) == (str(out), out.stat().st_size)
     assert (told["devices"], told["ports"], told["hosts"]) == (2, 2, 0)
     assert [f"hopsight: {each}" for each in told["warnings"]] == done.stderr.splitlines()
-    printed = json.loads(hopsight.run(*asked).stdout)
+    printed = json.loads(hopsight.here(*asked).stdout)
     again.write_text(json.dumps(printed.pop("topology")))
     assert printed == told | {"path": None}
     made = [read_versions(path).topologies[0] for path in (out, again)]

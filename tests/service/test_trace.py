@@ -27,37 +27,37 @@ def test_the_store_and_an_archive_replay_what_the_capture_does(
     hopsight: Any, tmp_path: Path
 ) -> None:
     dsn, archived = f"chdb://{tmp_path}/store", tmp_path / "kept.parquet"
-    whole = decided(hopsight.run("replay", str(CAPTURE), "--flow", FLOW, "--json").stdout)
-    assert hopsight.run("analyze", str(CAPTURE), "--store", dsn).returncode == 0
-    stored = hopsight.run("replay", "--store", dsn, "--flow", FLOW, "--json")
+    whole = decided(hopsight.here("replay", str(CAPTURE), "--flow", FLOW, "--json").stdout)
+    assert hopsight.here("analyze", str(CAPTURE), "--store", dsn).returncode == 0
+    stored = hopsight.here("replay", "--store", dsn, "--flow", FLOW, "--json")
     assert decided(stored.stdout) == whole
-    done = hopsight.run("archive", "--store", dsn, "--flow", FLOW, "--output", str(archived))
+    done = hopsight.here("archive", "--store", dsn, "--flow", FLOW, "--output", str(archived))
     assert done.returncode == 0, done.stderr
     assert "observations over" in done.stderr
-    again = hopsight.run("replay", str(archived), "--flow", FLOW, "--json")
+    again = hopsight.here("replay", str(archived), "--flow", FLOW, "--json")
     assert decided(again.stdout) == whole
     late = ("--to", "1970-01-01T00:00:00Z", "--from", "0")
-    nothing = hopsight.run("replay", "--store", dsn, "--flow", FLOW, *late)
+    nothing = hopsight.here("replay", "--store", dsn, "--flow", FLOW, *late)
     assert nothing.returncode == ExitCode.WRONG
     assert "holds no observations" in nothing.stderr
 
 
 def test_an_archive_keeps_several_flows_in_order_of_time(hopsight: Any, tmp_path: Path) -> None:
     dsn, kept = f"chdb://{tmp_path}/store", tmp_path / "kept.parquet"
-    assert hopsight.run("analyze", str(TWO_FLOWS), "--store", dsn).returncode == 0
+    assert hopsight.here("analyze", str(TWO_FLOWS), "--store", dsn).returncode == 0
     flows = ("10.0.1.2:35568 10.0.2.1:5202", "10.0.1.2:35560 10.0.2.1:5202")
     backwards = " ".join(reversed(flows[0].split()))
     told = [word for flow in (*flows, backwards) for word in ("--flow", flow)]
-    done = hopsight.run("archive", "--store", dsn, *told, "--output", str(kept))
+    done = hopsight.here("archive", "--store", dsn, *told, "--output", str(kept))
     assert done.returncode == 0, done.stderr
     held = pl.read_parquet(kept)
     assert held["frame"].is_unique().all()
     assert held["time_ns"].is_sorted()
-    again = decided(hopsight.run("replay", str(kept), "--json").stdout)
+    again = decided(hopsight.here("replay", str(kept), "--json").stdout)
     assert {each["sport"] for each in again} >= {35560, 35568}
-    assert again == decided(hopsight.run("replay", str(TWO_FLOWS), "--json").stdout)
+    assert again == decided(hopsight.here("replay", str(TWO_FLOWS), "--json").stdout)
     unknown = ("--flow", "192.0.2.1:1 192.0.2.2:2", "--output", str(tmp_path / "none.parquet"))
-    lacking = hopsight.run("archive", "--store", dsn, *told, *unknown)
+    lacking = hopsight.here("archive", "--store", dsn, *told, *unknown)
     assert lacking.returncode == ExitCode.WRONG
     assert "no observations of 192.0.2.1:1 192.0.2.2:2" in lacking.stderr
     assert not (tmp_path / "none.parquet").exists()
@@ -65,13 +65,13 @@ def test_an_archive_keeps_several_flows_in_order_of_time(hopsight: Any, tmp_path
 
 def test_of_a_store_what_cannot_be_is_said(hopsight: Any, tmp_path: Path) -> None:
     dsn = f"chdb://{tmp_path}/store"
-    told = hopsight.run("replay", "--store", dsn, "--closed-loop")
+    told = hopsight.here("replay", "--store", dsn, "--closed-loop")
     assert told.returncode == ExitCode.USAGE
     assert "`hopsight archive`" in told.stderr
-    told = hopsight.run("replay", "--store", dsn, "--flow", FLOW, "--from", "10", "--to", "5")
+    told = hopsight.here("replay", "--store", dsn, "--flow", FLOW, "--from", "10", "--to", "5")
     assert told.returncode == ExitCode.USAGE
     assert "--from 10 is later than --to 5" in told.stderr
-    told = hopsight.run("replay", "--store", "http://127.0.0.1:1/none", "--flow", FLOW)
+    told = hopsight.here("replay", "--store", "http://127.0.0.1:1/none", "--flow", FLOW)
     assert told.returncode == ExitCode.STORE
     assert told.stderr.startswith("hopsight: the store http://127.0.0.1:1/none"), told.stderr
 

@@ -58,7 +58,7 @@ def said(hopsight: Any, damaged: dict[str, Path], tmp_path: Path) -> Callable[[s
 
     def run(form: str, name: str) -> str:
         command, *words = (word.replace("TOLD", str(told)) for word in FORMS[form])
-        done = hopsight.run(command, str(damaged[name]), *words)
+        done = hopsight.here(command, str(damaged[name]), *words)
         assert "Traceback" not in done.stderr
         report = told.read_text().replace("\\", "") if told.exists() else ""
         return f"{done.stdout}\n{done.stderr}\n{report}"
@@ -80,7 +80,7 @@ def test_json_has_what_is_told_beside_it(
     form: str, hopsight: Any, damaged: dict[str, Path]
 ) -> None:
     command, *words = FORMS[form]
-    done = hopsight.run(command, str(damaged["gap"]), *words, "--json")
+    done = hopsight.here(command, str(damaged["gap"]), *words, "--json")
     notes = json.loads(done.stdout)["notes"]
     assert any(note.startswith("frames of flows are missing") for note in notes)
     assert all(note in done.stderr for note in notes)
