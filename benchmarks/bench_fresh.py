@@ -45,7 +45,7 @@ BAR_S, KAFKA_BAR_S = 1.0, 2.0
 judging."""
 TAKEN_S = 60.0
 """Seconds within which the worker has its partitions."""
-LOOK_S, STEP_S = 0.03, 0.01
+LOOK_S, STEP_S = 0.1, 0.01
 FIRST_S, LAST_S = 5.0, 3.0
 """Left out: what is compiled and known anew at first, and what waits for the end."""
 

@@ -1,5 +1,8 @@
 """Forms of texts that people give: a pattern for machines, and what is said of what is not so."""
 
+from collections.abc import Mapping
+from typing import Any
+
 PRINTED = r"^[^\x00-\x1f]*$"
 URL = r"^https?://"
 ID = r"^[0-9a-f]{16}$"
@@ -7,6 +10,7 @@ ID = r"^[0-9a-f]{16}$"
 HEX = r"^[0-9a-f]+$"
 FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.@+-]*$"
 
+REQUIRED = "is required"
 SAID = {
     PRINTED: "has a character that cannot be printed",
     URL: "does not begin with http:// or https://",
@@ -19,3 +23,12 @@ SAID = {
 def lacking(pattern: str) -> str:
     """What is said of a text that is not so, behind the name of its field."""
     return SAID.get(pattern, f"is not of the form {pattern}")
+
+
+def said_of(error: Mapping[str, Any]) -> str:
+    """What is said of a value that pydantic refuses, behind the name of its field."""
+    if error["type"] == "string_pattern_mismatch":
+        return lacking(str(error["ctx"]["pattern"]))
+    if error["type"] == "missing":
+        return REQUIRED
+    return str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")

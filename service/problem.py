@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic_core import PydanticCustomError
 from starlette.exceptions import HTTPException
 
-from service.form import lacking
+from service.form import REQUIRED, said_of
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -86,10 +86,9 @@ def invalid(fields: Mapping[str, str]) -> Problem:
 
 
 SENTENCES = {
-    "missing": "is required",
     "extra_forbidden": "there is no such {what}; the reference lists those of this route",
     "union_tag_invalid": "{tag!r} is none; accepted are {expected_tags}",
-    "union_tag_not_found": "is required",
+    "union_tag_not_found": REQUIRED,
     "model_attributes_type": "should be a JSON object",
     "json_invalid": "is not JSON at character {at}: {error}",
 }
@@ -138,14 +137,10 @@ def _location(error: Mapping[str, Any], kind: object) -> str:
 
 def _sentence(error: Mapping[str, Any]) -> str:
     """A pydantic error as what is said after the field's name."""
-    said = str(error.get("msg", "is not acceptable"))
-    said = said.removeprefix("Value error, ").removeprefix("Input ")
     told = dict(error.get("ctx") or {}) | {"at": (error.get("loc") or ("?",))[-1]}
     told["what"] = "field" if BODY in error.get("loc", ())[:1] else "parameter"
-    if error.get("type") == "string_pattern_mismatch":
-        return lacking(str(told["pattern"]))
-    ours = SENTENCES.get(str(error.get("type")))
-    return said if ours is None else ours.format(**told)
+    ours = SENTENCES.get(str(error["type"]))
+    return said_of(error) if ours is None else ours.format(**told)
 
 
 def _is_unread(error: Mapping[str, Any]) -> bool:

@@ -25,7 +25,7 @@ from collector import PASSWORD_VARIABLE, BusSettings, CollectorSettings
 from pipeline import PipelineSettings, StoreLimits
 from service.assigned import value_of
 from service.export_key import KEY_VARIABLE
-from service.form import lacking
+from service.form import said_of
 from service.process_settings import ProcessSettings
 from service.service_settings import OWN_VARIABLE, TOKENS_VARIABLE, ServiceSettings
 
@@ -199,8 +199,5 @@ def _sentences(error: ValidationError) -> Iterator[str]:
             hint = f"did you mean {near[0]}?" if near else "see `hopsight settings --dump`"
             yield f"{name}: there is no such setting; {hint}"
         else:
-            said = FORMS.get(one["type"], str(one["msg"]))
-            if one["type"] == "string_pattern_mismatch":
-                said = lacking(one["ctx"]["pattern"])
-            reason = said.removeprefix("Value error, ").removeprefix("Input ")
+            reason = FORMS.get(one["type"]) or said_of(one)
             yield f"{name}: {reason}, given: {one.get('input')!r}"

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -19,7 +20,7 @@ from pydantic import (
 from pipeline import FIELDS, FilterError, condition
 from service.alerts.state import KEPT
 from service.endpoint import parse_duration
-from service.form import URL
+from service.form import URL, said_of
 from service.section import Section
 
 COUNT = "count"
@@ -170,9 +171,13 @@ class AlertFile(Section):
     receiver: tuple[Receiver, ...] = ()
 
 
+TABLES: Mapping[str, type[Section]] = {"rule": Rule, "receiver": Receiver}
+"""What a file has tables of, by their name."""
+
+
 def twice(told: Mapping[str, Any]) -> bool:
     """Whether a file has two rules or two receivers of one name."""
-    for what in ("rule", "receiver"):
+    for what in TABLES:
         rows = told.get(what)
         rows = rows if isinstance(rows, list | tuple) else ()
         named = [str(each["name"]) for each in rows if isinstance(each, dict) and "name" in each]
@@ -211,5 +216,11 @@ def read(path: Path | None) -> AlertFile:
 def mistake(error: Any) -> Mistake:
     """What is wrong with one field."""
     place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in error["loc"])
-    said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
-    return Mistake(place, said)
+    if error["type"] != "extra_forbidden":
+        return Mistake(place, said_of(error))
+    *parents, name = error["loc"]
+    fields = TABLES[parents[0]].model_fields if parents else {}
+    known = [field.alias or each for each, field in fields.items()] or [*TABLES]
+    near = get_close_matches(str(name), known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    return Mistake(place, f"there is no such field; {hint}")

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pipeline import StoreError, open_or_ask
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
+from service.form import said_of
 from service.hop_spans import hop_spans
 from service.metrics import Metrics
 from service.problem import Problem
@@ -66,8 +67,7 @@ def read(given: dict[str, Any], dsn: str | None) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        said = str(first["msg"]).removeprefix("Value error, ")
-        raise Failure(ExitCode.USAGE, f"{ENDS.get(name, f'--{name}')}: {said}") from None
+        raise Failure(ExitCode.USAGE, f"{ENDS.get(name, f'--{name}')}: {said_of(first)}") from None
     except Problem as problem:
         seen = problem.status == HTTPStatus.NOT_FOUND
         raise Failure(ExitCode.WRONG if seen else ExitCode.STORE, problem.detail) from None

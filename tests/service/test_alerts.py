@@ -273,7 +273,7 @@ def test_silences_are_asked_for_and_ended(store: Store, file: Path) -> None:
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ("[[rule]]\nname = 'a'", "rule.1.over: Field required"),
+        ("[[rule]]\nname = 'a'", "rule.1.over: is required"),
         ("[[rule]]\nname='a'\nover='flows'", "has above or below"),
         ("[[rule]]\nname='a'\nover='flows'\nabove=1\nbelow=2", "has above or below"),
         ("[[rule]]\nname='a'\nover='flows'\nabove=1\nvalue='kind'", "'kind' is no number of flows"),
@@ -283,7 +283,12 @@ def test_silences_are_asked_for_and_ended(store: Store, file: Path) -> None:
         ("[[rule]]\nname='a'\nover='links'\nabove=1\nwindow='0s'", "rule.1.window: "),
         ("[[rule]]\nname='<b>'\nover='links'\nabove=1", "letters, digits"),
         ("[[receiver]]\nname='a'\nkind='webhook'\nurl='file:///etc'", "receiver.1.url"),
-        ("[[reciever]]\n", "reciever"),
+        ("[[reciever]]\n", "reciever: there is no such field; did you mean receiver?"),
+        (
+            "[[rule]]\nname='a'\nover='links'\nabov=1",
+            "rule.1.abov: there is no such field; did you",
+        ),
+        ("[[rule]]\nname='a'\nover='links'\nabove=1\nmetric='x'", "there are name, over, "),
         ("[[rule]\n", "alerts.toml"),
     ],
 )
