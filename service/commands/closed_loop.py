@@ -33,7 +33,7 @@ def run(frames: Frames, what_if: Sequence[str], *, json: bool) -> None:
     other = None
     if what_if:
         other = play(scene, made.seen.measure, "playing the change")
-    told = told_of(made, base, other, what_if) | {"notes": [*taken, *missing]}
+    told = told_of(made, base, other, what_if) | {"notes": [*missing, *taken]}
     if json:
         typer.echo(json_format.dumps(told, allow_nan=False))
         return
