@@ -56,7 +56,7 @@ def run(frames: Frames, asked: sweep.Sweep) -> None:
             f" (queue off by {apart(queue)}); ranked by {asked.by or ranks}."
         )
     unchanged = {name: own[name] for name in MEASURES}
-    about = {"trust": trust, "unchanged": unchanged, "notes": [*taken, *missing]}
+    about = {"trust": trust, "unchanged": unchanged, "notes": [*missing, *taken]}
     sweep.run(asked, outcome, needed, scene_text(made.scene), ranks, about)
 
 
