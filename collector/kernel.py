@@ -25,19 +25,20 @@ Record = Any
 """A numpy record inside a kernel: its fields are known to Numba, not to a type checker."""
 
 
-def cache_directory() -> Path | None:
-    """Where compiled code is kept, or None when no place can be written (then it stays in memory).
+def cache_directory() -> tuple[Path | None, bool]:
+    """Where compiled code is kept, and whether more may be: what an image has is only read.
 
-    `HOPSIGHT_CACHE_DIR` names the place; the default is `$XDG_CACHE_HOME/hopsight`.
+    None: no place can be read, and code stays in memory. `HOPSIGHT_CACHE_DIR` names the place; the
+    default is `$XDG_CACHE_HOME/hopsight`.
     """
     fallback = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache")).expanduser() / "hopsight"
     place = Path(os.environ.get("HOPSIGHT_CACHE_DIR") or fallback) / "kernels"
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):
-            return place
+            return place, True
     except OSError:
-        return None
+        return place if os.access(place, os.R_OK | os.X_OK) else None, False
 
 
 SOURCES = Sources(Path(__file__).resolve().parent.parent)
@@ -55,6 +56,11 @@ class BySources(UserProvidedCacheLocator):
             return outside
         return f"{path.stem}-{SOURCES.digest(path)}"
 
+    def ensure_cache_path(self) -> None:
+        """Make the folder, where anything may be made."""
+        if KEEPS:
+            super().ensure_cache_path()  # type: ignore[no-untyped-call] # numba has no types
+
 
 class Kept(FunctionCache):
     """Numba's cache of one function, which gets the compiler ready only where there is no code."""
@@ -65,8 +71,13 @@ class Kept(FunctionCache):
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call] # numba has no types
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the code for a signature, where anything may be kept."""
+        if KEEPS:
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call] # numba has no types
 
-CACHE = cache_directory()
+
+CACHE, KEEPS = cache_directory()
 if CACHE is not None:
     vars(config)["CACHE_DIR"] = str(CACHE)
     vars(config)["CACHE_LOCATOR_CLASSES"] = f"{__name__}.{BySources.__name__}"

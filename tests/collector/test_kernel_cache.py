@@ -5,12 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from collector.kernel import CACHE
+from collector.kernel import CACHE, cache_directory
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,11 +43,26 @@ print(json.dumps(answer | {"compiler": "numba.np.linalg" in sys.modules}))
 """
 
 
-def probe(tree: Path, cache: Path) -> dict[str, Any]:
+NO_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
+"""By which the superuser may write no more than others."""
+
+
+@contextmanager
+def only_read(place: Path) -> Iterator[None]:
+    """Nobody makes or changes anything there."""
+    folders = [place, *(each for each in place.rglob("*") if each.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    yield
+    for folder in folders:
+        folder.chmod(0o755)
+
+
+def probe(tree: Path, cache: Path, *before: str) -> dict[str, Any]:
     """What the rooms in `tree` make of a CSIG frame and a truncated copy of it."""
     environment = os.environ | {"PYTHONPATH": str(tree), "HOPSIGHT_CACHE_DIR": str(cache)}
     result = subprocess.run(
-        [sys.executable, "-c", PROBE],
+        [*before, sys.executable, "-c", PROBE],
         env=environment, cwd=tree, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
@@ -83,6 +100,8 @@ def test_an_edited_table_changes_the_result_of_a_warm_cache(tree: Path, tmp_path
         unrelated.write("\n")
     tree = tree.rename(tmp_path / "elsewhere")
     assert probe(tree, cache) == cold | {"compiler": False}, "what is kept needs no compiler"
+    with only_read(cache):
+        assert probe(tree, cache, *NO_RIGHTS) == cold | {"compiler": False}, "as in an image"
 
     csig = tree / "collector" / "wire" / "csig.py"
     edit(csig, 'Field("s", 5,', 'Field("s", 6,')
@@ -97,8 +116,17 @@ def test_an_edited_table_changes_the_result_of_a_warm_cache(tree: Path, tmp_path
 
 
 def test_without_a_place_to_write_compiled_code_stays_in_memory(tree: Path, tmp_path: Path) -> None:
-    blocked = tmp_path / "file"
-    blocked.touch()
-    answer = probe(tree, blocked / "cache")
-    assert answer["kept"] is None
+    place = tmp_path / "cache" / "kernels"
+    place.mkdir(parents=True)
+    with only_read(place):
+        answer = probe(tree, place.parent, *NO_RIGHTS)
+    assert answer["kept"] == []
     assert (answer["s"], answer["lm"]) == (0b00101, 0b1000001)
+
+
+def test_there_may_be_no_place_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOPSIGHT_CACHE_DIR", str(tmp_path))
+    assert cache_directory() == (tmp_path / "kernels", True)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HOPSIGHT_CACHE_DIR", str(tmp_path / "file"))
+    assert cache_directory() == (None, False)
