@@ -35,6 +35,11 @@ def parse_address(dsn: str) -> StoreAddress:
         parts = urlsplit(text)
     except ValueError:
         raise StoreError(f"store address cannot be read; accepted: {ACCEPTED}") from None
+    try:
+        parts.port  # noqa: B018 - looked at, it is read
+    except ValueError:
+        own = _without_login(parts)
+        raise StoreError(f"store {own!r} has a port that is none from 0 to 65535") from None
     if text and not parts.scheme and "://" not in text:
         return _embedded(text)
     if parts.scheme == "chdb":

@@ -3,12 +3,17 @@
 import base64
 import binascii
 import json
+from zlib import crc32
+
+from pydantic import BaseModel
 
 from service.endpoint import MAX_NS
 from service.problem import invalid
 from service.routes.span import Span
 
 MOST_NUMBER = 2**64
+PLACE = {"cursor", "limit", "from_", "to"}
+"""Parameters that may differ from page to page; the cursor has the time."""
 
 
 def cursor_of(*numbers: int) -> str:
@@ -30,9 +35,27 @@ def numbers_of(cursor: str, count: int) -> tuple[int, ...]:
     return numbers
 
 
-def page_of(cursor: str) -> tuple[Span, int]:
-    """The time that all pages are about, and how many rows stood on those before."""
-    from_ns, to_ns, start = numbers_of(cursor, 3)
+def next_page(span: Span, start: int, asked: BaseModel) -> str:
+    """The cursor of the page of an answer that begins with a row."""
+    return cursor_of(span.from_ns, span.to_ns, start, _question(asked))
+
+
+def page_of(cursor: str, asked: BaseModel) -> tuple[Span, int]:
+    """The time that all pages are about, and how many rows stood on those before.
+
+    Raises Problem for a cursor that was not made here, or of another question.
+    """
+    from_ns, to_ns, start, question = numbers_of(cursor, 4)
     if not from_ns < to_ns < MAX_NS or start >= MAX_NS:
         raise invalid({"cursor": "is none that an answer gave"})
+    if question != _question(asked):
+        raise invalid(
+            {"cursor": "is of another question: the other parameters have to be the same"}
+        )
     return Span(from_ns, to_ns), start
+
+
+def _question(asked: BaseModel) -> int:
+    """What stands for everything that a page is asked for by, but for its place."""
+    told = asked.model_dump_json(exclude=PLACE)
+    return crc32(f"{type(asked).__name__} {told}".encode())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address, ip_network
+from pathlib import Path
 
 import anyio.to_thread
 from starlette.datastructures import Headers
@@ -21,7 +22,7 @@ from service.problem import Problem
 from service.service_settings import TOKENS_VARIABLE, ServiceSettings
 from service.sessions import Sessions, cookie_of
 from service.tokens import PREFIX, Tokens, TokensError, digest
-from service.web_token import Provider, WebTokens
+from service.web_token import NO_KEYS, URLS, Provider, WebTokens, read_keys
 
 OPEN_PATHS = frozenset(route.partition(" ")[2] for route, asks in ROUTES.items() if asks == OPEN)
 OPEN_FOLDER = "/console/"
@@ -83,13 +84,13 @@ def login_of(settings: ServiceSettings, environment: Mapping[str, str]) -> Login
             raise LoginError(
                 "service.jwt_audience: a login by JWT needs the audience that is meant"
             )
-        if settings.jwt_keys is None and not settings.jwt_issuer.startswith(
-            ("https://", "http://")
-        ):
+        if settings.jwt_keys is None and not settings.jwt_issuer.startswith(URLS):
             raise LoginError(
                 "service.jwt_issuer: is no URL that could be asked for keys, and service.jwt_keys"
                 " names none"
             )
+        if settings.jwt_keys is not None and not settings.jwt_keys.startswith(URLS):
+            _readable(Path(settings.jwt_keys))
         web = WebTokens(
             Provider(
                 settings.jwt_issuer,
@@ -112,6 +113,15 @@ def login_of(settings: ServiceSettings, environment: Mapping[str, str]) -> Login
             " service.jwt_issuer (`hopsight token` makes a token)"
         )
     return login
+
+
+def _readable(path: Path) -> None:
+    """Raises LoginError for a file of keys by which nobody could log in."""
+    try:
+        read_keys(path)
+    except NO_KEYS as error:
+        why = error.strerror if isinstance(error, OSError) else "is no JSON key set (RFC 7517)"
+        raise LoginError(f"service.jwt_keys: {path}: {why}") from None
 
 
 class Identified:

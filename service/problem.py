@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic_core import PydanticCustomError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from service.form import REQUIRED, said_of
 
@@ -106,6 +107,7 @@ JSON_KIND = re.compile(r"application/([^;]*\+)?json", re.IGNORECASE)
 OWN_WORDS = {"There was an error parsing the body", "Not Found", "Method Not Allowed"}
 
 
+METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 KIND = "kind"
 """The field of a body that says which of several models it is."""
 ABOUT = "about_field"
@@ -174,9 +176,21 @@ async def _on_validation(request: Request, error: Exception) -> Response:
     return await _on_problem(request, invalid(fields or {"request": "not acceptable"}))
 
 
-async def _on_http(_: Request, error: Exception) -> Response:
+def _methods(request: Request) -> list[str]:
+    """All methods that a path takes: the framework tells those of its first route alone."""
+    found = [
+        method for method in METHODS
+        if any(route.matches({**request.scope, "method": method})[0] == Match.FULL
+               for route in request.app.routes)
+    ]  # fmt: skip
+    return [*found, "HEAD"] if "GET" in found else found  # (`Headed`)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    headers = error.headers if isinstance(error, HTTPException) else None
+    headers = dict((error.headers if isinstance(error, HTTPException) else None) or {})
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods(request))
     detail = str(error.detail) if isinstance(error, HTTPException) else "internal error"
     more = dict(PLAIN.get(status, {})) if detail in OWN_WORDS else {}
     return response(status, more.pop("detail", detail), more, headers)

@@ -1,6 +1,7 @@
 """The API of a service elsewhere, asked by commands with a token from the environment."""
 
 import os
+import re
 from typing import Any
 
 import httpx
@@ -19,17 +20,22 @@ def ask(server: str, path: str, parameters: dict[str, Any], field: str = "") -> 
     token = os.environ.get(OWN_VARIABLE, "")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     given = {name: value for name, value in parameters.items() if value is not None}
-    if not server.startswith(("http://", "https://")):
-        raise Failure(ExitCode.USAGE, f"--server {server!r} has to begin with http:// or https://")
+    if not re.match(r"https?://[^/]", server):
+        said = "has to begin with http:// or https:// and a host"
+        raise Failure(ExitCode.USAGE, f"--server {server!r} {said}")
     url = server.rstrip("/") + path
     try:
         answer = httpx.get(url, params=given, headers=headers, timeout=TIMEOUT_S)
-        told = answer.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         why = str(error) or type(error).__name__
         raise Failure(ExitCode.UNAVAILABLE, f"--server {server}: {why}") from None
+    try:
+        told = answer.json()
+    except ValueError:
+        told = None
     if not isinstance(told, dict):
-        raise Failure(ExitCode.UNAVAILABLE, f"--server {server}: the answer is no JSON object")
+        said = f"status {answer.status_code} without a JSON object: no hopsight answers there"
+        raise Failure(ExitCode.UNAVAILABLE, f"--server {server}: {said}")
     if answer.is_success or (
         field and answer.status_code == httpx.codes.NOT_FOUND and field in told
     ):

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import logging
 import resource
 import signal
@@ -52,6 +53,9 @@ def bind(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
+        if error.errno == errno.EADDRNOTAVAIL:
+            said = f"service.host: {host} is no address of this machine"
+            raise Failure(ExitCode.UNAVAILABLE, said) from None
         raise Failure(
             ExitCode.UNAVAILABLE,
             f"service.port: {host}:{port} is not free ({error.strerror}); take another with --port",

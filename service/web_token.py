@@ -34,6 +34,11 @@ FETCH_S = 5.0
 DISCOVERY = "/.well-known/openid-configuration"
 PREFIX = "hopsight:"
 """What a scope word may begin with, where a provider's scopes have names of their own."""
+URLS = ("https://", "http://")
+NO_KEYS = (
+    OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, jwt.PyJWTError,
+)  # fmt: skip
+"""What is raised where a key set is not there or is none."""
 
 
 @dataclass(frozen=True)
@@ -133,13 +138,10 @@ class WebTokens:
         """The provider's key set, of its file or its URL."""
         try:
             place = self.provider.keys or self._discovered()
-            if place.startswith(("https://", "http://")):
-                told = _document(place)
-            else:
-                told = Path(place).read_text(encoding="utf-8")
-            keys = dict(keys_of(json.loads(told)))
-        except (httpx.HTTPError, OSError, ValueError, KeyError, TypeError, AttributeError,
-                RecursionError, jwt.PyJWTError) as error:  # fmt: skip
+            if not place.startswith(URLS):
+                return read_keys(Path(place))
+            keys = dict(keys_of(json.loads(_document(place))))
+        except (httpx.HTTPError, *NO_KEYS) as error:
             raise Problem(503, f"the keys of {self.provider.issuer} are not to be had:"
                           f" {type(error).__name__}") from None  # fmt: skip
         return keys
@@ -147,9 +149,14 @@ class WebTokens:
     def _discovered(self) -> str:
         told = _document(self.provider.issuer.rstrip("/") + DISCOVERY)
         place = str(httpx.Response(HTTPStatus.OK, text=told).json()["jwks_uri"])
-        if not place.startswith(("https://", "http://")):
+        if not place.startswith(URLS):
             raise ValueError("jwks_uri is no URL")
         return place
+
+
+def read_keys(path: Path) -> dict[str, Key]:
+    """The key set of a file. Raises one of `NO_KEYS`."""
+    return dict(keys_of(json.loads(path.read_text(encoding="utf-8"))))
 
 
 def keys_of(told: Any) -> Iterator[tuple[str, Key]]:

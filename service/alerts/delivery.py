@@ -141,8 +141,10 @@ class Delivery:
             said = "alerts: %s does not take them; %d are kept and tried again in a minute"
             logger.warning(said, self.receiver.name, len(told))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            outcome = "failed"
-            logger.warning("alerts: %s: %s", self.receiver.name, type(error).__name__)
+            outcome, why = "failed", type(error).__name__
+            if isinstance(error, httpx.HTTPStatusError):
+                why = f"status {error.response.status_code}"
+            logger.warning("alerts: %s does not take them: %s", self.receiver.name, why)
         self._count(outcome)
         return outcome == "delivered"
 

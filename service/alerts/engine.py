@@ -3,7 +3,7 @@
 import json
 import math
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from pipeline import TABLES, Store, length_bounds
 from service.alerts.rule import COUNT, AlertFile, Rule
-from service.alerts.state import FIRING, PENDING, Alert, Patience
+from service.alerts.state import FIRING, PENDING, RESOLVED, Alert, Patience
 from service.hub import Hub
 
 MOST_ROWS = 100_000
@@ -63,11 +63,11 @@ class Engine:
 
         What changed is told at once; that the store does not take it now loses nothing.
         """
-        if not self.rules:
-            return
         if not self._restored:
             self._restore()
         self._keep()
+        if not self.rules:
+            return
         extent = self.store.query("extent").row(0, named=True)
         if not extent["verdicts"]:
             return
@@ -166,12 +166,28 @@ class Engine:
         """Go on from the states that the store has."""
         rows = self.store.query("alerts_last", rows=MOST_ALERTS)
         with self._turn:
-            for row in rows.iter_rows(named=True):
-                if row["rule"] in self.rules and row["state"] in {PENDING, FIRING}:
+            open_rows = rows.filter(pl.col("state").is_in([PENDING, FIRING]))
+            gone = []
+            for row in open_rows.iter_rows(named=True):
+                if row["rule"] in self.rules:
                     alert = Alert(row["state"], row["since_ns"], row["changed_ns"], row["value"])
                     self.alerts[row["rule"], row["labels"]] = alert
+                else:
+                    gone.append(row)
         self._restored = True
-        self.restored(self.standing())
+        self.restored([*self.standing(), *self._ended(gone)])
+
+    def _ended(self, rows: Iterable[dict[str, Any]]) -> Iterator[Standing]:
+        """What stands by rules that there are no more; it is over, and that is kept."""
+        for row in rows:
+            labels = json.loads(row["labels"])
+            told = {"name": row["rule"], "severity": labels.get("severity", "")}
+            rule = Rule.model_construct(**told)
+            yield Standing(
+                rule, labels, row["state"], row["since_ns"], row["value"], flapping=False
+            )
+            time_ns = row.pop("changed_ns") + 1
+            self.unkept.append(row | {"time_ns": time_ns, "state": RESOLVED, "value": None})
 
 
 def patience(rule: Rule) -> Patience:

@@ -27,9 +27,18 @@ COUNT = "count"
 """The value that is the number of rows of a group."""
 SUBJECTS = {"flows": "flow_cells", "links": "load_cells"}
 NAME = re.compile(r"[\w.:/ -]{1,100}")
-Span = Annotated[
-    int, BeforeValidator(lambda told: parse_duration(told, 0) if isinstance(told, str) else told)
-]
+
+
+def _span(told: object) -> int:
+    """A length of time. Raises ValueError for a number, which has no unit."""
+    if told == 0 and not isinstance(told, bool):
+        return 0
+    if not isinstance(told, str):
+        raise ValueError('is a text with a unit, such as "30s"')  # noqa: TRY004 - pydantic's way
+    return parse_duration(told, 0)
+
+
+Span = Annotated[int, BeforeValidator(_span)]
 """A length of time, ns, written such as 30s."""
 
 
@@ -61,9 +70,14 @@ class Rule(Section):
     over: Literal["flows", "links"] = Field(description="What is looked at: flows or links.")
     filter: str = Field("", description="Rows that count (the filter language); empty: all.")
     value: str = Field(COUNT, description="Field that is compared; count: rows of the group.")
-    above: float | None = Field(None, description="It is an alert when the value is above this.")
+    above: float | None = Field(
+        None, allow_inf_nan=False, description="It is an alert when the value is above this."
+    )
     below: float | None = Field(
-        None, validate_default=True, description="It is an alert when the value is below this."
+        None,
+        allow_inf_nan=False,
+        validate_default=True,
+        description="It is an alert when the value is below this.",
     )
     for_ns: Span = Field(0, alias="for", ge=0, description="How long that must hold before.")
     keep_ns: Span = Field(
@@ -147,7 +161,7 @@ def fields_of(told: ValidationInfo) -> Mapping[str, Any]:
 class Receiver(Section):
     """Who is told: a webhook, or an Alertmanager (API v2)."""
 
-    name: str = Field(description="Name of the receiver, for metrics and logs.")
+    name: str = Field(min_length=1, description="Name of the receiver, for metrics and logs.")
     kind: Literal["webhook", "alertmanager"] = Field(description="What it speaks.")
     url: str = Field(pattern=URL, description="Where it is; of an Alertmanager its root.")
     token_variable: str = Field(
@@ -155,6 +169,15 @@ class Receiver(Section):
     )
     timeout_s: float = Field(10.0, gt=0, description="How long one try may take, seconds.")
     attempts: int = Field(5, ge=1, le=20, description="Tries before it is left for a minute.")
+
+    @field_validator("url")
+    @classmethod
+    def reachable(cls, url: str) -> str:
+        """Refuse a URL without a host, or with a port that there is not."""
+        parts = urlsplit(url)
+        if not parts.hostname or parts.port == 0:
+            raise ValueError("names no host, or a port that none can listen on")
+        return url
 
     @model_validator(mode="after")
     def one_login(self) -> "Receiver":

@@ -51,7 +51,7 @@ class Silence:
     def fits(self, labels: Labels, now_ns: int) -> bool:
         """Whether an alert is silent now. Without matchers every one is."""
         return self.from_ns <= now_ns < self.to_ns and all(
-            like(wanted, labels.get(name, "")) for name, wanted in self.matchers.items()
+            name in labels and like(wanted, labels[name]) for name, wanted in self.matchers.items()
         )
 
     def ended(self, now_ns: int) -> Self:

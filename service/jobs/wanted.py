@@ -8,7 +8,7 @@ from pipeline import Dialect
 from service.endpoint import MAX_NS
 from service.form import ID
 from service.problem import about
-from service.routes.parameter import Algorithm, End, Name, Time
+from service.routes.parameter import Algorithm, End, Name, Time, Written
 
 CaptureId = Annotated[str, Field(pattern=ID, description="A capture that was brought.")]
 Told = Annotated[
@@ -58,8 +58,10 @@ class Traced(Wanted):
     capture: CaptureId | None = Field(None, description="A capture; none: a flow of the store.")
     src: End | None = None
     dst: End | None = None
-    from_: Time | None = Field(None, alias="from", description="Of the store: since when.")
-    to: Time | None = Field(None, description="Of the store: until when.")
+    from_: Annotated[Time | None, Written] = Field(
+        None, alias="from", description="Of the store: since when."
+    )
+    to: Annotated[Time | None, Written] = Field(None, description="Of the store: until when.")
 
     @field_validator("src", "dst", mode="before")
     @classmethod

@@ -20,6 +20,7 @@ from typing import Any, TextIO
 import polars as pl
 
 from service import progress
+from service.accounting_text import accounting_line
 from service.failure import Failure
 from service.jobs.environment import MEMORY
 from service.jobs.folder import ABOUT, INPUT
@@ -102,6 +103,8 @@ def analyzed(job: Job, captures: list[Path]) -> Made:
     rows = pl.DataFrame([flat(each) for each in flows], infer_schema_length=None)
     rows.write_ipc("result.arrow", compression="lz4")
     counted = report["accounting"]
+    if counted["decoded"] < counted["seen"]:
+        print(f"{SAID}{accounting_line(counted)}", file=sys.stderr)  # noqa: T201 - a note (`Heard`)
     found = {
         "frames": counted["seen"], "decoded": counted["decoded"], "flows": len(flows),
         "bottlenecked": sum(each["bottleneck"]["hop"] is not None for each in flows),

@@ -13,9 +13,9 @@ from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of, sil
 from service.alerts.watch import MOST_SILENCES, Watch
 from service.endpoint import MAX_NS
 from service.form import HEX
-from service.problem import Problem, invalid
+from service.problem import Problem, about, invalid
 from service.reader import reader_of
-from service.routes.parameter import Duration, Name, Parameters, Time
+from service.routes.parameter import Duration, Name, Parameters, Time, Written
 from service.shape import changes_of
 
 router = APIRouter(prefix="/api/v1/alerts", tags=["alerts"])
@@ -46,12 +46,16 @@ class Wanted(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
 
-    matchers: dict[Annotated[str, Field(max_length=64)], Name] = Field(
+    matchers: dict[Annotated[str, Field(min_length=1, max_length=64)], Name] = Field(
         min_length=1, max_length=20, description="Labels an alert must have; * is any text."
     )
-    from_: Time | None = Field(None, alias="from", description="Since when; none: from now on.")
-    to: Time | None = Field(None, description="Until when; or `for`.")
-    for_: Duration | None = Field(None, alias="for", description="How long; or `to`.")
+    from_: Annotated[Time | None, Written] = Field(
+        None, alias="from", description="Since when; none: from now on."
+    )
+    to: Annotated[Time | None, Written] = Field(None, description="Until when; or `for`.")
+    for_: Annotated[Duration | None, Written] = Field(
+        None, alias="for", description="How long; or `to`."
+    )
     kind: Literal["silence", "maintenance"] = "silence"
     comment: Name = Field("", description="Why.")
 
@@ -59,7 +63,7 @@ class Wanted(BaseModel):
     def ends(self) -> "Wanted":
         """Refuse one without an end, or with two."""
         if (self.to is None) == (self.for_ is None):
-            raise ValueError("has `to` or `for`, one of both")
+            raise about("for", "has `to` or `for`, one of both")
         return self
 
 

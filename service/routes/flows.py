@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from pipeline import Question, address_words, duration_text, length_bounds
 from service.coverage import NOTHING, told
-from service.cursor import cursor_of, numbers_of, page_of
+from service.cursor import cursor_of, next_page, numbers_of, page_of
 from service.endpoint import MAX_NS, NS_PER_S, time_text
 from service.form import PRINTED
 from service.places import Places, sited
@@ -85,7 +85,7 @@ async def bottlenecks(
     sifted, start = filtered("flows", asked.filter), 0
     extent = (await reader.ask("extent")).row(0, named=True)
     if asked.cursor:
-        span, start = page_of(asked.cursor)
+        span, start = page_of(asked.cursor, asked)
         check(span.from_ns, span.to_ns, most_s)
     elif (latest := completed(extent, asked, most_s)) is None:
         return NOTHING | {"stored": None, "flows_seen": 0, "more": False, "cursor": None,
@@ -109,7 +109,7 @@ async def bottlenecks(
         "stored": interval(int(extent["from_ns"]), int(extent["to_ns"])),
         "flows_seen": int(seen["flows"][0]),
         "more": more,
-        "cursor": cursor_of(span.from_ns, span.to_ns, last) if more else None,
+        "cursor": next_page(span, last, asked) if more else None,
         "bottlenecks": shown,
     }
     return answer

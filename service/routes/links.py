@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pipeline import length_bounds
 from service.coverage import NOTHING
-from service.cursor import cursor_of, page_of
+from service.cursor import next_page, page_of
 from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
@@ -79,7 +79,7 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
     return covered | {
         "times_ns": times,
         "links": found[: asked.limit],
-        "cursor": cursor_of(span.from_ns, span.to_ns, start + asked.limit) if more else None,
+        "cursor": next_page(span, start + asked.limit, asked) if more else None,
     }
 
 
@@ -102,7 +102,7 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
         "link": hop,
         "others": others,
         "flows": shown,
-        "cursor": cursor_of(span.from_ns, span.to_ns, last) if last < whole.height else None,
+        "cursor": next_page(span, last, asked) if last < whole.height else None,
     }
 
 
@@ -148,7 +148,7 @@ async def _start(
     """Who is asked, about which time, and the row that the page begins with."""
     reader, most_s = reader_of(request), request.app.state.settings.service.max_window_s
     if asked.cursor:
-        span, start = page_of(asked.cursor)
+        span, start = page_of(asked.cursor, asked)
         check(span.from_ns, span.to_ns, most_s)
         return reader, span, start
     return reader, await chosen(reader, asked, most_s, of_all=True), 0

@@ -60,6 +60,17 @@ End = Annotated[
 Protocol = Annotated[
     int, _parsed(endpoint.parse_protocol), _text("tcp", "protocol by name or IANA number")
 ]
+
+
+def _written(value: Any) -> Any:
+    """Refuse what JSON has as no text: a number would have no unit."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError('should be a text, such as "2026-01-31T12:00:00Z" or "2h"')
+    return value
+
+
+Written = BeforeValidator(_written)
+"""Of times and lengths of time in a body."""
 TIMES = "RFC 3339, or seconds or nanoseconds since 1970"
 Time = Annotated[
     int,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from service.endpoint import NS_PER_S
+from service.endpoint import NS_PER_S, time_text
 from service.problem import invalid
 from service.reader import Reader
 from service.routes.parameter import RangeParameters
@@ -52,10 +52,12 @@ def completed(
     """The range asked for, by what the store holds (a row of query `extent`)."""
     if not extent["verdicts"] and (asked.from_ is None or asked.to is None):
         return None
-    to_ns = asked.to or extent["to_ns"]
+    to_ns = extent["to_ns"] if asked.to is None else asked.to
     from_ns = asked.from_
     if from_ns is None:
-        from_ns = max(min(extent["from_ns"], to_ns - 1), to_ns - LATEST_NS)
+        from_ns = max(min(extent["from_ns"], to_ns - 1), to_ns - LATEST_NS, 0)
+    elif asked.to is None:
+        stored(from_ns, to_ns)
     check(from_ns, to_ns, max_window_s)
     return Span(from_ns, to_ns)
 
@@ -64,6 +66,12 @@ def ordered(from_ns: int, to_ns: int) -> None:
     """Refuse a range that ends before it begins, or where it does."""
     if to_ns <= from_ns:
         raise invalid({"to": "is not after from"})
+
+
+def stored(from_ns: int, to_ns: int) -> None:
+    """Refuse a range that begins where what is stored has ended."""
+    if to_ns <= from_ns:
+        raise invalid({"from": f"is not before {time_text(to_ns)}, where what is stored ends"})
 
 
 def check(from_ns: int, to_ns: int, max_window_s: float) -> None:

@@ -8,14 +8,14 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from service.coverage import NOTHING, told
-from service.cursor import cursor_of, page_of
+from service.cursor import next_page, page_of
 from service.polled import asked as whole_of
 from service.reader import Reader, reader_of
 from service.representation import media_type, represented
 from service.routes.coverage import captured_of
 from service.routes.filtering import FilterText, filtered
 from service.routes.parameter import Class, Cursor, Name, RangeParameters
-from service.routes.span import Span, check, ordered
+from service.routes.span import Span, check, ordered, stored
 
 router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
 
@@ -85,7 +85,7 @@ async def _made(request: Request, asked: TeParameters, kind: str, ends: dict[str
     word, width = WIDTHS[asked.interval]
     rollup, start = f"{kind}_{word}", 0
     if asked.cursor:
-        page, start = page_of(asked.cursor)
+        page, start = page_of(asked.cursor, asked)
         known: Span | None = page
     else:
         known = await cells(reader, asked, rollup, width)
@@ -97,7 +97,7 @@ async def _made(request: Request, asked: TeParameters, kind: str, ends: dict[str
     found = await reader.ask(f"te_{kind}s", rollup=rollup, **span.bounds, **given, **ends, **sifted)
     rows = found.slice(start, asked.limit)
     rest = found.height - start - rows.height
-    last = cursor_of(span.from_ns, span.to_ns, start + rows.height) if rest > 0 else None
+    last = next_page(span, start + rows.height, asked) if rest > 0 else None
     of = Covering(span, width, await captured_of(reader, span))
 
     def answered() -> Response:
@@ -116,7 +116,9 @@ async def cells(reader: Reader, asked: CellParameters, rollup: str, width: int) 
     if not extent["rows"] and (asked.from_ is None or asked.to is None):
         return None
     to_ns = extent["last_ns"] + width if asked.to is None else -(-asked.to // width) * width
-    from_ns = to_ns - width if asked.from_ is None else asked.from_ // width * width
+    from_ns = max(to_ns - width, 0) if asked.from_ is None else asked.from_ // width * width
+    if asked.to is None:
+        stored(from_ns, to_ns)
     return Span(from_ns, to_ns)
 
 

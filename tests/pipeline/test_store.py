@@ -457,6 +457,12 @@ def test_names_are_those_of_the_versions_in_force_in_the_window(store: Store) ->
         assert here["interface"].to_list() == wanted, "a port that was taken away keeps its name"
 
 
+@pytest.mark.parametrize("port", ["99999", "-1", "http"])
+def test_a_port_that_there_is_not_is_named(port: str) -> None:
+    with pytest.raises(StoreError, match="has a port that is none"):
+        parse_address(f"http://me:secret@h:{port}/d")
+
+
 @pytest.mark.parametrize(("scheme", "first"), [("https", b"\x16"), ("http", b"P")])
 def test_a_server_is_spoken_to_as_its_address_says_whatever_its_port(
     scheme: str, first: bytes

@@ -16,6 +16,7 @@ from asked import Asked, opened
 from pipeline import Store, StoreError
 from service.alerts import delivery
 from service.alerts.delivery import Delivery
+from service.alerts.engine import Engine
 from service.alerts.rule import AlertsError, Receiver, read
 from service.alerts.silence import Silence
 from service.alerts.state import FIRING, PENDING, RESOLVED, Alert, Patience
@@ -264,6 +265,10 @@ def test_silences_are_asked_for_and_ended(store: Store, file: Path) -> None:
             {"matchers": {"a": 1}, "for": "2h"},
             {"matchers": {"a": "b\x00"}, "for": "2h"},
             {"matchers": {"a": "b"}, "for": "2h", "more": 1},
+            {"matchers": {"a": "b"}, "for": 7200},
+            {"matchers": {"a": "b"}, "for": True},
+            {"matchers": {"a": "b"}, "from": 5, "for": "2h"},
+            {"matchers": {"": "*"}, "for": "2h"},
             [],
         ):
             answer = client.ask("POST", "/api/v1/alerts/silences", json=wrong)
@@ -289,6 +294,12 @@ def test_silences_are_asked_for_and_ended(store: Store, file: Path) -> None:
             "rule.1.abov: there is no such field; did you",
         ),
         ("[[rule]]\nname='a'\nover='links'\nabove=1\nmetric='x'", "there are name, over, "),
+        ("[[rule]]\nname='a'\nover='links'\nabove=1\nfor=10", "rule.1.for: is a text with a unit"),
+        ("[[rule]]\nname='a'\nover='links'\nabove=1\nwindow=true", "rule.1.window: is a text"),
+        ("[[rule]]\nname='a'\nover='links'\nabove=nan", "rule.1.above"),
+        ("[[receiver]]\nname=''\nkind='webhook'\nurl='http://h'", "receiver.1.name"),
+        ("[[receiver]]\nname='a'\nkind='webhook'\nurl='http://'", "receiver.1.url: names no host"),
+        ("[[receiver]]\nname='a'\nkind='webhook'\nurl='http://h:99999'", "receiver.1.url: "),
         ("[[rule]\n", "alerts.toml"),
     ],
 )
@@ -441,3 +452,22 @@ def test_every_mistake_of_a_file_is_named_at_once(tmp_path: Path) -> None:
     rules.write_text("rule = 3")
     with pytest.raises(AlertsError, match="rule: "):
         read(rules)
+
+
+def test_an_alert_ends_with_its_rule(tmp_path: Path, store: Store) -> None:
+    path, known = tmp_path / "alerts.toml", []
+    path.write_text('[[rule]]\nname = "old"\nover = "flows"\nwindow = "1h"\nabove = 0\n')
+    Engine(read(path), store, Hub(1)).step()
+    path.write_text(path.read_text().replace("old", "new"))
+    engine = Engine(read(path), store, Hub(1), restored=known.extend)
+    engine.step()
+    assert [(each.rule.name, each.state) for each in known] == [("old", FIRING)]
+    assert [each.rule.name for each in engine.standing()] == ["new"]
+    last = dict(store.query("alerts_last", rows=10).select("rule", "state").rows())
+    assert (last["old"], last["new"]) == (RESOLVED, FIRING)
+
+
+def test_a_silence_is_of_alerts_that_have_its_labels() -> None:
+    now_ns = time.time_ns()
+    assert quiet(now_ns, device="*").fits({"device": "leaf1"}, now_ns)
+    assert not quiet(now_ns, pod="*").fits({"device": "leaf1"}, now_ns)

@@ -162,7 +162,7 @@ def test_captures_that_are_brought_at_once_keep_the_bound_together(
         ({"kind": "sweep", "sweep": ["eta=1"]}, "capture", "is required"),
         ({"kind": "sweep", "sweep": "eta=1"}, "sweep", "list"),
         ({"kind": "sweep", "sweep": [3]}, "sweep.0", "string"),
-        ({"kind": "replay", "capture": "0" * 16, "from": 5}, "from", "of the store"),
+        ({"kind": "replay", "capture": "0" * 16, "from": "5"}, "from", "of the store"),
         ({"kind": "replay", "replay": 1}, "replay", "no such field"),
         ({}, "kind", "is required"),
     ],

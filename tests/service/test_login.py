@@ -18,6 +18,7 @@ from pipeline import Store
 from service.access import ROUTES, Scope
 from service.app import create_app
 from service.login import Login, LoginError, login_of, network_of
+from service.service_settings import ServiceSettings
 from service.settings import Settings
 from service.tokens import Tokens, TokensError, digest, line_of, made
 from service.web_token import Provider, WebTokens
@@ -258,6 +259,19 @@ def test_other_web_tokens_are_refused(web: Asked, token: str) -> None:
 
 def test_a_web_token_without_a_scope_may_nothing(web: Asked) -> None:
     assert web.get("/api/v1/flows", web_token(scope="email profile")).status_code == 403
+
+
+def test_a_file_of_keys_is_read_at_the_start(tmp_path: Path) -> None:
+    keys = tmp_path / "keys.json"
+    told = {"jwt_issuer": "https://id.example", "jwt_audience": "x", "jwt_keys": str(keys)}
+    settings = ServiceSettings(require_login=True, **told)
+    with pytest.raises(LoginError, match=r"service.jwt_keys: .* No such file"):
+        login_of(settings, {})
+    keys.write_text('{"keys": "x"}')
+    with pytest.raises(LoginError, match=r"service.jwt_keys: .* is no JSON key set"):
+        login_of(settings, {})
+    keys.write_text(json.dumps({"keys": [RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)]}))
+    assert login_of(settings, {}).possible
 
 
 def test_keys_that_are_not_to_be_had_are_said_to_be(store: Store) -> None:

@@ -43,6 +43,8 @@ def problem(answer: httpx.Response, status: int) -> dict[str, Any]:
         ("/api/v1/flows/bottleneck", {**FLOW, "sport": "7"}, "sport"),
         ("/api/v1/flows/bottleneck", {**FLOW, "frames": "2"}, "frames"),
         ("/api/v1/flows/signals", {**FLOW, "window": "0s"}, "window"),
+        ("/api/v1/bottlenecks", {"from": "2100-01-01T00:00:00Z"}, "from"),
+        ("/api/v1/bottlenecks", {"to": "0"}, "to"),
         ("/api/v1/flows", {"q": "one two three"}, "q"),
         ("/api/v1/flows", {"limit": "0"}, "limit"),
         ("/api/v1/flows", {"from_": "5"}, "from_"),
@@ -182,7 +184,9 @@ def test_a_large_body_is_refused_declared_or_not(served: Any) -> None:
 def test_the_wrong_method_and_path(served: Any) -> None:
     found = httpx.post(f"{served.url}/api/v1/links")
     assert "Allow names" in problem(found, 405)["detail"]
-    assert "GET" in found.headers["allow"]
+    assert found.headers["allow"] == "GET, HEAD"
+    several = httpx.request("PATCH", f"{served.url}/api/v1/alerts/silences")
+    assert several.headers["allow"] == "GET, POST, HEAD"
     assert "/api/v1/openapi.json" in problem(served.get("/api/v2/links"), 404)["detail"]
 
 

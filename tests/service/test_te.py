@@ -148,6 +148,12 @@ def test_pages_join_to_the_whole(client: Client) -> None:
             break
         asked["cursor"] = told["cursor"]
     assert found == whole
+    other = client.get("paths", params={"cursor": asked["cursor"], "interval": "1m"})
+    assert other.status_code == 422
+    assert "another question" in other.json()["detail"]
+    for name, wrong in (("from", "2100-01-01T00:00:00Z"), ("to", "0")):
+        refused = client.get("paths", params={name: wrong})
+        assert (refused.status_code, refused.json()["field"]) == (422, name)
     refused = client.get("paths", params={"cursor": "nonsense"})
     assert (refused.status_code, refused.json()["field"]) == (422, "cursor")
 
