@@ -5,7 +5,7 @@ from typing import Any
 
 from aiokafka.errors import KafkaError
 
-from collector.kafka_message import MESSAGE_BYTES, UnreadableError
+from collector.kafka_message import MESSAGE_BYTES, REASONS, UnreadableError
 from collector.kafka_topic import KafkaTopic
 
 
@@ -23,6 +23,14 @@ class DeadLetters:
         self.counts: Counter[str] = Counter()
         """Letters by reason."""
         self._producer: Any = None
+
+    @property
+    def by_reason(self) -> dict[str, int]:
+        """Letters by every reason that there is.
+
+        A counter that begins with its first letter is taken to have stood there ever since.
+        """
+        return dict.fromkeys(REASONS, 0) | self.counts
 
     async def write(self, record: Any, error: UnreadableError) -> None:
         """Returns when the broker has the letter. Raises BusError."""

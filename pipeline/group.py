@@ -96,7 +96,7 @@ class Group:
         whole = Counter(self.counts)
         for part in self.parts.values():
             whole.update(part.counts)
-        dead = {f"dead_{name}": n for name, n in self.reader.dead_letters.counts.items()}
+        dead = {f"dead_{name}": n for name, n in self.reader.dead_letters.by_reason.items()}
         return {**dict(sorted(whole.items())), **dead}
 
     @property

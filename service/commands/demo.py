@@ -145,12 +145,13 @@ def make(
 
 
 def settings_text(directory: Path) -> str:
-    """Settings by which any other command reads the demo's capture."""
+    """Settings by which any other command reads the demo's capture, wherever it is typed."""
+    place = directory.resolve()
     return (
         "# What the demo's fabric uses where the documents leave numbers open.\n"
         f"[collector]\nint_dscp = {INT_DSCP}\n\n"
-        f'[pipeline]\ninterval_ms = {INTERVAL_MS}\ntopology = "{directory / TOPOLOGY}"\n\n'
-        f'[store]\ndsn = "chdb://{(directory / STORE).resolve()}"\n'
+        f'[pipeline]\ninterval_ms = {INTERVAL_MS}\ntopology = "{place / TOPOLOGY}"\n\n'
+        f'[store]\ndsn = "chdb://{place / STORE}"\n'
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 from asked import opened
 
 from pipeline import Store
+from pipeline.health.answer import AS_IT_SHOULD_BE
 
 BOARDS = Path(__file__).resolve().parents[2] / "deploy" / "grafana" / "dashboards"
 BOARD = json.loads((BOARDS / "congestion.json").read_text())
@@ -44,6 +45,12 @@ def asked(panel: dict[str, Any], from_ms: int, to_ms: int) -> str:
         text = text.replace(name, str(value))
     assert "$" not in text
     return text
+
+
+def test_what_is_as_it_should_be_hides_no_finding() -> None:
+    [target] = PANELS["Findings about telemetry"]["targets"]
+    left_out = ", ".join(f"'{name}'" for name in sorted(AS_IT_SHOULD_BE))
+    assert f"finding NOT IN ({left_out})" in target["rawSql"]
 
 
 @pytest.mark.parametrize("title", PANELS)
