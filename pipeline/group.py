@@ -29,7 +29,7 @@ from pipeline.group_steps import WAIT_S, Line, Steps
 from pipeline.meeting import Meeting
 from pipeline.renewal import renewed
 from pipeline.settings import PipelineSettings
-from pipeline.settling import Settling, rest_s
+from pipeline.settling import Settling
 from pipeline.store import Store
 from pipeline.store_error import Fenced, StoreError
 from pipeline.storing import told_of
@@ -38,6 +38,9 @@ from pipeline.worker import Worker
 
 SMALL = 1 << 20
 """Octets of a cut up to which a partition is not behind, and may wait for more."""
+SETTLE_S, SEVERAL_SETTLE_S = 2.0, 4.0
+"""How long rows that nobody waits for may wait for those of later cuts, of a partition alone and of
+several, whose inserts take as long each for fewer rows."""
 MOST_THREADS = 64
 """Partitions that may wait for the store at once; they take turns at the processor anyway."""
 logger = logging.getLogger("hopsight.pipeline")
@@ -229,9 +232,8 @@ class Group:
             logger.warning("%s; the rest is read", gone)
             self.counts["messages_gone"] += part.skip(gone.begin)
             part.position = await self.reader.seek(partition, gone.begin)
-        several, snapshot_s = part.hand_on is not None, self.settings.snapshot_s
-        place = partition / max(self.reader.partitions, 1)
-        settling = Settling.begun(time.monotonic(), snapshot_s, place, several=several)
+        settle_s, now_s = SEVERAL_SETTLE_S if part.hand_on else SETTLE_S, time.monotonic()
+        settling = Settling(settle_s, self.settings.snapshot_s, now_s, now_s)
         while not leave.is_set():
             began = time.monotonic()
             if left := renewed(part, self.versions, self.settings_of_workers):
@@ -241,9 +243,9 @@ class Group:
             octets = await self.steps.step(partition, part, leave, whole=whole, snapshot=kept)
             settling.done(began, whole=whole, kept=kept)
             await self._committed(partition, part)
-            if 0 < octets < SMALL and not part.promised and not self.steps.hears:
-                cut_s, since_s = self.settings.cut_ms / 1000, time.monotonic() - began
-                await self._pause(leave, rest_s(cut_s, since_s, time.time() if several else None))
+            if 0 < octets < SMALL and not part.promised:
+                rest = began + self.settings.cut_ms / 1000 - time.monotonic()
+                await self._pause(leave, rest)
 
     async def _owned(self, partition: int, leave: threading.Event) -> Part:
         """The state of a partition: still in our hands, or taken over."""

@@ -39,7 +39,7 @@ thousands of times a second."""
 FULL_EVERY = 32
 """Snapshots at most until the next full one, which lets those before it be forgotten."""
 MOST_ROWS = 1 << 18
-"""Rows that wait for a later cut at most: two seconds (`settling.SETTLE_S`) of 130,000 each."""
+"""Rows that wait for a later cut at most: two seconds (`group.SETTLE_S`) of 130,000 each."""
 
 
 HandOn = Callable[[Handed, int, int, bool], None]
