@@ -43,7 +43,8 @@ def ended(command: Any, arguments: list[str] | None) -> int:
 def _sentence(error: Exception) -> str:
     """The message of a command-line error on one line, without a final full stop."""
     formatted: Any = getattr(error, "format_message", lambda: str(error))()
-    return " ".join(str(formatted).split()).rstrip(".")
+    told = " ".join(str(formatted).split()).rstrip(".")
+    return told.replace(": Input should", ": should")  # as pydantic begins what typer passes on
 
 
 def _reader_gone() -> ExitCode:

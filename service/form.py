@@ -18,6 +18,15 @@ SAID = {
     HEX: "has other characters than digits and letters from a to f",
     FILE_NAME: "has other characters than letters, digits and _ . @ + -, or begins with . @ + -",
 }
+WORDS = {
+    "missing": REQUIRED,
+    "too_short": "should have {min_length} or more items",
+    "too_long": "should have at most {max_length} items",
+    "tuple_type": "should be a list",
+    "model_type": "should be a table",
+    "int_parsing_size": "is a number that is too large",
+}
+"""What is said in the place of pydantic's own words, by its error types, with what these tell."""
 
 
 def lacking(pattern: str) -> str:
@@ -29,6 +38,6 @@ def said_of(error: Mapping[str, Any]) -> str:
     """What is said of a value that pydantic refuses, behind the name of its field."""
     if error["type"] == "string_pattern_mismatch":
         return lacking(str(error["ctx"]["pattern"]))
-    if error["type"] == "missing":
-        return REQUIRED
+    if error["type"] in WORDS:
+        return WORDS[error["type"]].format(**error.get("ctx") or {})
     return str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")

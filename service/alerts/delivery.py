@@ -63,6 +63,13 @@ class Delivery:
     refused_until_s: float = 0.0
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
+    def __post_init__(self) -> None:
+        """Say where a token is lacking: the receiver would refuse, and nobody know why."""
+        name = self.receiver.token_variable
+        if name and not os.environ.get(name):
+            said = "alerts: %s: the variable %s is not set, and it is told without a token"
+            logger.warning(said, self.receiver.name, name)
+
     def fired(self, standing: Standing) -> None:
         """Hear, from any thread, that an alert fires; it waits here until it was told."""
         with self._turn:

@@ -467,6 +467,12 @@ def test_an_alert_ends_with_its_rule(tmp_path: Path, store: Store) -> None:
     assert (last["old"], last["new"]) == (RESOLVED, FIRING)
 
 
+def test_a_token_that_is_not_there_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    url, name = "http://127.0.0.1:1", "NO_SUCH_VARIABLE"
+    Delivery(Receiver(name="hook", kind="webhook", url=url, token_variable=name), Metrics())
+    assert f"the variable {name} is not set" in caplog.text
+
+
 def test_a_silence_is_of_alerts_that_have_its_labels() -> None:
     now_ns = time.time_ns()
     assert quiet(now_ns, device="*").fits({"device": "leaf1"}, now_ns)

@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+from pydantic import BaseModel, Field, ValidationError
+
 from service.app import create_app
-from service.form import SAID, lacking
+from service.form import SAID, lacking, said_of
 from service.settings import Settings
 
 
@@ -26,3 +29,23 @@ def test_every_pattern_of_the_api_has_words() -> None:
 
 def test_a_pattern_without_words_is_told_itself() -> None:
     assert lacking("^x$") == "is not of the form ^x$"
+
+
+class Told(BaseModel):
+    """One field of each kind that is told in other words than pydantic's."""
+
+    name: str
+    some: list[int] = Field(min_length=1)
+    few: dict[str, int] = Field(max_length=1)
+    pair: tuple[int, ...] = ()
+
+
+def test_values_that_are_refused_are_told_in_our_words() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Told.model_validate({"some": [], "few": {"a": 1, "b": 2}, "pair": 3})
+    assert {str(each["loc"][0]): said_of(each) for each in caught.value.errors()} == {
+        "name": "is required",
+        "some": "should have 1 or more items",
+        "few": "should have at most 1 items",
+        "pair": "should be a list",
+    }
