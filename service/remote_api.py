@@ -1,8 +1,8 @@
 """The API of a service elsewhere, asked by commands with a token from the environment."""
 
 import os
-import re
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -10,6 +10,18 @@ from service.failure import ExitCode, Failure
 from service.service_settings import OWN_VARIABLE
 
 TIMEOUT_S = 60.0
+
+
+def check_url(option: str, url: str) -> None:
+    """Refuse what no HTTP server could be asked at. Raises Failure."""
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # a port that there is not
+        fits = False
+    if not fits:
+        said = "is not http://HOST[:PORT] or https://HOST[:PORT]"
+        raise Failure(ExitCode.USAGE, f"{option} {url!r} {said}")
 
 
 def ask(server: str, path: str, parameters: dict[str, Any], field: str = "") -> dict[str, Any]:
@@ -20,9 +32,7 @@ def ask(server: str, path: str, parameters: dict[str, Any], field: str = "") -> 
     token = os.environ.get(OWN_VARIABLE, "")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     given = {name: value for name, value in parameters.items() if value is not None}
-    if not re.match(r"https?://[^/]", server):
-        said = "has to begin with http:// or https:// and a host"
-        raise Failure(ExitCode.USAGE, f"--server {server!r} {said}")
+    check_url("--server", server)
     url = server.rstrip("/") + path
     try:
         answer = httpx.get(url, params=given, headers=headers, timeout=TIMEOUT_S)

@@ -18,7 +18,7 @@ from service.hop_spans import hop_spans
 from service.metrics import Metrics
 from service.problem import Problem
 from service.reader import Reader
-from service.remote_api import TIMEOUT_S, ask
+from service.remote_api import TIMEOUT_S, ask, check_url
 from service.routes.signals import signals_of
 from service.routes.spans import SpansParameters
 from service.span_text import shown
@@ -34,6 +34,8 @@ def run(
     asked: dict[str, Any], store: str | None, server: str | None, send: str | None, *, json: bool
 ) -> None:
     """Ask a store, or a service elsewhere; print the spans, or send them on."""
+    if send is not None:
+        check_url("--send", send)
     given = {name: value for name, value in asked.items() if value is not None}
     told = ask(server, "/api/v1/flows/spans", given) if server else read(given, store)
     [resource] = told["resourceSpans"]
