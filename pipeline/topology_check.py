@@ -49,7 +49,9 @@ def findings(text: str) -> list[Finding]:
 
 
 def fault_of(error: TopologyError) -> Finding:
-    """A fault as a finding: its sentence names the place."""
+    """A fault as a finding; one that is of no place may name a line."""
+    if error.place:
+        return Finding("inconsistent", "", error.line or 1, error.place, error.text)
     place, _, said = str(error).partition(": ")
     line = place.removeprefix("line ")
     if not (place.startswith("line ") and line.isdecimal()):

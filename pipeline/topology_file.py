@@ -118,7 +118,9 @@ def devices_of(
     named: dict[tuple[int, int], tuple[str, str]] = {}
     for name, own, place in sections(tree, "devices", "topology", faults):
         device = faults.tried(device_of, tree, name, own, place, csig, faults)
-        if device is None:
+        if device is None:  # what is wrong below it is told all the same
+            for _, told, at in sections(own, "interfaces", place, faults):
+                faults.tried(read, INTERFACE, told, at, faults)
             continue
         devices.append(device)
         for port, told, at in sections(own, "interfaces", place, faults):

@@ -26,7 +26,7 @@ class TopologyError(ValueError):
         """The same with its line in front."""
         line = line_of(self.place, lines)
         made = TopologyError(f"line {line}: {self}")
-        made.line = line
+        made.line, made.place, made.text = line, self.place, self.text
         return made
 
 
