@@ -92,8 +92,7 @@ def test_a_mistake_is_named_by_its_line(what: str) -> None:
     there, wrong, on, sentence = BROKEN[what]
     assert there in EXAMPLE
     text = EXAMPLE.replace(there, wrong, 1)
-    told = [one for one in findings(text) if sentence in {said(one)[: len(sentence)],
-                                                          one.sentence[: len(sentence)]}]  # fmt: skip
+    told = [one for one in findings(text) if begins(one, sentence)]
     assert told, [said(one) for one in findings(text)]
     if on is not None:
         assert on in text.splitlines()[told[0].line - 1]
