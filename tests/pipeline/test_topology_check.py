@@ -87,6 +87,11 @@ def said(one: Finding) -> str:
     return f"{one.place}: {one.sentence}" if one.place else one.sentence
 
 
+def begins(one: Finding, sentence: str) -> bool:
+    """Whether a finding begins so, with its place or without."""
+    return said(one).startswith(sentence) or one.sentence.startswith(sentence)
+
+
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_mistake_is_named_by_its_line(what: str) -> None:
     there, wrong, on, sentence = BROKEN[what]
@@ -119,11 +124,7 @@ def test_every_mistake_is_named_beside_the_others() -> None:
         text = text.replace(there, wrong, 1)
     told = [one for one in findings(text) if one.level == "inconsistent"]
     for wrong, sentence in SEVERAL.values():
-        [one] = [
-            one
-            for one in told
-            if said(one).startswith(sentence) or one.sentence.startswith(sentence)
-        ]
+        [one] = [one for one in told if begins(one, sentence)]
         lines = text.splitlines()[one.line - 1 : one.line + 1]
         assert wrong.splitlines()[0].strip() in "\n".join(lines), one
     [colour] = [one for one in told if one.place == "devices.leaf1.colour"]
