@@ -35,11 +35,7 @@ def parse_address(dsn: str) -> StoreAddress:
         parts = urlsplit(text)
     except ValueError:
         raise StoreError(f"store address cannot be read; accepted: {ACCEPTED}") from None
-    try:
-        parts.port  # noqa: B018 - looked at, it is read
-    except ValueError:
-        own = _without_login(parts)
-        raise StoreError(f"store {own!r} has a port that is none from 0 to 65535") from None
+    _port(parts)
     if text and not parts.scheme and "://" not in text:
         return _embedded(text)
     if parts.scheme == "chdb":
@@ -58,6 +54,15 @@ def _embedded(directory: str) -> StoreAddress:
     if "?" in str(path):
         raise StoreError(f"store {directory!r} has a '?', which the embedded engine cannot read")
     return StoreAddress(f"chdb://{path}", DATABASE, path=path)
+
+
+def _port(parts: SplitResult) -> int | None:
+    """The port of an address, None where it names none. Raises StoreError."""
+    try:
+        return parts.port
+    except ValueError:
+        own = _without_login(parts)
+        raise StoreError(f"store {own!r} has a port that is none from 0 to 65535") from None
 
 
 def _without_login(parts: SplitResult) -> str:

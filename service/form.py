@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 PRINTED = r"^[^\x00-\x1f]*$"
 URL = r"^https?://"
@@ -27,6 +28,15 @@ WORDS = {
     "int_parsing_size": "is a number that is too large",
 }
 """What is said in the place of pydantic's own words, by its error types, with what these tell."""
+
+
+def is_http(url: str) -> bool:
+    """Whether a server could be asked at a URL: http or https, a host, a port that there is."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def lacking(pattern: str) -> str:

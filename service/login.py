@@ -22,7 +22,7 @@ from service.problem import Problem
 from service.service_settings import TOKENS_VARIABLE, ServiceSettings
 from service.sessions import Sessions, cookie_of
 from service.tokens import PREFIX, Tokens, TokensError, digest
-from service.web_token import NO_KEYS, URLS, Provider, WebTokens, read_keys
+from service.web_token import NO_KEYS, URLS, Provider, WebTokens, key_set
 
 OPEN_PATHS = frozenset(route.partition(" ")[2] for route, asks in ROUTES.items() if asks == OPEN)
 OPEN_FOLDER = "/console/"
@@ -118,7 +118,7 @@ def login_of(settings: ServiceSettings, environment: Mapping[str, str]) -> Login
 def _readable(path: Path) -> None:
     """Raises LoginError for a file of keys by which nobody could log in."""
     try:
-        read_keys(path)
+        key_set(path.read_text(encoding="utf-8"))
     except NO_KEYS as error:
         why = error.strerror if isinstance(error, OSError) else "is no JSON key set (RFC 7517)"
         raise LoginError(f"service.jwt_keys: {path}: {why}") from None

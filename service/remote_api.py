@@ -2,11 +2,11 @@
 
 import os
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
 from service.failure import ExitCode, Failure
+from service.form import is_http
 from service.service_settings import OWN_VARIABLE
 
 TIMEOUT_S = 60.0
@@ -14,12 +14,7 @@ TIMEOUT_S = 60.0
 
 def check_url(option: str, url: str) -> None:
     """Refuse what no HTTP server could be asked at. Raises Failure."""
-    try:
-        parts = urlsplit(url)
-        fits = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:  # a port that there is not
-        fits = False
-    if not fits:
+    if not is_http(url):
         said = "is not http://HOST[:PORT] or https://HOST[:PORT]"
         raise Failure(ExitCode.USAGE, f"{option} {url!r} {said}")
 

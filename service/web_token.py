@@ -138,9 +138,11 @@ class WebTokens:
         """The provider's key set, of its file or its URL."""
         try:
             place = self.provider.keys or self._discovered()
-            if not place.startswith(URLS):
-                return read_keys(Path(place))
-            keys = dict(keys_of(json.loads(_document(place))))
+            if place.startswith(URLS):
+                told = _document(place)
+            else:
+                told = Path(place).read_text(encoding="utf-8")
+            keys = key_set(told)
         except (httpx.HTTPError, *NO_KEYS) as error:
             raise Problem(503, f"the keys of {self.provider.issuer} are not to be had:"
                           f" {type(error).__name__}") from None  # fmt: skip
@@ -154,9 +156,9 @@ class WebTokens:
         return place
 
 
-def read_keys(path: Path) -> dict[str, Key]:
-    """The key set of a file. Raises one of `NO_KEYS`."""
-    return dict(keys_of(json.loads(path.read_text(encoding="utf-8"))))
+def key_set(text: str) -> dict[str, Key]:
+    """The keys of a key set's JSON. Raises one of `NO_KEYS`."""
+    return dict(keys_of(json.loads(text)))
 
 
 def keys_of(told: Any) -> Iterator[tuple[str, Key]]:

@@ -166,14 +166,12 @@ class Engine:
         """Go on from the states that the store has."""
         rows = self.store.query("alerts_last", rows=MOST_ALERTS)
         with self._turn:
-            open_rows = rows.filter(pl.col("state").is_in([PENDING, FIRING]))
-            gone = []
-            for row in open_rows.iter_rows(named=True):
+            stood = rows.filter(pl.col("state").is_in([PENDING, FIRING])).rows(named=True)
+            for row in stood:
                 if row["rule"] in self.rules:
                     alert = Alert(row["state"], row["since_ns"], row["changed_ns"], row["value"])
                     self.alerts[row["rule"], row["labels"]] = alert
-                else:
-                    gone.append(row)
+        gone = [row for row in stood if row["rule"] not in self.rules]
         self._restored = True
         self.restored([*self.standing(), *self._ended(gone)])
 

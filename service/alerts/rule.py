@@ -20,7 +20,7 @@ from pydantic import (
 from pipeline import FIELDS, FilterError, condition
 from service.alerts.state import KEPT
 from service.endpoint import parse_duration
-from service.form import URL, said_of
+from service.form import URL, is_http, said_of
 from service.section import Section
 
 COUNT = "count"
@@ -31,11 +31,11 @@ NAME = re.compile(r"[\w.:/ -]{1,100}")
 
 def _span(told: object) -> int:
     """A length of time. Raises ValueError for a number, which has no unit."""
-    if told == 0 and not isinstance(told, bool):
+    if isinstance(told, str):
+        return parse_duration(told, 0)
+    if told == 0 and told is not False:
         return 0
-    if not isinstance(told, str):
-        raise ValueError('is a text with a unit, such as "30s"')  # noqa: TRY004 - pydantic's way
-    return parse_duration(told, 0)
+    raise ValueError('is a text with a unit, such as "30s"')
 
 
 Span = Annotated[int, BeforeValidator(_span)]
@@ -174,8 +174,7 @@ class Receiver(Section):
     @classmethod
     def reachable(cls, url: str) -> str:
         """Refuse a URL without a host, or with a port that there is not."""
-        parts = urlsplit(url)
-        if not parts.hostname or parts.port == 0:
+        if not is_http(url):
             raise ValueError("names no host, or a port that none can listen on")
         return url
 

@@ -1,14 +1,14 @@
 """What may be asked of a job: one model a kind, each refused in a sentence what does not fit."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pipeline import Dialect
 from service.endpoint import MAX_NS
 from service.form import ID
 from service.problem import about
-from service.routes.parameter import Algorithm, End, Name, Time, Written
+from service.routes.parameter import Algorithm, End, Name, Time, Written, written
 
 CaptureId = Annotated[str, Field(pattern=ID, description="A capture that was brought.")]
 Told = Annotated[
@@ -27,6 +27,9 @@ Changes = Annotated[
         " loop closed fabric.NAME=VALUE.",
     ),
 ]
+
+
+WRITTEN_END = written("is a text such as 10.0.1.2:40001")
 
 
 class Wanted(BaseModel):
@@ -56,20 +59,12 @@ class Traced(Wanted):
     """What reads a capture, or a flow of the store."""
 
     capture: CaptureId | None = Field(None, description="A capture; none: a flow of the store.")
-    src: End | None = None
-    dst: End | None = None
+    src: Annotated[End | None, WRITTEN_END] = None
+    dst: Annotated[End | None, WRITTEN_END] = None
     from_: Annotated[Time | None, Written] = Field(
         None, alias="from", description="Of the store: since when."
     )
     to: Annotated[Time | None, Written] = Field(None, description="Of the store: until when.")
-
-    @field_validator("src", "dst", mode="before")
-    @classmethod
-    def written(cls, given: Any) -> Any:
-        """Refuse an end that is no text."""
-        if given is not None and not isinstance(given, str):
-            raise ValueError("is a text such as 10.0.1.2:40001")
-        return given
 
     @model_validator(mode="after")
     def whole(self) -> "Traced":

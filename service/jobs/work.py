@@ -21,6 +21,7 @@ import polars as pl
 
 from service import progress
 from service.accounting_text import accounting_line
+from service.decidable import say
 from service.failure import Failure
 from service.jobs.environment import MEMORY
 from service.jobs.folder import ABOUT, INPUT
@@ -104,7 +105,7 @@ def analyzed(job: Job, captures: list[Path]) -> Made:
     rows.write_ipc("result.arrow", compression="lz4")
     counted = report["accounting"]
     if counted["decoded"] < counted["seen"]:
-        print(f"{SAID}{accounting_line(counted)}", file=sys.stderr)  # noqa: T201 - a note (`Heard`)
+        say([accounting_line(counted)])
     found = {
         "frames": counted["seen"], "decoded": counted["decoded"], "flows": len(flows),
         "bottlenecked": sum(each["bottleneck"]["hop"] is not None for each in flows),

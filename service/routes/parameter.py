@@ -62,15 +62,19 @@ Protocol = Annotated[
 ]
 
 
-def _written(value: Any) -> Any:
-    """Refuse what JSON has as no text: a number would have no unit."""
-    if value is not None and not isinstance(value, str):
-        raise ValueError('should be a text, such as "2026-01-31T12:00:00Z" or "2h"')
-    return value
+def written(sentence: str) -> BeforeValidator:
+    """A validator of a body that refuses what JSON has as no text, with a sentence."""
+
+    def read(value: Any) -> Any:
+        if value is not None and not isinstance(value, str):
+            raise ValueError(sentence)
+        return value
+
+    return BeforeValidator(read)
 
 
-Written = BeforeValidator(_written)
-"""Of times and lengths of time in a body."""
+Written = written('should be a text, such as "2026-01-31T12:00:00Z" or "2h"')
+"""Of times and lengths of time, of which a number would have no unit."""
 TIMES = "RFC 3339, or seconds or nanoseconds since 1970"
 Time = Annotated[
     int,

@@ -53,9 +53,11 @@ def only_read(place: Path) -> Iterator[None]:
     folders = [place, *(each for each in place.rglob("*") if each.is_dir())]
     for folder in folders:
         folder.chmod(0o555)
-    yield
-    for folder in folders:
-        folder.chmod(0o755)
+    try:
+        yield
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
 
 
 def probe(tree: Path, cache: Path, *before: str) -> dict[str, Any]:

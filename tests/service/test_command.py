@@ -132,6 +132,7 @@ def test_a_taken_port_is_named(hopsight: Any, served: Any, tmp_path: Path) -> No
         (["top", "--wide"], ExitCode.USAGE, "see `hopsight top --help`"),
         (["where", *ENDS, "--server", "http://h:99999"], ExitCode.USAGE, "is not http://HOST"),
         (["where", *ENDS, "--server", "http://"], ExitCode.USAGE, "is not http://HOST"),
+        (["dissect", "a.pcap", "one"], ExitCode.USAGE, "'FRAME': should be a valid integer"),
         (["spans", *ENDS, "--send", "foo"], ExitCode.USAGE, "--send 'foo' is not http://HOST"),
         (["token", "a b"], ExitCode.USAGE, "NAME: has other signs"),
         (["token", "a", "--scope", "root"], ExitCode.USAGE, "--scope: is none of read, operate"),

@@ -354,6 +354,12 @@ def test_a_capture_is_analysed_into_the_store_by_a_process(
         assert 'hopsight_jobs_total{kind="analyze",outcome="done"} 1.0' in counted
         assert httpx.delete(f"{served.url}{place}").status_code == 204
         assert served.get(place).status_code == 404
+        cut = httpx.post(f"{served.url}{CAPTURES}?name=cut.pcapng",
+                         content=capture.read_bytes()[:-7], timeout=30)  # fmt: skip
+        asked = {"kind": "analyze", "capture": cut.json()["id"]}
+        job = ended(served, httpx.post(f"{served.url}{JOBS}", json=asked).json()["id"])
+        assert job["state"] == DONE
+        assert "1 file_truncated" in "".join(job["found"]["notes"])
     finally:
         served.stop()
 

@@ -32,7 +32,7 @@ def test_flag_over_environment_over_file_over_default(
 
 def test_serving_others_without_a_login_is_refused(hopsight: Any, tmp_path: Path) -> None:
     store = f"chdb://{tmp_path}/store"
-    done = hopsight.here("serve", "--store", store, "--host", "0.0.0.0", "--port", "0")  # noqa: S104 - refused is what is tested
+    done = hopsight.run("serve", "--store", store, "--host", "0.0.0.0", "--port", "0")  # noqa: S104 - refused is what is tested
     assert done.returncode == 2
     assert "service.host: '0.0.0.0' can be reached by other machines" in done.stderr
     assert not (tmp_path / "store").exists()
