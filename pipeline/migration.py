@@ -15,6 +15,7 @@ from pipeline.stored_schema import StoredSchema, stored_schema
 from pipeline.tables import SCHEMA_VERSION, TABLES, Table
 from pipeline.tables.ddl import (
     DEDUPLICATION_WINDOW,
+    adding,
     alterations,
     column_definitions,
     column_type,
@@ -69,20 +70,17 @@ def pending(connection: Connection) -> Iterator[str]:
             f" {SCHEMA_VERSION}; use a newer hopsight"
         )
     known = frozenset(str(name) for (name,) in connection.rows(KNOWN))
+    changed = 0
     for table in TABLES.values():
-        yield from _of_table(connection, stored, table, layout, known)
+        for statement in _of_table(connection, stored, table, layout, known):
+            changed += 1
+            yield statement
+    now = stored_schema(connection) if changed else stored
     for table in TABLES.values():
-        if table.fed_by:
-            view = f"{table.name}_feed"
-            source = {column.name: column for column in TABLES[table.fed_by].columns}
-            known = frozenset(
-                name
-                for name, kind in stored.columns[view].items()
-                if name not in source or kind != formerly(source[name])
-            )
-            if statement := feeding(table, known, stored.created[view], layout):
-                yield statement
-        yield from views(table, stored.created, layout)
+        kept = layout.kept(table)
+        if stored.columns[kept]:
+            yield from packing(table, now.codecs[kept], layout)
+        yield from _feeds(stored, table, layout)
     if found < SCHEMA_VERSION:
         yield RECORD.format(database=f"`{database}`", version=SCHEMA_VERSION)
 
@@ -148,15 +146,25 @@ def _of_table(
             )
     if found:
         created = stored.created[kept]
-        changes = [
-            *alterations(table, days, frozenset(found), created, layout, known),
-            *narrowing(table, found, kept, layout),
-        ]
-        yield from changes
-        now = stored_schema(connection) if changes else stored
-        yield from packing(table, now.codecs[kept], layout)
+        yield from alterations(table, days, frozenset(found), created, layout, known)
+        yield from narrowing(table, found, kept, layout)
     if layout.sharded(table):
         yield from _in_front(stored.columns[table.name], table, layout)
+
+
+def _feeds(stored: StoredSchema, table: Table, layout: Layout) -> Iterator[str]:
+    """Make or complete the views that fill a table."""
+    if table.fed_by:
+        view = f"{table.name}_feed"
+        source = {column.name: column for column in TABLES[table.fed_by].columns}
+        known = frozenset(
+            name
+            for name, kind in stored.columns[view].items()
+            if name not in source or kind != formerly(source[name])
+        )
+        if statement := feeding(table, known, stored.created[view], layout):
+            yield statement
+    yield from views(table, stored.created, layout)
 
 
 def _in_front(found: Mapping[str, str], table: Table, layout: Layout) -> Iterator[str]:
@@ -164,10 +172,12 @@ def _in_front(found: Mapping[str, str], table: Table, layout: Layout) -> Iterato
     if not found:
         yield layout.front(table)
         return
-    for name, definition in column_definitions(table).items():
-        if name not in found:
-            bare = definition.partition(" CODEC(")[0]
-            yield f"ALTER TABLE {table.name}{layout.clause} ADD COLUMN IF NOT EXISTS {bare}"
+    new = [
+        definition.partition(" CODEC(")[0]
+        for name, definition in column_definitions(table).items() if name not in found
+    ]  # fmt: skip
+    if new:
+        yield f"ALTER TABLE {table.name}{layout.clause} {adding(new)}"
     yield from narrowing(table, found, table.name, layout)
     single = [name for each in table.gathered for name in each.of]
     gone = [name for name in (*single, *table.gone) if name in found]

@@ -70,6 +70,10 @@ BUSY = "status of 503"
 """A service that has no turn to give says so; the console asks again, and the browser notes it."""
 
 
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-software-rasterizer", "--disable-extensions"]
+"""The last three: pages are drawn by the processor once, not as a graphics card would."""
+
+
 def noted(view: View, message: Any) -> None:
     """Keep a console message that is worth it."""
     if message.type in WORTH_TELLING and BUSY not in message.text:
@@ -83,7 +87,7 @@ def browser(tool: Callable[..., str]) -> Iterator[Any]:
 
     chromium = tool("chromium", "chromium-browser", "google-chrome")
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        found = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield found
         found.close()
 

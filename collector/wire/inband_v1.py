@@ -10,6 +10,7 @@ the copy. Timestamps have 32 bits and level 2 interfaces 32 each; GEANT's deploy
 """
 
 from dataclasses import replace
+from functools import cache
 
 from collector.settings import CollectorSettings
 from collector.wire.inband import BASELINE, COMPLEMENT, GPE, following
@@ -99,10 +100,14 @@ def stack(settings: CollectorSettings, name: str, profile: int) -> Header:
     )
 
 
-def words(bitmap: int) -> int:
-    """Words of a hop's record as the specification has it."""
-    named = (part for part in HOPS[SPECIFIED] if bitmap >> BITMAP_BITS - 1 - part.bit & 1)
-    return sum(part.octets for part in named) // 4
+@cache
+def words() -> tuple[int, ...]:
+    """Words of a hop's record by its bitmap, as the specification has it."""
+    octets = [0]
+    for bit in reversed(range(BITMAP_BITS)):  # from the last, which is the lowest
+        more = sum(part.octets for part in HOPS[SPECIFIED] if part.bit == bit)
+        octets += [each + more for each in octets]
+    return tuple(each // 4 for each in octets)
 
 
 def choices() -> tuple[Header, ...]:
@@ -128,7 +133,7 @@ def choices() -> tuple[Header, ...]:
                 next=None,
                 otherwise="int_v1_md_geant",
             )
-            for number in range(1, words(0xFFFF) + 1)
+            for number in range(1, max(words()) + 1)
         ),
     )
 
@@ -156,8 +161,8 @@ def edges(settings: CollectorSettings) -> dict[str, dict[int, str]]:
     """The next protocol of VXLAN-GPE, and words of a record by bitmap."""
     found = {"gpe": {settings.int_v1_gpe_protocol: "int_v1_shim_gpe"}}
     if settings.int_v1_profile == "auto":
-        numbers = {bitmap: words(bitmap) for bitmap in range(1, 1 << BITMAP_BITS)}
+        names = [f"int_v1_words{number}" for number in range(max(words()) + 1)]
         found["int_v1_words"] = {
-            bitmap: f"int_v1_words{number}" for bitmap, number in numbers.items()
+            bitmap: names[number] for bitmap, number in enumerate(words()) if bitmap
         }
     return found

@@ -175,6 +175,11 @@ def gathering(table: Table, columns: frozenset[str], alter: str) -> Iterator[str
     yield f"{alter} {dropping(before)} SETTINGS mutations_sync = 2"
 
 
+def adding(definitions: Iterable[str]) -> str:
+    """What adds columns, in an ALTER: one for all of them, since each rewrites what a table is."""
+    return ", ".join(f"ADD COLUMN IF NOT EXISTS {each}" for each in definitions)
+
+
 def dropping(columns: Iterable[str]) -> str:
     """What drops columns, in an ALTER."""
     return ", ".join(f"DROP COLUMN IF EXISTS `{name}`" for name in columns)
@@ -193,15 +198,17 @@ def alterations(
     `columns` are the names that the store has; `create_query` is how the engine writes it.
     """
     alter = f"ALTER TABLE {layout.kept(table)}{layout.clause}"
-    for name, definition in column_definitions(table).items():
-        if name not in columns:
-            yield f"{alter} ADD COLUMN IF NOT EXISTS {definition}"
+    if new := [told for name, told in column_definitions(table).items() if name not in columns]:
+        yield f"{alter} {adding(new)}"
     yield from gathering(table, columns, alter)
     if gone := [name for name in table.gone if name in columns]:
         yield f"{alter} {dropping(gone)} SETTINGS mutations_sync = 2"
-    for name, value in table_settings(table, layout, known).items():
-        if name != GRANULE and not re.search(rf"\b{name} = {value}(?!\w)", create_query):
-            yield f"{alter} MODIFY SETTING {name} = {value}"
+    settings = [
+        f"{name} = {value}" for name, value in table_settings(table, layout, known).items()
+        if name != GRANULE and not re.search(rf"\b{name} = {value}(?!\w)", create_query)
+    ]  # fmt: skip
+    if settings:
+        yield f"{alter} MODIFY SETTING {', '.join(settings)}"
     wanted = ttl(retention_days)
     if wanted and wanted not in create_query:
         yield f"{alter} MODIFY TTL {wanted}"

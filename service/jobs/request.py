@@ -14,8 +14,10 @@ from service.problem import invalid
 
 PLACES = ("pipeline.topology",)
 """Settings that name files of the machine, which is no guest's business."""
-OPTION = re.compile(r"--(set|what-if|sweep|by|algorithm|flow|point|closed-loop)\b")
+OPTION = re.compile(r"--(set|what-if|sweep|by|algorithm|flow|point|closed-loop|from|to)\b")
 """What the command line calls a field."""
+TWO = {"flow": "src, dst"}
+"""Fields of a job that are one option of the command line."""
 POINTS = 500
 """Most points of one sweep."""
 ASKED: TypeAdapter[Kinds] = TypeAdapter(Asked)
@@ -60,12 +62,17 @@ def refused(field: str, check: Callable[[], object]) -> None:
             said = said[named.end() :].lstrip(": ")
             # A point of a sweep is tried as a change.
             field = field if named[1] == "what-if" else as_field(named)
-        raise invalid({field: OPTION.sub(as_field, said)}) from None
+        raise invalid({field: in_fields(said)}) from None
+
+
+def in_fields(said: str) -> str:
+    """What the command line says, with its options as the fields that they are here."""
+    return OPTION.sub(as_field, said)
 
 
 def as_field(option: re.Match[str]) -> str:
     """An option of the command line as the field that it is here."""
-    return option[1].replace("-", "_")
+    return TWO.get(option[1], option[1].replace("-", "_"))
 
 
 def swept(wanted: Sweep) -> None:

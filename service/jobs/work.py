@@ -26,7 +26,7 @@ from service.failure import Failure
 from service.jobs.environment import MEMORY
 from service.jobs.folder import ABOUT, INPUT
 from service.jobs.kept import Job
-from service.jobs.request import analyze_request, replay_request, words_of
+from service.jobs.request import analyze_request, in_fields, replay_request, words_of
 from service.jobs.summary import FOUND
 
 PROGRESS, OUTCOME = "progress.json", "outcome.json"
@@ -55,7 +55,7 @@ def main() -> None:
         results, found = done(job)
         told: dict[str, Any] = {"results": results, "found": found}
     except Failure as failure:
-        told = {"reason": str(failure)}
+        told = {"reason": in_fields(str(failure))}
     except MemoryError:
         told = {"reason": "it needs more memory than service.job_memory_bytes"}
     except Exception:
@@ -85,7 +85,7 @@ class Heard(io.TextIOBase):
         """Take a piece."""
         for line in text.splitlines():
             # What goes over the frames twice says some of it twice.
-            note = line.removeprefix(SAID)
+            note = in_fields(line.removeprefix(SAID))
             if line.startswith(SAID) and len(self.notes) < MOST_NOTES and note not in self.notes:
                 self.notes.append(note)
         return self.beside.write(text)

@@ -6,9 +6,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 
 from service.polled import Polled
-from service.problem import Problem
 from service.reader import reader_of
-from service.routes.flows import question_of
+from service.routes.flows import answered
 from service.routes.links import crossing, flows_of
 from service.routes.parameter import FlowParameters
 from service.routes.span import Span, check_window
@@ -27,9 +26,7 @@ async def contributors(
     """
     limits, reader = request.app.state.settings.service, reader_of(request)
     check_window(asked.window, limits.max_window_s)
-    found = await reader.answer(question_of(asked))
-    if found["verdict"] is None:
-        raise Problem(404, found["message"], field="src", flows=found["flows"])
+    found = await answered(reader, asked)
     span = Span(found["interval"]["from_ns"], found["interval"]["to_ns"] + 1)
     whole, verdict = found["interval"], found["verdict"]
     told: dict[str, Any] = {

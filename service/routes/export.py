@@ -23,7 +23,7 @@ async def export(request: Request, asked: Annotated[CellParameters, Query()]) ->
     try:
         key = export_key(os.environ, state.settings.service.export_key_file)
     except ExportKeyError as error:
-        raise Problem(422, str(error), field="key") from None
+        raise Problem(409, f"nothing can be exported: {error}") from None
     word, width = WIDTHS[asked.interval]
     rollup = f"path_{word}"
     span = await cells(reader, asked, rollup, width)

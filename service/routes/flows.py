@@ -269,10 +269,22 @@ async def bottleneck(
     state = request.app.state
     check_window(asked.window, state.settings.service.max_window_s)
     reader = reader_of(request)
-    found = await reader.answer(question_of(asked, frames=asked.frames))
-    if found["verdict"] is None:
-        raise Problem(404, found["message"], field="src", flows=found["flows"])
-    return found
+    return await answered(reader, asked, frames=asked.frames)
+
+
+async def answered(
+    reader: Reader, asked: FlowParameters, *, frames: bool = False
+) -> dict[str, Any]:
+    """The answer about a flow that has a verdict. Raises Problem: 404 names what there is none of.
+
+    That is the flow, or else the length of intervals that was asked for, or the time.
+    """
+    found = await reader.answer(question_of(asked, frames=frames))
+    if found["verdict"] is not None:
+        return found
+    others = found["interval"] and found["interval"]["lengths_ns"]
+    field = "interval" if others and asked.interval else "at" if found["interval"] else "src"
+    raise Problem(404, found["message"], field=field, flows=found["flows"])
 
 
 router.add_api_route("/flows/bottleneck", bottleneck, route_class_override=Awaited)

@@ -43,6 +43,29 @@ def test_bottlenecks_of_an_earlier_range(served: Any, world: ModuleType) -> None
     assert (len(limited["bottlenecks"]), limited["more"]) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"src": "10.0.1.9:40001"}, "src"),
+        ({"interval": "77ms"}, "interval"),
+        ({"at": "1760000000", "window": "1ms"}, "at"),
+    ],
+)
+@pytest.mark.parametrize("of", ["bottleneck", "contributors"])
+def test_what_there_is_no_verdict_of_is_named(
+    served: Any, of: str, asked: dict[str, str], field: str
+) -> None:
+    answer = served.get(f"/api/v1/flows/{of}", **(FLOW | asked))
+    assert (answer.status_code, answer.json()["field"]) == (404, field), answer.text
+
+
+def test_without_a_key_nothing_is_exported(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOPSIGHT_EXPORT_KEY", raising=False)
+    answer = served.get("/api/v1/te/export")
+    assert (answer.status_code, "field" in answer.json()) == (409, False)
+    assert "there is no key: set HOPSIGHT_EXPORT_KEY" in answer.json()["detail"]
+
+
 def test_hot_links_over_time(served: Any, world: ModuleType) -> None:
     answer = served.get("/api/v1/links").json()
     assert answer["interval"]["step_ns"] == world.INTERVAL_NS

@@ -15,7 +15,7 @@ from replay import Score
 from service.commands import demo
 
 DECISIONS = "/api/v1/replay/decisions"
-FRAMES = 100_000
+FRAMES = 25_000
 
 
 def test_the_demo_agrees_with_its_truth(hopsight: Any, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from service.jobs import running, work
 from service.jobs.environment import environment_of
 from service.jobs.folder import Folder, FolderError
 from service.jobs.kept import DONE, FAILED, QUEUED, RUNNING, Job
+from service.jobs.request import in_fields
 from service.jobs.running import Running
 from service.jobs.upload import Upload
 from service.metrics import Metrics
@@ -200,6 +201,13 @@ def test_a_what_if_is_checked_as_the_command_line_would(
     assert answer.status_code == 422, answer.text
     assert said in answer.json()["detail"]
     assert answer.json()["field"] == field
+
+
+def test_a_job_names_fields_and_no_options() -> None:
+    said = "no frame of a b was seen"
+    assert in_fields(f"--flow: {said}; --from 5 is later than --to 3") == (
+        f"src, dst: {said}; from 5 is later than to 3"
+    )
 
 
 def test_jobs_wait_in_a_bounded_queue_and_can_be_cancelled(

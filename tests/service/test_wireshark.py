@@ -53,26 +53,26 @@ def test_the_script_is_written_once_and_then_kept_up_to_date(
     hopsight: Any, tmp_path: Path, printed: str
 ) -> None:
     place = tmp_path / "new" / "folder"
-    first = hopsight.run("wireshark", "install", "--to", str(place))
+    first = hopsight.here("wireshark", "install", "--to", str(place))
     assert first.returncode == 0, first.stderr
     assert first.stdout.startswith(f"{place}/hopsight.lua: written")
     assert (place / "hopsight.lua").read_text() == printed
-    assert "up to date" in hopsight.run("wireshark", "install", "--to", str(place)).stdout
-    told = json.loads(hopsight.run("wireshark", "install", "--to", str(place), "--json").stdout)
+    assert "up to date" in hopsight.here("wireshark", "install", "--to", str(place)).stdout
+    told = json.loads(hopsight.here("wireshark", "install", "--to", str(place), "--json").stdout)
     size = {"lines": len(printed.splitlines()), "octets": len(printed.encode())}
     path = str(place / "hopsight.lua")
     assert told == {"path": path, "outcome": "already up to date", **size}
-    script = json.loads(hopsight.run("wireshark", "print", "--json").stdout)
+    script = json.loads(hopsight.here("wireshark", "print", "--json").stdout)
     assert script == {"name": "hopsight.lua", **size, "script": printed}
     (place / "hopsight.lua").write_text(printed + "-- changed\n")
-    assert "replaced" in hopsight.run("wireshark", "install", "--to", str(place)).stdout
+    assert "replaced" in hopsight.here("wireshark", "install", "--to", str(place)).stdout
     assert (place / "hopsight.lua").read_text() == printed
 
 
 def test_settings_in_force_are_written_into_the_script(hopsight: Any, tmp_path: Path) -> None:
     settings = tmp_path / "site.toml"
     settings.write_text("[collector]\ncsig_compact_tpids = [0x1234]\n")
-    ran = hopsight.run("--settings", str(settings), "wireshark", "print")
+    ran = hopsight.here("--settings", str(settings), "wireshark", "print")
     assert '{4660, "csig_compact"}' in ran.stdout
 
 
@@ -95,7 +95,7 @@ def test_wireshark_itself_says_where_its_plugins_are(
 def test_a_file_of_somebody_else_is_left_alone(hopsight: Any, tmp_path: Path) -> None:
     place = tmp_path / "hopsight.lua"
     place.write_text("-- mine\n")
-    ran = hopsight.run("wireshark", "install", "--to", str(tmp_path))
+    ran = hopsight.here("wireshark", "install", "--to", str(tmp_path))
     assert ran.returncode == ExitCode.UNAVAILABLE
     assert "not written by hopsight" in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
@@ -104,7 +104,7 @@ def test_a_file_of_somebody_else_is_left_alone(hopsight: Any, tmp_path: Path) ->
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(hopsight: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    ran = hopsight.run("wireshark", "install", "--to", str(tmp_path / "file"))
+    ran = hopsight.here("wireshark", "install", "--to", str(tmp_path / "file"))
     assert ran.returncode == ExitCode.UNAVAILABLE
     assert len(ran.stderr.splitlines()) == 1
 
@@ -120,13 +120,13 @@ def test_without_tshark_a_folder_must_be_named(hopsight: Any, tmp_path: Path) ->
 
 def test_what_is_no_file_is_neither_read_nor_replaced(hopsight: Any, tmp_path: Path) -> None:
     (tmp_path / "hopsight.lua").symlink_to("/dev/zero")
-    ran = hopsight.run("wireshark", "install", "--to", str(tmp_path))
+    ran = hopsight.here("wireshark", "install", "--to", str(tmp_path))
     assert ran.returncode == ExitCode.UNAVAILABLE
     assert ran.stderr.count("\n") == 1
     assert "is not a file" in ran.stderr
 
 
 def test_a_missing_command_is_named_missing(hopsight: Any) -> None:
-    ran = hopsight.run("wireshark")
+    ran = hopsight.here("wireshark")
     assert ran.returncode == ExitCode.USAGE
     assert ran.stderr == "hopsight: a command is missing; see `hopsight wireshark --help`\n"
