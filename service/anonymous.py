@@ -5,7 +5,7 @@ prefix still do. What stays: names, capacities, rates, delays, bytes, how many f
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import ip_address, ip_network
@@ -14,14 +14,14 @@ from typing import Any
 import polars as pl
 from yacryptopan import CryptoPAn
 
-from service.endpoint import time_text
-
 RATIOS = (
     "u_p50", "u_p90", "u_p99", "u_max", "utilization_p50", "utilization_p90", "utilization_p99",
     "utilization_max", "headroom_ratio", "completeness",
 )  # fmt: skip
 SOURCES = ("u_source", "utilization_source")
 SHARES = ("share", "affected_share")
+KNOWN = ("captured", "completeness")
+"""Shares of the whole time."""
 DIGITS = 3
 """Significant digits of a ratio: loads are known to 4 % anyway."""
 NETWORK = ["tenant", "vrf", "vni"]
@@ -87,16 +87,15 @@ def anonymised(rows: pl.DataFrame, anonymiser: Anonymiser) -> pl.DataFrame:
     )
 
 
-def exported(rows: pl.DataFrame, from_ns: int, to_ns: int, step_ns: int) -> dict[str, Any]:
-    """The document that is handed over."""
+def exported(rows: pl.DataFrame, about: Mapping[str, Any]) -> dict[str, Any]:
+    """The document that is handed over; `about` is what an answer says of its time (`coverage`).
+
+    Of shares no more is told than of the ratios of rows: counts could be had back from them.
+    """
+    shares = pl.DataFrame([about], schema=dict.fromkeys(KNOWN, pl.Float64))
     return {
-        "interval": {
-            "from": time_text(from_ns),
-            "to": time_text(to_ns),
-            "from_ns": from_ns,
-            "to_ns": to_ns,
-            "step_ns": step_ns,
-        },
+        "interval": about["interval"],
+        **shares.select(pl.all().round_sig_figs(DIGITS)).row(0, named=True),
         "addresses": "Crypto-PAn",
         "paths": rows.to_dicts(),
     }

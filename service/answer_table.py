@@ -92,7 +92,7 @@ ANSWERS = {
         "ways": "whole", "more": "yes or no", "siblings": "whole", "alternatives": "rows",
         "classes": "rows",
     },
-    "GET /api/v1/te/export": {"interval": "object?", "addresses": "text", "paths": "rows"},
+    "GET /api/v1/te/export": COVERED | {"addresses": "text", "paths": "rows"},
     "GET /api/v1/health/telemetry": COVERED | {
         "findings": "rows", "more": "yes or no",
     },

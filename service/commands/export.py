@@ -7,12 +7,14 @@ from pathlib import Path
 import polars as pl
 import typer
 
-from pipeline import OwnerClient, Store, StoreError, open_or_ask
+from pipeline import MOST_GAPS, OwnerClient, Store, StoreError, open_or_ask
 from service.anonymous import Anonymiser, anonymised, exported
 from service.commands.settings import chosen
+from service.coverage import captured_share
 from service.export_key import ExportKeyError, export_key
 from service.failure import ExitCode, Failure
-from service.routes.te import MOST_ALL, WIDTHS
+from service.routes.span import Span
+from service.routes.te import MOST_ALL, WIDTHS, Covering, covered
 from service.typed import moment
 
 
@@ -64,4 +66,6 @@ def document(
         "te_paths", rollup=rollup, from_ns=start, to_ns=end, dscp=-1, rows=MOST_ALL,
         scope="prefix", src="", dst="",
     )  # fmt: skip
-    return exported(anonymised(rows, anonymiser), start, end, width)
+    share = captured_share((start, end), store.query("capture_gaps", rows=MOST_GAPS))
+    about = covered(rows, Covering(Span(start, end), width, share))
+    return exported(anonymised(rows, anonymiser), about)

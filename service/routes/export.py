@@ -3,14 +3,17 @@
 import os
 from typing import Annotated, Any
 
+import polars as pl
 from fastapi import APIRouter, Query, Request
 
 from service.anonymous import Anonymiser, anonymised, exported
+from service.coverage import NOTHING
 from service.export_key import ExportKeyError, export_key
 from service.problem import Problem
 from service.reader import reader_of
+from service.routes.coverage import captured_of
 from service.routes.span import check
-from service.routes.te import MOST_ALL, WIDTHS, CellParameters, cells
+from service.routes.te import MOST_ALL, WIDTHS, CellParameters, Covering, cells, covered
 
 router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
 
@@ -28,7 +31,7 @@ async def export(request: Request, asked: Annotated[CellParameters, Query()]) ->
     rollup = f"path_{word}"
     span = await cells(reader, asked, rollup, width)
     if span is None:
-        return {"interval": None, "addresses": "Crypto-PAn", "paths": []}
+        return exported(pl.DataFrame(), NOTHING)
     check(span.from_ns, span.to_ns, state.settings.service.max_window_s)
     dscp = -1 if asked.class_ is None else asked.class_
     rows = await reader.ask(
@@ -36,4 +39,5 @@ async def export(request: Request, asked: Annotated[CellParameters, Query()]) ->
         dst="",
     )  # fmt: skip
     made = await reader.run("anonymised", anonymised, rows, Anonymiser(key))
-    return exported(made, span.from_ns, span.to_ns, width)
+    of = Covering(span, width, await captured_of(reader, span))
+    return exported(made, covered(rows, of))

@@ -16,6 +16,8 @@ from yacryptopan import CryptoPAn
 from pipeline import TABLES, Store, open_or_ask
 from service.anonymous import Anonymiser, anonymised, exported
 from service.export_key import KEY_VARIABLE, ExportKeyError, export_key
+from service.routes.span import Span
+from service.routes.te import Covering, covered
 
 PUBLISHED_KEY = bytes(
     [21, 34, 23, 141, 51, 164, 207, 128, 19, 10, 91, 22, 73, 144, 125, 16,
@@ -118,7 +120,10 @@ def leaves(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 def test_every_string_and_number_is_a_ratio_or_anonymised(store: Store) -> None:
     asked = {"from_ns": T0, "to_ns": T0 + S, "dscp": -1, "rows": 100, "src": "", "dst": ""}
     rows = store.query("te_paths", rollup="path_seconds", scope="prefix", **asked)
-    found = exported(anonymised(rows, Anonymiser(PUBLISHED_KEY)), T0, T0 + S, S)
+    about = covered(rows, Covering(Span(T0, T0 + 3 * S), S, 2 / 3))
+    found = exported(anonymised(rows, Anonymiser(PUBLISHED_KEY)), about)
+    assert (found["interval"]["covered"], found["captured"]) == (1 / 3, 0.667)
+    assert 0 < found["completeness"] == float(f"{found['completeness']:.3g}") <= found["captured"]
     assert len(found["paths"]) == 2
     text = json.dumps(found, allow_nan=False)
     for secret in (*SECRETS, PUBLISHED_KEY.hex()):
