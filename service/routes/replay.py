@@ -14,7 +14,7 @@ from replay import COMMON, TOLD, known, lines, pseudocode, variables
 from service.coverage import NOTHING
 from service.problem import invalid
 from service.reader import Reader, reader_of
-from service.representation import CSV, JSON, documented, media_type, tagged
+from service.representation import CSV, JSON, documented, flat, media_type, tagged
 from service.routes.coverage import coverage_of
 from service.routes.parameter import Algorithm, EndsParameters, Name, Parameters, Start, Time
 from service.routes.signals import found_flow
@@ -59,16 +59,20 @@ async def decisions(request: Request, asked: Annotated[DecisionsParameters, Quer
     versions = state.source.versions if state.source else None
     found = await replays_of(state).of(reader, wanted_of(asked, flow), versions)
     page = found.decisions.slice(asked.start, asked.limit)
-    if media_type(request) == CSV:
-        return tagged(request, await run_in_threadpool(as_csv, page), b"", CSV, {})
     rest = asked.start + page.height
-    names = await hop_names(reader, page)
     about = await covered(reader, found.decisions, int(flow["flow"])) | {
-        "flow": flow_of(flow | {"flow": str(flow["flow"])}),
         "observations": found.observations,
         "total": found.decisions.height,
         "start": asked.start,
         "next": rest if rest < found.decisions.height else None,
+    }
+    if media_type(request) == CSV:
+        told = dict(flat("Hopsight", about))
+        text = await run_in_threadpool(as_csv, page)
+        return tagged(request, text, json.dumps(about).encode(), CSV, told)
+    names = await hop_names(reader, page)
+    about |= {
+        "flow": flow_of(flow | {"flow": str(flow["flow"])}),
         "parameters": await run_in_threadpool(in_force, found, page),
         "notes": list(found.notes),
         "conformance": conduct(found),

@@ -61,9 +61,14 @@ def test_parameters_and_algorithms_change_what_is_decided(replays: Any) -> None:
 
 
 def test_a_page_as_a_table(replays: Any) -> None:
-    lines = replays.get(PATH, **FLOW, limit=2, format="csv").text.splitlines()
+    table, page = (replays.get(PATH, **FLOW, limit=2, format=form) for form in ("csv", "json"))
+    lines = table.text.splitlines()
     assert lines[0].startswith("time_ns,src,sport,dst,dport,algorithm,branch")
     assert len(lines) == 3
+    told, said = table.headers, page.json()
+    for name in ("captured", "completeness", "total", "next"):
+        assert told[f"hopsight-{name}"] == str(said[name])
+    assert told["hopsight-interval-from-ns"] == str(said["interval"]["from_ns"])
 
 
 @pytest.mark.parametrize(
