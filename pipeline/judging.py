@@ -1,14 +1,21 @@
-"""Verdicts on sums of intervals, each by the topology in force then, and rows of what changed."""
+"""Verdicts on sums of intervals, each by the topology in force then, and rows of what changed.
 
-from collections.abc import Callable, Mapping
+To judge takes mostly the same time however few rows there are, so that intervals of all lengths
+that ended are judged at once. No interval knows of another: they are told apart by their time, and
+those of longer lengths, which begin when shorter ones do, by some nanoseconds more (`apart`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import polars as pl
 
 from pipeline.ladder import Judged
 from pipeline.revisions import TABLE as REVISIONS
 from pipeline.settings import PipelineSettings
-from pipeline.sums import Sums
+from pipeline.sums import Sums, beside
 from pipeline.tables import TABLES
+from pipeline.timed import begin
+from pipeline.topology import Topology
 from pipeline.verdict import verdicts
 from pipeline.versions import Versions
 
@@ -17,22 +24,49 @@ Tables = Mapping[str, pl.DataFrame]
 
 
 def judged(
-    sums: Sums,
+    lengths: Sequence[Sums],
     known: Callable[[pl.Series], pl.DataFrame],
     versions: Versions,
     settings: PipelineSettings,
-) -> pl.DataFrame:
-    """Verdicts on intervals of one length; `known` gives the rows of flows."""
-    if not sums.height:
-        return TABLES["verdicts"].blank
-    seen = known(pl.concat([rows["flow"] for rows in sums]))
+) -> list[pl.DataFrame]:
+    """Verdicts on intervals of each length, the shortest first; `known` gives the rows of flows."""
+    there = [sums for sums in lengths if sums.height]
+    if not there:
+        return [TABLES["verdicts"].blank for _ in lengths]
+    seen = known(pl.concat([rows["flow"] for sums in there for rows in sums]))
+    parts: dict[Topology | None, list[Sums]] = {}
+    for place, sums in enumerate(lengths):
+        for topology, own in by_topology(sums, versions):
+            parts.setdefault(topology, []).append(apart(own, place))
+    made = [verdicts(seen, *beside(own), topology, settings) for topology, own in parts.items()]
+    rows = pl.concat(made).with_columns(begin().alias("time_ns")).sort("time_ns", "flow")
+    if len(there) == 1:
+        return [rows if sums.height else rows.clear() for sums in lengths]
+    return [
+        rows.filter(pl.col("interval_ns") == sums.interval_ns) if sums.height else rows.clear()
+        for sums in lengths
+    ]
+
+
+def by_topology(sums: Sums, versions: Versions) -> Iterator[tuple[Topology | None, Sums]]:
+    """Sums by the topology that is in force at their time."""
     flows, hops = (dict(versions.split(rows)) for rows in sums)
-    made = []
     for topology in {**flows, **hops}:
-        own = flows.get(topology, sums.flows.clear())
-        crossed = hops.get(topology, sums.hops.clear())
-        made.append(verdicts(seen, own, crossed, topology, settings))
-    return pl.concat(made).sort("time_ns", "flow")
+        yield (
+            topology,
+            Sums(flows.get(topology, sums.flows.clear()), hops.get(topology, sums.hops.clear())),
+        )
+
+
+def apart(sums: Sums, place: int) -> Sums:
+    """The sums of the length at a `place` of all lengths, none of which begins when another does.
+
+    `timed.begin` tells when they do.
+    """
+    if not place:
+        return sums
+    later = pl.col("time_ns") + place
+    return Sums(*(rows.with_columns(later) for rows in sums))
 
 
 def changed(made: Judged) -> Tables:

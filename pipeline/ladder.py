@@ -15,8 +15,8 @@ from pipeline.revisions import Numbered, Revisions
 from pipeline.rung import Ended, Rung
 from pipeline.sums import Sums
 
-Judge = Callable[[Sums], pl.DataFrame]
-"""Gives the verdicts on intervals of one length."""
+Judge = Callable[[Sequence[Sums]], list[pl.DataFrame]]
+"""Gives the verdicts on intervals of each of some lengths, the shortest first."""
 
 
 class Judged(NamedTuple):
@@ -61,29 +61,36 @@ class Ladder:
 
     def close(self, sums: Sums, before_ns: int | None, judge: Judge) -> Judged:
         """Judge all intervals that ended by `before_ns`; `sums` are such of the shortest length."""
-        late, fresh = Sums.none(), sums
+        closed = self._closed(sums, before_ns)
+        every = judge([ended.whole for ended in closed])
         made: list[Numbered] = []
-        first: tuple[Ended, pl.DataFrame] | None = None
-        for rung, revisions in zip(self.rungs, self.revisions, strict=True):
-            ended = rung.close(late, fresh, before_ns)
-            told = judge(ended.whole)
-            first = first or (ended, told)
-            finer = pl.col("plausibility").list.set_intersection(list(TOO_FINE)).list.len() > 0
+        finer = pl.col("plausibility").list.set_intersection(list(TOO_FINE)).list.len() > 0
+        for rung, revisions, ended, told in zip(
+            self.rungs, self.revisions, closed, every, strict=False
+        ):
             coarse = told if rung is self.rungs[-1] else told.filter(~finer)
             again, alone = ended.late.times, ended.alone.times
             made.append(revisions.numbered(coarse, again, alone, before_ns))
             if rung.floor_ns is not None:
                 revisions.forget(rung.floor_ns - rung.interval_ns)
-            late, fresh = ended.news
-            if not late.height and not fresh.height:
-                break
-        assert first is not None
-        self.too_late += int(first[0].alone.flows["frames"].sum())
+        self.too_late += int(closed[0].alone.flows["frames"].sum())
         return Judged(
             pl.concat([each.verdicts for each in made]).sort("time_ns", "flow", "interval_ns"),
             pl.concat([each.changes for each in made]),
-            *first,
+            closed[0],
+            every[0],
         )
+
+    def _closed(self, sums: Sums, before_ns: int | None) -> list[Ended]:
+        """What has ended of each length, as far as sums of the shortest length change any."""
+        late, fresh = Sums.none(), sums
+        closed = []
+        for rung in self.rungs:
+            closed.append(ended := rung.close(late, fresh, before_ns))
+            late, fresh = ended.news
+            if not late.height and not fresh.height:
+                break
+        return closed
 
     def _add(self, length_ns: int) -> None:
         self.rungs.append(Rung(length_ns, self.lateness_ns))

@@ -39,6 +39,8 @@ class Sums(NamedTuple):
     @property
     def times(self) -> pl.Series:
         """Starts of the intervals, each once, in order."""
+        if not self.height:
+            return self.flows["time_ns"]
         return pl.concat([self.flows["time_ns"], self.hops["time_ns"]]).unique().sort()
 
     def where(self, rows: pl.Expr) -> Self:

@@ -48,14 +48,22 @@ def counters() -> list[pl.Expr]:
     ]
 
 
+def begin() -> pl.Expr:
+    """When an interval begins: at a multiple of its length, from which `time_ns` may be some off.
+
+    So intervals of several lengths are told apart (`judging.apart`).
+    """
+    return pl.col("time_ns") - pl.col("time_ns") % pl.col("interval_ns")
+
+
 def busy() -> pl.Expr:
     """Share of the interval in which a port sent, by what lies between its `counters` (`APART`).
 
     Null: they do not tell.
     """
     seen, span, sent = (pl.col(f"{name}_ns") for name in COUNTERS)
-    before = pl.col("seen_first_ns") - pl.col("time_ns")
-    after = pl.col("time_ns") + pl.col("interval_ns") - pl.col("seen_last_ns")
+    before = pl.col("seen_first_ns") - begin()
+    after = begin() + pl.col("interval_ns") - pl.col("seen_last_ns")
     step = span / (pl.col("counted") - 1)
     edges = sum(pl.when(edge <= GAP * step).then(edge).otherwise(0) for edge in (before, after))
     known = pl.min_horizontal(span + edges, "interval_ns") / pl.col("interval_ns")

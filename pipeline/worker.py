@@ -222,9 +222,9 @@ class Worker(Decider):
             own = decisions.get(topology, tracked.decisions.clear())
             yield topology, part, Tracked(own, loads.get(topology, tracked.hop_loads.clear()))
 
-    def _judged(self, sums: Sums) -> pl.DataFrame:
-        """Verdicts on intervals of one length."""
-        return judged(sums, self.known.of, self.versions, self.settings)
+    def _judged(self, lengths: Sequence[Sums]) -> list[pl.DataFrame]:
+        """Verdicts on intervals of each length."""
+        return judged(lengths, self.known.of, self.versions, self.settings)
 
     def _close(self, before_ns: int | None) -> Output:
         """Judge or hand on the intervals that ended by a time; None: all."""
