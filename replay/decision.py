@@ -19,7 +19,8 @@ from replay.standing import standing
 from replay.step import STEPS, Step
 
 DIGITS = 5
-"""Significant digits of a number in a sentence; objects carry all of them."""
+"""Significant digits of a number in a sentence, of one with more before its point those; objects
+carry all of them."""
 MARK = re.compile(r"\{(\w+)\}")
 KEY = ("src", "sport", "dst", "dport")
 UNKNOWN_RECEIVER = " is unknown by none, sure to 0"
@@ -138,7 +139,8 @@ def worded(sentence: str, schema: pl.Schema) -> pl.Expr:
     for name in MARK.findall(sentence):
         value = pl.col(name)
         if schema[name].is_float():
-            value = value.round_sig_figs(DIGITS)
+            few = value.abs() < 10**DIGITS
+            value = pl.when(few).then(value.round_sig_figs(DIGITS)).otherwise(value.round())
         texts.append(value.cast(pl.String).str.strip_suffix(".0").fill_null("unknown"))
     return pl.format(MARK.sub("{}", sentence), *texts) if texts else pl.lit(sentence)
 

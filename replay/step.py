@@ -38,7 +38,10 @@ _ENDED = (
     "window ended with {BytesAcked} bytes acked, {BytesMarked} marked: M = {M},"
     " alpha = (1-g)*{alpha_before} + g*M = {alpha}; the next one ends at {WindowEnd}"
 )
-_REDUCED = "; reduced: ssthresh = cwnd*(1 - alpha/2) = {ssthresh} bytes"
+_REDUCED = (
+    "; cut by cwnd*alpha/2, by whole segments where the dialect counts so and to no less than"
+    " min_cwnd: ssthresh = {ssthresh} bytes"
+)
 
 _BELOW = "delay {delay_ns} ns < target {target_ns} ns: "
 _ABOVE = "delay {delay_ns} ns >= target {target_ns} ns: "

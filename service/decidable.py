@@ -7,6 +7,7 @@ import typer
 
 from replay import reason, reason_names
 from service.flow_names import end_text
+from service.text import several
 from service.window_step import Parameters, step_assumed
 
 MOST = 10
@@ -63,7 +64,7 @@ class Decidable:
                 because = f": {said}" if said else ""
                 yield (
                     f"{name} {row['algorithm']}: {row['quality']} from frame {row['frame']} on"
-                    f" ({row['decisions']:,} decisions){because}"
+                    f" ({several(row['decisions'], 'decision')}){because}"
                 )
         if len(flows) > MOST:
             yield f"{len(flows) - MOST:,} more flows have states that are not exact"

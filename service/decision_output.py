@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import polars as pl
 
-from replay import TOLD, lines, trace
+from replay import TOLD, known, lines, trace
 from service.column_file import opened
 from service.decision_text import texts
 from service.failure import ExitCode, Failure
@@ -87,6 +87,7 @@ class File(Output):
     def show(self, traced: pl.DataFrame) -> None:
         """Write."""
         kept = traced if self.told.explain else traced.drop("sentence", "standing")
+        kept = known(kept, kept.columns)
         if self.schema is None:
             self.schema = kept.schema
             self.writer = opened(self.path, kept.to_arrow().schema, parquet=self.parquet)

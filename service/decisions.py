@@ -14,6 +14,7 @@ from replay import Heard, from_best, vantage
 from service.decidable import Decidable
 from service.decision_output import Output
 from service.flow_names import Ends, FlowNames
+from service.stored_twice import all_of_one, copies
 from service.window_step import Parameters
 
 KEY = ("flow", "algorithm")
@@ -34,6 +35,8 @@ class Decisions:
         self.heard = Heard()
         self.decidable = Decidable()
         self.points: set[str] = set()
+        self.sources: set[str] = set()
+        self.twice: list[str] = []
         self.waiting: list[pl.DataFrame] = []
         self.begun = pl.DataFrame(schema=BEGUN)
 
@@ -43,6 +46,9 @@ class Decisions:
             return
         self.names.know(made.rows)
         self.points.update(made.rows["point"].unique())
+        if not all_of_one(made.rows["source"], self.sources):
+            unmet = made.rows.filter(~pl.col("source").is_in([*self.sources]))
+            self.twice += copies(unmet, None, self.sources, judged=False)
         self.decidable.see(made.rows)
         chosen = self.chosen(together(made.tracked[0], self.heard))
         if len(self.points) == 1 or self.point:
@@ -60,6 +66,7 @@ class Decisions:
 
     def notes(self, counters: Mapping[str, int], parameters: Parameters) -> Iterator[str]:
         """Sentences on what of it is in doubt, and on what was taken for granted."""
+        yield from self.twice
         yield from self.decidable.step_assumed(parameters)
         yield from self.decidable.notes(self.names.keys, counters)
 

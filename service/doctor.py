@@ -233,8 +233,8 @@ def data(store: Asked) -> Iterator[Check]:
     lasted = duration(to_ns - int(extent["from_ns"]))
     flows = int(store.query("flows_known")["flows"][0])
     yield Check("data", "ok", expected,
-                f"{extent['verdicts']:,} on {flows:,} flows over {lasted},"
-                f" the newest {time_text(to_ns)}")  # fmt: skip
+                f"{extent['verdicts']:,} over {lasted}, the newest {time_text(to_ns)};"
+                f" {flows:,} flows are known, those of acknowledgments too")  # fmt: skip
     given = {"from_ns": to_ns - FINDINGS_NS, "to_ns": to_ns, "class": "", "verdict": ""}
     rows = store.query("health_findings", **given, rows=MOST_FINDINGS)
     wrong = [*worth_a_look(findings_of(rows))]

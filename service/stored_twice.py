@@ -32,20 +32,30 @@ def all_of_one(sources: pl.Series, met: set[str]) -> bool:
     return sources.is_empty() or (sources[0] in met and not (sources != sources[0]).any())
 
 
-def copies(rows: pl.DataFrame, store: Asked | None, met: set[str]) -> Iterator[str]:
-    """A sentence for each source whose first frame others have; all of them are `met` then."""
-    for first in rows.unique("source", keep="first", maintain_order=True).iter_rows(named=True):
+def copies(
+    rows: pl.DataFrame, store: Asked | None, met: set[str], *, judged: bool = True
+) -> Iterator[str]:
+    """A sentence for each source whose first frame others have; all of them are `met` then.
+
+    `judged` rows have verdicts.
+    """
+    named: set[str] = set()
+    firsts = rows.unique("source", keep="first", maintain_order=True)
+    for first in firsts.reverse().iter_rows(named=True):
         met.add(first["source"])
         same = pl.all_horizontal(pl.col(name).eq_missing(first[name]) for name in KEY[1:])
-        beside = rows.filter(same, pl.col("source") != first["source"])["source"]
+        # Of those that came together the later ones are told of.
+        fresh = first["source"] not in named
+        beside = rows.filter(same, pl.col("source") != first["source"], fresh)["source"]
         asked = {name: first[name] for name in KEY} | {"point": first["point"] or ""}
         try:
             stored = store.query("frame_sources", **asked)["source"] if store else ()
         except StoreError:
             continue  # what does not answer now is told of where rows are stored
         if others := sorted({*beside, *stored}):
+            named |= {*others}
+            last = ", and of verdicts on the same time those are told that were stored last"
             yield (
                 f"{first['source']}: its first frame came from {', '.join(others)} too, by the"
-                " same point at the same time; what both hold counts twice, and of verdicts on the"
-                " same time those are told that were stored last"
+                f" same point at the same time; what both hold counts twice{last if judged else ''}"
             )

@@ -84,6 +84,11 @@ def printable(text: str) -> str:
     return "".join(REPLACED if category(each).startswith("C") else each for each in text)
 
 
+def several(count: int, what: str) -> str:
+    """So many of something: "1 row", "2,000 rows"."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def load(u: float | None) -> str:
     """Hop load with two decimals."""
     return NONE if u is None else f"{u:.2f}"

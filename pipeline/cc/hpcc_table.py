@@ -11,9 +11,10 @@ MOST_NS, MOST_BPS = 10**12, 10**15
 TABLE = (
     Parameter("eta", 0.95, "", 0.01, 1.0, "Target utilisation of the busiest link.", "4.2"),
     Parameter("maxStage", 5, "", 0, 1000, "Additive steps before a multiplicative one.", "4.2"),
-    Parameter("T_ns", 0, "ns", 0, MOST_NS, "Base round trip; 0 is unknown: U stays.", "4.2"),
+    Parameter("T_ns", 0, "ns", 0, MOST_NS,
+              "Base round trip; 0: that of each path; where it is unknown U stays.", "4.2"),
     Parameter("B_nic_bps", 0, "bit/s", 0, MOST_BPS,
-              "Rate of the sender's NIC; 0 is unknown: so are W, Wc and R.", "4.2"),
+              "Rate of the sender's NIC; 0: that of each path; unknown: so are W, Wc, R.", "4.2"),
     Parameter("N", 100, "flows", 1, 10**9, "Flows expected: W_ai = W_init*(1-eta)/N.", "4.3"),
     Parameter("W_ai", 0.0, "bytes", 0.0, 1e12, "Additive step; 0 derives it from N.", "4.3"),
     Parameter("form", "window", "", 0, 1, "What is carried from ACK to ACK: W, or its rate R.",

@@ -118,9 +118,12 @@ def ports_of(scene: Scene, flows: pl.DataFrame, queues: pl.DataFrame) -> pl.Data
     )  # fmt: skip
 
 
-def told(scene: Scene, made: Outcome) -> dict[str, Any]:
-    """An outcome as plain data."""
-    worst = made.ports.filter(port=made.bottleneck)
+def told(scene: Scene, made: Outcome, port: int) -> dict[str, Any]:
+    """An outcome as plain data: queue and utilisation of a `port`, and the bottleneck's name.
+
+    Runs are compared at one port, even where they have their bottlenecks at others.
+    """
+    worst = made.ports.filter(port=port)
     queue = worst.row(0, named=True) if worst.height else {}
     done = made.flows["fct_ns"].drop_nulls()
     return {

@@ -40,6 +40,7 @@ from service.text import NONE, Heading, console, flow, load, number, share, tabl
 from service.topology_source import read_topology, store_topology
 from service.typed import parsed
 from service.verdict_text import kind_text
+from service.window_step import step_assumed
 
 MICROSECOND = 1e3
 MOST_IDS = 8
@@ -120,6 +121,9 @@ def run(request: Request) -> None:
             raise Failure(ExitCode.STORE, str(error)) from None
     report = summary.report(accounting)
     report["topology"] = {"unknown_ids": workers[0].unknown_ids.counters}
+    ran = {"hpcc"} if any(each["hpcc"] for each in report["flows"]) else ()
+    report["notes"] = [*step_assumed(ran, parameters)]
+    say(report["notes"])
     if isinstance(accounting, SlowAccounting):
         report["accounting"]["slow_path"] = accounting.slow_path
     if request.json:
@@ -159,7 +163,7 @@ def show(report: Mapping[str, Any]) -> None:
 def _row(each: Mapping[str, Any]) -> Iterator[Any]:
     """One flow's line."""
     verdict, hpcc, dctcp = each["bottleneck"], each["hpcc"] or {}, each["dctcp"] or {}
-    hop = verdict["hop"] or verdict["most_loaded"]
+    hop = verdict["hop"]
     yield flow(each["src"], each["sport"], each["dst"], each["dport"], each["protocol"])
     yield hop["name"] if hop else NONE
     yield kind_text(verdict["kind"])

@@ -108,16 +108,16 @@ def told_of(
     """The whole answer as plain data."""
     scene = made.scene
     trust = rebuild.trust(scene, made.seen, base)
-    # Of the port that was seen to be the bottleneck, as the rest of the table.
-    changes = rebuild.trust(scene, base, other, made.seen.bottleneck) if other else []
+    port = made.seen.bottleneck  # at which all of it is compared
+    changes = rebuild.trust(scene, base, other, port) if other else []
     return {
         "what_if": list(what_if),
         "measure": made.seen.measure,
         "trust": [each._asdict() for each in trust],
         "changes": [each._asdict() for each in changes],
-        "seen": rebuild.told(scene, made.seen),
-        "rerun": rebuild.told(scene, base),
-        "changed": rebuild.told(scene, other) if other else None,
+        "seen": rebuild.told(scene, made.seen, port),
+        "rerun": rebuild.told(scene, base, port),
+        "changed": rebuild.told(scene, other, port) if other else None,
         "scene": scene_of(scene),
         "flows": flows_of(scene, made.seen, base, other),
     }

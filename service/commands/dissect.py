@@ -17,6 +17,7 @@ from service.frame_meaning import meanings
 from service.run import collector_of
 from service.text import console, printable
 from service.topology_source import read_topology
+from service.window_step import step_assumed
 
 GROUP = 4
 """Octets that stand together."""
@@ -32,6 +33,7 @@ def run(capture: Path, frame: int, *, json: bool) -> None:
     known = topology.versions.at(report["time_ns"]) if topology else None
     report["meaning"] = meanings(found, told, known)
     report["decisions"] = decisions_at(capture, frame, (told, settings.pipeline), topology)
+    report["notes"] = [*step_assumed({each["algorithm"] for each in report["decisions"]}, {})]
     if json:
         typer.echo(json_format.dumps(report, allow_nan=False))
         return
@@ -58,6 +60,7 @@ def lines(report: Mapping[str, Any]) -> Iterator[Text]:
         yield Text("meaning", "bold")
         yield from (Text(printable(f"  {said}")) for said in report["meaning"])
     yield from _decisions(report["decisions"])
+    yield from (Text(f"  {note}", "yellow") for note in report["notes"])
     yield Text()
     yield Text("wireshark", "bold")
     for layer in report["wireshark"]:

@@ -219,7 +219,8 @@ def source_of(request: Request, settings: CollectorSettings) -> Source:
         return StoredTrace(held.dsn, held, flows, request.from_, request.to)
     if told:
         word = told[0].rstrip("_")
-        raise Failure(ExitCode.USAGE, f"--{word}: of a store, which is read where no file is named")
+        said = f"--{word}: of a store or a bus, which are read where no file is named"
+        raise Failure(ExitCode.USAGE, said)
     traces = [path for path in request.captures if is_trace(path)]
     if not traces:
         return CaptureSource(request.captures, settings, request.point)
@@ -233,7 +234,8 @@ def bus_source(request: Request) -> Source:
     from service.bus_source import BusSource
 
     if request.captures or request.store is not None:
-        raise Failure(ExitCode.USAGE, "--bus: not beside captures or --store")
+        option = "--bus" if request.bus is not None else "--from-offset"
+        raise Failure(ExitCode.USAGE, f"{option}: of a bus, not beside captures or --store")
     settings = chosen(bus={"url": request.bus}).bus
     if settings.url is None:
         raise Failure(ExitCode.USAGE, "--from-offset: of a bus, --bus kafka://host:port/topic")

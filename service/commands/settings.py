@@ -24,14 +24,7 @@ def run(*, check: bool, dump: bool, json: bool) -> None:
     if check and dump:
         raise Failure(ExitCode.USAGE, "--check and --dump: one of them; --dump checks too")
     settings = chosen()
-    if check:
-        from service.commands.serve import login_for
-        from service.server import Tls
-
-        _addresses(settings)
-        _files(settings)
-        login_for(settings)
-        Tls.of(settings.service.tls_certificate, settings.service.tls_key)
+    _usable(settings)
     rows = [_without_login(*row) for row in service_settings.rows(settings)]
     if json and check:
         typer.echo(json_format.dumps({"settings": len(rows), "usable": True}))
@@ -42,6 +35,17 @@ def run(*, check: bool, dump: bool, json: bool) -> None:
         typer.echo("\n".join(_toml(rows)))
     else:
         typer.echo(f"{len(rows)} settings are fine; `hopsight settings --dump` prints them")
+
+
+def _usable(settings: service_settings.Settings) -> None:
+    """Look at what settings name, as whoever needs it does. Raises Failure."""
+    from service.commands.serve import login_for
+    from service.server import Tls
+
+    _addresses(settings)
+    _files(settings)
+    login_for(settings)
+    Tls.of(settings.service.tls_certificate, settings.service.tls_key)
 
 
 def _addresses(settings: service_settings.Settings) -> None:

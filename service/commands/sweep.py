@@ -17,7 +17,7 @@ from service.decidable import say
 from service.failure import ExitCode, Failure
 from service.progress import points_bar
 from service.results import POINT, Results, digest
-from service.text import Heading, console, table
+from service.text import Heading, console, several, table
 from service.version import version
 
 SHOWN = 10
@@ -129,13 +129,15 @@ def tell(
     names = [*swept, *(name for name in rows.columns if name not in (POINT, *swept))]
     names = [name for name in names if rows[name].null_count() < rows.height]
     best = rows.head(SHOWN)
-    names, hidden = fitting(best, names, [*swept, *([asked.by] if asked.by else [])])
+    names, hidden = fitting(best, names, [*swept, *([asked.by] if asked.by in names else [])])
     best = best.select(names)
     headings = [Heading(name, numeric=best[name].dtype.is_numeric()) for name in names]
     cells = [[shown(value) for value in row] for row in best.iter_rows()]
-    said = f"{made} points worked out, {rows.height} rows in all"
+    said = f"{several(made, 'point')} worked out, {several(rows.height, 'row')} in all"
     title = f"{said}; the best {best.height}" if best.height < rows.height else said
     console().print(table(headings, cells, title))
+    if asked.by not in (None, *names):
+        console().print(f"{asked.by} is known of no row: they are in no order")
     if hidden:
         wide = f"{len(hidden)} more columns do not fit: {', '.join(hidden)}"
         console().print(

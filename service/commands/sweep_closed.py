@@ -23,9 +23,13 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Needed:
-    """What a process of the crew needs: the scene, how its queues are sampled, fixed changes."""
+    """What a process of the crew needs: the scene, the port that it is looked at, fixed changes.
+
+    `measure` says how queues are sampled.
+    """
 
     scene: rebuild.Scene
+    port: int
     measure: str
     what_if: tuple[str, ...]
 
@@ -44,16 +48,19 @@ def run(frames: Frames, asked: sweep.Sweep) -> None:
     say(taken)
     base = play(made.scene, made.seen.measure, "playing what was seen")
     trust = [each._asdict() for each in rebuild.trust(made.scene, made.seen, base)]
-    needed = Needed(made.scene, made.seen.measure, tuple(asked.what_if))
+    port = made.seen.bottleneck
+    needed = Needed(made.scene, port, made.seen.measure, tuple(asked.what_if))
     ranks = "fct_mean_ns" if base.flows["fct_ns"].null_count() == 0 else "queue_mean_bytes"
-    own = rebuild.told(made.scene, base)
+    own = rebuild.told(made.scene, base, port)
     if not asked.json:
         for line in sentences(trust):
             typer.echo(line)
         queue = next(each for each in trust if each["name"] == "queue_mean_bytes")
+        place = made.scene.ports["name"][port]
+        told = ", ".join(f"{name} {sweep.shown(own[name])}" for name in MEASURES[1:4])
         typer.echo(
-            f"Unchanged: {', '.join(f'{name} {sweep.shown(own[name])}' for name in MEASURES[1:4])}"
-            f" (queue off by {apart(queue)}); ranked by {asked.by or ranks}."
+            f"Unchanged, at {place}: {told} (queue off by {apart(queue)}); ranked by"
+            f" {asked.by or ranks}."
         )
     unchanged = {name: own[name] for name in MEASURES}
     about = {"trust": trust, "unchanged": unchanged, "notes": [*missing, *taken]}
@@ -63,7 +70,7 @@ def run(frames: Frames, asked: sweep.Sweep) -> None:
 def outcome(needed: Needed, point: Point) -> list[Row]:
     """What becomes of a point."""
     scene = altered(needed.scene, change_of([*needed.what_if, *point]))
-    made = rebuild.told(scene, play(scene, needed.measure, " ".join(point)))
+    made = rebuild.told(scene, play(scene, needed.measure, " ".join(point)), needed.port)
     return [{name: made[name] for name in MEASURES}]
 
 

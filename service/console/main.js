@@ -69,6 +69,12 @@ function covered({ interval, captured, completeness }) {
   document.getElementById("covered").textContent = parts.join(" · ");
 }
 
+// The address names the view: a link to a place on the page would lead to another one.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("view").focus();
+});
+
 async function missing() {
   return { title: "not found", body: h("div", null, h("h1", null, "There is no such page"), h("p", { class: "lead" }, h("a", { href: "#/" }, "Back to the overview"))) };
 }

@@ -75,11 +75,15 @@ class SearchParameters(RangeParameters):
 async def bottlenecks(
     request: Request, asked: Annotated[BottlenecksParameters, Query()]
 ) -> dict[str, Any]:
-    """Flows that the network held back in a range, the most loaded hops first.
+    """Flows that the network held back in a range, the worst first.
+
+    Those are the worst whose hop has the largest load times the share of their time in which it
+    held them back.
 
     `flows_seen` counts all flows that the store knows, whenever they were seen. `u_mean` is the
-    mean over the time in which the hop held the flow back, as verdicts tell it
-    (docs/explanation/verdicts.md); `/links` and `/flows/signals` tell means over samples.
+    mean of the intervals in which the hop held the flow back, each by its samples, as verdicts tell
+    it (docs/explanation/verdicts.md). A filter asks about the flow's hop with the largest load,
+    which need not be the one that held it back longest and is told.
     """
     reader, most_s = reader_of(request), request.app.state.settings.service.max_window_s
     sifted, start = filtered("flows", asked.filter), 0
@@ -263,8 +267,8 @@ async def bottleneck(
 ) -> dict[str, Any]:
     """Where one flow is bottlenecked: verdict, evidence, candidates, history; 404 without one.
 
-    Loads are means over the time of the intervals that they are about; `/flows/signals` tells means
-    over samples.
+    Loads of an interval are means over its time; of several intervals each counts by its samples.
+    `/flows/signals` tells means over samples.
     """
     state = request.app.state
     check_window(asked.window, state.settings.service.max_window_s)

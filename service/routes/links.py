@@ -87,6 +87,9 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
 async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]) -> dict[str, Any]:
     """The flows that crossed a link, most bytes first, which it held back, and how long (share).
 
+    Those are the flows whose telemetry names the link, or that it held back; `contributors` of a
+    verdict may be more, by the topology.
+
     `u_mean` is the mean over the samples of the flow itself: what its own frames met at the link.
     """
     reader, span, start = await _start(request, asked)

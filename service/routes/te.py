@@ -14,7 +14,7 @@ from service.reader import Reader, reader_of
 from service.representation import media_type, represented
 from service.routes.coverage import captured_of
 from service.routes.filtering import FilterText, filtered
-from service.routes.parameter import Class, Cursor, Name, RangeParameters
+from service.routes.parameter import TIMES, Class, Cursor, Name, RangeParameters, Time
 from service.routes.span import Span, check, ordered, stored
 
 router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
@@ -29,6 +29,9 @@ MOST_ALL = 1_000_000
 class CellParameters(RangeParameters):
     """Which cells of time and which class; without from and to, the latest cell."""
 
+    from_: Time | None = Field(
+        None, alias="from", description=f"Where the first cell begins: {TIMES}; else one cell."
+    )
     interval: Literal["1s", "1m", "1h"] = Field("1s", description="Width of a cell of time.")
     class_: Class | None = Field(
         None, alias="class", description="DSCP; none: every class has its own rows."

@@ -108,7 +108,8 @@ def test_the_end_of_a_window_says_what_became_of_alpha() -> None:
     assert found["sentence"] == (
         "window ended with 41992 bytes acked, 1448 marked: M = 0.03448,"
         " alpha = (1-g)*0.1683 + g*M = 0.16; the next one ends at 2471737;"
-        " reduced: ssthresh = cwnd*(1 - alpha/2) = 41246 bytes"
+        " cut by cwnd*alpha/2, by whole segments where the dialect counts so and to no less than"
+        " min_cwnd: ssthresh = 41246 bytes"
     )
     assert list(found) == [*COMMON, *FIELDS["dctcp"], *TOLD]
 

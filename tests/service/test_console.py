@@ -73,6 +73,17 @@ def test_from_the_overview_to_the_guilty_hop_in_three_clicks(page: Callable[...,
     assert view.page.locator("tbody tr").count() == 4
 
 
+def test_a_keyboard_skips_to_the_content(page: Callable[..., View]) -> None:
+    view = page("#/link?device=leaf1&interface=Ethernet48")
+    before = view.page.url
+    view.page.keyboard.press("Tab")
+    assert view.page.evaluate("document.activeElement.className") == "skip"
+    view.page.keyboard.press("Enter")
+    assert view.page.evaluate("document.activeElement.id") == "view"
+    assert view.page.url == before
+    assert "leaf1 Ethernet48" in view.page.locator("h1").inner_text()
+
+
 def test_a_flow_shows_verdict_path_history_signals_and_evidence(page: Callable[..., View]) -> None:
     view = page(FLOW)
     charted(view)

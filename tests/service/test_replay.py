@@ -199,9 +199,28 @@ def test_decisions_are_written_as_columns(hopsight: Any, tmp_path: Path) -> None
     shown = hopsight.here("replay", str(CAPTURE), "--json").stdout.splitlines()
     assert rows.height == len(shown)
     assert json.loads(shown[-1])["alpha"] == rows["alpha"][-1]
+    assert (rows["u_hop"].null_count(), rows["u_hop"].min()) == (rows.height, None)
     refused = hopsight.here("replay", str(CAPTURE), "--output", "d.csv")
     assert refused.returncode == ExitCode.USAGE
     assert "must end in .parquet or .arrow" in refused.stderr
+
+
+def test_a_capture_under_two_names_is_told_of(hopsight: Any, tmp_path: Path) -> None:
+    one, other = tmp_path / "one.pcap.zst", tmp_path / "other.pcap.zst"
+    for path in (one, other):
+        path.write_bytes(CAPTURE.read_bytes())
+    done = hopsight.here("replay", str(one), str(other), "--point", "tap", "--json")
+    assert "its first frame came from" in done.stderr
+    assert done.stderr.count("counts twice\n") == 1
+    assert "its first frame" not in hopsight.here("replay", str(one), "--json").stderr
+
+
+def test_options_that_were_given_are_named(hopsight: Any) -> None:
+    for option, value in (("--from-offset", "3"), ("--bus", "kafka://127.0.0.1:1/x")):
+        done = hopsight.here("replay", str(CAPTURE), option, value)
+        assert done.stderr.startswith(f"hopsight: {option}: of a bus, not beside captures")
+    done = hopsight.here("replay", str(CAPTURE), "--from", "2025-10-09T08:53:20Z")
+    assert "--from: of a store or a bus" in done.stderr
 
 
 def test_another_parameter_is_laid_beside_the_first(hopsight: Any, tmp_path: Path) -> None:

@@ -144,8 +144,9 @@ def test_a_check_reads_the_files_that_settings_name(
         (elsewhere / "named").write_text(text)
         (elsewhere / "named").chmod(0o600)
     monkeypatch.setenv(variable, "named")
-    with pytest.raises(Failure, match=sentence):
-        run(check=True, dump=False, json=False)
+    for check in (True, False):
+        with pytest.raises(Failure, match=sentence):
+            run(check=check, dump=False, json=False)
 
 
 def test_a_file_that_cannot_be_read_is_named(elsewhere: Path) -> None:

@@ -287,6 +287,8 @@ def test_a_capture_is_rebuilt_and_says_what_to_believe(hopsight: Any) -> None:
     assert abs(trust["queue_mean_bytes"]["difference"]) < 0.25
     assert trust["bottleneck"]["difference"] == 0
     assert made["changed"]["queue_mean_bytes"] > made["rerun"]["queue_mean_bytes"]
+    for name in ("queue_mean_bytes", "queue_p99_bytes", "utilisation"):  # at one port
+        assert trust[name]["rerun"] == made["rerun"][name]
     assert any("fastest that data was acknowledged" in note for note in made["scene"]["assumed"])
     assert sum(flow["rerun"]["share"] for flow in made["flows"]) == pytest.approx(1)
     said = hopsight.here(*asked).stdout
@@ -324,6 +326,12 @@ def test_a_closed_loop_is_swept(hopsight: Any, tmp_path: Path) -> None:
     assert "ranked by queue_mean_bytes" in done.stdout
     rows = pl.read_csv(path).sort("fabric.mark_bytes")
     assert rows["queue_mean_bytes"][0] < rows["queue_mean_bytes"][1]
+    again = hopsight.here(
+        "replay", str(CAPTURE), "--closed-loop", "--sweep", "fabric.mark_bytes=20000",
+        "--by", "fct_p99_ns", "--jobs", "1",
+    )  # fmt: skip
+    assert (again.returncode, "1 point worked out, 1 row in all" in again.stdout) == (0, True)
+    assert "fct_p99_ns is known of no row: they are in no order" in again.stdout
 
 
 @pytest.mark.parametrize("option", [("--explain",), ("--algorithm", "dctcp")])
