@@ -14,7 +14,7 @@ from collector.frame import Frames
 from collector.loss import Loss
 from collector.observation import SCHEMA
 from collector.rotation import UNREADABLE, Rotation
-from collector.shed import LOOK_S, LOW, Shed, can_wait
+from collector.shed import FULL, LOOK_S, LOW, Shed, can_wait
 from collector.source import Source
 from collector.window import CaptureError
 
@@ -89,7 +89,7 @@ async def feed(
             decoder.accounting.settle()
             if batch is None:
                 continue
-            await bus.publish(batch)
+            await publish(batch, reading, shed, bus, decoder)
             if batch.ended:
                 readings.remove(reading)
                 if reading.source in arrived:
@@ -126,6 +126,23 @@ def passed_on(
     if kept is None:
         reading.source.losses[:0] = batch.losses  # for the next one
     return kept
+
+
+async def publish(
+    batch: Batch, reading: Reading, shed: Shed | None, bus: Bus, decoder: Decoder
+) -> None:
+    """Publish a batch; one of a source that sheds is counted where there is no room after all.
+
+    That a disk is full shows when a batch is to be written there.
+    """
+    offer = getattr(bus, "offer", None)
+    if offer is None or shed is None or batch.ended or not batch.live:
+        await bus.publish(batch)
+    elif not await offer(batch):
+        if batch.frame.height:
+            decoder.accounting.turn(batch.frame, FULL)
+            decoder.accounting.settle()
+        reading.source.losses[:0] = batch.losses  # for the next one
 
 
 def next_look(reading: Reading, readings: Sequence[Reading], *, news: bool) -> float:

@@ -40,6 +40,7 @@ class Rotation:
         self._refused: set[str] = set()
         self._point = point
         self._open: Capture | None = None
+        self._path: Path | None = None
         self._stopped = threading.Event()
 
     @property
@@ -57,6 +58,7 @@ class Rotation:
             if not self._endless or self._waiting():
                 self._open.stop()
             return None
+        self._pass()
         for path in () if self._stopped.is_set() else self._waiting():
             try:
                 follow = Follow(poll_s=POLL_S) if self._endless else None
@@ -65,13 +67,26 @@ class Rotation:
                 self.reasons[UNREADABLE] = self.reasons.get(UNREADABLE, 0) + 1
                 self._refused.add(path.name)
                 continue
-            self._passed = order(path)
+            self._path = path
             self._open.source = f"{self.directory.name}/{path.name}"
             self._open.unnamed = self._point or self.directory.name
             if self._stopped.is_set():
                 self._open.stop()
             return self._open
         return None
+
+    def _pass(self) -> None:
+        """Go past a file that has ended; one that gave no frame is passed by itself alone.
+
+        It may be none of the capture's, whose names say nothing of the others'.
+        """
+        if self._open is None or self._path is None:
+            return
+        if UNREADABLE in self._open.reasons or not self._open.delivered:
+            self._refused.add(self._path.name)
+        else:
+            self._passed = max(self._passed, order(self._path))
+        self._path = None
 
     def _waiting(self) -> list[Path]:
         """Files that were not opened yet, in order."""
@@ -80,7 +95,8 @@ class Rotation:
         except OSError as error:
             raise CaptureError(f"{self.directory}: {(error.strerror or '').lower()}") from error
         self._refused &= {path.name for path in there}
-        new = (p for p in there if p.name not in self._refused and order(p) > self._passed)
+        known = self._refused | ({self._path.name} if self._path else set())
+        new = (p for p in there if p.name not in known and order(p) > self._passed)
         return sorted((path for path in new if path.is_file()), key=order)
 
     def stop(self) -> None:

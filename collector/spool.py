@@ -42,7 +42,12 @@ class Spool:
 
     @property
     def fill(self) -> float:
-        """Share of the room that is taken; 1: the next batch has to wait."""
+        """Share of the room that is taken; 1: the next batch has to wait.
+
+        Of a bus that has failed none is: whoever publishes hears of that, and waits for nothing.
+        """
+        if self._failed is not None:
+            return 0.0
         if self.spill is not None and not self.spill.broken:
             return self.spill.fill
         return len(self._waiting) / self.capacity
@@ -51,15 +56,14 @@ class Spool:
         """See Bus."""
         async with self._changed:
             self._begin()
-            self._worth |= told_of_frames(batch)
-            while not self._has_room():
-                if await self._spilled(batch):
-                    self._changed.notify_all()
-                    return
+            while not await self._taken(batch):
                 await self._changed.wait()
-            self._raise()
-            self._waiting.append(batch)
-            self._changed.notify_all()
+
+    async def offer(self, batch: Batch) -> bool:
+        """Take a batch as `publish` does, if there is room now; whether there was."""
+        async with self._changed:
+            self._begin()
+            return await self._taken(batch)
 
     async def leave(self) -> None:
         """Wait no more for a bus that never answered while no batch tells of any frame."""
@@ -120,6 +124,17 @@ class Spool:
         behind = self.spill is not None and self.spill.count > 0
         free = not behind and len(self._waiting) < self.capacity
         return free or self._failed is not None or self._in_vain()
+
+    async def _taken(self, batch: Batch) -> bool:
+        """Take a batch into memory or onto the disk; False: neither has room."""
+        self._worth |= told_of_frames(batch)
+        if self._has_room():
+            self._raise()
+            self._waiting.append(batch)
+        elif not await self._spilled(batch):
+            return False
+        self._changed.notify_all()
+        return True
 
     def _in_vain(self) -> bool:
         """Whether nobody would miss what waits. A bus in this process is always reached."""

@@ -5,7 +5,7 @@ is a rewrite of the files (a mutation), not a mark.
 """
 
 from collections.abc import Iterator
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from pipeline.question import address_words
 from pipeline.store import Store
@@ -26,6 +26,7 @@ TEXTS = (
     "address",
     "path",
     "body",
+    "comment",
 )
 """Columns of other tables in which an address may stand as text."""
 MOST_FLOWS = 5_000
@@ -76,6 +77,11 @@ def conditions(table: Table, hi: int, lo: int, text: str, flows: list[int]) -> I
 
 
 def has(column: str, text: str) -> str:
-    """Whether a text names an address, and not a longer one that begins or ends like it."""
-    plain = text.replace(".", r"\\.")
-    return f"match({column}, '(^|[^0-9a-fA-F:.]){plain}(/32|/128|:[0-9]+)?($|[^0-9a-fA-F:./])')"
+    """Whether a text names an address, and not a longer one that begins or ends like it.
+
+    Letters of either case, and the form with all zeros, name it too; a sentence may end behind it.
+    """
+    forms = dict.fromkeys((text, ip_address(text).exploded))
+    plain = "|".join(each.replace(".", r"\\.") for each in forms)
+    ends = r"$|[^0-9a-f:./]|\\.($|[^0-9])"
+    return f"match({column}, '(?i)(^|[^0-9a-f:.])({plain})(/32|/128|:[0-9]+)?({ends})')"

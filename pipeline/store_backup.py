@@ -93,7 +93,11 @@ def restore(store: Store, folder: Path, progress: Progress = lambda *_: None) ->
         for piece in pieces:
             body = _intact(folder, piece)
             table = TABLES[piece.table]
-            now = _as_now(table, body)
+            try:
+                now = _as_now(table, body)
+            except pl.exceptions.PolarsError as error:
+                said = str(error).partition("\n")[0]
+                raise StoreError(f"{folder / piece.file} is no piece of a backup: {said}") from None
             connection.put(piece.table, _columns(table), now, f"restore/{piece.digest}")
             progress(piece.table, piece.rows)
     store.migrate()

@@ -130,7 +130,8 @@ def settings_file(environment: Mapping[str, str]) -> Path | None:
     named = environment.get(FILE_VARIABLE)
     if named:
         if not Path(named).is_file():
-            raise SettingsError(f"{FILE_VARIABLE}: there is no file {named}")
+            there = f"{named} is no file" if Path(named).exists() else f"there is no file {named}"
+            raise SettingsError(f"{FILE_VARIABLE}: {there}")
         return Path(named)
     return Path(DEFAULT_FILE) if Path(DEFAULT_FILE).is_file() else None
 

@@ -44,7 +44,8 @@ def told_of_errors() -> Iterator[None]:
     except StoreError as error:
         raise Failure(ExitCode.STORE, str(error)) from None
     except OSError as error:
-        raise Failure(ExitCode.INPUT, f"{error.filename}: {error.strerror}") from None
+        named = f"{error.filename}: " if error.filename else ""
+        raise Failure(ExitCode.INPUT, f"{named}{error.strerror}") from None
 
 
 def run_migrate(*, store: str | None, dry_run: bool, json: bool) -> None:
@@ -88,7 +89,7 @@ def run_backup(folder: Path, *, store: str | None, json: bool) -> None:
         try:
             pieces = backup(held, folder, _told())
         except OSError as error:
-            said = f"{error.filename}: {error.strerror}"
+            said = f"{error.filename or folder}: {error.strerror}"
             raise Failure(ExitCode.UNAVAILABLE, said) from None
     if json:
         typer.echo(_moved(folder, pieces))

@@ -142,7 +142,8 @@ class Reading(threading.Thread):
     def left(self) -> int:
         """Frames that are read and not stored."""
         ended = self._job.stages.values("hopsight_collector_frames_total")
-        read = sum(ended.get((name,), 0) for name, _ in STATUS)
+        decoded, _ = STATUS[0]
+        read = ended.get((decoded,), 0)  # others have no rows
         return max(round(read) - self._counts["rows_observations"], 0)
 
     def _drained(self) -> None:

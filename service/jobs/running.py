@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 from service.jobs.folder import Folder
@@ -25,6 +26,8 @@ LOG = "log"
 MOST_LOG = 1 << 20
 NICE = 10
 NOT_TOLD = "its process ended without a word (exit code {code})"
+NO_ROOM, LEAST_ROOM = "the disk of service.jobs_folder is full", 1 << 16
+"""What is said of a job that could write nothing down where fewer bytes are left."""
 logger = logging.getLogger("hopsight.jobs")
 
 
@@ -106,7 +109,10 @@ class Running(threading.Thread):
                 return f"it took longer than service.job_s ({self.most_s:g} s)"
             if (place / LOG).stat().st_size > MOST_LOG:
                 return "it wrote too much to its log"
-        return None if (place / OUTCOME).exists() else NOT_TOLD.format(code=process.returncode)
+        if (place / OUTCOME).exists():
+            return None
+        full = disk_usage(place).free < LEAST_ROOM
+        return NO_ROOM if full else NOT_TOLD.format(code=process.returncode)
 
     def end(self) -> None:
         """Stop; a job that runs fails with a reason."""

@@ -1,10 +1,12 @@
 """Overload: what waits is bounded, whole flows are shed, and every frame is accounted for."""
 
 import asyncio
+import contextlib
 import resource
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
+from errno import ENOSPC
 from itertools import pairwise
 from pathlib import Path
 
@@ -416,6 +418,49 @@ def test_what_cannot_be_sent_is_told_to_whoever_publishes_next(tmp_path: Path) -
         with pytest.raises(BusError, match="nobody takes 1"):
             await spool.publish(batch(101))
         with pytest.raises(BusError, match="nobody takes 1"):
+            await spool.close()
+
+    asyncio.run(run())
+
+
+def test_a_bus_that_has_failed_is_heard_of_though_nothing_is_passed_on() -> None:
+    class Away(MemoryBus):
+        async def publish(self, batch: Batch) -> None:
+            raise BusError(f"nobody takes {batch.first}")
+
+    async def run() -> None:
+        spool = Spool(Away(), 1)
+        await spool.publish(batch(1))
+        assert spool.fill == 1
+        await asyncio.sleep(0.01)
+        assert spool.fill == 0, "what is shed would never be published"
+        with pytest.raises(BusError, match="nobody takes 1"):
+            await spool.offer(batch(101))
+        with pytest.raises(BusError, match="nobody takes 1"):
+            await spool.close()
+
+    asyncio.run(run())
+
+
+def test_what_a_full_disk_has_no_room_for_is_offered_and_not_waited_with(tmp_path: Path) -> None:
+    class Stuck(MemoryBus):
+        async def publish(self, batch: Batch) -> None:
+            await asyncio.sleep(60 * len(batch.source))
+
+    class Full(Spill):
+        def put(self, batch: Batch) -> int:
+            raise OSError(ENOSPC, "No space left on device", batch.source)
+
+    async def run() -> None:
+        spool = Spool(Stuck(1), 1, Full(tmp_path, MIB))
+        assert await spool.offer(batch(1))
+        assert spool.fill < 1, "that the disk is full shows when it is written to"
+        assert not await asyncio.wait_for(spool.offer(batch(101)), 5)
+        assert spool.fill == 1
+        sending = spool._sending
+        assert sending is not None
+        sending.cancel()
+        with contextlib.suppress(asyncio.CancelledError, BusError):
             await spool.close()
 
     asyncio.run(run())

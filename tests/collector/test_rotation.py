@@ -66,6 +66,29 @@ def test_files_are_read_in_order_as_they_arrive(tmp_path: Path) -> None:
     assert decoder.accounting.reasons == {"file_unreadable": 2}
 
 
+@pytest.mark.parametrize("stray", ["", "short"])
+def test_a_file_that_gives_no_frame_hides_none_that_comes_later(tmp_path: Path, stray: str) -> None:
+    write(tmp_path / "cap0", 1)
+    (tmp_path / "zz").write_text(stray)
+    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
+
+    async def run() -> list[str]:
+        bus, got = MemoryBus(), []
+        reading = asyncio.create_task(feed([], decoder, bus, rotations=[rotation]))
+        async for batch in bus:
+            if batch.frame.height:
+                got.append(batch.source)
+            if batch.source.endswith("cap0") and batch.ended:
+                write(tmp_path / "cap1", 2, 3)
+            if batch.source.endswith("cap1") and batch.frame.height:
+                rotation.stop()
+        await reading
+        return got
+
+    assert asyncio.run(run()) == [f"{tmp_path.name}/cap0", f"{tmp_path.name}/cap1"]
+    assert decoder.accounting.decoded == 3
+
+
 def test_a_directory_that_nobody_writes_to_ends_with_its_last_file(tmp_path: Path) -> None:
     write(tmp_path / "a1", 1)
     write(tmp_path / "a2", 2, 3)

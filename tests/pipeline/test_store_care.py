@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from hashlib import blake2b
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
@@ -92,6 +93,23 @@ def test_an_address_is_erased_from_every_table_and_no_other(tmp_path: Path) -> N
             [(subject,)] = connection.rows("SELECT subject FROM telemetry_health")
             assert subject == "10.0.0.11 > 10.0.0.111"
         assert erase(store, THIRD)["verdicts"] == 1
+
+
+def test_an_address_is_erased_however_it_is_spelt_and_wherever_people_wrote_it(
+    tmp_path: Path,
+) -> None:
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        store.migrate()
+        comments = ("ask 10.0.0.1.", "see 10.0.0.1.7", "FD00:0:0:1::4 is gone",
+                    "fd00:0000:0000:0001:0000:0000:0000:0004", "fd00:0:0:1::45")  # fmt: skip
+        for number, comment in enumerate(comments):
+            told = {"id": [str(number)], "written_ns": [number], "comment": [comment]}
+            store.insert("silences", pl.DataFrame(told), comment)
+        assert erase(store, OURS)["silences"] == 1
+        assert erase(store, ip_address("fd00:0:0:1::4"))["silences"] == 2
+        with store.alone() as connection:
+            left = connection.rows("SELECT comment FROM silences ORDER BY comment")
+        assert [comment for (comment,) in left] == ["fd00:0:0:1::45", "see 10.0.0.1.7"]
 
 
 def test_of_too_many_bytes_the_oldest_days_go_and_the_newest_stay(tmp_path: Path) -> None:
@@ -207,6 +225,20 @@ def test_what_is_no_backup_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
         (tmp_path / "kept" / MANIFEST).unlink()
         with pytest.raises(StoreError, match="is no backup"):
             restore(store, tmp_path / "kept")
+
+
+def test_a_piece_that_is_none_is_refused(tmp_path: Path) -> None:
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        filled(store)
+        piece = backup(store, tmp_path / "kept")[-1]
+    foreign = b"PAR1junkPAR1"
+    (tmp_path / "kept" / piece.file).write_bytes(foreign)
+    manifest = tmp_path / "kept" / MANIFEST
+    digest = blake2b(foreign, digest_size=16).hexdigest()
+    manifest.write_text(manifest.read_text().replace(piece.digest, digest))
+    refused = pytest.raises(StoreError, match="is no piece of a backup")
+    with Store(f"chdb://{tmp_path / 'new'}") as store, refused:
+        restore(store, tmp_path / "kept")
 
 
 def test_a_backup_is_for_its_owner_alone(tmp_path: Path) -> None:

@@ -133,6 +133,14 @@ def test_every_mistake_is_named_beside_the_others() -> None:
     assert len(set(told)) == len(told)
 
 
+@pytest.mark.parametrize("bits", ["-7", "70", str(1 << 70)])
+def test_bits_that_no_locator_has_do_not_keep_the_check_from_its_end(bits: str) -> None:
+    told = findings(
+        EXAMPLE.replace("[[device, 9], [port, 7]]", f"[[device, 9], [port, {bits}]]", 1)
+    )
+    assert "csig.signals.abw.expanded.lm" in {one.place for one in told}
+
+
 def test_a_node_of_two_devices_is_blamed_on_the_node() -> None:
     text = EXAMPLE.replace("hosts:\n", LEAF3.replace("node: 3", "node: 1"), 1)
     wrong = [one for one in findings(text) if "leaf1 has node 1 too" in one.sentence]
