@@ -52,8 +52,8 @@ export const after = (ns) => (ns <= 0 ? "the start" : `+${span(ns)}`);
 
 /** A moment, in UTC, to the microsecond where the span on show is short. */
 export function moment(ns, spanNs = 0) {
-  // Cut to microseconds, as everywhere; a number of 19 digits may be off by 128 ns, a whole microsecond is one all the same.
-  const whole = Math.floor((ns + 128) / 1e3);
+  // A number of 19 digits is off by some hundred ns: whole microseconds are what it surely tells.
+  const whole = Math.round(ns / 1e3);
   const text = new Date(Math.floor(whole / 1e3)).toISOString();
   const day = text.slice(0, 10);
   const clock = text.slice(11, 19);

@@ -103,7 +103,7 @@ def test_an_offset_begins_later_and_an_end_has_nothing(topic: str) -> None:
     ("arguments", "code", "sentence"),
     [
         (("--from-offset", "1"), ExitCode.USAGE, "--from-offset: of a bus"),
-        ((str(CAPTURE), "--bus", "kafka://127.0.0.1:1/x"), ExitCode.USAGE, "--bus: not beside"),
+        ((str(CAPTURE), "--bus", "kafka://127.0.0.1:1/x"), ExitCode.USAGE, "--bus: of a bus"),
         (("--bus", "kafka://127.0.0.1:1/x"), ExitCode.UNAVAILABLE, "--bus: 127.0.0.1:1"),
         (("--bus", "kafka://"), ExitCode.UNAVAILABLE, "an address is kafka://host:port/topic"),
     ],
