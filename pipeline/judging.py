@@ -40,8 +40,6 @@ def judged(
             parts.setdefault(topology, []).append(apart(own, place))
     made = [verdicts(seen, *beside(own), topology, settings) for topology, own in parts.items()]
     rows = pl.concat(made).with_columns(begin().alias("time_ns")).sort("time_ns", "flow")
-    if len(there) == 1:
-        return [rows if sums.height else rows.clear() for sums in lengths]
     return [
         rows.filter(pl.col("interval_ns") == sums.interval_ns) if sums.height else rows.clear()
         for sums in lengths

@@ -14,7 +14,7 @@ from replay import Heard, from_best, vantage
 from service.decidable import Decidable
 from service.decision_output import Output
 from service.flow_names import Ends, FlowNames
-from service.stored_twice import all_of_one, copies
+from service.stored_twice import copies
 from service.window_step import Parameters
 
 KEY = ("flow", "algorithm")
@@ -46,9 +46,7 @@ class Decisions:
             return
         self.names.know(made.rows)
         self.points.update(made.rows["point"].unique())
-        if not all_of_one(made.rows["source"], self.sources):
-            unmet = made.rows.filter(~pl.col("source").is_in([*self.sources]))
-            self.twice += copies(unmet, None, self.sources, judged=False)
+        self.twice += copies(made.rows, None, self.sources, judged=False)
         self.decidable.see(made.rows)
         chosen = self.chosen(together(made.tracked[0], self.heard))
         if len(self.points) == 1 or self.point:

@@ -19,9 +19,8 @@ def noticing(kept: Sink, store: Asked | None, say: Callable[[Sequence[str]], Non
 
     def keep(output: Output, token: str) -> None:
         rows = output.tables.get("observations")
-        if rows is not None and not all_of_one(rows["source"], met):
-            unmet = rows.filter(~pl.col("source").is_in([*met]))  # others add to it meanwhile
-            say([*copies(unmet, store, met)])
+        if rows is not None:
+            say([*copies(rows, store, met)])
         kept(output, token)
 
     return keep
@@ -35,11 +34,14 @@ def all_of_one(sources: pl.Series, met: set[str]) -> bool:
 def copies(
     rows: pl.DataFrame, store: Asked | None, met: set[str], *, judged: bool = True
 ) -> Iterator[str]:
-    """A sentence for each source whose first frame others have; all of them are `met` then.
+    """A sentence for each source not `met` whose first frame others have; all are `met` then.
 
     `judged` rows have verdicts.
     """
+    if all_of_one(rows["source"], met):
+        return
     named: set[str] = set()
+    rows = rows.filter(~pl.col("source").is_in([*met]))  # others add to it meanwhile
     firsts = rows.unique("source", keep="first", maintain_order=True)
     for first in firsts.reverse().iter_rows(named=True):
         met.add(first["source"])
