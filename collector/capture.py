@@ -11,7 +11,7 @@ from typing import Final, Protocol, Self
 
 from collector.arena import Arena
 from collector.compression import COMPRESSED_MAGICS, MAGIC_BYTES, at_least, decompressed
-from collector.follow import PIECE_BYTES, Follow, FollowedWindow, PipeWindow
+from collector.follow import PIECE_BYTES, REPLACED, Follow, FollowedWindow, PipeWindow
 from collector.frame import UNNAMED, Frames
 from collector.index import CORRUPT, FULL, MORE, SMALLEST_RECORD, Index
 from collector.loss import Loss
@@ -22,7 +22,7 @@ from collector.window import CaptureError, MappedWindow, StreamWindow, Window
 FILE_REASONS: Final = {
     "file_truncated": "the file, or its compressed stream, ends inside a record",
     "file_corrupt": "reading ended at what cannot be a record, or cannot be decompressed",
-    "file_replaced": "the file was cut or replaced by another while it was followed",
+    REPLACED: "the file was cut or replaced by another while it was followed",
     "file_unknown_interface": "a frame names an interface that its file does not describe",
 }
 """Reasons why frames of a file are seen but not delivered, each with a sentence."""

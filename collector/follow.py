@@ -16,6 +16,8 @@ from collector.window import RunWindow
 
 PIECE_BYTES: Final = 1 << 20
 """Bytes asked of the operating system at a time."""
+REPLACED: Final = "file_replaced"
+"""Damage of a file that was cut, or gave its name to another, while it was followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class FollowedWindow(RunWindow):
         """Take in what the file has grown by since. Raises OSError or ValueError."""
         size = os.fstat(self._file.fileno()).st_size
         if size < self._read:
-            self.damage, self.ended = "file_replaced", True
+            self.damage, self.ended = REPLACED, True
             return False
         if self._limit is None and self._follow.over(self._grown_at):
             self._limit = size
@@ -81,7 +83,7 @@ class FollowedWindow(RunWindow):
         if self._limit is not None:
             self.ended = True
         elif moved and self._moved:
-            self.damage, self.ended = "file_replaced", True
+            self.damage, self.ended = REPLACED, True
         self._moved = moved
 
     def _named(self) -> bool:

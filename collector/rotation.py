@@ -1,16 +1,20 @@
 """Rotation: a directory in which a capture begins a new file now and then.
 
 Files are taken in the order of their names, numbers in them counted as numbers. The newest is
-followed while it grows; when a newer one is there, the one before it has ended.
+followed while it grows; when a newer one is there, the one before it has ended. A ring uses its
+names again (`tcpdump -C -W`): a file that was written anew since it was read is another one, and
+comes after those that are older.
 """
 
 import re
 import threading
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from collector.capture import Capture, open_capture
-from collector.follow import Follow
+from collector.follow import REPLACED, Follow
 from collector.window import CaptureError
 
 UNREADABLE: Final = "file_unreadable"
@@ -19,6 +23,32 @@ ROTATION_REASONS: Final = {
 }
 """Reason why frames of a directory are not delivered, with a sentence. It counts files."""
 POLL_S: Final = 0.2
+HEAD_BYTES: Final = 1024
+"""By so many first bytes a file that was written anew is told from one that grew: the time of its
+first frame is among them."""
+
+
+class Mark(NamedTuple):
+    """A file as it was when it had been read."""
+
+    written_ns: int
+    head: bytes | None
+    """Its first bytes; None where it gave no frame: whatever is written to it then is new."""
+
+    @classmethod
+    def of(cls, path: Path, *, gave: bool) -> "Mark":
+        """A file as it is. Raises OSError."""
+        written_ns = path.stat().st_mtime_ns
+        return cls(written_ns, head_of(path) if gave else None)
+
+    def renewed(self, path: Path) -> bool:
+        """Whether the file has been written anew since."""
+        try:
+            if path.stat().st_mtime_ns == self.written_ns:
+                return False
+            return self.head is None or not head_of(path).startswith(self.head)
+        except OSError:  # gone meanwhile, or not to be read: nothing to open
+            return False
 
 
 class Rotation:
@@ -36,8 +66,7 @@ class Rotation:
         self.reasons: dict[str, int] = {}
         self.poll_s = POLL_S
         self._endless = endless
-        self._passed: tuple[object, ...] = ()
-        self._refused: set[str] = set()
+        self._read: dict[str, Mark] = {}
         self._point = point
         self._open: Capture | None = None
         self._path: Path | None = None
@@ -65,7 +94,7 @@ class Rotation:
                 self._open = open_capture(path, follow)
             except CaptureError:
                 self.reasons[UNREADABLE] = self.reasons.get(UNREADABLE, 0) + 1
-                self._refused.add(path.name)
+                self._mark(path, gave=False)
                 continue
             self._path = path
             self._open.source = f"{self.directory.name}/{path.name}"
@@ -76,34 +105,64 @@ class Rotation:
         return None
 
     def _pass(self) -> None:
-        """Go past a file that has ended; one that gave no frame is passed by itself alone.
-
-        It may be none of the capture's, whose names say nothing of the others'.
-        """
+        """Go past a file that has ended, unless another has its name already."""
         if self._open is None or self._path is None:
             return
-        if UNREADABLE in self._open.reasons or not self._open.delivered:
-            self._refused.add(self._path.name)
-        else:
-            self._passed = max(self._passed, order(self._path))
+        if REPLACED not in self._open.reasons:
+            unread = UNREADABLE in self._open.reasons or not self._open.delivered
+            self._mark(self._path, gave=not unread)
         self._path = None
 
+    def _mark(self, path: Path, *, gave: bool) -> None:
+        """Remember that a file was read, unless it is gone."""
+        with suppress(OSError):
+            self._read[path.name] = Mark.of(path, gave=gave)
+
     def _waiting(self) -> list[Path]:
-        """Files that were not opened yet, in order."""
+        """Files that are to be opened, in order."""
         try:
             there = [path for path in self.directory.iterdir() if not path.name.startswith(".")]
         except OSError as error:
             raise CaptureError(f"{self.directory}: {(error.strerror or '').lower()}") from error
-        self._refused &= {path.name for path in there}
-        known = self._refused | ({self._path.name} if self._path else set())
-        new = (p for p in there if p.name not in known and order(p) > self._passed)
-        return sorted((path for path in new if path.is_file()), key=order)
+        names = {path.name for path in there}
+        self._read = {name: mark for name, mark in self._read.items() if name in names}
+        new = sorted((path for path in there if self._new(path) and path.is_file()), key=order)
+        return in_turn(new) if self._endless else new
+
+    def _new(self, path: Path) -> bool:
+        """Whether a file, or what it has now, was not read yet."""
+        if self._path is not None and path.name == self._path.name:
+            return False
+        mark = self._read.get(path.name)
+        return mark is None or (self._endless and mark.renewed(path))
 
     def stop(self) -> None:
         """Open no further file; the newest one ends with what is in it."""
         self._stopped.set()
         if self._open is not None:
             self._open.stop()
+
+
+def head_of(path: Path) -> bytes:
+    """The first bytes of a file. Raises OSError."""
+    with path.open("rb") as file:
+        return file.read(HEAD_BYTES)
+
+
+def in_turn(ordered: list[Path]) -> list[Path]:
+    """Files in order of their names; those of a ring begin with the one that is the oldest.
+
+    They are a ring where by the times of writing one alone is older than the one before it, and
+    the last not newer than the first.
+    """
+    try:
+        written = [path.stat().st_mtime_ns for path in ordered]
+    except OSError:  # gone meanwhile
+        return ordered
+    falls = [at for at, (one, other) in enumerate(pairwise(written), 1) if other < one]
+    if len(falls) == 1 and written[-1] <= written[0]:
+        return ordered[falls[0] :] + ordered[: falls[0]]
+    return ordered
 
 
 def order(path: Path) -> tuple[object, ...]:

@@ -16,6 +16,7 @@ import typer
 from service.alerts_words import alerts
 from service.analyze_words import analyze
 from service.argument import (
+    Assignments,
     At,
     Host,
     Interval,
@@ -204,11 +205,12 @@ def dissect(
     capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="pcap or pcapng.")],
     frame: Annotated[int, typer.Argument(metavar="FRAME", help="Number of the frame, from 1.")],
     json: Json = False,
+    assignments: Assignments = None,
 ) -> None:
     """Print one packet: what hopsight reads of it, and what Wireshark does with hopsight's help."""
     from service.commands import dissect as command
 
-    command.run(capture, frame, json=json)
+    command.run(capture, frame, assignments or [], json=json)
 
 
 @app.command()

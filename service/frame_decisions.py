@@ -14,6 +14,7 @@ from service.failure import ExitCode, Failure
 from service.flow_names import FlowNames
 from service.rerunning import CaptureSource, rerun
 from service.topology_source import TopologySource
+from service.window_step import Parameters
 
 
 class Enough(Failure):
@@ -47,21 +48,21 @@ def decisions_at(
     frame: int,
     settings: tuple[CollectorSettings, PipelineSettings],
     topology: TopologySource | None,
+    parameters: Parameters,
 ) -> list[dict[str, Any]]:
     """The decisions of a frame as `replay --json --explain` tells them; none of most frames."""
     collector, pipeline = settings
     at = At(frame)
 
     def making(sources: tuple[str, ...]) -> Rerun:
-        return Rerun(
-            pipeline, [Decider(pipeline, topology.versions if topology else None)], sources
-        )
+        versions = topology.versions if topology else None
+        return Rerun(pipeline, [Decider(pipeline, versions, parameters)], sources)
 
     with suppress(Enough):
         rerun(CaptureSource([capture], collector, quiet=True), making, at.take, "replaying")
     kept = [each for each in at.kept if each.height]
     if not kept:
         return []
-    record = hpcc.record(None)
+    record = hpcc.record(parameters.get("hpcc"))
     rows = pl.concat(kept, how="diagonal_relaxed")
     return list(objects(trace(rows, at.names.keys, float(record.eta), int(record.maxStage))))

@@ -9,12 +9,11 @@ import typer
 from rich.text import Text
 
 from replay import COMMON, TOLD
-from service.commands.settings import chosen
 from service.dissection import explained, find
 from service.field_text import columns_text, moment_text
 from service.frame_decisions import decisions_at
 from service.frame_meaning import meanings
-from service.run import collector_of
+from service.run import collector_of, settings_of
 from service.text import console, printable
 from service.topology_source import read_topology
 from service.window_step import step_assumed
@@ -23,17 +22,18 @@ GROUP = 4
 """Octets that stand together."""
 
 
-def run(capture: Path, frame: int, *, json: bool) -> None:
+def run(capture: Path, frame: int, assignments: Sequence[str], *, json: bool) -> None:
     """Print one frame of a capture."""
-    settings = chosen()
+    settings, parameters = settings_of(assignments)
     topology = read_topology(None, settings.pipeline.topology)
     told = collector_of(settings, topology)
     found = find(capture, frame)
     report = explained(found, frame, told)
     known = topology.versions.at(report["time_ns"]) if topology else None
     report["meaning"] = meanings(found, told, known)
-    report["decisions"] = decisions_at(capture, frame, (told, settings.pipeline), topology)
-    report["notes"] = [*step_assumed({each["algorithm"] for each in report["decisions"]}, {})]
+    decided = decisions_at(capture, frame, (told, settings.pipeline), topology, parameters)
+    report["decisions"] = decided
+    report["notes"] = [*step_assumed({each["algorithm"] for each in decided}, parameters)]
     if json:
         typer.echo(json_format.dumps(report, allow_nan=False))
         return

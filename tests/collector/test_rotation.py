@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,6 +88,54 @@ def test_a_file_that_gives_no_frame_hides_none_that_comes_later(tmp_path: Path, 
 
     assert asyncio.run(run()) == [f"{tmp_path.name}/cap0", f"{tmp_path.name}/cap1"]
     assert decoder.accounting.decoded == 3
+
+
+def test_files_of_a_ring_are_read_again_when_they_are_written_anew(tmp_path: Path) -> None:
+    write(tmp_path / "ring0", 1, 2)
+    write(tmp_path / "ring1", 3)
+    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
+
+    async def run() -> list[tuple[str, int]]:
+        bus, got = MemoryBus(), []
+        reading = asyncio.create_task(feed([], decoder, bus, rotations=[rotation]))
+        async for batch in bus:
+            if not batch.frame.height:
+                continue
+            name, at = batch.source.rsplit("/")[-1], int(batch.frame["time_ns"][0])
+            got.append((name, at))
+            if name == "ring1" and at == 3:
+                grown = tmp_path / "ring0"
+                grown.write_bytes(grown.read_bytes() + bytes(40))  # read already, and the same file
+                await asyncio.sleep(1)
+                write(tmp_path / "ring0", 4, 5)
+            if at == 4:
+                write(tmp_path / "ring1", 6)
+            if at == 6:
+                rotation.stop()
+        await reading
+        return got
+
+    assert asyncio.run(run()) == [("ring0", 1), ("ring1", 3), ("ring0", 4), ("ring1", 6)]
+    assert (decoder.accounting.decoded, decoder.accounting.reasons) == (6, {})
+
+
+def test_a_ring_that_has_begun_anew_is_read_from_its_oldest_file(tmp_path: Path) -> None:
+    for turn, name in enumerate(["ring2", "ring3", "ring0", "ring1"], 1):
+        write(tmp_path / name, turn)
+        os.utime(tmp_path / name, (turn, turn))
+    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
+
+    async def run() -> list[int]:
+        bus, got = MemoryBus(), []
+        reading = asyncio.create_task(feed([], decoder, bus, rotations=[rotation]))
+        async for batch in bus:
+            got += batch.frame["time_ns"].to_list()
+            if len(got) == 4:
+                rotation.stop()
+        await reading
+        return got
+
+    assert asyncio.run(run()) == [1, 2, 3, 4]
 
 
 def test_a_directory_that_nobody_writes_to_ends_with_its_last_file(tmp_path: Path) -> None:

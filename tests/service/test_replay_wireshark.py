@@ -83,3 +83,17 @@ def test_a_packet_is_shown_beside_its_decision(
     assert f"decision: dctcp count_reduce\n  [{wanted['line']}] {wanted['sentence']}" in out
     code, out, _ = run(capsys, "dissect", str(CAPTURE), "1", "--json")
     assert json.loads(out)["decisions"] == []
+
+
+def test_a_packet_is_decided_on_by_the_parameters_that_are_told(
+    capsys: pytest.CaptureFixture[str], tool: Tool
+) -> None:
+    tool("tshark")
+    told = ["--set", "dctcp.g=0.5", "--json"]
+    _, out, _ = run(capsys, "replay", str(CAPTURE), "--explain", *told)
+    decisions = [json.loads(line) for line in out.splitlines()]
+    wanted = next(each for each in decisions if each["branch"] == "count_reduce")
+    _, out, _ = run(capsys, "dissect", str(CAPTURE), str(wanted["frame"]), *told)
+    [changed] = json.loads(out)["decisions"]
+    _, out, _ = run(capsys, "dissect", str(CAPTURE), str(wanted["frame"]), "--json")
+    assert changed == wanted != json.loads(out)["decisions"][0]
