@@ -1,12 +1,14 @@
 """Requests to the application inside of this process: what it takes, and nothing of a client.
 
-Client, socket and parser of HTTP are left out. A client of Python's takes a millisecond of its own
-to write a request of `where` and to read the answer, an eighth of the whole.
+Client, socket and parser of HTTP are left out, and so is what writes the parameters. A client of
+Python's takes a millisecond of its own to write a request of `where` and to read the answer, an
+eighth of the whole.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from time import perf_counter
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,11 +19,12 @@ HEADERS = ((b"host", b"localhost"), (b"accept", b"*/*"))
 
 @dataclass(frozen=True)
 class Answer:
-    """Status, headers (names in small letters) and the whole body."""
+    """Status, headers (names in small letters), the whole body, and how long they took."""
 
     status: int
     headers: dict[str, str]
     body: bytes
+    ms: float
 
 
 class Application:
@@ -52,10 +55,12 @@ class Application:
         async def send(message: Message) -> None:
             sent.append(message)
 
+        begun = perf_counter()
         await self.app(scope, receive, send)
+        ms = (perf_counter() - begun) * 1e3
         told = {name.decode(): text.decode() for name, text in sent[0]["headers"]}
         body = b"".join(message.get("body", b"") for message in sent[1:])
-        answer = Answer(sent[0]["status"], told, body)
+        answer = Answer(sent[0]["status"], told, body, ms)
         if answer.status >= HTTPStatus.BAD_REQUEST:
             raise SystemExit(f"{path}: {answer.status} {body[:300]!r}")
         return answer

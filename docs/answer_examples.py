@@ -1,8 +1,8 @@
 """Examples of the API's answers: what a service that holds the demo answers, shortened.
 
-`python docs/answer_examples.py URL TOKEN` asks the service of a demo that has rules of alerts, with
-a token of scope admin, and writes them where the OpenAPI document and the reference find them.
-The tests hold their shape against the answers of today.
+`python docs/answer_examples.py URL TOKEN` asks the service of a demo that has rules of alerts and a
+key of exports, with a token of scope admin, and writes them where the OpenAPI document and the
+reference find them. The tests hold their shape against the answers of today.
 """
 
 import sys

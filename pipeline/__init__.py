@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from pipeline.warming import is_warm, two_flows, warm_companions
     from pipeline.ways import between
     from pipeline.where import answer
+    from pipeline.windows import MOST_SCALE
     from pipeline.worker import Output, Worker
 
 __all__ = [
@@ -91,6 +92,7 @@ __all__ = [
     "LITTLE",
     "MOST_CHARACTERS",
     "MOST_GAPS",
+    "MOST_SCALE",
     "MOST_WAYS",
     "NO_CLASS",
     "PROTOCOLS",
@@ -273,6 +275,7 @@ HOMES = {
     "warming": "is_warm two_flows warm_companions",
     "ways": "between",
     "where": "answer",
+    "windows": "MOST_SCALE",
     "worker": "Output Worker",
 }
 """Modules of this room with the names that each of them gives: those of `__all__`."""

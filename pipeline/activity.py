@@ -27,10 +27,11 @@ def activity(
     counts in which data was acknowledged, or telemetry reflected.
 
     Counts are those of the point that saw most. Marks are those of the point that saw most
-    acknowledged, path sums those of the point furthest downstream, where they are largest. State is
-    that of the point that is most likely before the queues: the one that saw the fewest CE marks.
-    What is in flight is what the point nearest the sender sees, where it is most; windows are those
-    of the point that saw most of them filled.
+    acknowledged, path sums those of the point furthest downstream, where they are largest, and none
+    where not even there a router has written anything. State is that of the point that is most
+    likely before the queues: the one that saw the fewest CE marks. What is in flight is what the
+    point nearest the sender sees, where it is most; windows are those of the point that saw most of
+    them filled.
     `spoken` is the number of frames that could tell of congestion, `points` that of the points that
     saw data, `own_duty` the share of the interval in which the flow sent, `mark_share` that of its
     bytes that were marked.
@@ -63,6 +64,8 @@ def over_points(columns: frozenset[str]) -> list[pl.Expr]:
     """What points tell of a flow in an interval as one, of `columns` that they tell."""
     most, marks = pl.col("data_bytes").arg_max(), pl.col("acked_bytes").arg_max()
     furthest = pl.col("aecn_u_sum_n").arg_max()
+    # Options that are 0 in all they say have met no router, or none with anything to say.
+    told = (pl.col("aecn_u_sum_n").max() > 0) | (pl.col("aecn_congested_hops_max").max() > 0)
     fullest = (pl.col("rwnd_full") + pl.col("rwnd_zero")).arg_max()
     return [
         pl.col("bytes", "data_bytes", "data_frames", "slices", "point").get(most),
@@ -73,16 +76,16 @@ def over_points(columns: frozenset[str]) -> list[pl.Expr]:
         *(pl.col(name).get(marks) for name in HOW if name in columns),
         pl.col(STATE).drop_nulls().first(),
         pl.col("ce_frames", "inflight_bytes").max(),
-        pl.col("aecn_samples").get(furthest).fill_null(0),
-        (pl.col("aecn_u_sum_n").max() * NANO).alias("aecn_u_sum"),
+        pl.when(told).then(pl.col("aecn_samples").get(furthest)).fill_null(0).alias("aecn_samples"),
+        pl.when(told).then(pl.col("aecn_u_sum_n").max() * NANO).alias("aecn_u_sum"),
         *(pl.col(name).get(furthest).fill_null(0) for name in AT_TOP if name in columns),
-        pl.col("aecn_congested_hops_max").max().alias("congested_hops"),
+        pl.when(told).then(pl.col("aecn_congested_hops_max").max()).alias("congested_hops"),
         pl.col("point").get(marks).alias("ack_point"),
         pl.col("point").get(pl.col("ce_frames").arg_max()).alias("ce_point"),
         pl.col("point").get(furthest).alias("aecn_point"),
         pl.col(WINDOWS).get(fullest),
         pl.col("point").get(fullest).alias("rwnd_point"),
-        pl.col("aecn_queue_delay_sum").get(furthest).alias("aecn_queue_delay"),
+        pl.when(told).then(pl.col("aecn_queue_delay_sum").get(furthest)).alias("aecn_queue_delay"),
         *(pl.col(name).get(most) for name in MOST_SEEN if name in columns),
         pl.col("feedback_backwards").max().fill_null(0).alias("backwards"),
     ]

@@ -114,7 +114,7 @@ def loads_of(links: pl.DataFrame, dscp: int | None = None) -> dict[Hop, Row]:
     rows = own.group_by("node", "port").agg(
         *(getattr(pl.col(name), how)() for name, how in LOADS.items()),
         pl.when(sent > 0)
-        .then(pl.min_horizontal("samples", "data_frames").sum() / sent)
+        .then((pl.col("completeness") * pl.col("data_frames")).sum() / sent)
         .alias("completeness"),
     )
     return {(row["node"], row["port"]): row for row in rows.iter_rows(named=True)}

@@ -48,7 +48,7 @@ def judged(
 
 def by_topology(sums: Sums, versions: Versions) -> Iterator[tuple[Topology | None, Sums]]:
     """Sums by the topology that is in force at their time."""
-    flows, hops = (dict(versions.split(rows)) for rows in sums)
+    flows, hops = (dict(versions.split(rows)) if rows.height else {} for rows in sums)
     for topology in {**flows, **hops}:
         yield (
             topology,

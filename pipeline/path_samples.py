@@ -1,8 +1,9 @@
 """Samples of links and of whole paths out of every kind of telemetry, in one shape.
 
 Columns: time_ns, flow, source, u, utilization (both in 1e-9), abw (bit/s), delay (ns, in one hop),
-null where the telemetry does not tell; links have node and port beside. A path's sample is its
-worst hop: largest u', highest utilisation, least bandwidth, longest delay. What is derived:
+null where the telemetry does not tell; links have node and port beside, paths the point. A path's
+sample is its worst hop: largest u', highest utilisation, least bandwidth, longest delay. What is
+derived:
 
 - INT: utilisation as the hop reports it, else u' less the queue's term, which is a lower bound
   where the queue has grown since the record before; bandwidth is what that leaves of the capacity;
@@ -25,10 +26,13 @@ from pipeline.signals import SOURCE as TAG_SOURCE
 from pipeline.unit import BITS, SECOND
 
 KEY = ("time_ns", "flow", "source")
+PATH_KEY = ("time_ns", "flow", "point", "source")
+"""What a packet tells of its path grows from hop to hop, so that it hangs on where it was seen."""
 WORST = {"u": pl.max_horizontal, "utilization": pl.max_horizontal, "abw": pl.min_horizontal,
          "delay": pl.max_horizontal}  # fmt: skip
 """What joins the hops of a path to one sample, by metric."""
 AECN = {"u": "aecn_u", "utilization": "aecn_dre_ratio", "abw": "aecn_abw_bps"}
+CONGESTED = "aecn_congested_hops"
 SOURCE = pl.Enum(["int", "aecn", *TAG_SOURCE.categories])
 MOST_BPS = 1 << 52
 MOST_NS = 1 << 40
@@ -58,6 +62,7 @@ def stacks(loads: pl.DataFrame, base_rtt_ns: int) -> tuple[list[pl.DataFrame], p
     wide = loads.select(
         "time_ns",
         "flow",
+        "point",
         pl.lit("int", SOURCE).alias("source"),
         *(each.alias(f"{name}{hop}") for hop in range(hops) for name, each in told[hop].items()),
         *(place_of(loads, hop, end).alias(f"{end}{hop}") for hop in range(hops)
@@ -70,7 +75,7 @@ def stacks(loads: pl.DataFrame, base_rtt_ns: int) -> tuple[list[pl.DataFrame], p
         for hop in range(hops)
     ]
     path = wide.select(
-        *KEY,
+        *PATH_KEY,
         *(
             worst(f"{name}{hop}" for hop in range(hops)).alias(name)
             for name, worst in WORST.items()
@@ -113,13 +118,13 @@ def tags(signals: Signals) -> tuple[pl.DataFrame, pl.DataFrame]:
         whole(delay, MOST_NS).alias("delay"),
         ((pl.col("node") != LOCATOR) | (pl.col("port") != UNTOLD)).alias("moved"),
     )
-    path = signals.each(made).drop("point")
+    path = signals.each(made)
     links = path if made["moved"].all() else path.filter("moved")
-    return links.drop("moved"), path.drop("node", "port", "moved")
+    return links.drop("point", "moved"), path.drop("node", "port", "moved")
 
 
 def options(rows: pl.DataFrame) -> pl.DataFrame | None:
-    """Samples of paths by AECN options on data."""
+    """Samples of paths by AECN options on data that a router has written to."""
     known = {name: column for name, column in AECN.items() if column in rows.columns}
     if not known:
         return None
@@ -129,10 +134,13 @@ def options(rows: pl.DataFrame) -> pl.DataFrame | None:
             return pl.lit(None, pl.Int64)
         return whole(pl.col(known[name]), MOST_BPS) if name == "abw" else ratio(pl.col(known[name]))
 
-    seen = rows.filter(pl.any_horizontal(pl.col(c).is_not_null() for c in known.values()))
-    return seen.filter(pl.col("payload_bytes") > 0).select(
+    # What is 0 has met no router, or none with anything to say.
+    written = [pl.col(name) > 0 for name in (*known.values(), CONGESTED) if name in rows.columns]
+    seen = rows.filter(pl.any_horizontal(written), pl.col("payload_bytes") > 0)
+    return seen.select(
         "time_ns",
         "flow",
+        "point",
         pl.lit("aecn", SOURCE).alias("source"),
         *(told(name).alias(name) for name in AECN),
         pl.lit(None, pl.Int64).alias("delay"),

@@ -166,26 +166,28 @@ def added(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
 def sent(closed: Closed) -> pl.DataFrame:
     """What each flow sent in each interval, by the point that saw most, and if it was held back.
 
-    Of a flow without data in sight it is what was acknowledged.
+    Of a flow of which only acknowledgments were captured it is what was acknowledged.
     """
+    unseen = pl.col("flow").is_in(closed.flows.filter("unseen")["flow"].implode())
+    sent_bytes = pl.when(unseen).then("acked_bytes").otherwise("data_bytes")
     seen = closed.flow_intervals.select(
         "time_ns",
         "flow",
-        pl.when(pl.col("data_bytes").fill_null(0) > 0)
-        .then("data_bytes")
-        .otherwise(pl.col("acked_bytes").fill_null(0))
-        .alias("data_bytes"),
+        sent_bytes.fill_null(0).alias("data_bytes"),
         pl.col("data_frames").fill_null(0),
     )
     held = closed.verdicts.select(
-        "time_ns", "flow", pl.col("kind").is_in(list(HOLDING)).alias("affected"), "node", "port"
-    ).rename({"node": "held_node", "port": "held_port"})
+        "time_ns", "flow", pl.col("kind").is_in(list(HOLDING)).alias("affected"), "node", "port",
+        "telemetry",
+    ).rename({"node": "held_node", "port": "held_port"})  # fmt: skip
+    told = (pl.col("data_frames") * pl.col("telemetry").fill_null(0.0)).round().cast(pl.UInt64)
     return (
         seen.group_by("time_ns", "flow")
         .agg(pl.col("data_bytes", "data_frames").max())
         .filter(pl.col("data_bytes") > 0)
         .join(held, on=["time_ns", "flow"], how="left")
-        .with_columns(pl.col("affected").fill_null(value=False))
+        .with_columns(pl.col("affected").fill_null(value=False), told.alias("told_frames"))
+        .drop("telemetry")
     )
 
 
@@ -213,6 +215,7 @@ def traffic(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
         heaps.total(rows["data_bytes"]),
         heaps.total(hindered).alias("affected_bytes"),
         heaps.total(rows["data_frames"]),
+        heaps.total(rows["told_frames"]),
         largest("flows", group, groups, ranks),
         largest("affected_flows", group[held], groups, ranks.filter(held)),
         pl.lit(TRAFFIC).alias("source"),

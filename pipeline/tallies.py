@@ -17,13 +17,13 @@ from polars.datatypes import DataTypeClass
 from collector import kernel
 from pipeline.groups import Ints, hop, numbered, words
 from pipeline.histogram import LAST, METRICS, bucket
-from pipeline.path_samples import KEY, SOURCE, options, stacks, tags
+from pipeline.path_samples import KEY, PATH_KEY, SOURCE, options, stacks, tags
 from pipeline.signals import Signals
 
-PATH_KEY = list(KEY)
 LINK_KEY = [*KEY, "node", "port"]
 HOP = ("node", "port")
 COUNTED = ["metric", "bucket"]
+BANDWIDTH = [metric.name for metric in METRICS].index("abw")
 FIRST_BUCKETS = np.array([metric.first for metric in METRICS])
 NOT_TOLD = -1
 LARGEST = (1 << 63) - 1
@@ -31,8 +31,8 @@ MOST_PARTS = 64
 """Batches whose tallies of one interval wait to be joined."""
 KINDS: dict[str, DataTypeClass | pl.DataType] = {
     "time_ns": pl.Int64, "flow": pl.UInt64, "source": SOURCE, "node": pl.UInt32, "port": pl.UInt32,
-    "metric": pl.UInt8, "bucket": pl.UInt8, "samples": pl.UInt64, "least": pl.Int64,
-    "most": pl.Int64,
+    "point": pl.String, "metric": pl.UInt8, "bucket": pl.UInt8, "samples": pl.UInt64,
+    "least": pl.Int64, "most": pl.Int64,
 }  # fmt: skip
 
 
@@ -107,7 +107,7 @@ class Tallies:
     def close(self, before_ns: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Take out the tallies of intervals that ended by `before_ns` (None: all): links, paths."""
         last_ns = None if before_ns is None else before_ns - self.interval_ns
-        return self.links.close(last_ns), self.paths.close(last_ns)
+        return self.links.close(last_ns), furthest(self.paths.close(last_ns))
 
     def _counted(self, parts: Sequence[pl.DataFrame], key: Sequence[str]) -> pl.DataFrame:
         """A tally of samples."""
@@ -132,7 +132,7 @@ class Tallies:
         """What samples are told apart by: a few words, since every sample is looked up by them."""
         begun = (pl.col("time_ns") - pl.col("time_ns").min()) // self.interval_ns
         what = begun * len(SOURCE.categories) + pl.col("source").to_physical()
-        return ["flow", what, *[hop()] * (key == LINK_KEY)]
+        return ["flow", what, place(key)]
 
 
 @kernel
@@ -188,6 +188,30 @@ def histograms(
     )  # fmt: skip
 
 
+def place(key: Sequence[str]) -> str | pl.Expr:
+    """What tallies of one flow and kind of telemetry are told apart by."""
+    return hop() if "node" in key else "point"
+
+
+def furthest(tally: pl.DataFrame) -> pl.DataFrame:
+    """A tally of paths by flow and kind of telemetry: that of the point furthest along each path.
+
+    There loads, utilisations and delays are largest, and bandwidths least: points before it see
+    packets that have not met every hop yet.
+    """
+    if tally["point"].n_unique() <= 1:
+        return tally.drop("point")
+    sign = pl.when(pl.col("metric") == BANDWIDTH).then(-1).otherwise(1)
+    far = (sign * pl.col("bucket").cast(pl.Int64) * pl.col("samples")).sum() / pl.col(
+        "samples"
+    ).sum()
+    points = tally.group_by(PATH_KEY).agg(far.alias("far"), pl.col("samples").sum())
+    last = points.sort("far", "samples", "point", descending=[True, True, False]).unique(
+        KEY, keep="first", maintain_order=True
+    )
+    return tally.join(last.select(PATH_KEY), on=PATH_KEY, how="semi").drop("point")
+
+
 def blank(key: Sequence[str]) -> pl.DataFrame:
     """A tally of nothing."""
     names = [*key, *COUNTED, "samples", "least", "most"]
@@ -202,7 +226,7 @@ def joined(parts: Sequence[pl.DataFrame], key: Sequence[str]) -> pl.DataFrame:
     rows = pl.concat(told)
     source, metric = (pl.col(name).to_physical().cast(pl.UInt64) for name in ("source", "metric"))
     what = (source * len(METRICS) + metric) * (LAST + 1) + pl.col("bucket")
-    group, first = numbered(words(rows, ["flow", what, *[hop()] * (key == LINK_KEY)]))
+    group, first = numbered(words(rows, ["flow", what, place(key)]))
     counted = [rows[name].to_numpy() for name in ("samples", "least", "most")]
     columns = zip(("samples", "least", "most"), added(group, len(first), *counted), strict=True)
     return rows[first].with_columns(pl.Series(name, told) for name, told in columns)
@@ -223,5 +247,5 @@ def added(
     return count, low, high
 
 
-NOTHING_TALLIED = blank(LINK_KEY), blank(PATH_KEY)
+NOTHING_TALLIED = blank(LINK_KEY), blank(KEY)
 """What `Tallies.close` gives where nothing was counted."""

@@ -23,6 +23,8 @@ PLACES = 1 << 16
 NO_ACK, UNSCALED = -2, -1
 UNTOLD, PENDING = -1, 32
 """A scale that is not known, and one that holds if the SYN-ACK has one too."""
+MOST_SCALE = 14
+"""The largest scale; more in an option means this (RFC 7323 section 2.3)."""
 NEEDED = ("window", "seq", "ack", "flags")
 
 CONVERSATION = state_dtype(
@@ -49,7 +51,8 @@ class Windows:
         told = {name: arrow.values(rows[name]) for name in NEEDED}
         scales = np.full(rows.height, UNTOLD, np.int8)
         if "wscale" in rows.columns:
-            scales = rows["wscale"].cast(pl.Int8).fill_null(UNTOLD).to_numpy()
+            least = rows["wscale"].clip(upper_bound=MOST_SCALE)
+            scales = least.cast(pl.Int8).fill_null(UNTOLD).to_numpy()
         octets = np.full(rows.height, NO_ACK, np.int64)
         full = np.zeros(rows.height, np.bool_)
         fields = [

@@ -42,9 +42,9 @@ FIELDS = {
 """The documents' variables in an object, by algorithm."""
 COMMON = (
     "time_ns", *KEY, "algorithm", "branch", "ack", "acked_bytes", "marked_bytes", "inflight_bytes",
-    "point", "frame", "quality", "why",
+    "point", "source", "frame", "quality", "why",
 )  # fmt: skip
-"""What every object starts with."""
+"""What every object starts with: frames are counted within their source, a capture for one."""
 TOLD = ("line", "sentence", "standing")
 """What `trace` adds to a decision, and every object ends with."""
 LEAST = {"u_hop": 0, "rtt_ns": 1, "N": 1}

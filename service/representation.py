@@ -19,6 +19,8 @@ from service.told_answers import KEPT_S
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 FORMATS = {"json": JSON, "csv": CSV, "arrow": ARROW}
 """Media types by the name that the parameter `format` takes."""
+MAYBE_FORMAT = re.compile(rb"(?:^|&)(?:format|[^=&]*%)")
+"""Of a query string: a parameter that may be called `format`, as it stands or escaped."""
 WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
 """A weight of an Accept header."""
 KEY = "hopsight.key"
@@ -69,8 +71,7 @@ class Tags:
 def media_type(request: Request) -> str:
     """What is asked for: by `format`, else the type that is accepted most, else JSON."""
     # Most requests have no such parameter, and all are asked for it.
-    query = request.scope["query_string"]
-    named = b"format" in query or b"%" in query
+    named = MAYBE_FORMAT.search(request.scope["query_string"])
     if named and (asked := request.query_params.get("format")):
         return FORMATS.get(asked, JSON)
     return preferred(request.headers.get("accept", ""))

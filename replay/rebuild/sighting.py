@@ -14,6 +14,7 @@ from typing import NamedTuple
 import polars as pl
 
 from collector import TCP
+from pipeline import MOST_SCALE
 
 KEY = ("src_hi", "src_lo", "sport", "dst_hi", "dst_lo", "dport", "protocol")
 SYN, ACK, FIN, ECE = 2, 16, 1, 64
@@ -206,9 +207,14 @@ def handshakes(rows: pl.DataFrame, heads: pl.DataFrame) -> pl.DataFrame:
     flags = pl.col("flags").cast(pl.Int64)
     opening = rows.filter(pl.col("protocol") == TCP, flags & SYN > 0)
     syn = opening.filter(flags & ACK == 0).group_by("flow").agg(syn_ns=pl.col("time_ns").min())
-    answer = opening.filter(flags & ACK > 0).group_by("conversation").agg(
-        answer_ns=pl.col("time_ns").min(), scale=pl.col("wscale").cast(pl.Int64).first()
-    )  # fmt: skip
+    answer = (
+        opening.filter(flags & ACK > 0)
+        .group_by("conversation")
+        .agg(
+            answer_ns=pl.col("time_ns").min(),
+            scale=pl.col("wscale").cast(pl.Int64).first().clip(upper_bound=MOST_SCALE),
+        )
+    )
     third = (
         rows.join(heads.select("flow"), on="flow", how="semi")
         .filter(pl.col("protocol") == TCP, (flags & (SYN | ACK)) == ACK)

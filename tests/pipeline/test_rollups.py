@@ -96,7 +96,8 @@ def test_a_link_has_the_flows_that_it_held_back_without_being_named() -> None:
     """Advanced ECN and marks name no hop; what verdicts place there is the link's traffic too."""
     made = [one.whole for one in ran([*frames(1, T0, 20), *frames(2, T0, 30)])]
     (tables,) = [each for each in made if "verdicts" in each]
-    flows, verdicts = tables["flows"], tables["verdicts"]
+    flows = tables["flows"].with_columns(unseen=pl.lit(value=False))
+    verdicts = tables["verdicts"]
     first, second = flows.sort("sport")["flow"].to_list()
     named = tables["hop_intervals"].filter(pl.col("flow") == first)
     none = pl.DataFrame({"flow": []}, {"flow": pl.UInt64})
@@ -204,3 +205,47 @@ def test_sites_and_devices_are_the_topologys() -> None:
     ends = {row["scope"]: (row["src"], row["dst"]) for row in path.iter_rows(named=True)}
     assert ends["device"] == ("leaf1", "10.2.0.0/24")
     assert ends["prefix"] == ("10.1.0.0/16", "10.2.0.0/24")
+
+
+def options(count: int, **more: object) -> list[dict[str, object]]:
+    """Data frames that carry an AECN option and no stack."""
+    none = {name: None for name in frames(1, T0, 1)[0] if name.startswith("h")}
+    return [{**row, **none, "hop_count": 0, **more} for row in frames(1, T0, count)]
+
+
+def test_a_path_is_told_by_the_point_that_is_furthest_along_it() -> None:
+    """A tap before the first router sees options that nobody has written to yet, or not all."""
+    near = options(40, point="near", aecn_u=0.25, aecn_dre_ratio=0.2)
+    far = options(20, point="far", aecn_u=2.0, aecn_dre_ratio=0.9)
+    path = rows_of(ran([*near, *far], cuts=3), "path_seconds")
+    told = path.filter(scope="prefix", source="aecn").row(0, named=True)
+    assert told["samples"] == 20
+    assert (told["u_max_n"], told["utilization_max_n"]) == (2_000_000_000, 900_000_000)
+    [number] = told["u_hist"]["bucket"]
+    assert middle(number, METRICS[0]) == pytest.approx(2e9, rel=0.045)
+
+
+def test_options_that_no_router_has_written_to_say_nothing() -> None:
+    made = ran(options(20, point="near", aecn_u=0.0, aecn_congested_hops=0))
+    assert rows_of(made, "path_seconds").filter(source="aecn").is_empty()
+    assert rows_of(made, "path_seconds")["told_frames"].sum() == 0
+    [verdict] = pl.concat(one.tables["verdicts"] for one in made if one.tables).to_dicts()
+    assert (verdict["u_mean"], verdict["telemetry"]) == (None, 0.0)
+
+
+def test_what_is_acknowledged_in_another_interval_is_not_sent_again() -> None:
+    late, back = T0 + 25 * MS, {"src": "10.2.0.1", "dst": "10.1.1.1", "sport": 2000}
+    ack = {"time_ns": late, **back, "dport": 1001, "payload_bytes": 0, "ack": 20_000, "flags": 16}
+    path = rows_of(ran([*frames(1, T0, 20), ack]), "path_seconds")
+    told = path.filter(scope="prefix", source="traffic").select("data_bytes", "data_frames")
+    assert told.sum().row(0) == (20_000, 20)
+
+
+def test_frames_of_which_telemetry_speaks_are_counted_once() -> None:
+    """Several kinds speak of the frames of some flows, and none of those of others."""
+    both = frames(3, T0, 30, aecn_u=0.5)
+    silent = [row | {"hop_count": 0, "src": "10.1.3.2"} for row in frames(4, T0, 10)]
+    none = {name: None for name in silent[0] if name.startswith("h0")}
+    path = rows_of(ran([*both, *(row | none for row in silent)]), "path_seconds")
+    told = path.filter(scope="prefix", source="traffic").select("data_frames", "told_frames")
+    assert told.sum().row(0) == (40, 30)

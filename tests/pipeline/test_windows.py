@@ -102,6 +102,12 @@ def test_both_ends_scale_or_neither(asked: int | None) -> None:
     assert windows(verdict) == {"advertised window": (4_000.0, "bytes")}
 
 
+@pytest.mark.parametrize("scale", [15, 127, 128, 255])
+def test_a_scale_beyond_the_largest_is_the_largest(scale: int) -> None:
+    told, largest = (judged([*shaken(3, each), *streamed(1_000, 4)])[1] for each in (scale, 14))
+    assert told["rwnd_sum_bytes"].sum() == largest["rwnd_sum_bytes"].sum() > 0
+
+
 def test_numbers_and_windows_run_over() -> None:
     rows = [*shaken(), *streamed(1_000, 4)]
     for row in rows:

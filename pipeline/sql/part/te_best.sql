@@ -7,5 +7,7 @@
         sum(f.data_bytes) AS data_bytes,
         sum(f.affected_bytes) AS affected_bytes,
         sum(f.data_frames) AS data_frames,
+        -- Rows of before have samples alone.
+        if(sum(f.told_frames) = 0, max(f.samples), sum(f.told_frames)) AS told_frames,
         max(f.met[1]) AS flows,
         max(f.met[2]) AS affected_flows

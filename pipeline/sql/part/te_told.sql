@@ -30,4 +30,4 @@
     here.affected_flows AS affected_flows,
     here.samples AS samples,
     here.data_frames AS data_frames,
-    if(here.data_frames = 0, NULL, least(here.samples / here.data_frames, 1)) AS completeness
+    if(here.data_frames = 0, NULL, least(here.told_frames / here.data_frames, 1)) AS completeness
