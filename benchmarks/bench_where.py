@@ -187,10 +187,8 @@ async def measured(
         for through in (True, False) if turn % 2 else (False, True):
             forgotten(store, place)
             with heard(store) as sent:
-                if through:
-                    cold.append(await where(client, one))
-                else:
-                    cold_bare.append(in_process(store, one))
+                took = await where(client, one) if through else in_process(store, one)
+            (cold if through else cold_bare).append(took)
         forgotten(store, place)
         cold_alone.append(straight(sent))
     print(f"{name}, {len(asked)} questions, {len(cold)} of them cold:")

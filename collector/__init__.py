@@ -59,7 +59,7 @@ from collector.slow_path import SlowAccounting, SlowPath
 from collector.source import Source
 from collector.spool import Spool
 from collector.status import STATUS
-from collector.window import CaptureError
+from collector.window import CaptureError, LiveError
 from collector.wire.place import Field
 from collector.wire.roce import PORT as ROCE_PORT
 from collector.wire.table import Header
@@ -100,6 +100,7 @@ __all__ = [
     "Follow",
     "Frames",
     "Header",
+    "LiveError",
     "MemoryBus",
     "Message",
     "MessagesGone",

@@ -69,6 +69,11 @@ class Capture:
         """Why a live source ended that was not told to, one sentence."""
         self.losses: list[Loss] = []
         self.reached_ns: int | None = None
+        self.last_ns: int | None = None
+        """Time of the last frame that was delivered."""
+        self.hole_ns: int | None = None
+        """From when on frames before the first one of this file are known to be lost; None: none
+        are."""
         self.delivered = 0
         self.unnamed = UNNAMED
         """Name of the observation points that the file leaves without one."""
@@ -149,6 +154,11 @@ class Capture:
         frames = index.frames(window.data, first)
         if not (self.live or self.delivered) and len(frames):
             self.epoch = int(frames.time_ns[0])
+        if len(frames):
+            if self.hole_ns is not None:
+                self.losses.append(Loss(self.hole_ns, int(frames.time_ns[0])))
+                self.hole_ns = None
+            self.last_ns = int(frames.time_ns[-1])
         self.delivered += index.count
         return frames, stop
 

@@ -21,7 +21,7 @@ from collector.frame import Frames
 from collector.loss import Loss
 from collector.protocol_number import UDP
 from collector.receive import SO_RXQ_OVFL, SO_TIMESTAMPNS, Receiver
-from collector.window import CaptureError
+from collector.window import CaptureError, LiveError
 
 DATAGRAM_REASONS: Final = {
     "socket_dropped": "no room in the socket's buffer: nobody read fast enough"
@@ -192,7 +192,7 @@ def two(values: NDArray[np.integer]) -> NDArray[np.uint8]:
 def open_datagrams(name: str, host: str, port: int, sockets: int = 1) -> list[Datagrams]:
     """Listen to a UDP feed by so many sockets, among which the kernel spreads its senders.
 
-    Port 0 takes a free one. Raises CaptureError, one sentence that begins with the name.
+    Port 0 takes a free one. Raises LiveError, one sentence that begins with the name.
     """
     opened: list[Datagrams] = []
     where = f"{name} {host}:{port}"
@@ -208,7 +208,7 @@ def open_datagrams(name: str, host: str, port: int, sockets: int = 1) -> list[Da
         for each in opened:
             each.close()
         told = getattr(error, "strerror", None) or str(error)
-        raise CaptureError(f"{where}: {told.lower()}") from error
+        raise LiveError(f"{where}: {told.lower()}") from error
     return opened
 
 

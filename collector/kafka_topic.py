@@ -156,7 +156,8 @@ class KafkaTopic:
         """One sentence about what a client said."""
         if isinstance(error, KafkaConnectionError):
             return BusError(f"{self.broker}: no broker answers there")
-        return BusError(f"{self.broker}: {str(error).partition(chr(10))[0]}")
+        said = str(error).partition(chr(10))[0] or type(error).__name__
+        return BusError(f"{self.broker}: {said}")
 
     async def _started(self, client: Any) -> Any:
         try:

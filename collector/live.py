@@ -26,7 +26,7 @@ from collector.frame import Frames
 from collector.index import MORE
 from collector.loss import Loss
 from collector.ring import Ring, RingWindow, reason
-from collector.window import CaptureError
+from collector.window import LiveError
 
 LIVE_REASONS: Final = {
     "kernel_dropped": "no room in the kernel's capture buffer: nobody read fast enough",
@@ -141,7 +141,7 @@ class Live(Capture):
     def _end(self, stop: int) -> None:
         """Take dumpcap's counters, and why it ended if nobody told it to.
 
-        Raises CaptureError when it told nothing at all of what it has captured.
+        Raises LiveError when it told nothing at all of what it has captured.
         """
         said = self._last_words()
         if not self._told:
@@ -158,7 +158,7 @@ class Live(Capture):
                 of = had + lost_in_all
                 self.losses.append(Loss(self.epoch, time.time_ns(), lost_in_all, of))
         elif not self.delivered and self._process.returncode:
-            raise CaptureError(f"{self.source}: {self._why(said)}")
+            raise LiveError(f"{self.source}: {self._why(said)}")
 
     def _why(self, said: str) -> str:
         """Why dumpcap ended by itself."""
@@ -204,16 +204,16 @@ def open_interface(
     `expression` is a capture filter in the words of pcap-filter(7); of each frame `snap_bytes` are
     kept (0: all); the kernel's buffer takes `buffer_mib`. `ring` is a directory, and how many MiB
     the files may take in it through which frames come then; none: they come through a pipe. Raises
-    CaptureError, one sentence that begins with the interface.
+    LiveError, one sentence that begins with the interface.
     """
     names = [name for _, name in socket.if_nameindex()]
     if interface not in {*names, ANY}:
-        raise CaptureError(f"{interface}: there is no such interface; there are {', '.join(names)}")
+        raise LiveError(f"{interface}: there is no such interface; there are {', '.join(names)}")
     if interface.isdecimal():
-        raise CaptureError(f"{interface}: dumpcap takes a number for a place in its list of names")
+        raise LiveError(f"{interface}: dumpcap takes a number for a place in its list of names")
     program = shutil.which("dumpcap")
     if program is None:
-        raise CaptureError(f"{interface}: dumpcap is not installed; it comes with Wireshark")
+        raise LiveError(f"{interface}: dumpcap is not installed; it comes with Wireshark")
     held = None if ring is None else _ring(interface, *ring)
     command = [program, "-n", "-q", "-i", interface, "-B", str(buffer_mib)]
     command += ["-w", "-"] if held is None else held.words
@@ -233,7 +233,7 @@ def open_interface(
         process.communicate()
         if held is not None:
             held.close()
-        raise CaptureError(f"{interface}: {complaint}")
+        raise LiveError(f"{interface}: {complaint}", asked="capture filter" in complaint)
     return Live(interface, process, follow, held)
 
 
@@ -257,7 +257,7 @@ def _begun(command: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def _ring(interface: str, directory: Path, mib: int) -> Ring:
-    """The ring of an interface. Raises CaptureError."""
+    """The ring of an interface. Raises LiveError."""
     place = directory / interface
     try:
         return Ring(place, mib)
@@ -265,7 +265,7 @@ def _ring(interface: str, directory: Path, mib: int) -> Ring:
         said = f"another process has its ring in {place}"
     except OSError as error:
         said = f"no ring can be kept in {place}: {reason(error)}"
-    raise CaptureError(f"{interface}: {said}")
+    raise LiveError(f"{interface}: {said}")
 
 
 def _wait(process: subprocess.Popen[bytes]) -> str:

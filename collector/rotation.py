@@ -3,7 +3,8 @@
 Files are taken in the order of their names, numbers in them counted as numbers. The newest is
 followed while it grows; when a newer one is there, the one before it has ended. A ring uses its
 names again (`tcpdump -C -W`): a file that was written anew since it was read is another one, and
-comes after those that are older.
+comes after those that are older. What was written over before it was read is counted where names
+have serial numbers (dumpcap's), and told as a gap.
 """
 
 import re
@@ -18,10 +19,14 @@ from collector.follow import REPLACED, Follow
 from collector.window import CaptureError
 
 UNREADABLE: Final = "file_unreadable"
+OVERWRITTEN: Final = "file_overwritten"
 ROTATION_REASONS: Final = {
-    UNREADABLE: "a file of a rotating directory that cannot be read, or was gone too soon"
+    UNREADABLE: "a file of a rotating directory that cannot be read, or was gone too soon",
+    OVERWRITTEN: "a file of a ring that was written over before it was read, by dumpcap's numbers",
 }
 """Reason why frames of a directory are not delivered, with a sentence. It counts files."""
+SERIAL: Final = re.compile(r"(.*)_(\d{5,})_\d{14}(?:\.|$)", re.ASCII)
+"""Names as dumpcap gives them: a number of the file, and when it was begun."""
 POLL_S: Final = 0.2
 HEAD_BYTES: Final = 1024
 """By so many first bytes a file that was written anew is told from one that grew: the time of its
@@ -70,6 +75,7 @@ class Rotation:
         self._point = point
         self._open: Capture | None = None
         self._path: Path | None = None
+        self._last: Path | None = None
         self._stopped = threading.Event()
 
     @property
@@ -88,6 +94,7 @@ class Rotation:
                 self._open.stop()
             return None
         self._pass()
+        before = self._open
         for path in () if self._stopped.is_set() else self._waiting():
             try:
                 follow = Follow(poll_s=POLL_S) if self._endless else None
@@ -95,7 +102,9 @@ class Rotation:
             except CaptureError:
                 self.reasons[UNREADABLE] = self.reasons.get(UNREADABLE, 0) + 1
                 self._mark(path, gave=False)
+                self._last = path
                 continue
+            self._behind(before, path)
             self._path = path
             self._open.source = f"{self.directory.name}/{path.name}"
             self._open.unnamed = self._point or self.directory.name
@@ -111,7 +120,18 @@ class Rotation:
         if REPLACED not in self._open.reasons:
             unread = UNREADABLE in self._open.reasons or not self._open.delivered
             self._mark(self._path, gave=not unread)
-        self._path = None
+        self._last, self._path = self._path, None
+
+    def _behind(self, before: Capture | None, path: Path) -> None:
+        """Count and tell what is known to be lost between the file before and the one of a path."""
+        if not self._endless or self._open is None or before is None or self._last is None:
+            return
+        here, there = serial(path), serial(self._last)
+        lost = here[1] - there[1] - 1 if here and there and here[0] == there[0] else 0
+        if lost > 0:
+            self.reasons[OVERWRITTEN] = self.reasons.get(OVERWRITTEN, 0) + lost
+        if lost > 0 or REPLACED in before.reasons:
+            self._open.hole_ns = before.last_ns
 
     def _mark(self, path: Path, *, gave: bool) -> None:
         """Remember that a file was read, unless it is gone."""
@@ -147,6 +167,12 @@ def head_of(path: Path) -> bytes:
     """The first bytes of a file. Raises OSError."""
     with path.open("rb") as file:
         return file.read(HEAD_BYTES)
+
+
+def serial(path: Path) -> tuple[str, int] | None:
+    """What dumpcap's names of one ring have in common, and the number that each has alone."""
+    told = SERIAL.match(path.name)
+    return (told[1], int(told[2])) if told else None
 
 
 def in_turn(ordered: list[Path]) -> list[Path]:

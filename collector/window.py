@@ -25,6 +25,17 @@ class CaptureError(Exception):
     """A capture file that cannot be read at all: one sentence that begins with its path."""
 
 
+class LiveError(CaptureError):
+    """A live source that is not to be had: no such interface, program, port or right.
+
+    `asked`: what was asked for is no capture filter.
+    """
+
+    def __init__(self, sentence: str, *, asked: bool = False) -> None:
+        super().__init__(sentence)
+        self.asked = asked
+
+
 class Window(Protocol):
     """What a reader sees of a file: bytes, and how far it has read them."""
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pipeline.faults import FAULTS, fault_names
     from pipeline.feedback_integrity import integrity
     from pipeline.filter import FIELDS, MOST_CHARACTERS, SUBJECTS, FilterError, condition
-    from pipeline.flow_finding import found_flows, key_of
+    from pipeline.flow_finding import found_flows, key_of, same_ends
     from pipeline.health import FINDINGS, findings_of, widened, worth_a_look
     from pipeline.importers import Draft, containerlab, netbox, sonic
     from pipeline.insert_body import to_arrow
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pipeline.kind import KINDS
     from pipeline.lengths import fitting, length_bounds
     from pipeline.meeting import Meeting
-    from pipeline.owner import StoreOwned, read_owner
+    from pipeline.owner import Owner, StoreOwned, read_owner
     from pipeline.protocol_names import PROTOCOLS, protocol_name
     from pipeline.question import Question, address_words, duration_text
     from pipeline.remote import OwnerClient, left_at, may_be, open_or_ask
@@ -116,6 +116,7 @@ __all__ = [
     "Meeting",
     "NotTheirs",
     "Output",
+    "Owner",
     "OwnerClient",
     "Parameter",
     "Piece",
@@ -203,6 +204,7 @@ __all__ = [
     "read_owner",
     "restore",
     "retained",
+    "same_ends",
     "sonic",
     "stored_last",
     "swift",
@@ -237,7 +239,7 @@ HOMES = {
     "protocol_names": "PROTOCOLS protocol_name",
     "importers": "Draft containerlab netbox sonic",
     "feedback_integrity": "integrity",
-    "flow_finding": "found_flows key_of",
+    "flow_finding": "found_flows key_of same_ends",
     "health": "FINDINGS findings_of widened worth_a_look",
     "insert_body": "to_arrow",
     "intake": "READERS take_in",
@@ -245,7 +247,7 @@ HOMES = {
     "kind": "KINDS",
     "lengths": "fitting length_bounds",
     "meeting": "Meeting",
-    "owner": "StoreOwned read_owner",
+    "owner": "Owner StoreOwned read_owner",
     "question": "Question address_words duration_text",
     "remote": "OwnerClient left_at may_be open_or_ask",
     "rerun": "Reran Rerun",

@@ -51,6 +51,12 @@ def found_flows(rows: pl.DataFrame, question: Question) -> list[dict[str, Any]]:
     return sorted(flows, key=lambda flow: (-flow["last_ns"], flow["flow"]))[:MOST]
 
 
+def same_ends(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is said where several flows may be meant, of which the first is taken."""
+    several = f"{len(found)} flows have these ends; this is the one seen last"
+    return [several] if len(found) > 1 else []
+
+
 def told_flow(text: str) -> dict[str, Any]:
     """What the text of a flow tells (`flow_by_ends.TOLD`)."""
     told = dict(zip(TOLD, values_of(text), strict=True))

@@ -13,7 +13,7 @@ from pipeline.beside import beside
 from pipeline.capture_gaps import captured, gaps_of, touching
 from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, judged, summed
-from pipeline.flow_finding import differing, ends_of, found_flows, key_of
+from pipeline.flow_finding import differing, ends_of, found_flows, key_of, same_ends
 from pipeline.flow_rows import FlowRows, FlowWindow, frames_of, rows_of
 from pipeline.hop import Row
 from pipeline.lengths import fitting
@@ -55,8 +55,7 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
         found = finding.result()
         if not found:
             return _unknown(store, question)
-        notes = [f"{len(found)} flows have these ends; this is the one seen last"]
-        flow, notes = found[0], notes * (len(found) > 1)
+        flow, notes = found[0], same_ends(found)
         if question.at_ns is None:
             last = time_text(flow["last_ns"])
             notes.append(f"no time was given: the window ends with this flow's last frame, {last}")

@@ -25,6 +25,7 @@ from service.login import Identified, Login, login_of
 from service.loopback import is_loopback
 from service.metrics import Metrics
 from service.openapi import describe
+from service.pages import Pages
 from service.reader import Reader
 from service.representation import Tags
 from service.routes import (
@@ -112,6 +113,7 @@ def create_app(
     app.state.metrics = metrics
     app.state.tags = Tags()
     app.state.told = ToldAnswers()
+    app.state.pages = Pages()
     app.state.hub = Hub(settings.service.max_streams)
     app.state.watch = Watch(read(settings.service.alerts_file), store, app.state.hub, metrics)
     app.state.source = source

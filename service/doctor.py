@@ -7,6 +7,7 @@ configured is passed over; one that stands on a broken one is not looked at.
 import os
 import shutil
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,22 @@ import httpx
 import polars as pl
 
 from collector import BusError, Decoder, Frames, is_compiled, open_bus, ring_refusal
-from pipeline import Asked, StoreError, findings, findings_of, open_or_ask, read_owner, worth_a_look
+from pipeline import (
+    Asked,
+    Owner,
+    StoreError,
+    findings,
+    findings_of,
+    open_or_ask,
+    read_owner,
+    worth_a_look,
+)
 from service.endpoint import time_text
+from service.failure import Failure
 from service.settings import Settings, SettingsError, load
 from service.text import duration
 from service.topology_source import files_of
+from service.usable import usable
 
 State = Literal["ok", "warning", "broken", "not asked"]
 FRAME = bytes.fromhex(
@@ -55,13 +67,20 @@ class Check:
 
 def checks() -> Iterator[Check]:
     """Every check in order; the first broken one is most likely the cause of those behind it."""
+    expected = "settings that can be used"
+    advice = "mend that setting; `hopsight settings --dump` lists all"
     try:
         settings = load()
     except SettingsError as error:
-        yield Check("settings", "broken", "settings that can be read", str(error),
-                    "mend that setting; `hopsight settings --dump` lists all")  # fmt: skip
+        yield Check("settings", "broken", expected, str(error), advice)
         return
-    yield Check("settings", "ok", "settings that can be read", "read")
+    here = {"pipeline": {"topology": None}, "bus": {"url": None}}  # these have stages of their own
+    own = {name: getattr(settings, name).model_copy(update=more) for name, more in here.items()}
+    try:
+        usable(settings.model_copy(update=own))
+        yield Check("settings", "ok", expected, "read, with the files that they name")
+    except Failure as error:
+        yield Check("settings", "broken", expected, str(error), advice)
     yield from map(program, PROGRAMS)
     yield ring(settings)
     yield decoder(settings)
@@ -184,6 +203,12 @@ def stored(settings: Settings) -> Iterator[Check]:
         if path is not None:
             yield disk(path)
             yield service(path)
+            owner = read_owner(path)
+            if owner is not None and owner.socket is None:
+                seen = f"{path} is open in process {owner.pid}, which answers no questions"
+                advice = "ask when it has ended; one that `serve` or `up` has answers"
+                yield Check("store", "not asked", expected, seen, advice)
+                return
         with open_or_ask(dsn, settings.store) as store:
             yield Check("store", "ok", expected, f"{shown(dsn)} answers")
             yield from data(store)
@@ -213,12 +238,20 @@ def service(path: Path) -> Check:
         return Check("service", "not asked", expected, "nobody serves this store",
                      "`hopsight serve` does")  # fmt: skip
     try:
-        status = httpx.get(f"{owner.url}/readyz", timeout=ANSWER_S).status_code
+        status = answered(owner)
     except httpx.HTTPError as error:
         return Check("service", "broken", expected, f"{owner.url}: {error}",
                      f"end process {owner.pid} and start it again")  # fmt: skip
     state: State = "ok" if status == httpx.codes.OK else "broken"
     return Check("service", state, expected, f"{owner.url} answers {status}")
+
+
+def answered(owner: Owner) -> int:
+    """What a service says of itself: beside its store, where no certificate names it, if it can."""
+    if owner.socket is None:
+        return httpx.get(f"{owner.url}/readyz", timeout=ANSWER_S).status_code
+    with httpx.Client(transport=httpx.HTTPTransport(uds=owner.socket), timeout=ANSWER_S) as beside:
+        return beside.get("http://localhost/readyz").status_code
 
 
 def data(store: Asked) -> Iterator[Check]:
@@ -230,10 +263,11 @@ def data(store: Asked) -> Iterator[Check]:
                     "look at the sources: do frames arrive, are they decoded?")  # fmt: skip
         return
     to_ns = int(extent["to_ns"])
-    lasted = duration(to_ns - int(extent["from_ns"]))
+    lasted, since = duration(to_ns - int(extent["from_ns"])), max(time.time_ns() - to_ns, 0)
     flows = int(store.query("flows_known")["flows"][0])
     yield Check("data", "ok", expected,
-                f"{extent['verdicts']:,} over {lasted}, the newest {time_text(to_ns)};"
+                f"{extent['verdicts']:,} over {lasted}, the newest {time_text(to_ns)},"
+                f" {duration(since)} ago;"
                 f" {flows:,} flows are known, those of acknowledgments too")  # fmt: skip
     given = {"from_ns": to_ns - FINDINGS_NS, "to_ns": to_ns, "class": "", "verdict": ""}
     rows = store.query("health_findings", **given, rows=MOST_FINDINGS)

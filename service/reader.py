@@ -67,6 +67,11 @@ class Reader:
         """Whether whoever asks sees the flows of everybody."""
         return not isinstance(self.store, TenantStore)
 
+    @property
+    def seen(self) -> tuple[str, ...] | None:
+        """The tenants whose flows whoever asks sees; None: those of everybody."""
+        return tuple(self.store.tenants) if isinstance(self.store, TenantStore) else None
+
     def of_tenants(self, tenants: tuple[str, ...]) -> "Reader":
         """The same for people who see the flows of some tenants alone."""
         own = (
@@ -76,8 +81,7 @@ class Reader:
 
     async def ask(self, name: str, **parameters: Any) -> pl.DataFrame:
         """The answer to a query of the store by its name; who asks the same meanwhile shares it."""
-        seen = self.store.tenants if isinstance(self.store, TenantStore) else None
-        key = (name, repr(seen), repr(sorted(parameters.items())))
+        key = (name, repr(self.seen), repr(sorted(parameters.items())))
 
         async def asked() -> pl.DataFrame:
             return await self.run(name, self.store.query, name, **parameters)

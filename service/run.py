@@ -49,7 +49,7 @@ from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.progress import frames_bar
 from service.settings import Settings
-from service.sources import Feeds, Sources, open_sources
+from service.sources import Feeds, Sources, not_read, open_sources
 from service.stages import Stages, of_bus, of_frames, of_worker
 from service.stopping import on_ending
 from service.topology_source import TopologySource
@@ -189,7 +189,7 @@ async def beside(*works: Coroutine[Any, Any, None]) -> None:
         if isinstance(error, SharkError):
             raise Failure(ExitCode.UNAVAILABLE, f"--slow-path: {error}") from None
         if isinstance(error, CaptureError):
-            raise Failure(ExitCode.INPUT, str(error)) from None
+            raise not_read(error) from None
         raise error from None
 
 

@@ -77,9 +77,9 @@ class Environment(EnvSettingsSource):
 
 
 def may_lack(field: FieldInfo) -> bool:
-    """Whether a setting may be without a value, and a word is not itself one."""
+    """Whether a setting may be without a value, and the word none is not itself one."""
     kinds = get_args(field.annotation)
-    return type(None) in kinds and not {str, Path} & set(kinds)
+    return type(None) in kinds and not any(NONE in get_args(kind) for kind in kinds)
 
 
 class Settings(BaseSettings):
@@ -96,7 +96,7 @@ class Settings(BaseSettings):
     service: ServiceSettings = Field(default_factory=ServiceSettings)
     process: ProcessSettings = Field(default_factory=ProcessSettings)
 
-    @field_validator("collector", "pipeline", "bus", mode="before")
+    @field_validator("*", mode="before")
     @classmethod
     def taken_away(cls, section: Any, info: ValidationInfo) -> Any:
         """The word none takes away the value of a setting that need not have one."""

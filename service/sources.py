@@ -12,6 +12,7 @@ from collector import (
     CaptureError,
     CollectorSettings,
     Follow,
+    LiveError,
     Rotation,
     Source,
     open_capture,
@@ -138,11 +139,19 @@ def open_sources(
                 opened.sources += open_datagrams(kind, host, port_of(text), count)
     except CaptureError as error:
         opened.close()
-        raise Failure(ExitCode.INPUT, str(error)) from None
+        raise not_read(error) from None
     except BaseException:
         opened.close()
         raise
     return opened
+
+
+def not_read(error: CaptureError) -> Failure:
+    """How a command ends that has a source which cannot be read, or is not to be had."""
+    code = ExitCode.INPUT
+    if isinstance(error, LiveError):
+        code = ExitCode.USAGE if error.asked else ExitCode.UNAVAILABLE
+    return Failure(code, str(error))
 
 
 def port_of(text: str) -> int:

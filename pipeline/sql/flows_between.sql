@@ -2,6 +2,9 @@
 SELECT
     flow,
 -- part: flow_ends
+    any(f.tenant) AS tenant,
+    any(f.vrf) AS vrf,
+    any(f.vni) AS vni,
     min(f.first_ns) AS first_ns,
     max(f.last_ns) AS last_ns
 FROM flows AS f

@@ -35,7 +35,7 @@ from service.progress import frames_bar
 from service.reloading import reload_at, reloaded, wait_to_reload
 from service.run import waiting
 from service.settings import Settings
-from service.sources import Feeds, Sources, open_sources
+from service.sources import Feeds, Sources, not_read, open_sources
 from service.stages import of_bus, of_frames, of_sink, telling
 from service.stopping import on_ending
 from service.stored_twice import noticing
@@ -100,7 +100,7 @@ def run(request: Request) -> None:
     except StoreError as error:
         raise Failure(ExitCode.STORE, str(error)) from None
     except CaptureError as error:
-        raise Failure(ExitCode.INPUT, str(error)) from None
+        raise not_read(error) from None
     came = f"what was read is {where}" if decoder.accounting.seen else "nothing was read"
     why = f"; stopped by a signal; {came}"
     tell(request, decoder, counts, whole=whole, why=why)

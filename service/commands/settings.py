@@ -9,6 +9,7 @@ import typer
 
 from service import settings as service_settings
 from service.failure import ExitCode, Failure
+from service.usable import usable
 
 
 def chosen(**flags: Mapping[str, Any]) -> service_settings.Settings:
@@ -24,7 +25,7 @@ def run(*, check: bool, dump: bool, json: bool) -> None:
     if check and dump:
         raise Failure(ExitCode.USAGE, "--check and --dump: one of them; --dump checks too")
     settings = chosen()
-    _usable(settings)
+    usable(settings)
     rows = [_without_login(*row) for row in service_settings.rows(settings)]
     if json and check:
         typer.echo(json_format.dumps({"settings": len(rows), "usable": True}))
@@ -35,60 +36,6 @@ def run(*, check: bool, dump: bool, json: bool) -> None:
         typer.echo("\n".join(_toml(rows)))
     else:
         typer.echo(f"{len(rows)} settings are fine; `hopsight settings --dump` prints them")
-
-
-def _usable(settings: service_settings.Settings) -> None:
-    """Look at what settings name, as whoever needs it does. Raises Failure."""
-    from service.commands.serve import login_for
-    from service.server import Tls
-
-    _addresses(settings)
-    _files(settings)
-    login_for(settings)
-    Tls.of(settings.service.tls_certificate, settings.service.tls_key)
-
-
-def _addresses(settings: service_settings.Settings) -> None:
-    """Look at addresses as whoever uses them does, without connecting. Raises Failure."""
-    from collector import BusError, open_bus
-    from pipeline import StoreError, parse_address
-    from service.sources import port_of
-
-    try:
-        parse_address(settings.store.dsn)
-    except StoreError as error:
-        raise Failure(ExitCode.USAGE, f"store.dsn: {error}") from None
-    if settings.bus.url is not None:
-        try:
-            open_bus(settings.bus.url, settings.bus)
-        except BusError as error:
-            raise Failure(ExitCode.USAGE, f"bus.url: {error}") from None
-    if settings.process.metrics is not None:
-        try:
-            port_of(settings.process.metrics)
-        except Failure as failure:
-            raise Failure(ExitCode.USAGE, f"process.metrics: {failure}") from None
-
-
-def _files(settings: service_settings.Settings) -> None:
-    """Read the files that settings name, as whoever needs them does. Raises Failure."""
-    from service.alerts.rule import AlertsError, read
-    from service.export_key import ExportKeyError, export_key
-    from service.topology_source import read_topology
-
-    try:
-        read_topology(None, settings.pipeline.topology)
-    except Failure as failure:
-        raise Failure(ExitCode.USAGE, str(failure)) from None
-    service = settings.service
-    try:
-        read(service.alerts_file)
-        if service.export_key_file is not None:
-            export_key({}, service.export_key_file)
-    except AlertsError as error:
-        raise Failure(ExitCode.USAGE, f"service.alerts_file: {error}") from None
-    except ExportKeyError as error:
-        raise Failure(ExitCode.USAGE, str(error)) from None
 
 
 def _without_login(name: str, variable: str, value: Any, doc: str) -> tuple[str, str, Any, str]:

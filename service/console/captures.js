@@ -51,7 +51,7 @@ function upload(told, show) {
     if (!file) return;
     bar.hidden = false;
     button.disabled = true;
-    const name = file.name.replace(PLAIN, "_").replace(/^[^A-Za-z0-9_]+/, "").slice(-100) || "capture.pcap";
+    const name = file.name.replace(PLAIN, "_").slice(-100).replace(/^[^A-Za-z0-9_]+/, "") || "capture.pcap";
     const taken = await done(told, async () => {
       const made = await bring("/captures", { name }, file, (share) => { bar.value = share; });
       if (form.querySelector("input[type=checkbox]").checked) await send("POST", "/jobs", { kind: "analyze", capture: made.id });
@@ -59,7 +59,7 @@ function upload(told, show) {
     bar.hidden = true;
     button.disabled = false;
     if (taken) { form.reset(); told.textContent = `${name} was brought.`; }
-    await show();
+    await show().catch((error) => { told.textContent = error.message; });
   };
   return h("form", { class: "times", "aria-label": "Bring a capture", onsubmit: submit },
     h("label", null, "Capture ", h("input", { type: "file", name: "file", required: true, accept: ".pcap,.pcapng,.cap,.gz,.zst,.lz4" })),

@@ -28,7 +28,8 @@ export async function flow(parameters) {
   const users = beside && await get("/links/flows", beside);
   const chart = h("div", { class: "chart", role: "img", "aria-label": "Signals of the flow over time; the same numbers are behind CSV" });
   const name = `${end(answer.flow.src, answer.flow.sport)} → ${end(answer.flow.dst, answer.flow.dport)}`;
-  const { src, dst, proto } = asked;
+  const { src, dst } = asked;
+  const { protocol: proto, tenant, vrf, vni } = answer.flow;
   return {
     title: name,
     about: { interval: answer.interval, captured: answer.verdict.parts.captured, completeness: answer.verdict.completeness },
@@ -39,7 +40,7 @@ export async function flow(parameters) {
       path(answer, signals, range, asked),
       history(answer, asked),
       panel("Signals", "one time axis; drag to zoom, double-click for all",
-        [h("a", { href: replayUrl({ src, dst, proto, ...range }) }, "Replay each ACK"), csvButton("signals", () => signalRows(signals)), apiLink("/flows/signals", asked)], chart),
+        [h("a", { href: replayUrl({ src, dst, proto, tenant, vrf, vni: vni || undefined, ...range }) }, "Replay each ACK"), csvButton("signals", () => signalRows(signals)), apiLink("/flows/signals", asked)], chart),
       evidence(answer, whole),
       sharing(answer, users, beside)),
     drawn: async () => {

@@ -2,6 +2,8 @@
 
 import { h } from "./dom.js";
 
+const AWAY = "The service does not answer.";
+
 const session = () => fetch("/api/v1/session").then((answer) => answer.json()).catch(() => ({}));
 
 /** Whether whoever asks sees the flows of all tenants. */
@@ -12,7 +14,13 @@ export async function who(place, left) {
   const told = await session();
   for (const link of document.querySelectorAll("[data-fabric]")) link.hidden = Boolean(told.identity) && !told.identity.fabric;
   if (!told.login_required || !told.identity) { place.replaceChildren(); return; }
-  const leave = async () => { await fetch("/api/v1/session", { method: "DELETE" }); place.replaceChildren(); left(); };
+  const leave = async (event) => {
+    const button = event.currentTarget;
+    const gone = await fetch("/api/v1/session", { method: "DELETE" }).catch(() => null);
+    if (!gone) { button.textContent = `Log out: ${AWAY}`; return; }
+    place.replaceChildren();
+    left();
+  };
   place.replaceChildren(told.identity.name, " ", h("button", { type: "button", class: "press small", onclick: leave }, "Log out"));
 }
 
@@ -22,7 +30,8 @@ export function login(entered) {
   const submit = async (event) => {
     event.preventDefault();
     const token = new FormData(event.target).get("token").trim();
-    const answer = await fetch("/api/v1/session", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }) });
+    const answer = await fetch("/api/v1/session", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }) }).catch(() => null);
+    if (!answer) { said.textContent = AWAY; return; }
     if (answer.ok) { entered(); return; }
     said.textContent = (await answer.json().catch(() => ({}))).detail || "The token was not taken.";
   };

@@ -8,7 +8,7 @@ import { fabric } from "./fabric.js";
 import { find } from "./find.js";
 import { flow } from "./flow.js";
 import { link } from "./link.js";
-import { end, moment, numeric, percent, span } from "./units.js";
+import { end, moment, numeric, percent, PROTOCOL, span } from "./units.js";
 import { onScheme } from "./colour.js";
 import { follows, listen } from "./live.js";
 import { login, who } from "./login.js";
@@ -83,13 +83,16 @@ async function missing() {
 function more(error) {
   if (!(error instanceof ApiError)) return ["hopsight doctor  # checks every stage"];
   const flows = error.problem.flows || [];
-  return flows.length ? flows.map((flow) => `hopsight where ${end(flow.src, flow.sport)} ${end(flow.dst, flow.dport)}`) : null;
+  return flows.length ? flows.map((flow) => `hopsight where ${end(flow.src, flow.sport)} ${end(flow.dst, flow.dport)}${told(flow).map(([name, value]) => ` --${name} ${value}`).join("")}`) : null;
 }
+
+/** What tells a flow from others with the same ends, as options of a command; most are of TCP and of no network. */
+const told = ({ protocol, tenant, vrf, vni }) => Object.entries({ proto: PROTOCOL[protocol]?.toLowerCase() ?? protocol, tenant, vrf, vni: vni || undefined }).filter(([, value]) => value && value !== "tcp");
 
 /** Links to the flows that may have been meant. */
 function others(error) {
   const flows = error.problem?.flows || [];
-  return flows.map((one) => h("a", { href: flowUrl(one) }, `${end(one.src, one.sport)} → ${end(one.dst, one.dport)}`));
+  return flows.map((one) => h("a", { href: flowUrl(one) }, `${end(one.src, one.sport)} → ${end(one.dst, one.dport)}${told(one).map(([name, value]) => ` ${name} ${value}`).join("")}`));
 }
 
 function failed(error) {

@@ -26,7 +26,7 @@ export async function te(parameters) {
   const now = { ...DEFAULTS, ...Object.fromEntries([...parameters].filter(([, value]) => value)) };
   const answer = await get("/te/paths", { ...asked, by: now.by, interval: now.interval, limit: 10000 });
   const rows = answer.paths.map((row) => ({ ...row, affected_share: row.data_bytes ? row.affected_bytes / row.data_bytes : null }));
-  const metric = METRICS[now.metric] ? now.metric : DEFAULTS.metric;
+  const metric = Object.hasOwn(METRICS, now.metric) ? now.metric : DEFAULTS.metric;
   const api = () => apiLink("/te/paths", { ...asked, by: now.by, interval: now.interval });
   const pair = now.src && now.dst ? await ways(now) : null;
   return {

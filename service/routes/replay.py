@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from pipeline import COMPANIONS, Question
+from pipeline import COMPANIONS, Question, same_ends
 from replay import COMMON, TOLD, known, lines, pseudocode, variables
 from service.coverage import NOTHING
 from service.problem import invalid
@@ -17,7 +17,7 @@ from service.reader import Reader, reader_of
 from service.representation import CSV, JSON, documented, flat, media_type, tagged
 from service.routes.coverage import coverage_of
 from service.routes.parameter import Algorithm, EndsParameters, Name, Parameters, Start, Time
-from service.routes.signals import found_flow
+from service.routes.signals import flows_with
 from service.routes.span import Span
 from service.run import TABLES, table_of
 from service.shape import flow_of
@@ -53,7 +53,8 @@ async def decisions(request: Request, asked: Annotated[DecisionsParameters, Quer
     interval is that from the first to the last decision, whatever was asked for.
     """
     state, reader = request.app.state, reader_of(request)
-    flow = await found_flow(reader, asked)
+    same = await flows_with(reader, asked)
+    flow = same[0]
     if asked.from_ is not None and asked.to is not None and asked.to <= asked.from_:
         raise invalid({"to": "is not after from"})
     versions = state.source.versions if state.source else None
@@ -74,7 +75,7 @@ async def decisions(request: Request, asked: Annotated[DecisionsParameters, Quer
     about |= {
         "flow": flow_of(flow | {"flow": str(flow["flow"])}),
         "parameters": await run_in_threadpool(in_force, found, page),
-        "notes": list(found.notes),
+        "notes": [*same_ends(same), *found.notes],
         "conformance": conduct(found),
         "paths": names,
     }

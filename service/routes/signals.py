@@ -109,12 +109,17 @@ def rolled(window_ns: int, step_ns: int) -> tuple[str | None, int]:
 
 async def found_flow(reader: Reader, asked: EndsParameters) -> dict[str, Any]:
     """The stored flow of a request, the one seen last of several; 404 when it was never seen."""
+    return (await flows_with(reader, asked))[0]
+
+
+async def flows_with(reader: Reader, asked: EndsParameters) -> list[dict[str, Any]]:
+    """The stored flows that a request may mean, the one seen last first; 404 without any."""
     ends = Question(asked.src.address, asked.src.port, asked.dst.address, asked.dst.port,
                     asked.proto, tenant=asked.tenant, vrf=asked.vrf, vni=asked.vni)  # fmt: skip
     found = found_flows(await reader.ask("flow_of_key", **key_of(ends)), ends)
     if not found:
         raise Problem(404, f"no flow {asked.src} → {asked.dst} was seen", field="src")
-    return found[0]
+    return found
 
 
 def _shaped(

@@ -97,9 +97,14 @@ async def _made(request: Request, asked: TeParameters, kind: str, ends: dict[str
     if known is not None:
         check(span.from_ns, span.to_ns, state.settings.service.max_window_s)
     given = {"dscp": -1 if asked.class_ is None else asked.class_, "rows": MOST_ALL}
-    found = await reader.ask(f"te_{kind}s", rollup=rollup, **span.bounds, **given, **ends, **sifted)
+    wanted = {"rollup": rollup, **span.bounds, **given, **ends, **sifted}
+    key = (kind, reader.seen, repr(wanted))
+    told = state.pages.known(key) if asked.cursor else None
+    found = await reader.ask(f"te_{kind}s", **wanted) if told is None else told
     rows = found.slice(start, asked.limit)
     rest = found.height - start - rows.height
+    if rest > 0:
+        state.pages.keep(key, found)
     last = next_page(span, start + rows.height, asked) if rest > 0 else None
     of = Covering(span, width, await captured_of(reader, span))
 

@@ -19,6 +19,7 @@ from collector import (
     feed,
     write_pcapng,
 )
+from collector.loss import Loss
 
 PACKET = ethernet(ipv4(tcp(payload=b"data")))
 
@@ -136,6 +137,29 @@ def test_a_ring_that_has_begun_anew_is_read_from_its_oldest_file(tmp_path: Path)
         return got
 
     assert asyncio.run(run()) == [1, 2, 3, 4]
+
+
+def test_what_a_ring_wrote_over_before_it_was_read_is_counted_and_told(tmp_path: Path) -> None:
+    first, third, fourth = (f"ring_{number:05}_20261126185501.pcap" for number in (1, 4, 5))
+    write(tmp_path / first, 1, 2)
+    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
+
+    async def run() -> list[Loss]:
+        bus, losses = MemoryBus(), []
+        reading = asyncio.create_task(feed([], decoder, bus, rotations=[rotation]))
+        async for batch in bus:
+            losses += batch.losses
+            if batch.source.endswith(first) and batch.frame.height:
+                write(tmp_path / third, 7, 8)
+            if batch.source.endswith(third) and batch.frame.height:
+                write(tmp_path / fourth, 9)
+            if batch.source.endswith(fourth) and batch.frame.height:
+                rotation.stop()
+        await reading
+        return losses
+
+    assert asyncio.run(run()) == [Loss(2, 7)]
+    assert (decoder.accounting.decoded, decoder.accounting.reasons) == (5, {"file_overwritten": 2})
 
 
 def test_a_directory_that_nobody_writes_to_ends_with_its_last_file(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from pipeline import Store
+
 
 def states(told: Any) -> dict[str, str]:
     """State of each stage."""
@@ -63,6 +65,31 @@ def test_a_ring_that_others_could_change_is_broken_before_anything_is_captured(
     assert told.returncode == 1
     assert states(told)["ring"] == "broken"
     assert f"{rings} is one that other people can change" in told.stdout
+
+
+def test_what_would_keep_a_service_from_starting_is_broken(hopsight: Any, tmp_path: Path) -> None:
+    tokens, settings = tmp_path / "tokens", tmp_path / "hopsight.toml"
+    tokens.write_text("")
+    tokens.chmod(0o644)
+    settings.write_text(
+        f'[service]\nhost = "0.0.0.0"\ntokens_file = "{tokens}"\n'
+        f'[store]\ndsn = "chdb://{tmp_path}/none"\n'
+    )
+    told = hopsight.run("--settings", str(settings), "doctor", "--json")
+    assert states(told)["settings"] == "broken"
+    assert "can be read by others" in told.stdout
+
+
+def test_a_store_that_a_worker_has_is_not_broken(hopsight: Any, tmp_path: Path) -> None:
+    dsn = f"chdb://{tmp_path}/store"
+    with Store(dsn) as store:
+        store.migrate()
+        settings = tmp_path / "hopsight.toml"
+        settings.write_text(f'[store]\ndsn = "{dsn}"\n')
+        told = hopsight.run("--settings", str(settings), "doctor", "--json")
+    found = {check["stage"]: check for check in json.loads(told.stdout)}
+    assert found["store"]["state"] == "not asked"
+    assert "answers no questions" in found["store"]["seen"]
 
 
 def test_settings_that_cannot_be_read_are_the_first_stage(hopsight: Any, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pca
 def decided(printed: str) -> list[dict[str, Any]]:
     """Decisions, less where their frames stood."""
     rows = [json.loads(line) for line in printed.splitlines()]
-    return [{name: row[name] for name in row if name != "frame"} for row in rows]
+    return [{name: row[name] for name in row if name not in {"source", "frame"}} for row in rows]
 
 
 @pytest.fixture(autouse=True)

@@ -119,11 +119,30 @@ def test_none_takes_a_value_away_and_the_dump_says_so(
     assert load().collector.csig_echo_exid is None
     assert load({"collector": {"int_dscp": "none"}}).collector.int_dscp is None
     assert load({"collector": {"tenant": "none"}}).collector.tenant == "none"
+    assert load({"bus": {"sasl": "none"}}).bus.sasl == "none"
     run(check=False, dump=True, json=False)
     file.write_text(capsys.readouterr().out)
     assert load().collector.csig_echo_exid is None
     with pytest.raises(SettingsError, match=r"collector\.tcp_int_kind: .*given: 'none'"):
         load({"collector": {"tcp_int_kind": "none"}})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["collector.ring_directory", "bus.url", "bus.spill_directory", "store.cluster",
+     "store.retention_bytes", "service.tokens_file", "service.tls_certificate", "process.metrics"],
+)  # fmt: skip
+def test_none_takes_away_what_a_file_of_settings_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    section, _, field = name.partition(".")
+    file = tmp_path / "site.toml"
+    file.write_text(
+        f"[{section}]\n{field} = {1 << 30 if field.endswith('bytes') else repr('/x')}\n"
+    )
+    monkeypatch.setenv("HOPSIGHT_SETTINGS", str(file))
+    monkeypatch.setenv(f"HOPSIGHT_{section}__{field}".upper(), "none")
+    assert getattr(getattr(load(), section), field) is None
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,19 @@ def test_a_time_that_ends_before_it_begins_is_refused(client: Client) -> None:
         assert (answer.status_code, answer.json()["field"]) == (422, "to"), route
 
 
+def test_all_pages_are_of_one_moment_whatever_is_stored_since(client: Client) -> None:
+    asked: dict[str, Any] = {"from": T0 - 200 * S, "to": T0 - 199 * S, "limit": 2}
+    first = [path(number, at=-200) for number in range(4)]
+    client.store.insert("path_seconds", rows("path_seconds", first), "one moment")
+    told = client.get("paths", params=asked).json()
+    fuller = [path(number, at=-200) for number in (20, 21)]
+    client.store.insert("path_seconds", rows("path_seconds", fuller), "another moment")
+    more = client.get("paths", params=asked | {"cursor": told["cursor"]}).json()
+    assert [row["src"] for row in told["paths"] + more["paths"]] == ["s3", "s2", "s1", "s0"]
+    anew = client.get("paths", params=asked | {"limit": 3}).json()
+    assert [row["src"] for row in anew["paths"]] == ["s21", "s20", "s3"]
+
+
 def test_pages_join_to_the_whole(client: Client) -> None:
     asked: dict[str, Any] = {"from": T0, "limit": 4}
     whole = client.get("paths", params={"from": T0}).json()["paths"]
