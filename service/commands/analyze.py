@@ -61,6 +61,12 @@ HEADINGS = (
 )
 
 
+TOO_LATE = (
+    "frames that came too late (pipeline.lateness_ms): {:,}; verdicts do not have them, and where"
+    " several taps saw them TE counts them more than once"
+)
+
+
 @dataclass(frozen=True)
 class Request:
     """The command line of `analyze`."""
@@ -122,7 +128,8 @@ def run(request: Request) -> None:
     report = summary.report(accounting)
     report["topology"] = {"unknown_ids": workers[0].unknown_ids.counters}
     ran = {"hpcc"} if any(each["hpcc"] for each in report["flows"]) else ()
-    report["notes"] = [*step_assumed(ran, parameters)]
+    late = workers[0].counters["too_late"]
+    report["notes"] = [*step_assumed(ran, parameters), *([TOO_LATE.format(late)] * (late > 0))]
     say(report["notes"])
     if isinstance(accounting, SlowAccounting):
         report["accounting"]["slow_path"] = accounting.slow_path

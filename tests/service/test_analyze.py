@@ -4,11 +4,16 @@ import json
 import socket
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+
+from collector import write_pcapng
+from tests.collector.octets import ethernet, frames_of, ipv4, tcp
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "cc"
 CAPTURE = DATA / "dctcp_a1.pcap.zst"
@@ -53,6 +58,20 @@ def test_alpha_is_that_of_the_sender(report: dict[str, Any]) -> None:
         assert error.max() < 1e-9  # type: ignore[operator] # a column of floats has a float maximum
         compared += both.height
     assert compared > 50
+
+
+def test_frames_that_come_too_late_are_told_of(hopsight: Any, tmp_path: Path) -> None:
+    second, path = 1_000_000_000, tmp_path / "late.pcapng"
+    times = [*range(0, second, second // 8), *range(600 * second, 601 * second, second // 8), 0]
+    packets = [ethernet(ipv4(tcp(payload=bytes(1 + at)))) for at in range(len(times))]
+    frames = replace(frames_of(packets), time_ns=np.array(times, np.int64))
+    write_pcapng(path, ["tap"], [frames])
+    words = "analyze", str(path), "--json", "--set", "collector.frames_per_batch=4"
+    told = hopsight.here(*words)
+    assert told.returncode == 0, told.stderr
+    [note] = json.loads(told.stdout)["notes"]
+    assert "too late (pipeline.lateness_ms): 1;" in note
+    assert "too late" in told.stderr
 
 
 def test_a_table_for_people_ends_with_the_accounting(hopsight: Any) -> None:
