@@ -188,6 +188,13 @@ def histograms(
     )  # fmt: skip
 
 
+def pointed(part: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """A tally; of state from before points were told apart it is that of one without a name."""
+    if "point" not in key or "point" in part.columns:
+        return part
+    return part.with_columns(pl.lit("").alias("point")).select(blank(key).columns)
+
+
 def place(key: Sequence[str]) -> str | pl.Expr:
     """What tallies of one flow and kind of telemetry are told apart by."""
     return hop() if "node" in key else "point"
@@ -220,7 +227,7 @@ def blank(key: Sequence[str]) -> pl.DataFrame:
 
 def joined(parts: Sequence[pl.DataFrame], key: Sequence[str]) -> pl.DataFrame:
     """Tallies as one."""
-    told = [part for part in parts if part.height]
+    told = [pointed(part, key) for part in parts if part.height]
     if len(told) <= 1:
         return reduce(lambda _, part: part, told, parts[0])
     rows = pl.concat(told)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from pipeline.groups import FEW, numbered, words
 from pipeline.histogram import METRICS, bucket
-from pipeline.path_samples import SOURCE
-from pipeline.tallies import LINK_KEY, Open, Tallies, joined
+from pipeline.path_samples import PATH_KEY, SOURCE
+from pipeline.tallies import LINK_KEY, Open, Tallies, furthest, joined
 
 MS = 1_000_000
 
@@ -49,6 +49,19 @@ def test_a_tally_counts_each_metric_by_bucket_however_it_is_cut(
     assert found.equals(plain(samples).select(found.columns).sort(pl.all()))
     again = joined([found, found], LINK_KEY)
     assert again["samples"].sum() == 2 * found["samples"].sum()
+
+
+def test_tallies_of_paths_from_before_points_were_told_apart_go_on() -> None:
+    samples = drawn(1, 200).drop("node", "port").with_columns(point=pl.lit("tap"))
+    tallies, paths = Tallies(MS), Open(PATH_KEY)
+    counted = tallies._counted([samples], PATH_KEY)
+    paths.add(counted)
+    paths.parts = {start: [each.drop("point") for each in kept]
+                   for start, kept in paths.parts.items()}  # fmt: skip
+    paths.add(counted)
+    found = furthest(paths.close(None))
+    assert found.columns == counted.drop("point").columns
+    assert found["samples"].sum() == counted["samples"].sum()
 
 
 def drawn(seed: int, rows: int) -> pl.DataFrame:

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from collector import write_pcapng
+from service.failure import ExitCode
 from tests.collector.octets import ethernet, frames_of, ipv4, tcp
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "cc"
@@ -211,3 +212,19 @@ def test_analyze_stores_and_where_answers_while_serve_owns_the_store(
         assert served.stop() == 0
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", int(served.url.rsplit(":", 1)[1]))) != 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--interface", "nosuch0"), ExitCode.UNAVAILABLE, "there is no such interface"),
+        (("--interface", "lo", "--filter", "bogus("), ExitCode.USAGE, "capture filter"),
+        (("--int-reports", "192.0.2.1:7"), ExitCode.UNAVAILABLE, "assign requested address"),
+    ],
+)
+def test_a_live_source_that_is_not_to_be_had_is_no_file_that_cannot_be_read(
+    hopsight: Any, tool: Callable[..., str], words: tuple[str, ...], code: int, said: str
+) -> None:
+    tool("dumpcap")
+    told = hopsight.here("analyze", *words)
+    assert (told.returncode, said in told.stderr) == (code, True), told.stderr
