@@ -209,10 +209,9 @@ def furthest(tally: pl.DataFrame) -> pl.DataFrame:
     if tally["point"].n_unique() <= 1:
         return tally.drop("point")
     sign = pl.when(pl.col("metric") == BANDWIDTH).then(-1).otherwise(1)
-    far = (sign * pl.col("bucket").cast(pl.Int64) * pl.col("samples")).sum() / pl.col(
-        "samples"
-    ).sum()
-    points = tally.group_by(PATH_KEY).agg(far.alias("far"), pl.col("samples").sum())
+    told = pl.col("samples")
+    far = (sign * pl.col("bucket").cast(pl.Int64) * told).sum() / told.sum()
+    points = tally.group_by(PATH_KEY).agg(far.alias("far"), told.sum())
     last = points.sort("far", "samples", "point", descending=[True, True, False]).unique(
         KEY, keep="first", maintain_order=True
     )
