@@ -108,6 +108,8 @@ def tags(signals: Signals) -> tuple[pl.DataFrame, pl.DataFrame]:
     sent = ratio(pl.when(kind != DELAY).then(sent))
     delay = pl.when(kind == DELAY).then(told)
     bandwidth = pl.when(kind == ABW).then(told).when(kind == UTILIZATION).then(told * capacity)
+    # What a sender writes is the most that there is a number for, and no bandwidth of a link.
+    bandwidth = pl.when(~pl.col("untouched")).then(bandwidth)
     made = signals.said.select(
         source_of().cast(pl.String).cast(SOURCE).alias("source"),
         "node",
