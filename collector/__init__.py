@@ -40,7 +40,16 @@ from collector.layer import LAYERS
 from collector.live import open_interface
 from collector.lua import dissectors
 from collector.lying import WORD, address_of, fetch_at, word_at
-from collector.observation import HOP, HOPS, OBSERVATION, SCHEMA, SCHEMA_VERSION, Column, complete
+from collector.observation import (
+    HOP,
+    HOPS,
+    OBSERVATION,
+    SCHEMA,
+    SCHEMA_VERSION,
+    Column,
+    beyond,
+    complete,
+)
 from collector.one_thread import one_thread
 from collector.pcapng import write_pcapng
 from collector.prefetch import prefetch
@@ -117,6 +126,7 @@ __all__ = [
     "UnreadableError",
     "address_of",
     "arrow",
+    "beyond",
     "borrowing",
     "complete",
     "crc_of_octets",

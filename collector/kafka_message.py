@@ -17,7 +17,7 @@ import polars as pl
 
 from collector.bus import Batch, BusError
 from collector.loss import losses_of, text_of
-from collector.observation import OBSERVATION, SCHEMA, SCHEMA_VERSION
+from collector.observation import OBSERVATION, SCHEMA, SCHEMA_VERSION, beyond
 
 MESSAGE_BYTES = 900_000
 """Largest message."""
@@ -250,6 +250,8 @@ def check(batch: Batch) -> None:
             raise UnreadableError("bad_columns", f"{name} is not told of every row")
     if batch.ended or batch.quiet:
         return
+    if said := beyond(frame):
+        raise UnreadableError("bad_columns", said)
     if lacking := [name for name in NEEDED if name not in frame.columns]:
         raise UnreadableError("bad_columns", f"there is no column {', '.join(lacking)}")
     number = pl.col("frame")

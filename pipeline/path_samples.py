@@ -109,14 +109,14 @@ def tags(signals: Signals) -> tuple[pl.DataFrame, pl.DataFrame]:
     delay = pl.when(kind == DELAY).then(told)
     bandwidth = pl.when(kind == ABW).then(told).when(kind == UTILIZATION).then(told * capacity)
     # What a sender writes is the most that there is a number for, and no bandwidth of a link.
-    bandwidth = pl.when(~pl.col("untouched")).then(bandwidth)
+    known = pl.when(~pl.col("untouched")).then(bandwidth)
     made = signals.said.select(
         source_of().cast(pl.String).cast(SOURCE).alias("source"),
         "node",
         "port",
         sent.alias("u"),
         sent.alias("utilization"),
-        whole(bandwidth, MOST_BPS).alias("abw"),
+        whole(known, MOST_BPS).alias("abw"),
         whole(delay, MOST_NS).alias("delay"),
         ((pl.col("node") != LOCATOR) | (pl.col("port") != UNTOLD)).alias("moved"),
     )

@@ -168,6 +168,8 @@ def open_or_ask(
     path = parse_address(dsn).path
     if path is not None and (owner := _settled(path)) is not None:
         return OwnerClient(owner)
+    if path is not None and path.exists() and not path.is_dir():
+        raise StoreError(f"{path} can be no store: it is a file; a store is a directory")
     if not create and not may_be(dsn):
         raise StoreError(f"there is no store at {path}; `hopsight analyze --store` makes one")
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from collector import SCHEMA, TCP, Batch, Bus
+from collector import SCHEMA, TCP, Batch, Bus, beyond
 from service.failure import ExitCode, Failure
 from service.named_once import named_once
 from service.rerunning import Feeding, Progress
@@ -134,7 +134,10 @@ def typed_rows(path: Path, rows: pl.DataFrame) -> pl.DataFrame:
             raise Failure(ExitCode.INPUT, f"{path}: {reason}") from None
         if name in ALWAYS and columns[-1].null_count():
             raise Failure(ExitCode.INPUT, f"{path}: column {name} has rows without a value")
-    return pl.DataFrame(columns)
+    made = pl.DataFrame(columns)
+    if said := beyond(made):
+        raise Failure(ExitCode.INPUT, f"{path}: {said}")
+    return made
 
 
 def slices(path: Path) -> Iterator[pl.DataFrame]:

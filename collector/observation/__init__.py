@@ -10,7 +10,17 @@ from collector.observation.column import FLAG, I64, TEXT, U8, U16, U32, U64, Col
 from collector.observation.formats import AECN, CSIG, INBAND, MIRROR, REPORT, TRACE
 from collector.observation.hop import HOP, HOPS, hops
 
-__all__ = ["FLAG", "HOP", "HOPS", "OBSERVATION", "SCHEMA", "SCHEMA_VERSION", "Column", "complete"]
+__all__ = [
+    "FLAG",
+    "HOP",
+    "HOPS",
+    "OBSERVATION",
+    "SCHEMA",
+    "SCHEMA_VERSION",
+    "Column",
+    "beyond",
+    "complete",
+]
 
 SCHEMA_VERSION = 1
 """Raised when a column changes its meaning; part of the topic's name."""
@@ -43,7 +53,7 @@ FLOW = (
     Column(
         "conversation", U64, "", "The same for both directions; places the row.", nullable=False
     ),
-    Column("direction", U8, "", "0 or 1 within the conversation.", nullable=False),
+    Column("direction", U8, "", "0 or 1 within the conversation.", nullable=False, most=1),
     Column("spi", U32, "", "Security parameters index; takes the place of ports.", stored=False),
 )
 NETWORK = (
@@ -97,7 +107,14 @@ OBSERVATION: tuple[Column, ...] = (
     *CSIG,
     *AECN,
     *INBAND,
-    Column("hop_count", U8, "", "Hops of the stack, hop 0 nearest the sender.", nullable=False),
+    Column(
+        "hop_count",
+        U8,
+        "",
+        "Hops of the stack, hop 0 nearest the sender.",
+        nullable=False,
+        most=HOPS,
+    ),
     *REPORT,
     *TRACE,
     *MIRROR,
@@ -107,6 +124,19 @@ OBSERVATION: tuple[Column, ...] = (
 
 SCHEMA = pl.Schema({column.name: column.dtype for column in OBSERVATION})
 """Names and dtypes of a complete batch."""
+
+
+BOUNDED = {column.name: column.most for column in OBSERVATION if column.most is not None}
+"""The largest values of columns whose type holds more."""
+
+
+def beyond(frame: pl.DataFrame) -> str | None:
+    """What no decoder gives, as a sentence: places in tables are told by such columns."""
+    for name in BOUNDED.keys() & set(frame.columns):
+        over = frame[name].filter(frame[name] > BOUNDED[name])
+        if over.len():
+            return f"{name} is {over[0]}, and at most {BOUNDED[name]}"
+    return None
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,8 @@ import polars as pl
 class Column:
     """Name, Polars dtype, unit, meaning, whether it may be null, ClickHouse codec.
 
-    What is not `stored` travels on the bus and is not kept in the store's raw rows.
+    What is not `stored` travels on the bus and is not kept in the store's raw rows. `most` is the
+    largest value that a decoder gives; None: the largest of the type.
     """
 
     name: str
@@ -19,6 +20,7 @@ class Column:
     nullable: bool = True
     codec: str = ""
     stored: bool = True
+    most: int | None = None
 
 
 U8, U16, U32, U64 = pl.UInt8(), pl.UInt16(), pl.UInt32(), pl.UInt64()

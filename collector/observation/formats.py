@@ -2,11 +2,13 @@
 
 from collector.observation.column import F64, FLAG, I64, U8, U16, U32, U64, Column
 
+VARIANT, VARIANTS = "variant", 2
+
 
 def csig(prefix: str, what: str) -> tuple[Column, ...]:
     """Columns of one congestion signal."""
     rows = (
-        ("variant", U8, "", "1 compact, 2 expanded.", True),
+        (VARIANT, U8, "", "1 compact, 2 expanded.", True),
         ("t", U8, "", "signal type; 0 min(ABW), 1 min(ABW/C), 2 max(PD).", True),
         ("s", U32, "", "signal value as on the wire.", True),
         ("lm", U16, "", "locator metadata as on the wire.", True),
@@ -17,7 +19,14 @@ def csig(prefix: str, what: str) -> tuple[Column, ...]:
         *((f"lm_{part}", U16, "", f"{part} of the locator metadata.", False) for part in LM_PARTS),
     )
     return tuple(
-        Column(f"{prefix}_{name}", dtype, unit, f"{what}: {doc}", stored=stored)
+        Column(
+            f"{prefix}_{name}",
+            dtype,
+            unit,
+            f"{what}: {doc}",
+            stored=stored,
+            most=VARIANTS if name == VARIANT else None,
+        )
         for name, dtype, unit, doc, stored in rows
     )
 

@@ -210,6 +210,7 @@ def observed() -> pl.DataFrame:
         (pl.col("point").str.len_chars().alias("point"), "column point is UInt32, not String"),
         (pl.col("hop_count").cast(pl.Float64), "column hop_count is Float64, not UInt8"),
         (-pl.col("sport").cast(pl.Int64), "column sport holds values that are no UInt16"),
+        (pl.lit(7, pl.UInt8).alias("direction"), "direction is 7, and at most 1"),
         (pl.lit(None, pl.UInt64).alias("flow"), "column flow has rows without a value"),
     ],
 )
