@@ -39,6 +39,16 @@ CollectorAssignments = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="collector.NAME=VALUE", help="Set a setting; repeatable."),
 ]
+Tenant = Annotated[
+    str | None,
+    typer.Option("--tenant", metavar="NAME", help="Of flows with these ends that of this tenant."),
+]
+Vrf = Annotated[
+    str | None, typer.Option("--vrf", metavar="NAME", help="Of flows with these ends that of it.")
+]
+Vni = Annotated[
+    int | None, typer.Option("--vni", help="Of flows with these ends that of it.", min=0)
+]
 Topology = Annotated[
     Path | None,
     typer.Option("--topology", metavar="FILE", help="Topology (YAML) that names the hops."),

@@ -24,6 +24,9 @@ from service.argument import (
     Port,
     Server,
     Store,
+    Tenant,
+    Vni,
+    Vrf,
     Window,
 )
 from service.bus_words import collect, pipeline
@@ -179,6 +182,9 @@ def where(
     at: At = None,
     window: Window = "10s",
     interval: Interval = None,
+    tenant: Tenant = None,
+    vrf: Vrf = None,
+    vni: Vni = None,
     store: Store = None,
     server: Server = None,
     json: Json = False,
@@ -187,8 +193,8 @@ def where(
     from service.commands import where as command
 
     command.run(
-        src=src, dst=dst, proto=proto, at=at, window=window, interval=interval, store=store,
-        server=server, json=json,
+        src=src, dst=dst, proto=proto, at=at, window=window, interval=interval,
+        network={"tenant": tenant, "vrf": vrf, "vni": vni}, store=store, server=server, json=json,
     )  # fmt: skip
 
 

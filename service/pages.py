@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 
 import polars as pl
 
-MOST_ROWS = 1 << 20
+MOST_ROWS = 1 << 18
 """Rows of all answers that are kept; the one that was asked for longest ago gives way."""
 KEPT_S = 300.0
 

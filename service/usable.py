@@ -50,10 +50,7 @@ def _files(settings: Settings) -> None:
     from service.export_key import ExportKeyError, export_key
     from service.topology_source import read_topology
 
-    try:
-        read_topology(None, settings.pipeline.topology)
-    except Failure as failure:
-        raise Failure(ExitCode.USAGE, str(failure)) from None
+    read_topology(None, settings.pipeline.topology)
     service = settings.service
     try:
         read(service.alerts_file)

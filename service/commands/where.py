@@ -1,6 +1,7 @@
 """`hopsight where`: where one flow is bottlenecked, from a store or the process that owns it."""
 
 import json as json_format
+from collections.abc import Mapping
 from typing import Any
 
 import typer
@@ -28,11 +29,15 @@ def run(
     at: str | None,
     window: str,
     interval: str | None,
+    network: Mapping[str, Any],
     store: str | None,
     server: str | None,
     json: bool,
 ) -> None:
-    """Print the verdict; status 1 when there is none."""
+    """Print the verdict; status 1 when there is none.
+
+    `network` tells flows with the same ends apart: tenant, vrf and vni, None of what may be any.
+    """
     source = parsed("SRC:PORT", parse_endpoint, src)
     target = parsed("DST:PORT", parse_endpoint, dst)
     question = Question(
@@ -44,6 +49,7 @@ def run(
         at_ns=moment("--at", at),
         window_ns=parsed("--window", parse_duration, window),
         interval_ns=None if interval is None else parsed("--interval", parse_duration, interval),
+        **network,
     )
     found = _ask(store, question) if server is None else _ask_there(server, question)
     if json:
@@ -77,7 +83,8 @@ def _ask_there(server: str, question: Question) -> dict[str, Any]:
         server,
         "/api/v1/flows/bottleneck",
         {"src": source, "dst": target, "proto": question.protocol, "window": window,
-         "at": question.at_ns, "interval": interval, "frames": "true"},
+         "at": question.at_ns, "interval": interval, "frames": "true", "tenant": question.tenant,
+         "vrf": question.vrf, "vni": question.vni},
         "flows",
     )  # fmt: skip
     return found if "verdict" in found else {"verdict": None, "message": found["detail"]} | found

@@ -62,6 +62,17 @@ def test_where_on_a_flow_that_was_not_seen(hopsight: Any, served: Any) -> None:
     assert "flows seen between these addresses: 10.0.1.1:40001" in asked.stderr
 
 
+@pytest.mark.parametrize("network", [("--vni", "7"), ("--tenant", "blue"), ("--vrf", "red")])
+def test_where_asks_for_the_flow_of_one_network(
+    hopsight: Any, served: Any, network: tuple[str, str]
+) -> None:
+    name, value = network
+    for place in (("--store", served.dsn), ("--server", served.url)):
+        other = hopsight.run("where", *ENDS, *network, *place)
+        assert other.returncode == ExitCode.WRONG
+        assert f"no {name[2:]} instead of {name[2:]} {value}" in other.stderr
+
+
 def test_analyze_stores_while_serve_owns_the_store_and_only_once(
     hopsight: Any, serve: Callable[[str], Any], capture: Path, tmp_path: Path
 ) -> None:
