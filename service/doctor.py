@@ -202,8 +202,8 @@ def stored(settings: Settings) -> Iterator[Check]:
     try:
         if path is not None:
             yield disk(path)
-            yield service(path)
             owner = read_owner(path)
+            yield service(owner)
             if owner is not None and owner.socket is None:
                 seen = f"{path} is open in process {owner.pid}, which answers no questions"
                 advice = "ask when it has ended; one that `serve` or `up` has answers"
@@ -231,9 +231,9 @@ def disk(path: Path) -> Check:
     return Check("disk", "ok", expected, seen)
 
 
-def service(path: Path) -> Check:
+def service(owner: Owner | None) -> Check:
     """Whether a process serves the store, and answers."""
-    owner, expected = read_owner(path), "a service that answers"
+    expected = "a service that answers"
     if owner is None or owner.url is None:
         return Check("service", "not asked", expected, "nobody serves this store",
                      "`hopsight serve` does")  # fmt: skip

@@ -133,7 +133,8 @@ BOUNDED = {column.name: column.most for column in OBSERVATION if column.most is 
 def beyond(frame: pl.DataFrame) -> str | None:
     """What no decoder gives, as a sentence: places in tables are told by such columns."""
     for name in BOUNDED.keys() & set(frame.columns):
-        over = frame[name].filter(frame[name] > BOUNDED[name])
+        told = frame[name].cast(SCHEMA[name])  # of nulls alone a column may have no type
+        over = told.filter(told > BOUNDED[name])
         if over.len():
             return f"{name} is {over[0]}, and at most {BOUNDED[name]}"
     return None

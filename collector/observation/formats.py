@@ -1,8 +1,9 @@
 """Columns of the telemetry formats: what a header said, and the same in units."""
 
 from collector.observation.column import F64, FLAG, I64, U8, U16, U32, U64, Column
+from collector.wire.csig import COMPACT, EXPANDED
 
-VARIANT, VARIANTS = "variant", 2
+VARIANT = "variant"
 
 
 def csig(prefix: str, what: str) -> tuple[Column, ...]:
@@ -25,7 +26,7 @@ def csig(prefix: str, what: str) -> tuple[Column, ...]:
             unit,
             f"{what}: {doc}",
             stored=stored,
-            most=VARIANTS if name == VARIANT else None,
+            most=max(COMPACT, EXPANDED) if name == VARIANT else None,
         )
         for name, dtype, unit, doc, stored in rows
     )

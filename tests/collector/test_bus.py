@@ -453,6 +453,14 @@ def test_a_message_that_nobody_could_work_on_is_refused(
     assert refused.value.reason == reason
 
 
+def test_a_column_of_nulls_alone_needs_no_type() -> None:
+    [(part, _)] = messages(batch(1, 10, columns=12))
+    octets = io.BytesIO()
+    part.frame.with_columns(csig_variant=None).write_ipc_stream(octets)
+    told = read(octets.getvalue(), headers(part, octets.getvalue()))
+    assert told.frame["csig_variant"].null_count() == told.frame.height > 0
+
+
 def test_a_writer_with_idempotence_on_is_taken_by_a_broker_that_has_it() -> None:
     cluster = Producer({"test.mock.num.brokers": 1, "log_level": 0})
     [server] = cluster.list_topics(timeout=20).brokers.values()

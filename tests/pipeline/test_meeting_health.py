@@ -18,8 +18,6 @@ PARTITIONS = 4
 KEY = ["time_ns", "finding", "kind", "subject"]
 COMPARED = ("pass_through", "under_reporting")
 """Classes that are told by comparing flows."""
-TOGETHER = (*COMPARED, "impossible_locator", "tag_insertion")
-"""These, and two of those that are told of each flow by itself: a port's and a path's."""
 
 
 @cache
@@ -41,7 +39,7 @@ def alone(name: str) -> pl.DataFrame:
     return findings(through(Worker(SETTINGS, known, ("fabric",)), batches(rows)))
 
 
-@pytest.mark.parametrize(("seed", "name"), [*enumerate(TOGETHER)])
+@pytest.mark.parametrize(("seed", "name"), [*enumerate(FINDINGS)])
 def test_findings_of_partitions_are_those_of_one_worker(seed: int, name: str) -> None:
     given = rogue(name)
     told = [handed(number, PARTITIONS, given) for number in range(PARTITIONS)]

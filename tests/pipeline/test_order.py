@@ -106,7 +106,7 @@ def test_nothing_gives_nothing(rows: Callable[..., pl.DataFrame]) -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=6)
+@settings(deadline=None, max_examples=12)
 def test_any_cut_of_nearly_ordered_sources_is_released_in_one_order(
     observed: Observed, data: st.DataObject
 ) -> None:
