@@ -40,7 +40,8 @@ RANGES: dict[str, dict[str, tuple[float, float]]] = {
     "flow": {"marks": (0, sum(Mark))},
     "hpcc": {"nhop": (0, MAX_HOPS), "room": (0, MOST_PLACES), "U": (0, inf), "T_ns": (0, inf)},
     "loads": {"nhop": (0, MAX_HOPS), "room": (0, MOST_PLACES), "U": (0, inf), "T_ns": (0, inf)},
-    "dctcp": {"alpha": (0, inf), "cwnd": (0, inf), "ssthresh": (0, inf), "prr_flight": (0, inf)},
+    # cwnd could be below 0 in states that were kept before what is in flight had a floor.
+    "dctcp": {"alpha": (0, inf), "cwnd": (-inf, inf), "ssthresh": (0, inf), "prr_flight": (0, inf)},
     "pending": {"count": (0, WAITING), "nhop": (0, MAX_HOPS), "keeps": (-inf, inf),
                 "adds": (-inf, inf)},
     "boards": {"count": (0, INTERVALS)},

@@ -150,8 +150,11 @@ def find_lost(b: Record, mss: int) -> None:
 
 @step
 def in_flight(b: Record, snd_una: int, snd_nxt: int) -> int:
-    """RFC 6675 SetPipe: what was sent, less what arrived, less what is lost and not sent again."""
-    low, high = max(b.again_to, snd_una), b.lost_to
+    """RFC 6675 SetPipe: what was sent, less what arrived, less what is lost and not sent again.
+
+    It counts what lies between HighACK and HighData alone; a segment that is lost may end behind.
+    """
+    low, high = max(b.again_to, snd_una), min(b.lost_to, snd_nxt)
     waiting = max(high - low, 0)
     if waiting > 0:
         waiting -= sacked_between(b, low, high)

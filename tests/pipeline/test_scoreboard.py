@@ -175,3 +175,13 @@ def test_the_highest_interval_is_forgotten_when_there_are_too_many() -> None:
     board.call("sack", START + 10, START + 10 + MSS)
     lows = [START, START + 10, *(START + 20 * k for k in range(1, scoreboard.INTERVALS - 1))]
     assert board.b.low.tolist() == lows
+
+
+def test_a_lost_segment_that_ends_behind_what_was_sent_leaves_nothing_less_than_nothing() -> None:
+    """SND.NXT is known by what was captured, a segment by its size: the last one may be shorter."""
+    board, sent = Board(), START + MSS // 2
+    for b in (board.b, board.twin):
+        b.lost_to = START + MSS
+    assert board.call("in_flight", START, sent) == 0
+    board.call("sack", START, START + MSS)
+    assert board.call("in_flight", START, sent) == 0

@@ -216,7 +216,7 @@ DAMAGES: list[tuple[Callable[[Rows], None], str]] = [
     (setting("room", -1, "loads"), "wrong number of records in loads.link"),
     (setting("room", 7, "hpcc"), "wrong number of records in hpcc.link"),
     (setting("alpha", nan, "dctcp"), "dctcp.alpha from nan"),
-    (setting("cwnd", -1.0, "dctcp"), "dctcp.cwnd from -1.0"),
+    (setting("ssthresh", -1.0, "dctcp"), "dctcp.ssthresh from -1.0"),
     (setting("count", 5, "pending"), "pending.count from 0 to 5"),
     (setting("keeps", [nan] * 4, "pending"), "pending.keeps from nan"),
     (setting("count", 7, "dctcp", "board"), "boards.count from 0 to 7"),
