@@ -9,7 +9,8 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& { echo $$python; break; }; done)
 
-JOBS ?= 2
+# One more than processors: of what tests take a fifth is waiting for others.
+JOBS ?= 3
 CORPUS := $(abspath $(VENV))/corpus
 CHECKED := $(abspath $(VENV))/checked
 BOUNDED := 1000000
@@ -33,7 +34,7 @@ setup: $(VENV)/.dev ## Make .venv with everything that developing and testing ne
 demo: $(VENV)/.run ## Known fabric in, bottlenecks beside the truth out, then the console (ONCE=1 skips it)
 	$(BIN)/hopsight demo $(if $(filter-out 0 no false,$(ONCE)),--once)
 
-test: $(VENV)/.dev tools ## Run the tests in JOBS=2 processes (ARGS= are handed to pytest)
+test: $(VENV)/.dev tools ## Run the tests in JOBS=3 processes (ARGS= are handed to pytest)
 	@$(BIN)/python -m compileall -q collector pipeline replay service # hundreds of processes start
 	@$(BIN)/python -m pipeline.warming & { $(BEFORE); } >/dev/null 2>&1; wait
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)

@@ -1,6 +1,7 @@
 """Partial rows of a table as one: what the functions that join rows in the store do."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import polars as pl
 
@@ -15,6 +16,8 @@ JOINS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "groupBitOr": lambda values: values.bitwise_or(),
 }
 """The functions as expressions."""
+REMEMBERED = 64
+"""Sets of columns whose expressions are kept."""
 
 
 def merged(
@@ -28,9 +31,16 @@ def merged(
     `extra` names functions for columns that the table does not have.
     """
     rows = pl.concat(parts, how="diagonal_relaxed")
-    joins = {c.name: c.merge for c in TABLES[table].columns if c.merge} | dict(extra or {})
-    return rows.group_by(key, maintain_order=True).agg(
-        JOINS[join](pl.col(name)).alias(name)
-        for name, join in joins.items()
-        if name in rows.columns
-    )
+    found = totals(table, tuple((extra or {}).items()), tuple(rows.columns))
+    return rows.group_by(key, maintain_order=True).agg(found)
+
+
+@lru_cache(REMEMBERED)
+def totals(
+    table: str, extra: tuple[tuple[str, str], ...], columns: tuple[str, ...]
+) -> list[pl.Expr]:
+    """What joins the columns that are there; made once, since making takes longer than joining."""
+    joins = {c.name: c.merge for c in TABLES[table].columns if c.merge} | dict(extra)
+    return [
+        JOINS[join](pl.col(name)).alias(name) for name, join in joins.items() if name in columns
+    ]
