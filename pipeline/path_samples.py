@@ -107,7 +107,9 @@ def tags(signals: Signals) -> tuple[pl.DataFrame, pl.DataFrame]:
     sent = pl.when("untouched").then(0.0).otherwise(1.0 - free)
     sent = ratio(pl.when(kind != DELAY).then(sent))
     delay = pl.when(kind == DELAY).then(told)
-    bandwidth = pl.when(kind == ABW).then(told).when(kind == UTILIZATION).then(told * capacity)
+    # The middle of a bucket may be more than the port has.
+    left = pl.min_horizontal(told, capacity)
+    bandwidth = pl.when(kind == ABW).then(left).when(kind == UTILIZATION).then(told * capacity)
     # What a sender writes is the most that there is a number for, and no bandwidth of a link.
     known = pl.when(~pl.col("untouched")).then(bandwidth)
     made = signals.said.select(

@@ -34,6 +34,8 @@ KINDS: dict[str, DataTypeClass | pl.DataType] = {
     "point": pl.String, "metric": pl.UInt8, "bucket": pl.UInt8, "samples": pl.UInt64,
     "least": pl.Int64, "most": pl.Int64,
 }  # fmt: skip
+NEAR = 1.0
+"""Buckets by which the means of two points may differ that are equally far along a path."""
 
 
 class Open:
@@ -204,7 +206,8 @@ def furthest(tally: pl.DataFrame) -> pl.DataFrame:
     """A tally of paths by flow and kind of telemetry: that of the point furthest along each path.
 
     There loads, utilisations and delays are largest, and bandwidths least: points before it see
-    packets that have not met every hop yet.
+    packets that have not met every hop yet. Points that are as far, but for `NEAR`, see the same
+    packets at other times; of these it is the one with most samples, so that it is always the same.
     """
     if tally["point"].n_unique() <= 1:
         return tally.drop("point")
@@ -212,7 +215,8 @@ def furthest(tally: pl.DataFrame) -> pl.DataFrame:
     told = pl.col("samples")
     far = (sign * pl.col("bucket").cast(pl.Int64) * told).sum() / told.sum()
     points = tally.group_by(PATH_KEY).agg(far.alias("far"), told.sum())
-    last = points.sort("far", "samples", "point", descending=[True, True, False]).unique(
+    near = points.filter(pl.col("far") >= pl.col("far").max().over(KEY) - NEAR)
+    last = near.sort("samples", "point", descending=[True, False]).unique(
         KEY, keep="first", maintain_order=True
     )
     return tally.join(last.select(PATH_KEY), on=PATH_KEY, how="semi").drop("point")

@@ -156,6 +156,8 @@ FILLED = (
     reroute_helps().alias("reroute_helps"),
     pl.col("candidates").fill_null("[]"),
     pl.col("samples").fill_null(0),
+    # Terms of CSIG are added up in a mean, and flows are; the largest load is at least that.
+    pl.max_horizontal("u_max", "u_mean").alias("u_max"),
     disagreement().alias("disagreement"),
     pl.lit(0, pl.UInt64).alias("revision"),
     pl.lit(None, pl.Int64).alias("revised_ns"),

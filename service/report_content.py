@@ -33,14 +33,19 @@ def report_of(
     limits: Mapping[str, tuple[str, float]],
     conduct: Sequence[Section],
     last: Sequence[Section],
+    *,
+    archived: bool = False,
 ) -> Report:
-    """The report: verdicts and conduct first, then flow by flow, then what it was made of."""
+    """The report: verdicts and conduct first, then flow by flow, then what it was made of.
+
+    Of observations that were `archived` there are no verdicts.
+    """
     total = sum(sum(course.branches.values()) for course in courses)
     flows = len({course.flow for course in courses})
     lead = f"{total:,} decisions of {counted(flows)}."
     sections = [
         Section("Summary", [lead, summary(courses, names)]),
-        verdict_section(verdicts),
+        verdict_section(verdicts, archived=archived),
         *conduct,
     ]
     for course in courses[:MOST_FLOWS]:
@@ -79,13 +84,13 @@ def summary(courses: Sequence[Course], names: Names) -> Table:
     return Table(heads, rows)
 
 
-def verdict_section(verdicts: Sequence[Mapping[str, Any]]) -> Section:
+def verdict_section(verdicts: Sequence[Mapping[str, Any]], *, archived: bool) -> Section:
     """Where each flow was held back."""
     if not verdicts:
-        return Section(
-            "Verdicts",
-            ["No verdict: the frames carry no telemetry that names hops, or none were judged."],
-        )
+        why = "the frames carry no telemetry that names hops, or none were judged"
+        if archived:
+            why = "files of observations are not judged; the store, or a capture, has verdicts"
+        return Section("Verdicts", [f"No verdict: {why}."])
     rows = [
         [
             each["name"],

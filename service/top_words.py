@@ -38,7 +38,8 @@ def top(
 
 def watch(
     every: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Seconds between two looks.", min=0.2)
+        float,
+        typer.Option(metavar="SECONDS", help="Seconds between two looks.", min=0.2, max=86_400),
     ] = 2.0,
     window: Window = "10s",
     rows: Rows = 10,

@@ -20,8 +20,8 @@ seen AS (
         max(h.queue_max_bytes) AS queue_max_bytes,
         (max(h.sent_last_ns) - min(h.sent_first_ns)) / nullIf(max(h.ts_last_ns) - min(h.ts_first_ns), 0) AS rate_u
     FROM hop_intervals AS h
-    WHERE h.time_ns > {from_ns:Int64} - 60000000000
-        AND h.time_ns + h.interval_ns > {from_ns:Int64}
+    WHERE
+-- part: reaching
         AND h.time_ns <= {to_ns:Int64}
         AND flow = {flow:UInt64}
         AND (node, port) != (4294967295, 4294967295)

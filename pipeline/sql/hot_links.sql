@@ -5,8 +5,10 @@
 -- 4294967295, 4294967295 is "no hop replaced the tag", other large ids are those of pipeline/reserved.py.
 WITH hot AS (
     SELECT node, port
-    FROM hop_intervals
-    WHERE time_ns >= {from_ns:Int64} AND time_ns < {to_ns:Int64} AND (node, port) != (4294967295, 4294967295)
+    FROM hop_intervals AS h
+    WHERE
+-- part: reaching
+        AND h.time_ns < {to_ns:Int64} AND (node, port) != (4294967295, 4294967295)
 -- filter: links (node, port)
     GROUP BY node, port
     ORDER BY max(u_max_n) DESC, node, port
@@ -27,7 +29,8 @@ cells AS (
         uniqExact(h.flow) AS flows,
         max(h.u_max_n) AS hottest_n
     FROM hop_intervals AS h
-    WHERE h.time_ns >= {from_ns:Int64}
+    WHERE
+-- part: reaching
         AND h.time_ns < {to_ns:Int64}
         AND (h.node, h.port) IN hot
     GROUP BY time_ns, node, port

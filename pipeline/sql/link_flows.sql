@@ -9,7 +9,8 @@ WITH crossing AS (
         min(h.time_ns) AS first_ns,
         max(h.time_ns + h.interval_ns) AS last_ns
     FROM hop_intervals AS h
-    WHERE h.time_ns >= {from_ns:Int64}
+    WHERE
+-- part: reaching
         AND h.time_ns < {to_ns:Int64}
         AND node = {node:UInt32}
         AND port = {port:UInt32}
@@ -21,8 +22,8 @@ sent AS (
         SELECT flow, point, sum(i.data_bytes) AS at_point
         FROM flow_intervals AS i
         INNER JOIN crossing AS c ON i.flow = c.flow
-        WHERE slice BETWEEN intDiv({from_ns:Int64}, 60000000000) AND intDiv({to_ns:Int64}, 60000000000)
-            AND i.time_ns >= {from_ns:Int64}
+        WHERE
+-- part: in_window
             AND i.time_ns < {to_ns:Int64}
             AND flow IN (SELECT flow FROM crossing)
             AND i.time_ns >= c.first_ns

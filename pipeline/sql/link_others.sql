@@ -8,9 +8,10 @@ named AS (
         flow,
         min(time_ns) AS first_ns,
         max(time_ns + interval_ns) AS last_ns
-    FROM hop_intervals
-    WHERE time_ns >= {from_ns:Int64}
-        AND time_ns <= {to_ns:Int64}
+    FROM hop_intervals AS h
+    WHERE
+-- part: reaching
+        AND h.time_ns <= {to_ns:Int64}
         AND node = {node:UInt32}
         AND port = {port:UInt32}
     GROUP BY flow
@@ -33,9 +34,8 @@ FROM (
         SELECT flow, point, sum(i.data_bytes) AS at_point
         FROM flow_intervals AS i
         INNER JOIN crossing AS c ON i.flow = c.flow
-        WHERE slice BETWEEN intDiv({from_ns:Int64}, 60000000000) AND intDiv({to_ns:Int64}, 60000000000)
-            AND i.time_ns >= {from_ns:Int64}
-            AND i.time_ns <= {to_ns:Int64}
+        WHERE
+-- part: in_window
             AND flow IN (SELECT flow FROM crossing)
             AND i.time_ns >= c.first_ns
             AND i.time_ns < c.last_ns

@@ -7,7 +7,8 @@ SELECT
     max(h.queue_max_bytes) AS queue_max_bytes,
     uniqExact(h.flow) AS flows
 FROM hop_intervals AS h
-WHERE h.time_ns >= {from_ns:Int64}
+WHERE
+-- part: reaching
     AND h.time_ns < {to_ns:Int64}
     AND node = {node:UInt32}
     AND port = {port:UInt32}

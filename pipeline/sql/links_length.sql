@@ -1,4 +1,6 @@
 -- How long is the longest interval that the store holds of loads of hops in a window (0: there are none)?
 SELECT max(h.interval_ns) AS length_ns
 FROM hop_intervals AS h
-WHERE h.time_ns >= {from_ns:Int64} AND h.time_ns < {to_ns:Int64}
+WHERE
+-- part: reaching
+    AND h.time_ns < {to_ns:Int64}

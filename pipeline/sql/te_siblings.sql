@@ -19,7 +19,8 @@ FROM (
         max(h.interval_ns) AS interval_ns,
         arraySort(groupUniqArray(toUInt64(h.node) * 4294967296 + h.port)) AS hops
     FROM hop_intervals AS h
-    WHERE h.time_ns >= {from_ns:Int64}
+    WHERE
+-- part: reaching
         AND h.time_ns < {to_ns:Int64}
         AND h.source = 'int'
         AND h.node < 4294967294

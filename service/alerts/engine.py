@@ -3,6 +3,7 @@
 import json
 import math
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import polars as pl
 
 from pipeline import TABLES, Store, length_bounds
 from service.alerts.rule import COUNT, AlertFile, Rule
-from service.alerts.state import FIRING, PENDING, RESOLVED, Alert, Patience
+from service.alerts.state import FIRING, KEPT, PENDING, RESOLVED, Alert, Patience
 from service.hub import Hub
 
 MOST_ROWS = 100_000
@@ -163,14 +164,21 @@ class Engine:
                     del self.alerts[rule.name, labels]
 
     def _restore(self) -> None:
-        """Go on from the states that the store has."""
+        """Go on from the states that the store has.
+
+        What fires is taken to have held until now, and to have changed when it did so last.
+        """
         rows = self.store.query("alerts_last", rows=MOST_ALERTS)
+        now_ns = self.store.query("extent")["to_ns"][0] or 0
         with self._turn:
             stood = rows.filter(pl.col("state").is_in([PENDING, FIRING])).rows(named=True)
             for row in stood:
                 if row["rule"] in self.rules:
-                    alert = Alert(row["state"], row["since_ns"], row["changed_ns"], row["value"])
-                    self.alerts[row["rule"], row["labels"]] = alert
+                    changed = [row["changed_ns"]] * row["changes"]
+                    held_ns = max(row["changed_ns"], int(now_ns))
+                    self.alerts[row["rule"], row["labels"]] = Alert(
+                        row["state"], row["since_ns"], held_ns, row["value"], deque(changed, KEPT)
+                    )
         gone = [row for row in stood if row["rule"] not in self.rules]
         self._restored = True
         self.restored([*self.standing(), *self._ended(gone)])

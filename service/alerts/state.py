@@ -20,21 +20,27 @@ class Patience:
 
 @dataclass(slots=True)
 class Alert:
-    """One alert: its state, since when its condition holds, when it held last, and its changes."""
+    """One alert: its state, since when its condition holds, when it held last, and its changes.
+
+    One that flaps is `damped`: it stays firing in pauses of its condition (`pauses`), the begin and
+    the end of which are changes all the same, until none held for the whole time of damping.
+    """
 
     state: str = RESOLVED
     since_ns: int = 0
     held_ns: int = 0
     value: float | None = None
     changed: deque[int] = field(default_factory=lambda: deque(maxlen=KEPT))
+    damped: bool = False
+    pauses: bool = False
 
     def changes(self, now_ns: int, flap_ns: int) -> int:
-        """Changes between firing and resolved within a time."""
+        """Changes between firing and resolved within a time, those that were damped as well."""
         return sum(1 for at_ns in self.changed if at_ns > now_ns - flap_ns)
 
     def flaps(self, now_ns: int, patience: Patience) -> bool:
         """Whether it changes too often to be told each time."""
-        return self.changes(now_ns, patience.flap_ns) >= patience.flap_changes
+        return self.damped or self.changes(now_ns, patience.flap_ns) >= patience.flap_changes
 
     def advance(self, value: float | None, now_ns: int, patience: Patience) -> str | None:
         """Take the value that breaks the rule, None where none does; the new state, if it is one.
@@ -47,10 +53,13 @@ class Alert:
             self.state = RESOLVED
         if self.state != FIRING:
             return None
-        keep_ns = patience.flap_ns if self.flaps(now_ns, patience) else patience.keep_ns
-        if now_ns - self.held_ns < keep_ns:
+        if now_ns - self.held_ns < patience.keep_ns:
             return None
-        self.value = None
+        self.damped = self.flaps(now_ns, patience)
+        if self.damped and now_ns - self.held_ns < patience.flap_ns:
+            self._pause(now_ns, pauses=True)
+            return None
+        self.value, self.damped, self.pauses = None, False, False
         return self._become(RESOLVED, now_ns)
 
     def _held(self, value: float, now_ns: int, patience: Patience) -> str | None:
@@ -63,7 +72,17 @@ class Alert:
             return PENDING
         if self.state == PENDING and now_ns - self.since_ns >= patience.before_ns:
             return self._become(FIRING, now_ns)
+        if self.state == FIRING:
+            self._pause(now_ns, pauses=False)
+            self.damped = False
+            self.damped = self.flaps(now_ns, patience)
         return None
+
+    def _pause(self, now_ns: int, *, pauses: bool) -> None:
+        """A pause of what is damped begins or ends."""
+        if self.pauses != pauses:
+            self.pauses = pauses
+            self.changed.append(now_ns)
 
     def _become(self, state: str, now_ns: int) -> str:
         self.state = state

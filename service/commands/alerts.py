@@ -154,8 +154,15 @@ def silence(wish: Wish, dsn: str | None, *, json: bool) -> None:
     """Keep a silence and print its name."""
     if wrong := [pair for pair in wish.matchers if "=" not in pair]:
         raise Failure(ExitCode.USAGE, f"{wrong[0]!r} is not LABEL=TEXT")
-    pairs = (pair.partition("=") for pair in wish.matchers)
-    matchers = {name: text for name, _, text in pairs}
+    matchers: dict[str, str] = {}
+    for name, _, text in (pair.partition("=") for pair in wish.matchers):
+        if not name:
+            raise Failure(ExitCode.USAGE, f"'={text}': a label has a name")
+        if name in matchers:
+            raise Failure(
+                ExitCode.USAGE, f"{name} is given twice: a silence has one text of each label"
+            )
+        matchers[name] = text
     length_ns = parsed("--for", parse_duration, wish.length)
     now_ns = time.time_ns()
     made = Silence(secrets.token_hex(8), now_ns, now_ns, now_ns + length_ns, matchers, wish.kind,

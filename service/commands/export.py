@@ -33,7 +33,9 @@ def run(
     if interval not in WIDTHS:
         raise Failure(ExitCode.USAGE, f"--interval: accepted are {', '.join(WIDTHS)}")
     settings = chosen(store={"dsn": store}, service={"export_key_file": key_file})
-    ends = moment("--from", from_), moment("--to", to)
+    ends = from_ns, to_ns = moment("--from", from_), moment("--to", to)
+    if from_ns is not None and to_ns is not None and to_ns <= from_ns:
+        raise Failure(ExitCode.USAGE, "--to: is not after --from")
     try:
         key = export_key(os.environ, settings.service.export_key_file)
         with open_or_ask(settings.store.dsn, settings.store) as opened:

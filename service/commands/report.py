@@ -106,7 +106,8 @@ def run(request: "Request", path: Path) -> None:
     limits = {"U": (f"eta {record.eta:g}", float(record.eta))}
     found = watched.answer(decisions.names.keys, request.point) if request.conduct else None
     conduct = [conduct_section(found)] if found else []
-    text = form(report_of(courses, names, shown, limits, conduct, last))
+    archived = bool(request.captures) and not captured(request)
+    text = form(report_of(courses, names, shown, limits, conduct, last, archived=archived))
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -127,7 +127,24 @@ def test_an_alert_that_flaps_stays_until_it_is_quiet() -> None:
             told.append((now_ns, state))
     assert told == [(0, FIRING), (1, RESOLVED), (2, FIRING), (3, RESOLVED), (4, FIRING)]
     assert alert.flaps(59, waits)
-    assert alert.advance(None, 137, waits) == RESOLVED
+    assert alert.advance(None, 137, waits) is None
+    assert alert.advance(None, 138, waits) == RESOLVED
+    assert not alert.flaps(138 + 100, waits)
+
+
+def test_an_alert_stays_as_long_as_it_flaps_and_not_as_it_holds() -> None:
+    """What is damped are changes as well, or damping would end what it is there for."""
+    alert, waits = Alert(), Patience(0, 0, 4, 100)
+    told = []
+    for now_ns in range(1_000):
+        value = 1.0 if now_ns // 10 % 2 == 0 else None
+        if alert.advance(value, now_ns, waits):
+            told.append(now_ns)
+    assert told == [0, 10, 20, 30, 40]
+    for now_ns in range(1_000, 1_200):
+        assert alert.advance(1.0, now_ns, waits) is None
+    assert not alert.flaps(1_199, waits)
+    assert alert.advance(None, 1_200, waits) == RESOLVED
 
 
 def test_rules_over_the_store_fire_and_are_over_and_are_kept(
@@ -158,6 +175,10 @@ def test_rules_over_the_store_fire_and_are_over_and_are_kept(
             "hot port",
             "many held back",
         }
+        newest_ns = store.query("extent")["to_ns"][0]
+        restored = [each for each in again.engine.alerts.values() if each.state == FIRING]
+        assert {each.held_ns for each in restored} == {newest_ns}
+        assert all(len(each.changed) > 0 for each in restored)
         # Ten minutes later there is only a flow that nothing holds back.
         idle = later["verdicts"].filter(pl.col("kind") == "sender_limited")
         store.insert("verdicts", shifted(idle, 600 * S), "idle")
