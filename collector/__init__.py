@@ -49,6 +49,7 @@ from collector.observation import (
     Column,
     beyond,
     complete,
+    together,
 )
 from collector.one_thread import one_thread
 from collector.pcapng import write_pcapng
@@ -164,6 +165,7 @@ __all__ = [
     "step",
     "tell_apart",
     "texts_of",
+    "together",
     "word_at",
     "write_commented",
     "write_pcapng",

@@ -60,7 +60,7 @@ class Capture:
         follow: Follow,
     ) -> None:
         """Hold what `open_capture` found; no reader yet where a file is followed from its birth."""
-        self.source = "stdin" if str(path) == STDIN else Path(path).name
+        self.source = "stdin" if str(path) == STDIN else shown(Path(path).name)
         self.epoch = 0
         """A file has one life, which begins with its first frame: another one that has the same
         name begins at another time, and is no repeat of this one."""
@@ -290,6 +290,11 @@ def _foreign(window: Window) -> str:
     return f"not a capture file (first bytes {head.hex()})"
 
 
+def shown(path: str | Path) -> str:
+    """A path as text that can be written: octets that are no UTF-8 as their numbers."""
+    return str(path).encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
 def _error(path: str | Path, error: OSError | ValueError) -> CaptureError:
     sentence = error.strerror if isinstance(error, OSError) else str(error)
-    return CaptureError(f"{path}: {(sentence or 'cannot be read').lower()}")
+    return CaptureError(f"{shown(path)}: {(sentence or 'cannot be read').lower()}")

@@ -17,7 +17,7 @@ import polars as pl
 
 from collector.bus import Batch, BusError
 from collector.loss import losses_of, text_of
-from collector.observation import OBSERVATION, SCHEMA, SCHEMA_VERSION, beyond
+from collector.observation import OBSERVATION, SCHEMA, SCHEMA_VERSION, beyond, together
 
 MESSAGE_BYTES = 900_000
 """Largest message."""
@@ -28,7 +28,7 @@ HEADERS = ("schema", "source", "epoch", "first", "last", "ended", "digest", "rea
 NEEDED = ("time_ns", "source", "frame", "conversation", "flow")
 """Columns without which rows are no observations."""
 ALWAYS = frozenset(column.name for column in OBSERVATION if not column.nullable)
-"""Columns that every row tells, where they are there."""
+"""Columns that every row tells."""
 WORD = 1 << 63
 """Beyond every number of 64 bits with a sign."""
 EDGE_NS = 10**15
@@ -221,7 +221,7 @@ def read(value: bytes | None, given: Headers) -> Batch:
     octets = value or b""
     if told.get("digest") != digest(octets):
         raise UnreadableError("damaged", f"{len(octets)} octets that have another digest")
-    frame = rows_of(octets)
+    frame = together(rows_of(octets))
     ended = told.get("ended") == str(True)
     batch = Batch(
         frame, source, epoch, first, last, ended, reached_ns, losses=losses, passed_ns=passed_ns
@@ -252,7 +252,7 @@ def check(batch: Batch) -> None:
         return
     if said := beyond(frame):
         raise UnreadableError("bad_columns", said)
-    if lacking := [name for name in NEEDED if name not in frame.columns]:
+    if lacking := [name for name in SCHEMA if name in ALWAYS and name not in frame.columns]:
         raise UnreadableError("bad_columns", f"there is no column {', '.join(lacking)}")
     number = pl.col("frame")
     inside = (number.min() >= batch.first) & (number.max() <= batch.last)

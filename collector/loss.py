@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
+MOST = 1 << 63
+
 
 class Loss(NamedTuple):
     """A time in which a live source lost frames.
@@ -36,9 +38,11 @@ def losses_of(text: str) -> tuple[Loss, ...]:
         return ()
     try:
         told = [Loss(*each) for each in json.loads(text)]
-    except TypeError as error:
+    except (TypeError, RecursionError) as error:
         raise ValueError(f"no list of losses: {error}") from None
     numbers = (each for loss in told for each in loss)
     if not all(each is None or type(each) is int for each in numbers):
         raise ValueError("a loss is told in whole numbers")
+    if not all(-MOST <= each < MOST for loss in told for each in loss if each is not None):
+        raise ValueError("a loss is told in numbers of 64 bits")
     return tuple(told)

@@ -44,7 +44,8 @@ class Feedback:
         find(words, point, self.marks, again)
         apart = told.select(
             pl.any_horizontal(
-                pl.col(name).fill_null(0) != 0 for name in APART if name in told.columns
+                pl.lit(value=False),
+                *(pl.col(name).fill_null(0) != 0 for name in APART if name in told.columns),
             )
         ).to_series()
         found = pl.select(pl.when(apart).then(pl.Series(again))).to_series()

@@ -12,7 +12,10 @@ def named_once(paths: Sequence[Path]) -> None:
     """Failure for a file that is named twice, by whatever name, or beside its own directory."""
     seen: dict[Path, Path] = {}
     for path in paths:
-        place = path if path == STDIN else path.resolve()
+        try:
+            place = path if path == STDIN else path.resolve()
+        except RuntimeError as error:  # Python 3.12 and before: of links that lead to themselves
+            raise Failure(ExitCode.INPUT, f"{path}: {str(error).lower()}") from None
         if place in seen:
             other = "" if seen[place] == path else f", as {seen[place]}"
             raise Failure(ExitCode.USAGE, f"{path}: named twice{other}; it would count twice")

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from collector import SCHEMA, TCP, Batch, Bus, beyond
+from collector import SCHEMA, TCP, Batch, Bus, beyond, together
 from service.failure import ExitCode, Failure
 from service.named_once import named_once
 from service.rerunning import Feeding, Progress
@@ -145,8 +145,12 @@ def slices(path: Path) -> Iterator[pl.DataFrame]:
     for batch in batches(path):
         rows = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch])))
         typed = typed_rows(path, rows)
-        yield typed.select(
-            column for column in typed if column.null_count() < rows.height or column.name in NEEDED
+        yield together(
+            typed.select(
+                column
+                for column in typed
+                if column.null_count() < rows.height or column.name in NEEDED
+            )
         )
 
 

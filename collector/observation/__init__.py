@@ -7,7 +7,7 @@ columns. A batch may leave out any column that is null in all its rows.
 import polars as pl
 
 from collector.observation.column import FLAG, I64, TEXT, U8, U16, U32, U64, Column
-from collector.observation.formats import AECN, CSIG, INBAND, MIRROR, REPORT, TRACE
+from collector.observation.formats import AECN, CSIG, INBAND, MIRROR, REPORT, TRACE, VARIANT
 from collector.observation.hop import HOP, HOPS, hops
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Column",
     "beyond",
     "complete",
+    "together",
 ]
 
 SCHEMA_VERSION = 1
@@ -126,6 +127,9 @@ SCHEMA = pl.Schema({column.name: column.dtype for column in OBSERVATION})
 """Names and dtypes of a complete batch."""
 
 
+CSIG_SIGNALS = ("csig", "csig_echo")
+TAGGED, MEANT = ("t", "s"), ("lm", "low", "high")
+"""What every tag has, and what is made of it."""
 BOUNDED = {column.name: column.most for column in OBSERVATION if column.most is not None}
 """The largest values of columns whose type holds more."""
 
@@ -137,7 +141,34 @@ def beyond(frame: pl.DataFrame) -> str | None:
         over = told.filter(told > BOUNDED[name])
         if over.len():
             return f"{name} is {over[0]}, and at most {BOUNDED[name]}"
+    for signal in CSIG_SIGNALS:
+        if f"{signal}_{VARIANT}" not in frame.columns:
+            continue
+        tagged = frame[f"{signal}_{VARIANT}"].is_not_null()
+        for name in (f"{signal}_{part}" for part in TAGGED):
+            if name not in frame.columns or (frame[name].is_null() & tagged).any():
+                return f"{name} is not told of every row with {signal}_{VARIANT}"
     return None
+
+
+def together(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows with all columns of a congestion signal of which they have any.
+
+    What no row of a batch tells may be left out, as an upper end where every value is beyond.
+    """
+    missing = [
+        pl.lit(None, SCHEMA[name]).alias(name)
+        for signal in CSIG_SIGNALS
+        if any(name in frame.columns for name in parts_of(signal))
+        for name in parts_of(signal)
+        if name not in frame.columns
+    ]
+    return frame.with_columns(missing) if missing else frame
+
+
+def parts_of(signal: str) -> list[str]:
+    """The columns that tell of a congestion signal."""
+    return [f"{signal}_{part}" for part in (VARIANT, *TAGGED, *MEANT)]
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:

@@ -15,6 +15,8 @@ def parsed(name: str, text: str) -> Any:
         raise TopologyError(f"{name}: line {error.lineno}: not JSON ({error.msg})") from None
     except RecursionError:
         raise TopologyError(f"{name}: nested too deeply") from None
+    except ValueError as error:  # a number with more digits than anybody may have
+        raise TopologyError(f"{name}: not JSON ({error})") from None
 
 
 def inner(tree: Any, *path: str) -> Any:

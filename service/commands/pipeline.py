@@ -9,7 +9,17 @@ from pathlib import Path
 import typer
 
 from collector import BusError
-from pipeline import CSIG_VALUES, Crew, Meeting, Store, StoreError, StoreOwned, Value, Worker
+from pipeline import (
+    CSIG_VALUES,
+    Crew,
+    Meeting,
+    SnapshotError,
+    Store,
+    StoreError,
+    StoreOwned,
+    Value,
+    Worker,
+)
 from service.commands.serve import open_store
 from service.failure import ExitCode, Failure
 from service.keeping import patiently
@@ -47,7 +57,11 @@ def run(request: Request) -> None:
     begin(settings.process.log)
     take_turns()
     topology = read_topology(request.topology, settings.pipeline.topology)
-    worker_of(settings, topology, parameters)  # refuses parameters before anything is connected
+    # What cannot be is refused before anything is connected.
+    try:
+        worker_of(settings, topology, parameters).tracker.snapshot()
+    except SnapshotError as error:
+        raise Failure(ExitCode.USAGE, f"pipeline.companions: {error}") from None
     patience_s = settings.bus.retry_s
     # Whoever watches hears of a store that is away, too.
     with (

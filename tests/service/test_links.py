@@ -55,6 +55,18 @@ def test_cells_are_as_wide_as_stored_intervals(asked: Asked) -> None:
     assert (nothing["interval"]["step_ns"], nothing["links"]) == (2, [])
 
 
+def test_a_range_holds_the_interval_that_it_begins_in(asked: Asked) -> None:
+    given = {"from": T0 + 3 * LENGTH_NS + 1, "to": T0 + 4 * LENGTH_NS}
+    whole = asked.get("/api/v1/links", **given).json()
+    assert {link["interface"] for link in whole["links"]} == {f"port {port}" for port in (1, 2, 3)}
+    place = {"device": "node 7", "interface": "port 2"}
+    for path in ("/api/v1/links", "/api/v1/links/flows"):
+        one = asked.get(path, **given, **place).json()
+        assert len(one["links" if "links" in one else "flows"]) == 1
+    none = {"from": T0 + 4 * LENGTH_NS, "to": T0 + 5 * LENGTH_NS}
+    assert asked.get("/api/v1/links", **none, **place).json()["links"] == []
+
+
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
 def test_pages_of_any_size_are_the_whole_list(asked: Asked, limit: int) -> None:
     [whole] = pages(asked, 200)
