@@ -31,6 +31,7 @@ from collector.kafka_message import (
 )
 from collector.observation import SCHEMA
 from collector.settings.bus import BusSettings
+from tests.collector import whole_rows
 
 Url = Callable[..., str]
 SOON_S = 20
@@ -52,7 +53,7 @@ def batch(first: int, rows: int, conversations: int = 7, columns: int = 0) -> Ba
             **{f"h{i}_ts_ns": noise.integers(0, 2**64, rows, np.uint64) for i in range(columns)},
         }
     )
-    return Batch(frame, "demo.pcapng", 0, first, first + rows - 1)
+    return Batch(whole_rows.whole(frame), "demo.pcapng", 0, first, first + rows - 1)
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:

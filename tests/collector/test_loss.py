@@ -12,6 +12,7 @@ from collector.feed import NO_ROWS, feed
 from collector.kafka_message import Placement, UnreadableError, headers, messages, read
 from collector.loss import Loss, losses_of, text_of
 from collector.spill import Spill
+from tests.collector.whole_rows import whole
 
 BEGUN = Loss(None, 7)
 LOST = Loss(7, 9, 3, 40)
@@ -27,7 +28,7 @@ def batch(rows: int, first: int = 1, *losses: Loss) -> Batch:
             "flow": pl.Series([*range(rows)], dtype=pl.UInt64),
         }
     )
-    return Batch(frame, "tap", 5, first, first + rows - 1, reached_ns=10**18, losses=losses)
+    return Batch(whole(frame), "tap", 5, first, first + rows - 1, reached_ns=10**18, losses=losses)
 
 
 def over_the_bus(given: Batch, placement: Placement, partitions: int) -> list[Batch]:
