@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from collector.bus import Batch, BusError
-from collector.loss import losses_of, text_of
+from collector.loss import WORD, losses_of, text_of
 from collector.observation import OBSERVATION, SCHEMA, SCHEMA_VERSION, beyond, together
 
 MESSAGE_BYTES = 900_000
@@ -25,12 +25,8 @@ BEAT_NS = 500_000_000
 """Least time between two messages of a partition that say only how far a source has come."""
 HEADERS = ("schema", "source", "epoch", "first", "last", "ended", "digest", "reached", "losses",
            "passed")  # fmt: skip
-NEEDED = ("time_ns", "source", "frame", "conversation", "flow")
-"""Columns without which rows are no observations."""
 ALWAYS = frozenset(column.name for column in OBSERVATION if not column.nullable)
 """Columns that every row tells."""
-WORD = 1 << 63
-"""Beyond every number of 64 bits with a sign."""
 EDGE_NS = 10**15
 """Times that are so near to the ends of what 64 bits hold leave no room for what is worked out."""
 Compression = Literal["lz4", "zstd"]
@@ -146,7 +142,7 @@ def far_of(batch: Batch) -> int | None:
 
 def without_rows(batch: Batch) -> Batch:
     """What a live batch says besides its rows."""
-    return replace(batch, frame=batch.frame.clear().select(NEEDED[:2]), first=batch.last)
+    return replace(batch, frame=batch.frame.clear().select("time_ns", "source"), first=batch.last)
 
 
 def by_partition(rows: pl.DataFrame, partitions: int) -> Iterator[tuple[int, pl.DataFrame]]:

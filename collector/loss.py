@@ -8,7 +8,8 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-MOST = 1 << 63
+WORD = 1 << 63
+"""Beyond every number of 64 bits with a sign."""
 
 
 class Loss(NamedTuple):
@@ -43,6 +44,6 @@ def losses_of(text: str) -> tuple[Loss, ...]:
     numbers = (each for loss in told for each in loss)
     if not all(each is None or type(each) is int for each in numbers):
         raise ValueError("a loss is told in whole numbers")
-    if not all(-MOST <= each < MOST for loss in told for each in loss if each is not None):
+    if not all(-WORD <= each < WORD for loss in told for each in loss if each is not None):
         raise ValueError("a loss is told in numbers of 64 bits")
     return tuple(told)

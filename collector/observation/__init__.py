@@ -7,7 +7,16 @@ columns. A batch may leave out any column that is null in all its rows.
 import polars as pl
 
 from collector.observation.column import FLAG, I64, TEXT, U8, U16, U32, U64, Column
-from collector.observation.formats import AECN, CSIG, INBAND, MIRROR, REPORT, TRACE, VARIANT
+from collector.observation.formats import (
+    AECN,
+    CSIG,
+    CSIG_SIGNALS,
+    INBAND,
+    MIRROR,
+    REPORT,
+    TRACE,
+    VARIANT,
+)
 from collector.observation.hop import HOP, HOPS, hops
 
 __all__ = [
@@ -127,9 +136,8 @@ SCHEMA = pl.Schema({column.name: column.dtype for column in OBSERVATION})
 """Names and dtypes of a complete batch."""
 
 
-CSIG_SIGNALS = ("csig", "csig_echo")
-TAGGED, MEANT = ("t", "s"), ("lm", "low", "high")
-"""What every tag has, and what is made of it."""
+TAGGED = ("t", "s")
+"""What every CSIG tag has beside its variant."""
 BOUNDED = {column.name: column.most for column in OBSERVATION if column.most is not None}
 """The largest values of columns whose type holds more."""
 
@@ -156,19 +164,15 @@ def together(frame: pl.DataFrame) -> pl.DataFrame:
 
     What no row of a batch tells may be left out, as an upper end where every value is beyond.
     """
+    there = set(frame.columns)
     missing = [
-        pl.lit(None, SCHEMA[name]).alias(name)
-        for signal in CSIG_SIGNALS
-        if any(name in frame.columns for name in parts_of(signal))
-        for name in parts_of(signal)
-        if name not in frame.columns
+        pl.lit(None, column.dtype).alias(column.name)
+        for columns in CSIG_SIGNALS.values()
+        if not there.isdisjoint(column.name for column in columns)
+        for column in columns
+        if column.stored and column.name not in there
     ]
     return frame.with_columns(missing) if missing else frame
-
-
-def parts_of(signal: str) -> list[str]:
-    """The columns that tell of a congestion signal."""
-    return [f"{signal}_{part}" for part in (VARIANT, *TAGGED, *MEANT)]
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:

@@ -35,9 +35,13 @@ def csig(prefix: str, what: str) -> tuple[Column, ...]:
 LM_PARTS = ("port", "device", "stage", "orientation", "capacity", "ttl")
 """Sub-fields that settings can name inside CSIG's locator metadata (section 5.5.2)."""
 
+CSIG_SIGNALS = {
+    prefix: csig(prefix, what)
+    for prefix, what in (("csig", "CSIG tag"), ("csig_echo", "CSIG reflection"))
+}
+"""The columns of each congestion signal, by what their names begin with."""
 CSIG = (
-    *csig("csig", "CSIG tag"),
-    *csig("csig_echo", "CSIG reflection"),
+    *(column for columns in CSIG_SIGNALS.values() for column in columns),
     Column("csig_echo_flags", U8, "bits", "Flags of a reflection outside TCP.", stored=False),
     Column(
         "csig_echo_valid",

@@ -7,20 +7,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector.arrow import values
-from collector.observation.formats import LM_PARTS
+from collector.observation.formats import CSIG_SIGNALS, LM_PARTS
 from collector.settings import CollectorSettings
 from collector.telemetry.raw import Raw
 from collector.wire.csig import COMPACT, EXPANDED, SIGNALS
 
 SIGNAL_TYPES, BUCKETS = 16, 32
-PREFIXES = ("csig", "csig_echo")
 VARIANTS = {"compact": COMPACT, "expanded": EXPANDED}
 
 
 def columns(raw: Raw, settings: CollectorSettings) -> dict[str, pl.Expr]:
     """Both ends of each signal, in bit/s, as a ratio, or in ns, and the parts of its locator."""
     told: dict[str, pl.Expr] = {}
-    for prefix in PREFIXES:
+    for prefix in CSIG_SIGNALS:
         if raw.has(f"{prefix}_s"):
             told |= signal(raw, prefix, settings) | locator(prefix, settings)
     if raw.has("csig_echo_seen"):

@@ -39,8 +39,11 @@ class Alert:
         return sum(1 for at_ns in self.changed if at_ns > now_ns - flap_ns)
 
     def flaps(self, now_ns: int, patience: Patience) -> bool:
-        """Whether it changes too often to be told each time."""
-        return self.damped or self.changes(now_ns, patience.flap_ns) >= patience.flap_changes
+        """Whether it changes too often to be told each time, or did and was not quiet since."""
+        return self.damped or self._often(now_ns, patience)
+
+    def _often(self, now_ns: int, patience: Patience) -> bool:
+        return self.changes(now_ns, patience.flap_ns) >= patience.flap_changes
 
     def advance(self, value: float | None, now_ns: int, patience: Patience) -> str | None:
         """Take the value that breaks the rule, None where none does; the new state, if it is one.
@@ -74,8 +77,7 @@ class Alert:
             return self._become(FIRING, now_ns)
         if self.state == FIRING:
             self._pause(now_ns, pauses=False)
-            self.damped = False
-            self.damped = self.flaps(now_ns, patience)
+            self.damped = self._often(now_ns, patience)
         return None
 
     def _pause(self, now_ns: int, *, pauses: bool) -> None:

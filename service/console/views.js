@@ -41,15 +41,15 @@ export const overviewUrl = (range) => hash("/", range);
 /** Parameters by which a flow's page looks at the same time as a page that covers `interval`. */
 export const during = (interval) => ({ at: String(over(interval)), window: `${over(interval) - begin(interval)}ns` });
 
+/** How long a time without an end is: as long as one of which nothing is said. */
 const WINDOW_NS = 10000000000n;
 
 /** The same of an address that says from when to when, as those of other pages do; what is no time the service refuses. */
 export function between(parameters) {
   const [from, to] = ["from", "to"].map((name) => parameters.get(name));
   if (!from) return to ? { at: to } : {};
-  // A time without an end is as long here as one of which nothing is said.
-  if (!to) return nanoseconds(from) === null ? { at: from } : { at: String(nanoseconds(from) + WINDOW_NS), window: `${WINDOW_NS}ns` };
-  const [first, last] = [from, to].map(nanoseconds);
+  const [first, last] = [from, to || ""].map(nanoseconds);
+  if (!to) return first === null ? { at: from } : { at: String(first + WINDOW_NS), window: `${WINDOW_NS}ns` };
   return first === null || last === null || last <= first ? { at: first === null ? from : to, window: "0ns" } : { at: to, window: `${last - first}ns` };
 }
 

@@ -3,14 +3,13 @@
 import polars as pl
 
 from collector import SCHEMA
-from collector.observation import OBSERVATION
+from collector.kafka_message import ALWAYS
 
 
 def whole(rows: pl.DataFrame) -> pl.DataFrame:
     """The same rows; what is not told is 0, or an empty text."""
-    lacking = [each.name for each in OBSERVATION if not each.nullable]
     return rows.with_columns(
         pl.lit(0 if SCHEMA[name].is_numeric() else "").cast(SCHEMA[name]).alias(name)
-        for name in lacking
-        if name not in rows.columns
+        for name in SCHEMA
+        if name in ALWAYS and name not in rows.columns
     )
