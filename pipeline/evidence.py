@@ -6,6 +6,7 @@ evidence is {signal, name, value, unit, samples, point}, and of a hop what `test
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from math import fsum
+from operator import itemgetter
 from typing import Any
 
 from pydantic_core import from_json
@@ -20,6 +21,8 @@ OF_PATHS = frozenset({"mark share", "CE share", "inflight ratio", "queue delay",
 """Evidence that is of the path and of no hop."""
 MOST_HOPS = 3
 """Hops of one signal that evidence is shown of, those of most intervals first."""
+LIKELY = 1 / 2
+"""A candidate above is more likely than all others together."""
 STATE = "state"
 """Signal of evidence that is a state of congestion control: of several values the last counts."""
 
@@ -31,37 +34,26 @@ def candidates(found: Sequence[Row]) -> list[dict[str, Any]]:
     intervals in which the signal speaks; of hops that are as likely in whole percent the one that
     was so last comes first.
     """
-    speaks = {
-        signal: len({entry["time_ns"] for entry in entries})
-        for signal, entries in grouped(found, lambda entry: entry["signal"]).items()
-    }
-    hops = grouped(found, lambda entry: (entry["signal"], ids(entry)))
-    pointed = [
-        {
+    speaks: dict[str, set[int]] = {}
+    hops: dict[tuple[str, tuple[int, int]], list[Row]] = {}
+    for entry in found:
+        signal = entry["signal"]
+        speaks.setdefault(signal, set()).add(entry["time_ns"])
+        hops.setdefault((signal, ids(entry)), []).append(entry)
+    ranked = []
+    for (signal, hop), entries in hops.items():
+        chances = [entry["probability"] or 0.0 for entry in entries]
+        chance = fsum(chances) / len(speaks[signal])
+        likely = (e["time_ns"] for e, each in zip(entries, chances, strict=True) if each > LIKELY)
+        rank = signal != "headline", signal, -round(chance, 2), -max(likely, default=0), hop
+        ranked.append((rank, {
             "signal": signal,
             "hop": hop_of(entries[-1]),
             "u_mean": weighted(entries, "u_mean"),
-            "probability": fsum(e["probability"] or 0.0 for e in entries) / speaks[signal],
-            "samples": sum(e["samples"] for e in entries),
-            "likely_ns": max((e["time_ns"] for e in entries if likely(e)), default=0),
-        }
-        for (signal, _), entries in sorted(hops.items(), key=lambda item: item[0])
-    ]
-    ranked = sorted(
-        pointed,
-        key=lambda one: (
-            one["signal"] != "headline",
-            one["signal"],
-            -round(one["probability"], 2),
-            -one["likely_ns"],
-        ),
-    )
-    return [{k: v for k, v in one.items() if k != "likely_ns"} for one in ranked]
-
-
-def likely(entry: Row) -> bool:
-    """Whether a candidate is more likely than all others together."""
-    return (entry["probability"] or 0.0) > 1 / 2
+            "probability": chance,
+            "samples": sum([entry["samples"] for entry in entries]),
+        }))  # fmt: skip
+    return [told for _, told in sorted(ranked, key=itemgetter(0))]
 
 
 def evidence(rows: Sequence[Row], pointed: Iterable[Row]) -> list[dict[str, Any]]:
@@ -73,17 +65,18 @@ def evidence(rows: Sequence[Row], pointed: Iterable[Row]) -> list[dict[str, Any]
     """
     named = {(each["node"], each["port"]): each for each in pointed}
     named |= {ids(row): row for row in rows}
+    said: dict[tuple[str, str, str], tuple[set[int], dict[tuple[int, ...], list[Row]]]] = {}
+    for entry in listed(rows, "evidence"):
+        times, hops = said.setdefault((entry["signal"], entry["name"], entry["unit"]), (set(), {}))
+        times.add(entry["time_ns"])
+        if entry["here"]:
+            hops.setdefault(about(entry), []).append(entry)
     told = []
-    entries = grouped(listed(rows, "evidence"), lambda e: (e["signal"], e["name"], e["unit"]))
-    for said, every in entries.items():
-        intervals = len({entry["time_ns"] for entry in every})
-        here = [entry for entry in every if entry["here"]]
-        hops = grouped(here, about)
+    for (signal, name, unit), (times, hops) in said.items():
         for hop in sorted(hops, key=lambda each: -len(hops[each]))[:MOST_HOPS]:
-            own = hops[hop]
-            piece = dict(zip(("signal", "name", "unit"), said, strict=True))
+            piece = {"signal": signal, "name": name, "unit": unit}
             where = hop_of(named[hop]) if hop in named else None
-            told.append(piece | told_of(own, intervals) | {"hop": where})
+            told.append(piece | told_of(hops[hop], len(times)) | {"hop": where})
     return told
 
 

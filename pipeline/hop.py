@@ -43,8 +43,8 @@ def load(row: Row) -> float:
 
 def weighted(rows: Sequence[Row], name: str) -> float | None:
     """Mean of a column weighted by the samples behind each row; None where no row has it."""
-    known = [(row[name], row["samples"] or 0) for row in rows if row.get(name) is not None]
-    weight = sum(samples for _, samples in known)
+    known = [(v, row["samples"] or 0) for row in rows if (v := row.get(name)) is not None]
+    weight = sum([samples for _, samples in known])
     if weight:
-        return fsum(value * samples for value, samples in known) / weight
+        return fsum([value * samples for value, samples in known]) / weight
     return fsum(value for value, _ in known) / len(known) if known else None

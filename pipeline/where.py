@@ -19,7 +19,7 @@ from pipeline.hop import Row
 from pipeline.lengths import fitting
 from pipeline.likely_flow import likely_window
 from pipeline.question import Question, duration_text, end_text, time_text
-from pipeline.told_row import told_rows
+from pipeline.told_row import parted, verdict_row
 from pipeline.witness import (
     STACKS,
     ago,
@@ -107,16 +107,16 @@ def _composed(
     """The answer about a flow that is known, but for the frames, and the verdicts that it tells."""
     window, found = asked.alone, meant.told
     from_ns, to_ns = span
-    rows, counts = ([], []) if found is None else told_rows(found)
-    known = sorted({row["interval_ns"] for row in rows})
+    told, counts = ([], []) if found is None else parted(found)
+    known = sorted({each.interval_ns for each in told})
     lengths = _lengths(store, window) if found is None else known
     length = fitting(lengths, to_ns - from_ns, question.interval_ns)
     if length is None:
         said = captured(around.result()[0], *span).said
         return _silent(store, flow, question, span, [*notes, *said], lengths), []
     if found is None:
-        rows, _ = told_rows(store.query("flow_bottleneck", **window, interval_ns=length))
-    rows = newest(row for row in rows if row["interval_ns"] == length)
+        told, _ = parted(store.query("flow_bottleneck", **window, interval_ns=length))
+    rows = newest(verdict_row(each) for each in told if each.interval_ns == length)
     made = compose_answer(flow, rows, from_ns, to_ns, notes, lengths)
     made["integrity"] = (
         integrity(store.query("flow_integrity", **window))
