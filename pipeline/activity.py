@@ -15,6 +15,7 @@ HOW = ("ecn_echo",)
 WINDOWS = ("rwnd_acks", "rwnd_full", "rwnd_zero", "rwnd_unscaled", "rwnd_sum_bytes")
 SAID = ("frames", "acks", "feedback", "feedback_backwards")
 """What speaks of a flow of which only acknowledgments were captured."""
+UNDATED = pl.lit(None, pl.UInt64).alias("tagged_frames")
 STATE = ("U", "W", "Wc", "R", "alpha")
 
 
@@ -87,6 +88,7 @@ def over_points(columns: frozenset[str]) -> list[pl.Expr]:
         pl.col("point").get(fullest).alias("rwnd_point"),
         pl.when(told).then(pl.col("aecn_queue_delay_sum").get(furthest)).alias("aecn_queue_delay"),
         *(pl.col(name).get(most) for name in MOST_SEEN if name in columns),
+        pl.col("tagged_frames").max() if "tagged_frames" in columns else UNDATED,
         pl.col("feedback_backwards").max().fill_null(0).alias("backwards"),
     ]
 

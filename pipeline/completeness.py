@@ -17,24 +17,40 @@ import polars as pl
 from pipeline.locate import KEY
 from pipeline.told_samples import BOUND, LOAD
 
+VIEW = (
+    pl.when(pl.col("source").str.starts_with("csig_echo")).then(pl.lit("echo"))
+    .when(pl.col("source").str.starts_with("csig")).then(pl.lit("tag"))
+    .otherwise(pl.lit("")).alias("view")
+)  # fmt: skip
+FRAMES = (
+    pl.col("samples").filter(pl.col("view") != "tag").max().alias("told"),
+    pl.col("samples").filter(pl.col("view") == "tag").max().alias("tags"),
+)
 ENDS = 2
 """Sequence numbers that SYN and FIN take."""
 
 
 def told_frames(hop_intervals: pl.DataFrame) -> pl.DataFrame:
-    """Frames with a stack or a tag, as the point that saw most of them: time_ns, flow, told."""
+    """Frames that speak of an interval, as the point that saw most: time_ns, flow, told, tags.
+
+    `tags` are those with a tag of their own, `told` those with anything else.
+    """
     is_stack = pl.col("source").is_in((LOAD, BOUND))
-    echo = pl.col("source").str.starts_with("csig_echo").alias("echo")
     # Each hop of a stack is a sample of the same frames; a tag is a sample of one of its signals.
     stacks = hop_intervals.filter(is_stack).group_by(*KEY, "point", "hop_index")
-    tags = hop_intervals.filter(~is_stack).group_by(*KEY, "point", echo)
-    told = [each.agg(pl.col("samples").sum()).select(*KEY, "samples") for each in (stacks, tags)]
-    return pl.concat(told).group_by(KEY).agg(pl.col("samples").max().alias("told"))
+    tags = hop_intervals.filter(~is_stack).group_by(*KEY, "point", VIEW)
+    summed = [each.agg(pl.col("samples").sum()) for each in (stacks, tags)]
+    frames = pl.concat(summed, how="diagonal").with_columns(pl.col("view").fill_null(""))
+    return frames.group_by(KEY).agg(FRAMES)
 
 
 def parts() -> list[pl.Expr]:
     """The parts of headlines with their samples, `told`, and what the flow did (`activity`)."""
-    told = pl.max_horizontal("samples", "told", "aecn_samples").fill_null(0)
+    # Tags that tell of a time before count in the intervals in which they came, not in that.
+    dated = pl.col("tagged_frames").is_not_null() & (pl.col("samples") <= pl.col("tags"))
+    others = pl.when(~dated.fill_null(value=False)).then("samples")
+    tags = pl.coalesce("tagged_frames", "tags")
+    told = pl.max_horizontal(others, "told", tags, "aecn_samples").fill_null(0)
     telemetry = (told / pl.col("data_frames")).clip(0.0, 1.0)
     unseen = (pl.col("unseen_bytes") - ENDS).clip(0)
     return [

@@ -30,7 +30,7 @@ from pipeline.known_flows import no_flows
 from pipeline.sums import Sums
 from pipeline.tables import TABLES
 
-VERSION = 2
+VERSION = 3
 """Of what messages hold; it is part of the topic's name, and goes up when a table's columns do."""
 NEEDED: Mapping[str, Iterable[str]] = {
     "flows": ("flow", "last_ns", "unseen"), "flow_intervals": FLOW_KEY, "hop_intervals": HOP_KEY,

@@ -22,7 +22,7 @@ from pipeline.hop_time import hop_times
 from pipeline.load_unit import nano
 from pipeline.open_rows import OpenRows
 from pipeline.sender import CE
-from pipeline.signals import csig_terms, placed_tags
+from pipeline.signals import Signals, csig_terms, placed_tags
 from pipeline.standing import Standing
 from pipeline.tallies import Tallies
 from pipeline.told_samples import samples_of_told
@@ -39,6 +39,8 @@ SLICES = 32
 """Parts of an interval of which is kept whether a flow sent in them."""
 STATE = {"hpcc": ("U", "W", "Wc", "R"), "dctcp": ("alpha",)}
 """State that an interval keeps as it was at its end, by algorithm."""
+TELLS = pl.col("u").is_not_null() & ~pl.col("source").cast(pl.String).str.contains("_echo_")
+"""Of terms of tags and reflections: that a tag tells a load."""
 
 COUNTERS = {"seen": "time_ns", "ts": "ts_ns", "sent": "sent_ns"}
 """Of what rises in an interval the first and the last are kept: what was sent between is exact."""
@@ -104,6 +106,7 @@ class Intervals:
         if tags is not None:
             terms = csig_terms(tags.said, topology, base_rtt_ns)
             samples.append(samples_of_signals(tags, terms, standing))
+            self.flow_rows.add(self._tagged(tags, terms))
         self.hop_rows.add(self._summed(each) for each in samples if each.height)
 
     def close(self, before_ns: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -201,6 +204,15 @@ class Intervals:
         if back.height:
             heaps, key = self._heaps(back, FLOW_KEY)
             yield key.with_columns(heaps.count().alias("feedback_backwards"))
+
+    def _tagged(self, tags: Signals, terms: pl.DataFrame) -> Iterable[pl.DataFrame]:
+        """Frames with a load in a tag by when they came, where tags tell of a time before."""
+        if not terms["ago_ns"].cast(pl.Boolean).any():
+            return
+        seen = tags.seen.filter(terms.select(TELLS).to_series()[tags.which])
+        if seen.height:
+            heaps, key = self._heaps(seen, FLOW_KEY)
+            yield key.with_columns(heaps.count().alias("tagged_frames"))
 
     def _decided(self, decisions: pl.DataFrame) -> Iterable[pl.DataFrame]:
         """What each flow's sender decided, and the state that it was left in."""

@@ -105,6 +105,13 @@ FLOW_INTERVALS = Table(
             "sum",
         ),
         Column(
+            "tagged_frames",
+            MAYBE_U64,
+            "",
+            "Frames whose CSIG tags tell a load of before they were seen; null: none does.",
+            "sum",
+        ),
+        Column(
             "slices", U32, "bits", "32nds of the interval with data, lowest first.", "groupBitOr"
         ),
     ),

@@ -12,7 +12,7 @@ from pipeline.tables.rollup import WIDTHS
 from pipeline.tables.types import I64, MAYBE_F32, TIME
 
 DAYS = {"seconds": 30, "minutes": 90, "hours": 730}
-LEFT_OUT = frozenset({"time_ns", "interval_ns", "slices"})
+LEFT_OUT = frozenset({"time_ns", "interval_ns", "tagged_frames", "slices"})
 """Columns of an interval that are none of a longer time, or other ones."""
 SEVEN_DIGITS = frozenset({"U", "W", "Wc", "R"})
 """States that are kept to seven digits, as intervals have them to sixteen: no digit of them comes

@@ -1,12 +1,14 @@
 """How complete a verdict is: every part a number, and one figure out of them."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
 from pipeline import PipelineSettings, Topology, Worker
+from pipeline.csig_profile import SIGNALS, Csig, CsigSignal
 
 Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
 MS = 1_000_000
@@ -123,3 +125,17 @@ def test_what_the_collector_shed_is_a_part_of_its_own(observed: Observed) -> Non
     assert cut["shed"].to_list() == [row["shed"]]
     (whole,) = judged([observed(frames(range(80)))]).to_dicts()
     assert whole["shed"] is None
+
+
+def test_a_tag_that_tells_of_the_time_before_counts_when_it_came(
+    observed: Observed, chain_of: Callable[..., Topology]
+) -> None:
+    made = chain_of("leaf1", "spine1", "leaf2")
+    slow = Csig(signals=tuple(CsigSignal(name, delta_t_ns=300_000) for name in SIGNALS))
+    known = replace(made, devices=tuple(replace(each, csig=slow) for each in made.devices))
+    told = judged([observed(frames(range(300), **TAG))], known)
+    assert told["telemetry"].to_list() == [1.0, 1.0, 1.0]
+    halves = [row for n in range(300) for row in frames([n], **(TAG if n % 2 else {}))]
+    assert judged([observed(halves)], known)["telemetry"].to_list() == [0.5, 0.5, 0.5]
+    cut = judged([observed(halves[at : at + 7]) for at in range(0, 300, 7)], known)
+    assert cut["telemetry"].to_list() == [0.5, 0.5, 0.5]

@@ -25,7 +25,7 @@ from pipeline.known_flows import no_flows
 from pipeline.sums import Sums
 from tests.pipeline.test_meeting import handed as handed_of
 
-COLUMNS = {1: "8a9ba3d6f2", 2: "7ffaf72348"}
+COLUMNS = {1: "8a9ba3d6f2", 2: "7ffaf72348", 3: "42542d1869"}
 """Digest of the columns of each version."""
 
 
