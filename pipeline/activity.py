@@ -16,6 +16,7 @@ WINDOWS = ("rwnd_acks", "rwnd_full", "rwnd_zero", "rwnd_unscaled", "rwnd_sum_byt
 SAID = ("frames", "acks", "feedback", "feedback_backwards")
 """What speaks of a flow of which only acknowledgments were captured."""
 UNDATED = pl.lit(None, pl.UInt64).alias("tagged_frames")
+"""No tag tells of a time before it was seen, as far as it is told."""
 STATE = ("U", "W", "Wc", "R", "alpha")
 
 

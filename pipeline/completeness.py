@@ -22,6 +22,7 @@ VIEW = (
     .when(pl.col("source").str.starts_with("csig")).then(pl.lit("tag"))
     .otherwise(pl.lit("")).alias("view")
 )  # fmt: skip
+"""What a frame tells by: a tag, the reflection of one, or anything else."""
 FRAMES = (
     pl.col("samples").filter(pl.col("view") != "tag").max().alias("told"),
     pl.col("samples").filter(pl.col("view") == "tag").max().alias("tags"),

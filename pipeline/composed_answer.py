@@ -45,7 +45,7 @@ def compose_answer(
     notes: Sequence[str] = (),
     lengths: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """The answer as plain data, from at least one verdict (`told_row.verdict_rows`).
+    """The answer as plain data, from at least one verdict (`told_row.verdict_row`).
 
     `flow` is a row of query `flow_of_key`; the window is `from_ns` to `to_ns` since 1970. Of rows
     of several lengths of intervals those count that suit the window (`lengths.fitting`); `lengths`

@@ -22,7 +22,7 @@ DOUBTED = ("invalid", "replayed")
 
 
 def summed(rows: Iterable[Counted]) -> dict[str, int]:
-    """Counts (`told_row.told_rows`) of the point that saw most, by their names."""
+    """Counts (`told_row.parted`) of the point that saw most, by their names."""
     made: dict[tuple[int, str], Sequence[int]] = {}
     # They are few: to group them as a frame takes longer.
     for length, point, counts in rows:

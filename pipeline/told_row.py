@@ -48,12 +48,6 @@ READERS = tuple(
 """Numbers that are written in another way than they are: whole ones of 32 bits never are."""
 
 
-def told_rows(found: pl.DataFrame) -> tuple[list[Row], list[Counted]]:
-    """Verdicts with the columns that answers tell, and counts of feedback."""
-    verdicts, counts = parted(found)
-    return [*map(verdict_row, verdicts)], counts
-
-
 def parted(found: pl.DataFrame) -> tuple[list[Unread], list[Counted]]:
     """Verdicts, which are not read yet as an answer tells few of them, and counts of feedback."""
     verdicts: list[Unread] = []

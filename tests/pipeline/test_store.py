@@ -27,7 +27,7 @@ from pipeline.tables import TABLES
 from pipeline.tables.column import SLICE_NS
 from pipeline.tables.ddl import DEDUPLICATION_WINDOW
 from pipeline.tables.gathered import gathered
-from pipeline.told_row import told_rows
+from pipeline.told_row import parted, verdict_row
 from pipeline.where import newest
 
 T0 = 1_700_000_000_000_000_000
@@ -349,7 +349,7 @@ def test_the_newest_revision_of_a_verdict_holds(store: Store) -> None:
     store.insert("verdicts", frame[:1], "r/2")
     store.insert("verdicts", frame[1:], "r/1")
     window = {"flow": 77, "from_ns": T0, "to_ns": T0 + STEP, "interval_ns": STEP}
-    found = newest(told_rows(store.query("flow_bottleneck", **window))[0])
+    found = newest(map(verdict_row, parted(store.query("flow_bottleneck", **window))[0]))
     assert [row["kind"] for row in found] == ["incast"]
 
 

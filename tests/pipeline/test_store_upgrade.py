@@ -14,7 +14,7 @@ from pipeline.store_error import StoreError
 from pipeline.tables import TABLES
 from pipeline.tables.ddl import alterations, create_table, feeding
 from pipeline.tables.layout import WHOLE, Layout
-from pipeline.told_row import told_rows
+from pipeline.told_row import parted, verdict_row
 from pipeline.where import flows_of
 
 SCHEMAS = sorted((Path(__file__).resolve().parent.parent / "data" / "store").glob("*.sql"))
@@ -105,8 +105,9 @@ def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
         [known] = flows_of(store, Question(ip_address("::1"), 3, ip_address("::2"), 4))
         assert (known["flow"], known["last_ns"], known["protocol"]) == (9, 5, 6)
         window = {"flow": 9, "from_ns": 0, "to_ns": 9, "rows": 9, "slices": [0]}
-        [told], counts = told_rows(store.query("flow_told", **window))
+        [unread], counts = parted(store.query("flow_told", **window))
         assert counts == [(1, "", [4, 0, 0, 0, 0, 0])] * counted
+        told = verdict_row(unread)
         assert (told["kind"], told["u_mean"], told["node"], told["revision"]) == (
             "core",
             1,

@@ -23,7 +23,7 @@ from pipeline.remembered import KEPT_S, Remembered
 from pipeline.tables import TABLES
 from pipeline.tables.column import slice_of
 from pipeline.tables.flow_by_ends import TOLD
-from pipeline.told_row import told_rows
+from pipeline.told_row import parted, verdict_row
 from pipeline.where import answer, flows_of
 
 Rows = Iterable[Mapping[str, Any]]
@@ -196,7 +196,7 @@ def test_counts_of_feedback_are_added_up_by_length_and_point(store: Store) -> No
     window = {"flow": 7, "from_ns": T0, "to_ns": T0 + 9}
     found = store.query("flow_told", **window, slices=[*touched(T0, T0 + 9)], rows=9)
     whole = integrity(store.query("flow_integrity", **window))
-    _, counts = told_rows(found)
+    _, counts = parted(found)
     assert judged(summed(counts)) == whole
     assert (whole["feedback"], whole["feedback_invalid"]) == (97, 3)
     assert judged(summed([])) == integrity(store.query("flow_integrity", **window).clear())
@@ -212,7 +212,8 @@ def test_what_is_told_of_a_flow_comes_from_both_tables_and_once(store: Store) ->
         store.insert("verdicts", verdict, "same")
         store.insert("flow_intervals", counts, "same")
     window = {"flow": 7, "from_ns": T0, "to_ns": T0 + 9, "slices": [*touched(T0, T0 + 9)]}
-    [row], counted = told_rows(store.query("flow_told", **window, rows=9))
+    [unread], counted = parted(store.query("flow_told", **window, rows=9))
+    row = verdict_row(unread)
     assert counted == [(5, "a", [4, 0, 0, 0, 0, 0])]
     wanted = {"time_ns": T0, "interval_ns": 5, "kind": "incast", "node": 3, "port": None,
               "u_mean": 1.0, "plausibility": ["late"]}  # fmt: skip
