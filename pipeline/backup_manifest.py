@@ -1,5 +1,6 @@
 """The manifest of a backup: which files it has, of which tables, and how each is known again."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -38,7 +39,7 @@ class Version(Told):
     """Who can read a backup; looked at first, since pieces of a newer one may be others."""
 
     format: int
-    version: int = Field(alias="schema")
+    version: int = Field(alias="schema", ge=1)
 
 
 class Manifest(Version):
@@ -64,6 +65,9 @@ def pieces_of(octets: bytes, folder: str) -> list[Piece]:
         pieces = Manifest.model_validate_json(octets).pieces
     except ValidationError as error:
         raise StoreError(f"{folder} is no backup: {MANIFEST} there: {_sentence(error)}") from None
+    told = Counter(piece.file for piece in pieces)
+    if twice := [name for name, times in told.items() if times > 1]:
+        raise StoreError(f"{folder} names {', '.join(sorted(twice))} more than once")
     if unknown := {piece.table for piece in pieces} - set(TABLES):
         raise StoreError(f"{folder} holds {', '.join(sorted(unknown))}, which this hopsight lacks")
     return pieces

@@ -84,7 +84,7 @@ def restore(store: Store, folder: Path, progress: Progress = lambda *_: None) ->
     with store.alone() as connection:
         _refuse_rows(connection)
         for piece in pieces:  # all of them before the first row: half a store helps nobody
-            _intact(folder, piece)
+            _check_table(folder, piece, _intact(folder, piece))
         for table in TABLES.values():
             if table.fed_by:
                 connection.command(f"DROP VIEW IF EXISTS {table.name}_feed SYNC")
@@ -113,6 +113,23 @@ def _intact(folder: Path, piece: Piece) -> bytes:
     if _digest(body) != piece.digest:
         raise StoreError(f"{folder / piece.file} is damaged: it has another digest")
     return body
+
+
+def _check_table(folder: Path, piece: Piece, body: bytes) -> None:
+    """Raises StoreError for rows that are none of their table, or not as many as are told."""
+    table = TABLES[piece.table]
+    try:
+        rows = pl.scan_parquet(io.BytesIO(body))
+        columns = rows.collect_schema().names()
+        found: int = rows.select(pl.len()).collect().item()
+    except pl.exceptions.PolarsError as error:
+        said = str(error).partition("\n")[0]
+        raise StoreError(f"{folder / piece.file} is no piece of a backup: {said}") from None
+    known = {*_columns(table), *table.gone, *(name for each in table.gathered for name in each.of)}
+    if foreign := [name for name in columns if name not in known]:
+        raise StoreError(f"{folder / piece.file} has {foreign[0]}, which is not of {piece.table}")
+    if found != piece.rows:
+        raise StoreError(f"{folder / piece.file} has {found} rows; the manifest says {piece.rows}")
 
 
 def read_manifest(folder: Path) -> list[Piece]:

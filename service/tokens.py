@@ -116,9 +116,14 @@ class Tokens:
         self._file = file
         self._stamp = self._now()
         self._read = self._from_file()
+        self._any = bool(self._told or self._read)
 
     def __bool__(self) -> bool:
-        return bool(self._told or self._read)
+        """Whether there is a token, or was one: those of a file that is broken come again."""
+        if not self._any:
+            self._renew()
+            self._any = bool(self._told or self._read)
+        return self._any
 
     def known(self, digested: str, now_ns: int) -> Identity | None:
         """Who has the token of this hash; every one is compared, whichever it is."""

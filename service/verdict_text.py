@@ -53,10 +53,11 @@ def _facts(verdict: Mapping[str, Any], interval: Mapping[str, Any]) -> dict[str,
     since = verdict["since_ns"]
     began = NONE if since is None else time_text(since)
     window = f"{time_text(interval['from_ns'])} to {time_text(interval['to_ns'])}"
+    queue = verdict["queue_mean_bytes"]
     return {
         "kind": verdict["kind"].replace("_", " "),
         "load u": f"{load(verdict['u_mean'])} mean, {load(verdict['u_max'])} peak",
-        "queue": f"{size(verdict['queue_mean_bytes'])} mean",
+        "queue": size(queue) if queue is None else f"{size(queue)} mean",
         "since": began if verdict["since_exact"] or since is None else f"{began} or before",
         "shared by": _sharing(verdict),
         "reroute helps": verdict["reroute_helps"],

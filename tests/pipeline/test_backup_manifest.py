@@ -46,6 +46,8 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
         (piece(digest=None), "the field pieces.0.digest: input should be a valid string"),
         *((piece(file=name), "the field pieces.0.file: .* is no name of a file in this folder")
           for name in ("../x", "/etc/passwd", "a/b", "..", "", "a\0b")),
+        (told(schema=0), "the field schema: input should be greater than or equal to 1"),
+        (told(pieces=[ONE.model_dump()] * 2), "names flows-1-0.parquet more than once"),
         (piece(table="flaws"), "holds flaws, which this hopsight lacks"),
         (told(schema=SCHEMA_VERSION + 1, pieces="?"), "was made by a newer hopsight"),
         (told(format=FORMAT + 1), "was made by a newer hopsight"),

@@ -1,5 +1,6 @@
 """What is done to a whole store: bounded in bytes, an address erased, backed up and restored."""
 
+import json
 import subprocess
 import sys
 from hashlib import blake2b
@@ -237,6 +238,26 @@ def test_a_piece_that_is_none_is_refused(tmp_path: Path) -> None:
     digest = blake2b(foreign, digest_size=16).hexdigest()
     manifest.write_text(manifest.read_text().replace(piece.digest, digest))
     refused = pytest.raises(StoreError, match="is no piece of a backup")
+    with Store(f"chdb://{tmp_path / 'new'}") as store, refused:
+        restore(store, tmp_path / "kept")
+
+
+@pytest.mark.parametrize("rows", [None, 7_000_000])
+def test_a_piece_of_another_table_or_of_other_rows_is_refused(
+    tmp_path: Path, rows: int | None
+) -> None:
+    with Store(f"chdb://{tmp_path / 'db'}") as store:
+        filled(store)
+        first, *_, last = backup(store, tmp_path / "kept")
+    assert first.table != last.table
+    manifest = tmp_path / "kept" / MANIFEST
+    told = json.loads(manifest.read_text())
+    if rows is None:
+        told["pieces"][0]["table"], told["pieces"][-1]["table"] = last.table, first.table
+    else:
+        told["pieces"][0]["rows"] = rows
+    manifest.write_text(json.dumps(told))
+    refused = pytest.raises(StoreError, match=r"is not of|the manifest says 7000000")
     with Store(f"chdb://{tmp_path / 'new'}") as store, refused:
         restore(store, tmp_path / "kept")
 

@@ -172,8 +172,12 @@ def test_a_file_of_tokens_is_its_owners_and_read_again(tmp_path: Path) -> None:
     found = tokens.known(known, 0)
     assert found is not None
     assert found.name == "reader"
-    file.write_text("")
-    assert tokens.known(known, 0) is None
+    for broken in ("", "rubbish\n"):
+        file.write_text(broken)
+        assert tokens.known(known, 0) is None
+        assert tokens, "who has none is asked for one, and the file may be mended"
+        file.write_text(f"{LINES}\n")
+        assert tokens.known(known, 0) == found
     file.unlink()
     with pytest.raises(TokensError, match="No such file"):
         Tokens({}, file)
