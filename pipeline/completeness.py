@@ -38,11 +38,13 @@ def told_frames(hop_intervals: pl.DataFrame) -> pl.DataFrame:
     """
     is_stack = pl.col("source").is_in((LOAD, BOUND))
     # Each hop of a stack is a sample of the same frames; a tag is a sample of one of its signals.
-    stacks = hop_intervals.filter(is_stack).group_by(*KEY, "point", "hop_index")
-    tags = hop_intervals.filter(~is_stack).group_by(*KEY, "point", VIEW)
-    summed = [each.agg(pl.col("samples").sum()) for each in (stacks, tags)]
-    frames = pl.concat(summed, how="diagonal").with_columns(pl.col("view").fill_null(""))
-    return frames.group_by(KEY).agg(FRAMES)
+    seen = hop_intervals.with_columns(VIEW)
+    stacks = seen.filter(is_stack).group_by(*KEY, "point", "view", "hop_index")
+    tags = seen.filter(~is_stack).group_by(*KEY, "point", "view")
+    summed = [
+        each.agg(pl.col("samples").sum()).select(*KEY, "view", "samples") for each in (stacks, tags)
+    ]
+    return pl.concat(summed).group_by(KEY).agg(FRAMES)
 
 
 def parts() -> list[pl.Expr]:

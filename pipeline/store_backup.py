@@ -9,7 +9,7 @@ is for its owner alone: rows name hosts and what they sent.
 import io
 import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -93,11 +93,8 @@ def restore(store: Store, folder: Path, progress: Progress = lambda *_: None) ->
         for piece in pieces:
             body = _intact(folder, piece)
             table = TABLES[piece.table]
-            try:
+            with _readable(folder, piece):
                 now = _as_now(table, body)
-            except pl.exceptions.PolarsError as error:
-                said = str(error).partition("\n")[0]
-                raise StoreError(f"{folder / piece.file} is no piece of a backup: {said}") from None
             connection.put(piece.table, _columns(table), now, f"restore/{piece.digest}")
             progress(piece.table, piece.rows)
     store.migrate()
@@ -115,17 +112,24 @@ def _intact(folder: Path, piece: Piece) -> bytes:
     return body
 
 
-def _check_table(folder: Path, piece: Piece, body: bytes) -> None:
-    """Raises StoreError for rows that are none of their table, or not as many as are told."""
-    table = TABLES[piece.table]
+@contextmanager
+def _readable(folder: Path, piece: Piece) -> Iterator[None]:
+    """Says of a piece that is no file of rows that it is none."""
     try:
-        rows = pl.scan_parquet(io.BytesIO(body))
-        columns = rows.collect_schema().names()
-        found: int = rows.select(pl.len()).collect().item()
+        yield
     except pl.exceptions.PolarsError as error:
         said = str(error).partition("\n")[0]
         raise StoreError(f"{folder / piece.file} is no piece of a backup: {said}") from None
-    known = {*_columns(table), *table.gone, *(name for each in table.gathered for name in each.of)}
+
+
+def _check_table(folder: Path, piece: Piece, body: bytes) -> None:
+    """Raises StoreError for rows that are none of their table, or not as many as are told."""
+    table = TABLES[piece.table]
+    with _readable(folder, piece):
+        rows = pl.scan_parquet(io.BytesIO(body))
+        columns = rows.collect_schema().names()
+        found: int = rows.select(pl.len()).collect().item()
+    known = {*_columns(table), *table.gone, *_single(table)}
     if foreign := [name for name in columns if name not in known]:
         raise StoreError(f"{folder / piece.file} has {foreign[0]}, which is not of {piece.table}")
     if found != piece.rows:
@@ -203,10 +207,14 @@ def _columns(table: Table) -> list[str]:
     return [*(column.name for column in table.columns), STORED_AT]
 
 
+def _single(table: Table) -> set[str]:
+    """Columns that backups of before may have, of which each is in an array now."""
+    return {name for each in table.gathered for name in each.of}
+
+
 def _as_now(table: Table, body: bytes) -> bytes:
     """A file in the columns of today: those that are kept as arrays now were single before."""
-    single = {name for each in table.gathered for name in each.of}
-    if not single & pl.read_parquet_schema(io.BytesIO(body)).keys():
+    if not _single(table) & pl.read_parquet_schema(io.BytesIO(body)).keys():
         return body
     written = io.BytesIO()
     gathered(pl.read_parquet(io.BytesIO(body)), table.gathered).write_parquet(written)
