@@ -2,6 +2,7 @@
 
 Agreement is the ratio of the least to the largest load that a kind reports of the hop, each with
 `LITTLE_U` added so that two small loads agree; 1 is the same, none where one kind alone speaks.
+Loads are compared as packets met them: counters alone tell of the time between packets (`timed`).
 """
 
 import polars as pl
@@ -29,9 +30,10 @@ def agreement(candidates: pl.DataFrame) -> pl.DataFrame:
         & pl.col("u_mean").is_not_null()
     )
     weight = pl.col("samples") * pl.col("share").fill_null(1.0) ** 2
+    met = pl.coalesce("packet_u", "u_mean")
     loads = (
         rows.group_by(["time_ns", *HOP, "signal"], maintain_order=True)
-        .agg(((pl.col("u_mean") * weight).sum() / weight.sum()).alias("u"))
+        .agg(((met * weight).sum() / weight.sum()).alias("u"))
         .sort("time_ns", *HOP, "signal")
     )
     told = pl.format("{} {}", pl.col("signal"), pl.col("u").round(2))

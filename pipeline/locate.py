@@ -80,8 +80,9 @@ def inband(hops: pl.DataFrame, sent: pl.DataFrame | None = None) -> pl.DataFrame
 
     What switches report is seen from one point, whichever they are. A hop has one load: that of all
     flows that measured it in the interval, over time where their counters tell (`timed`), else by
-    their samples; bounds count where nothing else does. `busy` is the share of time in which it
-    sent, `seen_at` the point (or `REPORTER`). `sent` (`activity`) tells how long packets are.
+    their samples (`packet_u` always); bounds count where nothing else does. `busy` is the share of
+    time in which it sent, `seen_at` the point (or `REPORTER`). `sent` (`activity`) tells how long
+    packets are.
     """
     rows = hops.filter(IS_INT)
     return nothing_inband() if rows.is_empty() else hops_of_stacks(rows, sent)
@@ -120,7 +121,7 @@ def over_flows(rows: pl.DataFrame, here: Sequence[str]) -> pl.DataFrame:
     counting = rows.filter(~bound | bound.all().over(here))
     whole = counting.group_by(here, maintain_order=True).agg(*load()[:4], *counters())
     return measured(with_longest(whole, counting, here)).select(
-        *here, "u_mean", "standing_share", "standing_noise", "busy"
+        *here, "u_mean", "packet_u", "standing_share", "standing_noise", "busy"
     )
 
 

@@ -83,7 +83,10 @@ def by_counters() -> pl.Expr:
 
 
 def measured(hops: pl.DataFrame) -> pl.DataFrame:
-    """Hops with their `counters`: u_mean and standing share over time where these tell."""
+    """Hops with their `counters`: u_mean and standing share over time where these tell.
+
+    `packet_u` stays the mean over packets.
+    """
     return hops.with_columns(*APART).with_columns(BUSY).with_columns(*OVER_TIME)
 
 
@@ -98,6 +101,7 @@ APART = [(pl.col(f"{name}_last_ns") - pl.col(f"{name}_first_ns")).alias(f"{name}
 BUSY = busy().alias("busy")
 OVER_TIME = [
     pl.coalesce(by_counters(), "u_mean").alias("u_mean"),
+    pl.col("u_mean").alias("packet_u"),
     pl.col("standing_share") * pl.col("busy").fill_null(1.0),
     (noise(pl.col("counted")) * pl.col("busy")).alias("standing_noise"),
 ]

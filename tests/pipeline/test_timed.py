@@ -34,6 +34,7 @@ def test_a_burst_counts_as_long_as_it_lasts(rows_of: RowsOf) -> None:
     found = load(rows_of, hop(0, 300_000, 300_000))
     # Busy for 0.3 of the interval, with half a base round trip of queue then.
     assert found["u_mean"] == pytest.approx(0.3 * 1.5)
+    assert found["packet_u"] == pytest.approx(2.0)
     assert (found["busy"], found["standing_share"]) == pytest.approx((0.3, 0.3 * 0.4))
     assert found["standing_noise"] == pytest.approx(0.3 * (0.4 * 0.6 / 100) ** 0.5)
 

@@ -225,6 +225,27 @@ def test_three_signals_name_three_ports_and_there_is_one_headline(
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("u", "differs"), [(0.6, ""), (3.0, "load csig 3.9, int 1.5")])
+def test_kinds_of_telemetry_are_compared_as_packets_met_them(
+    judge: Judge, line: Topology, u: float, differs: str
+) -> None:
+    """Counters tell of the rest of an interval, in which nothing was seen, and tags do not."""
+    times = {"seen": 0, "ts": 7, "sent": 99}
+    counted = {f"{name}_first_ns": first for name, first in times.items()}
+    counted |= {f"{name}_last_ns": first + 200_000 for name, first in times.items()}
+    counted |= {"queue_u_sum_n": 45 * 10**9, "queue_sum_bytes": 1}
+    tag = {"node": 3, "port": 3, "samples": 30, "hop_index": UNPLACED}
+    hops = [
+        {"node": 3, "port": 3, "u": 1.5, **counted},
+        {**tag, "source": "csig_utilization", "u": 0.9},
+        {**tag, "source": "csig_delay", "u": u},
+    ]
+    row = one(judge([{}], hops, line))
+    assert pointed(row, "int")[0]["u_mean"] < 0.5
+    assert row["disagreement"] == ("telemetry differs on this hop: " * bool(differs)) + differs
+    assert ("telemetry_disagrees" in row["plausibility"]) == bool(differs)
+
+
 def test_json_columns_have_their_shape(judge: Judge, line: Topology) -> None:
     hops = [{"node": 1, "port": port, "u": 0.1 * port, "hop_index": port} for port in range(1, 13)]
     hops[11] |= {"queue_sum_bytes": 9_000}
