@@ -113,7 +113,10 @@ def conduct(row: Mapping[str, Any], judgement: Judgement) -> dict[str, Any]:
 
 
 def standing(row: Mapping[str, Any], judgement: Judgement) -> str:
-    """breaks, undecided, unasked (nothing asked for a reaction) or conforms."""
+    """breaks, undecided (also: what was due was open at the end), unasked or conforms.
+
+    Of one that is unasked nothing asked for a reaction.
+    """
     mine = pl.col("flow") == row["flow"]
     about = judgement.findings.filter(mine & (pl.col("about") == "sender"))
     if about.height:
@@ -122,4 +125,6 @@ def standing(row: Mapping[str, Any], judgement: Judgement) -> str:
         return "conforms" if row["sends"] and not row["w_doubt"] else "undecided"
     if not row["reactions_judged"]:
         return "undecided" if row["echoes"] or not row["both"] else "unasked"
-    return "conforms" if row["due"] else "unasked"
+    if not row["due"]:
+        return "unasked"
+    return "conforms" if row["answered"] + row["unanswered"] else "undecided"

@@ -107,11 +107,13 @@ def of_flow(each: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {name_of(each)} at {printable(each['point'])}: {SAID[each['sender']][0]}"
     told = each["reactions"]
     if told and told["due"]:
+        still = told["due"] - told["answered"] - told["unanswered"]
+        left = f", {still:,} open at the end" * (still > 0)
         late = f", {told['late']:,} late" * bool(told["late"])
         twice = f", {told['twice']:,} cuts too many" * bool(told["twice"])
         yield (
             f"    reactions  {told['due']:,} due: {told['answered']:,} made,"
-            f" {told['unanswered']:,} not{late}{twice}"
+            f" {told['unanswered']:,} not{left}{late}{twice}"
         )
     window = each["window"]
     if window["ratio_p50"] is not None:

@@ -15,7 +15,9 @@ from replay import Conformance, Judgement, conformance_answer, judged, scenario,
 from replay.campaign import KINDS, SCENARIOS
 from replay.cast import cast
 from replay.conformance import KEPT
+from replay.conformance_answer import conduct, standing
 from replay.judgement import HIDDEN
+from service.conform_text import of_flow
 from service.flow_names import FlowNames
 from tests.pipeline import test_hpcc_frames as simulator
 from tests.pipeline.conftest import observations
@@ -524,3 +526,27 @@ def several(faults: list[dict[str, Any]]) -> pl.DataFrame:
             rows.append({**row, **ends, "source": "ends"})
     ordered = sorted(rows, key=lambda row: int(row["time_ns"]))
     return observations([{**row, "frame": at} for at, row in enumerate(ordered, 1)])
+
+
+@pytest.mark.parametrize(
+    ("due", "answered", "unanswered", "sender", "said"),
+    [
+        (0, 0, 0, "unasked", None),
+        (1, 0, 0, "undecided", "1 due: 0 made, 0 not, 1 open at the end"),
+        (9, 7, 1, "conforms", "9 due: 7 made, 1 not, 1 open at the end"),
+        (9, 8, 1, "conforms", "9 due: 8 made, 1 not"),
+    ],
+)
+def test_what_was_due_at_the_end_decides_nothing(
+    due: int, answered: int, unanswered: int, sender: str, said: str | None
+) -> None:
+    judgement = judged(watched(rows_of()).finish())
+    asked = pl.col("reactions_judged") & (pl.col("due") > 0)
+    row = next(judgement.senders.filter(asked).iter_rows(named=True))
+    row |= {"due": due, "answered": answered, "unanswered": unanswered}
+    assert standing(row, judgement) == sender
+    names = {"src": "10.1.0.1", "sport": 1, "dst": "10.2.0.1", "dport": 2, "protocol": 6}
+    lines = [*of_flow(names | conduct(row, judgement))]
+    assert [line.split("reactions  ")[1] for line in lines if "reactions" in line] == (
+        [said] if said else []
+    )
