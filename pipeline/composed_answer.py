@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.doubt import DOUBTS
 from pipeline.evidence import candidates, evidence, grouped, listed, signals
-from pipeline.history import since, stretches
+from pipeline.history import edges, since, stretches
 from pipeline.hop import Row, described, hop_of, ids, load, weighted
 from pipeline.kind import CONGESTED, KINDS
 from pipeline.lengths import fitting
@@ -31,6 +31,8 @@ UNDECIDED = (
     "late frames have changed {}; congestion control did not decide again: U, W, alpha, and whether"
     " the sender limits itself, are as they came out without them"
 )
+JUDGED = ("judged_from_ns", "judged_to_ns")
+"""When the whole intervals of which figures are begin and end; a window may cut them."""
 ALL = 0.995
 """A share that is 100 % in whole percent."""
 HASHES = frozenset({"flow", "conversation"})
@@ -81,6 +83,7 @@ def compose_answer(
             "to_ns": to_ns,
             "step_ns": length,
             "covered": covered(told, from_ns, to_ns),
+            **dict(zip(JUDGED, edges(told), strict=True)),
             "lengths_ns": list(lengths or known),
         },
         "verdict": said | {"sentence": sentence(said, history[-1])},

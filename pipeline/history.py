@@ -1,7 +1,7 @@
 """What happened to one flow over time: stretches in which kind and hop stay the same. Pure.
 
 Rows are verdicts of one flow in time order. Intervals in which the flow sent nothing have no
-verdict and do not end a stretch.
+verdict and do not end a stretch, which says how much of it is judged: `covered`.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,11 @@ def stretches(rows: Sequence[Row]) -> list[dict[str, Any]]:
     for _, run in groupby(rows, lambda row: (row["kind"], row["congested"] and ids(row))):
         same = list(run)
         last = same[-1]
+        from_ns, to_ns = edges(same)
         stretch = {
-            "from_ns": same[0]["time_ns"],
-            "to_ns": last["time_ns"] + last["interval_ns"],
+            "from_ns": from_ns,
+            "to_ns": to_ns,
+            "covered": sum(row["interval_ns"] for row in same) / (to_ns - from_ns),
             "kind": last["kind"],
             "hop": hop_of(last) if last["congested"] else None,
             "u_mean": weighted(same, "u_mean"),
@@ -32,6 +34,11 @@ def stretches(rows: Sequence[Row]) -> list[dict[str, Any]]:
         }
         told.append(stretch | {"sentence": change(told[-1] if told else None, stretch)})
     return told
+
+
+def edges(rows: Sequence[Row]) -> tuple[int, int]:
+    """When the intervals of verdicts begin and end."""
+    return rows[0]["time_ns"], rows[-1]["time_ns"] + rows[-1]["interval_ns"]
 
 
 def change(before: Row | None, now: Row) -> str:
@@ -51,11 +58,12 @@ def since(rows: Sequence[Row], first_ns: int) -> tuple[int, bool]:
     """Since when the verdict that is `here` in the last such row holds, and whether that is exact.
 
     A run that has begun before the first row, and not with the flow's first frame at `first_ns`,
-    began at some time before what is given here.
+    began at some time before what is given here. Nothing holds before that frame.
     """
     runs = [list(run) for here, run in groupby(rows, lambda row: row["here"]) if here]
     from_ns = int(runs[-1][0]["time_ns"])
-    return from_ns, from_ns > rows[0]["time_ns"] or from_ns <= first_ns
+    exact = from_ns > rows[0]["time_ns"] or from_ns <= first_ns
+    return max(from_ns, first_ns), exact
 
 
 def _place(stretch: Row) -> str:

@@ -11,7 +11,7 @@ from collector import TCP
 from pipeline.asked import Asked
 from pipeline.beside import beside
 from pipeline.capture_gaps import captured, gaps_of, touching
-from pipeline.composed_answer import HOLDING, compose_answer, flow_of
+from pipeline.composed_answer import HOLDING, JUDGED, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, judged, summed
 from pipeline.flow_finding import differing, ends_of, found_flows, key_of, same_ends
 from pipeline.flow_rows import FlowRows, FlowWindow, frames_of, rows_of
@@ -207,7 +207,7 @@ def _since(store: Asked, made: dict[str, Any], flow: int, begun_ns: int) -> dict
         floor_ns=floor_ns,
         before_ns=begun_ns,
     ).row(0, named=True)
-    since_ns = found["since_ns"] or begun_ns
+    since_ns = max(found["since_ns"] or begun_ns, made["flow"]["first_ns"])
     old = since_ns < floor_ns + made["interval"]["step_ns"]
     verdict |= {"since_ns": since_ns, "since_exact": bool(found["broken_ns"]) or not old}
     return made
@@ -257,7 +257,7 @@ def _silent(
     elif flow["first_ns"] < window[1] and flow["last_ns"] >= window[0] and back:
         message += "; none of its data was judged then, the other direction may have sent some"
     interval = {"from_ns": window[0], "to_ns": window[1], "step_ns": None, "covered": 0.0,
-                "lengths_ns": lengths}  # fmt: skip
+                **dict.fromkeys(JUDGED), "lengths_ns": lengths}  # fmt: skip
     return _nothing(message) | {
         "flow": flow_of(flow), "interval": interval, "notes": notes, "flows": back,
     }  # fmt: skip

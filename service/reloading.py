@@ -25,6 +25,17 @@ def reloaded(read: Callable[[], Settings]) -> Settings | None:
     return settings
 
 
+def unlike(one: Settings, other: Settings) -> list[str]:
+    """Names of the settings that differ, without their values, which may be secret."""
+    told, wanted = one.model_dump(), other.model_dump()
+    return [
+        f"{section}.{name}"
+        for section, values in told.items()
+        for name, value in values.items()
+        if value != wanted[section][name]
+    ]
+
+
 def wait_to_reload() -> None:
     """Have a SIGHUP end nothing before a command can read anything again (`reload_at`).
 

@@ -17,6 +17,9 @@ CALM = frozenset({"not_congested", "sender_limited", "unknown"})
 LITTLE = 0.001
 """Share of missing data from which it is said."""
 
+MUCH = 0.05
+"""Share of a window by which figures are of more than it, from which that is said."""
+
 
 def kind_text(kind: str) -> Text:
     """A kind in words; congestion is set off by weight, not by colour alone."""
@@ -65,9 +68,19 @@ def _facts(verdict: Mapping[str, Any], interval: Mapping[str, Any]) -> dict[str,
         "completeness": _completeness(verdict),
         "agreement": share(verdict["agreement"]),
         "window": f"{window} ({share(interval['covered'])} covered)",
+        **_judged(interval),
         "interval": _lengths(interval),
         **_revised(verdict),
     }
+
+
+def _judged(interval: Mapping[str, Any]) -> dict[str, str]:
+    """Of which time the figures are, where that is much more than the window, which cuts it."""
+    from_ns, to_ns = interval["judged_from_ns"], interval["judged_to_ns"]
+    more = max(interval["from_ns"] - from_ns, 0) + max(to_ns - interval["to_ns"], 0)
+    if more <= MUCH * (interval["to_ns"] - interval["from_ns"]):
+        return {}
+    return {"judged": f"{time_text(from_ns)} to {time_text(to_ns)}, in whole intervals"}
 
 
 def _lengths(interval: Mapping[str, Any]) -> str:
@@ -122,6 +135,7 @@ def _history(answer: Mapping[str, Any], from_ns: int) -> RenderableType:
     headings = (
         Heading("from", numeric=True),
         Heading("for", numeric=True),
+        Heading("judged", numeric=True),
         Heading("history"),
         Heading("load u", numeric=True),
         Heading("revised", numeric=True),
@@ -130,6 +144,7 @@ def _history(answer: Mapping[str, Any], from_ns: int) -> RenderableType:
         (
             f"+{duration(max(0, row['from_ns'] - from_ns))}",
             duration(row["to_ns"] - row["from_ns"]),
+            share(row["covered"]),
             Text(
                 printable(row["sentence"].replace("_", " ")),
                 style="" if row["kind"] in CALM else "bold yellow",

@@ -50,7 +50,8 @@ class Engine:
         """`fired` hears of each alert that begins to fire, `restored` of those of before."""
         self.fired, self.restored = fired, restored
         self.unkept: list[dict[str, Any]] = []
-        self.rules = {rule.name: rule for rule in file.rule}
+        self.rules = named(file)
+        self._next: dict[str, Rule] | None = None
         self.store = store
         self.hub = hub
         self.alerts: dict[Key, Alert] = {}
@@ -59,6 +60,10 @@ class Engine:
         self._seen: tuple[int | None, int] | None = None
         self._turn = threading.Lock()
 
+    def renew(self, file: AlertFile) -> None:
+        """Go by the rules of another file from the next step on, from any thread."""
+        self._next = named(file)
+
     def step(self) -> None:
         """One look at every rule, when something was stored since the last. Raises StoreError.
 
@@ -66,6 +71,7 @@ class Engine:
         """
         if not self._restored:
             self._restore()
+        self._take_next()
         self._keep()
         if not self.rules:
             return
@@ -75,11 +81,36 @@ class Engine:
         now_ns, revision = int(extent["to_ns"]), self.store.revision
         if self._seen == (revision, now_ns) and revision is not None:
             return
-        made = [
-            change
-            for rule in self.rules.values()
-            for change in self._moved(rule, self._values(rule, now_ns), now_ns)
-        ]
+        self._tell(
+            [
+                change
+                for rule in self.rules.values()
+                for change in self._moved(rule, self._values(rule, now_ns), now_ns)
+            ]
+        )
+        self._keep()
+        # What is stored here itself is no reason to look again.
+        self._seen = self.store.revision, now_ns
+
+    def _take_next(self) -> None:
+        """Take rules that were given; what stands by one that is none of them is over."""
+        if self._next is None:
+            return
+        with self._turn:
+            self.rules, self._next, self._seen = self._next, None, None
+            gone = [key for key in self.alerts if key[0] not in self.rules]
+            ended = [(*key, self.alerts.pop(key)) for key in gone]
+        self._tell(
+            [
+                {"time_ns": max(self.now_ns, alert.since_ns, *alert.changed) + 1,
+                 "rule": rule, "labels": labels, "state": RESOLVED, "since_ns": alert.since_ns,
+                 "value": None, "changes": len(alert.changed)}
+                for rule, labels, alert in ended if alert.state in {PENDING, FIRING}
+            ]
+        )  # fmt: skip
+
+    def _tell(self, made: list[dict[str, Any]]) -> None:
+        """Tell changes, which wait for the store."""
         self.unkept += made
         del self.unkept[:-MOST_UNKEPT]
         for change in made:
@@ -91,9 +122,6 @@ class Engine:
                     Standing(rule, labels, FIRING, change["since_ns"], change["value"],
                              change["changes"] >= rule.flap_changes)
                 )  # fmt: skip
-        self._keep()
-        # What is stored here itself is no reason to look again.
-        self._seen = self.store.revision, now_ns
 
     def _keep(self) -> None:
         """Put changes into the store; those that it does not take wait. Raises StoreError."""
@@ -194,6 +222,11 @@ class Engine:
             )
             time_ns = row.pop("changed_ns") + 1
             self.unkept.append(row | {"time_ns": time_ns, "state": RESOLVED, "value": None})
+
+
+def named(file: AlertFile) -> dict[str, Rule]:
+    """The rules of a file by their names."""
+    return {rule.name: rule for rule in file.rule}
 
 
 def patience(rule: Rule) -> Patience:

@@ -3,12 +3,14 @@
 import logging
 import threading
 import time
+from functools import partial
 
 from pipeline import Store, StoreError
 from service.alerts.delivery import Delivery
 from service.alerts.engine import Engine, Standing
 from service.alerts.rule import AlertFile
 from service.alerts.silence import Silence, silences_of
+from service.beat import Beat
 from service.hub import Hub
 from service.metrics import Metrics
 
@@ -27,10 +29,46 @@ class Watch:
     def __init__(self, file: AlertFile, store: Store, hub: Hub, metrics: Metrics) -> None:
         self.file = file
         self.store = store
+        self.metrics = metrics
         self.deliveries = [Delivery(each, metrics) for each in file.receiver]
         self.engine = Engine(file, store, hub, self._fired, self._restored)
+        self._beats: dict[str, Beat] | None = None
         self._known: list[Silence] | None = None
         self._turn = threading.Lock()
+
+    def start(self) -> None:
+        """Tell receivers from now on."""
+        self._beats = {}
+        self._pace()
+
+    def end(self) -> None:
+        """Tell nobody any more."""
+        for beat in (self._beats or {}).values():
+            beat.end()
+
+    def renew(self, file: AlertFile) -> None:
+        """Go by another file; a receiver that keeps its name knows what it was told."""
+        known = {each.receiver.name: each for each in self.deliveries}
+        for receiver in file.receiver:
+            if receiver.name in known:
+                known[receiver.name].receiver = receiver
+        self.file = file
+        self.deliveries = [
+            known.get(each.name) or Delivery(each, self.metrics) for each in file.receiver
+        ]
+        self.engine.renew(file)
+        self._pace()
+
+    def _pace(self) -> None:
+        """A thread for each receiver that has none; those of receivers that are gone end."""
+        if self._beats is None:
+            return
+        there = {each.receiver.name: each for each in self.deliveries}
+        for name in self._beats.keys() - there.keys():
+            self._beats.pop(name).end()
+        for name in there.keys() - self._beats.keys():
+            self._beats[name] = Beat([partial(self.deliver, there[name])])
+            self._beats[name].start()
 
     def silences(self) -> list[Silence]:
         """Silences that are not over. While the store is away those that were known last hold.

@@ -1,6 +1,7 @@
 """`hopsight serve`: own the store, and answer API and console on loopback until Ctrl-C."""
 
 import json as json_format
+import logging
 import os
 import socket
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from service.keeping import patiently
 from service.login import Login, LoginError, login_of
 from service.logs import begin
 from service.problem import Problem
-from service.reloading import wait_to_reload
+from service.reloading import reloaded, unlike, wait_to_reload
 from service.server import Tls, address, bind, serve
 from service.settings import Settings
 from service.stages import Stages
@@ -31,11 +32,14 @@ from service.topology_source import TopologySource, read_topology, store_topolog
 from service.tracing import tracing
 from service.way import give_way
 
+logger = logging.getLogger("hopsight.service")
+
 
 def run(*, store: str | None, host: str | None, port: int | None, json: bool) -> None:
     """Serve until SIGINT or SIGTERM."""
     wait_to_reload()
-    settings = chosen(store={"dsn": store}, service={"host": host, "port": port})
+    read_again = partial(chosen, store={"dsn": store}, service={"host": host, "port": port})
+    settings = read_again()
     login = login_for(settings)
     source = read_topology(None, settings.pipeline.topology)
     with bind(settings.service.host, settings.service.port) as listener:
@@ -43,7 +47,8 @@ def run(*, store: str | None, host: str | None, port: int | None, json: bool) ->
         try:
             if source is not None:
                 store_topology(opened, source.versions)
-            serve_store(settings, opened, listener, told_json if json else told, source, login)
+            started = told_json if json else told
+            serve_store(settings, opened, listener, started, source, login, read_again=read_again)
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None
         finally:
@@ -117,8 +122,12 @@ def serve_store(
     source: TopologySource | None = None,
     login: Login | None = None,
     stages: Stages | None = None,
+    read_again: Callable[[], Settings] | None = None,
 ) -> None:
-    """Serve an open store on a bound socket; beside an embedded store a Unix socket answers too."""
+    """Serve an open store on a bound socket; beside an embedded store a Unix socket answers too.
+
+    SIGHUP reads topology and rules of alerts again, and settings by `read_again`.
+    """
     tls = Tls.of(settings.service.tls_certificate, settings.service.tls_key)
     url = address(listener, secure=tls is not None)
     ownership = store.ownership
@@ -135,7 +144,31 @@ def serve_store(
         app = create_app(settings, store, source, login, traces)
         if stages is not None:
             app.state.metrics.registry.register(stages)
+        if read_again is not None:
+            app.state.reload = partial(renew, app, read_again, app.state.reload)
         _served(app, store, listener, unix, ready, source.path if source else None, tls)
+
+
+def renew(app: FastAPI, read_again: Callable[[], Settings], topology: Callable[[], None]) -> None:
+    """Read all again: rules of alerts and the topology are taken, other settings are named."""
+    settings = reloaded(read_again)
+    if settings is not None:
+        if left := unlike(app.state.settings, settings):
+            logger.warning("%s: need a restart of the service", ", ".join(left))
+        _renew_alerts(app.state.watch, app.state.settings.service.alerts_file)
+    topology()
+
+
+def _renew_alerts(watch: Watch, path: Path | None) -> None:
+    try:
+        file = read(path)
+    except AlertsError as error:
+        logger.warning("rules of alerts are refused, the ones before hold: %s", error)
+        return
+    if file != watch.file:
+        watch.renew(file)
+        logger.info("rules of alerts were read again and are taken: %d rules, %d receivers",
+                    len(file.rule), len(file.receiver))  # fmt: skip
 
 
 def _served(
@@ -152,18 +185,17 @@ def _served(
     beats = (
         Beat([give_way]),
         Beat([Changes(store, app.state.hub).step, watch.engine.step]),
-        *(Beat([partial(watch.deliver, each)]) for each in watch.deliveries),
     )
     desk: Desk = app.state.desk
     try:
         desk.begin(topology)
     except Problem as error:
         raise Failure(ExitCode.UNAVAILABLE, error.detail) from None
-    for beat in beats:
+    for beat in (*beats, watch):
         beat.start()
     try:
         serve(app, listener, unix, ready, app.state.reload, tls, app.state.hub.close)
     finally:
         desk.end()
-        for beat in beats:
+        for beat in (*beats, watch):
             beat.end()

@@ -166,11 +166,13 @@ def run(request: Request) -> None:
     """Read and serve until SIGINT or SIGTERM."""
     wait_to_reload()
     request.feeds.beside(request.captures)
-    settings, parameters = settings_of(
+    told_settings = partial(
+        settings_of,
         request.assignments,
         store={"dsn": request.store},
         service={"host": request.host, "port": request.port},
     )
+    settings, parameters = told_settings()
     login = login_for(settings)
     topology = read_topology(request.topology, settings.pipeline.topology)
     with bind(settings.service.host, settings.service.port) as listener:
@@ -196,7 +198,10 @@ def run(request: Request) -> None:
                 if reading.failure is None:
                     own = read_topology(request.topology, settings.pipeline.topology)
                     started = told_json if request.json else told
-                    serve_store(settings, store, listener, started, own, login, job.stages)
+                    serve_store(
+                        settings, store, listener, started, own, login, job.stages,
+                        lambda: told_settings()[0],
+                    )  # fmt: skip
             finally:
                 reading.end()
         except Lost as lost:

@@ -5,6 +5,8 @@ import { inkOn, NAMES } from "./colour.js";
 import { ticks } from "./heat.js";
 import { after, bytes, kind, load, moment, percent, span } from "./units.js";
 
+/** A share that is 100 % in whole percent. */
+const ALL = 0.995;
 const CALM = ["not_congested", "sender_limited", "unknown"];
 
 export function verdict(answer, asked) {
@@ -45,7 +47,7 @@ export function history(answer, asked) {
   for (const piece of answer.history) {
     if (piece.from_ns > at) pieces.push(blank(piece.from_ns - at));
     pieces.push(h("div", { class: "piece", style: { flex: `${piece.to_ns - piece.from_ns} 0 0`, background: colour(piece), color: piece.hop ? inkOn(colour(piece)) : "inherit" },
-      title: `${moment(piece.from_ns, 1)} to ${moment(piece.to_ns, 1)}\n${piece.sentence}\nmean load ${load(piece.u_mean)}` },
+      title: `${moment(piece.from_ns, 1)} to ${moment(piece.to_ns, 1)}\n${piece.sentence}\nmean load ${load(piece.u_mean)}\n${percent(piece.covered)} judged` },
     (piece.to_ns - piece.from_ns) / length > 0.08 ? placeName(piece) : ""));
     at = piece.to_ns;
   }
@@ -66,5 +68,6 @@ function changes(answer) {
   return h("ol", { class: "changes" },
     earlier > 0 && h("li", { class: "quiet" }, `${earlier} earlier; the API has all`),
     told.map((piece) => h("li", null, after(Math.max(0, piece.from_ns - answer.interval.from_ns)), " ", piece.sentence.replaceAll("_", " "),
+      piece.covered < ALL && h("span", { class: "quiet" }, ` (${percent(piece.covered)} judged)`),
       piece.revised > 0 && h("span", { class: "quiet" }, ` (${piece.revised} revised by late frames)`))));
 }

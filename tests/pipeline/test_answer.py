@@ -237,7 +237,16 @@ def test_the_answer_says_how_much_of_the_window_it_covers() -> None:
     assert made["interval"] == {
         "from_ns": T0 + STEP // 2, "to_ns": T0 + 10 * STEP, "step_ns": STEP,
         "covered": pytest.approx(2.5 / 9.5), "lengths_ns": [STEP],
+        "judged_from_ns": T0, "judged_to_ns": T0 + 6 * STEP,
     }  # fmt: skip
+    assert [(told["from_ns"], told["covered"]) for told in made["history"]] == [(T0, 0.5)]
+
+
+def test_nothing_holds_before_the_first_frame() -> None:
+    first_ns = T0 + STEP // 3
+    rows = frame(row(0), row(1)).to_dicts()
+    said = compose_answer(FLOW | {"first_ns": first_ns}, rows, first_ns, T0 + STEP)["verdict"]
+    assert (said["since_ns"], said["since_exact"]) == (first_ns, True)
 
 
 def test_of_several_lengths_of_intervals_the_longest_that_suits_the_window_counts() -> None:

@@ -3,7 +3,8 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,7 @@ from service.alerts.rule import AlertsError, Receiver, read
 from service.alerts.silence import Silence
 from service.alerts.state import FIRING, PENDING, RESOLVED, Alert, Patience
 from service.alerts.watch import Watch
+from service.commands.serve import renew
 from service.hub import Hub
 from service.metrics import Metrics
 from service.settings import Settings
@@ -498,3 +500,71 @@ def test_a_silence_is_of_alerts_that_have_its_labels() -> None:
     now_ns = time.time_ns()
     assert quiet(now_ns, device="*").fits({"device": "leaf1"}, now_ns)
     assert not quiet(now_ns, pod="*").fits({"device": "leaf1"}, now_ns)
+
+
+def test_other_rules_and_receivers_are_taken_and_what_stood_by_a_rule_that_is_gone_is_over(
+    heard: tuple[str, type[Heard]],
+    tmp_path: Path,
+    store: Store,
+    world: ModuleType,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As SIGHUP does; a file that is wrong changes nothing, and other settings are named."""
+    path = tmp_path / "alerts.toml"
+    path.write_text(RULES)
+    settings = Settings.model_validate({"service": {"alerts_file": path}})
+    with Asked(store, settings) as client:
+        app, url = client.app, heard[0]
+        watch: Watch = app.state.watch
+        store.insert("verdicts", shifted(world.frames()["verdicts"], 3600 * S), "an hour later")
+        watch.engine.step()
+        [before] = [each for each in watch.engine.standing() if each.rule.name == "many held back"]
+        wide = settings.model_copy(
+            update={"service": settings.service.model_copy(update={"max_rows": 7})}
+        )
+        again = partial(renew, app, lambda: wide, lambda: None)
+        path.write_text(RULES.replace("above = 2", 'above = "two"'))
+        again()
+        watch.engine.step()
+        assert before in watch.engine.standing()
+        said = " ".join(caplog.messages)
+        assert "service.max_rows: need a restart" in said
+        assert "rule.2.above: should be a valid number" in said
+        hook = f'[[receiver]]\nname = "hook"\nkind = "webhook"\nurl = "{url}"\n'
+        path.write_text(RULES.replace("above = 2", "above = 1") + hook)
+        watch.start()
+        try:
+            again()
+            watch.engine.step()
+            after = watch.engine.standing()
+            assert [each.since_ns for each in after if each.rule.above == 1] == [before.since_ns]
+            told = client.get("/api/v1/alerts/rules").json()
+            assert told["rules"][1]["above"] == 1
+            assert until(lambda: "many held back" in named(heard[1], FIRING))
+            path.write_text(RULES.replace("many held back", "others") + hook)
+            again()
+            watch.engine.step()
+            standing = {each.rule.name for each in watch.engine.standing()}
+            assert standing == {"others"}
+            changes = client.get("/api/v1/alerts/history", rule="many held back").json()["changes"]
+            assert changes[0]["state"] == RESOLVED
+            assert until(lambda: "many held back" in named(heard[1], RESOLVED))
+            path.write_text(RULES)
+            again()
+            assert watch.deliveries == []
+        finally:
+            watch.end()
+
+
+def named(server: type[Heard], state: str) -> set[str]:
+    """Rules of which a receiver was told that state."""
+    told = (each for _, body, _ in server.told for each in body["alerts"])
+    return {each["rule"] for each in told if each["state"] == state}
+
+
+def until(true: Callable[[], bool]) -> bool:
+    """Whether it becomes true within some seconds."""
+    end_s = time.monotonic() + 10
+    while not true() and time.monotonic() < end_s:
+        time.sleep(0.05)
+    return true()

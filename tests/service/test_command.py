@@ -110,7 +110,7 @@ def test_serve_ends_on_interrupt_and_gives_the_store_up(
 ) -> None:
     service = serve(f"chdb://{tmp_path}/store")
     assert (tmp_path / "store.owner.json").exists()
-    service.process.send_signal(signal.SIGHUP)  # reads the topology again, and ends nothing
+    service.process.send_signal(signal.SIGHUP)  # reads all again, and ends nothing
     assert service.get("/healthz").status_code == 200
     assert service.stop() == ExitCode.OK
     assert not (tmp_path / "store.owner.json").exists()
