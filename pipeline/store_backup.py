@@ -8,7 +8,7 @@ is for its owner alone: rows name hosts and what they sent.
 
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from itertools import pairwise
@@ -80,6 +80,7 @@ def restore(store: Store, folder: Path, progress: Progress = lambda *_: None) ->
     """
     _refuse_cluster(store)
     pieces = read_manifest(folder)
+    _refuse_unnamed(folder, pieces)
     store.migrate()
     with store.alone() as connection:
         _refuse_rows(connection)
@@ -99,6 +100,13 @@ def restore(store: Store, folder: Path, progress: Progress = lambda *_: None) ->
             progress(piece.table, piece.rows)
     store.migrate()
     return pieces
+
+
+def _refuse_unnamed(folder: Path, pieces: Sequence[Piece]) -> None:
+    """Raises StoreError for a file of rows that the manifest does not name: it would be lost."""
+    left = {path.name for path in folder.glob("*.parquet")} - {piece.file for piece in pieces}
+    if left:
+        raise StoreError(f"{folder / min(left)}: {MANIFEST} there does not name it")
 
 
 def _intact(folder: Path, piece: Piece) -> bytes:

@@ -242,9 +242,16 @@ def test_a_piece_that_is_none_is_refused(tmp_path: Path) -> None:
         restore(store, tmp_path / "kept")
 
 
-@pytest.mark.parametrize("rows", [None, 7_000_000])
-def test_a_piece_of_another_table_or_of_other_rows_is_refused(
-    tmp_path: Path, rows: int | None
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("tables", "is not of"),
+        ("rows", "the manifest says 7000000"),
+        ("lacking", f"{MANIFEST} there does not name it"),
+    ],
+)
+def test_a_manifest_that_does_not_fit_its_pieces_is_refused(
+    tmp_path: Path, wrong: str, said: str
 ) -> None:
     with Store(f"chdb://{tmp_path / 'db'}") as store:
         filled(store)
@@ -252,12 +259,14 @@ def test_a_piece_of_another_table_or_of_other_rows_is_refused(
     assert first.table != last.table
     manifest = tmp_path / "kept" / MANIFEST
     told = json.loads(manifest.read_text())
-    if rows is None:
+    if wrong == "tables":
         told["pieces"][0]["table"], told["pieces"][-1]["table"] = last.table, first.table
+    elif wrong == "rows":
+        told["pieces"][0]["rows"] = 7_000_000
     else:
-        told["pieces"][0]["rows"] = rows
+        told["pieces"].pop()
     manifest.write_text(json.dumps(told))
-    refused = pytest.raises(StoreError, match=r"is not of|the manifest says 7000000")
+    refused = pytest.raises(StoreError, match=said)
     with Store(f"chdb://{tmp_path / 'new'}") as store, refused:
         restore(store, tmp_path / "kept")
 
