@@ -40,6 +40,8 @@ TOLD_S = 4.0
 LATE_S = 0.5
 """How much longer than asked the client may look for messages: while the group is being arranged
 anew it waits for the end of that, and that waits for whoever reads here."""
+ANSWERED_S = 5.0
+"""A broker that has said nothing of a partition for so long does not answer."""
 logger = logging.getLogger("hopsight.collector")
 Moved = Callable[[Sequence[int]], Awaitable[None]]
 
@@ -160,6 +162,14 @@ class GroupReader(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka h
         except (KafkaError, IllegalStateError) as error:
             raise self.topic.failed(error) from error
         return [Record(each.offset, each) for each in found]
+
+    def answers(self, partition: int) -> bool:
+        """Whether the broker says what a partition has, if only that it has nothing new."""
+        place = TopicPartition(self.topic.name, partition)
+        if place not in self._consumer.assignment():
+            return False
+        told_ms = self._consumer.last_poll_timestamp(place)
+        return told_ms is not None and time.time() - told_ms / 1000 < ANSWERED_S
 
     async def contained(self, records: Sequence[Record]) -> list[Any]:
         """What messages say, of observations their batches.

@@ -46,6 +46,9 @@ class Reader(Protocol):
     async def seek(self, partition: int, offset: int | None) -> int:
         """Go on at an offset."""
 
+    def answers(self, partition: int) -> bool:
+        """Whether it is known that a partition has no more messages than came."""
+
     async def contained(self, records: Sequence[Any]) -> list[Any]:
         """What messages say."""
 
@@ -128,9 +131,12 @@ class Steps:
         return octets_of(records)
 
     def _silence(self, partition: int, part: Part) -> float:
-        """Seconds since a partition had a message, or came into these hands."""
+        """Seconds since a partition had a message, or came into these hands.
+
+        While the broker does not answer nobody is silent: who would speak cannot.
+        """
         whose, heard_s = self._heard.get(partition, (None, 0.0))
-        if whose is not part:
+        if whose is not part or not self.reader.answers(partition):
             heard_s = time.monotonic()
             self._heard[partition] = part, heard_s
         return time.monotonic() - heard_s

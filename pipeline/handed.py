@@ -9,24 +9,24 @@ from typing import NamedTuple, Self
 
 import polars as pl
 
+from pipeline.covered import Covered
 from pipeline.health import Watched, all_watched
 from pipeline.known_flows import as_one, no_flows
 from pipeline.sums import Sums, joined
-
-ALL_NS = (1 << 63) - 1
-"""How far a partition is whose sources have all ended."""
 
 
 class Handed(NamedTuple):
     """Sums of intervals that ended by `closed_ns`, and the flows (with `unseen`) they tell of.
 
-    With it comes what was watched of the telemetry, and the flows that this tells of.
+    With it comes what was watched of the telemetry, and the flows that this tells of. `closed_ns`
+    is `ALL_NS` where all sources have ended; frames were captured in the time that is `covered`.
     """
 
     flows: pl.DataFrame
     sums: Sums
     closed_ns: int
     watched: Watched
+    covered: Covered
 
     @classmethod
     def of(cls, parts: Iterable[Self | None]) -> Self | None:
@@ -36,4 +36,5 @@ class Handed(NamedTuple):
             return told[0] if told else None
         flows = as_one([no_flows(), *(part.flows for part in told)])
         sums, watched = (part.sums for part in told), (part.watched for part in told)
-        return cls(flows, joined(sums), told[-1].closed_ns, all_watched(watched))
+        last = told[-1]
+        return cls(flows, joined(sums), last.closed_ns, all_watched(watched), last.covered)

@@ -22,6 +22,7 @@ from collector import (
     rows_of,
     texts_of,
 )
+from pipeline.covered import Covered
 from pipeline.handed import Handed
 from pipeline.health.watched import COLUMNS as WATCHED
 from pipeline.health.watched import Watched, shaped
@@ -30,8 +31,8 @@ from pipeline.known_flows import no_flows
 from pipeline.sums import Sums
 from pipeline.tables import TABLES
 
-VERSION = 3
-"""Of what messages hold; it is part of the topic's name, and goes up when a table's columns do."""
+VERSION = 4
+"""Of what messages hold; it is part of the topic's name, and goes up with columns and headers."""
 NEEDED: Mapping[str, Iterable[str]] = {
     "flows": ("flow", "last_ns", "unseen"), "flow_intervals": FLOW_KEY, "hop_intervals": HOP_KEY,
     **WATCHED,
@@ -40,7 +41,7 @@ NEEDED: Mapping[str, Iterable[str]] = {
 WHOSE = frozenset(("time_ns", "interval_ns", "interval", "bin", "seen_ns", "flow", "point", "port"))
 """Columns that are told of every row."""
 PLACE = ("partition", "partitions", "first", "last", "idle", "piece", "pieces")
-NUMBERS = (*PLACE, "closed", *NEEDED)
+NUMBERS = (*PLACE, "closed", "captured_from", "captured_to", *NEEDED)
 """Headers that are numbers; those of the tables tell their octets, one behind the other."""
 MOST_PIECES = 10_000
 
@@ -70,7 +71,7 @@ def messages(
     for piece, tables in enumerate(values):
         value = b"".join(tables)
         told = (partition, partitions, first, last, int(idle), piece, len(values), handed.closed_ns,
-                *map(len, tables), digest(value))  # fmt: skip
+                *handed.covered, *map(len, tables), digest(value))  # fmt: skip
         named = zip((*NUMBERS, "digest"), told, strict=True)
         made.append((0, value, [(name, str(each).encode()) for name, each in named]))
     return made
@@ -89,7 +90,7 @@ def parts(handed: Handed) -> Iterator[list[bytes]]:
         [frame.head(at) for frame, at in zip(frames, middle, strict=True)],
         [frame.slice(at) for frame, at in zip(frames, middle, strict=True)],
     ):
-        yield from parts(handed_of(half, handed.closed_ns))
+        yield from parts(handed_of(half, handed.closed_ns, handed.covered))
 
 
 def frames_of(handed: Handed) -> tuple[pl.DataFrame, ...]:
@@ -97,11 +98,11 @@ def frames_of(handed: Handed) -> tuple[pl.DataFrame, ...]:
     return (handed.flows, *handed.sums, *handed.watched)
 
 
-def handed_of(frames: Sequence[pl.DataFrame], closed_ns: int) -> Handed:
+def handed_of(frames: Sequence[pl.DataFrame], closed_ns: int, covered: Covered) -> Handed:
     """What has these tables."""
     flows, *rest = frames
     sums = len(Sums._fields)
-    return Handed(flows, Sums(*rest[:sums]), closed_ns, Watched(*rest[sums:]))
+    return Handed(flows, Sums(*rest[:sums]), closed_ns, Watched(*rest[sums:]), covered)
 
 
 def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]], _offset: int) -> Piece:
@@ -124,7 +125,8 @@ def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]], _offset
     for name, size in zip(NEEDED, sizes, strict=True):
         frames.append(frame_of(name, held[at : at + size]))
         at += size
-    handed = handed_of(frames, numbers["closed"])
+    covered = Covered(numbers["captured_from"], numbers["captured_to"])
+    handed = handed_of(frames, numbers["closed"], covered)
     return Piece(partition, partitions, first, last, idle, piece, pieces, handed)
 
 

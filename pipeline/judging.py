@@ -3,18 +3,19 @@
 To judge takes mostly the same time however few rows there are, so that intervals of all lengths
 that ended are judged at once. No interval knows of another: they are told apart by their time, and
 those of longer lengths, which begin when shorter ones do, by some nanoseconds more (`apart`).
+Those that were captured in part are as long as that part meanwhile (`covered`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import polars as pl
 
+from pipeline.covered import Covered, cut, restored
 from pipeline.ladder import Judged
 from pipeline.revisions import TABLE as REVISIONS
 from pipeline.settings import PipelineSettings
 from pipeline.sums import Sums, beside
 from pipeline.tables import TABLES
-from pipeline.timed import begin
 from pipeline.topology import Topology
 from pipeline.verdict import verdicts
 from pipeline.versions import Versions
@@ -28,22 +29,35 @@ def judged(
     known: Callable[[pl.Series], pl.DataFrame],
     versions: Versions,
     settings: PipelineSettings,
+    covered: Covered,
 ) -> list[pl.DataFrame]:
-    """Verdicts on intervals of each length, the shortest first; `known` gives the rows of flows."""
+    """Verdicts on intervals of each length, the shortest first; `known` gives the rows of flows.
+
+    Frames were captured in the time that is `covered`.
+    """
     there = [sums for sums in lengths if sums.height]
     if not there:
         return [TABLES["verdicts"].blank for _ in lengths]
     seen = known(pl.concat([rows["flow"] for sums in there for rows in sums]))
+    in_part = [covered.parts(sums, versions.measured_ns) for sums in lengths]
     parts: dict[Topology | None, list[Sums]] = {}
     for place, sums in enumerate(lengths):
         for topology, own in by_topology(sums, versions):
-            parts.setdefault(topology, []).append(apart(own, place))
+            parts.setdefault(topology, []).append(apart(cut(own, in_part[place]), place))
     made = [verdicts(seen, *beside(own), topology, settings) for topology, own in parts.items()]
-    rows = pl.concat(made).with_columns(begin().alias("time_ns")).sort("time_ns", "flow")
+    rows = pl.concat(made)
+    for place, each in enumerate(in_part):
+        rows = restored(rows, each, place)
+    rows = rows.with_columns(begin().alias("time_ns")).sort("time_ns", "flow")
     return [
         rows.filter(pl.col("interval_ns") == sums.interval_ns) if sums.height else rows.clear()
         for sums in lengths
     ]
+
+
+def begin() -> pl.Expr:
+    """When an interval begins: at a multiple of its length."""
+    return pl.col("time_ns") - pl.col("time_ns") % pl.col("interval_ns")
 
 
 def by_topology(sums: Sums, versions: Versions) -> Iterator[tuple[Topology | None, Sums]]:
@@ -59,12 +73,15 @@ def by_topology(sums: Sums, versions: Versions) -> Iterator[tuple[Topology | Non
 def apart(sums: Sums, place: int) -> Sums:
     """The sums of the length at a `place` of all lengths, none of which begins when another does.
 
-    `timed.begin` tells when they do.
+    `begin` tells when they do.
     """
     if not place:
         return sums
     later = pl.col("time_ns") + place
-    return Sums(*(rows.with_columns(later) for rows in sums))
+    return Sums(
+        sums.flows.with_columns(later),
+        sums.hops.with_columns(later, pl.col("time_ns").alias("begin_ns")),
+    )
 
 
 def changed(made: Judged) -> Tables:

@@ -7,13 +7,15 @@ of all flows would give, in whatever order partitions come to speak.
 import polars as pl
 
 from collector import one_thread
+from pipeline.covered import Covered
 from pipeline.endpoint import owned_by
-from pipeline.handed import ALL_NS, Handed
+from pipeline.handed import Handed
 from pipeline.health import TABLE as HEALTH
 from pipeline.health import Health
 from pipeline.judging import changed, judged
 from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
+from pipeline.order import ALL_NS
 from pipeline.rolled import Rolled
 from pipeline.rollup_rows import Closed
 from pipeline.rung import filling
@@ -44,6 +46,8 @@ class Meeting:
         self.health = Health(settings)
         self.reached: dict[int, int] = {}
         """How far each partition is that has spoken, ns."""
+        self.covered: dict[int, Covered] = {}
+        """When each of them had frames."""
         self.partitions = 0
         """How many there are, by whoever said most."""
         self.closed_ns: int | None = None
@@ -83,6 +87,7 @@ class Meeting:
         self.partitions = max(self.partitions, partitions)
         before_ns = self.reached.get(partition)
         self.reached[partition] = handed.closed_ns
+        self.covered[partition] = handed.covered
         if handed.flows.height:
             self._met.append(handed.flows)
         self.health.join(handed.watched)
@@ -111,8 +116,11 @@ class Meeting:
         until_ns = None if before_ns == ALL_NS else before_ns
         health = self.health.close(until_ns, self.known.rows, self.versions)
         found = {HEALTH: health} if health.height else {}
+        covered = Covered.all_of(self.covered.values()).until(until_ns)
         made = self.ladder.close(
-            sums, until_ns, lambda each: judged(each, self.known.of, self.versions, self.settings)
+            sums,
+            until_ns,
+            lambda each: judged(each, self.known.of, self.versions, self.settings, covered),
         )
         if not sums.height and made.verdicts.is_empty():
             return Output(found)

@@ -20,6 +20,8 @@ READ = (
 """Columns that loops read, most of them several times."""
 NEVER = -(1 << 63)
 """Before every time."""
+ALL_NS = -NEVER - 1
+"""After every time."""
 
 
 class Order:
@@ -35,6 +37,8 @@ class Order:
         self.idle_ns = idle_ns
         self.reached: dict[str, int | None] = dict.fromkeys(announced)
         self.announced = frozenset(self.reached)
+        self.first_ns = ALL_NS
+        """The earliest time of a row; `ALL_NS`: there was none yet."""
         self.released_ns = NEVER
         self.late = 0
         self._waiting: list[pl.DataFrame] = []
@@ -120,6 +124,7 @@ class Order:
             ordered = rows.sort(
                 "time_ns", pl.col("payload_bytes") > 0, "source", "frame", maintain_order=True
             )
+        self.first_ns = min(self.first_ns, int(ordered["time_ns"][0]))
         self.released_ns = max(self.released_ns, int(ordered["time_ns"][-1]))
         return ordered
 

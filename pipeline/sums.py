@@ -43,6 +43,10 @@ class Sums(NamedTuple):
             return self.flows["time_ns"]
         return pl.concat([self.flows["time_ns"], self.hops["time_ns"]]).unique().sort()
 
+    def begins(self, time_ns: int) -> bool:
+        """Whether an interval begins at a time."""
+        return any(bool((rows["time_ns"].to_numpy() == time_ns).any()) for rows in self)
+
     def where(self, rows: pl.Expr) -> Self:
         """The rows of which an expression over their keys holds."""
         if not self.height:

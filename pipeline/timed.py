@@ -42,18 +42,10 @@ def counters() -> list[pl.Expr]:
         counted.alias("counted"),
         left.fill_nan(0.0).fill_null(0.0).alias("left"),
         (told.sum() / counted / 2 * per_byte).fill_nan(0.0).fill_null(0.0).alias("coming_u"),
-        pl.col("interval_ns").first(),
+        pl.col("begin_ns", "interval_ns").first(),
         *(pl.col(f"{name}_first_ns").min() for name in COUNTERS),
         *(pl.col(f"{name}_last_ns").max() for name in COUNTERS),
     ]
-
-
-def begin() -> pl.Expr:
-    """When an interval begins: at a multiple of its length, from which `time_ns` may be some off.
-
-    So intervals of several lengths are told apart (`judging.apart`).
-    """
-    return pl.col("time_ns") - pl.col("time_ns") % pl.col("interval_ns")
 
 
 def busy() -> pl.Expr:
@@ -62,11 +54,12 @@ def busy() -> pl.Expr:
     Null: they do not tell.
     """
     seen, span, sent = (pl.col(f"{name}_ns") for name in COUNTERS)
-    before = pl.col("seen_first_ns") - begin()
-    after = begin() + pl.col("interval_ns") - pl.col("seen_last_ns")
+    before = pl.col("seen_first_ns") - pl.col("begin_ns")
+    after = pl.col("begin_ns") + pl.col("interval_ns") - pl.col("seen_last_ns")
     step = span / (pl.col("counted") - 1)
     edges = sum(pl.when(edge <= GAP * step).then(edge).otherwise(0) for edge in (before, after))
-    known = pl.min_horizontal(span + edges, "interval_ns") / pl.col("interval_ns")
+    # Polars divides by a column of one value as it multiplies by the reciprocal: always do so.
+    known = pl.min_horizontal(span + edges, "interval_ns") * (1.0 / pl.col("interval_ns"))
     apart = (span - seen).abs() <= MOST_APART * pl.col("interval_ns")
     likely = apart & (span > 0) & (sent >= 0) & (sent <= MOST_SENT * span)
     return pl.when(likely & (pl.col("counted") > 1)).then(sent / span * known)

@@ -7,17 +7,19 @@ those of other workers. Time is always event time.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
 from collector import one_thread
 from pipeline.cc.parameter import Value
 from pipeline.copies import Copies
+from pipeline.covered import Covered
 from pipeline.decider import Decider
 from pipeline.endpoint import owned_by
 from pipeline.feedback import Feedback
 from pipeline.first_sight import FirstSight
-from pipeline.handed import ALL_NS, Handed
+from pipeline.handed import Handed
 from pipeline.health import TABLE as HEALTH
 from pipeline.health import Health
 from pipeline.intervals import Intervals
@@ -25,7 +27,7 @@ from pipeline.judging import Tables, changed, judged
 from pipeline.kept_rows import known_of
 from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
-from pipeline.order import Order
+from pipeline.order import ALL_NS, Order
 from pipeline.reporter import seen_at
 from pipeline.rolled import Rolled, rows_of
 from pipeline.rollup_rows import Closed
@@ -222,9 +224,9 @@ class Worker(Decider):
             own = decisions.get(topology, tracked.decisions.clear())
             yield topology, part, Tracked(own, loads.get(topology, tracked.hop_loads.clear()))
 
-    def _judged(self, lengths: Sequence[Sums]) -> list[pl.DataFrame]:
+    def _judged(self, covered: Covered, lengths: Sequence[Sums]) -> list[pl.DataFrame]:
         """Verdicts on intervals of each length."""
-        return judged(lengths, self.known.of, self.versions, self.settings)
+        return judged(lengths, self.known.of, self.versions, self.settings, covered)
 
     def _close(self, before_ns: int | None) -> Output:
         """Judge or hand on the intervals that ended by a time; None: all."""
@@ -234,7 +236,8 @@ class Worker(Decider):
             return self._handed(sums, tallies, before_ns)
         health = self.health.close(before_ns, self.known.rows, self.versions)
         found = {HEALTH: health} if health.height else {}
-        made = self.ladder.close(sums, before_ns, self._judged)
+        covered = Covered(self.order.first_ns, self.order.released_ns).until(before_ns)
+        made = self.ladder.close(sums, before_ns, partial(self._judged, covered))
         if not sums.height and made.verdicts.is_empty():
             return Output(found)
         seen, everyone = self._speaking([rows["flow"] for rows in sums], tallies)
@@ -248,10 +251,11 @@ class Worker(Decider):
     def _handed(self, sums: Sums, tallies: Tallied, before_ns: int | None) -> Output:
         """Rows of what no other partition is needed for, and what is judged elsewhere."""
         closed_ns = ALL_NS if before_ns is None else before_ns
+        covered = Covered(self.order.first_ns, self.order.released_ns)
         watched = self.health.taken(before_ns)
         speaking = [*(rows["flow"] for rows in sums), watched.flows]
         seen, everyone = self._speaking(speaking, tallies)
-        handed = Handed(seen, sums, closed_ns, watched)
+        handed = Handed(seen, sums, closed_ns, watched, covered)
         if not sums.height:
             return Output({}, handed=handed)
         told = Sums.none()

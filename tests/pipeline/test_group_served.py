@@ -147,3 +147,27 @@ def test_of_a_cut_that_another_worker_decided_nothing_leaves_the_process(
         step(group, part)
     assert handed == []
     assert part.position == 0
+
+
+def test_nobody_is_given_up_while_the_broker_does_not_answer(
+    group: Group, part: Part, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever would speak cannot, and is waited for anew when it answers again."""
+    answering = [False]
+
+    async def nothing(*_: object) -> list[Any]:
+        return []
+
+    monkeypatch.setattr("pipeline.group_steps.IDLE_S", 0.3)
+    monkeypatch.setattr(group.reader, "records", nothing)
+    monkeypatch.setattr(group.reader, "answers", lambda _: answering[0])
+    monkeypatch.setattr(Part, "silent", property(lambda _: ["tap.pcap"]))
+    for _ in range(3):
+        step(group, part)
+        sleep(0.2)
+    answering[0] = True
+    step(group, part)
+    assert part.counts["idle"] == 0
+    sleep(0.4)
+    step(group, part)
+    assert part.counts["idle"] == 1

@@ -11,7 +11,8 @@ from polars.testing import assert_frame_equal
 
 from collector import CollectorSettings, Decoder
 from pipeline import Meeting, PipelineSettings, Topology, Worker
-from pipeline.handed import ALL_NS, Handed
+from pipeline.handed import Handed
+from pipeline.order import ALL_NS
 from replay import frames_of, points, scenario, simulate, topology
 
 MS = 1_000_000
