@@ -22,7 +22,8 @@ async def contributors(
 ) -> dict[str, Any]:
     """The flows at the hop that holds a flow back, most bytes first, with the role of each.
 
-    `hop` is null, and there are no flows, where the network does not hold it back.
+    `hop` is null, and there are no flows, where the network does not hold it back. `first_ns` and
+    `last_ns` are the edges of the intervals in which a flow crossed the hop.
     """
     limits, reader = request.app.state.settings.service, reader_of(request)
     check_window(asked.window, limits.max_window_s)

@@ -91,6 +91,7 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
     verdict may be more, by the topology.
 
     `u_mean` is the mean over the samples of the flow itself: what its own frames met at the link.
+    `first_ns` and `last_ns` are the edges of the intervals in which it crossed the link.
     """
     reader, span, start = await _start(request, asked)
     if span is None:
