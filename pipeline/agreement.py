@@ -14,8 +14,9 @@ from pipeline.runs import begun
 LITTLE_U = 0.25
 DIFFER = 0.6
 """Agreement below which kinds of telemetry are said to differ."""
-LIKELY = 0.5
-"""Probability from which a kind without locators is taken to speak of a hop."""
+LIKELY = 0.9
+"""Probability from which a kind without locators is taken to speak of a hop: that kinds contradict
+each other is nothing to be guessed."""
 SPEAK = ("int", "csig", "aecn")
 
 
