@@ -106,7 +106,8 @@ class Intervals:
         if tags is not None:
             terms = csig_terms(tags.said, topology, base_rtt_ns)
             samples.append(samples_of_signals(tags, terms, standing))
-            self.flow_rows.add(self._tagged(tags, terms))
+            if topology is not None and not topology.delta_ts.is_empty():
+                self.flow_rows.add(self._tagged(tags, terms))
         self.hop_rows.add(self._summed(each) for each in samples if each.height)
 
     def close(self, before_ns: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -206,9 +207,7 @@ class Intervals:
             yield key.with_columns(heaps.count().alias("feedback_backwards"))
 
     def _tagged(self, tags: Signals, terms: pl.DataFrame) -> Iterable[pl.DataFrame]:
-        """Frames with a load in a tag by when they came, where tags tell of a time before."""
-        if not terms["ago_ns"].cast(pl.Boolean).any():
-            return
+        """Frames with a load in a tag, by when they came."""
         seen = tags.seen.filter(terms.select(TELLS).to_series()[tags.which])
         if seen.height:
             heaps, key = self._heaps(seen, FLOW_KEY)

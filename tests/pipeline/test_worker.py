@@ -99,6 +99,16 @@ def test_any_split_of_a_run_gives_bit_identical_tables(telemetry: str, size: int
     assert_same(whole, worked(Worker(SETTINGS, known, ("fabric",)), parts))
 
 
+def test_frames_by_themselves_give_the_tables_of_all() -> None:
+    """A frame whose tag tells of no time before is one with a tag, whatever comes with it."""
+    rows, known = played("csig_expanded")
+    at_once = SETTINGS.model_copy(update={"disorder_us": 0.0})
+    few = rows[:60]
+    whole = worked(Worker(at_once, known, ("fabric",)), [few])
+    assert whole["flow_intervals"]["tagged_frames"].sum() > 20
+    assert_same(whole, worked(Worker(at_once, known, ("fabric",)), cut(few, [1] * 60)))
+
+
 @given(st.data())
 @settings(deadline=None, max_examples=8)
 def test_any_split_of_a_real_capture_gives_bit_identical_tables(data: st.DataObject) -> None:
