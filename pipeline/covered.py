@@ -16,8 +16,8 @@ from pipeline.intervals import SLICES
 from pipeline.order import ALL_NS, NEVER
 from pipeline.sums import Sums
 
-LEAST_NS = 100_000
-"""The shortest part that says how loaded a port was: some ten round trips in a fabric."""
+LEAST_NS = 1_000_000
+"""The shortest part that says how loaded a port was: a hundred round trips in a fabric."""
 TIMES = ("time_ns", "interval_ns")
 
 
