@@ -2,8 +2,10 @@
 
 Pure. A capture of 30 ms lies in an interval of 100 ms, and what lasted for all of it would count
 as a burst: so while verdicts are made the first interval begins with the first frame that was
-captured and the last one ends with the last. A part shorter than `LEAST_NS`, or than signals are
-measured over, counts as so long. In between nothing tells a pause from a capture that stopped.
+captured and the last one ends with the last. They keep their `time_ns`, by which intervals are
+told apart, while `interval_ns` and `begin_ns` are those of the part. One shorter than `LEAST_NS`,
+or than signals are measured over, counts as so long. In between nothing tells a pause from a
+capture that stopped.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +20,6 @@ from pipeline.sums import Sums
 
 LEAST_NS = 1_000_000
 """The shortest part that says how loaded a port was: a hundred round trips in a fabric."""
-TIMES = ("time_ns", "interval_ns")
 
 
 class Part(NamedTuple):
@@ -26,6 +27,10 @@ class Part(NamedTuple):
 
     whole: tuple[int, int]
     part: tuple[int, int]
+
+    def rows(self, later_ns: int = 0) -> pl.Expr:
+        """Which rows are of it, that may begin so much later."""
+        return pl.col("time_ns") == self.whole[0] + later_ns
 
 
 class Covered(NamedTuple):
@@ -66,31 +71,35 @@ class Covered(NamedTuple):
 
 
 def cut(sums: Sums, parts: Sequence[Part]) -> Sums:
-    """Sums of one length with such intervals as long as they were captured."""
+    """Sums of one length with such intervals as long as they were captured.
+
+    Hops say in `begin_ns` when what was captured of them begins.
+    """
     flows, hops = sums
+    hops = hops.with_columns(pl.col("time_ns").alias("begin_ns"))
     for each in parts:
-        here = flows["time_ns"] == each.whole[0]
-        slices = stretched(flows["slices"], each).zip_with(here, flows["slices"])
-        flows = flows.with_columns(slices).with_columns(moved(each.whole, each.part))
-        hops = hops.with_columns(moved(each.whole, each.part))
+        first, length = each.part
+        slices = stretched(flows["slices"], each)
+        flows = flows.with_columns(
+            where(each.rows(), slices, "slices"), where(each.rows(), length, "interval_ns")
+        )
+        hops = hops.with_columns(
+            where(each.rows(), first, "begin_ns"), where(each.rows(), length, "interval_ns")
+        )
     return Sums(flows, hops)
 
 
 def restored(rows: pl.DataFrame, parts: Sequence[Part], later_ns: int = 0) -> pl.DataFrame:
-    """Rows of what was `cut`, with whole intervals again; they may begin so much later."""
+    """Rows of what was `cut`, with the lengths of whole intervals; they may begin so much later."""
     for each in parts:
-        first, length = each.part
-        rows = rows.with_columns(moved((first + later_ns, length), each.whole))
+        rows = rows.with_columns(where(each.rows(later_ns), each.whole[1], "interval_ns"))
     return rows
 
 
-def moved(was: tuple[int, int], now: tuple[int, int]) -> list[pl.Expr]:
-    """Time and length of rows, where they are others."""
-    here = pl.all_horizontal(pl.col(name) == told for name, told in zip(TIMES, was, strict=True))
-    return [
-        pl.when(here).then(pl.lit(told, pl.Int64)).otherwise(name).alias(name)
-        for name, told in zip(TIMES, now, strict=True)
-    ]
+def where(here: pl.Expr, told: int | pl.Series, name: str) -> pl.Expr:
+    """A column with other values in some rows."""
+    value = told if isinstance(told, pl.Series) else pl.lit(told, pl.Int64)
+    return pl.when(here).then(value).otherwise(name).alias(name)
 
 
 def stretched(slices: pl.Series, part: Part) -> pl.Series:

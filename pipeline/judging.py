@@ -78,10 +78,7 @@ def apart(sums: Sums, place: int) -> Sums:
     if not place:
         return sums
     later = pl.col("time_ns") + place
-    return Sums(
-        sums.flows.with_columns(later),
-        sums.hops.with_columns(later, pl.col("time_ns").alias("begin_ns")),
-    )
+    return Sums(*(rows.with_columns(later) for rows in sums))
 
 
 def changed(made: Judged) -> Tables:

@@ -96,8 +96,9 @@ def nothing_inband() -> pl.DataFrame:
 
 def hops_of_stacks(rows: pl.DataFrame, sent: pl.DataFrame | None) -> pl.DataFrame:
     """The same of rows of INT stacks alone."""
-    begin = pl.coalesce(*(name for name in ("begin_ns", "time_ns") if name in rows.columns))
-    rows = rows.with_columns(VIEW.alias("view"), ALONE.alias("alone"), begin.alias("begin_ns"))
+    rows = rows.with_columns(VIEW.alias("view"), ALONE.alias("alone"))
+    if "begin_ns" not in rows.columns:
+        rows = rows.with_columns(pl.col("time_ns").alias("begin_ns"))
     mine = best(rows, ["view"], [pl.struct(HOP).n_unique(), pl.col("samples").sum()])
     found = mine.group_by([*KEY, *HOP, "alone"], maintain_order=True).agg(
         *load(), pl.col("view").first().alias("seen_at")

@@ -224,6 +224,11 @@ class Worker(Decider):
             own = decisions.get(topology, tracked.decisions.clear())
             yield topology, part, Tracked(own, loads.get(topology, tracked.hop_loads.clear()))
 
+    @property
+    def _covered(self) -> Covered:
+        """When frames were captured so far."""
+        return Covered(self.order.first_ns, self.order.released_ns)
+
     def _judged(self, covered: Covered, lengths: Sequence[Sums]) -> list[pl.DataFrame]:
         """Verdicts on intervals of each length."""
         return judged(lengths, self.known.of, self.versions, self.settings, covered)
@@ -236,8 +241,8 @@ class Worker(Decider):
             return self._handed(sums, tallies, before_ns)
         health = self.health.close(before_ns, self.known.rows, self.versions)
         found = {HEALTH: health} if health.height else {}
-        covered = Covered(self.order.first_ns, self.order.released_ns).until(before_ns)
-        made = self.ladder.close(sums, before_ns, partial(self._judged, covered))
+        judge = partial(self._judged, self._covered.until(before_ns))
+        made = self.ladder.close(sums, before_ns, judge)
         if not sums.height and made.verdicts.is_empty():
             return Output(found)
         seen, everyone = self._speaking([rows["flow"] for rows in sums], tallies)
@@ -251,11 +256,10 @@ class Worker(Decider):
     def _handed(self, sums: Sums, tallies: Tallied, before_ns: int | None) -> Output:
         """Rows of what no other partition is needed for, and what is judged elsewhere."""
         closed_ns = ALL_NS if before_ns is None else before_ns
-        covered = Covered(self.order.first_ns, self.order.released_ns)
         watched = self.health.taken(before_ns)
         speaking = [*(rows["flow"] for rows in sums), watched.flows]
         seen, everyone = self._speaking(speaking, tallies)
-        handed = Handed(seen, sums, closed_ns, watched, covered)
+        handed = Handed(seen, sums, closed_ns, watched, self._covered)
         if not sums.height:
             return Output({}, handed=handed)
         told = Sums.none()

@@ -10,20 +10,22 @@ from pipeline import TABLES, PipelineSettings, Worker
 from pipeline.covered import LEAST_NS, Covered, Part, cut, restored, stretched
 from pipeline.order import ALL_NS
 from pipeline.sums import Sums
+from tests.pipeline.conftest import observations
 from tests.pipeline.test_worker import LAST_HOP, MS, played, worked
 
 LENGTH = 100 * MS
 
 
 def sums_of(*begins: int, slices: int = 0xFFFF_FFFF) -> Sums:
-    """One flow in intervals that begin so, and no hop."""
+    """One flow in intervals that begin so, at one hop."""
     rows = [
         {"time_ns": begin, "interval_ns": LENGTH, "flow": 1, "point": "p", "slices": slices}
         for begin in begins
     ]
     schema = TABLES["flow_intervals"].schema
     flows = pl.DataFrame(rows, {name: schema[name] for name in rows[0]}, orient="row")
-    return Sums(flows, TABLES["hop_intervals"].blank)
+    hops = flows.drop("slices").with_columns(pl.lit(3, pl.UInt32).alias("node"))
+    return Sums(flows, hops)
 
 
 @pytest.mark.parametrize(
@@ -47,14 +49,30 @@ def test_what_was_captured_of_intervals(
     sums = sums_of(0, 100 * MS, 200 * MS)
     found = covered.parts(sums)
     assert found == [Part((begin, LENGTH), part) for begin, part in parts]
-    made = cut(sums, found).flows
-    assert [*made.select("time_ns", "interval_ns").iter_rows()] == [
+    made = cut(sums, found)
+    assert [*made.hops.select("begin_ns", "interval_ns").iter_rows()] == [
         dict(parts).get(begin, (begin, LENGTH)) for begin in (0, 100 * MS, 200 * MS)
     ]
-    assert restored(made, found).equals(sums.flows)
-    moved = made.with_columns(pl.col("time_ns") + 3)
-    whole = restored(moved, found, 3)["time_ns"]
-    assert [time - time % LENGTH for time in whole] == sums.flows["time_ns"].to_list()
+    assert restored(made.flows, found).equals(sums.flows)
+    assert restored(made.hops.drop("begin_ns"), found).equals(sums.hops)
+    moved = made.flows.with_columns(pl.col("time_ns") + 3)
+    whole = restored(moved, found, 3)
+    assert whole["interval_ns"].to_list() == [LENGTH] * 3
+    assert [time - time % LENGTH for time in whole["time_ns"]] == sums.flows["time_ns"].to_list()
+
+
+@pytest.mark.parametrize("before_ns", [0, 1, 2])
+def test_a_part_is_never_taken_for_an_interval_of_another_length(before_ns: int) -> None:
+    """Of four milliseconds the last one is left, beside an interval that begins with it."""
+    first_ns = 43 * MS - before_ns
+    rows = observations(
+        [{"time_ns": first_ns + at * MS // 10, "frame": at + 1, "seq": at * 1000}
+         for at in range(10)]
+    )  # fmt: skip
+    worker = Worker(PipelineSettings(interval_ms=[1.0, 4.0]), None, ("a",))
+    told = worked(worker, [rows])["verdicts"].select("interval_ns", "time_ns").rows()
+    short = [(MS, time) for time in (42 * MS, 43 * MS) if time + MS > first_ns]
+    assert sorted(told) == [*short, (4 * MS, 40 * MS)]
 
 
 def test_no_part_is_shorter_than_signals_are_measured_over() -> None:
