@@ -9,6 +9,7 @@ import signal
 import socket
 import ssl
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -154,8 +155,8 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM; `started` is called once when every socket answers.
 
-    SIGHUP calls `reload`, in a thread; answers go on meanwhile. `ending` is called when the end
-    begins, to send those away who would stay.
+    SIGHUP calls `reload`, one after the other in a thread; answers go on meanwhile. `ending` is
+    called when the end begins, to send those away who would stay.
 
     Requests over the Unix socket are marked as such (`guard.UnixSocket`) by this server.
     """
@@ -183,5 +184,6 @@ async def _with_signals(
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
-    reload_at(loop, lambda: loop.run_in_executor(None, reload))
+    reloading = ThreadPoolExecutor(1, "reload")
+    reload_at(loop, lambda: loop.run_in_executor(reloading, reload))
     await _serve_all(servers, started)

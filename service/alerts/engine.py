@@ -62,7 +62,8 @@ class Engine:
 
     def renew(self, file: AlertFile) -> None:
         """Go by the rules of another file from the next step on, from any thread."""
-        self._next = named(file)
+        with self._turn:
+            self._next = named(file)
 
     def step(self) -> None:
         """One look at every rule, when something was stored since the last. Raises StoreError.

@@ -8,7 +8,7 @@ import { fabric } from "./fabric.js";
 import { find } from "./find.js";
 import { flow } from "./flow.js";
 import { link } from "./link.js";
-import { end, moment, numeric, percent, PROTOCOL, span } from "./units.js";
+import { ALL, end, moment, numeric, percent, PROTOCOL, span } from "./units.js";
 import { onScheme } from "./colour.js";
 import { follows, listen } from "./live.js";
 import { login, who } from "./login.js";
@@ -63,7 +63,7 @@ function reachable() {
 function covered({ interval, captured, completeness }) {
   const length = interval ? interval.to_ns - interval.from_ns : 0;
   const parts = interval ? [`Covers ${moment(interval.from_ns, length)} to ${moment(interval.to_ns, length)} UTC (${span(length)})`] : [];
-  if (numeric(interval?.covered) && interval.covered < 0.995) parts.push(`${percent(interval.covered)} of it judged`);
+  if (numeric(interval?.covered) && interval.covered < ALL) parts.push(`${percent(interval.covered)} of it judged`);
   if (numeric(captured) && captured < 1) parts.push(`${percent(captured)} captured`);
   if (numeric(completeness)) parts.push(`telemetry speaks of ${percent(completeness)}`);
   document.getElementById("covered").textContent = parts.join(" · ");

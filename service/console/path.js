@@ -3,7 +3,7 @@
 import { FULL_LOAD, loadColour } from "./colour.js";
 import { count } from "./cell.js";
 import { apiLink, csvButton, h, panel } from "./dom.js";
-import { load, percent, rate } from "./units.js";
+import { ALL, load, percent, rate } from "./units.js";
 import { linkUrl } from "./views.js";
 
 const RANKS = ["tor up", "spine up", "core down", "spine down", "tor down", "tor host"];
@@ -76,7 +76,7 @@ function stop(one, guilty, range, cells) {
 function box(one, here, range, mean, share) {
   return h("a", { class: here ? "stop here" : "stop", href: linkUrl(one, range) },
     h("div", { class: "name" }, `${one.device} ${one.interface}`),
-    h("div", { class: "load" }, `u ${load(mean)}`, one.capacity_bps ? ` · ${rate(one.capacity_bps)}` : "", share < 0.995 ? ` · ${percent(share)} of the time` : ""),
+    h("div", { class: "load" }, `u ${load(mean)}`, one.capacity_bps ? ` · ${rate(one.capacity_bps)}` : "", share < ALL ? ` · ${percent(share)} of the time` : ""),
     h("div", { class: "bar" }, h("i", { style: { width: `${Math.min(100, ((mean || 0) / FULL_LOAD) * 100)}%`, background: loadColour(mean || 0) } })),
     here && h("div", { class: "tag" }, "bottleneck"));
 }

@@ -5,9 +5,12 @@ const NS = 1e9;
 /** Load of a hop, two decimals. */
 export const load = (u) => (u === null || u === undefined ? "–" : u.toFixed(2));
 
+/** A share that is 100 % in whole percent. */
+export const ALL = 0.995;
+
 export function percent(share) {
   if (share === null || share === undefined) return "–";
-  return share >= 0.995 && share < 1 ? "> 99 %" : `${Math.round(share * 100)} %`;
+  return share >= ALL && share < 1 ? "> 99 %" : `${Math.round(share * 100)} %`;
 }
 
 /** Whether a number is told: null is less than 1, too. */
@@ -15,7 +18,7 @@ export const numeric = (value) => typeof value === "number";
 
 /** A sentence about the share of a time that live sources did not capture; nothing where that is none. */
 export const missed = (captured) =>
-  numeric(captured) && captured < 1 ? ` ${captured > 0.995 ? "< 1 %" : percent(1 - captured)} of this time was not captured: the page Telemetry tells when.` : "";
+  numeric(captured) && captured < 1 ? ` ${captured > ALL ? "< 1 %" : percent(1 - captured)} of this time was not captured: the page Telemetry tells when.` : "";
 
 /** Bytes with a binary prefix. */
 export function bytes(value) {

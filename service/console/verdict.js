@@ -3,10 +3,8 @@
 import { apiLink, csvButton, h, panel } from "./dom.js";
 import { inkOn, NAMES } from "./colour.js";
 import { ticks } from "./heat.js";
-import { after, bytes, kind, load, moment, percent, span } from "./units.js";
+import { after, ALL, bytes, kind, load, moment, percent, span } from "./units.js";
 
-/** A share that is 100 % in whole percent. */
-const ALL = 0.995;
 const CALM = ["not_congested", "sender_limited", "unknown"];
 
 export function verdict(answer, asked) {
