@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipeline.alternatives import MOST_WAYS, Fabric, by_class, loads_of, ranked
+    from pipeline.alternatives import MOST_WAYS, Fabric, by_class, loads_of, ranked, taken
     from pipeline.asked import Asked
     from pipeline.backup_manifest import Piece
     from pipeline.capture_gaps import MOST_GAPS, Heard, begun, captured, gaps_of, never, stored_last
@@ -209,6 +209,7 @@ __all__ = [
     "stored_last",
     "swift",
     "take_in",
+    "taken",
     "to_arrow",
     "two_flows",
     "verdicts",
@@ -220,7 +221,7 @@ __all__ = [
 HOMES = {
     "asked": "Asked",
     "backup_manifest": "Piece",
-    "alternatives": "MOST_WAYS Fabric by_class loads_of ranked",
+    "alternatives": "MOST_WAYS Fabric by_class loads_of ranked taken",
     "cc": (
         "csig_load dctcp dctcp_receiver dre flow_count hop_load hop_record hpcc hpcc_probe "
         "hpcc_receiver poseidon qos swift"

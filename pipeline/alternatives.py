@@ -3,7 +3,7 @@
 All shortest ways of the topology are told, link by link; a way is as good as its worst link.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
@@ -131,6 +131,28 @@ def ranked(ways: list[list[Row]], loads: Mapping[Hop, Row]) -> list[dict[str, An
         key=lambda way: _worth(way, way["links"]),
     )
     return [{"rank": rank, **way} for rank, way in enumerate(made, start=1)]
+
+
+def taken(
+    ways: Sequence[Collection[int]], seen: Collection[frozenset[int]]
+) -> list[set[frozenset[int]]]:
+    """Which of `seen`, the hops that flows crossed in an interval each, tell of each way.
+
+    The flow took a way if all that was seen of it lies there. A flow that changed its path was seen
+    on several: on those that explain all of it together, none of which lies within what another
+    explains, and of which it was seen at each hop that tells of itself at all.
+    """
+    own = [frozenset(way) for way in ways]
+    telling = frozenset().union(*seen)
+    found: list[set[frozenset[int]]] = [set() for _ in own]
+    for hops in seen:
+        parts = [hops & way for way in own]
+        if not hops or hops != frozenset().union(*parts):
+            continue
+        for took, way, part in zip(found, own, parts, strict=True):
+            if part == hops or (part == way & telling and not any(part < each for each in parts)):
+                took.add(hops)
+    return found
 
 
 def by_class(alternatives: Sequence[Row], links: pl.DataFrame) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from pipeline import MOST_WAYS, Fabric, address_words, by_class, loads_of, ranked
+from pipeline import MOST_WAYS, Fabric, address_words, by_class, loads_of, ranked, taken
 from service.endpoint import parse_address
 from service.problem import Problem
 from service.reader import Reader, reader_of
@@ -98,7 +98,9 @@ def told_of(
     fabric, loads = Fabric(hops), loads_of(links)
     last = fabric.last(ends[1]["device"], ends[1]["interface"]) if ends[1]["interface"] else []
     ways, count = fabric.ways(ends[0]["device"], ends[1]["device"], loads, last)
-    told = ranked(ways, loads)[: asked.limit]
+    best = ranked(ways, loads)
+    told = best[: asked.limit]
+    flows = on_ways(siblings, best)
     return {
         "src": ends[0],
         "dst": ends[1],
@@ -107,7 +109,9 @@ def told_of(
         "ways": count,
         "more": count > len(told),
         "siblings": siblings["flow"].n_unique(),
-        "alternatives": [way | {"flows": _flows(on_way(siblings, way["links"]))} for way in told],
+        "alternatives": [
+            way | {"flows": records(rows)} for way, rows in zip(told, flows, strict=False)
+        ],
         "classes": by_class(told, links),
     }
 
@@ -158,23 +162,15 @@ async def _siblings(reader: Reader, ends: list[End], span: Span) -> pl.DataFrame
     return await reader.ask("te_siblings", **words, **span.bounds, rows=MOST_SIBLINGS)
 
 
-def on_way(siblings: pl.DataFrame, links: list[dict[str, Any]]) -> pl.DataFrame:
-    """The flows that took a way, each with the time in which it did.
-
-    All hops that were seen lie on the way then, or, in an interval in which the flow changed its
-    path, all of the way's that tell of themselves at all.
-    """
-    crossed = [link["node"] * PORTS + link["port"] for link in links]
-    way = pl.Series([crossed], dtype=pl.List(pl.UInt64))
-    hops = siblings["hops"]
-    beside = hops.list.set_difference(way).list.len() == 0
-    telling = set(crossed).intersection(hops.explode().to_list())
-    whole = (hops.list.set_intersection(way).list.len() == len(telling)) & bool(telling)
-    own = siblings.filter((beside & (hops.list.len() > 0)) | whole).drop("hops")
-    names = [name for name in own.columns if name not in TIMES]
-    times = [TIMES[name](pl.col(name)) for name in TIMES if name in own.columns]
-    return own.group_by(names, maintain_order=True).agg(times)
-
-
-def _flows(rows: pl.DataFrame) -> list[dict[str, Any]]:
-    return records(rows)
+def on_ways(siblings: pl.DataFrame, ways: list[dict[str, Any]]) -> list[pl.DataFrame]:
+    """The flows that took each way, with the time in which they did."""
+    crossed = [[link["node"] * PORTS + link["port"] for link in way["links"]] for way in ways]
+    seen = [frozenset(hops) for hops in siblings["hops"]]
+    names = [name for name in siblings.columns if name not in {*TIMES, "hops"}]
+    times = [TIMES[name](pl.col(name)) for name in TIMES if name in siblings.columns]
+    return [
+        siblings.filter(pl.Series([hops in took for hops in seen], dtype=pl.Boolean))
+        .group_by(names, maintain_order=True)
+        .agg(times)
+        for took in taken(crossed, set(seen))
+    ]

@@ -11,7 +11,7 @@ import httpx
 import polars as pl
 import pytest
 
-from pipeline import MOST_WAYS, TABLES, Fabric, Host, Interface, Store, Topology, ranked
+from pipeline import MOST_WAYS, TABLES, Fabric, Host, Interface, Store, Topology, ranked, taken
 from service.app import create_app
 from service.settings import Settings
 from service.topology_source import store_topology
@@ -322,6 +322,47 @@ def test_flows_of_two_addresses_are_found_on_the_way_that_they_take(client: Clie
              for flow in way["flows"]] for way in told["alternatives"]]  # fmt: skip
     assert seen == [[(1, part, 3 * part, 2 * part), (2, 0, S, S)], [(1, 0, S, S + part)]]
     assert told["siblings"] == 2
+
+
+def test_a_flow_stands_at_no_way_of_which_only_the_shared_end_was_seen(client: Client) -> None:
+    words = {"src_hi": 0, "src_lo": 0xFFFF_0A00_0103, "dst_hi": 0, "dst_lo": 0xFFFF_0A00_0203}
+    client.store.insert("flows", rows("flows", [{"flow": 7, "sport": 1, **words}]), "one flow")
+    crossed = [
+        {"time_ns": T0, "interval_ns": S, "flow": 7, "node": node, "port": port, "source": "int"}
+        for node, port in ((1, 1), (11, 2), (2, 9))
+    ]
+    client.store.insert("hop_intervals", rows("hop_intervals", crossed), "one way")
+    ends = {"src": "10.0.1.3", "dst": "10.0.2.3", "from": T0}
+    told = client.get("alternatives", params=ends).json()["alternatives"]
+    assert [way["links"][-1]["port"] for way in told] == [9, 9]
+    assert {way["links"][0]["port"]: len(way["flows"]) for way in told} == {1: 1, 2: 0}
+    limited = client.get("alternatives", params={**ends, "limit": 1}).json()["alternatives"]
+    assert [len(way["flows"]) for way in limited] == [len(told[0]["flows"])]
+
+
+UP, UP2, DOWN, DOWN2, END, AWAY = range(1, 7)
+WAYS = ((UP, DOWN, END), (UP2, DOWN2, END))
+
+
+@pytest.mark.parametrize(
+    ("seen", "others", "took"),
+    [
+        ((UP, DOWN, END), (), (0,)),
+        ((UP, DOWN, END), ((UP2, DOWN2, END),), (0,)),
+        ((END,), (), (0, 1)),  # what is seen of it lies on both
+        ((UP, DOWN, UP2, DOWN2, END), (), (0, 1)),  # it changed its path
+        ((UP, DOWN, UP2, END), (), (0, 1)),  # and one of the switches tells nothing
+        ((UP, DOWN, UP2, END), ((UP2, DOWN2, END),), (0,)),  # it does tell, and was not crossed
+        ((UP, DOWN, END, AWAY), (), ()),  # somewhere else as well
+        ((AWAY, END), (), ()),
+        ((), (), ()),
+    ],
+)
+def test_what_was_seen_of_a_flow_tells_its_way(
+    seen: tuple[int, ...], others: tuple[tuple[int, ...], ...], took: tuple[int, ...]
+) -> None:
+    found = taken(WAYS, [frozenset(hops) for hops in (seen, *others)])
+    assert tuple(at for at, hops in enumerate(found) if frozenset(seen) in hops) == took
 
 
 def test_a_time_without_rows_is_told_as_such(client: Client) -> None:
