@@ -41,8 +41,8 @@ class Beat(threading.Thread):
         else:
             self._failed.discard(number)
 
-    def end(self) -> None:
-        """Stop after the step that is being taken; one that takes long is left alone."""
+    def end(self, within_s: float = END_S) -> None:
+        """Stop after the step that is being taken; one that takes longer is left alone."""
         self._ending.set()
         if self.is_alive():
-            self.join(END_S)
+            self.join(within_s)

@@ -18,6 +18,7 @@ from service.argument import (
     Store,
     Topology,
 )
+from service.hangup import wait_to_reload
 
 Bus = Annotated[
     str | None,
@@ -58,6 +59,7 @@ def collect(
 
     Ctrl-C ends a feed.
     """
+    wait_to_reload()
     from service.commands import collect as command
     from service.sources import Feeds
 
@@ -83,6 +85,7 @@ def pipeline(
     json: Json = False,
 ) -> None:
     """Be one worker of the group that turns a bus into rows of a store, until SIGTERM."""
+    wait_to_reload()
     from service.commands import pipeline as command
 
     command.run(

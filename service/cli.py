@@ -35,6 +35,7 @@ from service.decoding import decode
 from service.doctor_words import doctor
 from service.ending import ended
 from service.failure import EXIT_CODES, ExitCode, Failure
+from service.hangup import wait_to_reload
 from service.health_words import health
 from service.plugin import wireshark
 from service.replay_words import archive, replay
@@ -201,6 +202,7 @@ def where(
 @app.command()
 def serve(store: Store = None, host: Host = None, port: Port = None, json: Json = False) -> None:
     """Serve API and console, and own the embedded store."""
+    wait_to_reload()
     from service.commands import serve as command
 
     command.run(store=store, host=host, port=port, json=json)

@@ -19,8 +19,8 @@ from starlette.types import ASGIApp
 
 from service.failure import ExitCode, Failure
 from service.guard import UnixSocket
+from service.hangup import reload_at
 from service.head_limit import MOST_CONNECTIONS, Bounds, HeadLimited
-from service.reloading import reload_at
 from service.way import take_turns
 
 STOP_S = 5

@@ -15,6 +15,7 @@ from service.argument import (
     Store,
     Topology,
 )
+from service.hangup import wait_to_reload
 
 
 def up(
@@ -41,6 +42,7 @@ def up(
 
     Captures that have been read stay served.
     """
+    wait_to_reload()
     from service.commands import up as command
     from service.sources import Feeds
 

@@ -15,7 +15,10 @@ from tenacity import (
     RetryError,
     Retrying,
     retry_if_exception_type,
+    sleep_using_event,
     stop_after_attempt,
+    stop_any,
+    stop_when_event_set,
     wait_exponential_jitter,
 )
 
@@ -61,6 +64,7 @@ class Delivery:
     waiting: dict[str, Standing] = field(default_factory=dict)
     """What began to fire and was not told yet, whether it is over by now or not."""
     refused_until_s: float = 0.0
+    _ended: threading.Event = field(default_factory=threading.Event)
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -69,6 +73,10 @@ class Delivery:
         if name and not os.environ.get(name):
             said = "alerts: %s: the variable %s is not set, and it is told without a token"
             logger.warning(said, self.receiver.name, name)
+
+    def end(self) -> None:
+        """Try nothing more, from any thread; what is being tried just now is not waited for."""
+        self._ended.set()
 
     def fired(self, standing: Standing) -> None:
         """Hear, from any thread, that an alert fires; it waits here until it was told."""
@@ -134,7 +142,10 @@ class Delivery:
     def _deliver(self, told: list[tuple[Standing, str]], now_ns: int) -> bool:
         """Whether the receiver took it."""
         retrying = Retrying(
-            stop=stop_after_attempt(self.receiver.attempts),
+            stop=stop_any(
+                stop_after_attempt(self.receiver.attempts), stop_when_event_set(self._ended)
+            ),
+            sleep=sleep_using_event(self._ended),
             wait=wait_exponential_jitter(
                 multiplier=FIRST_WAIT_S, max=MOST_WAIT_S, jitter=FIRST_WAIT_S
             ),

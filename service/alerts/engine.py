@@ -4,7 +4,7 @@ import json
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,9 +79,10 @@ class Engine:
         extent = self.store.query("extent").row(0, named=True)
         if not extent["verdicts"]:
             return
-        now_ns, revision = int(extent["to_ns"]), self.store.revision
-        if self._seen == (revision, now_ns) and revision is not None:
+        seen = self.store.revision, int(extent["to_ns"])
+        if self._seen == seen and seen[0] is not None:
             return
+        now_ns = max(seen[1], self.now_ns + 1)
         self._tell(
             [
                 change
@@ -91,24 +92,30 @@ class Engine:
         )
         self._keep()
         # What is stored here itself is no reason to look again.
-        self._seen = self.store.revision, now_ns
+        self._seen = self.store.revision, seen[1]
 
     def _take_next(self) -> None:
-        """Take rules that were given; what stands by one that is none of them is over."""
+        """Take rules that were given; what stands by none of them, as it is labelled, is over."""
         if self._next is None:
             return
         with self._turn:
             self.rules, self._next, self._seen = self._next, None, None
-            gone = [key for key in self.alerts if key[0] not in self.rules]
-            ended = [(*key, self.alerts.pop(key)) for key in gone]
+            gone = [(key, self.alerts.pop(key)) for key in list(self.alerts) if not self._has(key)]
+            self.now_ns += bool(gone)
         self._tell(
             [
-                {"time_ns": max(self.now_ns, alert.since_ns, *alert.changed) + 1,
-                 "rule": rule, "labels": labels, "state": RESOLVED, "since_ns": alert.since_ns,
-                 "value": None, "changes": len(alert.changed)}
-                for rule, labels, alert in ended if alert.state in {PENDING, FIRING}
+                change_of(key, RESOLVED, self.now_ns, alert.since_ns, None, len(alert.changed))
+                for key, alert in gone
+                if alert.state in {PENDING, FIRING}
             ]
-        )  # fmt: skip
+        )
+
+    def _has(self, key: Key) -> bool:
+        """Whether an alert can be one of the rules that are in force."""
+        rule, labels = self.rules.get(key[0]), json.loads(key[1])
+        return rule is not None and key[1] == labelled(
+            rule, {field: labels.get(label_of(field), "") for field in rule.group_by}
+        )
 
     def _tell(self, made: list[dict[str, Any]]) -> None:
         """Tell changes, which wait for the store."""
@@ -183,11 +190,9 @@ class Engine:
                 alert = self.alerts.setdefault((rule.name, labels), Alert())
                 state = alert.advance(values.get(labels), now_ns, waits)
                 if state is not None:
-                    yield {
-                        "time_ns": now_ns, "rule": rule.name, "labels": labels, "state": state,
-                        "since_ns": alert.since_ns, "value": alert.value,
-                        "changes": alert.changes(now_ns, rule.flap_ns),
-                    }  # fmt: skip
+                    many = alert.changes(now_ns, rule.flap_ns)
+                    key = rule.name, labels
+                    yield change_of(key, state, now_ns, alert.since_ns, alert.value, many)
                 old = now_ns - max(alert.changed, default=0) > rule.flap_ns
                 if alert.state not in {PENDING, FIRING} and old:
                     del self.alerts[rule.name, labels]
@@ -195,34 +200,48 @@ class Engine:
     def _restore(self) -> None:
         """Go on from the states that the store has.
 
-        What fires is taken to have held until now, and to have changed when it did so last.
+        What fires is taken to have held until now, and to have changed when it did so last. What
+        stands by rules that there are no more is over, and that is kept.
         """
         rows = self.store.query("alerts_last", rows=MOST_ALERTS)
-        now_ns = self.store.query("extent")["to_ns"][0] or 0
+        to_ns = int(self.store.query("extent")["to_ns"][0] or 0)
+        stood = rows.filter(pl.col("state").is_in([PENDING, FIRING])).rows(named=True)
+        ended: list[Standing] = []
+        changes: list[dict[str, Any]] = []
         with self._turn:
-            stood = rows.filter(pl.col("state").is_in([PENDING, FIRING])).rows(named=True)
+            self.now_ns = max(rows["changed_ns"], default=0)
+            over_ns = max(to_ns, self.now_ns + 1)
             for row in stood:
-                if row["rule"] in self.rules:
-                    changed = [row["changed_ns"]] * row["changes"]
-                    held_ns = max(row["changed_ns"], int(now_ns))
-                    self.alerts[row["rule"], row["labels"]] = Alert(
-                        row["state"], row["since_ns"], held_ns, row["value"], deque(changed, KEPT)
-                    )
-        gone = [row for row in stood if row["rule"] not in self.rules]
+                key, since_ns, many = (row["rule"], row["labels"]), row["since_ns"], row["changes"]
+                if self._has(key):
+                    changed = deque([row["changed_ns"]] * many, KEPT)
+                    held_ns = max(row["changed_ns"], to_ns)
+                    self.alerts[key] = Alert(row["state"], since_ns, held_ns, row["value"], changed)
+                else:
+                    labels = json.loads(row["labels"])
+                    told = {"name": row["rule"], "severity": labels.get("severity", "")}
+                    rule = Rule.model_construct(**told)
+                    state, value = row["state"], row["value"]
+                    ended.append(Standing(rule, labels, state, since_ns, value, flapping=False))
+                    changes.append(change_of(key, RESOLVED, over_ns, since_ns, None, many))
+                    self.now_ns = over_ns
         self._restored = True
-        self.restored([*self.standing(), *self._ended(gone)])
+        self.restored([*self.standing(), *ended])
+        self._tell(changes)
 
-    def _ended(self, rows: Iterable[dict[str, Any]]) -> Iterator[Standing]:
-        """What stands by rules that there are no more; it is over, and that is kept."""
-        for row in rows:
-            labels = json.loads(row["labels"])
-            told = {"name": row["rule"], "severity": labels.get("severity", "")}
-            rule = Rule.model_construct(**told)
-            yield Standing(
-                rule, labels, row["state"], row["since_ns"], row["value"], flapping=False
-            )
-            time_ns = row.pop("changed_ns") + 1
-            self.unkept.append(row | {"time_ns": time_ns, "state": RESOLVED, "value": None})
+
+def change_of(
+    key: Key, state: str, time_ns: int, since_ns: int, value: float | None, changes: int
+) -> dict[str, Any]:
+    """A change of an alert: a row of the table `alerts`.
+
+    Times of changes grow, so that the last one tells how an alert stands even where the data's
+    time stood still in between.
+    """
+    return {
+        "time_ns": time_ns, "rule": key[0], "labels": key[1], "state": state, "since_ns": since_ns,
+        "value": value, "changes": changes,
+    }  # fmt: skip
 
 
 def named(file: AlertFile) -> dict[str, Rule]:
@@ -246,5 +265,10 @@ def breaks(rule: Rule, value: float | None) -> bool:
 
 def labelled(rule: Rule, group: Mapping[str, str]) -> str:
     """The labels of an alert, as the store has them."""
-    named = {field.replace(".", "_"): value for field, value in group.items()}
+    named = {label_of(field): value for field, value in group.items()}
     return json.dumps(named | {"alertname": rule.name, "severity": rule.severity}, sort_keys=True)
+
+
+def label_of(field: str) -> str:
+    """The name of a label of what alerts are grouped by."""
+    return field.replace(".", "_")

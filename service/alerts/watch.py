@@ -43,12 +43,16 @@ class Watch:
 
     def end(self) -> None:
         """Tell nobody any more."""
+        for each in self.deliveries:
+            each.end()
         for beat in (self._beats or {}).values():
             beat.end()
 
     def renew(self, file: AlertFile) -> None:
         """Go by another file; a receiver that keeps its name knows what it was told."""
         known = {each.receiver.name: each for each in self.deliveries}
+        for name in known.keys() - {each.name for each in file.receiver}:
+            known[name].end()
         for receiver in file.receiver:
             if receiver.name in known:
                 known[receiver.name].receiver = receiver
@@ -60,12 +64,15 @@ class Watch:
         self._pace()
 
     def _pace(self) -> None:
-        """A thread for each receiver that has none; those of receivers that are gone end."""
+        """A thread for each receiver that has none; those of receivers that are gone end.
+
+        Nobody waits for these: a receiver may be gone because it does not answer.
+        """
         if self._beats is None:
             return
         there = {each.receiver.name: each for each in self.deliveries}
         for name in self._beats.keys() - there.keys():
-            self._beats.pop(name).end()
+            self._beats.pop(name).end(within_s=0)
         for name in there.keys() - self._beats.keys():
             self._beats[name] = Beat([partial(self.deliver, there[name])])
             self._beats[name].start()

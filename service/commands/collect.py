@@ -29,10 +29,11 @@ from service.commands.settings import chosen
 from service.decidable import say
 from service.deferred import Deferred
 from service.failure import ExitCode, Failure
+from service.hangup import reload_at
 from service.keeping import store_sink
 from service.logs import begin
 from service.progress import frames_bar
-from service.reloading import reload_at, reloaded, wait_to_reload
+from service.reloading import reloaded
 from service.run import waiting
 from service.settings import Settings
 from service.sources import Feeds, Sources, not_read, open_sources
@@ -64,7 +65,6 @@ def run(request: Request) -> None:
     Begun anew after a failure it publishes from the start, and readers drop what they have; so does
     a store with what it has.
     """
-    wait_to_reload()
     request.feeds.beside(request.captures)
     settings = settings_of(request)
     counts: Counter[str] = Counter()

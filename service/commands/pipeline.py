@@ -22,9 +22,10 @@ from pipeline import (
 )
 from service.commands.serve import open_store
 from service.failure import ExitCode, Failure
+from service.hangup import reload_at
 from service.keeping import patiently
 from service.logs import begin
-from service.reloading import reload_at, reloaded, wait_to_reload
+from service.reloading import reloaded
 from service.run import settings_of
 from service.settings import Settings
 from service.stages import Stages, of_crew, telling
@@ -48,7 +49,6 @@ class Request:
 
 def run(request: Request) -> None:
     """Work until SIGTERM or Ctrl-C; then finish what was begun and keep the state."""
-    wait_to_reload()
     settings, parameters = told(request)
     if settings.bus.url is None:
         raise Failure(

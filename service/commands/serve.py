@@ -24,7 +24,7 @@ from service.keeping import patiently
 from service.login import Login, LoginError, login_of
 from service.logs import begin
 from service.problem import Problem
-from service.reloading import reloaded, unlike, wait_to_reload
+from service.reloading import reloaded, unlike
 from service.server import Tls, address, bind, serve
 from service.settings import Settings
 from service.stages import Stages
@@ -37,7 +37,6 @@ logger = logging.getLogger("hopsight.service")
 
 def run(*, store: str | None, host: str | None, port: int | None, json: bool) -> None:
     """Serve until SIGINT or SIGTERM."""
-    wait_to_reload()
     read_again = partial(chosen, store={"dsn": store}, service={"host": host, "port": port})
     settings = read_again()
     login = login_for(settings)
@@ -152,10 +151,9 @@ def serve_store(
 def renew(app: FastAPI, read_again: Callable[[], Settings], topology: Callable[[], None]) -> None:
     """Read all again: rules of alerts and the topology are taken, other settings are named."""
     settings = reloaded(read_again)
-    if settings is not None:
-        if left := unlike(app.state.settings, settings):
-            logger.warning("%s: need a restart of the service", ", ".join(left))
-        _renew_alerts(app.state.watch, app.state.settings.service.alerts_file)
+    if settings is not None and (left := unlike(app.state.settings, settings)):
+        logger.warning("%s: need a restart of the service", ", ".join(left))
+    _renew_alerts(app.state.watch, app.state.settings.service.alerts_file)
     topology()
 
 

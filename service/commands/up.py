@@ -23,7 +23,6 @@ from service.decidable import say
 from service.deferred import Deferred
 from service.failure import ExitCode, Failure
 from service.keeping import store_sink
-from service.reloading import wait_to_reload
 from service.run import Job, Sink, collector_of, run_job, settings_of
 from service.server import bind
 from service.sources import Feeds, Sources
@@ -164,7 +163,6 @@ class Reading(threading.Thread):
 
 def run(request: Request) -> None:
     """Read and serve until SIGINT or SIGTERM."""
-    wait_to_reload()
     request.feeds.beside(request.captures)
     told_settings = partial(
         settings_of,

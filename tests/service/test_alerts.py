@@ -1,6 +1,7 @@
 """Alerts: rules, states, flapping, silences, and real receivers that fail and come back."""
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -488,6 +489,90 @@ def test_an_alert_ends_with_its_rule(tmp_path: Path, store: Store) -> None:
     assert [each.rule.name for each in engine.standing()] == ["new"]
     last = dict(store.query("alerts_last", rows=10).select("rule", "state").rows())
     assert (last["old"], last["new"]) == (RESOLVED, FIRING)
+
+
+def test_a_rule_that_comes_back_while_no_data_comes_fires_anew(
+    tmp_path: Path, store: Store
+) -> None:
+    """Its last change is the last in time as well, so that its end is told after a restart."""
+    path, known = tmp_path / "alerts.toml", []
+    rule = '[[rule]]\nname = "again"\nover = "flows"\nwindow = "1h"\nabove = 0\n'
+    other = rule.replace("again", "only")
+
+    def files(*texts: str) -> Iterator[Any]:
+        for text in texts:
+            path.write_text(text)
+            yield read(path)
+
+    first, *following = files(rule, other, rule + other, other)
+    engine = Engine(first, store, Hub(1))
+    engine.step()
+    for file in following[:-1]:
+        engine.renew(file)
+        engine.step()
+    given = {"rule": "again", "before_ns": 2**63 - 1, "rows": 10}
+    changes = store.query("alerts_history", **given)
+    assert changes["state"].to_list() == [FIRING, RESOLVED, FIRING]
+    assert changes["time_ns"].n_unique() == 3
+    Engine(following[-1], store, Hub(1), restored=known.extend).step()
+    assert ("again", FIRING) in [(each.rule.name, each.state) for each in known]
+    last = dict(store.query("alerts_last", rows=100).select("rule", "state").rows())
+    assert last["again"] == RESOLVED
+
+
+@pytest.mark.parametrize("changed", ['severity = "page"', 'group_by = ["kind"]'])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_an_alert_is_over_where_its_rule_has_other_labels(
+    tmp_path: Path, store: Store, changed: str, restarted: bool
+) -> None:
+    path = tmp_path / "alerts.toml"
+    name = f"{changed.split(maxsplit=1)[0]} {restarted}"
+    path.write_text(f'[[rule]]\nname = "{name}"\nover = "flows"\nwindow = "1h"\nabove = 0\n')
+    engine = Engine(read(path), store, Hub(1))
+    engine.step()
+    [before] = engine.standing()
+    path.write_text(path.read_text() + changed)
+    if restarted:
+        engine = Engine(read(path), store, Hub(1))
+    else:
+        engine.renew(read(path))
+    engine.step()
+    standing = engine.standing()
+    assert standing
+    assert before.labels not in [each.labels for each in standing]
+    given = {"rule": name, "before_ns": 2**63 - 1, "rows": 100}
+    changes = store.query("alerts_history", **given).rows(named=True)
+    own = [each["state"] for each in changes if json.loads(each["labels"]) == before.labels]
+    assert own == [RESOLVED, FIRING]
+
+
+def test_a_receiver_that_is_gone_is_not_waited_for(tmp_path: Path, store: Store) -> None:
+    """It takes connections and answers nothing: that is why it was taken away."""
+    path, hub = tmp_path / "alerts.toml", Hub(1)
+    rule = '[[rule]]\nname = "hangs"\nover = "flows"\nwindow = "1h"\nabove = 0\n'
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hook = (
+            '[[receiver]]\nname = "hook"\nkind = "webhook"\n'
+            f'url = "http://127.0.0.1:{silent.getsockname()[1]}"\ntimeout_s = 2\n'
+        )
+        path.write_text(rule + hook)
+        watch = Watch(read(path), store, hub, Metrics())
+        watch.engine.step()
+        watch.start()
+        silent.settimeout(30)
+        asked, _ = silent.accept()
+        path.write_text(rule)
+        [beat] = (watch._beats or {}).values()
+        began_s = time.monotonic()
+        watch.renew(read(path))
+        assert time.monotonic() - began_s < 1
+        asked.close()
+        beat.join(30)
+        assert not beat.is_alive()
+        silent.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            silent.accept()  # nothing was tried again
+        watch.end()
 
 
 def test_a_token_that_is_not_there_is_told(caplog: pytest.LogCaptureFixture) -> None:

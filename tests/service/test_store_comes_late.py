@@ -106,6 +106,32 @@ def test_what_is_no_store_is_told_once_and_soon(
     assert told[0].startswith(f"tried again for 1.5 s: the store http://127.0.0.1:{port}/none does")
 
 
+@pytest.mark.parametrize("command", ["serve", "up", "collect", "pipeline"])
+def test_what_loads_its_engines_is_not_ended_by_a_reload(hopsight: Any, command: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        given = ("--store", f"http://127.0.0.1:{free.getsockname()[1]}/late")
+        process = hopsight.start(command, *(("--bus", "kafka://127.0.0.1:1/x", *given)
+                                            if command == "pipeline" else given))  # fmt: skip
+        try:
+            place = Path(f"/proc/{process.pid}")
+            until_s = time.monotonic() + 60
+            while not catches_hangup(place) and time.monotonic() < until_s:
+                time.sleep(0.005)
+            assert "polars" not in (place / "maps").read_text()
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.1)
+            assert process.poll() is None
+        finally:
+            process.kill()
+            process.communicate()
+
+
+def catches_hangup(place: Path) -> bool:
+    """Whether a process has a handler for SIGHUP, which is the first of the signals."""
+    status = dict(line.split(":", 1) for line in (place / "status").read_text().splitlines())
+    return bool(int(status["SigCgt"], 16) & 1)
+
+
 def test_who_waits_for_a_store_is_not_ended_by_a_reload(hopsight: Any) -> None:
     """`systemctl reload` sends SIGHUP whatever a worker is doing."""
     with socket.create_server(("127.0.0.1", 0)) as free:
