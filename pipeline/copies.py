@@ -4,6 +4,8 @@ A frame is a copy when everything that a host would change is as in one shortly 
 identification, sequence numbers, flags, timestamps, length. Of a host that does not number its
 packets two acknowledgments may say the same, and data that is sent again is as it was: they are
 copies only where half of the frames of their point come twice, or where too few came yet to know.
+Datagrams without any number (UDP of IPv6, or with an identification of 0) are all alike. They tell
+nothing of their point, and where its other frames come twice each second one is a copy.
 """
 
 from typing import Any
@@ -141,11 +143,17 @@ def find(
         again = like.mark == own and like.frame != frame[row]
         again = again and time_ns[row] - like.time_ns <= within_ns
         numbered, data = words[NUMBERED, row] != np.uint64(0), words[DATA, row] != np.uint64(0)
+        told = words[SEQ, row] | words[ACK, row] | words[ECHO, row] | words[FLAGS, row]
+        alike = not numbered and told == np.uint64(0)
         counts = seen[point[row]]
-        if numbered or data:
+        if (numbered or data) and not alike:
             counts[np.uint64(again)] += 1
-        sent_alike = not numbered and counts[0] > FEW and 2 * counts[1] < counts[0]
-        if again:
+        twice = 2 * counts[1] >= counts[0]
+        sent_alike = not numbered and counts[0] > FEW and not twice
+        if alike and again:
+            first[row] = counts[0] <= FEW or not twice
+            like.mark = np.uint64(0)  # the one after it is another one's first
+        elif again:
             first[row] = sent_alike
         elif data or not sent_alike:
             like.mark, like.time_ns, like.frame = own, time_ns[row], frame[row]

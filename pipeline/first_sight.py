@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, borrowing
-from pipeline.copies import PLACES, mixed, words_of
+from pipeline.copies import OF_ROCE, PLACES, WORDS, mixed, words_of
 from pipeline.point_number import PointNumbers
 from pipeline.reporter import is_reporter
 from pipeline.unit import MICROSECOND
@@ -21,6 +21,8 @@ OWN_NS = "own_ns"
 STACK_NS = "stack_ns"
 """The same of a row."""
 KEY = ("source", "point", "frame")
+TOLD_BY = frozenset({"point", "time_ns", "hop_count", *WORDS, *OF_ROCE.values()})
+"""Columns that tell packets, and stacks, apart."""
 
 
 class Sight:
@@ -51,20 +53,35 @@ class FirstSight:
         self.within_ns = round(within_us * MICROSECOND)
         self.packets, self.stacks = Sight(), Sight()
         self.points = PointNumbers()
-
-    @property
-    def several(self) -> bool:
-        """Whether more than one point is known."""
-        return self.within_ns > 0 and len(self.points.known) > 1
+        self.lately = pl.DataFrame()
+        """Rows of the only point that another may see yet."""
 
     def told(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows as they are while there is only one point, else with `first_ns`.
 
         Where some have stacks, `stack_ns` is when the packet was seen first with as many hops.
         """
-        point = arrow.fixed(self.points.of(rows["point"]))
-        if not self.several:
+        if not self.within_ns:
             return rows
+        self.points.of(rows["point"])
+        if len(self.points.known) == 1:
+            self._remember(rows)
+            return rows
+        if self.lately.height:
+            self._sights(self.lately)
+            self.lately = self.lately.clear()
+        return self._sights(rows)
+
+    def _remember(self, rows: pl.DataFrame) -> None:
+        """Keep what another point may see in time; rows are in order of it."""
+        told = rows.select(name for name in rows.columns if name in TOLD_BY)
+        since_ns = int(arrow.values(rows["time_ns"])[-1]) - self.within_ns
+        both = pl.concat([self.lately, told], how="diagonal")
+        self.lately = both.filter(pl.col("time_ns") >= since_ns)
+
+    def _sights(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with `first_ns`, and `stack_ns` where there are stacks."""
+        point = arrow.fixed(self.points.of(rows["point"]))
         words, time_ns = words_of(rows), arrow.values(rows["time_ns"])
         first_ns = self.packets.of(words, point, time_ns, self.within_ns)
         seen = rows.with_columns(pl.Series(FIRST_NS, first_ns))

@@ -21,6 +21,7 @@ from pipeline.hop_samples import hop_count, samples_of_signals, samples_of_stack
 from pipeline.hop_time import hop_times
 from pipeline.load_unit import nano
 from pipeline.open_rows import OpenRows
+from pipeline.order import ALL_NS
 from pipeline.sender import CE
 from pipeline.signals import Signals, csig_terms, placed_tags
 from pipeline.standing import Standing
@@ -69,6 +70,7 @@ class Intervals:
         self.sampling = sampling
         self.standing_bytes = standing_bytes
         self.flow_rows = OpenRows("flow_intervals", FLOW_KEY, OPEN)
+        self.newest_ns = -ALL_NS
         self.hop_rows = OpenRows("hop_intervals", HOP_KEY)
 
     @property
@@ -95,8 +97,12 @@ class Intervals:
         decided = self._decided(at_first_sight(tracked.decisions, rows))
         loads = at_own_time(tracked.hop_loads, rows)
         loads = hop_times(loads, hop_count(loads))
+        late = self._late(rows)
         rows = at_first_sight(rows, rows)
-        self.flow_rows.add([self._sent(rows), *decided, *self._reflected(rows, loads)])
+        sent = [self._sent(rows[late:])] if late < rows.height else []
+        if late:
+            sent.append(self._sent(rows[:late].drop("seq", strict=False)))
+        self.flow_rows.add([*sent, *decided, *self._reflected(rows, loads)])
         tags = placed_tags(rows, topology)
         self.tallies.add(loads, rows, tags, known_rtt_ns)
         samples = [
@@ -109,6 +115,16 @@ class Intervals:
             if topology is not None and not topology.delta_ts.is_empty():
                 self.flow_rows.add(self._tagged(tags, terms))
         self.hop_rows.add(self._summed(each) for each in samples if each.height)
+
+    def _late(self, rows: pl.DataFrame) -> int:
+        """How many ordered rows are older than one that came before.
+
+        What they bring is seen, but between which sequence numbers others have told.
+        """
+        times = arrow.values(rows["time_ns"])
+        late = int(np.searchsorted(times, self.newest_ns))
+        self.newest_ns = max(self.newest_ns, int(times[-1]))
+        return late
 
     def close(self, before_ns: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Take out the intervals that ended by `before_ns`: (flow_intervals, hop_intervals).

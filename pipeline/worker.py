@@ -207,8 +207,7 @@ class Worker(Decider):
         A packet that another point sees later still belongs to the interval of its first sight, and
         a signal that was measured over a time to that time.
         """
-        waits_ns = self.first_sight.within_ns if self.first_sight.several else 0
-        return self.order.released_ns - max(waits_ns, self.versions.measured_ns)
+        return self.order.released_ns - max(self.first_sight.within_ns, self.versions.measured_ns)
 
     def _by_version(
         self, rows: pl.DataFrame, tracked: Tracked

@@ -64,11 +64,24 @@ def test_numbers_that_begin_anew_and_what_is_sent_again_are_no_gap(observed: Obs
 def test_late_frames_fill_a_gap(observed: Observed) -> None:
     """So the verdict is revised to what it would have been in time."""
     on_time = [n for n in range(250) if not 20 <= n < 40]
-    parts = [frames(on_time[:-50]), frames(range(20, 40)), frames(on_time[-50:])]
+    parts = [frames(on_time[:-5]), frames(range(20, 40)), frames(on_time[-5:])]
     told = judged([observed(part) for part in parts])
     in_time = judged([observed(frames(range(250)))])
     assert told["gaps"].to_list() == in_time["gaps"].to_list() == [0.0, 0.0, 0.0]
     assert (told["revision"][0], told["revised_ns"].is_not_null()[0]) == (2, True)
+
+
+@pytest.mark.parametrize("late", [range(120, 140), range(105, 110)])
+def test_late_frames_fill_a_gap_of_an_interval_that_is_open(
+    observed: Observed, late: range
+) -> None:
+    """The last that came is not the last that was sent."""
+    on_time = [n for n in range(250) if n not in late]
+    for cut in (150, 190):
+        parts = [frames(on_time[:cut]), frames(late), frames(on_time[cut:])]
+        told = judged([observed(part) for part in parts])
+        assert told["gaps"].to_list() == [0.0, 0.0, 0.0]
+        assert told["revision"].to_list() == [1, 1, 1]
 
 
 @pytest.mark.parametrize(("rate", "setting", "sampling"), [

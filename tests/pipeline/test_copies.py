@@ -115,6 +115,51 @@ def test_acknowledgments_of_hosts_that_do_not_number_packets_are_kept(observed: 
     assert worked(numbered, None)[2] == 1
 
 
+@pytest.mark.parametrize("sizes", [(6,), (1,) * 6, (2, 4), (3, 3), (5, 1)])
+def test_a_packet_counts_in_the_interval_of_its_first_sight_however_batches_are_cut(
+    observed: Observed, sizes: tuple[int, ...]
+) -> None:
+    """The second point is seen first by a packet that the first one saw an interval before."""
+    rows = observed([
+        {"time_ns": at * MS // 10, "frame": at, "point": point, "seq": number, "ip_id": number}
+        for at, point, number in ((1, "a", 1), (7, "a", 2), (11, "a", 3), (12, "b", 2),
+                                  (21, "b", 3), (45, "b", 9))
+    ])  # fmt: skip
+    settings = PipelineSettings(interval_ms=1.0, disorder_us=0.0)
+    worker, at, made = Worker(settings, None, ("s",)), 0, []
+    for size in sizes:
+        made.append(worker.advance(rows[at : at + size]))
+        at += size
+    told = pl.concat([each.tables["flow_intervals"] for each in (*made, worker.finish())
+                      if "flow_intervals" in each.tables])  # fmt: skip
+    found = told.sort("point", "time_ns").select("point", pl.col("time_ns") // MS, "frames").rows()
+    assert found == [("a", 0, 2), ("a", 1, 1), ("b", 0, 1), ("b", 1, 1), ("b", 4, 1)]
+    assert worker.counters["late"] == worker.counters["revised"] == 0
+
+
+ALIKE = {"ip_id": 0, "seq": None, "ack": None, "flags": None, "ts_val": None, "protocol": 17}
+
+
+def test_datagrams_that_nothing_tells_apart_are_kept(observed: Observed) -> None:
+    """UDP of IPv6 has no identification; whatever is beside it at the point."""
+    stream = [{**ALIKE, "time_ns": at * 100_000} for at in range(400)]
+    assert worked(observed(stream), None)[2] == 0
+    beside = [{"ip_id": 1 + at, "seq": at, "time_ns": at * 100_000 + 5} for at in range(400)]
+    assert worked(observed(stream + beside).sort("time_ns"), None)[2] == 0
+
+
+@pytest.mark.parametrize("after_ns", [0, 2_000, 250_000])
+def test_of_datagrams_that_are_alike_each_second_is_a_copy_where_all_comes_twice(
+    observed: Observed, after_ns: int
+) -> None:
+    stream = [{**ALIKE, "time_ns": MS + at * 100_000} for at in range(400)]
+    told = [{"ip_id": 1 + at, "seq": at, "time_ns": at * 100_000 + 5} for at in range(410)]
+    rows = observed(stream + told).sort("time_ns").with_columns(frame=pl.int_range(810) + 1)
+    both = twice(rows.with_columns(pl.col("frame").cast(pl.UInt64)), after_ns)
+    kept = copies.Copies(SETTINGS.copies_us).without(both.sort("time_ns", maintain_order=True))
+    assert dict(kept.group_by("protocol").len().rows()) == {17: 400, 6: 410}
+
+
 def test_what_comes_later_is_sent_again_and_no_copy(observed: Observed) -> None:
     rows = observed([{"ip_id": 5, "time_ns": at} for at in (0, 2 * MS)])
     assert worked(rows, None)[2] == 0

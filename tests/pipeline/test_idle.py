@@ -39,7 +39,8 @@ def test_an_interval_ends_without_a_frame_after_it(rows: pl.DataFrame) -> None:
     early = worker.reach("tap", MS)
     assert early.tables["observations"].height > 0
     assert not judged(early)
-    ended = worker.reach("tap", MS + 200_000).tables["verdicts"]
+    assert not judged(worker.reach("tap", 2 * MS)), "another point may see its packets yet"
+    ended = worker.reach("tap", 2 * MS + 200_000).tables["verdicts"]
     other.advance(rows)
     assert_frame_equal(ended, other.finish().tables["verdicts"])
     assert ended.height == 1
