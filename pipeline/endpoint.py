@@ -103,11 +103,11 @@ def _by_ends(topology: Topology, words: tuple[int, int, int, int]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def host_rows(topology: Topology) -> pl.DataFrame:
-    """The topology's hosts as rows of the table `hosts`."""
+def host_rows(topology: Topology, told_ns: int) -> pl.DataFrame:
+    """The hosts of a topology that was told at a time, as rows of the table `hosts`."""
     made = [
         (prefix, topology.valid_from_ns, topology.version, host.name, host.device, host.interface,
-         topology.site_of(host), host.tenant)
+         topology.site_of(host), host.tenant, told_ns)
         for host in topology.hosts
         for prefix in host.prefixes
     ]  # fmt: skip

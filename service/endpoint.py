@@ -130,6 +130,11 @@ def parse_time(text: str) -> int:
     return time_ns
 
 
+def seconds_text(time_ns: int) -> str:
+    """A moment exactly, as `parse_time` takes it: seconds since 1970 with nine decimals."""
+    return f"{time_ns // NS_PER_S}.{time_ns % NS_PER_S:09d}"
+
+
 def time_text(time_ns: int) -> str:
     """A moment as RFC 3339 in UTC with microseconds."""
     moment = _EPOCH + timedelta(microseconds=time_ns // 1000)

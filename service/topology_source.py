@@ -119,24 +119,26 @@ class TopologySource:
 
 
 def store_topology(store: Store | OwnerClient, versions: Versions | Topology) -> None:
-    """Keep the names of the hops, so that answers have them without the topology's file."""
-    for topology in Versions.of(versions).topologies:
-        rows = topology.frame.drop("csig_lm", "csig_lm_compact").with_columns(
+    """Keep the names of the hops, so that answers have them without the topology's file.
+
+    What is told last holds, all its versions and nothing else, also where it was told before.
+    """
+    topologies = Versions.of(versions).topologies
+    if not topologies:
+        return
+    told_ns = time.time_ns()
+    hops = [
+        topology.frame.drop("csig_lm", "csig_lm_compact").with_columns(
             pl.lit(topology.valid_from_ns, pl.Int64).alias("valid_from_ns"),
             pl.lit(topology.version).alias("topology"),
+            pl.lit(told_ns).alias("told_ns"),
         )
-        store.insert("hops", rows, f"topology:{topology.version}:{fingerprint(rows)}")
-        hosts = host_rows(topology)
-        if hosts.height:
-            store.insert("hosts", hosts, f"hosts:{topology.version}:{fingerprint(hosts)}")
-
-
-def fingerprint(rows: pl.DataFrame) -> str:
-    """Names the rows' content: other rows never share a token, the same rows always do."""
-    plain = rows.with_columns(
-        pl.col(pl.List(pl.String)).list.join(","), pl.selectors.struct().struct.json_encode()
-    )
-    return f"{rows.height}-{plain.hash_rows().sum():x}"
+        for topology in topologies
+    ]
+    hosts = pl.concat([host_rows(topology, told_ns) for topology in topologies])
+    if hosts.height:
+        store.insert("hosts", hosts, f"hosts told at {told_ns}")
+    store.insert("hops", pl.concat(hops), f"hops told at {told_ns}")
 
 
 class Refreshed:

@@ -1,13 +1,13 @@
 -- Where does the topology in force at a time say that address prefixes are?
 SELECT
     prefix,
-    argMax(h.host, h.valid_from_ns) AS host,
-    argMax(h.device, h.valid_from_ns) AS device,
-    argMax(h.interface, h.valid_from_ns) AS interface,
-    argMax(h.site, h.valid_from_ns) AS site
+    argMax(h.host, (h.told_ns, h.valid_from_ns)) AS host,
+    argMax(h.device, (h.told_ns, h.valid_from_ns)) AS device,
+    argMax(h.interface, (h.told_ns, h.valid_from_ns)) AS interface,
+    argMax(h.site, (h.told_ns, h.valid_from_ns)) AS site
 FROM hosts AS h
 WHERE valid_from_ns <= {at_ns:Int64}
     AND hasAny({tenants:Array(String)}, ['*', h.tenant])
-    AND valid_from_ns >= (SELECT max(valid_from_ns) FROM hops WHERE valid_from_ns <= {at_ns:Int64})
+    AND (told_ns, valid_from_ns) >= (SELECT max((told_ns, valid_from_ns)) FROM hops WHERE valid_from_ns <= {at_ns:Int64})
 GROUP BY prefix
 ORDER BY prefix

@@ -22,5 +22,6 @@ HOPS = Table(
         Column("capacity_bps", I64, "bit/s", "Capacity of the port."),
         Column("peer_device", WORD, "", "Device at the other end."),
         Column("peer_interface", WORD, "", "Interface at the other end."),
+        Column("told_ns", I64, "ns", "When the topology was told, since 1970; the last one holds."),
     ),
 )

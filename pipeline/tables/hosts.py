@@ -19,5 +19,6 @@ HOSTS = Table(
         Column("interface", WORD, "", "Interface that it hangs on."),
         Column("site", WORD, "", "Site; empty: none told."),
         Column("tenant", WORD, "", "Tenant that owns the addresses; empty: none told."),
+        Column("told_ns", I64, "ns", "When the topology was told, since 1970; the last one holds."),
     ),
 )

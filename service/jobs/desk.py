@@ -14,7 +14,7 @@ from service.jobs.kept import CANCELLED, WAITING, Brought, Job, new_id
 from service.jobs.request import checked
 from service.jobs.running import Running
 from service.jobs.upload import Upload
-from service.jobs.wanted import Analyze, Kinds, Traced
+from service.jobs.wanted import Analyze, Kinds
 from service.metrics import Metrics
 from service.problem import Problem, invalid
 from service.settings import Settings
@@ -134,8 +134,6 @@ class Desk:
         elif wanted.capture is None and not identity.sees_all:
             raise Problem(403, "src: a job reads the flows of all tenants; this login sees some:"
                           " GET /api/v1/replay/decisions replays theirs", field="src")  # fmt: skip
-        if isinstance(wanted, Traced) and wanted.src and wanted.dst:
-            asked |= {"src": str(wanted.src), "dst": str(wanted.dst)}
         checked(wanted)
         job = Job(who=identity.name, tenants=identity.tenants, created_ns=time.time_ns(),
                   kind=wanted.kind, asked=asked)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from service.endpoint import parse_duration
+from service.endpoint import parse_duration, seconds_text
 from service.failure import Failure
 from service.jobs.wanted import Analyze, Asked, ClosedLoop, Kinds, Replay, Sweep, Traced, WhatIf
 from service.problem import invalid
@@ -145,4 +145,4 @@ def words_of(asked: dict[str, Any]) -> list[str]:
 
 def text(time_ns: int | None) -> str | None:
     """A time as the command line takes it."""
-    return None if time_ns is None else f"{time_ns // 10**9}.{time_ns % 10**9:09d}"
+    return None if time_ns is None else seconds_text(time_ns)

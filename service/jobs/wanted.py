@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
 from pipeline import Dialect
-from service.endpoint import MAX_NS
+from service.endpoint import MAX_NS, Endpoint, seconds_text
 from service.form import ID
 from service.problem import about
 from service.routes.parameter import Algorithm, End, Name, Time, Written, written
@@ -81,6 +81,11 @@ class Traced(Wanted):
         if self.from_ is not None and self.to is not None and self.to <= self.from_:
             raise about("to", "is not after from")
         return self
+
+    @field_serializer("src", "dst", "from_", "to", when_used="json-unless-none")
+    def written(self, value: Endpoint | int) -> str:
+        """An end or a time as it can be asked for, to be kept."""
+        return seconds_text(value) if isinstance(value, int) else str(value)
 
     @property
     def flow(self) -> str | None:

@@ -433,7 +433,7 @@ def test_names_are_those_of_the_versions_in_force_in_the_window(store: Store) ->
     for since_ns, names in versions.items():
         hops = pl.DataFrame(
             {"node": 77, "port": list(names), "valid_from_ns": since_ns, "topology": str(since_ns),
-             "device": "leaf", "interface": list(names.values())}
+             "device": "leaf", "interface": list(names.values()), "told_ns": 2**62}
         )  # fmt: skip
         store.insert("hops", hops, f"versions {since_ns}")
 

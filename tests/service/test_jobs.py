@@ -356,6 +356,17 @@ def test_a_capture_is_analysed_into_the_store_by_a_process(
         assert told == [each["data_bytes"] for each in report["flows"]]
         found = served.get("/api/v1/flows", q="10.7.0.1:40000").json()["flows"]
         assert sorted(each["dport"] for each in found) == [5001, 40000]
+        between = {"from": "1970-01-01T00:00:00Z", "to": "2100-01-01T00:00:00.5Z"}
+        ends = {"src": "10.7.0.1:40000", "dst": "10.7.0.2:5001"}
+        for more in (
+            {"kind": "replay"},
+            {"kind": "conform"},
+            {"kind": "what_if", "what_if": ["dctcp.g=0.5"], "algorithm": "dctcp"},
+            {"kind": "sweep", "sweep": ["dctcp.g=0.5,0.1"], "algorithm": "dctcp"},
+        ):
+            timed = httpx.post(f"{served.url}{JOBS}", json=between | ends | more)
+            job = ended(served, timed.json()["id"])
+            assert (job["state"], job["reason"]) == (DONE, None), more
         refused = served.get(f"{place}/result", format="html")
         assert (refused.status_code, refused.json()["field"]) == (422, "format")
         counted = served.get("/metrics").text

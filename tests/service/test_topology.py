@@ -13,8 +13,10 @@ import httpx
 import polars as pl
 import pytest
 import typer
+from asked import opened
+from polars.testing import assert_frame_equal
 
-from pipeline import Store, Topology, TopologyError, Worker
+from pipeline import Store, Topology, TopologyError, Versions, Worker
 from service.app import create_app
 from service.commands import topology as command
 from service.commands import topology_import as imports
@@ -22,7 +24,7 @@ from service.failure import Failure
 from service.routes.internal import unknown
 from service.run import Job, collector_of, renewing
 from service.settings import Settings, load
-from service.topology_source import TopologySource, read_topology, read_versions
+from service.topology_source import TopologySource, read_topology, read_versions, store_topology
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "topology.yaml"
 Write = Callable[[str], Path]
@@ -217,6 +219,32 @@ def test_a_service_reads_again_when_it_is_asked_to(write: Write) -> None:
     assert 'hopsight_topology_reads_total{outcome="taken"} 1.0' in app.state.metrics.text().decode()
     create_app(Settings(), cast("Store", store)).state.reload()
     assert len(store.rows) == 1
+
+
+def test_a_topology_that_is_told_again_holds_again(tmp_path: Path, write: Write) -> None:
+    """Also where the one between had a name, a port, a host or a version more."""
+    text = EXAMPLE.read_text()
+    later = text.replace("west-2026-01", "west-2026-02").replace("spine1", "core1")
+    [first] = read_versions(write(text)).topologies
+    [second] = read_versions(write(later)).topologies
+    second = replace(second, valid_from_ns=first.valid_from_ns + 1)
+    with opened(tmp_path) as store:
+
+        def told() -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
+            frames = [store.query(name, at_ns=2**62) for name in ("hops", "te_hosts")]
+            return *frames, frames[0]["topology"].unique().to_list()
+
+        store_topology(store, first)
+        before = told()
+        store_topology(store, Versions.of([first, second]))
+        assert told()[2] == ["west-2026-02"]
+        store_topology(store, replace(second, valid_from_ns=first.valid_from_ns))
+        assert "core1" in told()[0]["device"]
+        store_topology(store, first)
+        after = told()
+        assert_frame_equal(before[0], after[0])
+        assert_frame_equal(before[1], after[1])
+        assert after[2] == ["west-2026-01"]
 
 
 def test_ids_that_the_topology_lacks_are_counted_as_rows_come_in(write: Write) -> None:
