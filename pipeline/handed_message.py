@@ -24,6 +24,7 @@ from collector import (
 )
 from pipeline.covered import Covered
 from pipeline.handed import Handed
+from pipeline.handed_check import check
 from pipeline.health.watched import COLUMNS as WATCHED
 from pipeline.health.watched import Watched, shaped
 from pipeline.intervals import FLOW_KEY, HOP_KEY
@@ -38,8 +39,6 @@ NEEDED: Mapping[str, Iterable[str]] = {
     **WATCHED,
 }  # fmt: skip
 """The tables, and the columns without which their rows say nothing."""
-WHOSE = frozenset(("time_ns", "interval_ns", "interval", "bin", "seen_ns", "flow", "point", "port"))
-"""Columns that are told of every row."""
 PLACE = ("partition", "partitions", "first", "last", "idle", "piece", "pieces")
 NUMBERS = (*PLACE, "closed", "captured_from", "captured_to", *NEEDED)
 """Headers that are numbers; those of the tables tell their octets, one behind the other."""
@@ -60,6 +59,11 @@ class Piece(NamedTuple):
     piece: int
     pieces: int
     handed: Handed
+
+    @property
+    def cut(self) -> tuple[int, ...]:
+        """What all pieces of a cut have in common."""
+        return self.partitions, self.first, self.last, self.idle, self.pieces
 
 
 def messages(
@@ -114,7 +118,7 @@ def read(value: bytes | None, given: Iterable[tuple[str, bytes | None]], _offset
         raise UnreadableError("bad_header", f"{error}") from None
     place = [numbers[name] for name in PLACE]
     partition, partitions, first, last, idle, piece, pieces = place
-    known = 0 <= partition < partitions and idle in {0, 1} and first <= last + idle
+    known = 0 <= partition < partitions and idle in {0, 1} and 0 <= first <= last + idle
     if not (known and 0 <= piece < pieces <= MOST_PIECES):
         raise UnreadableError("bad_header", f"no piece has partition, messages and number {place}")
     sizes = [numbers[name] for name in NEEDED]
@@ -141,9 +145,7 @@ def frame_of(name: str, held: bytes) -> pl.DataFrame:
             raise UnreadableError("bad_columns", f"{name}.{column} is {dtype}")
     if lacking := [column for column in NEEDED[name] if column not in frame.columns]:
         raise UnreadableError("bad_columns", f"{name} has no column {', '.join(lacking)}")
-    for column in sorted(WHOSE.intersection(NEEDED[name])):
-        if frame[column].null_count():
-            raise UnreadableError("bad_columns", f"{name}.{column} is not told of every row")
+    check(name, frame)
     return frame if name not in WATCHED else shaped(name, frame)
 
 
@@ -174,7 +176,7 @@ class Pieces:
     def whole(self, piece: Piece) -> Handed | None:
         """What was handed on, with the last piece of it."""
         held = self.held.setdefault(piece.partition, {})
-        if any(other[2:5] != piece[2:5] for other in held.values()):
+        if any(other.cut != piece.cut for other in held.values()):
             held.clear()  # what was begun before is said anew
         held[piece.piece] = piece
         if len(held) < piece.pieces:

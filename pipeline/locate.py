@@ -37,12 +37,18 @@ LEAST_OF_CLASS = 20
 
 
 def load() -> list[pl.Expr]:
-    """Sums over partial rows of one candidate as its mean load, largest load and mean queue."""
+    """Sums over partial rows of one candidate as its mean load, largest load and mean queue.
+
+    The queue is that of rows that tell one; where none does it is null.
+    """
     samples = pl.col("samples").sum()
+    of_queue = pl.col("samples").filter(pl.col("queue_sum_bytes").is_not_null()).sum()
     return [
         (pl.col("u_sum_n").sum() / samples * NANO).alias("u_mean"),
         (pl.col("u_max_n").max() * NANO).alias("u_max"),
-        (pl.col("queue_sum_bytes").sum() / samples).alias("queue_mean_bytes"),
+        pl.when(of_queue > 0)
+        .then(pl.col("queue_sum_bytes").sum() / of_queue)
+        .alias("queue_mean_bytes"),
         (stood().sum() / samples).alias("standing_share"),
         samples.alias("samples"),
         pl.col("hop_index").min(),

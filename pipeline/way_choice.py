@@ -55,12 +55,15 @@ def common(possible: pl.DataFrame) -> pl.DataFrame:
 
 
 def spans(asked: pl.Series, flows: pl.Series) -> tuple[Ints, Ints]:
-    """First row of each flow that is asked for and the first behind; the same where it has none."""
+    """First row of each flow that is asked for and the first behind; the same where it has none.
+
+    Of a flow whose rows do not lie together, as where two claim the same ends, the first ones count.
+    """
     runs = flows.rle().struct.unnest()
     begins = runs.select(
         pl.col("value").alias("flow"), pl.col("len").cast(pl.Int64),
         begin=pl.col("len").cast(pl.Int64).cum_sum() - pl.col("len").cast(pl.Int64),
-    )  # fmt: skip
+    ).unique("flow", keep="first", maintain_order=True)  # fmt: skip
     found = pl.DataFrame({"flow": asked}).join(begins, on="flow", how="left", maintain_order="left")
     begin, count = (found[name].fill_null(0).to_numpy() for name in ("begin", "len"))
     return begin, begin + count

@@ -12,8 +12,9 @@ from service.problem import invalid
 from service.routes.span import Span
 
 MOST_NUMBER = 2**64
-PLACE = {"cursor", "limit", "from_", "to"}
-"""Parameters that may differ from page to page; the cursor has the time."""
+TIMES = {"from_", "to"}
+PLACE = {"cursor", "limit", *TIMES}
+"""Parameters that may differ from page to page; the cursor has the time, so it need not be told."""
 
 
 def cursor_of(*numbers: int) -> str:
@@ -37,7 +38,7 @@ def numbers_of(cursor: str, count: int) -> tuple[int, ...]:
 
 def next_page(span: Span, start: int, asked: BaseModel) -> str:
     """The cursor of the page of an answer that begins with a row."""
-    return cursor_of(span.from_ns, span.to_ns, start, _question(asked))
+    return cursor_of(span.from_ns, span.to_ns, start, _question(asked), _times(asked))
 
 
 def page_of(cursor: str, asked: BaseModel) -> tuple[Span, int]:
@@ -45,13 +46,15 @@ def page_of(cursor: str, asked: BaseModel) -> tuple[Span, int]:
 
     Raises Problem for a cursor that was not made here, or of another question.
     """
-    from_ns, to_ns, start, question = numbers_of(cursor, 4)
+    from_ns, to_ns, start, question, times = numbers_of(cursor, 5)
     if not from_ns < to_ns < MAX_NS or start >= MAX_NS:
         raise invalid({"cursor": "is none that an answer gave"})
     if question != _question(asked):
         raise invalid(
             {"cursor": "is of another question: the other parameters have to be the same"}
         )
+    if _times(asked) not in {times, UNTOLD}:
+        raise invalid({"cursor": "is of another time: from and to are those of the first page"})
     return Span(from_ns, to_ns), start
 
 
@@ -59,3 +62,12 @@ def _question(asked: BaseModel) -> int:
     """What stands for everything that a page is asked for by, but for its place."""
     told = asked.model_dump_json(exclude=PLACE)
     return crc32(f"{type(asked).__name__} {told}".encode())
+
+
+def _times(asked: BaseModel) -> int:
+    """What stands for the time that is asked for."""
+    return crc32(asked.model_dump_json(include=TIMES, exclude_none=True).encode())
+
+
+UNTOLD = crc32(b"{}")
+"""That of a page without a time."""

@@ -16,7 +16,7 @@ seen AS (
         sum(h.samples) AS samples,
         sum(h.u_sum_n) / samples * 1e-9 AS u_mean,
         max(h.u_max_n) * 1e-9 AS u_max,
-        sum(h.queue_sum_bytes) / nullIf(samples, 0) AS queue_mean_bytes,
+        sum(h.queue_sum_bytes) / nullIf(sumIf(h.samples, isNotNull(h.queue_sum_bytes)), 0) AS queue_mean_bytes,
         max(h.queue_max_bytes) AS queue_max_bytes,
         (max(h.sent_last_ns) - min(h.sent_first_ns)) / nullIf(max(h.ts_last_ns) - min(h.ts_first_ns), 0) AS rate_u
     FROM hop_intervals AS h

@@ -163,7 +163,9 @@ def _renew_alerts(watch: Watch, path: Path | None) -> None:
     except AlertsError as error:
         logger.warning("rules of alerts are refused, the ones before hold: %s", error)
         return
-    if file != watch.file:
+    if file == watch.file:
+        logger.info("rules of alerts were read again and are as before")
+    else:
         watch.renew(file)
         logger.info("rules of alerts were read again and are taken: %d rules, %d receivers",
                     len(file.rule), len(file.receiver))  # fmt: skip

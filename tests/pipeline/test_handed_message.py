@@ -21,6 +21,7 @@ from pipeline.handed_message import (
     read,
     schema_of,
 )
+from pipeline.handed_message import handed_of as remade
 from pipeline.known_flows import no_flows
 from pipeline.sums import Sums
 from tests.pipeline.test_meeting import handed as handed_of
@@ -81,6 +82,10 @@ def test_what_was_begun_and_is_said_anew_is_taken_once(given: Handed) -> None:
     assert pieces.whole(Piece(0, 2, 7, 9, 0, 0, 1, given)) is given
     assert pieces.knows(one)
     assert not pieces.knows(one._replace(first=10, last=12))
+    assert Pieces().whole(one._replace(pieces=3)) is None
+    of_three = Pieces()
+    assert of_three.whole(one._replace(pieces=3)) is None
+    assert of_three.whole(one._replace(piece=1, pieces=2)) is None, "another cut's second piece"
     silence = one._replace(first=10, last=9, idle=1, pieces=1)
     assert not pieces.knows(silence)
     assert pieces.whole(silence) is given
@@ -95,6 +100,7 @@ def test_what_was_begun_and_is_said_anew_is_taken_once(given: Handed) -> None:
         ({"piece": "1"}, 0, "bad_header"),
         ({"pieces": "99999999"}, 0, "bad_header"),
         ({"first": "20"}, 0, "bad_header"),
+        ({"first": "-5", "last": "-1"}, 0, "bad_header"),
         ({"idle": "2"}, 0, "bad_header"),
         ({"closed": None}, 0, "bad_header"),
         ({"closed": "9" * 30}, 0, "bad_header"),
@@ -129,6 +135,40 @@ def test_tables_that_are_others_are_refused(
     [(_, value, headers)] = messages(given._replace(flows=frame), 3, 8, 10, 19)
     with pytest.raises(UnreadableError, match=sentence):
         read(value, headers, 0)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "reason"),
+    [
+        ("flows", "dport", None, "bad_columns"),
+        ("flow_intervals", "aecn_samples", 2**64 - 1, "bad_range"),
+        ("flow_intervals", "rwnd_zero", 2**64 - 1, "bad_range"),
+        ("flow_intervals", "interval_ns", 0, "bad_range"),
+        ("flow_intervals", "interval_ns", -1_000_000, "bad_range"),
+        ("hop_intervals", "interval_ns", 4_000_000, "bad_range"),
+        ("hop_intervals", "time_ns", 7, "bad_range"),
+        ("hop_intervals", "time_ns", -(2**63), "bad_range"),
+        ("sights", "seen_ns", 2**63 - 1, "bad_range"),
+    ],
+)
+def test_rows_that_no_partition_gives_are_refused(
+    given: Handed, table: str, column: str, value: int | None, reason: str
+) -> None:
+    """One of them is enough: whoever judged it would end, and so would who comes after."""
+    frames = [*frames_of(given)]
+    at = [*NEEDED].index(table)
+    first = pl.int_range(pl.len()) == 0
+    known = schema_of(table)
+    kept = pl.col(column) if column in frames[at].columns else pl.lit(None, known[column])
+    put = pl.when(first).then(pl.lit(value, known[column])).otherwise(kept).alias(column)
+    frames[at] = frames[at].with_columns(put)
+    [(_, octets, headers)] = messages(
+        remade(frames, given.closed_ns, given.covered), 3, 8, 10, 19
+    )  # fmt: skip
+    with pytest.raises(UnreadableError) as refused:
+        read(octets, headers, 0)
+    assert refused.value.reason == reason
+    assert f"{table}." in str(refused.value) or table in str(refused.value)
 
 
 def same(one: Handed, other: Handed) -> None:

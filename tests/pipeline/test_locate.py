@@ -51,6 +51,14 @@ def test_a_hop_has_one_load_for_all_flows_that_measured_it(rows_of: RowsOf) -> N
     assert found.filter(node=PLACE)["u_mean"].to_list() == pytest.approx([1.0, 2.0])
 
 
+def test_a_queue_is_that_of_rows_that_tell_one(rows_of: RowsOf) -> None:
+    """What no hop told is not an empty queue, and takes nothing from what others told."""
+    rows = [hop(1.0, 30), hop(1.0, 10, flow=2, queue_sum_bytes=5000),
+            hop(1.0, 30, flow=2, hop_index=1)]  # fmt: skip
+    found = inband(rows_of("hop_intervals", rows))
+    assert dict(found.select("flow", "queue_mean_bytes").rows()) == {1: None, 2: 500.0}
+
+
 def test_a_port_is_as_full_as_the_fullest_of_its_classes(rows_of: RowsOf) -> None:
     """Packets of a class tell of its own queue; few packets tell nothing."""
     rows = [

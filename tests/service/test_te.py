@@ -164,6 +164,12 @@ def test_pages_join_to_the_whole(client: Client) -> None:
     other = client.get("paths", params={"cursor": asked["cursor"], "interval": "1m"})
     assert other.status_code == 422
     assert "another question" in other.json()["detail"]
+    moved = client.get("paths", params={"cursor": asked["cursor"], "from": T0 + 60 * S})
+    assert (moved.status_code, moved.json()["field"]) == (422, "cursor")
+    assert "another time" in moved.json()["detail"]
+    untold = client.get("paths", params={"cursor": asked["cursor"], "limit": 4}).json()["paths"]
+    assert untold
+    assert untold == found[-len(untold) :]
     for name, wrong in (("from", "2100-01-01T00:00:00Z"), ("to", "0")):
         refused = client.get("paths", params={name: wrong})
         assert (refused.status_code, refused.json()["field"]) == (422, name)

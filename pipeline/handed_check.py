@@ -1,0 +1,40 @@
+"""What rows that partitions hand on can say; a judge that took others would end by them."""
+
+import polars as pl
+
+from collector import UnreadableError
+from pipeline.known_flows import KEY_COLUMNS
+
+MOST = 1 << 62
+"""What no sum, count or time comes to; sums of two such numbers fit."""
+WHOSE = frozenset(
+    ("time_ns", "interval_ns", "interval", "bin", "seen_ns", "flow", "point", "port", *KEY_COLUMNS)
+) - {"tenant", "vrf", "vni"}
+"""Columns that are told of every row."""
+LONG = (pl.Int64, pl.UInt64)
+NUMBERS = frozenset(("flow", "conversation", "src_hi", "src_lo", "dst_hi", "dst_lo", "frame"))
+"""Columns of 64 bits that any number may stand in."""
+
+
+def check(name: str, rows: pl.DataFrame) -> None:
+    """Refuse rows of a table that no partition gives. Raises UnreadableError."""
+    for column in rows.columns:
+        if column in WHOSE and rows[column].null_count():
+            raise UnreadableError("bad_columns", f"{name}.{column} is not told of every row")
+    for column, dtype in rows.schema.items():
+        if dtype in LONG and column not in NUMBERS and not _bounded(rows[column]):
+            raise UnreadableError("bad_range", f"{name}.{column} is beyond what 62 bits hold")
+    if "interval_ns" in rows.columns and not _in_steps(rows):
+        raise UnreadableError("bad_range", f"{name} has intervals that are of no one length")
+
+
+def _bounded(values: pl.Series) -> bool:
+    least, most = values.min(), values.max()
+    return least is None or -MOST <= int(least) <= int(most) <= MOST  # type: ignore[arg-type,call-overload]
+
+
+def _in_steps(rows: pl.DataFrame) -> bool:
+    """Whether intervals have one length and begin at multiples of it."""
+    lengths = rows["interval_ns"]
+    length = int(lengths[0])
+    return length > 0 and bool((lengths == length).all() & (rows["time_ns"] % length == 0).all())
