@@ -57,7 +57,7 @@ def common(possible: pl.DataFrame) -> pl.DataFrame:
 def spans(asked: pl.Series, flows: pl.Series) -> tuple[Ints, Ints]:
     """First row of each flow that is asked for and the first behind; the same where it has none.
 
-    Of a flow whose rows do not lie together, as where two claim the same ends, the first ones count.
+    Of a flow whose rows do not lie together (two claim the same ends) the first ones count.
     """
     runs = flows.rle().struct.unnest()
     begins = runs.select(
