@@ -110,6 +110,13 @@ def mixed(state: Any, word: Any) -> Any:
     return state ^ state >> np.uint64(32)
 
 
+@inlined
+def unnamed(words: Any, row: Any) -> bool:
+    """Whether nothing tells a frame apart from others of its flow and length."""
+    told = words[SEQ, row] | words[ACK, row] | words[ECHO, row] | words[FLAGS, row]
+    return bool((told | words[NUMBERED, row]) == np.uint64(0))
+
+
 @borrowing
 def find(
     words: NDArray[np.uint64],
@@ -143,8 +150,7 @@ def find(
         again = like.mark == own and like.frame != frame[row]
         again = again and time_ns[row] - like.time_ns <= within_ns
         numbered, data = words[NUMBERED, row] != np.uint64(0), words[DATA, row] != np.uint64(0)
-        told = words[SEQ, row] | words[ACK, row] | words[ECHO, row] | words[FLAGS, row]
-        alike = not numbered and told == np.uint64(0)
+        alike = unnamed(words, row)
         counts = seen[point[row]]
         if (numbered or data) and not alike:
             counts[np.uint64(again)] += 1

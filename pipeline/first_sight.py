@@ -4,12 +4,15 @@ Two taps on one way see the same packets, one a little later. Intervals count a 
 sight, so that all taps put it into the same one and a verdict does not depend on which is asked.
 """
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, borrowing
 from pipeline.copies import OF_ROCE, PLACES, WORDS, mixed, words_of
+from pipeline.order import NEVER
 from pipeline.point_number import PointNumbers
 from pipeline.reporter import is_reporter
 from pipeline.unit import MICROSECOND
@@ -53,7 +56,7 @@ class FirstSight:
         self.within_ns = round(within_us * MICROSECOND)
         self.packets, self.stacks = Sight(), Sight()
         self.points = PointNumbers()
-        self.lately = pl.DataFrame()
+        self.waiting: list[pl.DataFrame] = []
         """Rows of the only point that another may see yet."""
 
     def told(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -65,19 +68,12 @@ class FirstSight:
             return rows
         self.points.of(rows["point"])
         if len(self.points.known) == 1:
-            self._remember(rows)
+            self.waiting = lately([*self.waiting, rows], TOLD_BY, self.within_ns)
             return rows
-        if self.lately.height:
-            self._sights(self.lately)
-            self.lately = self.lately.clear()
+        for early in self.waiting:
+            self._sights(early)
+        self.waiting = []
         return self._sights(rows)
-
-    def _remember(self, rows: pl.DataFrame) -> None:
-        """Keep what another point may see in time; rows are in order of it."""
-        told = rows.select(name for name in rows.columns if name in TOLD_BY)
-        since_ns = int(arrow.values(rows["time_ns"])[-1]) - self.within_ns
-        both = pl.concat([self.lately, told], how="diagonal")
-        self.lately = both.filter(pl.col("time_ns") >= since_ns)
 
     def _sights(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with `first_ns`, and `stack_ns` where there are stacks."""
@@ -93,6 +89,21 @@ class FirstSight:
         named = np.ascontiguousarray(np.vstack([words[:, at], hops[at]]))
         stack_ns[at] = self.stacks.of(named, point[at], time_ns[at], self.within_ns)
         return seen.with_columns(pl.Series(STACK_NS, stack_ns))
+
+
+def lately(
+    parts: Sequence[pl.DataFrame], needed: Collection[str], within_ns: int
+) -> list[pl.DataFrame]:
+    """What another point may see yet of rows that came one part after the other, as `needed`."""
+    newest_ns = max(int(arrow.values(part["time_ns"]).max()) for part in parts)
+    since_ns = max(newest_ns - within_ns, NEVER)
+    kept = [
+        part.filter(pl.col("time_ns") >= since_ns).select(
+            name for name in part.columns if name in needed
+        )
+        for part in parts
+    ]
+    return [part for part in kept if part.height]
 
 
 def at_first_sight(made: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:

@@ -27,7 +27,7 @@ from pipeline.judging import Tables, changed, judged
 from pipeline.kept_rows import known_of
 from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
-from pipeline.order import ALL_NS, Order
+from pipeline.order import ALL_NS, NEVER, Order
 from pipeline.reporter import seen_at
 from pipeline.rolled import Rolled, rows_of
 from pipeline.rollup_rows import Closed
@@ -207,7 +207,8 @@ class Worker(Decider):
         A packet that another point sees later still belongs to the interval of its first sight, and
         a signal that was measured over a time to that time.
         """
-        return self.order.released_ns - max(self.first_sight.within_ns, self.versions.measured_ns)
+        waits_ns = max(self.first_sight.within_ns, self.versions.measured_ns)
+        return max(self.order.released_ns - waits_ns, NEVER)
 
     def _by_version(
         self, rows: pl.DataFrame, tracked: Tracked

@@ -1,7 +1,7 @@
 """Pairs: one packet at two points, the later sight beside the one before.
 
 A packet is known by everything that a host would change (`copies`), and only where that tells it
-apart from the host's other packets: it has data or a number of its own.
+apart from the host's other packets: it has a number of its own, or data that its protocol numbers.
 """
 
 from typing import Any
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from collector import arrow, borrowing
 from pipeline.cc.parameter import state_dtype
-from pipeline.copies import DATA, NUMBERED, OF_ROCE, PLACES, WORDS, mixed, words_of
+from pipeline.copies import DATA, NUMBERED, OF_ROCE, PLACES, WORDS, mixed, unnamed, words_of
+from pipeline.first_sight import lately
 from pipeline.point_number import PointNumbers
 from pipeline.unit import MICROSECOND
 
@@ -53,7 +54,7 @@ class Pairs:
         several = self.several
         self.points.of(rows["point"])
         if not self.several:
-            self._wait(rows)
+            self.waiting = lately([*self.waiting, rows], NEEDED, self.within_ns)
             return pl.DataFrame()
         if not several:
             self.sights = np.zeros(PLACES, SIGHT)
@@ -61,14 +62,6 @@ class Pairs:
                 self._paired(early)
             self.waiting = []
         return self._paired(rows)
-
-    def _wait(self, rows: pl.DataFrame) -> None:
-        """Keep the rows that another point may still see."""
-        since = arrow.values(rows["time_ns"]).max() - self.within_ns
-        own = [name for name in rows.columns if name in NEEDED]
-        kept = [*self.waiting, rows.select(own)]
-        kept = [part.filter(pl.col("time_ns") >= since) for part in kept]
-        self.waiting = [part for part in kept if part.height]
 
     def _paired(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The pairs of these rows, which are remembered."""
@@ -99,6 +92,8 @@ def pair(
     """Write the sight before each row, and whether there is one at another point."""
     for row in range(now.size):
         if words[NUMBERED, row] == np.uint64(0) and words[DATA, row] == np.uint64(0):
+            continue
+        if unnamed(words, row):
             continue
         mark = np.uint64(1)
         for word in range(words.shape[0]):

@@ -77,11 +77,16 @@ class Folder:
         return self.place / "jobs" / name
 
     def keep(self, kept: Kept) -> None:
-        """Write down a capture or a job. Raises OSError, and then nothing has changed."""
+        """Write down a capture or a job; of one that has ended the octets that it read go.
+
+        Raises OSError, and then nothing has changed.
+        """
         with self._turn:
             if isinstance(kept, Job):
                 write(self.job_place(kept.id), kept)
                 self.jobs[kept.id] = kept
+                if kept.state not in WAITING:
+                    shutil.rmtree(self.job_place(kept.id) / INPUT, ignore_errors=True)
             elif isinstance(kept, Brought):
                 write(self.capture_place(kept.id), kept)
                 self.captures[kept.id] = kept

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -9,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from collector import MESSAGE_BYTES, UnreadableError
+from pipeline import PipelineSettings, Worker
 from pipeline.handed import Handed
 from pipeline.handed_message import (
     CONTENTS,
@@ -169,6 +171,17 @@ def test_rows_that_no_partition_gives_are_refused(
         read(octets, headers, 0)
     assert refused.value.reason == reason
     assert f"{table}." in str(refused.value) or table in str(refused.value)
+
+
+def test_what_closes_is_a_number_of_64_bits_however_early_frames_are(
+    observed: Callable[..., pl.DataFrame],
+) -> None:
+    worker = Worker(PipelineSettings(interval_ms=1.0, disorder_us=0.0), None, ("a",))
+    worker.hands_on = True
+    rows = observed([{"time_ns": 1 - 2**63 + at, "frame": at + 1} for at in range(4)])
+    handed = worker.advance(rows).handed
+    assert handed is not None
+    assert handed.closed_ns == -(2**63)
 
 
 def same(one: Handed, other: Handed) -> None:

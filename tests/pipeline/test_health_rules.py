@@ -71,6 +71,21 @@ def test_a_few_packets_are_no_proof(observed: Observed, chain_of: Chain) -> None
     assert found == {("against_aggregation", "one:host > two:host", "cannot_tell")}
 
 
+def test_packets_that_nothing_tells_apart_are_no_pairs(
+    observed: Observed, chain_of: Chain
+) -> None:
+    """Datagrams of IPv6 have no number: what is seen later may be another one, sent before."""
+    nameless = {"protocol": 17, "ip_id": 0, "seq": None, "ack": None, "flags": None}
+    rows = [
+        sight(n, point, ttl, **tag(4 + n % 2, ON), **nameless)
+        | {"time_ns": (n + late) * GAP_NS + late}
+        for n in range(200) for point, ttl, late in ((START, 64, 0), (END, 62, 3))
+    ]  # fmt: skip
+    assert not said(watched(observed(rows), chain_of("one", "two")))
+    named = [row | {"ip_id": (row["frame"] + 1) // 2} for row in rows]
+    assert not said(watched(observed(named), chain_of("one", "two")))
+
+
 @pytest.mark.parametrize(("side", "lm"), [("one", 6), ("two", ON)])
 def test_a_device_between_two_taps_is_named(
     observed: Observed, chain_of: Chain, side: str, lm: int

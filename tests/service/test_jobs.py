@@ -222,7 +222,10 @@ def test_jobs_wait_in_a_bounded_queue_and_can_be_cancelled(
     place = f"{JOBS}/{first['id']}"
     assert asked.ask("DELETE", place, TOKENS["all"]).status_code == 409
     assert asked.get(f"{place}/result", TOKENS["all"]).status_code == 409
+    own = asked.app.state.desk.folder.job_place(first["id"])
+    assert [each.name for each in (own / "input").iterdir()] == ["small.pcapng"]
     ended = asked.ask("POST", f"{place}/cancel", TOKENS["all"]).json()
+    assert not (own / "input").exists(), "it reads nothing any more"
     assert (ended["state"], ended["reason"]) == ("cancelled", "all cancelled it")
     assert asked.ask("POST", f"{place}/cancel", TOKENS["all"]).status_code == 409
     page = asked.get(JOBS, TOKENS["all"], limit=1).json()
@@ -392,6 +395,8 @@ def test_a_replay_keeps_decisions_and_a_report(
     job = folder.jobs[name]
     monkeypatch.chdir(folder.job_place(name))
     monkeypatch.setattr(work.sys, "argv", [])
+    with pytest.raises(Failure, match="no hpcc decision in these frames"):
+        work.done(job.model_copy(update={"asked": wanted | {"algorithm": "hpcc"}}))
     results, found = work.done(job)
     folder.change(name, frozenset({QUEUED}), state=DONE, results=results, found=found)
     assert found["flows"] == 1
@@ -407,8 +412,6 @@ def test_a_replay_keeps_decisions_and_a_report(
     assert "sandbox" in html.headers["content-security-policy"]
     assert "hopsight replay input/small.pcapng --algorithm dctcp --report report.html" in html.text
     assert str(folder.place) not in html.text
-    with pytest.raises(Failure, match="no hpcc decision in these frames"):
-        work.done(job.model_copy(update={"asked": wanted | {"algorithm": "hpcc"}}))
 
 
 WHAT_IF = ["fabric.mark_bytes=60000"]
