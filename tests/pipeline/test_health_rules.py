@@ -71,9 +71,7 @@ def test_a_few_packets_are_no_proof(observed: Observed, chain_of: Chain) -> None
     assert found == {("against_aggregation", "one:host > two:host", "cannot_tell")}
 
 
-def test_packets_that_nothing_tells_apart_are_no_pairs(
-    observed: Observed, chain_of: Chain
-) -> None:
+def test_packets_that_nothing_tells_apart_are_no_pairs(observed: Observed, chain_of: Chain) -> None:
     """Datagrams of IPv6 have no number: what is seen later may be another one, sent before."""
     nameless = {"protocol": 17, "ip_id": 0, "seq": None, "ack": None, "flags": None}
     rows = [
