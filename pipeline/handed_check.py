@@ -7,9 +7,11 @@ from pipeline.known_flows import KEY_COLUMNS
 
 MOST = 1 << 62
 """What no sum, count or time comes to; sums of two such numbers fit."""
+ENDS = tuple(name for name in KEY_COLUMNS if name not in {"tenant", "vrf", "vni"})
+"""What every flow has."""
 WHOSE = frozenset(
-    ("time_ns", "interval_ns", "interval", "bin", "seen_ns", "flow", "point", "port", *KEY_COLUMNS)
-) - {"tenant", "vrf", "vni"}
+    ("time_ns", "interval_ns", "interval", "bin", "seen_ns", "flow", "point", "port", *ENDS)
+)
 """Columns that are told of every row."""
 LONG = (pl.Int64, pl.UInt64)
 NUMBERS = frozenset(("flow", "conversation", "src_hi", "src_lo", "dst_hi", "dst_lo", "frame"))
@@ -24,7 +26,7 @@ def check(name: str, rows: pl.DataFrame) -> None:
     for column, dtype in rows.schema.items():
         if dtype in LONG and column not in NUMBERS and not _bounded(rows[column]):
             raise UnreadableError("bad_range", f"{name}.{column} is beyond what 62 bits hold")
-    if "interval_ns" in rows.columns and not _in_steps(rows):
+    if rows.height and "interval_ns" in rows.columns and not _in_steps(rows):
         raise UnreadableError("bad_range", f"{name} has intervals that are of no one length")
 
 

@@ -24,7 +24,7 @@ from collector import (
 )
 from pipeline.covered import Covered
 from pipeline.handed import Handed
-from pipeline.handed_check import check
+from pipeline.handed_check import ENDS, check
 from pipeline.health.watched import COLUMNS as WATCHED
 from pipeline.health.watched import Watched, shaped
 from pipeline.intervals import FLOW_KEY, HOP_KEY
@@ -35,8 +35,8 @@ from pipeline.tables import TABLES
 VERSION = 4
 """Of what messages hold; it is part of the topic's name, and goes up with columns and headers."""
 NEEDED: Mapping[str, Iterable[str]] = {
-    "flows": ("flow", "last_ns", "unseen"), "flow_intervals": FLOW_KEY, "hop_intervals": HOP_KEY,
-    **WATCHED,
+    "flows": ("flow", "last_ns", "unseen", *ENDS), "flow_intervals": FLOW_KEY,
+    "hop_intervals": HOP_KEY, **WATCHED,
 }  # fmt: skip
 """The tables, and the columns without which their rows say nothing."""
 PLACE = ("partition", "partitions", "first", "last", "idle", "piece", "pieces")

@@ -156,8 +156,9 @@ class Delivery:
             retrying(self._post, told, now_ns)
         except RetryError:
             outcome = "failed"
-            said = "alerts: %s does not take them; %d are kept and tried again in a minute"
-            logger.warning(said, self.receiver.name, len(told))
+            if not self._ended.is_set():
+                said = "alerts: %s does not take them; %d are kept and tried again in a minute"
+                logger.warning(said, self.receiver.name, len(told))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             outcome, why = "failed", type(error).__name__
             if isinstance(error, httpx.HTTPStatusError):

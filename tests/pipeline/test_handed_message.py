@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from collector import MESSAGE_BYTES, UnreadableError
+from collector import MESSAGE_BYTES, UnreadableError, digest, octets_of
 from pipeline import PipelineSettings, Worker
 from pipeline.handed import Handed
 from pipeline.handed_message import (
@@ -129,6 +129,7 @@ def test_what_is_no_piece_has_a_reason(
         (pl.DataFrame({"other": [1]}), "flows.other is Int64"),
         (pl.DataFrame({"flow": pl.Series([1], dtype=pl.UInt64)}), "flows has no column last_ns"),
         (no_flows().clear(1), "flows.flow is not told of every row"),
+        (no_flows().clear(1).drop("dport"), "flows has no column dport"),
     ],
 )
 def test_tables_that_are_others_are_refused(
@@ -143,6 +144,7 @@ def test_tables_that_are_others_are_refused(
     ("table", "column", "value", "reason"),
     [
         ("flows", "dport", None, "bad_columns"),
+        ("flows", "conversation", None, "bad_columns"),
         ("flow_intervals", "aecn_samples", 2**64 - 1, "bad_range"),
         ("flow_intervals", "rwnd_zero", 2**64 - 1, "bad_range"),
         ("flow_intervals", "interval_ns", 0, "bad_range"),
@@ -171,6 +173,18 @@ def test_rows_that_no_partition_gives_are_refused(
         read(octets, headers, 0)
     assert refused.value.reason == reason
     assert f"{table}." in str(refused.value) or table in str(refused.value)
+
+
+def test_tables_without_rows_are_read(given: Handed) -> None:
+    """As streams of Arrow too, which nobody here writes of them."""
+    empty = [frame.clear() for frame in frames_of(given)]
+    octets = [octets_of(frame) for frame in empty]
+    [(_, _, headers)] = messages(given, 3, 8, 10, 19)
+    told = dict(headers) | {name: str(len(each)).encode()
+                            for name, each in zip(NEEDED, octets, strict=True)}  # fmt: skip
+    value = b"".join(octets)
+    piece = read(value, list((told | {"digest": digest(value).encode()}).items()), 0)
+    assert piece.handed.sums.height == 0
 
 
 def test_what_closes_is_a_number_of_64_bits_however_early_frames_are(
