@@ -5,7 +5,8 @@ identification, sequence numbers, flags, timestamps, length. Of a host that does
 packets two acknowledgments may say the same, and data that is sent again is as it was: they are
 copies only where half of the frames of their point come twice, or where too few came yet to know.
 Datagrams without any number (UDP of IPv6, or with an identification of 0) are all alike. They tell
-nothing of their point, and where its other frames come twice each second one is a copy.
+nothing of their point, and where its other frames come twice each second one is a copy. Of a point
+that has no others none is: that a mirror sends twice cannot be seen there.
 """
 
 from typing import Any
@@ -114,7 +115,7 @@ def mixed(state: Any, word: Any) -> Any:
 def unnamed(words: Any, row: Any) -> bool:
     """Whether nothing tells a frame apart from others of its flow and length."""
     told = words[SEQ, row] | words[ACK, row] | words[ECHO, row] | words[FLAGS, row]
-    return bool((told | words[NUMBERED, row]) == np.uint64(0))
+    return bool((told | words[NUMBERED, row] | words[KIND, row]) == np.uint64(0))
 
 
 @borrowing

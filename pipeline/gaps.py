@@ -2,9 +2,19 @@
 
 import polars as pl
 
-OPEN = {"seq_first": "any", "seq_end": "anyLast"}
-"""What is joined of open intervals besides the columns of their table, and how."""
+OPEN = {"seq_first": "min", "seq_end": "max"}
+"""What is joined of open intervals besides the columns of their table, and how: by time (`timed`),
+since a frame that comes late is not the last that was sent."""
 SEQUENCE, HALF_SEQUENCE = 1 << 32, 1 << 31
+PLACES = 31
+"""Bits of a word that tell when in the interval; those below are the number."""
+
+
+def timed(number: pl.Expr, interval_ns: int) -> pl.Expr:
+    """A sequence number below the time in the interval, so that words are in order of time."""
+    place_ns = pl.col("time_ns") % interval_ns
+    step = 1 << max(interval_ns.bit_length() - PLACES, 0)
+    return place_ns // step * SEQUENCE + number % SEQUENCE
 
 
 def with_gaps(rows: pl.DataFrame) -> pl.DataFrame:

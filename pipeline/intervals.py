@@ -14,14 +14,13 @@ from pipeline.accecn import how_marked
 from pipeline.cc.hpcc import Fault
 from pipeline.feedback import counted_feedback
 from pipeline.first_sight import at_first_sight, at_own_time
-from pipeline.gaps import OPEN, with_gaps
+from pipeline.gaps import OPEN, timed, with_gaps
 from pipeline.groups import hop
 from pipeline.heaps import Heaps
 from pipeline.hop_samples import hop_count, samples_of_signals, samples_of_stacks
 from pipeline.hop_time import hop_times
 from pipeline.load_unit import nano
 from pipeline.open_rows import OpenRows
-from pipeline.order import ALL_NS
 from pipeline.sender import CE
 from pipeline.signals import Signals, csig_terms, placed_tags
 from pipeline.standing import Standing
@@ -70,7 +69,6 @@ class Intervals:
         self.sampling = sampling
         self.standing_bytes = standing_bytes
         self.flow_rows = OpenRows("flow_intervals", FLOW_KEY, OPEN)
-        self.newest_ns = -ALL_NS
         self.hop_rows = OpenRows("hop_intervals", HOP_KEY)
 
     @property
@@ -97,12 +95,8 @@ class Intervals:
         decided = self._decided(at_first_sight(tracked.decisions, rows))
         loads = at_own_time(tracked.hop_loads, rows)
         loads = hop_times(loads, hop_count(loads))
-        late = self._late(rows)
         rows = at_first_sight(rows, rows)
-        sent = [self._sent(rows[late:])] if late < rows.height else []
-        if late:
-            sent.append(self._sent(rows[:late].drop("seq", strict=False)))
-        self.flow_rows.add([*sent, *decided, *self._reflected(rows, loads)])
+        self.flow_rows.add([self._sent(rows), *decided, *self._reflected(rows, loads)])
         tags = placed_tags(rows, topology)
         self.tallies.add(loads, rows, tags, known_rtt_ns)
         samples = [
@@ -115,16 +109,6 @@ class Intervals:
             if topology is not None and not topology.delta_ts.is_empty():
                 self.flow_rows.add(self._tagged(tags, terms))
         self.hop_rows.add(self._summed(each) for each in samples if each.height)
-
-    def _late(self, rows: pl.DataFrame) -> int:
-        """How many ordered rows are older than one that came before.
-
-        What they bring is seen, but between which sequence numbers others have told.
-        """
-        times = arrow.values(rows["time_ns"])
-        late = int(np.searchsorted(times, self.newest_ns))
-        self.newest_ns = max(self.newest_ns, int(times[-1]))
-        return late
 
     def close(self, before_ns: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Take out the intervals that ended by `before_ns`: (flow_intervals, hop_intervals).
@@ -168,7 +152,11 @@ class Intervals:
         # Of a flow's own frames ACKs tell SND.NXT too.
         if "seq" in rows.columns:
             number = pl.col("seq").cast(pl.Int64)
-            ends = rows.select("protocol", number, (number + pl.col("payload_bytes")).alias("end"))
+            ends = rows.select(
+                "protocol",
+                timed(number, self.interval_ns).alias("seq"),
+                timed(number + pl.col("payload_bytes"), self.interval_ns).alias("end"),
+            )
             first, last = ends[heaps.first], ends[heaps.last]
             is_tcp = first["protocol"] == TCP
             nothing = pl.Series([None], dtype=pl.Int64)

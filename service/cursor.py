@@ -53,7 +53,8 @@ def page_of(cursor: str, asked: BaseModel) -> tuple[Span, int]:
         raise invalid(
             {"cursor": "is of another question: the other parameters have to be the same"}
         )
-    if _times(asked) not in {times, UNTOLD}:
+    told = [(getattr(asked, name, None), own) for name, own in (("from_", from_ns), ("to", to_ns))]
+    if _times(asked) != times and any(given not in {None, own} for given, own in told):
         raise invalid({"cursor": "is of another time: from and to are those of the first page"})
     return Span(from_ns, to_ns), start
 
@@ -67,7 +68,3 @@ def _question(asked: BaseModel) -> int:
 def _times(asked: BaseModel) -> int:
     """What stands for the time that is asked for."""
     return crc32(asked.model_dump_json(include=TIMES, exclude_none=True).encode())
-
-
-UNTOLD = crc32(b"{}")
-"""That of a page without a time."""

@@ -83,13 +83,8 @@ class Engine:
         if self._seen == seen and seen[0] is not None:
             return
         now_ns = max(seen[1], self.now_ns + 1)
-        self._tell(
-            [
-                change
-                for rule in self.rules.values()
-                for change in self._moved(rule, self._values(rule, now_ns), now_ns)
-            ]
-        )
+        for rule in self.rules.values():  # each told by itself: the next one may find no store
+            self._tell([*self._moved(rule, self._values(rule, now_ns), now_ns)])
         self._keep()
         # What is stored here itself is no reason to look again.
         self._seen = self.store.revision, seen[1]

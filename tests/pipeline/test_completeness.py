@@ -84,6 +84,21 @@ def test_late_frames_fill_a_gap_of_an_interval_that_is_open(
         assert told["revision"].to_list() == [1, 1, 1]
 
 
+@pytest.mark.parametrize("size", [6, 50, 1000])
+def test_gaps_are_those_of_each_point_whatever_its_clock(observed: Observed, size: int) -> None:
+    """One of two points is half a millisecond behind: all its rows come after later ones."""
+    late = {"point": "b", "sport": 7777}
+    rows = [row | more for n, row in enumerate(frames(range(600)))
+            for more in ({}, late | {"time_ns": row["time_ns"] - MS // 2})
+            if not (more and 260 <= n < 280)]  # fmt: skip
+    rows = [{**row, "frame": at + 1, "time_ns": row["time_ns"] + 10 * MS}
+            for at, row in enumerate(rows)]  # fmt: skip
+    batches = [observed(rows[at : at + size]) for at in range(0, len(rows), size)]
+    told = judged(batches, disorder_us=200.0).filter(pl.col("gaps") > 0)
+    assert told["gaps"].to_list() == pytest.approx([0.2], abs=1e-3)
+    assert told["time_ns"].to_list() == [12 * MS]
+
+
 @pytest.mark.parametrize(("rate", "setting", "sampling"), [
     (100, None, 0.01), (100, 7.0, 0.01), (None, 4.0, 0.25), (None, None, None),
 ])  # fmt: skip

@@ -461,6 +461,32 @@ def test_changes_wait_for_a_store_that_takes_none(tmp_path: Path, store: Store) 
     assert watch.engine.unkept == []
 
 
+def test_a_rule_is_told_where_the_store_fails_at_the_next(tmp_path: Path, store: Store) -> None:
+    class Failing(Away):
+        """Fails at the second question of flows."""
+
+        asked = 0
+
+        def query(self, question: str, **given: Any) -> Any:
+            self.asked += question == "alert_flows"
+            if question == "alert_flows" and self.asked == 2:
+                raise StoreError("it is away")
+            return self.store.query(question, **given)
+
+    path, fired = tmp_path / "alerts.toml", []
+    rule = '[[rule]]\nname = "NAME"\nover = "flows"\nwindow = "1h"\nabove = 0\n'
+    path.write_text(rule.replace("NAME", "before it") + rule.replace("NAME", "at it"))
+    known: Any = Failing(store)
+    engine = Engine(read(path), known, Hub(9), fired=fired.append)
+    with pytest.raises(StoreError):
+        engine.step()
+    engine.step()
+    assert [each.rule.name for each in fired] == ["before it", "at it"]
+    for name in ("before it", "at it"):
+        given = {"rule": name, "before_ns": 2**63 - 1, "rows": 10}
+        assert store.query("alerts_history", **given)["state"].to_list() == [FIRING]
+
+
 def test_every_mistake_of_a_file_is_named_at_once(tmp_path: Path) -> None:
     rules = tmp_path / "rules.toml"
     rule = "[[rule]]\nname='a'\nover='flows'\nabove=1\n"
