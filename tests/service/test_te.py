@@ -104,7 +104,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 def test_paths_are_told_worst_first_with_units_and_completeness(client: Client) -> None:
-    told = client.get("paths", params={"from": T0, "to": told["interval"]["to_ns"]}).json()
+    told = client.get("paths", params={"from": T0, "to": T0 + S}).json()
     assert [row["src"] for row in told["paths"]] == ["s6", "s5", "s4", "s3", "s3", "s2", "s1", "s0"]
     assert told["interval"]["step_ns"] == S
     assert (told["cells"], told["cells_with_rows"], told["cursor"]) == (1, 1, None)
@@ -167,7 +167,8 @@ def test_pages_join_to_the_whole(client: Client) -> None:
     moved = client.get("paths", params={"cursor": asked["cursor"], "from": T0 + 60 * S})
     assert (moved.status_code, moved.json()["field"]) == (422, "cursor")
     assert "another time" in moved.json()["detail"]
-    own = client.get("paths", params={"cursor": asked["cursor"], "from": T0, "to": told["interval"]["to_ns"]})
+    whole_time = {"from": T0, "to": told["interval"]["to_ns"]}
+    own = client.get("paths", params={"cursor": asked["cursor"], **whole_time})
     assert own.status_code == 200, "that is the time of the first page"
     untold = client.get("paths", params={"cursor": asked["cursor"], "limit": 4}).json()["paths"]
     assert untold
