@@ -35,6 +35,8 @@ OF_ROCE = {
     "seq": "roce_psn", "ack": "roce_msn", "flags": "roce_opcode", "ts_val": "roce_syndrome",
 }  # fmt: skip
 """What RoCE says in the place of words that it leaves empty."""
+TELLING = frozenset((*WORDS, *OF_ROCE.values()))
+"""Columns that words are made of."""
 FLOW, NUMBERED, SEQ, ACK, FLAGS, DATA, ECHO, KIND = range(len(WORDS))
 MIDDLE, HIGH = np.uint64(16), np.uint64(32)
 """Where in a word the second and the last lie of values of 16 and of 32 bits."""

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, borrowing
-from pipeline.copies import OF_ROCE, PLACES, WORDS, mixed, words_of
+from pipeline.copies import PLACES, TELLING, mixed, words_of
 from pipeline.order import NEVER
 from pipeline.point_number import PointNumbers
 from pipeline.reporter import is_reporter
@@ -24,7 +24,7 @@ OWN_NS = "own_ns"
 STACK_NS = "stack_ns"
 """The same of a row."""
 KEY = ("source", "point", "frame")
-TOLD_BY = frozenset({"point", "time_ns", "hop_count", *WORDS, *OF_ROCE.values()})
+TOLD_BY = TELLING | {"point", "time_ns", "hop_count"}
 """Columns that tell packets, and stacks, apart."""
 
 
@@ -66,18 +66,18 @@ class FirstSight:
         """
         if not self.within_ns:
             return rows
-        self.points.of(rows["point"])
+        point = self.points.of(rows["point"])
         if len(self.points.known) == 1:
             self.waiting = lately([*self.waiting, rows], TOLD_BY, self.within_ns)
             return rows
         for early in self.waiting:
-            self._sights(early)
+            self._sights(early, self.points.of(early["point"]))
         self.waiting = []
-        return self._sights(rows)
+        return self._sights(rows, point)
 
-    def _sights(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _sights(self, rows: pl.DataFrame, point: NDArray[np.int32]) -> pl.DataFrame:
         """The rows with `first_ns`, and `stack_ns` where there are stacks."""
-        point = arrow.fixed(self.points.of(rows["point"]))
+        point = arrow.fixed(point)
         words, time_ns = words_of(rows), arrow.values(rows["time_ns"])
         first_ns = self.packets.of(words, point, time_ns, self.within_ns)
         seen = rows.with_columns(pl.Series(FIRST_NS, first_ns))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from collector import arrow, borrowing
 from pipeline.cc.parameter import state_dtype
-from pipeline.copies import DATA, NUMBERED, OF_ROCE, PLACES, WORDS, mixed, unnamed, words_of
+from pipeline.copies import DATA, NUMBERED, PLACES, TELLING, mixed, unnamed, words_of
 from pipeline.first_sight import lately
 from pipeline.point_number import PointNumbers
 from pipeline.unit import MICROSECOND
@@ -25,10 +25,7 @@ SIGHT = state_dtype(
 """A packet as it was seen last."""
 BEFORE = ("frame", "time_ns", *SEEN, "point", "source")
 """Columns of the sight before, which a pair has with `b_` before their names."""
-NEEDED = frozenset(
-    ("time_ns", "point", "source", "frame", "flow", "payload_bytes", *SEEN, *WORDS,
-     *OF_ROCE.values())
-)  # fmt: skip
+NEEDED = TELLING | {"time_ns", "point", "source", "frame", "flow", "payload_bytes", *SEEN}
 """Columns that pairs are found by and told with."""
 
 
@@ -52,24 +49,24 @@ class Pairs:
         if not self.within_ns:
             return pl.DataFrame()
         several = self.several
-        self.points.of(rows["point"])
+        point = self.points.of(rows["point"])
         if not self.several:
             self.waiting = lately([*self.waiting, rows], NEEDED, self.within_ns)
             return pl.DataFrame()
         if not several:
             self.sights = np.zeros(PLACES, SIGHT)
             for early in self.waiting:
-                self._paired(early)
+                self._paired(early, self.points.of(early["point"]))
             self.waiting = []
-        return self._paired(rows)
+        return self._paired(rows, point)
 
-    def _paired(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _paired(self, rows: pl.DataFrame, point: NDArray[np.int32]) -> pl.DataFrame:
         """The pairs of these rows, which are remembered."""
         now = np.zeros(rows.height, SIGHT)
         for name in ("frame", "time_ns", *SEEN):
             if name in rows.columns:
                 now[name] = arrow.values(rows[name])
-        now["point"] = self.points.of(rows["point"])
+        now["point"] = point
         now["source"] = self.sources.of(rows["source"])
         before = np.zeros(rows.height, SIGHT)
         found = np.zeros(rows.height, np.bool_)
@@ -91,9 +88,8 @@ def pair(
 ) -> None:
     """Write the sight before each row, and whether there is one at another point."""
     for row in range(now.size):
-        if words[NUMBERED, row] == np.uint64(0) and words[DATA, row] == np.uint64(0):
-            continue
-        if unnamed(words, row):
+        bare = words[NUMBERED, row] == np.uint64(0) and words[DATA, row] == np.uint64(0)
+        if bare or unnamed(words, row):
             continue
         mark = np.uint64(1)
         for word in range(words.shape[0]):

@@ -3,8 +3,8 @@
 WITH hidden AS (
     SELECT host
     FROM hosts
-    WHERE valid_from_ns <= {at_ns:Int64}
-        AND (told_ns, valid_from_ns) >= (SELECT max((told_ns, valid_from_ns)) FROM hops WHERE valid_from_ns <= {at_ns:Int64})
+    WHERE
+-- part: in_force
         AND NOT hasAny({tenants:Array(String)}, ['*', tenant])
 )
 SELECT
@@ -19,7 +19,7 @@ SELECT
     argMax(if(h.peer_device IN hidden, '', h.peer_device), (h.told_ns, h.valid_from_ns)) AS peer_device,
     argMax(if(h.peer_device IN hidden, '', h.peer_interface), (h.told_ns, h.valid_from_ns)) AS peer_interface
 FROM hops AS h
-WHERE valid_from_ns <= {at_ns:Int64}
-    AND (told_ns, valid_from_ns) >= (SELECT max((told_ns, valid_from_ns)) FROM hops WHERE valid_from_ns <= {at_ns:Int64})
+WHERE
+-- part: in_force
 GROUP BY node, port
 ORDER BY device, interface

@@ -6,8 +6,8 @@ SELECT
     argMax(h.interface, (h.told_ns, h.valid_from_ns)) AS interface,
     argMax(h.site, (h.told_ns, h.valid_from_ns)) AS site
 FROM hosts AS h
-WHERE valid_from_ns <= {at_ns:Int64}
+WHERE
+-- part: in_force
     AND hasAny({tenants:Array(String)}, ['*', h.tenant])
-    AND (told_ns, valid_from_ns) >= (SELECT max((told_ns, valid_from_ns)) FROM hops WHERE valid_from_ns <= {at_ns:Int64})
 GROUP BY prefix
 ORDER BY prefix

@@ -1,6 +1,6 @@
 """The ways between two ends, ranked by their links' loads, and the flows seen on each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import Annotated, Any
 
@@ -162,15 +162,12 @@ async def _siblings(reader: Reader, ends: list[End], span: Span) -> pl.DataFrame
     return await reader.ask("te_siblings", **words, **span.bounds, rows=MOST_SIBLINGS)
 
 
-def on_ways(siblings: pl.DataFrame, ways: list[dict[str, Any]]) -> list[pl.DataFrame]:
+def on_ways(siblings: pl.DataFrame, ways: list[dict[str, Any]]) -> Iterator[pl.DataFrame]:
     """The flows that took each way, with the time in which they did."""
     crossed = [[link["node"] * PORTS + link["port"] for link in way["links"]] for way in ways]
     seen = [frozenset(hops) for hops in siblings["hops"]]
     names = [name for name in siblings.columns if name not in {*TIMES, "hops"}]
     times = [TIMES[name](pl.col(name)) for name in TIMES if name in siblings.columns]
-    return [
-        siblings.filter(pl.Series([hops in took for hops in seen], dtype=pl.Boolean))
-        .group_by(names, maintain_order=True)
-        .agg(times)
-        for took in taken(crossed, set(seen))
-    ]
+    for took in taken(crossed, set(seen)):
+        own = siblings.filter(pl.Series([hops in took for hops in seen], dtype=pl.Boolean))
+        yield own.group_by(names, maintain_order=True).agg(times)
