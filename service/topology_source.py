@@ -121,12 +121,14 @@ class TopologySource:
 def store_topology(store: Store | OwnerClient, versions: Versions | Topology) -> None:
     """Keep the names of the hops, so that answers have them without the topology's file.
 
-    What is told last holds, all its versions and nothing else, also where it was told before.
+    What is told last holds, all its versions and nothing else, also where it was told before, or by
+    another whose clock is ahead.
     """
     topologies = Versions.of(versions).topologies
     if not topologies:
         return
-    told_ns = time.time_ns()
+    before_ns = store.query("topology_told")["told_ns"][0]
+    told_ns = max(time.time_ns(), before_ns + 1)
     hops = [
         topology.frame.drop("csig_lm", "csig_lm_compact").with_columns(
             pl.lit(topology.valid_from_ns, pl.Int64).alias("valid_from_ns"),

@@ -104,6 +104,8 @@ class Delivery:
             key: each for key, each in firing.items() if not silencing(quiet, each.labels, now_ns)
         }
         over = {key: held.standing for key, held in self.sent.items() if key not in firing}
+        with self._turn:  # what fired anew meanwhile is over with it
+            again = {key: each for key, each in self.waiting.items() if key in over}
         late = self._late(quiet, now_ns, firing.keys() | over.keys())
         due = late | {
             key: each for key, each in loud.items()
@@ -121,7 +123,7 @@ class Delivery:
         for key in over:
             del self.sent[key]
         with self._turn:
-            for key, each in due.items():
+            for key, each in (due | again).items():
                 if key in self.waiting and self.waiting[key].since_ns <= each.since_ns:
                     del self.waiting[key]
 

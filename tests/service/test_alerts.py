@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -427,6 +428,21 @@ def test_what_fired_and_ended_while_a_receiver_was_away_is_told(
     again.restored([one])
     again.step([], [], now_ns, 94.0)
     assert server.told[-1][1]["alerts"][0]["state"] == RESOLVED
+
+
+def test_nobody_hears_that_something_fires_behind_its_end(
+    heard: tuple[str, type[Heard]], file: Path
+) -> None:
+    url, server = heard
+    told = Delivery(Receiver(name="hook", kind="webhook", url=url), Metrics())
+    [one], now_ns = firing(file), time.time_ns()
+    told.fired(one)
+    told.step([one], [], now_ns, 0.0)
+    told.fired(replace(one, since_ns=one.since_ns + 5))  # it was over in between
+    told.step([], [], now_ns, 1.0)
+    told.step([], [], now_ns, 2.0)
+    assert [body["alerts"][0]["state"] for _, body, _ in server.told] == [FIRING, RESOLVED]
+    assert told.waiting == {}
 
 
 class Away:

@@ -176,6 +176,11 @@ class Kept:
         self.rows.append((table, frame))
         return frame.height
 
+    def query(self, name: str) -> pl.DataFrame:
+        assert name == "topology_told"
+        told = [frame["told_ns"] for _, frame in self.rows]
+        return pl.DataFrame({"told_ns": [pl.concat(told).max() if told else 0]})
+
 
 def test_a_service_takes_a_changed_topology_before_it_answers(
     write: Write, monkeypatch: pytest.MonkeyPatch
@@ -245,6 +250,24 @@ def test_a_topology_that_is_told_again_holds_again(tmp_path: Path, write: Write)
         assert_frame_equal(before[0], after[0])
         assert_frame_equal(before[1], after[1])
         assert after[2] == ["west-2026-01"]
+
+
+def test_what_is_told_last_holds_whoever_has_the_clock_that_is_ahead(
+    tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = EXAMPLE.read_text()
+    [first] = read_versions(write(text)).topologies
+    [second] = read_versions(write(text.replace("spine1", "core1"))).topologies
+    with opened(tmp_path) as store:
+        for topology, now_ns in ((first, 2_000), (second, 1_000)):
+            monkeypatch.setattr("service.topology_source.time.time_ns", lambda at=now_ns: at)
+            store_topology(store, topology)
+        for _ in range(2):  # also when the engine has put the rows of both together
+            told = store.query("hops", at_ns=2**62)["device"]
+            assert "core1" in told
+            assert "spine1" not in told
+            with store.alone() as connection:
+                connection.command("OPTIMIZE TABLE hops FINAL")
 
 
 def test_ids_that_the_topology_lacks_are_counted_as_rows_come_in(write: Write) -> None:
