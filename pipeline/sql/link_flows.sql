@@ -28,6 +28,7 @@ sent AS (
             AND flow IN (SELECT flow FROM crossing)
             AND i.time_ns >= c.first_ns
             AND i.time_ns < c.last_ns
+-- part: not_elsewhere
         GROUP BY flow, point
     )
     GROUP BY flow

@@ -22,7 +22,7 @@ FROM (
     WHERE
 -- part: reaching
         AND h.time_ns < {to_ns:Int64}
-        AND h.source = 'int'
+        AND h.source IN ('int', 'int_bound')
         AND h.node < 4294967294
         AND h.flow IN (
             SELECT flow FROM flows AS f

@@ -55,3 +55,30 @@ def test_who_is_held_there_is_told_to_whose_flows_they_are(store: Store) -> None
     assert held("red") == {NAMED, PLACED}
     assert held("blue") == {OWN}
     assert held() == set()
+
+
+def test_a_flow_that_leaves_a_link_and_comes_back_counts_with_what_it_sent_there(
+    tmp_path: Path,
+) -> None:
+    """Its stacks tell of each interval which way it went, tags only now and then."""
+    away, rarely = 1, 2
+    with Store(f"chdb://{tmp_path}/db") as store:
+        store.migrate()
+        times = [T0 + turn * 10 * MS for turn in range(4)]
+        flows = pl.DataFrame({"flow": [away, rarely], "owner": "red", "last_ns": times[-1]})
+        store.insert("flows", flows, "flows")
+        rows = pl.DataFrame({"flow": [away, rarely], "point": "tap", "data_bytes": [1, 100]}).join(
+            pl.DataFrame({"time_ns": times, "interval_ns": 10 * MS}), how="cross"
+        )
+        store.insert("flow_intervals", rows, "sent")
+        there = pl.DataFrame(
+            {"time_ns": times * 2, "flow": [away] * 4 + [rarely] * 4, "interval_ns": 10 * MS,
+             "point": "tap", "node": [7, 8, 8, 7, 7, 8, 8, 7], "port": 3, "samples": 1,
+             "source": ["int", "int_bound", "int", "int", *["csig"] * 4]}
+        )  # fmt: skip
+        store.insert("hop_intervals", there, "hops")
+        window = {"from_ns": T0, "to_ns": T0 + 40 * MS, **PLACE}
+        told = store.query("link_flows", tenants=["*"], rows=9, **window)
+        assert [*told.select("flow", "data_bytes").iter_rows()] == [(rarely, 400), (away, 2)]
+        window |= {"to_ns": T0 + 40 * MS - 1, **length_bounds(40 * MS, None)}
+        assert store.query("link_others", tenants=["blue"], **window).row(0) == (2, 402)

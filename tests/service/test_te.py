@@ -308,10 +308,11 @@ def test_flows_of_two_addresses_are_found_on_the_way_that_they_take(client: Clie
     flows = [{"flow": n, "sport": n, **words} for n in (1, 2)]
     client.store.insert("flows", rows("flows", flows), "flows")
     crossed = [
-        {"time_ns": T0, "interval_ns": S, "flow": n, "node": node, "port": port, "source": "int"}
+        {"time_ns": T0, "interval_ns": S, "flow": n, "node": node, "port": port,
+         "source": {1: "int", 2: "int_bound"}[n]}
         for n, way in ((1, ((1, 1), (11, 2))), (2, ((1, 2), (12, 2))))
         for node, port in way
-    ]
+    ]  # fmt: skip
     client.store.insert("hop_intervals", rows("hop_intervals", crossed), "hops")
     ends = {"src": "10.0.1.1", "dst": "10.0.2.1", "from": T0}
     told = client.get("alternatives", params=ends).json()
