@@ -9,7 +9,7 @@ the later one. What the verdict says is about that hop in those intervals, `shar
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pipeline.doubt import DOUBTS
+from pipeline.doubt import DOUBTS, IN_PART
 from pipeline.evidence import candidates, evidence, grouped, listed, signals
 from pipeline.history import edges, since, stretches
 from pipeline.hop import Row, described, hop_of, ids, load, weighted
@@ -18,8 +18,8 @@ from pipeline.lengths import fitting
 from pipeline.question import time_text
 from pipeline.revisions import FIRST
 
-PATH = "congested_path"
-"""The kind that says that the network holds the flow back, but not where."""
+PATH, UNKNOWN = "congested_path", "unknown"
+"""Kinds that say that the network holds the flow back, but not where, and that nothing tells."""
 HOLDING = (*dict.fromkeys(kind.name for kind in CONGESTED), PATH)
 """Kinds that say that the network holds the flow back."""
 REROUTE = {
@@ -200,11 +200,12 @@ def sentence(said: Row, last: Row) -> str:
     """The headline as a sentence; `last` is the latest stretch of the history."""
     kind = KINDS.get(said["kind"])
     why = kind.sentence if kind else said["kind"]
-    mean = "" if said["u_mean"] is None else f"mean load {said['u_mean']:.2f}"
+    least = "at least " if IN_PART in said["plausibility"] else ""
+    mean = "" if said["u_mean"] is None else f"mean load {least}{said['u_mean']:.2f}"
     if said["kind"] not in HOLDING:
         hop = said["most_loaded"]
         most = f"the most loaded is {described(hop)} with {mean}" if hop and mean else ""
-        return "; ".join(filter(None, (f"No bottleneck in the network: {why}", most))) + "."
+        return "; ".join(filter(None, (f"{calm(said)}: {why}", most))) + "."
     flows = said["contributors"]
     shared = {0: "", 1: "one flow crosses it"}.get(flows, f"{flows} flows share it")
     if said["hop"] is None:
@@ -213,6 +214,16 @@ def sentence(said: Row, last: Row) -> str:
         head = f"{described(said['hop'])} {held(said, 'the bottleneck')}: {why}"
     told = (head, mean, shared, REROUTE.get(said["reroute_helps"]), now(said, last))
     return "; ".join(filter(None, told)) + "."
+
+
+def calm(said: Row) -> str:
+    """What is said where nothing is found to hold the flow back: of hops that were seen alone."""
+    if said["kind"] == UNKNOWN:
+        return "Whether the network holds it back is not known"
+    parts = said["parts"]
+    if parts["hops_out_of_sight"]:
+        return f"No bottleneck at the {parts['hops_seen']} of {parts['hops']} hops in sight"
+    return "No bottleneck in the network"
 
 
 def held(said: Row, what: str) -> str:

@@ -14,6 +14,8 @@ from pipeline.topology import Topology
 FINER, FINER_AECN = "interval_finer_than_csig", "interval_finer_than_aecn"
 TOO_FINE = (FINER, FINER_AECN)
 """Flags of verdicts that are finer than what fed them."""
+IN_PART = "hop_load_in_part"
+"""Flag of a load that is a bound."""
 ESTIMATED, UNSEEN = "marks_estimated", "ecn_form_unknown"
 """Flags of how marks were told (`ecn_echo` of flow_intervals)."""
 IMPLAUSIBLE_U = 10.0
@@ -61,6 +63,10 @@ DOUBTS = {
             UNSEEN,
             "the connection's beginning was not seen, so that what is read as ECE may be a counter",
         ),
+        Doubt(
+            IN_PART,
+            "of the hop's load a part alone is told, so that it is at least what is said",
+        ),
         Doubt("telemetry_disagrees", "kinds of telemetry contradict each other on this hop"),
     )
 }  # fmt: skip
@@ -78,6 +84,7 @@ FLAGS = {
     FINER_AECN: (pl.col("signal") == "aecn") & (pl.col("t_ns") > pl.col("interval_ns")),
     ESTIMATED: pl.col("ecn_echo") & 2 != 0,
     UNSEEN: pl.col("ecn_echo") & 4 != 0,
+    IN_PART: pl.col("bounded"),
     "telemetry_disagrees": pl.col("agreement") < DIFFER,
 }
 """When a flag holds of a headline, with what the flow did and `lacking` (`with_lacking`)."""

@@ -256,8 +256,9 @@ class Intervals:
             heaps.count(samples["standing"].to_numpy()).alias("standing"),
             heaps.count(arrow.values(queue) > 0).alias("waiting"),
         ]
-        if "ts_ns" in samples.columns:
+        if "queue_n" in samples.columns:
             totals.append(heaps.total(samples["queue_n"]).alias("queue_u_sum_n"))
+        if "ts_ns" in samples.columns:
             for name, column in COUNTERS.items():
                 for end, each in (("first", heaps.least), ("last", heaps.most)):
                     totals.append(each(samples[column]).alias(f"{name}_{end}_ns"))

@@ -13,6 +13,7 @@ from pipeline.locate import HOP
 from pipeline.marking import full_by_marks, likely_by_marks, unhindered
 from pipeline.odds import odds
 from pipeline.settings import PipelineSettings
+from pipeline.throughput import FULL
 
 STANDING_SHARE = 0.1
 """A standing queue for more than this share of an interval is congestion."""
@@ -54,6 +55,7 @@ UNMARKED = 0.03
 def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
     """Kind, confidence, completeness, plausibility of each headline."""
     # Step by step: what an expression costs beside its rows grows with the square of its depth.
+    rows = rows.with_columns(LACKS)
     found = rows.with_columns(is_congested(settings).alias("congested"), SHUT, *PARTS, *LIMITED)
     found = found.with_columns(
         KIND, COMPLETENESS, doubts(found), pl.Series("sure", certainty(rows, settings))
@@ -70,14 +72,32 @@ def window_is_shut() -> pl.Expr:
 def limits() -> list[pl.Expr]:
     """What says of a sender that it sets its own pace."""
     marked = pl.col("marked_bytes").fill_null(0) > HARDLY * pl.col("acked_bytes").fill_null(0)
-    idle = (pl.col("u_mean") < IDLE_U) & ~marked
+    idle = (pl.col("u_mean") + pl.col("lacks_most") < IDLE_U) & ~marked
     packet = pl.col("data_bytes") / pl.col("data_frames").clip(1)
     sparing = pl.col("inflight_bytes") + packet < SENDER_LIMITED * pl.col("W")
-    sparing &= (pl.col("u_mean") < PACED_U).fill_null(value=True)
+    sparing &= (pl.col("u_mean") + pl.col("lacks") < PACED_U).fill_null(value=True)
     unmarked = (pl.col("alpha") < LITTLE_ALPHA) & (pl.col("marked_bytes").fill_null(0) == 0)
     return [idle, sparing, unmarked, unhindered(), pl.col("own_duty") < PAUSES]
 
 
+def lacks() -> list[pl.Expr]:
+    """What a load lacks that is `bounded`: `lacks` at least, `lacks_most` at most; else 0.
+
+    A queue lacks what its port sends: at least what flows surely bring, at most what it can. What a
+    port sends lacks the queue of one that is full.
+    """
+    bounded = pl.col("bounded").fill_null(value=False)
+    queue = pl.col("queue_u").is_finite()
+    full = pl.when(pl.col("u_mean") >= FULL).then(1.0).otherwise(0.0)
+    least = pl.min_horizontal(pl.col("least").fill_null(0.0), "most_sent")
+    most = pl.when(queue).then("most_sent").otherwise(full)
+    return [
+        pl.when(bounded & queue).then(least).otherwise(0.0).alias("lacks"),
+        pl.when(bounded).then(most).otherwise(0.0).alias("lacks_most"),
+    ]
+
+
+LACKS = lacks()
 SHUT = window_is_shut().alias("shut")
 PARTS, COMPLETENESS = parts(), completeness()
 LIMITED = [each.alias(f"limited{place}") for place, each in enumerate(limits())]
@@ -109,7 +129,8 @@ CONFIDENCE = (
 def is_congested(settings: PipelineSettings) -> pl.Expr:
     """By load, by a queue that stands, or where neither is known by marks."""
     noise = pl.when(pl.col("busy").is_not_null()).then(EXACT_NOISE).otherwise(0.0)
-    loaded = (pl.col("u_mean") - noise > settings.congested_u).fill_null(value=False)
+    least = pl.col("u_mean") + pl.col("lacks")
+    loaded = (least - noise > settings.congested_u).fill_null(value=False)
     surely = pl.col("standing_share") - pl.col("standing_noise").fill_null(0.0)
     stands = (surely > STANDING_SHARE).fill_null(value=False)
     return loaded | stands | full_by_marks()
@@ -117,13 +138,19 @@ def is_congested(settings: PipelineSettings) -> pl.Expr:
 
 def certainty(rows: pl.DataFrame, settings: PipelineSettings) -> pl.Series:
     """Probability that the hop is congested."""
-    over = pl.col("u_mean") + pl.col("below") - settings.congested_u
+    least, most = (pl.col("u_mean") + pl.col(lacks) for lacks in ("lacks", "lacks_most"))
+    over = least + pl.col("below") - settings.congested_u
+    # Between its bounds a load is as likely one as another.
+    between = ((most - settings.congested_u) / (most - least)).clip(0.0, 1.0)
     # Of a burst nothing else says how long the queue stood that it met.
     burst = (pl.col("duty") < 1.0) & pl.col("standing_share").is_null()
     burst &= pl.col("u_mean") > settings.congested_u * pl.col("duty")
     marks = BY_MARKS if (rows["signal"] == "ecn").any() else pl.lit(None, pl.Float64)
-    told = rows.select("u_mean", "standing_share", "duty", marks.alias("marked"), *SPREADS)
-    told = told.select("marked", over / pl.col("off"), STANDS, burst.alias("burst"))
+    told = rows.select(
+        "u_mean", "standing_share", "duty", "lacks", "lacks_most", marks.alias("marked"), *SPREADS
+    )
+    between = pl.when(most > least).then(between).alias("between")
+    told = told.select("marked", over / pl.col("off"), STANDS, burst.alias("burst"), between)
     return told.select(SURE).to_series()
 
 
@@ -150,5 +177,6 @@ STANDS = (
     .alias("stands")
 )
 SURE = pl.max_horizontal(
-    odds(pl.col("u_mean")), odds(pl.col("stands")), "marked", pl.when("burst").then(BURST)
+    odds(pl.col("u_mean")), odds(pl.col("stands")), "marked", pl.when("burst").then(BURST),
+    "between",
 ).fill_null(UNMARKED)

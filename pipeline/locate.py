@@ -86,9 +86,9 @@ def inband(hops: pl.DataFrame, sent: pl.DataFrame | None = None) -> pl.DataFrame
 
     What switches report is seen from one point, whichever they are. A hop has one load: that of all
     flows that measured it in the interval, over time where their counters tell (`timed`), else by
-    their samples (`packet_u` always); bounds count where nothing else does. `busy` is the share of
-    time in which it sent, `seen_at` the point (or `REPORTER`). `sent` (`activity`) tells how long
-    packets are.
+    their samples (`packet_u` always); bounds count where nothing else does, and the hop is
+    `bounded` then, by its queue where `queue_u` is told. `busy` is the share of time in which it
+    sent, `seen_at` the point (or `REPORTER`). `sent` (`activity`) tells how long packets are.
     """
     rows = hops.filter(IS_INT)
     return nothing_inband() if rows.is_empty() else hops_of_stacks(rows, sent)
@@ -127,10 +127,13 @@ def over_flows(rows: pl.DataFrame, here: Sequence[str]) -> pl.DataFrame:
     """
     bound = pl.col("source") == BOUND
     counting = rows.filter(~bound | bound.all().over(here))
-    whole = counting.group_by(here, maintain_order=True).agg(*load()[:4], *counters())
-    return measured(with_longest(whole, counting, here)).select(
-        *here, "u_mean", "packet_u", "standing_share", "standing_noise", "busy"
+    whole = counting.group_by(here, maintain_order=True).agg(
+        *load()[:4], *counters(), bound.all().alias("bounded")
     )
+    return measured(with_longest(whole, counting, here)).select(
+        *here, "u_mean", "packet_u", "standing_share", "standing_noise", "busy", "bounded",
+        "queue_u",
+    )  # fmt: skip
 
 
 def with_longest(whole: pl.DataFrame, rows: pl.DataFrame, here: Sequence[str]) -> pl.DataFrame:

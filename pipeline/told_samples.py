@@ -40,7 +40,10 @@ def samples_of_told(
 def of_hop(
     rows: pl.DataFrame, hop: int, bases: pl.DataFrame, base_rtt_ns: int, standing: Standing
 ) -> pl.DataFrame:
-    """Samples of one hop; those of which nothing is known are left out."""
+    """Samples of one hop; those of which nothing is known are left out.
+
+    A bound that is the queue's part of a load is told as such, too (`queue_n`).
+    """
     queue, capacity, used, latency = (
         value(rows, f"h{hop}_{name}")
         for name in ("qlen_bytes", "b_bps", "utilization", "latency_ns")
@@ -64,4 +67,5 @@ def of_hop(
         nano(pl.coalesce(whole_load, held, used)).alias("u_n"),
         whole(queue).alias("queue_bytes"),
         standing.told(queue, waited).alias("standing"),
+        nano(pl.when(whole_load.is_null()).then(held)).alias("queue_n"),
     ).drop_nulls("u_n")

@@ -201,6 +201,16 @@ def test_without_congestion_no_hop_is_named_a_bottleneck() -> None:
     assert made["history"][0]["hop"] is None
 
 
+def test_nothing_is_said_of_hops_out_of_sight_or_of_what_is_not_known() -> None:
+    seen = {"hops": 3, "hops_seen": 2}
+    made = composed(row(0, kind="not_congested", u_mean=0.4, **seen))
+    assert made["verdict"]["sentence"].startswith("No bottleneck at the 2 of 3 hops in sight: ")
+    made = composed(row(0, "", "unknown", u_mean=None, u_max=None))
+    assert made["verdict"]["sentence"] == (
+        "Whether the network holds it back is not known: nothing in these packets tells."
+    )
+
+
 def test_marks_without_a_place_are_congestion_somewhere() -> None:
     made = composed(
         row(0, "", "congested_path", u_mean=None, u_max=None),

@@ -296,3 +296,26 @@ def test_nothing_sent_is_nothing_to_judge(judge: Judge) -> None:
     assert rows.is_empty()
     assert rows.schema == TABLES["verdicts"].schema
     assert judge([]).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("queue_u", "u", "sent_bytes", "kind", "sure"),
+    [
+        (0.5, 0.5, 1_125_000, "core", 0.99),  # and what the flow sends: 1.4
+        (0.5, 0.5, 12_500, "not_congested", 0.5),  # others may send as well
+        (0.0, 0.0, 12_500, "not_congested", 0.99),  # nobody waits
+        (None, 0.5, 625_000, "sender_limited", 0.99),  # a port that is not full has no queue
+        (None, 0.95, 1_187_500, "not_congested", 0.05),  # one that is may have any
+        (1.2, 1.2, 12_500, "core", 0.99),
+    ],
+)
+def test_a_part_of_a_load_is_no_load(
+    judge: Judge, line: Topology, queue_u: float | None, u: float, sent_bytes: int, kind: str,
+    sure: float,
+) -> None:  # fmt: skip
+    hop = {"node": 2, "port": 1, "source": "int_bound", "u": u, "hop_index": 1}
+    hop |= {"queue_u_sum_n": None if queue_u is None else round(queue_u * 90e9)}
+    sent = {"bytes": sent_bytes, "data_bytes": sent_bytes, "data_frames": 900}
+    (row,) = judge([sent], [hop], line).to_dicts()
+    assert (row["kind"], row["plausibility"]) == (kind, ["hop_load_in_part"])
+    assert row["confidence"] == pytest.approx(sure, abs=0.02)
