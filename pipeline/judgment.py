@@ -177,6 +177,9 @@ STANDS = (
     .alias("stands")
 )
 SURE = pl.max_horizontal(
-    odds(pl.col("u_mean")), odds(pl.col("stands")), "marked", pl.when("burst").then(BURST),
+    odds(pl.col("u_mean")),
+    odds(pl.col("stands")),
+    "marked",
+    pl.when("burst").then(BURST),
     "between",
 ).fill_null(UNMARKED)
