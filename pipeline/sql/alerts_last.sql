@@ -1,4 +1,4 @@
--- What was the last state of each alert, and since when?
+-- Which alerts are pending or firing by their last state, and since when?
 SELECT
     a.rule AS rule,
     a.labels AS labels,
@@ -9,5 +9,6 @@ SELECT
     argMax(a.changes, a.time_ns) AS changes
 FROM alerts AS a
 GROUP BY rule, labels
+HAVING state IN ('pending', 'firing')
 ORDER BY changed_ns DESC, rule, labels
 LIMIT {rows:UInt32}

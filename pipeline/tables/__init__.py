@@ -1,6 +1,6 @@
 """The tables of the store: DDL, Polars schemas and the reference page derive from them."""
 
-from pipeline.tables.alerts import ALERTS, SILENCES
+from pipeline.tables.alerts import ALERTS, ALERTS_TOLD, SILENCES
 from pipeline.tables.audit import AUDIT
 from pipeline.tables.bus_messages import BUS_MESSAGES
 from pipeline.tables.capture_gaps import CAPTURE_GAPS, CAPTURES
@@ -45,6 +45,7 @@ TABLES = {
         CAPTURE_GAPS,
         AUDIT,
         ALERTS,
+        ALERTS_TOLD,
         SILENCES,
     )
 }

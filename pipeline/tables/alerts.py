@@ -1,4 +1,4 @@
-"""Alerts: what their states were, and who asked for silence."""
+"""Alerts: what their states were, who was told of them, and who asked for silence."""
 
 from pipeline.tables.column import Column, Table
 from pipeline.tables.types import I64, MAYBE_F64, TEXT, TIME, U32, WORD
@@ -20,6 +20,23 @@ ALERTS = Table(
         Column(
             "changes", U32, "", "Changes of state in the rule's time of damping, this included."
         ),
+    ),
+)
+ALERTS_TOLD = Table(
+    name="alerts_told",
+    doc="One thing that a receiver took: that an alert began to fire, or that it is over.",
+    engine="ReplacingMergeTree",
+    order=("told_ns", "receiver", "rule", "labels", "state"),
+    time="told_ns",
+    retention_days=365,
+    columns=(
+        Column("told_ns", TIME, "ns", "When it was taken, by the clock, since 1970."),
+        Column("receiver", WORD, "", "Name of the receiver."),
+        Column("rule", WORD, "", "Name of the rule."),
+        Column("labels", TEXT, "JSON", "What the alert is about, as in `alerts`."),
+        Column("state", WORD, "", "firing or resolved."),
+        Column("since_ns", I64, "ns", "Since when the condition held."),
+        Column("value", MAYBE_F64, "", "Value that was told."),
     ),
 )
 SILENCES = Table(

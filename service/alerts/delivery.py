@@ -63,6 +63,8 @@ class Delivery:
     sent: dict[str, Sent] = field(default_factory=dict)
     waiting: dict[str, Standing] = field(default_factory=dict)
     """What began to fire and was not told yet, whether it is over by now or not."""
+    unkept: list[dict[str, Any]] = field(default_factory=list)
+    """What it took, as rows of the table `alerts_told`, until they are stored."""
     refused_until_s: float = 0.0
     _ended: threading.Event = field(default_factory=threading.Event)
     _turn: threading.Lock = field(default_factory=threading.Lock)
@@ -87,7 +89,7 @@ class Delivery:
                 self._count("forgotten")
 
     def restored(self, standing: Iterable[Standing]) -> None:
-        """Hear what fired before a restart: it may have been told, so its end is told as well."""
+        """Hear what was told before a restart, or may have been: its end is told as well."""
         for each in standing:
             if each.state == FIRING:
                 self.sent.setdefault(key_of(each), Sent(each, -REPEAT_S))
@@ -119,6 +121,10 @@ class Delivery:
             spread = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - nobody gains by guessing it
             self.refused_until_s = now_s + REPEAT_S * spread
             return
+        new = [each for key, each in due.items() if key not in self.sent]
+        self.unkept += [self._row(each, FIRING, now_ns) for each in new]
+        self.unkept += [self._row(each, RESOLVED, now_ns) for each in over.values()]
+        del self.unkept[:-MOST_WAITING]
         self.sent |= {key: Sent(each, now_s) for key, each in due.items()}
         for key in over:
             del self.sent[key]
@@ -126,6 +132,13 @@ class Delivery:
             for key, each in (due | again).items():
                 if key in self.waiting and self.waiting[key].since_ns <= each.since_ns:
                     del self.waiting[key]
+
+    def _row(self, alert: Standing, state: str, now_ns: int) -> dict[str, Any]:
+        return {
+            "told_ns": now_ns, "receiver": self.receiver.name, "rule": alert.rule.name,
+            "labels": key_of(alert), "state": state, "since_ns": alert.since_ns,
+            "value": alert.value,
+        }  # fmt: skip
 
     def _late(
         self, quiet: list[Silence], now_ns: int, others: Collection[str]

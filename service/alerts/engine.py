@@ -16,6 +16,8 @@ from service.alerts.state import FIRING, KEPT, PENDING, RESOLVED, Alert, Patienc
 from service.hub import Hub
 
 MOST_ROWS = 100_000
+ALL_NS = (1 << 63) - 1
+"""After every time."""
 MOST_UNKEPT = 100_000
 """Changes that wait for a store that takes none; of more the latest."""
 MOST_ALERTS = 10_000
@@ -198,13 +200,13 @@ class Engine:
         What fires is taken to have held until now, and to have changed when it did so last. What
         stands by rules that there are no more is over, and that is kept.
         """
-        rows = self.store.query("alerts_last", rows=MOST_ALERTS)
+        stood = self.store.query("alerts_last", rows=MOST_ALERTS).rows(named=True)
+        newest = self.store.query("alerts_history", rule="", before_ns=ALL_NS, rows=1)
         to_ns = int(self.store.query("extent")["to_ns"][0] or 0)
-        stood = rows.filter(pl.col("state").is_in([PENDING, FIRING])).rows(named=True)
         ended: list[Standing] = []
         changes: list[dict[str, Any]] = []
         with self._turn:
-            self.now_ns = max(rows["changed_ns"], default=0)
+            self.now_ns = max(newest["time_ns"], default=0)
             over_ns = max(to_ns, self.now_ns + 1)
             for row in stood:
                 key, since_ns, many = (row["rule"], row["labels"]), row["since_ns"], row["changes"]
@@ -213,16 +215,19 @@ class Engine:
                     held_ns = max(row["changed_ns"], to_ns)
                     self.alerts[key] = Alert(row["state"], since_ns, held_ns, row["value"], changed)
                 else:
-                    labels = json.loads(row["labels"])
-                    told = {"name": row["rule"], "severity": labels.get("severity", "")}
-                    rule = Rule.model_construct(**told)
-                    state, value = row["state"], row["value"]
-                    ended.append(Standing(rule, labels, state, since_ns, value, flapping=False))
+                    ended.append(as_told(row))
                     changes.append(change_of(key, RESOLVED, over_ns, since_ns, None, many))
                     self.now_ns = over_ns
-        self._restored = True
         self.restored([*self.standing(), *ended])
+        self._restored = True
         self._tell(changes)
+
+
+def as_told(row: Mapping[str, Any]) -> Standing:
+    """An alert out of a row that was kept, whether its rule is still there or not."""
+    labels = json.loads(row["labels"])
+    rule = Rule.model_construct(name=row["rule"], severity=labels.get("severity", ""))
+    return Standing(rule, labels, row["state"], row["since_ns"], row["value"], flapping=False)
 
 
 def change_of(

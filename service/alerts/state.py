@@ -48,12 +48,13 @@ class Alert:
     def advance(self, value: float | None, now_ns: int, patience: Patience) -> str | None:
         """Take the value that breaks the rule, None where none does; the new state, if it is one.
 
-        A pending alert whose condition does not hold any more is forgotten without a word.
+        A pending alert whose condition does not hold any more is over, which is no flap.
         """
         if value is not None:
             return self._held(value, now_ns, patience)
         if self.state == PENDING:
-            self.state = RESOLVED
+            self.state, self.value = RESOLVED, None
+            return RESOLVED
         if self.state != FIRING:
             return None
         if now_ns - self.held_ns < patience.keep_ns:

@@ -5,9 +5,11 @@ import threading
 import time
 from functools import partial
 
-from pipeline import Store, StoreError
-from service.alerts.delivery import Delivery
-from service.alerts.engine import Engine, Standing
+import polars as pl
+
+from pipeline import TABLES, Store, StoreError
+from service.alerts.delivery import MOST_WAITING, Delivery
+from service.alerts.engine import Engine, Standing, as_told
 from service.alerts.rule import AlertFile
 from service.alerts.silence import Silence, silences_of
 from service.beat import Beat
@@ -98,11 +100,20 @@ class Watch:
     def deliver(self, delivery: Delivery) -> None:
         """Tell a receiver what stands and is not silent. Raises StoreError."""
         delivery.step(self.engine.standing(), self.silences(), time.time_ns(), time.monotonic())
+        if told := delivery.unkept:
+            rows = pl.DataFrame(told, schema=TABLES["alerts_told"].schema)
+            self.store.insert("alerts_told", rows, f"told {rows.hash_rows().sum()}")
+            told.clear()
 
     def _fired(self, standing: Standing) -> None:
         for each in self.deliveries:
             each.fired(standing)
 
     def _restored(self, standing: list[Standing]) -> None:
+        told = self.store.query("alerts_told", rows=MOST_WAITING).partition_by(
+            "receiver", as_dict=True
+        )
         for each in self.deliveries:
             each.restored(standing)
+            if (rows := told.get((each.receiver.name,))) is not None:
+                each.restored(map(as_told, rows.iter_rows(named=True)))

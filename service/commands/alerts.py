@@ -16,7 +16,6 @@ from pipeline import OwnerClient, Store, StoreError, open_or_ask
 from service.alerts.engine import MOST_ALERTS
 from service.alerts.rule import AlertFile, AlertsError, Mistake, read
 from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of, silencing
-from service.alerts.state import FIRING, PENDING
 from service.alerts.watch import MOST_SILENCES
 from service.commands.settings import chosen
 from service.endpoint import MAX_NS, parse_duration, time_text
@@ -68,11 +67,7 @@ def standing(dsn: str | None, *, json: bool) -> None:
     with opened(dsn) as store:
         rows = changes_of(store.query("alerts_last", rows=MOST_ALERTS))
         quiet = silences_of(store.query("silences", after_ns=now_ns, rows=MOST_SILENCES))
-    found = [
-        row | {"silenced_by": silencing(quiet, row["labels"], now_ns)}
-        for row in rows
-        if row["state"] in {PENDING, FIRING}
-    ]
+    found = [row | {"silenced_by": silencing(quiet, row["labels"], now_ns)} for row in rows]
     if json:
         typer.echo(json_format.dumps({"alerts": found}, allow_nan=False))
     elif not found:

@@ -1,0 +1,13 @@
+-- Which alerts does each receiver take to fire, by what it was told last?
+SELECT
+    a.receiver AS receiver,
+    a.rule AS rule,
+    a.labels AS labels,
+    argMax(a.state, (a.told_ns, a.state)) AS state,
+    argMax(a.since_ns, a.told_ns) AS since_ns,
+    argMax(a.value, a.told_ns) AS value
+FROM alerts_told AS a
+GROUP BY receiver, rule, labels
+HAVING state = 'firing'
+ORDER BY receiver, rule, labels
+LIMIT {rows:UInt32}
