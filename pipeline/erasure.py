@@ -38,8 +38,10 @@ STATE = "group_snapshots"
 def erase(store: Store, address: IPv4Address | IPv6Address) -> dict[str, int]:
     """Rows that went, by table. Raises StoreError, after which it may be repeated.
 
-    The state of workers is told as it is (`STATE`), and not changed: a flow leaves it when it ends.
+    An IPv4 address in the form of IPv6 is that address. The state of workers is told as it is
+    (`STATE`), and not changed: a flow leaves it when it ends.
     """
+    address = getattr(address, "ipv4_mapped", None) or address
     hi, lo = address_words(address)
     layout = Layout(store.address.database, store.limits.cluster or "")
     made: dict[str, int] = {}

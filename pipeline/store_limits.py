@@ -8,7 +8,7 @@ from pipeline.tables import TABLES
 class StoreLimits(BaseModel):
     """Bounds of a store; the defaults suit one machine."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     retention_days: dict[str, int] = Field(
         default_factory=dict,

@@ -79,6 +79,9 @@ def login_of(settings: ServiceSettings, environment: Mapping[str, str]) -> Login
     except TokensError as error:
         raise LoginError(str(error)) from None
     web = None
+    for name in ("jwt_audience", "jwt_keys"):
+        if settings.jwt_issuer is None and getattr(settings, name) is not None:
+            raise LoginError(f"service.{name}: is of no use without service.jwt_issuer")
     if settings.jwt_issuer is not None:
         if settings.jwt_audience is None:
             raise LoginError(

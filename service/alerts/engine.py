@@ -226,7 +226,8 @@ class Engine:
 def as_told(row: Mapping[str, Any]) -> Standing:
     """An alert out of a row that was kept, whether its rule is still there or not."""
     labels = json.loads(row["labels"])
-    rule = Rule.model_construct(name=row["rule"], severity=labels.get("severity", ""))
+    told = {"name": row["rule"], "severity": labels.get("severity", "")}
+    rule = Rule.model_construct(**told)
     return Standing(rule, labels, row["state"], row["since_ns"], row["value"], flapping=False)
 
 

@@ -65,6 +65,13 @@ def test_another_address_than_loopback_needs_a_login(host: str, store: Store) ->
         login_of(web.service, {})
 
 
+@pytest.mark.parametrize("name", ["jwt_audience", "jwt_keys"])
+def test_half_a_login_by_jwt_is_refused(name: str) -> None:
+    settings = Settings.model_validate({"service": {name: "/there"}})
+    with pytest.raises(LoginError, match=rf"service\.{name}: is of no use without"):
+        login_of(settings.service, {"HOPSIGHT_TOKENS": LINES})
+
+
 def test_loopback_lets_everybody_in(store: Store) -> None:
     with Asked(store) as client:
         found = client.get("/api/v1/session").json()
