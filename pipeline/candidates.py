@@ -208,10 +208,10 @@ def spread(least: float, samples: pl.Expr) -> pl.Expr:
 def known_loads(hop_loads: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
     """Loads of hops that were located, and what flows carry through hops, each with its spread."""
     width = pl.when(pl.col("measured")).then(MEASURED_SPREAD).otherwise(LOCATED_SPREAD)
+    load, part = pl.col("load"), pl.col("bounded").cast(pl.Float64)  # lacks what a port can send
     seen = named_only(hop_loads).select(
-        "time_ns", *HOP, pl.col("load").alias("low"), pl.col("load").alias("high"),
-        width.alias("spread"),
-    )  # fmt: skip
+        "time_ns", *HOP, load.alias("low"), (load + part).alias("high"), width.alias("spread")
+    )
     least, most, whole = while_sending("least"), while_sending("most"), pl.col("whole")
     full, free = least >= FULL, most < FAR_FROM_FULL
     return pl.concat(
@@ -228,13 +228,14 @@ def known_loads(hop_loads: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
 def known_marks(hop_loads: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
     """What loads say of marks: none below `CALM`, some above `FULL_LOAD`, some of a full port."""
     rows = named_only(hop_loads)
+    calm = rows.filter((pl.col("load") < CALM) & ~pl.col("bounded"))
     none, some = pl.lit(0.0), pl.lit(SOME_MARKS)
     least, most, whole = while_sending("least"), while_sending("most"), pl.col("whole")
     full, free = least >= FULL, most < FAR_FROM_FULL
     return pl.concat(
         [
             pl.DataFrame(schema=KNOWN),
-            bound(rows.filter(pl.col("load") < CALM), none, 0.0, MARK_SPREAD),
+            bound(calm, none, 0.0, MARK_SPREAD),
             bound(rows.filter(pl.col("load") > FULL_LOAD), some, 1.0, MARK_SPREAD),
             bound(carried.filter(full), some, 1.0, MARK_SPREAD),
             bound(carried.filter(free & ~whole), none, 0.0, POSSIBLE_MARK_SPREAD),

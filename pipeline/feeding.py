@@ -88,7 +88,7 @@ def measured(ways: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
     It is lower than another one, or fuller than the one before it: stacks grow on the way, so that
     a port may have more to send than an equal one that feeds it.
     """
-    known = hop_loads.filter("measured")
+    known = hop_loads.filter(pl.col("measured") & ~pl.col("bounded"))
     if known.is_empty():
         never = pl.lit(value=False)
         return ways.with_columns(never.alias("lower"), never.alias("fuller"))

@@ -172,7 +172,10 @@ def with_packets(rows: pl.DataFrame, sent: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def loads(located: pl.DataFrame) -> pl.DataFrame:
-    """Load of each hop in each interval over all flows that located it: load, standing_share."""
+    """Load of each hop in each interval over all flows that located it: load, standing_share.
+
+    `measured` says whether INT tells it, `bounded` that this is a part of it.
+    """
     measured = located.filter(pl.col("signal") == "int")
     bounds = located.filter(pl.col("signal") == "csig").join(
         measured.select("time_ns", *HOP).unique(),
@@ -190,5 +193,6 @@ def loads(located: pl.DataFrame) -> pl.DataFrame:
             ((pl.col("u_mean") * weight).sum() / weight.sum()).alias("load"),
             ((pl.col("standing_share") * weight).sum() / weight.sum()).alias("standing_share"),
             (pl.col("signal") == "int").any().alias("measured"),
+            pl.col("bounded").fill_null(value=False).any(),
         )
     )

@@ -16,7 +16,7 @@ UP, DOWN, LAST = (1, 1), (2, 1), (3, 3)
 """Egress ports from leaf1's host to leaf2's, in order."""
 FIRST = pl.col("place") == 0
 LOADS = {"time_ns": pl.Int64, "node": pl.UInt32, "port": pl.UInt32, "load": pl.Float64,
-         "measured": pl.Boolean}  # fmt: skip
+         "measured": pl.Boolean, "bounded": pl.Boolean}  # fmt: skip
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def left(
 ) -> dict[int, list[Any]]:
     """Hops that are left to flows that tell of shares of marks, with loads that INT `measured`."""
     rows = [(0, flow, share, share, 0.1, None, True) for flow, share in shares.items()]
-    told = [(0, *hop, load, True) for hop, load in (measured or {}).items()]
+    told = [(0, *hop, load, True, False) for hop, load in (measured or {}).items()]
     loads = pl.DataFrame(told, schema=LOADS, orient="row")
     kept = fed(pl.DataFrame(rows, schema=TOLD, orient="row"), ways, loads, line, MARKS.zero)
     assert kept.columns == ways.columns

@@ -166,6 +166,19 @@ def test_without_locators_and_topology_only_the_path_is_known(
     assert row["topology"] == ""
 
 
+def test_a_path_is_full_where_a_part_of_a_load_leaves_room(judge: Judge, line: Topology) -> None:
+    told = [(1, 1, 0.4, "int"), (2, 1, 0.3, "int_bound"), (3, 3, 0.4, "int")]
+    hops = [
+        {"node": node, "port": port, "u": u, "source": source, "hop_index": place,
+         "queue_u_sum_n": round(u * 90e9)}
+        for place, (node, port, u, source) in enumerate(told)
+    ]  # fmt: skip
+    aecn = {"flow": 2, "aecn_samples": 90, "aecn_u_sum_n": 90 * 12 * 10**8}
+    row = judge([{}, aecn], hops, line, [{}, {"sport": 7}]).filter(pl.col("sport") == 7)
+    assert (row["kind"][0], row["device"][0]) == ("core", "spine1")
+    assert row["confidence"][0] > 0.9
+
+
 def test_marks_are_placed_where_others_saw_the_load(judge: Judge, line: Topology) -> None:
     rows = judge(
         [{}, {"flow": 2, "ce_frames": 30}],
