@@ -7,7 +7,7 @@ import polars as pl
 from pipeline.comparison import KNOWN, LOAD, MARKS, TOLD, compared
 from pipeline.feeding import fed
 from pipeline.filling import FOUND, brimming, needed
-from pipeline.locate import HOP, KEY, inband, loads
+from pipeline.locate import HOP, KEY, by_lower_ends, inband, loads
 from pipeline.marking import BRIM, may_be_marked
 from pipeline.reserved import PLACE
 from pipeline.sharing import NAMED_SHARE
@@ -75,6 +75,7 @@ def located(
     send through hops (`throughput.utilisation`).
     """
     measured, by_locator, tags = told_by_name
+    measured = by_lower_ends(measured, carried)
     direct = told_by_name.hops
     hop_loads = loads(direct)
     silent = sent.select(*KEY, "aecn_samples").join(

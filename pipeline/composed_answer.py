@@ -221,6 +221,8 @@ def calm(said: Row) -> str:
     if said["kind"] == UNKNOWN:
         return "Whether the network holds it back is not known"
     parts = said["parts"]
+    if not parts["hops_seen"]:
+        return "No bottleneck in sight"
     if parts["hops_out_of_sight"]:
         return f"No bottleneck at the {parts['hops_seen']} of {parts['hops']} hops in sight"
     return "No bottleneck in the network"

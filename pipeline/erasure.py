@@ -81,9 +81,16 @@ def conditions(table: Table, hi: int, lo: int, text: str, flows: list[int]) -> I
 def has(column: str, text: str) -> str:
     """Whether a text names an address, and not a longer one that begins or ends like it.
 
-    Letters of either case, and the form with all zeros, name it too; a sentence may end behind it.
+    Letters of either case, and the form with all zeros, name it too, and an IPv4 address that of
+    IPv6; a sentence may end behind it.
     """
-    forms = dict.fromkeys((text, ip_address(text).exploded))
+    address = ip_address(text)
+    forms = dict.fromkeys((text, address.exploded))
+    if isinstance(address, IPv4Address):
+        mapped = IPv6Address(f"::ffff:{text}")
+        words = mapped.exploded.split(":")[-2:]
+        forms |= dict.fromkeys((f"::ffff:{text}", mapped.exploded))
+        forms |= {"::ffff:" + ":".join(f"{int(word, 16):x}" for word in words): None}
     plain = "|".join(each.replace(".", r"\\.") for each in forms)
     ends = r"$|[^0-9a-f:./]|\\.($|[^0-9])"
     return f"match({column}, '(?i)(^|[^0-9a-f:.])({plain})(/32|/128|:[0-9]+)?({ends})')"

@@ -116,8 +116,28 @@ def hops_of_stacks(rows: pl.DataFrame, sent: pl.DataFrame | None) -> pl.DataFram
         .join(pooled, on=here, how="left", nulls_equal=True, maintain_order="left")
         .drop("alone")
     )
-    sharpness = pl.when(pl.col("busy").is_null()).then(SHARPNESS).otherwise(EXACT)
-    return rows.with_columns(pl.lit("int").alias("signal"), probability(rows, sharpness))
+    return rows.with_columns(pl.lit("int").alias("signal"), probability(rows, sharpness()))
+
+
+def sharpness() -> pl.Expr:
+    """Difference of hop load at which one hop is e times as likely as another."""
+    return pl.when(pl.col("busy").is_null()).then(SHARPNESS).otherwise(EXACT)
+
+
+def by_lower_ends(rows: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
+    """Hops of INT stacks with probabilities by the least that their loads can be.
+
+    Of a queue that is what flows surely bring besides (`carried`, as `throughput.utilisation`).
+    """
+    if not rows["bounded"].any():
+        return rows
+    here = ["time_ns", *HOP]
+    brought = rows.select(here).join(carried, on=here, how="left", maintain_order="left")["least"]
+    queue = pl.col("bounded") & pl.col("queue_u").is_finite().fill_null(value=False)
+    least = pl.col("u_mean") + pl.when(queue).then(brought.fill_null(0.0).clip(0.0, 1.0)).otherwise(
+        0
+    )
+    return rows.with_columns(probability(rows.with_columns(least.alias("u_mean")), sharpness()))
 
 
 def over_flows(rows: pl.DataFrame, here: Sequence[str]) -> pl.DataFrame:
@@ -128,12 +148,13 @@ def over_flows(rows: pl.DataFrame, here: Sequence[str]) -> pl.DataFrame:
     bound = pl.col("source") == BOUND
     counting = rows.filter(~bound | bound.all().over(here))
     whole = counting.group_by(here, maintain_order=True).agg(
-        *load()[:4], *counters(), bound.all().alias("bounded")
+        *load()[:4], *counters(), bound.all().alias("bounded"), pl.col("samples").sum().alias("all")
     )
+    # Where some tell a queue and others what the port sends their mean is neither.
+    queue = pl.when(pl.col("counted") == pl.col("all")).then("queue_u").alias("queue_u")
     return measured(with_longest(whole, counting, here)).select(
-        *here, "u_mean", "packet_u", "standing_share", "standing_noise", "busy", "bounded",
-        "queue_u",
-    )  # fmt: skip
+        *here, "u_mean", "packet_u", "standing_share", "standing_noise", "busy", "bounded", queue
+    )
 
 
 def with_longest(whole: pl.DataFrame, rows: pl.DataFrame, here: Sequence[str]) -> pl.DataFrame:

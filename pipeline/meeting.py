@@ -49,8 +49,7 @@ class Meeting:
         self.covered: dict[int, Covered] = {}
         """When each of them had frames."""
         self.partitions = 0
-        """How many there are, by what the first of them said last: there always is a first one, and
-        what anybody else says of it would hold until all of these have spoken."""
+        """How many there are, by whoever said most."""
         self.closed_ns: int | None = None
         self.impatient = 0
         self._met: list[pl.DataFrame] = []
@@ -85,8 +84,7 @@ class Meeting:
 
     def add(self, partition: int, partitions: int, handed: Handed) -> None:
         """Take what one of so many partitions hands on."""
-        if partition == 0:
-            self.partitions = partitions
+        self.partitions = max(self.partitions, partitions)
         before_ns = self.reached.get(partition)
         self.reached[partition] = handed.closed_ns
         self.covered[partition] = handed.covered
@@ -138,8 +136,8 @@ class Meeting:
         Of too many rows that would wait still, it is by when they have ended anywhere.
         """
         ready_ns = None
-        if self.partitions and all(each in self.reached for each in range(self.partitions)):
-            ready_ns = min(self.reached[each] for each in range(self.partitions))
+        if self.partitions and len(self.reached) >= self.partitions:
+            ready_ns = min(self.reached.values())
             if self.closed_ns not in {None, ALL_NS}:
                 # One that is behind what was judged without it is late, and no step back.
                 ready_ns = max(ready_ns, self.closed_ns or ready_ns)

@@ -5,9 +5,9 @@ SELECT
     a.labels AS labels,
     argMax(a.state, (a.told_ns, a.state)) AS state,
     argMax(a.since_ns, a.told_ns) AS since_ns,
-    argMax(a.value, a.told_ns) AS value
+    argMax(tuple(a.value), a.told_ns).1 AS value
 FROM alerts_told AS a
 GROUP BY receiver, rule, labels
 HAVING state = 'firing'
 ORDER BY receiver, rule, labels
-LIMIT {rows:UInt32}
+LIMIT {rows:UInt32} BY receiver

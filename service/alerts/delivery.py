@@ -22,7 +22,7 @@ from tenacity import (
     wait_exponential_jitter,
 )
 
-from service.alerts.engine import Standing
+from service.alerts.engine import MOST_UNKEPT, Standing
 from service.alerts.rule import Receiver
 from service.alerts.silence import Silence, silencing
 from service.alerts.state import FIRING, RESOLVED
@@ -52,6 +52,8 @@ class Sent:
 
     standing: Standing
     told_s: float
+    kept: bool = False
+    """Whether the store knows that it was told."""
 
 
 @dataclass
@@ -88,11 +90,14 @@ class Delivery:
                 self.waiting.pop(next(iter(self.waiting)))
                 self._count("forgotten")
 
-    def restored(self, standing: Iterable[Standing]) -> None:
-        """Hear what was told before a restart, or may have been: its end is told as well."""
+    def restored(self, standing: Iterable[Standing], *, kept: bool = False) -> None:
+        """Hear what was told before a restart, or may have been: its end is told as well.
+
+        What the store has `kept` is heard first.
+        """
         for each in standing:
             if each.state == FIRING:
-                self.sent.setdefault(key_of(each), Sent(each, -REPEAT_S))
+                self.sent.setdefault(key_of(each), Sent(each, -REPEAT_S, kept))
 
     def step(
         self, standing: Iterable[Standing], silences: Iterable[Silence], now_ns: int, now_s: float
@@ -121,11 +126,12 @@ class Delivery:
             spread = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - nobody gains by guessing it
             self.refused_until_s = now_s + REPEAT_S * spread
             return
-        new = [each for key, each in due.items() if key not in self.sent]
+        known = {key for key, held in self.sent.items() if held.kept}
+        new = [each for key, each in due.items() if key not in known]
         self.unkept += [self._row(each, FIRING, now_ns) for each in new]
         self.unkept += [self._row(each, RESOLVED, now_ns) for each in over.values()]
-        del self.unkept[:-MOST_WAITING]
-        self.sent |= {key: Sent(each, now_s) for key, each in due.items()}
+        del self.unkept[:-MOST_UNKEPT]
+        self.sent |= {key: Sent(each, now_s, kept=True) for key, each in due.items()}
         for key in over:
             del self.sent[key]
         with self._turn:

@@ -200,7 +200,7 @@ class Engine:
         What fires is taken to have held until now, and to have changed when it did so last. What
         stands by rules that there are no more is over, and that is kept.
         """
-        stood = self.store.query("alerts_last", rows=MOST_ALERTS).rows(named=True)
+        stood = self.store.query("alerts_last", rows=MOST_ROWS).rows(named=True)
         newest = self.store.query("alerts_history", rule="", before_ns=ALL_NS, rows=1)
         to_ns = int(self.store.query("extent")["to_ns"][0] or 0)
         ended: list[Standing] = []

@@ -114,6 +114,6 @@ class Watch:
             "receiver", as_dict=True
         )
         for each in self.deliveries:
-            each.restored(standing)
             if (rows := told.get((each.receiver.name,))) is not None:
-                each.restored(map(as_told, rows.iter_rows(named=True)))
+                each.restored(map(as_told, rows.iter_rows(named=True)), kept=True)
+            each.restored(standing)

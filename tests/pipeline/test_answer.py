@@ -190,7 +190,8 @@ def test_history_says_which_intervals_late_rows_have_changed() -> None:
 
 
 def test_without_congestion_no_hop_is_named_a_bottleneck() -> None:
-    made = composed(*(row(i, kind="sender_limited", u_mean=0.4) for i in range(3)))
+    seen = {"hops": 3, "hops_seen": 3}
+    made = composed(*(row(i, kind="sender_limited", u_mean=0.4, **seen) for i in range(3)))
     said = made["verdict"]
     assert said["hop"] is None
     assert said["most_loaded"]["name"] == "leaf2 Ethernet8"
@@ -205,6 +206,9 @@ def test_nothing_is_said_of_hops_out_of_sight_or_of_what_is_not_known() -> None:
     seen = {"hops": 3, "hops_seen": 2}
     made = composed(row(0, kind="not_congested", u_mean=0.4, **seen))
     assert made["verdict"]["sentence"].startswith("No bottleneck at the 2 of 3 hops in sight: ")
+    for unseen in ({}, {"hops": 3, "hops_seen": 0}):
+        made = composed(row(0, kind="not_congested", u_mean=0.4, **unseen))
+        assert made["verdict"]["sentence"].startswith("No bottleneck in sight: ")
     made = composed(row(0, "", "unknown", u_mean=None, u_max=None))
     assert made["verdict"]["sentence"] == (
         "Whether the network holds it back is not known: nothing in these packets tells."

@@ -60,25 +60,39 @@ def test_who_is_held_there_is_told_to_whose_flows_they_are(store: Store) -> None
 def test_a_flow_that_leaves_a_link_and_comes_back_counts_with_what_it_sent_there(
     tmp_path: Path,
 ) -> None:
-    """Its stacks tell of each interval which way it went, tags only now and then."""
-    away, rarely = 1, 2
+    """Stacks of several hops tell of each interval which way it went, others now and then."""
+    ways = {
+        1: ("int", [[7, 9], [8, 9], [8, 9], [7, 9]]),  # it went another way in between
+        2: ("csig", [[7], [8], [8], [7]]),
+        3: ("int_bound", [[7], [8], [9], [7]]),  # the switches tell in turn
+        4: ("int", [[7, 8, 9], [8, 9], [9], [7, 9]]),  # and these not always
+    }
     with Store(f"chdb://{tmp_path}/db") as store:
         store.migrate()
         times = [T0 + turn * 10 * MS for turn in range(4)]
-        flows = pl.DataFrame({"flow": [away, rarely], "owner": "red", "last_ns": times[-1]})
+        flows = pl.DataFrame({"flow": [*ways], "owner": "red", "last_ns": times[-1]})
         store.insert("flows", flows, "flows")
-        rows = pl.DataFrame({"flow": [away, rarely], "point": "tap", "data_bytes": [1, 100]}).join(
+        sent = {"flow": [*ways], "point": "tap", "data_bytes": [1, 10, 100, 1000]}
+        rows = pl.DataFrame(sent).join(
             pl.DataFrame({"time_ns": times, "interval_ns": 10 * MS}), how="cross"
         )
         store.insert("flow_intervals", rows, "sent")
-        there = pl.DataFrame(
-            {"time_ns": times * 2, "flow": [away] * 4 + [rarely] * 4, "interval_ns": 10 * MS,
-             "point": "tap", "node": [7, 8, 8, 7, 7, 8, 8, 7], "port": 3, "samples": 1,
-             "source": ["int", "int_bound", "int", "int", *["csig"] * 4]}
-        )  # fmt: skip
-        store.insert("hop_intervals", there, "hops")
+        hops = [
+            {"time_ns": at, "flow": flow, "interval_ns": 10 * MS, "point": "tap", "node": node,
+             "port": 3, "samples": 1, "source": source}
+            for flow, (source, way) in ways.items()
+            for at, nodes in zip(times, way, strict=True) for node in nodes
+        ]  # fmt: skip
+        both = [each | {"node": 7, "source": "csig"} for each in hops if each["flow"] == 1][2:4]
+        store.insert("hop_intervals", pl.DataFrame(hops), "hops")
         window = {"from_ns": T0, "to_ns": T0 + 40 * MS, **PLACE}
-        told = store.query("link_flows", tenants=["*"], rows=9, **window)
-        assert [*told.select("flow", "data_bytes").iter_rows()] == [(rarely, 400), (away, 2)]
-        window |= {"to_ns": T0 + 40 * MS - 1, **length_bounds(40 * MS, None)}
-        assert store.query("link_others", tenants=["blue"], **window).row(0) == (2, 402)
+        whole = window | {"to_ns": T0 + 40 * MS - 1, **length_bounds(40 * MS, None)}
+
+        def told() -> dict[int, int]:
+            rows = store.query("link_flows", tenants=["*"], rows=9, **window)
+            return dict(rows.select("flow", "data_bytes").iter_rows())
+
+        assert told() == {4: 4000, 3: 400, 2: 40, 1: 2}
+        assert store.query("link_others", tenants=["blue"], **whole).row(0) == (4, 4442)
+        store.insert("hop_intervals", pl.DataFrame(both), "tags name it as well")
+        assert told()[1] == 3

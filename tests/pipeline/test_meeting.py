@@ -13,7 +13,6 @@ from collector import CollectorSettings, Decoder
 from pipeline import Meeting, PipelineSettings, Topology, Worker
 from pipeline.handed import Handed
 from pipeline.order import ALL_NS
-from pipeline.sums import Sums
 from replay import frames_of, points, scenario, simulate, topology
 
 MS = 1_000_000
@@ -127,22 +126,6 @@ def test_an_interval_waits_until_every_partition_has_closed_it() -> None:
     assert first.height
     assert meeting.judged_ns == reached
     assert (first["time_ns"] + first["interval_ns"]).to_numpy().max() <= reached
-
-
-@pytest.mark.parametrize("liar", [0, 1, 63])
-def test_partitions_that_there_are_not_are_waited_for_no_longer_than_the_first_one_is(
-    liar: int,
-) -> None:
-    meeting = Meeting(SETTINGS, played()[1])
-    told = [[given for _, given in handed(number, 2) if given] for number in range(2)]
-    for turn, both in enumerate(zip(*told, strict=True)):
-        if turn == 1:
-            nothing = both[0]._replace(sums=Sums.none(), closed_ns=both[0].closed_ns - 1)
-            meeting.add(liar, 64, nothing)
-        for number, given in enumerate(both):
-            meeting.add(number, 2, given)
-        meeting.close()
-    assert meeting.closed_ns == ALL_NS
 
 
 def test_of_too_many_rows_those_that_are_there_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,26 @@ def test_without_locators_and_topology_only_the_path_is_known(
     assert row["topology"] == ""
 
 
+@pytest.mark.parametrize("other", ["int", "int_bound"])
+def test_the_fullest_hop_is_so_by_the_least_that_its_load_can_be(
+    judge: Judge, line: Topology, other: str
+) -> None:
+    first = {"node": 1, "port": 1, "u": 0.65, "source": other}
+    queue = {"node": 2, "port": 1, "u": 0.6, "source": "int_bound", "hop_index": 1}
+    queue |= {"queue_u_sum_n": round(0.6 * 90e9)}
+    sent = {"bytes": 750_000, "data_bytes": 750_000, "data_frames": 500}
+    row = one(judge([sent], [first, queue], line))
+    assert (row["kind"], row["device"]) == ("core", "spine1")
+
+
+def test_the_mean_of_a_queue_and_a_rate_is_neither(judge: Judge, line: Topology) -> None:
+    hop = {"node": 2, "port": 1, "source": "int_bound", "hop_index": 1}
+    rates, queue = {"u": 0.9}, {"flow": 2, "u": 0.0, "samples": 1, "queue_u_sum_n": 0}
+    sent = {"bytes": 1_125_000, "data_bytes": 1_125_000, "data_frames": 750}
+    rows = judge([sent, {"flow": 2}], [hop | rates, hop | queue], line, [{}, {"sport": 7}])
+    assert "core" not in rows["kind"]
+
+
 def test_a_path_is_full_where_a_part_of_a_load_leaves_room(judge: Judge, line: Topology) -> None:
     told = [(1, 1, 0.4, "int"), (2, 1, 0.3, "int_bound"), (3, 3, 0.4, "int")]
     hops = [

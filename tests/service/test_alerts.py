@@ -445,13 +445,19 @@ def test_nobody_hears_that_something_fires_behind_its_end(
     assert told.waiting == {}
 
 
+@pytest.mark.parametrize("late", [False, True])
 def test_an_end_that_a_receiver_did_not_take_is_told_after_a_restart(
-    tmp_path: Path, store: Store, heard: tuple[str, type[Heard]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    store: Store,
+    heard: tuple[str, type[Heard]],
+    monkeypatch: pytest.MonkeyPatch,
+    late: bool,
 ) -> None:
     monkeypatch.setattr(delivery, "FIRST_WAIT_S", 0.01)
     url, server = heard
-    path, rule = tmp_path / "alerts.toml", '[[rule]]\nname = "ends"\nover = "flows"\nabove = 0\n'
-    hook = f'[[receiver]]\nname = "far"\nkind = "webhook"\nurl = "{url}"\nattempts = 2\n'
+    name = f"ends {late}"
+    path, rule = tmp_path / "alerts.toml", f'[[rule]]\nname = "{name}"\nover = "flows"\nabove = 0\n'
+    hook = f'[[receiver]]\nname = "{name}"\nkind = "webhook"\nurl = "{url}"\nattempts = 2\n'
 
     def watching(text: str) -> Watch:
         path.write_text(text)
@@ -462,6 +468,9 @@ def test_an_end_that_a_receiver_did_not_take_is_told_after_a_restart(
         for each in watch.deliveries:
             watch.deliver(each)
 
+    if late:  # it hears of it after a restart alone
+        server.failing = [503, 503]
+        look(watching(rule + 'window = "1h"\n' + hook))
     watch = watching(rule + 'window = "1h"\n' + hook)
     look(watch)
     path.write_text(hook)

@@ -1,14 +1,33 @@
             AND (flow, i.time_ns) NOT IN (
-                -- Intervals in which a flow's stacks tell another way. Telemetry that does not tell the whole way
-                -- names a hop now and then: in between the flow still crosses it.
+                -- Intervals in which the stacks of a flow that name this hop at other times tell another way: several
+                -- hops, one of which is in no interval with this one. Of what tells parts of a way, and of flows that
+                -- others place here, nobody knows that they were elsewhere.
                 SELECT flow, h.time_ns
                 FROM hop_intervals AS h
                 WHERE
 -- part: reaching
                     AND h.time_ns <= {to_ns:Int64}
-                    AND h.source IN ('int', 'int_bound')
                     AND h.node < 4294967294
-                    AND flow IN (SELECT flow FROM crossing)
+                    AND flow IN (
+                        SELECT flow FROM hop_intervals AS h
+                        WHERE
+-- part: stacks_here
+                    )
                 GROUP BY flow, h.time_ns
                 HAVING max(node = {node:UInt32} AND port = {port:UInt32}) = 0
+                    AND uniqExactIf((node, port), source IN ('int', 'int_bound')) > 1
+                    AND maxIf(
+                        (flow, node, port) NOT IN (
+                            SELECT flow, node, port FROM hop_intervals AS h
+                            WHERE
+-- part: reaching
+                                AND h.time_ns <= {to_ns:Int64}
+                                AND (flow, h.time_ns) IN (
+                                    SELECT flow, h.time_ns FROM hop_intervals AS h
+                                    WHERE
+-- part: stacks_here
+                                )
+                        ),
+                        source IN ('int', 'int_bound')
+                    ) = 1
             )
