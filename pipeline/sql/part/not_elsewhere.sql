@@ -5,29 +5,36 @@
                 SELECT flow, h.time_ns
                 FROM hop_intervals AS h
                 WHERE
--- part: reaching
-                    AND h.time_ns <= {to_ns:Int64}
-                    AND h.node < 4294967294
+-- part: stacks
                     AND flow IN (
                         SELECT flow FROM hop_intervals AS h
                         WHERE
--- part: stacks_here
+-- part: stacks
+                            AND h.node = {node:UInt32}
+                            AND h.port = {port:UInt32}
+                    )
+                    AND (flow, h.time_ns) NOT IN (
+                        SELECT flow, h.time_ns FROM hop_intervals AS h
+                        WHERE
+-- part: reaching
+                            AND h.time_ns <= {to_ns:Int64}
+                            AND h.node = {node:UInt32}
+                            AND h.port = {port:UInt32}
                     )
                 GROUP BY flow, h.time_ns
-                HAVING max(node = {node:UInt32} AND port = {port:UInt32}) = 0
-                    AND uniqExactIf((node, port), source IN ('int', 'int_bound')) > 1
-                    AND maxIf(
+                HAVING uniqExact(node, port) > 1
+                    AND max(
                         (flow, node, port) NOT IN (
                             SELECT flow, node, port FROM hop_intervals AS h
                             WHERE
--- part: reaching
-                                AND h.time_ns <= {to_ns:Int64}
+-- part: stacks
                                 AND (flow, h.time_ns) IN (
                                     SELECT flow, h.time_ns FROM hop_intervals AS h
                                     WHERE
--- part: stacks_here
+-- part: stacks
+                                        AND h.node = {node:UInt32}
+                                        AND h.port = {port:UInt32}
                                 )
-                        ),
-                        source IN ('int', 'int_bound')
+                        )
                     ) = 1
             )

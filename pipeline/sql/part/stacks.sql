@@ -1,5 +1,4 @@
 -- part: reaching
         AND h.time_ns <= {to_ns:Int64}
-        AND h.node = {node:UInt32}
-        AND h.port = {port:UInt32}
+        AND h.node < 4294967294
         AND h.source IN ('int', 'int_bound')
