@@ -9,7 +9,7 @@ import polars as pl
 from pipeline.completeness import completeness, parts
 from pipeline.doubt import doubts
 from pipeline.kind import congested_kind
-from pipeline.locate import HOP
+from pipeline.locate import HOP, QUEUE
 from pipeline.marking import full_by_marks, likely_by_marks, unhindered
 from pipeline.odds import odds
 from pipeline.settings import PipelineSettings
@@ -86,14 +86,12 @@ def lacks() -> list[pl.Expr]:
     A queue lacks what its port sends: at least what flows surely bring, at most what it can. What a
     port sends lacks the queue of one that is full.
     """
-    bounded = pl.col("bounded").fill_null(value=False)
-    queue = pl.col("queue_u").is_finite()
     full = pl.when(pl.col("u_mean") >= FULL).then(1.0).otherwise(0.0)
     least = pl.min_horizontal(pl.col("least").fill_null(0.0), "most_sent")
-    most = pl.when(queue).then("most_sent").otherwise(full)
+    most = pl.when(QUEUE).then("most_sent").otherwise(full)
     return [
-        pl.when(bounded & queue).then(least).otherwise(0.0).alias("lacks"),
-        pl.when(bounded).then(most).otherwise(0.0).alias("lacks_most"),
+        pl.when(QUEUE).then(least).otherwise(0.0).alias("lacks"),
+        pl.when("bounded").then(most).otherwise(0.0).alias("lacks_most"),
     ]
 
 

@@ -32,6 +32,8 @@ VIEW = (
 )
 ALONE = pl.when(pl.col("node") >= PLACE).then("flow")
 """A hop that only its place names is another one on each path."""
+QUEUE = (pl.col("bounded") & pl.col("queue_u").is_finite()).fill_null(value=False)
+"""Whether a hop's load is the queue's part alone."""
 LEAST_OF_CLASS = 20
 """Packets of a class that tell how long its queue is."""
 
@@ -133,10 +135,8 @@ def by_lower_ends(rows: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
         return rows
     here = ["time_ns", *HOP]
     brought = rows.select(here).join(carried, on=here, how="left", maintain_order="left")["least"]
-    queue = pl.col("bounded") & pl.col("queue_u").is_finite().fill_null(value=False)
-    least = pl.col("u_mean") + pl.when(queue).then(brought.fill_null(0.0).clip(0.0, 1.0)).otherwise(
-        0
-    )
+    brought = brought.fill_null(0.0).clip(0.0, 1.0)
+    least = pl.col("u_mean") + pl.when(QUEUE).then(brought).otherwise(0.0)
     return rows.with_columns(probability(rows.with_columns(least.alias("u_mean")), sharpness()))
 
 
