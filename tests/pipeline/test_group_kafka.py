@@ -49,8 +49,8 @@ def crew_of(url: str, store: Store, *, judged: bool = True) -> Crew:
     )  # fmt: skip
 
 
-def taken(*crews: Crew) -> int:
-    return sum(crew.counters.get("rows", 0) for crew in crews)
+def taken(crew: Crew) -> int:
+    return crew.counters.get("rows", 0)
 
 
 def test_two_workers_share_a_topic_and_each_row_is_stored_once(
@@ -77,7 +77,10 @@ def test_two_workers_share_a_topic_and_each_row_is_stored_once(
         await bus.publish(Batch(batches[0].frame.clear(), "tap", 0, ROWS, ROWS, ended=True))
         await bus.close()
         await again.close()
-        await until(lambda: taken(first, second) >= ROWS)
+        with Store(store_dsn) as looking:  # a cut that was worked on twice is counted twice
+            looking.migrate()
+            counted = "SELECT count() FROM observations"
+            await until(lambda: looking._writer.rows(counted) == [(ROWS,)])
         first.stop.set()
         await running
         await until(lambda: len(second.observing.reader.assigned) == 4)
