@@ -87,10 +87,8 @@ def has(column: str, text: str) -> str:
     address = ip_address(text)
     forms = dict.fromkeys((text, address.exploded))
     if isinstance(address, IPv4Address):
-        mapped = IPv6Address(f"::ffff:{text}")
-        words = mapped.exploded.split(":")[-2:]
-        forms |= dict.fromkeys((f"::ffff:{text}", mapped.exploded))
-        forms |= {"::ffff:" + ":".join(f"{int(word, 16):x}" for word in words): None}
+        mapped, (high, low) = IPv6Address(f"::ffff:{text}"), divmod(int(address), 1 << 16)
+        forms |= dict.fromkeys((f"::ffff:{text}", f"::ffff:{high:x}:{low:x}", mapped.exploded))
     plain = "|".join(each.replace(".", r"\\.") for each in forms)
     ends = r"$|[^0-9a-f:./]|\\.($|[^0-9])"
     return f"match({column}, '(?i)(^|[^0-9a-f:.])({plain})(/32|/128|:[0-9]+)?({ends})')"

@@ -148,10 +148,10 @@ def over_flows(rows: pl.DataFrame, here: Sequence[str]) -> pl.DataFrame:
     bound = pl.col("source") == BOUND
     counting = rows.filter(~bound | bound.all().over(here))
     whole = counting.group_by(here, maintain_order=True).agg(
-        *load()[:4], *counters(), bound.all().alias("bounded"), pl.col("samples").sum().alias("all")
+        *load()[:5], *counters(), bound.all().alias("bounded")
     )
     # Where some tell a queue and others what the port sends their mean is neither.
-    queue = pl.when(pl.col("counted") == pl.col("all")).then("queue_u").alias("queue_u")
+    queue = pl.when(pl.col("counted") == pl.col("samples")).then("queue_u").alias("queue_u")
     return measured(with_longest(whole, counting, here)).select(
         *here, "u_mean", "packet_u", "standing_share", "standing_noise", "busy", "bounded", queue
     )

@@ -13,11 +13,10 @@ import polars as pl
 from pipeline import TABLES, Store, length_bounds
 from service.alerts.rule import COUNT, AlertFile, Rule
 from service.alerts.state import FIRING, KEPT, PENDING, RESOLVED, Alert, Patience
+from service.endpoint import MAX_NS
 from service.hub import Hub
 
 MOST_ROWS = 100_000
-ALL_NS = (1 << 63) - 1
-"""After every time."""
 MOST_UNKEPT = 100_000
 """Changes that wait for a store that takes none; of more the latest."""
 MOST_ALERTS = 10_000
@@ -130,10 +129,7 @@ class Engine:
 
     def _keep(self) -> None:
         """Put changes into the store; those that it does not take wait. Raises StoreError."""
-        if self.unkept:
-            rows = pl.DataFrame(self.unkept, schema=TABLES["alerts"].schema)
-            self.store.insert("alerts", rows, f"alerts {rows.hash_rows().sum()}")
-            self.unkept.clear()
+        keep(self.store, "alerts", self.unkept)
 
     def standing(self) -> list[Standing]:
         """Every alert that is pending or firing."""
@@ -201,7 +197,7 @@ class Engine:
         stands by rules that there are no more is over, and that is kept.
         """
         stood = self.store.query("alerts_last", rows=MOST_ROWS).rows(named=True)
-        newest = self.store.query("alerts_history", rule="", before_ns=ALL_NS, rows=1)
+        newest = self.store.query("alerts_history", rule="", before_ns=MAX_NS, rows=1)
         to_ns = int(self.store.query("extent")["to_ns"][0] or 0)
         ended: list[Standing] = []
         changes: list[dict[str, Any]] = []
@@ -221,6 +217,14 @@ class Engine:
         self.restored([*self.standing(), *ended])
         self._restored = True
         self._tell(changes)
+
+
+def keep(store: Store, table: str, told: list[dict[str, Any]]) -> None:
+    """Put rows into a table, and keep here what the store does not take. Raises StoreError."""
+    if told:
+        rows = pl.DataFrame(told, schema=TABLES[table].schema)
+        store.insert(table, rows, f"{table} {rows.hash_rows().sum()}")
+        told.clear()
 
 
 def as_told(row: Mapping[str, Any]) -> Standing:

@@ -5,11 +5,9 @@ import threading
 import time
 from functools import partial
 
-import polars as pl
-
-from pipeline import TABLES, Store, StoreError
+from pipeline import Store, StoreError
 from service.alerts.delivery import MOST_WAITING, Delivery
-from service.alerts.engine import Engine, Standing, as_told
+from service.alerts.engine import Engine, Standing, as_told, keep
 from service.alerts.rule import AlertFile
 from service.alerts.silence import Silence, silences_of
 from service.beat import Beat
@@ -100,10 +98,7 @@ class Watch:
     def deliver(self, delivery: Delivery) -> None:
         """Tell a receiver what stands and is not silent. Raises StoreError."""
         delivery.step(self.engine.standing(), self.silences(), time.time_ns(), time.monotonic())
-        if told := delivery.unkept:
-            rows = pl.DataFrame(told, schema=TABLES["alerts_told"].schema)
-            self.store.insert("alerts_told", rows, f"told {rows.hash_rows().sum()}")
-            told.clear()
+        keep(self.store, "alerts_told", delivery.unkept)
 
     def _fired(self, standing: Standing) -> None:
         for each in self.deliveries:

@@ -42,6 +42,14 @@ async def until(true: Callable[[], bool], patience_s: float = 120) -> None:
             await asyncio.sleep(0.05)
 
 
+async def until_stored(dsn: str, rows: int) -> None:
+    """Returns once the store has them; a cut that was worked on twice is counted twice."""
+    counted = "SELECT count() FROM observations"
+    with Store(dsn) as looking:
+        looking.migrate()
+        await until(lambda: looking._writer.rows(counted) == [(rows,)])
+
+
 def crew_of(url: str, store: Store, *, judged: bool = True) -> Crew:
     return Crew(
         url, SETTINGS, store, lambda: Worker(PipelineSettings()),
@@ -77,10 +85,7 @@ def test_two_workers_share_a_topic_and_each_row_is_stored_once(
         await bus.publish(Batch(batches[0].frame.clear(), "tap", 0, ROWS, ROWS, ended=True))
         await bus.close()
         await again.close()
-        with Store(store_dsn) as looking:  # a cut that was worked on twice is counted twice
-            looking.migrate()
-            counted = "SELECT count() FROM observations"
-            await until(lambda: looking._writer.rows(counted) == [(ROWS,)])
+        await until_stored(store_dsn, ROWS)
         first.stop.set()
         await running
         await until(lambda: len(second.observing.reader.assigned) == 4)

@@ -11,7 +11,7 @@ from collector import Batch, open_bus
 from pipeline import Crew, Meeting, Store, Worker
 from tests.pipeline.test_group import stored
 from tests.pipeline.test_group_kafka import SETTINGS as BUS
-from tests.pipeline.test_group_kafka import until
+from tests.pipeline.test_group_kafka import until, until_stored
 from tests.pipeline.test_meeting import MS, SETTINGS, batches, played
 
 SAME = ("verdicts", "link_seconds", "path_seconds", "flow_intervals", "hop_intervals", "flows",
@@ -43,9 +43,7 @@ async def work(url: str, dsn: str, workers: int) -> None:
     stores = [opened(dsn) for _ in range(workers)]
     crews = [crew_of(url, store) for store in stores]
     running = [asyncio.create_task(crew.run()) for crew in crews]
-    with opened(dsn) as looking:  # a cut that was worked on twice is counted twice
-        counted = "SELECT count() FROM observations"
-        await until(lambda: looking._writer.rows(counted) == [(rows.height,)])
+    await until_stored(dsn, rows.height)
     for crew, task in zip(crews, running, strict=True):
         crew.stop.set()
         await task
