@@ -151,7 +151,8 @@ def over_flows(rows: pl.DataFrame, here: Sequence[str]) -> pl.DataFrame:
         *load()[:5], *counters(), bound.all().alias("bounded")
     )
     # Where some tell a queue and others what the port sends their mean is neither.
-    queue = pl.when(pl.col("counted") == pl.col("samples")).then("queue_u").alias("queue_u")
+    whole = whole.with_columns((pl.col("counted") == pl.col("samples")).alias("of_queue"))
+    queue = pl.when("of_queue").then("queue_u").alias("queue_u")
     return measured(with_longest(whole, counting, here)).select(
         *here, "u_mean", "packet_u", "standing_share", "standing_noise", "busy", "bounded", queue
     )

@@ -178,6 +178,15 @@ def test_the_fullest_hop_is_so_by_the_least_that_its_load_can_be(
     assert (row["kind"], row["device"]) == ("core", "spine1")
 
 
+def test_queues_of_several_classes_are_queues(judge: Judge, line: Topology) -> None:
+    hop = {"node": 2, "port": 1, "source": "int_bound", "hop_index": 1}
+    hops = [hop | {"flow": flow, "u": u, "queue_u_sum_n": round(u * 90e9)}
+            for flow, u in ((1, 0.5), (2, 0.1))]  # fmt: skip
+    sent = {"bytes": 1_125_000, "data_bytes": 1_125_000, "data_frames": 750}
+    rows = judge([sent, {"flow": 2}], hops, line, [{"dscp": 0}, {"dscp": 8, "sport": 7}])
+    assert rows["kind"].to_list() == ["core", "core"]
+
+
 def test_the_mean_of_a_queue_and_a_rate_is_neither(judge: Judge, line: Topology) -> None:
     hop = {"node": 2, "port": 1, "source": "int_bound", "hop_index": 1}
     rates, queue = {"u": 0.9}, {"flow": 2, "u": 0.0, "samples": 1, "queue_u_sum_n": 0}
