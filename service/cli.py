@@ -8,6 +8,7 @@ import atexit
 import gc
 import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -241,6 +242,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Entry point of `hopsight`: ends with a documented exit code, never with a traceback."""
     gc.set_threshold(COLLECT_AFTER)
     atexit.register(gc.freeze)  # memory goes back whole; to look through it takes 0.3 s
+    if isinstance(sys.stdout, TextIOWrapper):  # an arrow that a locale lacks costs no answer
+        sys.stdout.reconfigure(errors="replace")
     try:
         code = ended(typer.main.get_command(app), arguments)
     except Exception as error:

@@ -10,8 +10,8 @@ from service.endpoint import parse_address, parse_port
 
 ACCEPTED = (
     "write an address, ADDRESS:PORT, :PORT, a host of the topology, two of them such as"
-    " 10.0.1.2:40001 10.0.2.3:5001, or paste a line of ss, lsof, tcpdump or conntrack; flows of a"
-    " switch or a prefix are found by a filter: device = leaf1, host in 10.1.0.0/24"
+    " 10.0.1.2:40001 10.0.2.3:5001, or paste a line of ss, lsof, tcpdump, iperf3 or conntrack;"
+    " flows of a switch or a prefix are found by a filter: device = leaf1, host in 10.1.0.0/24"
 )
 MOST_ENDS = 2
 MOST_ADDRESSES = 16
@@ -23,22 +23,26 @@ BESIDE = frozenset(
         *("tcp", "tcp6", "udp", "udp6", "icmp", "ip", "ip6", "in", "out", "to", "from", "and"),
         *("listen", "unconn", "estab", "established", "syn-sent", "syn-recv", "time-wait"),
         *("close-wait", "fin-wait-1", "fin-wait-2", "last-ack", "closing", ">", "<"),
+        *("local", "port", "connected", "with"),
     ]
 )
-"""Words around the ends in what ss, tcpdump and hopsight itself print."""
+"""Words around the ends in what ss, tcpdump, iperf3 and hopsight itself print."""
 PAIRED = re.compile(r"\b(src|dst|saddr|daddr|sport|dport)\s*[=:]\s*([^\s,;]+)", re.IGNORECASE)
 """Ends as conntrack and logs write them: src=10.0.1.2 dst=10.0.2.3 sport=40001 dport=5001."""
 BETWEEN = re.compile(r"[\s,;()]+|<?[-=]>|→")
 """What stands between words; an arrow may have no space beside it, as lsof prints it."""
 LINE = re.compile(r"(?:^|\s)(\S+ > \S+?):(?=\s|$)")
 """Both ends in a line of tcpdump, whatever it prints before them: -e and -v print much."""
+STREAM = re.compile(r"^\s*\[ *\d+\](?=\s)")
+"""The number of a stream, which iperf3 prints before its ends."""
 OF_SIX = re.compile(r"\s*(?:tcp|udp)6\s", re.IGNORECASE)
 """How a line of netstat begins whose addresses are followed by a colon and a port."""
 SIX_PORT = re.compile(r"([0-9a-f:.]*:[0-9a-f:.]*):(\d+|\*)", re.IGNORECASE)
-BRACKETED = re.compile(r"\[([0-9a-f:.]+)(?:%[\w.-]+)?\](?:[:.](\d+|\*))?", re.IGNORECASE)
-FOUR = re.compile(r"(\d+\.\d+\.\d+\.\d+)(?:%[\w.-]+)?(?:[:.](\d+|\*))?")
+ZONE = r"(?:%[\w.-]+)?"
+BRACKETED = re.compile(rf"\[([0-9a-f:.]+){ZONE}\]{ZONE}(?:[:.](\d+|\*))?", re.IGNORECASE)
+FOUR = re.compile(rf"(\d+\.\d+\.\d+\.\d+){ZONE}(?:[:.](\d+|\*))?")
 SIX = re.compile(r"([0-9a-f:]*:[0-9a-f:.]*:[0-9a-f.]*?)(?:%[\w-]+)?(?:\.(\d+|\*))?", re.IGNORECASE)
-SIX_FOUR = re.compile(r"([0-9a-f:]*:\d+\.\d+\.\d+\.\d+)(?:%[\w.-]+)?(?:\.(\d+|\*))?", re.IGNORECASE)
+SIX_FOUR = re.compile(rf"([0-9a-f:]*:\d+\.\d+\.\d+\.\d+){ZONE}(?:\.(\d+|\*))?", re.IGNORECASE)
 """IPv6 whose last half is written as IPv4: ::ffff:10.1.0.1."""
 FORMS = BRACKETED, FOUR, SIX_FOUR, SIX, SIX_PORT
 """How addresses are written, with or without a port; the first that gives one counts."""
@@ -110,7 +114,7 @@ def parse_protocol(text: str) -> int | None:
 def _words(text: str) -> Iterator[str]:
     """Words of a text; of a line of tcpdump those before the colon, after its time."""
     head = LINE.search(text)
-    for word in re.split(BETWEEN, head[1] if head else text):
+    for word in re.split(BETWEEN, head[1] if head else STREAM.sub("", text)):
         if word:
             yield word
 

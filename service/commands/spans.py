@@ -44,7 +44,7 @@ def run(
         raise Failure(ExitCode.WRONG, "no hop of this flow told its load in that time")
     if send is None:
         if json or not sys.stdout.isatty():  # piped, it is what a tracing system takes
-            typer.echo(json_format.dumps(told, ensure_ascii=False))
+            typer.echo(json_format.dumps(told))
         else:
             console().print(shown(told))
         return

@@ -23,18 +23,36 @@ function plotly() {
 
 const holds = (value) => value !== null && value !== undefined;
 
+/** The line with a hole wherever a cell and the next are more than a cell apart: nobody saw what was between them. */
+function broken(line, cell_ns) {
+  const [times_ns, values] = [[], []];
+  line.times_ns.forEach((ns, i) => {
+    if (i && ns - line.times_ns[i - 1] > 1.5 * cell_ns) {
+      times_ns.push(line.times_ns[i - 1] + cell_ns);
+      values.push(null);
+    }
+    times_ns.push(ns);
+    values.push(line.values[i]);
+  });
+  return { ...line, times_ns, values };
+}
+
+/** Whether a value has none beside it, so that no line would show it. */
+const alone = (value, i, values) => holds(value) && !holds(values[i - 1]) && !holds(values[i + 1]);
+
 /**
  * Draw rows of lines. A row is {title, unit, lines: [{name, times_ns, values, colour, dash, step}], mark: {at, text}}.
+ * Values are of cells of the interval's `step_ns`; a cell that begins before the time shown is drawn from where that begins.
  * Rows whose lines hold no value are left out; returns false when nothing is left.
  */
 export async function stack(element, interval, rows) {
   const shown = rows
-    .map((row) => ({ ...row, lines: row.lines.filter((line) => line.values.some(holds)) }))
+    .map((row) => ({ ...row, lines: row.lines.filter((line) => line.values.some(holds)).map((line) => broken(line, interval.step_ns)) }))
     .filter((row) => row.lines.length);
   if (!shown.length) return false;
   const library = await plotly();
   const { size, name } = axis(interval.to_ns - interval.from_ns);
-  const place = (ns) => (ns - interval.from_ns) / size;
+  const place = (ns) => Math.max(ns - interval.from_ns, 0) / size;
   element.style.height = `${shown.length * ROW + FOOT}px`;
   const narrow = element.clientWidth < NARROW;
   await library.react(element, traces(shown, place), layout(shown, place, interval, name, narrow), { responsive: true, displayModeBar: false });
@@ -46,7 +64,8 @@ const suffix = (i) => (i ? String(i + 1) : "");
 function traces(rows, place) {
   return rows.flatMap((row, i) => row.lines.map((line) => ({
     type: "scatter",
-    mode: line.values.length > 400 ? "lines" : "lines+markers",
+    mode: line.values.length > 400 && !line.values.some(alone) ? "lines" : "lines+markers",
+    cliponaxis: false,
     name: line.name,
     x: line.times_ns.map(place),
     y: line.values,

@@ -1,4 +1,4 @@
-// Flows by what people paste: ends, 5-tuples, lines of ss, tcpdump and conntrack, names of hosts.
+// Flows by what people paste: ends, 5-tuples, lines of ss, tcpdump, iperf3 and conntrack, names of hosts.
 
 import { get } from "./api.js";
 import { count, flowCell, head, right } from "./cell.js";

@@ -60,11 +60,11 @@ def only_read(place: Path) -> Iterator[None]:
             folder.chmod(0o755)
 
 
-def probe(tree: Path, cache: Path, *before: str) -> dict[str, Any]:
-    """What the rooms in `tree` make of a CSIG frame and a truncated copy of it."""
+def probe(tree: Path, cache: Path, *before: str, program: str = PROBE) -> dict[str, Any]:
+    """What the rooms in `tree` make of a CSIG frame and a truncated copy of it, or tell of more."""
     environment = os.environ | {"PYTHONPATH": str(tree), "HOPSIGHT_CACHE_DIR": str(cache)}
     result = subprocess.run(
-        [*before, sys.executable, "-c", PROBE],
+        [*before, sys.executable, "-c", program],
         env=environment, cwd=tree, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
@@ -117,13 +117,32 @@ def test_an_edited_table_changes_the_result_of_a_warm_cache(tree: Path, tmp_path
     assert warm["counted"] == {"decoded": 1, "truncated": 1}
 
 
+SMALL = """
+from collector.kernel import kernel
+
+@kernel
+def twice(value: int) -> int:
+    return 2 * value
+"""
+SMALL_PROBE = """
+import json
+from collector.kernel import CACHE
+from collector.small import twice
+
+print(json.dumps({"twice": twice(21), "kept": [path.name for path in CACHE.rglob("*.nb*")]}))
+"""
+
+
 def test_without_a_place_to_write_compiled_code_stays_in_memory(tree: Path, tmp_path: Path) -> None:
+    (tree / "collector" / "small.py").write_text(SMALL)
     place = tmp_path / "cache" / "kernels"
     place.mkdir(parents=True)
     with only_read(place):
-        answer = probe(tree, place.parent, *NO_RIGHTS)
-    assert answer["kept"] == []
-    assert (answer["s"], answer["lm"]) == (0b00101, 0b1000001)
+        assert probe(tree, place.parent, *NO_RIGHTS, program=SMALL_PROBE) == {
+            "twice": 42, "kept": [],
+        }  # fmt: skip
+    kept = probe(tree, place.parent, program=SMALL_PROBE)
+    assert (kept["twice"], len(kept["kept"])) == (42, 2), "where it may be written, it is"
 
 
 def test_there_may_be_no_place_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -224,6 +224,19 @@ def test_a_reader_that_leaves_is_no_error(hopsight: Any) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_what_a_locale_cannot_write_costs_no_answer(
+    hopsight: Any, served: Any, encoding: str
+) -> None:
+    done = subprocess.run(
+        hopsight.command("where", *ENDS, "--store", served.dsn),
+        capture_output=True, check=False, cwd=hopsight.directory,
+        env=hopsight.environment | {"PYTHONIOENCODING": encoding},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"10.0.1.1:40001 ? 10.0.2.1:5001" in done.stdout
+
+
 def test_a_fault_of_our_own_is_no_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -152,3 +152,28 @@ def test_what_a_job_found_has_all_digits_in_csv(page: Callable[..., View]) -> No
     assert row["created_ns"] == str(FINE)
     assert json.loads(row["found"]) == job["found"]
     assert json.loads(row["asked"]) == job["asked"]
+
+
+def test_a_chart_draws_no_line_over_time_in_which_nothing_was_seen(
+    page: Callable[..., View], served: Any
+) -> None:
+    told = served.get(f"/api/v1/flows/signals?{FLOW.partition('?')[2]}").json()
+    kept = [at for at in range(len(told["times_ns"])) if at not in range(3, 7)]
+    whole = told["times_ns"]
+    told["times_ns"] = [whole[at] for at in kept]
+    for series in (told["signals"], *told["hops"]):
+        for name, values in series.items():
+            if isinstance(values, list):
+                series[name] = [values[at] for at in kept]
+    told["interval"]["from_ns"] = whole[0] + STEP // 2  # the first cell begins before
+    view = page("#/")
+    view.page.route("**/api/v1/flows/signals?*", lambda route: route.fulfill(json=told))
+    view.turn(FLOW)
+    view.page.wait_for_function("() => document.querySelector('.js-plotly-plot')?.data?.length")
+    [rate] = view.page.evaluate(
+        "document.querySelector('.js-plotly-plot').data"
+        ".filter(line => line.name === 'data').map(line => [line.x, line.y])"
+    )
+    assert rate[0][0] == 0, "what began before is drawn from where the time begins"
+    assert rate[0][3] < rate[0][4]
+    assert rate[1] == [*told["signals"]["rate_bps"][:3], None, *told["signals"]["rate_bps"][3:]]
