@@ -113,9 +113,10 @@ class Opening(NamedTuple):
     window_bytes: NDArray[np.int64]
 
 
-LOAD = state_dtype(("i4", "nhop", "faults"), ("i1", "reflected", "width"))
-"""What is known of one row with telemetry beside its stack; the faults are given back. `width` says
-which of the widths of `Rules` its counters have."""
+LOAD = state_dtype(("i4", "nhop", "faults"), ("i2", "fell"), ("i1", "reflected", "width"))
+"""What is known of one row with telemetry beside its stack; the faults are given back, and the hops
+whose bytes sent `fell` (`hop_record.fallen`). `width` says which of the widths of `Rules` its
+counters have."""
 IFA_WIDTH = 2
 
 DECISION_FIELDS = {

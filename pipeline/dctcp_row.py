@@ -269,7 +269,9 @@ def data(slot: Record, row: Record, memory: Memory, p: Record) -> None:
     if row.payload == 0:
         return
     if seq < slot.snd_nxt[d]:
-        if seq >= slot.snd_una[d]:
+        # A byte alone has asked for a window (RFC 9293 section 3.8.6.1), and was not lost.
+        asked = slot.snd_nxt[d] - slot.snd_una[d] == 1
+        if seq >= slot.snd_una[d] and not asked:
             recovery.sent_again(s, p, board_of(slot, d, s, memory), seq, end, slot.snd_nxt[d])
         return
     if row.tcp_flags & CWR:

@@ -82,13 +82,15 @@ def has(column: str, text: str) -> str:
     """Whether a text names an address, and not a longer one that begins or ends like it.
 
     Letters of either case, and the form with all zeros, name it too, and an IPv4 address that of
-    IPv6; a sentence may end behind it.
+    IPv6; a sentence may end behind it, and a letter before it be written as its number, as URLs and
+    JSON do.
     """
     address = ip_address(text)
     forms = dict.fromkeys((text, address.exploded))
     if isinstance(address, IPv4Address):
         mapped, (high, low) = IPv6Address(f"::ffff:{text}"), divmod(int(address), 1 << 16)
         forms |= dict.fromkeys((f"::ffff:{text}", f"::ffff:{high:x}:{low:x}", mapped.exploded))
-    plain = "|".join(each.replace(".", r"\\.") for each in forms)
+    plain = "|".join(each.replace(".", r"\\.").replace(":", "(:|%3a)") for each in forms)
+    before = r"^|[^0-9a-f:.]|%[0-9a-f]{2}|\\\\u[0-9a-f]{4}"
     ends = r"$|[^0-9a-f:./]|\\.($|[^0-9])"
-    return f"match({column}, '(?i)(^|[^0-9a-f:.])({plain})(/32|/128|:[0-9]+)?({ends})')"
+    return f"match({column}, '(?i)({before})({plain})(/32|/128|:[0-9]+)?({ends})')"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from pipeline.fallen import FELL_NS, any_fell, fell
 from pipeline.hop_time import time_at
 from pipeline.hop_value import value
 from pipeline.load_unit import nano
@@ -30,13 +31,17 @@ def samples_of_stacks(
     loads: pl.DataFrame, standing: Standing, known_rtt_ns: int = 0
 ) -> Iterator[pl.DataFrame]:
     """Hop loads of INT stacks (`Tracked.hop_loads`), hop by hop; `known_rtt_ns` is T, or 0."""
+    falls = any_fell(loads)
     for hop in range(hop_count(loads) if loads.height else 0):
         queue, capacity = (value(loads, f"h{hop}_{end}") for end in ("qlen_bytes", "b_bps"))
-        sent = value(loads, f"h{hop}_tx_bytes")
         at_line_rate = (BITS * SECOND) / pl.when(capacity > 0).then(capacity)
+        sent_ns = count(value(loads, f"h{hop}_tx_bytes") * at_line_rate)
+        if falls:
+            queue = pl.when(pl.col(f"u{hop}").is_not_null()).then(queue)
+            sent_ns = pl.when(fell(hop)).then(FELL_NS).otherwise(sent_ns)
         drained_ns = queue * at_line_rate
         part = drained_ns / pl.lit(pl.Series([float(known_rtt_ns or 1)])).first()
-        yield loads.select(
+        made = loads.select(
             time_at(loads, hop),
             "flow",
             "point",
@@ -47,9 +52,13 @@ def samples_of_stacks(
             whole(queue).alias("queue_bytes"),
             standing.told(queue, drained_ns).alias("standing"),
             whole_number(loads, f"h{hop}_ts_ns").alias("ts_ns"),
-            count(sent * at_line_rate).alias("sent_ns"),
+            sent_ns.alias("sent_ns"),
             nano(part if known_rtt_ns else pl.lit(None, pl.Float64)).alias("queue_n"),
-        ).drop_nulls("u_n")
+        )
+        if falls:  # what fell is told, though it is no sample
+            yield made.filter(pl.col("u_n").is_not_null() | (pl.col("sent_ns") == FELL_NS))
+        else:
+            yield made.drop_nulls("u_n")
 
 
 def hop_count(loads: pl.DataFrame) -> int:

@@ -12,6 +12,7 @@ import polars as pl
 from collector import TCP, arrow
 from pipeline.accecn import how_marked
 from pipeline.cc.hpcc import Fault
+from pipeline.fallen import begun_anew
 from pipeline.feedback import counted_feedback
 from pipeline.first_sight import at_first_sight, at_own_time
 from pipeline.gaps import OPEN, timed, with_gaps
@@ -94,7 +95,8 @@ class Intervals:
         standing = Standing(base_rtt_ns * self.standing_queue, self.standing_bytes)
         decided = self._decided(at_first_sight(tracked.decisions, rows))
         loads = at_own_time(tracked.hop_loads, rows)
-        loads = hop_times(loads, hop_count(loads))
+        hops = hop_count(loads)
+        loads = begun_anew(hop_times(loads, hops), hops)
         rows = at_first_sight(rows, rows)
         self.flow_rows.add([self._sent(rows), *decided, *self._reflected(rows, loads)])
         tags = placed_tags(rows, topology)
@@ -116,7 +118,9 @@ class Intervals:
         None takes out all. Rows are in the order of their keys.
         """
         last_ns = None if before_ns is None else before_ns - self.interval_ns
-        return with_gaps(self.flow_rows.close(last_ns)), self.hop_rows.close(last_ns)
+        hops = self.hop_rows.close(last_ns)
+        told = hops["samples"] > 0  # a count that began anew is none
+        return with_gaps(self.flow_rows.close(last_ns)), hops if told.all() else hops.filter(told)
 
     def _bucket(self) -> list[pl.Expr]:
         """Start and length of the interval that a row falls into."""
@@ -248,7 +252,7 @@ class Intervals:
         heaps, key = self._heaps(samples, HOP_KEY, [hop(), "hop_index", "source"])
         queue = samples["queue_bytes"].cast(pl.Int64)
         totals = [
-            heaps.count().alias("samples"),
+            heaps.count(samples["u_n"].is_not_null().to_numpy()).alias("samples"),
             heaps.total(samples["u_n"]).alias("u_sum_n"),
             heaps.most(samples["u_n"]).alias("u_max_n"),
             heaps.total(queue).alias("queue_sum_bytes"),

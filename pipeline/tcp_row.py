@@ -4,9 +4,9 @@ from collector import inlined
 from pipeline.batch import Batch, write
 from pipeline.cc.parameter import Record
 from pipeline.dctcp_row import answer_counted, counted, data, hear, hear_due
+from pipeline.far_numbers import follows
 from pipeline.memory import Count, Echo, Mark, Memory, Rules
 from pipeline.sender import (
-    ACK,
     ECE,
     FIN,
     RST,
@@ -31,7 +31,7 @@ def segment(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, ru
     if row.tcp_flags & SYN:
         mss, timestamps = batch.opening.mss[at], batch.opening.timestamps[at]
         handshake(slot, row, mss, timestamps, batch.counts)
-    elif row.tcp_flags & ACK:
+    elif follows(slot, row, batch.counts):
         acknowledge(slot, row, at, batch, memory, rules)
     if row.payload > 0 or row.tcp_flags & FIN:
         if slot.marks[row.direction] & Mark.DCTCP.value:
@@ -61,6 +61,7 @@ def acknowledge(
     if ends_handshake(slot, row, d):
         return
     acked = max(ack - slot.snd_una[d], 0)
+    is_old = ack < slot.snd_una[d]  # a later one has overtaken it: senders leave it
     duplicate = (
         row.payload == 0
         and ack == slot.snd_una[d]
@@ -78,6 +79,8 @@ def acknowledge(
         tell_hpcc(batch, s)
         tell_quality(batch, quality_of_window(slot, d, s, rules.hpcc[0]))
         write(batch)
+    if is_old:
+        return
     if row.echo != Echo.ECE.value:
         answer_counted(slot, row, at, ack, acked, duplicate, marked, batch, memory, rules)
     elif slot.marks[d] & (Mark.ECN_AGREED.value | Mark.ECT_SEEN.value):

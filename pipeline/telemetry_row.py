@@ -4,7 +4,7 @@ from collector import inlined
 from pipeline.anchor import anchor, lost_track
 from pipeline.batch import Batch, Kind, Opening
 from pipeline.cc import hpcc
-from pipeline.cc.hop_record import MAX_HOPS, keep, path_changed
+from pipeline.cc.hop_record import MAX_HOPS, fallen, keep, path_changed
 from pipeline.cc.parameter import Record
 from pipeline.memory import WAITING, Count, Mark, Memory, Rules
 from pipeline.pool import make_room, place
@@ -35,6 +35,7 @@ def take_hops(s: Record, row: Record, batch: Batch, memory: Memory, rules: Rules
     batch.counts[Count.PATH_CHANGES.value] += path_changed(s, batch.path[row.telemetry])
     measured = False
     if s.nhop == load.nhop:
+        load.fell = fallen(s, memory.links, load.nhop, batch.told, at)
         measured = hpcc.hop_loads(
             s,
             rules.hpcc[0],
@@ -140,6 +141,8 @@ def run_hpcc(
             flight = slot.snd_nxt[d] - slot.snd_una[d] + acked
             flight *= slot.largest[d] if packets else 1
             anchor(slot, d, s, p, seq, flight, far_from_sender(slot, d))
+        if s.nhop == nhop:
+            batch.loads[at].fell = fallen(s, memory.links, nhop, batch.told, row.stack)
         hpcc.new_ack(
             s, p, memory.links, seq, slot.snd_nxt[d], nhop, batch.told, row.stack,
             rules.ts_mask[width], rules.tx_mask[width], batch.u_near,

@@ -31,7 +31,8 @@ more is a clock that wrapped."""
 def counters() -> list[pl.Expr]:
     """The counters of several rows of one hop as one, with `queue_u`, the queue's mean part.
 
-    `left` is the share of packets that left others behind, `coming_u` half a packet's part.
+    `left` is the share of packets that left others behind, `coming_u` half a packet's part, `fell`
+    whether what was sent at a time is less than before it.
     """
     counted = pl.col("samples").filter(pl.col("queue_u_sum_n").is_not_null()).sum()
     told = pl.col("samples") * pl.col("packet_bytes")
@@ -45,6 +46,10 @@ def counters() -> list[pl.Expr]:
         pl.col("begin_ns", "interval_ns").first(),
         *(pl.col(f"{name}_first_ns").min() for name in COUNTERS),
         *(pl.col(f"{name}_last_ns").max() for name in COUNTERS),
+        pl.any_horizontal(
+            (pl.col(f"sent_{end}_ns").sort_by(f"ts_{end}_ns").diff() < 0).any()
+            for end in ("first", "last")
+        ).alias("fell"),
     ]
 
 
@@ -61,7 +66,7 @@ def busy() -> pl.Expr:
     # Polars divides by a column of one value as it multiplies by the reciprocal: always do so.
     known = pl.min_horizontal(span + edges, "interval_ns") * (1.0 / pl.col("interval_ns"))
     apart = (span - seen).abs() <= MOST_APART * pl.col("interval_ns")
-    likely = apart & (span > 0) & (sent >= 0) & (sent <= MOST_SENT * span)
+    likely = apart & ~pl.col("fell") & (span > 0) & (sent >= 0) & (sent <= MOST_SENT * span)
     return pl.when(likely & (pl.col("counted") > 1)).then(sent / span * known)
 
 

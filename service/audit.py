@@ -121,12 +121,17 @@ def without_secrets(body: bytes) -> str:
         return ""
     try:
         told = json.loads(body) if len(body) <= MOST_READ else None
-        text = json.dumps(kept(told)) if isinstance(told, dict) else ""
+        text = written(kept(told)) if isinstance(told, dict) else ""
     except (ValueError, RecursionError):
         text = ""
     if not text:
         return json.dumps({"bytes": len(body)} if len(body) <= MOST_READ else {"bytes": "many"})
-    return text if len(text) <= MOST_BODY else json.dumps({"begins": text[: MOST_BODY // 2]})
+    return text if len(text) <= MOST_BODY else written({"begins": text[: MOST_BODY // 2]})
+
+
+def written(value: Any) -> str:
+    """JSON as people read it: letters as they are, and halves of letters as a question mark."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def kept(value: Any) -> Any:

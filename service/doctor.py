@@ -47,9 +47,13 @@ PROGRAMS = (
 )
 LEAST_FREE = 2 << 30
 """Octets of the disk below which a store is in danger."""
-GIB = 1 << 30
+NO_ROOM = 64 << 20
+"""Octets below which nothing can be relied on to be stored."""
+GIB, MIB = 1 << 30, 1 << 20
 ANSWER_S = 5.0
 KAFKA_PORT = 9092
+MOST_AHEAD_NS = 60_000_000_000
+"""How far ahead of the clock here what is stored may be, so that no clock is doubted."""
 FINDINGS_NS = 600_000_000_000
 MOST_FINDINGS = 10_000
 
@@ -191,8 +195,12 @@ def stored(settings: Settings) -> Iterator[Check]:
     path = Path(urlsplit(dsn).path) if dsn.startswith("chdb:") else None
     if path is not None and not path.exists():
         above = next(each for each in path.parents if each.exists())
-        yield disk(above)
-        if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+        room = disk(above)
+        yield room
+        if room.state == "broken":
+            seen = f"{path} is not there yet, and there is no room for it"
+            yield Check("store", "not asked", expected, seen, "make room first")
+        elif above.is_dir() and os.access(above, os.W_OK | os.X_OK):
             made = "`hopsight analyze CAPTURE --store DSN` or `hopsight up` makes it"
             yield Check("store", "not asked", expected, f"{path} is not there yet", made)
         else:
@@ -226,6 +234,9 @@ def disk(path: Path) -> Check:
     """Whether the store's disk has room."""
     free = shutil.disk_usage(path).free
     expected, seen = f"at least {LEAST_FREE / GIB:g} GiB free", f"{free / GIB:.1f} GiB free"
+    if free < NO_ROOM:
+        seen = f"{free / MIB:.0f} MiB free: nothing can be stored"
+        return Check("disk", "broken", expected, seen, "make room, or keep rows for less long")
     if free < LEAST_FREE:
         return Check("disk", "warning", expected, seen, "make room, or keep rows for less long")
     return Check("disk", "ok", expected, seen)
@@ -263,12 +274,15 @@ def data(store: Asked) -> Iterator[Check]:
                     "look at the sources: do frames arrive, are they decoded?")  # fmt: skip
         return
     to_ns = int(extent["to_ns"])
-    lasted, since = duration(to_ns - int(extent["from_ns"])), max(time.time_ns() - to_ns, 0)
+    lasted, since_ns = duration(to_ns - int(extent["from_ns"])), time.time_ns() - to_ns
+    since = f"{duration(abs(since_ns))} {'ago' if since_ns >= 0 else 'ahead of the clock here'}"
     flows = int(store.query("flows_known")["flows"][0])
-    yield Check("data", "ok", expected,
-                f"{extent['verdicts']:,} over {lasted}, the newest {time_text(to_ns)},"
-                f" {duration(since)} ago;"
-                f" {flows:,} flows are known, those of acknowledgments too")  # fmt: skip
+    ahead = since_ns < -MOST_AHEAD_NS
+    yield Check("data", "warning" if ahead else "ok", expected,
+                f"{extent['verdicts']:,} over {lasted}, the newest {time_text(to_ns)}, {since};"
+                f" {flows:,} flows are known, those of acknowledgments too",
+                "set the clocks of capture points, collectors and this machine: windows end where"
+                " the data does" if ahead else "")  # fmt: skip
     given = {"from_ns": to_ns - FINDINGS_NS, "to_ns": to_ns, "class": "", "verdict": ""}
     rows = store.query("health_findings", **given, rows=MOST_FINDINGS)
     wrong = [*worth_a_look(findings_of(rows))]

@@ -1,13 +1,17 @@
-"""Events for whoever listens: numbered, kept for a while, and handed to every listener."""
+"""Events for whoever listens: kept for a while, and handed to every listener whom they are for.
+
+Their ids are drawn by lot: numbers would tell a tenant how much others hear, and when.
+"""
 
 import asyncio
 import json
+import secrets
 import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 KEPT = 1000
@@ -18,16 +22,17 @@ ASKED_S = 3.0
 """Time after which it is asked again whether a listener's login still holds."""
 RETRY_MS = 3000
 RESET = "reset"
+ID_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """One event; `owner` is the tenant that it is about, None: it is for everybody."""
 
-    number: int
     name: str
     data: Mapping[str, Any]
     owner: str | None = None
+    id: str = field(default_factory=lambda: secrets.token_hex(ID_BYTES))
 
 
 class Listener:
@@ -59,17 +64,18 @@ class Hub:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.epoch = f"{time.time_ns():x}"
         self.listeners: set[Listener] = set()
         self._kept: deque[Event] = deque(maxlen=KEPT)
-        self._number = 0
+        self._before = secrets.token_hex(ID_BYTES)
+        """The id of what came before all that is kept."""
         self._turn = threading.Lock()
 
     def publish(self, name: str, data: Mapping[str, Any], owner: str | None = None) -> None:
         """Hand an event to everybody whom it is for."""
         with self._turn:
-            self._number += 1
-            event = Event(self._number, name, data, owner)
+            event = Event(name, data, owner)
+            if len(self._kept) == KEPT:
+                self._before = self._kept[0].id
             self._kept.append(event)
             for listener in self.listeners:
                 if listener.hears(event):
@@ -96,17 +102,17 @@ class Hub:
     def _missed(self, last_id: str) -> list[Event]:
         if not last_id:
             return []
-        epoch, _, text = last_id.partition("-")
-        number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1  # noqa: PLR2004 - digits of 64 bits
-        oldest = self._kept[0].number if self._kept else self._number + 1
-        if epoch != self.epoch or not oldest - 1 <= number <= self._number:
-            return [Event(self._number, RESET, {"reason": "what was missed is not known any more"})]
-        return [event for event in self._kept if event.number > number]
+        ids = [self._before, *(event.id for event in self._kept)]
+        if last_id not in ids:
+            reason = {"reason": "what was missed is not known any more"}
+            return [Event(RESET, reason, id=ids[-1])]
+        return [*self._kept][ids.index(last_id) :]
 
-    def text(self, event: Event) -> str:
+    @staticmethod
+    def text(event: Event) -> str:
         """An event as it is sent (HTML Living Standard, 9.2)."""
         data = json.dumps(event.data, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-        return f"id: {self.epoch}-{event.number}\nevent: {event.name}\ndata: {data}\n\n"
+        return f"id: {event.id}\nevent: {event.name}\ndata: {data}\n\n"
 
 
 async def stream(

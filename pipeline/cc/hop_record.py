@@ -58,6 +58,17 @@ def keep(s: Record, links: Links, nhop: int, told: Ints, at: int) -> None:
 
 
 @merged
+def fallen(s: Record, links: Links, nhop: int, told: Ints, at: int) -> int:
+    """The hops whose bytes sent are fewer than L has, a bit each: they wrapped, or began anew."""
+    bits, row = 0, np.uint64(at)
+    for hop in range(nhop):
+        was, tx = links[np.uint64(s.link + hop)].tx_bytes, told[TX, np.uint64(hop), row]
+        if tx != -1 and tx < was:
+            bits |= 1 << hop
+    return bits
+
+
+@merged
 def path_with(path: Any, hop: int, node: int, port: int) -> Any:
     """The word that stands for a path and one hop more, `node` and `port` -1 where not told.
 

@@ -18,7 +18,12 @@ seen AS (
         max(h.u_max_n) * 1e-9 AS u_max,
         sum(h.queue_sum_bytes) / nullIf(sumIf(h.samples, isNotNull(h.queue_sum_bytes)), 0) AS queue_mean_bytes,
         max(h.queue_max_bytes) AS queue_max_bytes,
-        (max(h.sent_last_ns) - min(h.sent_first_ns)) / nullIf(max(h.ts_last_ns) - min(h.ts_first_ns), 0) AS rate_u
+        -- A count that fell stands below 0: what was sent is not known then.
+        if(
+            min(h.sent_first_ns) < 0,
+            NULL,
+            (max(h.sent_last_ns) - min(h.sent_first_ns)) / nullIf(max(h.ts_last_ns) - min(h.ts_first_ns), 0)
+        ) AS rate_u
     FROM hop_intervals AS h
     WHERE
 -- part: reaching

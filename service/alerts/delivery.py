@@ -1,5 +1,6 @@
 """Who is told of alerts: by webhook or Alertmanager, tried again, and never of what is silent."""
 
+import asyncio
 import json
 import logging
 import os
@@ -196,11 +197,29 @@ class Delivery:
             body = [for_alertmanager(*each, now_ns) for each in told]
         token = os.environ.get(receiver.token_variable, "") if receiver.token_variable else ""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        answer = httpx.post(url, json=body, headers=headers, timeout=receiver.timeout_s)
+        try:
+            answer = asyncio.run(posted(url, body, headers, receiver.timeout_s))
+        except TimeoutError:
+            raise Refused from None
         later = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT}
         if answer.is_server_error or answer.status_code in later:
             raise Refused
         answer.raise_for_status()
+
+
+async def posted(
+    url: str, body: Any, headers: Mapping[str, str], within_s: float
+) -> httpx.Response:
+    """The answer to a request, without its body. TimeoutError where it takes longer as a whole.
+
+    Alone a client's limit holds anew for each part that comes.
+    """
+    async with (
+        asyncio.timeout(within_s),
+        httpx.AsyncClient(timeout=within_s) as client,
+        client.stream("POST", url, json=body, headers=headers) as answer,
+    ):
+        return answer
 
 
 def for_alertmanager(alert: Standing, state: str, now_ns: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pipeline import TABLES, Tracked, Tracker
 from pipeline.hop_samples import samples_of_stacks
 from pipeline.intervals import Intervals
 from pipeline.load_unit import MOST_LOAD, nano
+from pipeline.locate import inband
 from pipeline.reserved import PLACE, UNTOLD
 from pipeline.standing import Standing
 
@@ -84,6 +85,32 @@ def test_an_interval_closes_once_when_time_has_passed_it(observed: Observed) -> 
     assert made.close(200)[0]["time_ns"].to_list() == [100]
     assert made.close(None)[0]["time_ns"].to_list() == [200]
     assert made.close(None)[0].is_empty()
+
+
+@pytest.mark.parametrize("cuts", [(), (50,), (51,), range(1, 100)])
+@pytest.mark.parametrize("modulus", [0, 1 << 32])
+def test_a_count_that_begins_anew_is_no_load(
+    observed: Observed, cuts: Iterable[int], modulus: int
+) -> None:
+    """100 samples of a port that is half full; its count of bytes begins anew at the 51st."""
+    step_ns, octets = 10_000, 6_250
+    rows = observed(
+        STACK | {"time_ns": at * step_ns, "h0_ts_ns": at * step_ns, "h0_qlen_bytes": 0,
+                 "h0_tx_bytes": 10**7 * (at < 50) + at % 50 * octets, "seq": at * 1000}
+        for at in range(100)
+    )  # fmt: skip
+    made, tracker = (
+        Intervals(10**6, RTT_NS, 1.0),
+        Tracker({"T_ns": RTT_NS}, tx_modulus_bytes=modulus),
+    )
+    for at, end in pairwise([0, *cuts, 100]):
+        made.add(rows[at:end], tracker.advance(rows[at:end]), None, known_rtt_ns=RTT_NS)
+    flow_rows, hop_rows = made.close(None)
+    assert flow_rows["feedback_backwards"].to_list() == [1]
+    row = hop_rows.row(0, named=True)
+    assert (row["samples"], row["u_sum_n"], row["u_max_n"]) == (98, 98 * 5 * 10**8, 5 * 10**8)
+    load = inband(hop_rows).row(0, named=True)
+    assert (load["u_mean"], load["busy"]) == (0.5, None)
 
 
 @given(st.data())

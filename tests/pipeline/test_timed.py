@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from pipeline.fallen import FELL_NS
 from pipeline.locate import inband
 from pipeline.timed import over_time
 
@@ -67,6 +68,7 @@ def test_flows_tell_of_a_hop_together(rows_of: RowsOf) -> None:
         {"ts_last_ns": 1 << 24},
         {"ts_first_ns": None, "ts_last_ns": None},
         {"queue_u_sum_n": None},
+        {"sent_first_ns": FELL_NS},
     ],
 )
 def test_counters_that_cannot_be_right_are_not_taken(
@@ -75,6 +77,12 @@ def test_counters_that_cannot_be_right_are_not_taken(
     found = load(rows_of, hop(0, 300_000, 300_000) | wrong)
     assert (found["u_mean"], found["busy"]) == (2.0, None)
     assert found["standing_share"] == pytest.approx(0.4)
+
+
+def test_what_began_anew_between_two_flows_is_not_taken(rows_of: RowsOf) -> None:
+    early = hop(0, 300_000, 300_000)
+    late = hop(400_000, 700_000, 150_000, flow=2, sent_first_ns=50, sent_last_ns=150_050)
+    assert load(rows_of, early, late)["busy"] is None
 
 
 HEADLINE = {

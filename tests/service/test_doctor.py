@@ -3,9 +3,14 @@
 import json
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from pipeline import Store
+import pytest
+
+from pipeline import Store, StoreLimits, open_or_ask
+from service import doctor
+from service.settings import Settings
 
 
 def states(told: Any) -> dict[str, str]:
@@ -98,3 +103,28 @@ def test_settings_that_cannot_be_read_are_the_first_stage(hopsight: Any, tmp_pat
     told = hopsight.run("--settings", str(settings), "doctor", "--json")
     assert told.returncode == 1
     assert states(told) == {"settings": "broken"}
+
+
+@pytest.mark.parametrize(
+    ("free", "state"), [(0, "broken"), (8 << 20, "broken"), (1 << 30, "warning"), (1 << 40, "ok")]
+)
+def test_a_disk_is_as_broken_as_it_is_full(
+    free: int, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    settings = Settings.model_validate({"store": {"dsn": f"chdb://{tmp_path}/none"}})
+    found = {check.stage: check for check in doctor.stored(settings)}
+    assert found["disk"].state == state
+    assert ("hopsight up" in found["store"].advice) == (state != "broken")
+
+
+def test_data_ahead_of_the_clock_is_warned_of(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_or_ask(served.dsn, StoreLimits()) as store:
+        found = {check.stage: check for check in doctor.data(store)}
+        assert found["data"].state == "ok"
+        assert "ago" in found["data"].seen
+        monkeypatch.setattr(doctor.time, "time_ns", lambda: 1_600_000_000 * 10**9)
+        found = {check.stage: check for check in doctor.data(store)}
+    assert found["data"].state == "warning"
+    assert "ahead of the clock here" in found["data"].seen
+    assert "clocks" in found["data"].advice

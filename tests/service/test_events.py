@@ -112,11 +112,13 @@ def test_each_hears_what_is_for_all_and_for_its_tenants() -> None:
     async def heard() -> list[list[int]]:
         hub = Hub(8)
         ears = [Listener(tenants) for tenants in (None, ("blue",), ())]
+        with hub.joined(ears[0], "of another hub") as [reset]:
+            assert reset.name == "reset"
         for number, owner in enumerate((None, "blue", "red", "")):
             hub.publish("x", {"n": number}, owner)
         made = []
         for ear in ears:
-            with hub.joined(ear, f"{hub.epoch}-0") as missed:
+            with hub.joined(ear, reset.id) as missed:
                 hub.publish("x", {"n": 9}, "red")
                 await asyncio.sleep(0)
                 more = [] if ear.waiting.empty() else [ear.waiting.get_nowait()]
@@ -125,6 +127,24 @@ def test_each_hears_what_is_for_all_and_for_its_tenants() -> None:
         return made
 
     assert asyncio.run(heard()) == [[0, 1, 2, 3, 9], [0, 1], [0]]
+
+
+def test_ids_do_not_tell_how_much_others_hear() -> None:
+    async def heard() -> list[str]:
+        hub, ear = Hub(1), Listener(("blue",))
+        with hub.joined(ear, ""):
+            for number in range(40):
+                hub.publish("x", {"n": number}, "blue" if number % 20 == 0 else "red")
+            await asyncio.sleep(0)
+            mine = [ear.waiting.get_nowait() for _ in range(ear.waiting.qsize())]
+        with hub.joined(ear, mine[0].id) as missed:
+            assert missed == mine[1:]
+        with hub.joined(ear, "unknown") as [reset]:
+            return [*(event.id for event in mine), reset.id]
+
+    ids = asyncio.run(heard())
+    assert len(set(ids)) == len(ids) == 3
+    assert {len(one) for one in ids} == {16}, "none counts up"
 
 
 def test_who_cannot_follow_is_sent_away() -> None:

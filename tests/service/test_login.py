@@ -159,6 +159,17 @@ def test_writes_are_kept_and_secrets_are_not(asked: Asked) -> None:
     assert abs(found[0]["time_ns"] - time.time_ns()) < 60 * 10**9
 
 
+def test_what_people_write_is_kept_as_they_wrote_it(asked: Asked) -> None:
+    """So that an address in it is found when that is erased."""
+    for comment in ("主机10.2.0.1已更换", r"half a letter: \ud83d"):
+        body = f'{{"comment": "{comment}"}}'.encode()
+        asked.ask("POST", "/api/v1/alerts/silences", TOKENS["operator"], content=body)
+    found = asked.get("/api/v1/audit", TOKENS["admin"], limit=2).json()["audit"]
+    assert [row["body"] for row in found] == [
+        '{"comment": "half a letter: ?"}', '{"comment": "主机10.2.0.1已更换"}',
+    ]  # fmt: skip
+
+
 def test_no_other_origin_may_read_or_write(asked: Asked) -> None:
     for headers in ({"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
         answer = asked.ask("POST", "/api/v1/session", TOKENS["admin"], headers=headers, json={})
