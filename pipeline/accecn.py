@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from collector import TCP, arrow, borrowing, inlined
 from pipeline.cc.parameter import Record, state_dtype
+from pipeline.far_numbers import FAR
 from pipeline.flow import key_of
 from pipeline.memory import Echo
 from pipeline.point_number import PointNumbers
@@ -164,8 +165,11 @@ def hear(c: Record, r: int, ace: int, ack: int, ce_bytes: int) -> tuple[int, int
     if c.ace[r] == SHAKING:
         c.ace[r] = ACE_FIRST
         ace = ACE_FIRST
+    behind = int(c.ack[r]) - unwrap(ack, int(c.ack[r])) if c.ack[r] != 0 else 0
+    if behind > FAR:  # another connection's, of which nothing was told before
+        c.ace[r], c.ceb[r] = UNTOLD, UNTOLD
     heard = c.ace[r] != UNTOLD
-    if c.ack[r] != 0 and unwrap(ack, int(c.ack[r])) < c.ack[r]:
+    if 0 < behind <= FAR:
         return Echo.BYTES.value if c.told[r] else Echo.SEGMENTS.value, 0
     more = (ace - c.ace[r]) & ACE if heard else 0
     c.ace[r], c.ack[r] = ace, ack

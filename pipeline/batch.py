@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import TCP, Arena, arrow, inlined, nothing
+from collector import LAYERS, TCP, Arena, arrow, inlined, nothing
 from pipeline.accecn import ACE_FLAGS, ECHO, MARKED
 from pipeline.cc.hop_record import KINDS
 from pipeline.cc.parameter import Record, state_dtype
@@ -113,11 +113,12 @@ class Opening(NamedTuple):
     window_bytes: NDArray[np.int64]
 
 
-LOAD = state_dtype(("i4", "nhop", "faults"), ("i2", "fell"), ("i1", "reflected", "width"))
+LOAD = state_dtype(("i4", "nhop", "faults"), ("i2", "fell", "anew"), ("i1", "reflected", "width"))
 """What is known of one row with telemetry beside its stack; the faults are given back, and the hops
-whose bytes sent `fell` (`hop_record.fallen`). `width` says which of the widths of `Rules` its
-counters have."""
+whose bytes sent `fell`, or began `anew` (`hop_record.fallen`). `width` says which of the widths of
+`Rules` its counters have."""
 IFA_WIDTH = 2
+OF_IFA = 1 << LAYERS.index("ifa")
 
 DECISION_FIELDS = {
     "i8": ("row", "inflight_bytes", "acked_bytes", "marked_bytes", "BytesAcked", "BytesMarked"),
@@ -213,8 +214,8 @@ def batch_of(
         loads["reflected"] = told["int_reflected"].fill_null(value=False).to_numpy()
     if "hpcc_kind" in told.columns:
         loads["width"] = told["hpcc_kind"].is_not_null().to_numpy()
-    if "ifa_version" in told.columns:
-        loads["width"][told["ifa_version"].is_not_null().to_numpy()] = IFA_WIDTH
+    if "layers" in told.columns:  # its version is not stored
+        loads["width"][told["layers"].to_numpy() & OF_IFA != 0] = IFA_WIDTH
     return Batch(
         Opening(*(getattr(rows, name) for name in Opening._fields)),
         lie.places,

@@ -1,9 +1,9 @@
 """The answer to "where is this flow bottlenecked?", composed from verdict rows. Pure.
 
-Over several intervals the headline is the hop that held the flow back for most of them; of equals
-the later one. What the verdict says is about that hop in those intervals, `share` of the window;
-`until_ns` says that it ended before the window did. What happened elsewhere is in `candidates` and
-`history`.
+Over several intervals the headline is the hop that held the flow back for most of the time; of
+equals the later one. What the verdict says is about that hop in those intervals, `share` of the
+time from the flow's first frame to its last; `until_ns` says that it ended before the window did.
+What happened elsewhere is in `candidates` and `history`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,13 +13,15 @@ from pipeline.doubt import DOUBTS, IN_PART
 from pipeline.evidence import candidates, evidence, grouped, listed, signals
 from pipeline.history import edges, since, stretches
 from pipeline.hop import Row, described, hop_of, ids, load, weighted
-from pipeline.kind import CONGESTED, KINDS
+from pipeline.kind import CONGESTED, KINDS, RECEIVER
 from pipeline.lengths import fitting
 from pipeline.question import time_text
 from pipeline.revisions import FIRST
 
 PATH, UNKNOWN = "congested_path", "unknown"
 """Kinds that say that the network holds the flow back, but not where, and that nothing tells."""
+ELSEWHERE = {PATH: "now the path is congested elsewhere", RECEIVER: "now it is the receiver"}
+"""What is said of a latest stretch without a hop, by its kind."""
 HOLDING = (*dict.fromkeys(kind.name for kind in CONGESTED), PATH)
 """Kinds that say that the network holds the flow back."""
 REROUTE = {
@@ -60,6 +62,7 @@ def compose_answer(
     told = sorted(suit, key=lambda row: row["time_ns"])
     for row in told:
         row["congested"] = row["kind"] in HOLDING
+        row["lasts_ns"] = lasting(row, flow)
     held = any(row["congested"] for row in told)
     hop = longest([row for row in told if row["congested"] == held])
     for row in told:
@@ -68,7 +71,7 @@ def compose_answer(
     since_ns, exact = since(told, flow["first_ns"])
     history = stretches(told)
     time = {
-        "share": sum(row["here"] for row in told) / len(told),
+        "share": lasted([row for row in told if row["here"]]) / lasted(told),
         "since_ns": since_ns,
         "since_exact": exact,
         "until_ns": None if told[-1]["here"] else mine[-1]["time_ns"] + length,
@@ -116,10 +119,26 @@ def flow_of(row: Row) -> dict[str, Any]:
 
 
 def longest(rows: Sequence[Row]) -> tuple[int, int]:
-    """Ids of the hop of most intervals; of equals the one of the latest."""
-    hops = grouped(rows, ids)
-    last: tuple[int, int] = max(hops, key=lambda hop: (len(hops[hop]), hops[hop][-1]["time_ns"]))
+    """Ids of the hop of most of the time, in whole percent; of equals the one of the latest."""
+    hops, whole = grouped(rows, ids), lasted(rows)
+
+    def told(hop: tuple[int, int]) -> tuple[int, int]:
+        return round(100 * lasted(hops[hop]) / whole), hops[hop][-1]["time_ns"]
+
+    last: tuple[int, int] = max(hops, key=told)
     return last
+
+
+def lasting(row: Row, flow: Row) -> int:
+    """How much of an interval lies between the first and the last frame of the flow, ns."""
+    begin_ns = max(row["time_ns"], flow["first_ns"])
+    end_ns = min(row["time_ns"] + row["interval_ns"], flow["last_ns"] + 1)
+    return max(int(end_ns - begin_ns), 1)
+
+
+def lasted(rows: Iterable[Row]) -> int:
+    """How long the intervals of rows last together, ns."""
+    return sum(row["lasts_ns"] for row in rows)
 
 
 def covered(rows: Sequence[Row], from_ns: int, to_ns: int) -> float:
@@ -209,7 +228,10 @@ def sentence(said: Row, last: Row) -> str:
     flows = said["contributors"]
     shared = {0: "", 1: "one flow crosses it"}.get(flows, f"{flows} flows share it")
     if said["hop"] is None:
-        head, shared = f"The path {held(said, 'congested')}: {why}", ""
+        about = (
+            ("receiver", "the bottleneck") if said["kind"] == RECEIVER else ("path", "congested")
+        )
+        head, shared = f"The {about[0]} {held(said, about[1])}: {why}", ""
     else:
         head = f"{described(said['hop'])} {held(said, 'the bottleneck')}: {why}"
     told = (head, mean, shared, REROUTE.get(said["reroute_helps"]), now(said, last))
@@ -242,8 +264,4 @@ def now(said: Row, last: Row) -> str:
         return ""
     if last["hop"] is not None:
         return f"now it is {last['hop']['name']}"
-    return (
-        "now the path is congested elsewhere"
-        if last["kind"] == PATH
-        else "now nothing holds it back"
-    )
+    return ELSEWHERE.get(last["kind"], "now nothing holds it back")

@@ -11,9 +11,10 @@ other algorithm are null. echo says how the ACK told marked_bytes (`memory.Echo`
 
 `hop_loads` has one row for each row with telemetry: time_ns, source, point, frame, conversation,
 flow (the data's), reflected (read from an ACK: the data's whole path, half a round trip late),
-hop_count, faults (`hpcc.Fault`), fell (a bit for each hop whose bytes sent fell), u0..u{n-1} (u' of
-each hop between this record and the flow's one before at this point; null where it cannot be known,
-so on the first) and the observation's h{i}_* columns; n is the most hops of the batch.
+hop_count, faults (`hpcc.Fault`), fell and anew (a bit for each hop whose bytes sent fell, and of
+these for each whose count began anew), u0..u{n-1} (u' of each hop between this record and the
+flow's one before at this point; null where it cannot be known, so on the first) and the
+observation's h{i}_* columns; n is the most hops of the batch.
 """
 
 import re
@@ -186,7 +187,10 @@ def hop_loads_of(rows: pl.DataFrame, known: NDArray[Any], u: NDArray[np.float64]
         flow,
         pl.Series("reflected", reflected),
         rows["hop_count"],
-        *(pl.Series(name, np.ascontiguousarray(known[name])) for name in ("faults", "fell")),
+        *(
+            pl.Series(name, np.ascontiguousarray(known[name]))
+            for name in ("faults", "fell", "anew")
+        ),
         *(pl.Series(f"u{hop}", each).fill_nan(None) for hop, each in enumerate(u)),
         *(rows[name] for name in given),
     )

@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 
 from pipeline.agreement import DIFFER
-from pipeline.load_unit import IMPLAUSIBLE_U
 from pipeline.locate import HOP, KEY
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.signals import SOURCES
@@ -19,6 +18,8 @@ IN_PART = "hop_load_in_part"
 """Flag of a load that is a bound."""
 ESTIMATED, UNSEEN = "marks_estimated", "ecn_form_unknown"
 """Flags of how marks were told (`ecn_echo` of flow_intervals)."""
+IMPLAUSIBLE_U = 10.0
+"""Hop load that no port can sustain: ten times what it can send."""
 MOST_CARRIED = 1.1
 """Share of a port's capacity that its flows send, above which a rate or the capacity is wrong."""
 

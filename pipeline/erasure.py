@@ -66,6 +66,10 @@ def erase(store: Store, address: IPv4Address | IPv6Address) -> dict[str, int]:
     return made
 
 
+OTHER = "%([0157-9a-f][0-9a-f]|[46][07-9a-f]|2[0-9a-d]|3[b-f])"
+"""A letter as URLs write it with which no address goes on: no digit, colon, full stop or slash."""
+
+
 def conditions(table: Table, hi: int, lo: int, text: str, flows: list[int]) -> Iterator[str]:
     """Which rows of a table go, in turns; none where no row can."""
     columns = {column.name for column in table.columns}
@@ -91,6 +95,7 @@ def has(column: str, text: str) -> str:
         mapped, (high, low) = IPv6Address(f"::ffff:{text}"), divmod(int(address), 1 << 16)
         forms |= dict.fromkeys((f"::ffff:{text}", f"::ffff:{high:x}:{low:x}", mapped.exploded))
     plain = "|".join(each.replace(".", r"\\.").replace(":", "(:|%3a)") for each in forms)
-    before = r"^|[^0-9a-f:.]|%[0-9a-f]{2}|\\\\u[0-9a-f]{4}"
-    ends = r"$|[^0-9a-f:./]|\\.($|[^0-9])"
-    return f"match({column}, '(?i)({before})({plain})(/32|/128|:[0-9]+)?({ends})')"
+    before = rf"^|[^0-9a-f:.%]|{OTHER}|%2f|\\\\u[0-9a-f]{{4}}"
+    ends = rf"$|[^0-9a-f:./%]|{OTHER}|%($|[^0-9a-f]|[0-9a-f]($|[^0-9a-f]))|\\.($|[^0-9])"
+    more = "((/|%2f)(32|128)|(:|%3a)[0-9]+)?"
+    return f"match({column}, '(?i)({before})({plain}){more}({ends})')"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from pipeline.fallen import FELL_NS, any_fell, fell
+from pipeline.fallen import FELL, FELL_NS, any_fell, of_hop
 from pipeline.hop_time import time_at
 from pipeline.hop_value import value
 from pipeline.load_unit import nano
@@ -38,7 +38,7 @@ def samples_of_stacks(
         sent_ns = count(value(loads, f"h{hop}_tx_bytes") * at_line_rate)
         if falls:
             queue = pl.when(pl.col(f"u{hop}").is_not_null()).then(queue)
-            sent_ns = pl.when(fell(hop)).then(FELL_NS).otherwise(sent_ns)
+            sent_ns = pl.when(of_hop(FELL, hop)).then(FELL_NS).otherwise(sent_ns)
         drained_ns = queue * at_line_rate
         part = drained_ns / pl.lit(pl.Series([float(known_rtt_ns or 1)])).first()
         made = loads.select(

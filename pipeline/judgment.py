@@ -8,7 +8,7 @@ import polars as pl
 
 from pipeline.completeness import completeness, parts
 from pipeline.doubt import doubts
-from pipeline.kind import congested_kind
+from pipeline.kind import RECEIVER, congested_kind
 from pipeline.locate import HOP, QUEUE
 from pipeline.marking import full_by_marks, likely_by_marks, unhindered
 from pipeline.odds import odds
@@ -22,7 +22,6 @@ SENDER_LIMITED = 0.5
 by itself."""
 FILLED = 0.5
 """Share of acknowledgments that found the window full, above which it held the flow back."""
-RECEIVER = "receiver_host"
 NAMES = ("device", "interface", "stage", "orientation", "capacity_bps")
 IDLE_U = 0.8
 """With nothing marked and the fullest hop below this load, hosts set the pace, not the network."""

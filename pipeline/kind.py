@@ -12,6 +12,7 @@ import polars as pl
 from pipeline.stage import RANKS
 
 ANY = ""
+RECEIVER = "receiver_host"
 SEVERAL = 2
 """From this many flows on a last hop is shared."""
 
@@ -30,7 +31,7 @@ class Kind:
 
 CONGESTED = (
     Kind("sender_host", "host", "up", None, "no", "the sender's own port is full"),
-    Kind("receiver_host", "host", ANY, None, "no", "the receiver takes in less than it is sent"),
+    Kind(RECEIVER, "host", ANY, None, "no", "the receiver takes in less than it is sent"),
     Kind("incast", ANY, "host", True, "no", "many senders meet at the last hop"),
     Kind("last_hop_elephant", ANY, "host", False, "no", "one flow fills the last hop"),
     Kind("uplink", "tor", "up", None, "yes", "the way up from the top of the rack is full"),

@@ -8,9 +8,6 @@ PER_UNIT = round(1 / NANO)
 MOST_LOAD = 10_000.0
 """No port is loaded more; what telemetry says beyond is cut, so that sums of it cannot overflow."""
 
-IMPLAUSIBLE_U = 10.0
-"""Hop load that no port can sustain: ten times what it can send."""
-
 
 def nano(load: pl.Expr) -> pl.Expr:
     """A hop load as an integer of 1e-9; what is not finite is null."""

@@ -42,6 +42,7 @@ class Mark(IntEnum):
     READING = 1 << 25
     WENT_BACK = 1 << 26
     ANCHORED = 1 << 27
+    ASTRAY = -(1 << 31)
 
 
 DIALECT_AT = 28

@@ -37,7 +37,6 @@ HOLDS: dict[str, dict[str, str]] = {
 """Fields of a pool's records, or of a flow's slot, that are places, and of which pool."""
 
 RANGES: dict[str, dict[str, tuple[float, float]]] = {
-    "flow": {"marks": (0, sum(Mark))},
     "hpcc": {"nhop": (0, MAX_HOPS), "room": (0, MOST_PLACES), "U": (0, inf), "T_ns": (0, inf)},
     "loads": {"nhop": (0, MAX_HOPS), "room": (0, MOST_PLACES), "U": (0, inf), "T_ns": (0, inf)},
     # cwnd could be below 0 in states that were kept before what is in flight had a floor.

@@ -4,9 +4,10 @@ from collector import inlined
 from pipeline.batch import Batch, write
 from pipeline.cc.parameter import Record
 from pipeline.dctcp_row import answer_counted, counted, data, hear, hear_due
-from pipeline.far_numbers import follows
+from pipeline.far_numbers import heeds
 from pipeline.memory import Count, Echo, Mark, Memory, Rules
 from pipeline.sender import (
+    ACK,
     ECE,
     FIN,
     RST,
@@ -27,41 +28,48 @@ from pipeline.tell import decision, tell_hpcc, tell_quality
 @inlined
 def segment(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rules: Rules) -> None:
     """One TCP segment, what it acknowledges before what it sends."""
+    r = row.direction
     hear_due(slot, row, at, batch, memory, rules)
     if row.tcp_flags & SYN:
         mss, timestamps = batch.opening.mss[at], batch.opening.timestamps[at]
         handshake(slot, row, mss, timestamps, batch.counts)
-    elif follows(slot, row, batch.counts):
+    elif row.tcp_flags & ACK:
         acknowledge(slot, row, at, batch, memory, rules)
-    if row.payload > 0 or row.tcp_flags & FIN:
-        if slot.marks[row.direction] & Mark.DCTCP.value:
-            dialect, _ = dialect_of(slot, row.direction, rules.dialect)
+    sends = row.payload > 0 or row.tcp_flags & FIN
+    if sends and (row.tcp_flags & SYN or heeds(slot, r, row.seq, batch.counts)):
+        if slot.marks[r] & Mark.DCTCP.value:
+            dialect, _ = dialect_of(slot, r, rules.dialect)
             data(slot, row, memory, rules.dctcp[dialect])
         send(slot, row, batch.counts)
     if row.tcp_flags & (FIN | RST):
         end(slot, row, batch.counts)
-    slot.data_ns[row.direction] = row.time_ns if row.payload > 0 else 0
+    slot.data_ns[r] = row.time_ns if row.payload > 0 else 0
 
 
 @inlined
 def acknowledge(
     slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rules: Rules
 ) -> None:
-    """An ACK of direction r for the data of d: SND.UNA moves, the recurrences of sender d run."""
+    """An ACK of direction r for the data of d: SND.UNA moves, the recurrences of sender d run.
+
+    What a sender does not heed, an ACK of what it did not send or one that was overtaken, brings
+    telemetry all the same.
+    """
     d = 1 - row.direction
     if not slot.marks[d] & Mark.NUMBERED.value:
         slot.marks[d] |= Mark.NUMBERED.value
         slot.snd_nxt[d] = row.ack
         slot.snd_una[d] = row.ack
-    ack = unwrap(row.ack, slot.snd_una[d])
+    heeded = heeds(slot, d, row.ack, batch.counts)
+    ack = unwrap(row.ack, slot.snd_una[d]) if heeded else slot.snd_una[d]
     if ack > slot.snd_nxt[d]:  # it covers data that was not seen
         slot.snd_nxt[d] = ack
         slot.marks[d] |= Mark.GAP.value
         batch.counts[Count.GAPS.value] += 1
     if ends_handshake(slot, row, d):
         return
+    heeded &= ack >= slot.snd_una[d]
     acked = max(ack - slot.snd_una[d], 0)
-    is_old = ack < slot.snd_una[d]  # a later one has overtaken it: senders leave it
     duplicate = (
         row.payload == 0
         and ack == slot.snd_una[d]
@@ -79,7 +87,7 @@ def acknowledge(
         tell_hpcc(batch, s)
         tell_quality(batch, quality_of_window(slot, d, s, rules.hpcc[0]))
         write(batch)
-    if is_old:
+    if not heeded:
         return
     if row.echo != Echo.ECE.value:
         answer_counted(slot, row, at, ack, acked, duplicate, marked, batch, memory, rules)

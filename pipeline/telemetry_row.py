@@ -35,7 +35,10 @@ def take_hops(s: Record, row: Record, batch: Batch, memory: Memory, rules: Rules
     batch.counts[Count.PATH_CHANGES.value] += path_changed(s, batch.path[row.telemetry])
     measured = False
     if s.nhop == load.nhop:
-        load.fell = fallen(s, memory.links, load.nhop, batch.told, at)
+        load.fell, load.anew = fallen(
+            s, memory.links, load.nhop, batch.told, at,
+            rules.ts_mask[load.width], rules.tx_mask[load.width],
+        )  # fmt: skip
         measured = hpcc.hop_loads(
             s,
             rules.hpcc[0],
@@ -142,7 +145,10 @@ def run_hpcc(
             flight *= slot.largest[d] if packets else 1
             anchor(slot, d, s, p, seq, flight, far_from_sender(slot, d))
         if s.nhop == nhop:
-            batch.loads[at].fell = fallen(s, memory.links, nhop, batch.told, row.stack)
+            batch.loads[at].fell, batch.loads[at].anew = fallen(
+                s, memory.links, nhop, batch.told, row.stack,
+                rules.ts_mask[width], rules.tx_mask[width],
+            )  # fmt: skip
         hpcc.new_ack(
             s, p, memory.links, seq, slot.snd_nxt[d], nhop, batch.told, row.stack,
             rules.ts_mask[width], rules.tx_mask[width], batch.u_near,

@@ -14,6 +14,8 @@ longer than `GAP` times the time between records, else as busy as between them.
 
 import polars as pl
 
+from pipeline.cc.hop_record import JITTER_NS, MOST_SENT
+from pipeline.fallen import FELL_NS
 from pipeline.load_unit import NANO
 from pipeline.unit import BITS, SECOND
 
@@ -21,8 +23,6 @@ COUNTERS = ("seen", "ts", "sent")
 GAP = 5.0
 BURSTY = 0.8
 """Share of an interval in which the flows of a hop sent, below which they sent in bursts."""
-MOST_SENT = 1.05
-"""More than a port can send, as a share of its line rate: the counter was set back, or wrapped."""
 MOST_APART = 0.25
 """How far the clocks of hop and tap may differ over an interval, as a share of it, queues counted:
 more is a clock that wrapped."""
@@ -47,7 +47,7 @@ def counters() -> list[pl.Expr]:
         *(pl.col(f"{name}_first_ns").min() for name in COUNTERS),
         *(pl.col(f"{name}_last_ns").max() for name in COUNTERS),
         pl.any_horizontal(
-            (pl.col(f"sent_{end}_ns").sort_by(f"ts_{end}_ns").diff() < 0).any()
+            (pl.col(f"sent_{end}_ns").sort_by(f"ts_{end}_ns").diff() < -JITTER_NS).any()
             for end in ("first", "last")
         ).alias("fell"),
     ]
@@ -65,8 +65,9 @@ def busy() -> pl.Expr:
     edges = sum(pl.when(edge <= GAP * step).then(edge).otherwise(0) for edge in (before, after))
     # Polars divides by a column of one value as it multiplies by the reciprocal: always do so.
     known = pl.min_horizontal(span + edges, "interval_ns") * (1.0 / pl.col("interval_ns"))
+    told = ~pl.col("fell") & (pl.col("sent_first_ns") > FELL_NS)
     apart = (span - seen).abs() <= MOST_APART * pl.col("interval_ns")
-    likely = apart & ~pl.col("fell") & (span > 0) & (sent >= 0) & (sent <= MOST_SENT * span)
+    likely = told & apart & (span > 0) & (sent >= 0) & (sent <= MOST_SENT * span)
     return pl.when(likely & (pl.col("counted") > 1)).then(sent / span * known)
 
 

@@ -8,7 +8,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, kernel
-from pipeline.judgment import RECEIVER, window_is_shut
+from pipeline.judgment import window_is_shut
+from pipeline.kind import RECEIVER
 from pipeline.locate import HOP, KEY
 from pipeline.testimony import LOAD, QUEUE, REMEMBERED, STANDING, Piece, hop_piece, known
 from pipeline.texts import by_run, listed

@@ -69,7 +69,7 @@ ANSWERS = {
         "notes": "texts",
     },
     "GET /api/v1/flows/signals": COVERED | {
-        "flow": "object", "times_ns": "times", "eta": "number",
+        "flow": "object", "times_ns": "times", "lengths_ns": "times", "eta": "number",
         "signals": "object", "hops": "rows", "integrity": "object?",
     },
     "GET /api/v1/flows/spans": {"resourceSpans": "rows"},

@@ -27,6 +27,10 @@ LINK = np.dtype((np.record, [("ts_ns", "i8"), ("tx_bytes", "i8"), ("qlen_bytes",
 MOST_QLEN = (1 << 31) - 1
 WIDEST = -1
 """The mask of a counter of 64 bits; only of such a one can a step backwards be told."""
+JITTER_NS = 1_000_000
+"""By how much the clock of a port and its count of bytes may be out of step."""
+MOST_SENT = 1.05
+"""More than a port can send, as a share of its line rate."""
 LINE = 8
 """Words that a line of a cache holds."""
 FIRST, SECOND = 0xD6E8FEB86659FD93, 0xA0761D6478BD642E
@@ -58,14 +62,30 @@ def keep(s: Record, links: Links, nhop: int, told: Ints, at: int) -> None:
 
 
 @merged
-def fallen(s: Record, links: Links, nhop: int, told: Ints, at: int) -> int:
-    """The hops whose bytes sent are fewer than L has, a bit each: they wrapped, or began anew."""
-    bits, row = 0, np.uint64(at)
+def fallen(
+    s: Record, links: Links, nhop: int, told: Ints, at: int, ts_mask: int, tx_mask: int
+) -> tuple[int, int]:  # fmt: skip
+    """The hops whose bytes sent are fewer than L has, later by their own clock, a bit each.
+
+    They wrapped, or began anew: the second word has those whose wrap would be more than the port
+    can send. By less than `JITTER_NS` of its rate they are fewer where packets overtook each other.
+    """
+    fell, anew, row = 0, 0, np.uint64(at)
     for hop in range(nhop):
-        was, tx = links[np.uint64(s.link + hop)].tx_bytes, told[TX, np.uint64(hop), row]
-        if tx != -1 and tx < was:
-            bits |= 1 << hop
-    return bits
+        i, link = np.uint64(hop), links[np.uint64(s.link + hop)]
+        ts, tx, b = told[TS, i, row], told[TX, i, row], told[B, i, row]
+        tau = (ts - link.ts_ns) & ts_mask
+        later = tau > 0 and (ts_mask == WIDEST or tau <= ts_mask >> 1)
+        if ts == -1 or tx == -1 or link.ts_ns == -1 or b <= 0 or not later:
+            continue
+        jitter = b * (JITTER_NS * 1e-9) / 8
+        half = float(tx_mask >> 1) if tx_mask != WIDEST else jitter
+        if link.tx_bytes - tx > min(jitter, half):
+            fell |= 1 << hop
+            sent = (tx - link.tx_bytes) & tx_mask
+            if sent < 0 or sent > MOST_SENT * (b * (tau * 1e-9) / 8) + jitter:
+                anew |= 1 << hop
+    return fell, anew
 
 
 @merged

@@ -6,7 +6,7 @@ import logging
 import os
 import random
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -198,13 +198,22 @@ class Delivery:
         token = os.environ.get(receiver.token_variable, "") if receiver.token_variable else ""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
-            answer = asyncio.run(posted(url, body, headers, receiver.timeout_s))
+            answer = told_at_once(posted(url, body, headers, receiver.timeout_s))
         except TimeoutError:
             raise Refused from None
         later = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT}
         if answer.is_server_error or answer.status_code in later:
             raise Refused
         answer.raise_for_status()
+
+
+def told_at_once(asking: Coroutine[Any, Any, httpx.Response]) -> httpx.Response:
+    """Wait for a request, but for no name that is still being looked up when its time is over."""
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(asking)
+    finally:
+        loop.close()
 
 
 async def posted(

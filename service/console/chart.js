@@ -23,12 +23,13 @@ function plotly() {
 
 const holds = (value) => value !== null && value !== undefined;
 
-/** The line with a hole wherever a cell and the next are more than a cell apart: nobody saw what was between them. */
-function broken(line, cell_ns) {
+/** The line with a hole wherever a cell begins after the one before has ended: nobody saw what was between them. */
+function broken(line) {
   const [times_ns, values] = [[], []];
   line.times_ns.forEach((ns, i) => {
-    if (i && ns - line.times_ns[i - 1] > 1.5 * cell_ns) {
-      times_ns.push(line.times_ns[i - 1] + cell_ns);
+    const length_ns = i && line.lengths_ns ? line.lengths_ns[i - 1] : Infinity;
+    if (i && ns - line.times_ns[i - 1] > 1.5 * length_ns) {
+      times_ns.push(line.times_ns[i - 1] + length_ns);
       values.push(null);
     }
     times_ns.push(ns);
@@ -41,13 +42,13 @@ function broken(line, cell_ns) {
 const alone = (value, i, values) => holds(value) && !holds(values[i - 1]) && !holds(values[i + 1]);
 
 /**
- * Draw rows of lines. A row is {title, unit, lines: [{name, times_ns, values, colour, dash, step}], mark: {at, text}}.
- * Values are of cells of the interval's `step_ns`; a cell that begins before the time shown is drawn from where that begins.
+ * Draw rows of lines. A row is {title, unit, lines: [{name, times_ns, lengths_ns, values, colour, dash, step}], mark: {at, text}}.
+ * Values are of cells that last `lengths_ns`, where told; a cell that begins before the time shown is drawn from where that begins.
  * Rows whose lines hold no value are left out; returns false when nothing is left.
  */
 export async function stack(element, interval, rows) {
   const shown = rows
-    .map((row) => ({ ...row, lines: row.lines.filter((line) => line.values.some(holds)).map((line) => broken(line, interval.step_ns)) }))
+    .map((row) => ({ ...row, lines: row.lines.filter((line) => line.values.some(holds)).map(broken) }))
     .filter((row) => row.lines.length);
   if (!shown.length) return false;
   const library = await plotly();

@@ -7,12 +7,12 @@ const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"];
 
 /** Rows for `chart.stack`. */
 export function signalLines(signals) {
-  const line = (name, key, colour, more) => ({ name, times_ns: signals.times_ns, values: signals.signals[key] || [], colour, ...more });
+  const all = { times_ns: signals.times_ns, lengths_ns: signals.lengths_ns };
+  const line = (name, key, colour, more) => ({ ...all, name, values: signals.signals[key] || [], colour, ...more });
   const ofHops = (key, merge) => signals.times_ns.map((_, i) => {
     const seen = signals.hops.map((one) => one[key][i]).filter((value) => value !== null && value !== undefined);
     return seen.length ? merge(seen) : null;
   });
-  const all = { times_ns: signals.times_ns };
   return [
     { title: "U, normalised inflight", unit: "", lines: [line("U (HPCC++)", "U", NAMES[0])], mark: signals.eta ? { at: signals.eta, text: `eta ${signals.eta}` } : null },
     { title: "Load u of each hop", unit: "", mark: { at: 1, text: "capacity" }, lines: signals.hops.map((one, i) => ({ ...all, name: `${one.device} ${one.interface}`, values: one.u_mean, colour: NAMES[(i + 1) % NAMES.length], dash: DASHES[i % DASHES.length] })) },

@@ -143,11 +143,13 @@ def _shaped(
     measured = hops.filter(pl.col("source") == "int")
     loads = _one_point(measured, "samples") if measured.height else _summed(hops)
     loads = _headroom(loads)
-    times = sorted(set(own["time_ns"]) | set(loads["time_ns"]))
-    steps = [*own["interval_ns"], *loads["interval_ns"]]
-    return min(steps, default=None), {
+    cells = pl.concat([each.select("time_ns", "interval_ns") for each in (own, loads)])
+    cells = cells.group_by("time_ns").max().sort("time_ns")
+    times, lengths = cells["time_ns"].to_list(), cells["interval_ns"].to_list()
+    return min(lengths, default=None), {
         "flow": flow_of(flow | {"flow": str(flow["flow"])}),
         "times_ns": times,
+        "lengths_ns": lengths,
         "eta": ETA,
         "signals": series(records(own), times, SIGNALS),
         "hops": [

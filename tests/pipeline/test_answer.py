@@ -229,6 +229,22 @@ def test_marks_without_a_place_are_congestion_somewhere() -> None:
     assert made["candidates"] == []
 
 
+def test_intervals_count_as_long_as_the_flow_was_seen_in_them() -> None:
+    """It was seen at the very end of the first interval and the very begin of the last one."""
+    flow = FLOW | {"first_ns": T0 + STEP - 1000, "last_ns": T0 + 2 * STEP + 1000}
+    rows = [row(0, "up", "uplink"), row(1), row(2, "up", "uplink")]
+    said = compose_answer(flow, rows, T0, T0 + 3 * STEP)["verdict"]
+    assert (said["kind"], said["share"]) == ("incast", pytest.approx(1, abs=1e-4))
+
+
+def test_a_receiver_that_holds_a_flow_back_is_named() -> None:
+    shut = row(0, "", "receiver_host", u_mean=0.3)
+    said = composed(shut)["verdict"]["sentence"]
+    assert said.startswith("The receiver is the bottleneck: the receiver takes in less than it is")
+    said = composed(row(0), row(1), row(2, "", "receiver_host"))["verdict"]["sentence"]
+    assert said.endswith("; now it is the receiver.")
+
+
 def test_evidence_is_of_the_headlines_hop_and_says_its_share() -> None:
     made = composed(row(0, "up", "uplink", u_mean=1.1), row(1), row(2), row(3))
     load, window = made["evidence"]

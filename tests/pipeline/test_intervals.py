@@ -113,6 +113,28 @@ def test_a_count_that_begins_anew_is_no_load(
     assert (load["u_mean"], load["busy"]) == (0.5, None)
 
 
+@pytest.mark.parametrize("modulus", [0, 1 << 32, 1 << 20])
+def test_packets_that_overtook_each_other_take_nothing_away(
+    observed: Observed, modulus: int
+) -> None:
+    """A port that is half full in a fifth of the time; two packets of it come in turned order."""
+    step_ns, octets = 2_000, 1_250
+    order = [*range(49), 50, 49, *range(51, 100)]
+    rows = observed(
+        STACK | {"time_ns": number * step_ns, "h0_ts_ns": at * step_ns, "h0_qlen_bytes": 0,
+                 "h0_tx_bytes": 10_000 + at * octets, "seq": at * 1000}
+        for number, at in enumerate(order)
+    )  # fmt: skip
+    made, tracker = (
+        Intervals(10**6, RTT_NS, 1.0),
+        Tracker({"T_ns": RTT_NS}, tx_modulus_bytes=modulus),
+    )
+    made.add(rows, tracker.advance(rows), None, known_rtt_ns=RTT_NS)
+    _, hop_rows = made.close(None)
+    load = inband(hop_rows).row(0, named=True)
+    assert load["u_mean"] == pytest.approx(0.5 * 0.2, rel=0.05)
+
+
 @given(st.data())
 @settings(deadline=None, max_examples=40)
 def test_any_split_gives_the_same_sums(observed: Observed, data: st.DataObject) -> None:

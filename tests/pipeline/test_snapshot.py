@@ -196,6 +196,13 @@ def check_goes_on(seed: int, size: int, cuts: list[int], handed_over: int, **set
     assert whole(now) == whole(undisturbed) == whole(restored(tables, **settings))
 
 
+def test_dialects_that_settings_tell_are_taken_over() -> None:
+    rows = Traffic(3).frame(500).with_columns(hints=pl.lit(0x35, pl.UInt8))
+    of = tracker()
+    of.advance(rows)
+    assert whole(restored([of.snapshot()])) == whole(of)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 1500), st.lists(st.integers(0, 1500), max_size=6),
        st.integers(0, 127))  # fmt: skip

@@ -210,7 +210,7 @@ DAMAGES: list[tuple[Callable[[Rows], None], str]] = [
     (setting("marks", [0, None]), "nulls in flow.marks"),
     (setting("U", None, "hpcc"), "nulls in hpcc.U"),
     (setting("link", None, "hpcc"), "nulls in hpcc.link"),
-    (setting("marks", [0, -1]), "flow.marks from -1 to"),
+    (setting("marks", [0, -1]), "of a sender that has it by its marks"),
     (setting("U", nan, "hpcc"), "hpcc.U from nan to nan, which is not within 0 to inf"),
     (setting("nhop", 13, "hpcc"), "hpcc.nhop from 0 to 13, which is not within 0 to 12"),
     (setting("room", -1, "loads"), "wrong number of records in loads.link"),

@@ -105,15 +105,20 @@ def test_an_address_is_erased_however_it_is_spelt_and_wherever_people_wrote_it(
                     "fd00:0000:0000:0001:0000:0000:0000:0004", "fd00:0:0:1::45",
                     "::ffff:10.0.0.1", "by ::FFFF:a00:1.", "::ffff:10.0.0.11",
                     "0000:0000:0000:0000:0000:ffff:0a00:0001", "/captures?name=tap%2010.0.0.1.pcap",
-                    r"\u4e3b10.0.0.1", "src=FD00%3a0%3A0%3A1%3A%3A4", "%2010.0.0.12")  # fmt: skip
+                    r"\u4e3b10.0.0.1", "src=FD00%3a0%3A0%3A1%3A%3A4", "%2010.0.0.12",
+                    "a=10.0.0.1%3A5001&b=%2F10.0.0.1%2f32", "64%3Aff9b%3A%3A10.0.0.1",
+                    "2001%3Afd00%3A0%3A0%3A1%3A%3A4", "fd00%3A0%3A0%3A1%3A%3A4%3Aabcd",
+                    "fd00%3A0%3A0%3A1%3A%3A4%2F64", "fd00:0:0:1::4%eth0")  # fmt: skip
         for number, comment in enumerate(comments):
             told = {"id": [str(number)], "written_ns": [number], "comment": [comment]}
             store.insert("silences", pl.DataFrame(told), comment)
-        assert erase(store, ip_address(f"::ffff:{OURS}"))["silences"] == 6
-        assert erase(store, ip_address("fd00:0:0:1::4"))["silences"] == 3
+        assert erase(store, ip_address(f"::ffff:{OURS}"))["silences"] == 7
+        assert erase(store, ip_address("fd00:0:0:1::4"))["silences"] == 4
         with store.alone() as connection:
             left = connection.rows("SELECT comment FROM silences ORDER BY comment")
-        others = ["%2010.0.0.12", "::ffff:10.0.0.11", "fd00:0:0:1::45", "see 10.0.0.1.7"]
+        others = ["%2010.0.0.12", "2001%3Afd00%3A0%3A0%3A1%3A%3A4", "64%3Aff9b%3A%3A10.0.0.1",
+                  "::ffff:10.0.0.11", "fd00%3A0%3A0%3A1%3A%3A4%2F64",
+                  "fd00%3A0%3A0%3A1%3A%3A4%3Aabcd", "fd00:0:0:1::45", "see 10.0.0.1.7"]  # fmt: skip
         assert [comment for (comment,) in left] == others
 
 

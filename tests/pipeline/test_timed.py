@@ -80,9 +80,23 @@ def test_counters_that_cannot_be_right_are_not_taken(
 
 
 def test_what_began_anew_between_two_flows_is_not_taken(rows_of: RowsOf) -> None:
-    early = hop(0, 300_000, 300_000)
-    late = hop(400_000, 700_000, 150_000, flow=2, sent_first_ns=50, sent_last_ns=150_050)
+    was_ns = 10 * INTERVAL_NS
+    early = hop(0, 300_000, 0, sent_first_ns=was_ns, sent_last_ns=was_ns + 300_000)
+    late = hop(400_000, 700_000, 0, flow=2, sent_first_ns=50, sent_last_ns=150_050)
     assert load(rows_of, early, late)["busy"] is None
+
+
+def test_a_clock_that_does_not_tell_two_packets_apart_takes_nothing_away(rows_of: RowsOf) -> None:
+    early = hop(0, 300_000, 300_000)
+    late = hop(0, 300_000, 300_000, flow=2, sent_first_ns=98, sent_last_ns=99 + 300_001)
+    for rows in ((early, late), (late, early)):
+        assert load(rows_of, *rows)["busy"] == pytest.approx(0.3, rel=1e-4)
+
+
+def test_where_each_count_fell_none_tells(rows_of: RowsOf) -> None:
+    fell = {"sent_first_ns": FELL_NS, "sent_last_ns": FELL_NS}
+    found = load(rows_of, hop(0, 300_000, 0) | fell, hop(100_000, 400_000, 0, flow=2) | fell)
+    assert (found["busy"], found["u_mean"]) == (None, 2.0)
 
 
 HEADLINE = {

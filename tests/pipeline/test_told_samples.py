@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from collector import LAYERS
 from pipeline import Interface, PipelineSettings, Topology, Tracker, Worker
 from pipeline.reporter import seen_by_reporters
 from pipeline.standing import Standing
@@ -85,7 +86,7 @@ def test_reports_are_seen_by_their_reporters(
 def test_ifa_counts_bytes_modulo_its_32_bits(
     observed: Callable[[list[dict[str, Any]]], pl.DataFrame],
 ) -> None:
-    ifa = {**HOP, "ifa_version": 2, "h0_qlen_bytes": 0, "h0_b_bps": 10**10}
+    ifa = {**HOP, "layers": 1 << LAYERS.index("ifa"), "h0_qlen_bytes": 0, "h0_b_bps": 10**10}
     rows = observed([
         {**ifa, "h0_tx_bytes": 2**32 - 1_000, "h0_ts_ns": 1_000},
         {**ifa, "h0_tx_bytes": 250, "h0_ts_ns": 2_000, "time_ns": 1_000, "seq": 1_000},

@@ -185,9 +185,9 @@ def test_hpcc_is_rebuilt_from_data_and_acks_alone() -> None:
     assert ((table["R"] - table["rate_after"]).abs() / table["rate_after"]).max() < 1e-6  # type: ignore[operator]
     assert (table["incStage"] == table["inc_after"]).all()
     loads = tracked.hop_loads
-    assert loads.columns[:11] == [
+    assert loads.columns[:12] == [
         "time_ns", "source", "point", "frame", "conversation", "flow", "reflected", "hop_count",
-        "faults", "fell", "u0",
+        "faults", "fell", "anew", "u0",
     ]  # fmt: skip
     assert loads["reflected"].all()
     paired = loads.select("frame", "u0").join(table, on="frame")
