@@ -58,6 +58,7 @@ from collector.protocol_number import TCP, UDP
 from collector.reading import Reading
 from collector.repeated import nothing, repeated
 from collector.repeats import Repeats
+from collector.resumed import Kept, Known, nothing_kept
 from collector.ring import ring_refusal
 from collector.rotation import UNREADABLE, Rotation
 from collector.scalar import Scalar
@@ -110,6 +111,8 @@ __all__ = [
     "Follow",
     "Frames",
     "Header",
+    "Kept",
+    "Known",
     "LiveError",
     "MemoryBus",
     "Message",
@@ -146,6 +149,7 @@ __all__ = [
     "kernel",
     "merged",
     "nothing",
+    "nothing_kept",
     "number_of",
     "octets_of",
     "one_thread",

@@ -13,6 +13,7 @@ from collector.decoder import Decoder
 from collector.frame import Frames
 from collector.loss import Loss
 from collector.observation import SCHEMA
+from collector.resumed import NOTHING, Kept, Known, behind, nothing_kept
 from collector.rotation import UNREADABLE, Rotation
 from collector.shed import FULL, LOOK_S, LOW, Shed, can_wait
 from collector.source import Source
@@ -37,6 +38,8 @@ class Reading:
     frames: int = 0
     counted: dict[str, int] = field(default_factory=dict)
     """What of the source's own reasons is in the accounting."""
+    kept: Kept | None = None
+    """What is stored of it; None: that was not asked yet."""
     again_at: float = 0.0
     """When to look again, by the loop's clock, after there was nothing new."""
 
@@ -48,6 +51,7 @@ async def feed(
     progress: Callable[[int], None] = lambda _: None,
     rotations: Sequence[Rotation] = (),
     shed: Shed | None = None,
+    known: Known = nothing_kept,
 ) -> None:
     """Publish the observations of all sources, then close the bus.
 
@@ -58,7 +62,8 @@ async def feed(
     up the others. A live source without news says how far time has come, so that no interval waits
     for its next frame. A full bus makes all sources wait; with `shed` live ones do not, and less of
     them is passed on: of one that has room of its own once its frames take half of it. Files that
-    arrive in `rotations` join, and are closed when they have ended.
+    arrive in `rotations` join, and are closed when they have ended. What is `known` to be stored of
+    a file is not read again.
     """
     size = decoder.settings.frames_per_batch
     readings = [Reading(each, each.chunks(size, wait=False)) for each in sources]
@@ -76,7 +81,7 @@ async def feed(
             reading = await due(readings, bus, shed)
             before = reading.frames
             try:
-                batch = await asyncio.to_thread(advance, reading, decoder, progress)
+                batch = await asyncio.to_thread(advance, reading, decoder, progress, known)
             except CaptureError:
                 if reading.source not in arrived:
                     raise
@@ -173,7 +178,10 @@ async def due(readings: Sequence[Reading], bus: Bus, shed: Shed | None) -> Readi
         first.again_at = now + LOOK_S
 
 
-def advance(reading: Reading, decoder: Decoder, progress: Callable[[int], None]) -> Batch | None:
+def advance(
+    reading: Reading, decoder: Decoder, progress: Callable[[int], None],
+    known: Known = nothing_kept,
+) -> Batch | None:  # fmt: skip
     """The next batch of a source; `ended` after its last, None when there is no news of it."""
     frames = next(reading.chunks, None)
     if frames is None:
@@ -181,8 +189,11 @@ def advance(reading: Reading, decoder: Decoder, progress: Callable[[int], None])
     if not len(frames):
         return beat(reading)
     source, epoch = reading.source.source, reading.source.epoch
-    rows = decoder.decode(frames, reading.source.points, source)
     reading.frames = frames.first + len(frames) - 1
+    frames = unread(frames, reading, known)
+    if not len(frames):
+        return None
+    rows = decoder.decode(frames, reading.source.points, source)
     reading.reached_ns = max(reading.reached_ns, int(frames.time_ns.max()))
     reading.beat_ns = max(reading.beat_ns, reading.reached_ns)
     progress(len(frames))
@@ -191,6 +202,22 @@ def advance(reading: Reading, decoder: Decoder, progress: Callable[[int], None])
         rows, source, epoch, frames.first, reading.frames, reached_ns=reached_ns,
         losses=lost(reading.source),
     )  # fmt: skip
+
+
+def unread(frames: Frames, reading: Reading, known: Known) -> Frames:
+    """What of a run was not read in an earlier life of this program."""
+    source = reading.source
+    if reading.kept is None:
+        reading.kept = NOTHING if source.live else known(source.source, source.epoch)
+        if reading.kept.frame:
+            told = "%s was read before: %d frames of it are stored, and go on from there"
+            logger.info(told, source.source, reading.kept.frame)
+    if not reading.kept.frame:
+        return frames
+    left = behind(frames, reading.kept)
+    if len(left):
+        reading.kept = NOTHING
+    return left
 
 
 def beat(reading: Reading) -> Batch | None:

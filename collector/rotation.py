@@ -77,11 +77,13 @@ class Rotation:
         self._path: Path | None = None
         self._last: Path | None = None
         self._stopped = threading.Event()
+        self._there: frozenset[str] | None = None
+        """Names of the files that were there when it was told to stop; None: it was not."""
 
     @property
     def ended(self) -> bool:
         """Whether no file will be opened any more."""
-        over = self._stopped.is_set() or not (self._endless or self._waiting())
+        over = (self._stopped.is_set() or not self._endless) and not self._waiting()
         return over and (self._open is None or self._open.closed)
 
     def next_file(self) -> Capture | None:
@@ -95,7 +97,7 @@ class Rotation:
             return None
         self._pass()
         before = self._open
-        for path in () if self._stopped.is_set() else self._waiting():
+        for path in self._waiting():
             try:
                 follow = Follow(poll_s=POLL_S) if self._endless else None
                 self._open = open_capture(path, follow)
@@ -153,11 +155,14 @@ class Rotation:
         """Whether a file, or what it has now, was not read yet."""
         if self._path is not None and path.name == self._path.name:
             return False
+        if self._there is not None and path.name not in self._there:
+            return False
         mark = self._read.get(path.name)
         return mark is None or (self._endless and mark.renewed(path))
 
     def stop(self) -> None:
-        """Open no further file; the newest one ends with what is in it."""
+        """Open no file that is not there yet; each that is ends with what is in it."""
+        self._there = frozenset(path.name for path in self._waiting())
         self._stopped.set()
         if self._open is not None:
             self._open.stop()

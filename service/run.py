@@ -18,11 +18,13 @@ from collector import (
     CaptureError,
     CollectorSettings,
     Decoder,
+    Known,
     MemoryBus,
     SharkError,
     Shed,
     SlowPath,
     feed,
+    nothing_kept,
     spooled,
 )
 from pipeline import (
@@ -82,6 +84,8 @@ class Job:
     """How far the worker may be behind the decoder, and what live frames do then."""
     stages: Stages = field(default_factory=Stages)
     """Are told of decoder, bus and worker, so that their counters can be asked for."""
+    known: Known = nothing_kept
+    """Knows what of followed files is stored."""
     heard: Heard = never
     """Knows when live sources were heard of before they began."""
     opened: Callable[[Sources], None] = lambda _: None
@@ -146,7 +150,7 @@ async def _run(
     if sources.endless and threading.current_thread() is threading.main_thread():
         on_ending(sources.stop, "what was read to be judged")
     await beside(
-        feed(sources.sources, decoder, bus, progress, sources.rotations, shed),
+        feed(sources.sources, decoder, bus, progress, sources.rotations, shed, job.known),
         judging(bus),
     )
 

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import typer
 
-from collector import STATUS, Accounting
+from collector import STATUS, Accounting, nothing_kept
 from pipeline import Store, StoreError, Worker, stored_last
 from service.accounting_text import accounting_line
 from service.commands.serve import login_for, open_store, serve_store, told_json
@@ -23,6 +23,7 @@ from service.decidable import say
 from service.deferred import Deferred
 from service.failure import ExitCode, Failure
 from service.keeping import store_sink
+from service.resuming import Resuming
 from service.run import Job, Sink, collector_of, run_job, settings_of
 from service.server import bind
 from service.sources import Feeds, Sources
@@ -74,7 +75,9 @@ class Reading(threading.Thread):
         self.over = threading.Event()
         self._ending = False
         self._sources: Sources | None = None
-        self._job = replace(job, opened=self._opened, heard=stored_last(store))
+        self._resuming = Resuming(store) if job.feeds.follow else None
+        known = self._resuming or nothing_kept
+        self._job = replace(job, opened=self._opened, heard=stored_last(store), known=known)
         self._store, self._read = store, read
         self._counts: Counter[str] = Counter()
 
@@ -87,6 +90,8 @@ class Reading(threading.Thread):
             return kept
 
         stored = store_sink(self._store, self._counts)
+        if self._resuming is not None:
+            stored = self._resuming.keeping(stored)
         # Of files the same rows are to be sent again when they are read again.
         files = noticing(stored, self._store, say) if self._job.captures else None
         kept = files or Deferred(stored, beside=True)

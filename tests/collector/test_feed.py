@@ -15,9 +15,12 @@ from collector import (
     Capture,
     CollectorSettings,
     Decoder,
+    Kept,
+    Known,
     MemoryBus,
     Repeats,
     feed,
+    nothing_kept,
     open_capture,
     write_pcapng,
 )
@@ -34,14 +37,14 @@ def write(path: Path, packets: Sequence[bytes], times: Sequence[int]) -> Path:
     return path
 
 
-def fed(*paths: Path) -> tuple[list[Batch], Decoder, int]:
+def fed(*paths: Path, known: Known = nothing_kept) -> tuple[list[Batch], Decoder, int]:
     """Batches that these captures become, the decoder, and the progress that was told."""
     decoder = Decoder(CollectorSettings(frames_per_batch=PER_BATCH))
     told: list[int] = []
 
     async def run(captures: Sequence[Capture]) -> list[Batch]:
         bus = MemoryBus(capacity=1)
-        publishing = asyncio.create_task(feed(captures, decoder, bus, told.append))
+        publishing = asyncio.create_task(feed(captures, decoder, bus, told.append, known=known))
         batches = [batch async for batch in bus]
         await publishing
         return batches
@@ -95,6 +98,28 @@ def test_a_run_without_any_flow_does_not_end_its_source(tmp_path: Path) -> None:
     batches, _, _ = fed(path)
     assert [batch.frame.height for batch in batches] == [0, 0, 2, 0]
     assert [batch.ended for batch in batches] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("kept", "first"),
+    [((0, 0), 1), ((4, 100), 5), ((4, 25), 4), ((4, 0), 1), ((7, 100), None), ((9, 60), 7)],
+)
+def test_what_is_stored_of_a_file_is_not_read_again(
+    kept: tuple[int, int], first: int | None, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "some.pcapng", [PACKET] * 7, [*range(0, 70, 10)])
+    asked: list[tuple[str, int]] = []
+
+    def known(source: str, epoch: int) -> Kept:
+        asked.append((source, epoch))
+        return Kept(*kept)
+
+    batches, decoder, _ = fed(path, known=known)
+    numbers = [frame for batch in batches if batch.frame.height for frame in batch.frame["frame"]]
+    assert numbers == ([] if first is None else [*range(first, 8)])
+    assert asked == [("some.pcapng", 0)]
+    assert batches[-1].ended
+    assert decoder.accounting.seen == len(numbers)
 
 
 def test_a_capture_without_frames_only_ends(tmp_path: Path) -> None:

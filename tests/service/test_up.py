@@ -79,6 +79,38 @@ def test_a_file_that_arrives_is_served_while_the_next_is_waited_for(
         process.kill()
 
 
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_who_follows_a_directory_goes_on_where_the_one_before_ended(
+    hopsight: Any, capture: Path, tmp_path: Path, how: signal.Signals
+) -> None:
+    """The first life reads half of a file; the second one the rest, and another."""
+    with open_capture(capture) as opened:
+        [run], points = list(opened.chunks()), opened.points
+    ring, dsn, half = tmp_path / "ring", f"chdb://{tmp_path}/store", FRAMES // 2
+    ring.mkdir()
+    files = [ring / "ring_1", ring / "ring_2"]
+    for part in (run.part(0, half), run):
+        write_pcapng(ring / ".new", points, [part])
+        (ring / ".new").rename(files[0])
+        if part is run:
+            write_pcapng(files[1], points, [replace(run, time_ns=run.time_ns + SECOND)])
+        process = hopsight.start("up", str(ring), "--follow", "--store", dsn, "--port", "0")
+        try:
+            url = listening(process)
+            until = time.monotonic() + WAIT_S
+            while not flows(url) and time.monotonic() < until:
+                time.sleep(0.1)
+            if part is run or how == signal.SIGTERM:
+                assert ended(process)
+        finally:
+            process.kill()
+            process.communicate()
+    with Store(dsn) as store, store.alone() as engine:
+        [(rows, frames)] = engine.rows("SELECT count(), uniqExact(source, frame) FROM observations")
+        [(summed,)] = engine.rows("SELECT sum(frames) FROM flow_intervals")
+    assert (rows, frames, summed) == (2 * FRAMES, 2 * FRAMES, 2 * FRAMES)
+
+
 def test_telemetry_reports_are_listened_for_on_the_port_that_is_named(
     hopsight: Any, tmp_path: Path
 ) -> None:
