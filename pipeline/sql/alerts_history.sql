@@ -1,7 +1,11 @@
--- How did the states of alerts change? The latest first; an empty rule means any.
-SELECT time_ns, rule, labels, state, since_ns, value, changes
-FROM alerts FINAL
-WHERE time_ns < {before_ns:Int64}
-    AND ({rule:String} = '' OR rule = {rule:String})
+-- How did the states of alerts change? The latest first, those of one moment together; an empty rule means any.
+SELECT *
+FROM (
+    SELECT time_ns, rule, labels, state, since_ns, value, changes
+    FROM alerts FINAL
+    WHERE time_ns < {before_ns:Int64}
+        AND ({rule:String} = '' OR rule = {rule:String})
+    ORDER BY time_ns DESC
+    LIMIT {rows:UInt32} WITH TIES
+)
 ORDER BY time_ns DESC, rule, labels, state
-LIMIT {rows:UInt32}

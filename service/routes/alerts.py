@@ -4,6 +4,7 @@ import secrets
 import time
 from typing import Annotated, Any, Literal
 
+import polars as pl
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -32,7 +33,12 @@ class HistoryParameters(Parameters):
 
     rule: Name = Field("", description="Only those of this rule.")
     before: Time | None = None
-    limit: int = Field(500, ge=1, le=10_000, description="Most changes of the answer.")
+    limit: int = Field(
+        500,
+        ge=1,
+        le=10_000,
+        description="Most changes of the answer, but for those of the last moment.",
+    )
 
 
 class SilencesParameters(Parameters):
@@ -107,11 +113,17 @@ async def rules(request: Request) -> dict[str, Any]:
 
 @router.get("/history")
 async def history(request: Request, asked: Annotated[HistoryParameters, Query()]) -> dict[str, Any]:
-    """How the states of alerts changed, the latest first."""
+    """How the states of alerts changed, the latest first.
+
+    Those of one moment come together, also where they are more than `limit`; `before` it are the
+    next ones.
+    """
     before_ns = MAX_NS if asked.before is None else asked.before
     given = {"rule": asked.rule, "before_ns": before_ns, "rows": asked.limit + 1}
     rows = await reader_of(request).ask("alerts_history", **given)
-    return {"changes": changes_of(rows.head(asked.limit)), "more": rows.height > asked.limit}
+    last_ns = rows["time_ns"][: asked.limit].min()
+    told = rows.filter(pl.col("time_ns") >= last_ns)
+    return {"changes": changes_of(told), "more": rows.height > told.height}
 
 
 @router.get("/silences")

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from asked import Asked, opened
 
-from pipeline import Store, StoreError
+from pipeline import TABLES, Store, StoreError
 from service.alerts import delivery
 from service.alerts.delivery import Delivery
 from service.alerts.engine import Engine
@@ -721,6 +721,27 @@ def test_other_rules_and_receivers_are_taken_and_what_stood_by_a_rule_that_is_go
             assert watch.deliveries == []
         finally:
             watch.end()
+
+
+def test_history_is_paged_by_moments(store: Store) -> None:
+    """All groups of a look change in one moment: none is left between two pages."""
+    with Asked(store) as client:
+        changes = [
+            {"time_ns": moment, "rule": "paged", "labels": json.dumps({"n": str(n)}), "state": FIRING,
+             "since_ns": moment, "value": 1.0, "changes": [moment]}
+            for moment, several in ((1, 3), (2, 5), (3, 1))
+            for n in range(several)
+        ]  # fmt: skip
+        rows = pl.DataFrame(changes, schema=TABLES["alerts"].schema, strict=False)
+        store.insert("alerts", rows, "some")
+        pages, given = [], {"limit": 2, "rule": "paged"}
+        while True:
+            page = client.get("/api/v1/alerts/history", **given).json()
+            pages.append([change["time_ns"] for change in page["changes"]])
+            if not page["more"]:
+                break
+            given["before"] = pages[-1][-1]
+        assert pages == [[3, 2, 2, 2, 2, 2], [1, 1, 1]]
 
 
 def named(server: type[Heard], state: str) -> set[str]:
