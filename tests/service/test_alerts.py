@@ -727,8 +727,8 @@ def test_history_is_paged_by_moments(store: Store) -> None:
     """All groups of a look change in one moment: none is left between two pages."""
     with Asked(store) as client:
         changes = [
-            {"time_ns": moment, "rule": "paged", "labels": json.dumps({"n": str(n)}), "state": FIRING,
-             "since_ns": moment, "value": 1.0, "changes": [moment]}
+            {"time_ns": moment, "rule": "paged", "labels": json.dumps({"n": str(n)}),
+             "state": FIRING, "since_ns": moment, "value": 1.0, "changes": 1}
             for moment, several in ((1, 3), (2, 5), (3, 1))
             for n in range(several)
         ]  # fmt: skip
