@@ -4,7 +4,6 @@ import secrets
 import time
 from typing import Annotated, Any, Literal
 
-import polars as pl
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -119,11 +118,13 @@ async def history(request: Request, asked: Annotated[HistoryParameters, Query()]
     next ones.
     """
     before_ns = MAX_NS if asked.before is None else asked.before
-    given = {"rule": asked.rule, "before_ns": before_ns, "rows": asked.limit + 1}
-    rows = await reader_of(request).ask("alerts_history", **given)
-    last_ns = rows["time_ns"][: asked.limit].min()
-    told = rows.filter(pl.col("time_ns") >= last_ns)
-    return {"changes": changes_of(told), "more": rows.height > told.height}
+    reader, rule = reader_of(request), asked.rule
+    rows = await reader.ask("alerts_history", rule=rule, before_ns=before_ns, rows=asked.limit)
+    more = False
+    if rows.height >= asked.limit:
+        older = await reader.ask("alerts_history", rule=rule, before_ns=rows["time_ns"][-1], rows=1)
+        more = older.height > 0
+    return {"changes": changes_of(rows), "more": more}
 
 
 @router.get("/silences")
