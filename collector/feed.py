@@ -179,9 +179,8 @@ async def due(readings: Sequence[Reading], bus: Bus, shed: Shed | None) -> Readi
 
 
 def advance(
-    reading: Reading, decoder: Decoder, progress: Callable[[int], None],
-    known: Known = nothing_kept,
-) -> Batch | None:  # fmt: skip
+    reading: Reading, decoder: Decoder, progress: Callable[[int], None], known: Known
+) -> Batch | None:
     """The next batch of a source; `ended` after its last, None when there is no news of it."""
     frames = next(reading.chunks, None)
     if frames is None:

@@ -8,7 +8,6 @@ have serial numbers (dumpcap's), and told as a gap.
 """
 
 import re
-import threading
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -76,14 +75,14 @@ class Rotation:
         self._open: Capture | None = None
         self._path: Path | None = None
         self._last: Path | None = None
-        self._stopped = threading.Event()
-        self._there: frozenset[str] | None = None
-        """Names of the files that were there when it was told to stop; None: it was not."""
+        self._left: frozenset[str] | None = None
+        """Names of the files that are still read since it was told to stop, each once: a ring that
+        is written on would never end. None: it was not told."""
 
     @property
     def ended(self) -> bool:
         """Whether no file will be opened any more."""
-        over = (self._stopped.is_set() or not self._endless) and not self._waiting()
+        over = (self._left is not None or not self._endless) and not self._waiting()
         return over and (self._open is None or self._open.closed)
 
     def next_file(self) -> Capture | None:
@@ -98,6 +97,8 @@ class Rotation:
         self._pass()
         before = self._open
         for path in self._waiting():
+            if self._left is not None:
+                self._left -= {path.name}
             try:
                 follow = Follow(poll_s=POLL_S) if self._endless else None
                 self._open = open_capture(path, follow)
@@ -110,7 +111,7 @@ class Rotation:
             self._path = path
             self._open.source = f"{self.directory.name}/{path.name}"
             self._open.unnamed = self._point or self.directory.name
-            if self._stopped.is_set():
+            if self._left is not None:
                 self._open.stop()
             return self._open
         return None
@@ -155,15 +156,18 @@ class Rotation:
         """Whether a file, or what it has now, was not read yet."""
         if self._path is not None and path.name == self._path.name:
             return False
-        if self._there is not None and path.name not in self._there:
+        if self._left is not None and path.name not in self._left:
             return False
         mark = self._read.get(path.name)
         return mark is None or (self._endless and mark.renewed(path))
 
     def stop(self) -> None:
         """Open no file that is not there yet; each that is ends with what is in it."""
-        self._there = frozenset(path.name for path in self._waiting())
-        self._stopped.set()
+        if self._left is None:
+            there: list[str] = []
+            with suppress(OSError):  # gone, and nothing in it to read
+                there = [path.name for path in self.directory.iterdir()]
+            self._left = frozenset(there)
         if self._open is not None:
             self._open.stop()
 

@@ -12,6 +12,8 @@ from pipeline.store import Store
 from pipeline.tables import TABLES, Table
 from pipeline.tables.layout import Layout
 
+OTHER = "%([0157-9a-f][0-9a-f]|[46][07-9a-f]|2[0-9a-d]|3[b-f])"
+"""A letter as URLs write it with which no address goes on: no digit, colon, full stop or slash."""
 NAMES = ("flows", "verdicts", "observations")
 """Tables that know flows by their addresses."""
 ENDS = "(src_hi = {hi} AND src_lo = {lo}) OR (dst_hi = {hi} AND dst_lo = {lo})"
@@ -64,10 +66,6 @@ def erase(store: Store, address: IPv4Address | IPv6Address) -> dict[str, int]:
         [(left,)] = connection.rows(f"SELECT uniqExact(place, number) FROM {STATE}")  # noqa: S608 - our own name
         made[STATE] = int(left)
     return made
-
-
-OTHER = "%([0157-9a-f][0-9a-f]|[46][07-9a-f]|2[0-9a-d]|3[b-f])"
-"""A letter as URLs write it with which no address goes on: no digit, colon, full stop or slash."""
 
 
 def conditions(table: Table, hi: int, lo: int, text: str, flows: list[int]) -> Iterator[str]:

@@ -27,6 +27,17 @@ def path_record(
 
 
 @inlined
+def tell_fallen(
+    s: Record, load: Record, at: int, batch: Batch, memory: Memory, rules: Rules
+) -> None:
+    """Tell of which hops counts fell since the record before, which is still L."""
+    load.fell, load.anew = fallen(
+        s, memory.links, load.nhop, batch.told, at,
+        rules.ts_mask[load.width], rules.tx_mask[load.width],
+    )  # fmt: skip
+
+
+@inlined
 def take_hops(s: Record, row: Record, batch: Batch, memory: Memory, rules: Rules) -> bool:
     """Hop loads since the record before; L is brought up to date. Whether any was measured."""
     at, load = row.stack, batch.loads[row.telemetry]
@@ -35,10 +46,7 @@ def take_hops(s: Record, row: Record, batch: Batch, memory: Memory, rules: Rules
     batch.counts[Count.PATH_CHANGES.value] += path_changed(s, batch.path[row.telemetry])
     measured = False
     if s.nhop == load.nhop:
-        load.fell, load.anew = fallen(
-            s, memory.links, load.nhop, batch.told, at,
-            rules.ts_mask[load.width], rules.tx_mask[load.width],
-        )  # fmt: skip
+        tell_fallen(s, load, at, batch, memory, rules)
         measured = hpcc.hop_loads(
             s,
             rules.hpcc[0],
@@ -145,10 +153,7 @@ def run_hpcc(
             flight *= slot.largest[d] if packets else 1
             anchor(slot, d, s, p, seq, flight, far_from_sender(slot, d))
         if s.nhop == nhop:
-            batch.loads[at].fell, batch.loads[at].anew = fallen(
-                s, memory.links, nhop, batch.told, row.stack,
-                rules.ts_mask[width], rules.tx_mask[width],
-            )  # fmt: skip
+            tell_fallen(s, batch.loads[at], row.stack, batch, memory, rules)
         hpcc.new_ack(
             s, p, memory.links, seq, slot.snd_nxt[d], nhop, batch.told, row.stack,
             rules.ts_mask[width], rules.tx_mask[width], batch.u_near,

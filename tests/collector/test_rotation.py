@@ -120,6 +120,39 @@ def test_files_of_a_ring_are_read_again_when_they_are_written_anew(tmp_path: Pat
     assert (decoder.accounting.decoded, decoder.accounting.reasons) == (6, {})
 
 
+def test_a_ring_that_is_told_to_stop_is_read_to_its_end_and_not_beyond(tmp_path: Path) -> None:
+    """Its writer goes on: names that were there are used again, and there are new ones."""
+    for number in range(4):
+        write(tmp_path / f"ring{number}", number + 1)
+    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
+
+    async def run() -> list[int]:
+        bus, got = MemoryBus(), []
+        reading = asyncio.create_task(feed([], decoder, bus, rotations=[rotation]))
+        async for batch in bus:
+            got += batch.frame["time_ns"].to_list()
+            if got == [1]:
+                rotation.stop()
+            if batch.frame.height:
+                for number in (0, 1, 9):
+                    write(tmp_path / f"ring{number}", 100 * len(got) + number)
+        await reading
+        return got
+
+    got = asyncio.run(run())
+    assert {3, 4} < {*got}, "those behind the open one are read"
+    assert len(got) <= 6, "none more than once after that"
+    assert not {each for each in got if each % 100 == 9}
+
+
+def test_a_directory_that_is_gone_can_be_told_to_stop(tmp_path: Path) -> None:
+    place = tmp_path / "gone"
+    place.mkdir()
+    rotation = Rotation(place)
+    place.rmdir()
+    rotation.stop()
+
+
 def test_a_ring_that_has_begun_anew_is_read_from_its_oldest_file(tmp_path: Path) -> None:
     for turn, name in enumerate(["ring2", "ring3", "ring0", "ring1"], 1):
         write(tmp_path / name, turn)
