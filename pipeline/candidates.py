@@ -12,6 +12,7 @@ from pipeline.marking import BRIM, may_be_marked
 from pipeline.reserved import PLACE
 from pipeline.sharing import NAMED_SHARE
 from pipeline.tags import bounds, by_signal, congestion_signals, heard, shared
+from pipeline.tapped import where_marked
 from pipeline.throughput import FAR_FROM_FULL, FULL, while_sending
 from pipeline.tie import tied
 from pipeline.topology import Topology
@@ -68,11 +69,12 @@ def located(
     topology: Topology | None,
     all_ways: pl.DataFrame,
     carried: pl.DataFrame,
+    seen: pl.DataFrame,
 ) -> pl.DataFrame:
     """All candidate hops of all kinds of telemetry: see `locate` for the columns.
 
     `all_ways` holds the paths of the flow-intervals that are left (`narrowed`), `carried` what they
-    send through hops (`throughput.utilisation`).
+    send through hops (`throughput.utilisation`), `seen` what taps saw of them (`tapped`).
     """
     measured, by_locator, tags = told_by_name
     measured = by_lower_ends(measured, carried)
@@ -90,7 +92,7 @@ def located(
         measured,
         tied(by_locator, by_load, ways),
         with_hops(told.filter(signal="aecn"), by_load, hop_loads),
-        *by_mark(sent, marked, topology, all_ways, carried, hop_loads),
+        *by_mark(sent, marked, topology, all_ways, carried, hop_loads, seen),
         by_signal(tags),
     ]
     return pl.concat(found, how="diagonal_relaxed")
@@ -103,6 +105,7 @@ def by_mark(
     all_ways: pl.DataFrame,
     carried: pl.DataFrame,
     hop_loads: pl.DataFrame,
+    seen: pl.DataFrame,
 ) -> list[pl.DataFrame]:
     """Candidates of flows that may be `marked` (`path_marks`): by their marks, and by none."""
     if marked.is_empty():
@@ -112,7 +115,7 @@ def by_mark(
     asks = wanted or (carried["least"] >= BRIM).any()
     ways = fed(marked, all_ways, hop_loads, topology, MARKS.zero) if asks else all_ways.clear()
     known = known_marks(hop_loads, carried) if wanted else NOTHING_KNOWN
-    by_marks = compared(marked, known, ways, MARKS)
+    by_marks = compared(marked, known, where_marked(ways, seen, marked), MARKS)
     calm = marked.filter(pl.col("quiet") & ~pl.col("wanted"))
     held = held_back(by_marks, hop_loads)
     found = pl.concat([brimming(calm, ways, carried), needed(calm, all_ways, carried, held, sent)])
@@ -154,10 +157,16 @@ TAGGED = (
 )  # fmt: skip
 
 
-def narrowed(sent: pl.DataFrame, named: pl.DataFrame, possible: pl.DataFrame) -> pl.DataFrame:
-    """The possible paths of each flow-interval: those with most of the hops that it named."""
+def narrowed(
+    sent: pl.DataFrame, named: pl.DataFrame, seen: pl.DataFrame, possible: pl.DataFrame
+) -> pl.DataFrame:
+    """The possible paths of each flow-interval: those with most of the hops that it named.
+
+    Where taps have `seen` it (`tapped`) counts as well.
+    """
     sure = (pl.col("signal") == "int") | (pl.col("share") >= NAMED_SHARE)
-    return fitting(sent, named.filter(sure).select(*KEY, *HOP), possible)
+    told = [each.select(*KEY, *HOP) for each in (named.filter(sure), seen)]
+    return fitting(sent, pl.concat(told), possible)
 
 
 def path_marks(sent: pl.DataFrame, silent: pl.DataFrame) -> pl.DataFrame:

@@ -21,6 +21,7 @@ from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.settings import PipelineSettings
 from pipeline.sharing import counts, crossing
 from pipeline.tables import TABLES
+from pipeline.tapped import tapped
 from pipeline.testimony import delays, measured_against, testimony, with_locators
 from pipeline.throughput import utilisation
 from pipeline.timed import over_time
@@ -51,9 +52,10 @@ def verdicts(
         sent = sent.join(flows.select("flow", "dscp"), on="flow", how="left", maintain_order="left")
     possible = paths(flows.filter(pl.col("flow").is_in(sent["flow"].implode())), topology)
     told = named(sent, hop_intervals, topology, possible)
-    ways = narrowed(sent, told.hops, possible)
+    seen = tapped(flow_intervals, topology)
+    ways = narrowed(sent, told.hops, seen, possible)
     carried = utilisation(sent, ways, topology)
-    candidates = located(sent, told, topology, ways, carried)
+    candidates = located(sent, told, topology, ways, carried, seen)
     joint = joined(candidates)
     chosen = headline(joint)
     rows = with_names(sent.join(chosen, on=KEY, how="left", maintain_order="left"), topology)

@@ -1,4 +1,4 @@
-"""Changes: how a packet's tag differs between two points, counted by kind of change.
+"""Changes: how a packet's tag and its ECN field differ between two points, counted by kind.
 
 The earlier point on the way is told by the hop limit, which every router lowers; clocks may be off.
 Pairs of equal hop limit are of one link, where nothing can change, and say nothing.
@@ -26,7 +26,17 @@ class Change(IntEnum):
     UNTAGGED = 7
 
 
-KEY = ("change", "before", "point", "hops", "variant", "t", "lm")
+class Ecn(IntEnum):
+    """What became of a packet's ECN field between two points (RFC 3168, section 5)."""
+
+    NOT_CAPABLE = 0
+    CAPABLE = 1
+    MARK_KEPT = 2
+    MARK_CLEARED = 3
+    ERASED = 4
+
+
+KEY = ("change", "ecn", "before", "point", "hops", "variant", "t", "lm")
 """The pair of points, how many routers lie between, and the tag as it was at the later point."""
 SIGHT = ("frame", "time_ns", "ttl", "ecn", "csig_variant", "csig_t", "csig_s", "csig_lm", "point",
          "source")  # fmt: skip
@@ -64,11 +74,25 @@ def change() -> pl.Expr:
     return told.alias("change")
 
 
+def ecn() -> pl.Expr:
+    """What became of the ECN field of an ordered pair; the first that holds."""
+    before, after = pl.col("a_ecn"), pl.col("z_ecn")
+    cases = (
+        (before == 0, Ecn.NOT_CAPABLE),
+        (after == 0, Ecn.ERASED),
+        ((before == CE) & (after == CE), Ecn.MARK_KEPT),
+        (before == CE, Ecn.MARK_CLEARED),
+    )
+    told = (pl.when(holds).then(pl.lit(kind.value, pl.UInt8)) for holds, kind in cases)
+    return pl.coalesce(*told, pl.lit(Ecn.CAPABLE.value, pl.UInt8)).alias("ecn")
+
+
 def changes(pairs: pl.DataFrame, interval_ns: int) -> pl.DataFrame:
     """Ordered pairs as rows of the tally; `least` is the smallest transit by both clocks."""
     rows = pairs.with_columns(
         (pl.col("z_time_ns") - pl.col("z_time_ns") % interval_ns).alias("interval"),
         change(),
+        ecn(),
         pl.col("a_point").alias("before"),
         pl.col("z_point").alias("point"),
         (pl.col("a_ttl") - pl.col("z_ttl")).alias("hops"),

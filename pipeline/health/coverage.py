@@ -15,6 +15,7 @@ ENOUGH = 20
 """Data frames of a path before anything is said of its coverage."""
 LASTING_NS = 2_000_000
 """How long tagged frames must go missing: those that are under way are not lost."""
+EVERY = pl.lit(value=True)
 OFTEN = 200
 """Tags that name a device before the types of which it is never named are worth a word."""
 
@@ -69,22 +70,27 @@ def arrivals(scene: Scene) -> Iterator[Found]:
 
 def stripped(scene: Scene) -> Iterator[Found]:
     """Tags that were seen at one point and not at a later one."""
-    for row, both in pairs_with(scene, Change.STRIPPED):
+    for row, both in pairs_with(scene, pl.col("change") == Change.STRIPPED.value):
         devices = scene.places.between(row["before"], row["point"], row["hops"])
         kind, subject = about((), row["before"], row["point"])
         told = {"frames": row["n"], "seen_twice": both, "devices": devices, **first_of(row)}
         yield Found(kind, subject, "stripped", sure(row["n"]), row["n"], told)
 
 
-def pairs_with(scene: Scene, change: Change) -> Iterator[tuple[dict[str, Any], int]]:
-    """Pairs of points that showed a change in this interval: totals, and packets seen at both."""
+def pairs_with(
+    scene: Scene, what: pl.Expr, of: pl.Expr = EVERY
+) -> Iterator[tuple[dict[str, Any], int]]:
+    """Pairs of points that showed a change in this interval: totals, and packets seen at both.
+
+    Of these only such count `of` which a change could be seen.
+    """
     if scene.changes.is_empty():
         return
     key = ["before", "point", "hops"]
-    now = scene.changes.filter(pl.col("change") == change.value).select(key).unique()
-    all_of = scene.changed.group_by(key).agg(pl.col("n").sum().alias("both"))
+    now = scene.changes.filter(what).select(key).unique()
+    all_of = scene.changed.filter(of).group_by(key).agg(pl.col("n").sum().alias("both"))
     rows = (
-        scene.changed.filter(pl.col("change") == change.value)
+        scene.changed.filter(what)
         .group_by(key, maintain_order=True)
         .agg(
             pl.col("n").sum(),

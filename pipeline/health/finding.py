@@ -8,6 +8,7 @@ YES, CANNOT_TELL = "yes", "cannot_tell"
 """What is said of a finding: it is so, or what was seen does not decide."""
 CSIG = "draft-ravi-ippm-csig-00"
 DCTCP = "RFC 8257"
+ECN = "RFC 3168"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,24 @@ FINDINGS: tuple[Finding, ...] = (
         "A packet has a tag at the later of two points and had none at the earlier one.",
         f"{CSIG} 6: senders tag, transit devices must not",
         "frames that gained a tag, of all that both points saw",
+        "taps on both sides of each device between the two points",
+    ),
+    Finding(
+        "mark_cleared",
+        "device",
+        "A packet carries CE at the earlier of two points and at the later one is ECN-capable "
+        "without it: senders behind do not hear of congestion before.",
+        f"{ECN} 5: CE is left unchanged",
+        "frames that lost the mark, of those that carried it where both points saw them",
+        "taps on both sides of each device between the two points",
+    ),
+    Finding(
+        "ecn_erased",
+        "device",
+        "A packet is ECN-capable, or marked, at the earlier of two points and not ECN-capable at "
+        "the later one: queues behind it drop what they would mark.",
+        f"{ECN} 18.1.2: the field is for the ends to set",
+        "frames that lost it, of those that were ECN-capable where both points saw them",
         "taps on both sides of each device between the two points",
     ),
     Finding(

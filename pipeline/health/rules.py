@@ -1,17 +1,17 @@
-"""Rules: who breaks those of CSIG, by one packet at two points or by tags alone (semantics.md 5).
+"""Rules: who breaks those of CSIG and of ECN, by one packet at two points or by tags alone.
 
 LM may change from packet to packet while S stays: nobody is accused of that. Between two points on
 the way of one packet it may not.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from ipaddress import ip_address, ip_network
 from math import inf
 from typing import Any
 
 import polars as pl
 
-from pipeline.health.changes import Change
+from pipeline.health.changes import Change, Ecn
 from pipeline.health.coverage import pairs_with
 from pipeline.health.finding import CANNOT_TELL, YES
 from pipeline.health.found import (
@@ -34,6 +34,13 @@ BROKEN = {
     Change.AGAINST: "against_aggregation",
 }
 """Changes that no device may make."""
+MARKED = (Ecn.MARK_KEPT.value, Ecn.MARK_CLEARED.value)
+CAPABLE = (*MARKED, Ecn.CAPABLE.value, Ecn.ERASED.value)
+LOST = ((Ecn.MARK_CLEARED, MARKED, "mark_cleared"), (Ecn.ERASED, CAPABLE, "ecn_erased"))
+"""What may not become of the ECN field, of which packets it could, and the finding."""
+Seen = tuple[dict[str, Any], int, frozenset[str]]
+"""A change between two points, packets seen at both, and the devices that lie between."""
+Evidence = Callable[[dict[str, Any], frozenset[str]], dict[str, Any]]
 SHARE = 64
 """One packet in so many must show a break of the rules: two packets may be taken for one."""
 MINIMA, SENDERS, DELAYS = 32, 2, 16
@@ -54,18 +61,37 @@ def rules(scene: Scene) -> Iterator[Found]:
     yield from impossible(scene)
     yield from constant(scene)
     yield from unauthorised(scene)
+    yield from taken_off(scene)
 
 
 def broken(scene: Scene, change: Change, finding: str) -> Iterator[Found]:
     """What no device may do to a tag, seen at two points."""
-    found = [*pairs_with(scene, change)]
-    ways = [scene.places.between(row["before"], row["point"], row["hops"]) for row, _ in found]
-    yield from accused(finding, [(*each, way) for each, way in zip(found, ways, strict=True)])
+    pairs = pairs_with(scene, pl.col("change") == change.value)
+    yield from between(scene, pairs, finding, evidence_of)
 
 
-def accused(
-    finding: str, seen: list[tuple[dict[str, Any], int, frozenset[str]]]
+def taken_off(scene: Scene) -> Iterator[Found]:
+    """What no device may do to the ECN field, seen at two points."""
+    for kind, of, finding in LOST:
+        pairs = pairs_with(scene, pl.col("ecn") == kind.value, pl.col("ecn").is_in(of))
+        yield from between(scene, pairs, finding, points_of)
+
+
+def between(
+    scene: Scene,
+    pairs: Iterable[tuple[dict[str, Any], int]],
+    finding: str,
+    evidence: Evidence,
 ) -> Iterator[Found]:
+    """Findings about the devices between the points of pairs (`pairs_with`)."""
+    seen = [
+        (row, both, scene.places.between(row["before"], row["point"], row["hops"]))
+        for row, both in pairs
+    ]
+    yield from accused(finding, seen, evidence)
+
+
+def accused(finding: str, seen: list[Seen], evidence: Evidence) -> Iterator[Found]:
     """Findings about the devices between two points; of one alone where it explains all."""
     solid = [each for each in seen if enough(each[0]["n"], each[1])]
     one = narrowed(way for _, _, way in seen)
@@ -73,7 +99,7 @@ def accused(
     mine = [each for each in seen if len(one) == 1 and one <= each[2]]
     if mine:
         count, both = sum(row["n"] for row, _, _ in mine), sum(both for _, both, _ in mine)
-        told = evidence_of(mine[0][0], one) | {"frames": count, "seen_twice": both}
+        told = evidence(mine[0][0], one) | {"frames": count, "seen_twice": both}
         verdict = YES if enough(count, both) else CANNOT_TELL
         yield Found("device", min(one), finding, verdict, count, told)
     for row, both, way in seen:
@@ -81,7 +107,7 @@ def accused(
             continue
         kind, subject = about(way, row["before"], row["point"])
         verdict = YES if enough(row["n"], both) else CANNOT_TELL
-        told = evidence_of(row, way) | {"frames": row["n"], "seen_twice": both}
+        told = evidence(row, way) | {"frames": row["n"], "seen_twice": both}
         yield Found(kind, subject, finding, verdict, row["n"], told)
 
 
@@ -92,11 +118,15 @@ def enough(count: int, both: int) -> bool:
 
 def evidence_of(row: dict[str, Any], devices: frozenset[str]) -> dict[str, Any]:
     """The tag and the points of a change, and the devices that may have made it."""
-    return {
-        "between": path(row["before"], row["point"]), "devices": devices,
+    return points_of(row, devices) | {
         "variant": row["variant"], "type": row["t"], "lm": row["lm"],
-        "lm_before": row["before_lm"], **first_of(row),
+        "lm_before": row["before_lm"],
     }  # fmt: skip
+
+
+def points_of(row: dict[str, Any], devices: frozenset[str]) -> dict[str, Any]:
+    """The points of a change, and the devices that may have made it."""
+    return {"between": path(row["before"], row["point"]), "devices": devices, **first_of(row)}
 
 
 def foreign(scene: Scene) -> Iterator[Found]:
@@ -123,7 +153,7 @@ def foreign(scene: Scene) -> Iterator[Found]:
     seen = [
         (row, both[segment], places.between(*segment)) for segment, row in sorted(merged.items())
     ]
-    yield from accused("foreign_locator", seen)
+    yield from accused("foreign_locator", seen, evidence_of)
 
 
 def unknown(scene: Scene) -> Iterator[Found]:

@@ -56,8 +56,10 @@ def joined(
     if not filled:
         return pl.DataFrame()
     rows = pl.concat(filled, how="diagonal_relaxed")
+    # State that an older hopsight kept lacks what it did not tell apart.
+    unknown = [pl.lit(None).alias(name) for name in key if name not in rows.columns]
     return (
-        in_order(rows)
+        in_order(rows.with_columns(unknown) if unknown else rows)
         .group_by(key, maintain_order=True)
         .agg(getattr(pl.col(name), join)() for name, join in joins.items() if name in rows.columns)
         .head(MOST_KEYS)

@@ -64,6 +64,31 @@ def test_one_packet_at_two_points(
     assert accusations == expected
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "finding"),
+    [(2, 2, None), (2, 3, None), (3, 3, None), (0, 0, None), (0, 3, None), (1, 2, None),
+     (3, 2, "mark_cleared"), (3, 1, "mark_cleared"), (3, 0, "ecn_erased"), (2, 0, "ecn_erased")],
+)  # fmt: skip
+def test_ecn_at_two_points(
+    observed: Observed, chain_of: Chain, before: int, after: int, finding: str | None
+) -> None:
+    """Among packets that a device may not touch, and of which it does not."""
+    rows = [row for n in range(200) for row in crossing(n, {"ecn": 2}, {"ecn": 2})]
+    rows += [row for n in range(200, 500, 3) for row in crossing(n, {"ecn": 0}, {"ecn": 0})]
+    rows += [
+        row for n in range(201, 500, 3) for row in crossing(n, {"ecn": before}, {"ecn": after})
+    ]
+    found = watched(observed(rows), chain_of("one", "two"))
+    assert {name for name, _, verdict in said(found) if verdict == "yes"} == (
+        {finding} if finding else set()
+    )
+    if finding:
+        told = json.loads(found.filter(pl.col("finding") == finding)["evidence"][0])
+        assert (told["frames"], told["devices"]) == (100, ["one", "two"])
+        assert told["seen_twice"] == (100 if finding == "mark_cleared" else 300)
+        assert told["first"]["frame"] == 404  # of packet 201
+
+
 def test_a_few_packets_are_no_proof(observed: Observed, chain_of: Chain) -> None:
     rows = [row for n in range(7) for row in crossing(n, WORSE, tag(5, ON))]
     rows += [row for n in range(7, 100) for row in crossing(n, SENT, WORSE)]

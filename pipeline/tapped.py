@@ -1,0 +1,113 @@
+"""What taps along the way tell of a flow's path, and of where on it marks were made.
+
+A tap stands on a link. A flow whose data it saw crossed the port that sends into that link, and CE
+marks that a packet carries there were made no later than at that port (RFC 3168, section 5: no
+router takes them off again), those that are met behind it were made behind it.
+"""
+
+from functools import lru_cache
+
+import polars as pl
+
+from pipeline.comparison import MARKS
+from pipeline.feeding import OFF
+from pipeline.interface import Interface
+from pipeline.locate import HOP, KEY
+from pipeline.topology import Hop, Topology
+
+TAPPED = {"time_ns": pl.Int64, "flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32,
+          "carried": pl.Float64}  # fmt: skip
+NOWHERE = pl.DataFrame(schema=TAPPED)
+REMEMBERED = 1 << 12
+"""Names of points of which is remembered where they stand."""
+BEFORE, BEHIND = -1, 1
+"""Where most marks of a flow were made, by one tap: up to its link, or behind it."""
+
+
+def tapped(flow_intervals: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+    """Ports that flows surely crossed, since a tap saw their data behind: see `TAPPED`.
+
+    `carried` is the share of the frames that carried CE there. A tap that sees both ways of a link
+    has a row for each of the two ports at its ends, of which one lies on a way.
+    """
+    if topology is None:
+        return NOWHERE
+    points = flow_intervals["point"].unique().to_list()
+    known = [(point, *hop) for point in points for hop in sending_into(topology, point)]
+    if not known:
+        return NOWHERE
+    kinds = {"point": pl.String, "node": pl.UInt32, "port": pl.UInt32}
+    seen = flow_intervals.filter(pl.col("data_frames") > 0).select(
+        *KEY, "point", (pl.col("ce_frames") / pl.col("data_frames")).alias("carried")
+    )
+    hops = pl.DataFrame(known, schema=kinds, orient="row")
+    return seen.join(hops, on="point", how="inner", maintain_order="left_right").select(
+        list(TAPPED)
+    )
+
+
+@lru_cache(REMEMBERED)
+def sending_into(topology: Topology, point: str) -> tuple[Hop, ...]:
+    """Ports that send what is seen at a point; none where it stands at no port of the topology."""
+    told = topology.point_by_name.get(point)
+    device, _, name = point.partition(":")
+    if told and told.device:
+        device, name = told.device, told.interface
+    side = told.side if told else ""
+    port = port_of(topology, device, name)
+    if port is None:
+        return ()
+    peer = port_of(topology, port.peer_device, port.peer_interface)
+    ends = (port if side != "ingress" else None, peer if side != "egress" else None)
+    return tuple(end.hop for end in ends if end is not None)
+
+
+def port_of(topology: Topology, device: str, name: str) -> Interface | None:
+    """A port by its device and its name there."""
+    return next((port for port in topology.links.get(device, ()) if port.name == name), None)
+
+
+def where_marked(ways: pl.DataFrame, seen: pl.DataFrame, marked: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `ways` (`ways.paths`, with time_ns) that are left where taps tell of marks.
+
+    Left out are hops up to a tap where most marks are made behind it, and those behind it where
+    most are made before. A tap that sees few marks behind one that saw them says nothing: they were
+    taken off. Of a flow of which none were left all stay. `seen` is as `tapped` gives it, `marked`
+    as `candidates.path_marks`.
+    """
+    asked = marked.filter("wanted").select(*KEY, "low", "spread")
+    sides = seen.join(asked, on=KEY, how="inner", maintain_order="left").select(*KEY, *HOP, SIDE)
+    told = ways.join(
+        sides.filter(pl.col("side") != 0), on=[*KEY, *HOP], how="inner", maintain_order="left"
+    )
+    if told.is_empty():
+        return ways
+    bounds = told.group_by(*KEY, "path", maintain_order=True).agg(PASSED, BOUND)
+    may = ways.join(bounds, on=[*KEY, "path"], how="left", maintain_order="left").select(*KEY, MAY)
+    return ways.filter(may.select(pl.col("may") | ~pl.col("may").any().over(KEY)).to_series())
+
+
+def side() -> pl.Expr:
+    """On which side of a tap most marks were made; 0: as many on either, or too few to say.
+
+    `low` is the share of marks of the whole path: of what came unmarked some was marked behind.
+    """
+    behind = ((pl.col("low") - pl.col("carried")) / (1 - pl.col("carried"))).fill_nan(0).clip(0)
+    more = (behind + MARKS.zero).log() - (pl.col("carried") + MARKS.zero).log()
+    off = OFF * pl.col("spread")
+    return pl.when(more > off).then(BEHIND).when(more < -off).then(BEFORE).otherwise(0)
+
+
+SIDE = side().alias("side")
+LAST = pl.col("place").filter(pl.col("side") == BEFORE).min()
+BOUND = LAST.alias("last")
+PASSED = (
+    pl.col("place")
+    .filter((pl.col("side") == BEHIND) & (pl.col("place") < LAST).fill_null(value=True))
+    .max()
+    .alias("passed")
+)
+MAY = (
+    (pl.col("place") > pl.col("passed")).fill_null(value=True)
+    & (pl.col("place") <= pl.col("last")).fill_null(value=True)
+).alias("may")
