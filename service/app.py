@@ -38,6 +38,7 @@ from service.routes import (
     docs,
     events,
     export,
+    flow_search,
     flows,
     health,
     internal,
@@ -59,8 +60,8 @@ from service.tracing import NOTHING, told_of
 from service.turns import Turns, arrive
 from service.version import version
 
-ROOMS = (health, session, flows, signals, spans, contributors, links, te, alternatives, export,
-         telemetry, topology, replay, captures, jobs, alerts, events, audit, internal, docs,
+ROOMS = (health, session, flows, flow_search, signals, spans, contributors, links, te, alternatives,
+         export, telemetry, topology, replay, captures, jobs, alerts, events, audit, internal, docs,
          console)  # fmt: skip
 """Routes in the order of the reference."""
 CHECKS = (allowed, given_once)

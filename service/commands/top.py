@@ -39,7 +39,8 @@ MOST_FLOWS = 10_000
 NO_TIME = "the store holds nothing of that time"
 NO_FLOW = "no flow was seen in that time"
 NONE_KEPT = "the filter keeps no flow of that time"
-ANY = {"any_address": 1, "hi": 0, "lo": 0, "port": -1, "before_ns": -1, "after": 0, "rows": 1}
+ANY = {"any_address": 1, "hi": 0, "lo": 0, "port": -1, "before_ns": -1, "after": 0, "until_ns": -1,
+       "rows": 1}  # fmt: skip
 """Of flows that are searched for: one with whatever ends."""
 HOPS = (
     Heading("hop"),
