@@ -12,7 +12,7 @@ from pipeline.marking import BRIM, may_be_marked
 from pipeline.reserved import PLACE
 from pipeline.sharing import NAMED_SHARE
 from pipeline.tags import bounds, by_signal, congestion_signals, heard, shared
-from pipeline.tapped import where_marked
+from pipeline.tapped import fitting_both, where_marked
 from pipeline.throughput import FAR_FROM_FULL, FULL, while_sending
 from pipeline.tie import tied
 from pipeline.topology import Topology
@@ -115,7 +115,9 @@ def by_mark(
     asks = wanted or (carried["least"] >= BRIM).any()
     ways = fed(marked, all_ways, hop_loads, topology, MARKS.zero) if asks else all_ways.clear()
     known = known_marks(hop_loads, carried) if wanted else NOTHING_KNOWN
-    by_marks = compared(marked, known, where_marked(ways, seen, marked), MARKS)
+    if seen.height and wanted:
+        ways = fitting_both(where_marked(all_ways, seen, marked), ways)
+    by_marks = compared(marked, known, ways, MARKS)
     calm = marked.filter(pl.col("quiet") & ~pl.col("wanted"))
     held = held_back(by_marks, hop_loads)
     found = pl.concat([brimming(calm, ways, carried), needed(calm, all_ways, carried, held, sent)])
@@ -165,7 +167,7 @@ def narrowed(
     Where taps have `seen` it (`tapped`) counts as well.
     """
     sure = (pl.col("signal") == "int") | (pl.col("share") >= NAMED_SHARE)
-    told = [each.select(*KEY, *HOP) for each in (named.filter(sure), seen)]
+    told = [each.select(*KEY, *HOP) for each in (named.filter(sure), seen.filter("whole"))]
     return fitting(sent, pl.concat(told), possible)
 
 

@@ -13,6 +13,7 @@ import polars as pl
 from pipeline.copies import Copies
 from pipeline.decider import Decider
 from pipeline.order import Order
+from pipeline.overlay import met
 from pipeline.reporter import seen_at
 from pipeline.settings import PipelineSettings
 from pipeline.track import Tracked
@@ -63,7 +64,7 @@ class Rerun:
 
     def _decide(self, rows: pl.DataFrame) -> Reran:
         """Let every decider take ordered rows."""
-        rows = self.copies.without(rows)
+        rows = met(self.copies.without(rows))
         if rows.is_empty():
             return Reran(rows)
         return Reran(rows, tuple(decider.decide(rows) for decider in self.deciders))

@@ -16,19 +16,24 @@ from pipeline.locate import HOP, KEY
 from pipeline.topology import Hop, Topology
 
 TAPPED = {"time_ns": pl.Int64, "flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32,
-          "carried": pl.Float64}  # fmt: skip
+          "marked": pl.UInt64, "frames": pl.UInt64, "whole": pl.Boolean}  # fmt: skip
 NOWHERE = pl.DataFrame(schema=TAPPED)
 REMEMBERED = 1 << 12
 """Names of points of which is remembered where they stand."""
+WHOLE = 0.9
+"""Part of a flow's frames from which a tap saw all of it: of fewer others may go another way."""
+SURE = 2.0
+"""Standard deviations by which the number of marked frames that a tap saw may be off."""
 BEFORE, BEHIND = -1, 1
 """Where most marks of a flow were made, by one tap: up to its link, or behind it."""
 
 
 def tapped(flow_intervals: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
-    """Ports that flows surely crossed, since a tap saw their data behind: see `TAPPED`.
+    """Ports that flows crossed, since a tap saw their data behind: see `TAPPED`.
 
-    `carried` is the share of the frames that carried CE there. A tap that sees both ways of a link
-    has a row for each of the two ports at its ends, of which one lies on a way.
+    Of `frames` of data there `marked` carried CE; `whole` says that the tap saw as much as any. A
+    tap that sees both ways of a link has a row for each of the ports at its ends, of which one lies
+    on a way.
     """
     if topology is None:
         return NOWHERE
@@ -38,12 +43,15 @@ def tapped(flow_intervals: pl.DataFrame, topology: Topology | None) -> pl.DataFr
         return NOWHERE
     kinds = {"point": pl.String, "node": pl.UInt32, "port": pl.UInt32}
     seen = flow_intervals.filter(pl.col("data_frames") > 0).select(
-        *KEY, "point", (pl.col("ce_frames") / pl.col("data_frames")).alias("carried")
+        *KEY,
+        "point",
+        pl.col("ce_frames").fill_null(0).alias("marked"),
+        pl.col("data_frames").alias("frames"),
+        (WHOLE * STOOD_FOR.max().over(KEY) <= STOOD_FOR).alias("whole"),
     )
     hops = pl.DataFrame(known, schema=kinds, orient="row")
-    return seen.join(hops, on="point", how="inner", maintain_order="left_right").select(
-        list(TAPPED)
-    )
+    crossed = seen.join(hops, on="point", how="inner", maintain_order="left_right")
+    return crossed.select(list(TAPPED))
 
 
 @lru_cache(REMEMBERED)
@@ -72,19 +80,34 @@ def where_marked(ways: pl.DataFrame, seen: pl.DataFrame, marked: pl.DataFrame) -
 
     Left out are hops up to a tap where most marks are made behind it, and those behind it where
     most are made before. A tap that sees few marks behind one that saw them says nothing: they were
-    taken off. Of a flow of which none were left all stay. `seen` is as `tapped` gives it, `marked`
-    as `candidates.path_marks`.
+    taken off; nor does one that some of the flow may have passed by. Of a flow of which none were
+    left all stay. `seen` is as `tapped` gives it, `marked` as `candidates.path_marks`.
     """
     asked = marked.filter("wanted").select(*KEY, "low", "spread")
     sides = seen.join(asked, on=KEY, how="inner", maintain_order="left").select(*KEY, *HOP, SIDE)
-    told = ways.join(
-        sides.filter(pl.col("side") != 0), on=[*KEY, *HOP], how="inner", maintain_order="left"
-    )
+    sides = sides.filter(pl.col("side") != 0)
+    told = ways.join(sides, on=[*KEY, *HOP], how="inner", maintain_order="left")
     if told.is_empty():
         return ways
+    paths = ways.group_by(KEY).agg(pl.col("path").n_unique().alias("paths"))
+    told = told.join(paths, on=KEY, how="left", maintain_order="left").filter(ON_ALL)
     bounds = told.group_by(*KEY, "path", maintain_order=True).agg(PASSED, BOUND)
     may = ways.join(bounds, on=[*KEY, "path"], how="left", maintain_order="left").select(*KEY, MAY)
     return ways.filter(may.select(pl.col("may") | ~pl.col("may").any().over(KEY)).to_series())
+
+
+def fitting_both(by_taps: pl.DataFrame, fed: pl.DataFrame) -> pl.DataFrame:
+    """Hops that taps (`where_marked`) and what feeds them (`feeding.fed`) leave to each flow.
+
+    Where they leave none, taps are right: something that nobody saw feeds a hop.
+    """
+    if by_taps.is_empty():
+        return fed
+    both = fed.join(by_taps, on=[*KEY, "path", *HOP], how="semi", maintain_order="left")
+    told = fed.select(KEY).unique()
+    lone = told.join(both, on=KEY, how="anti")
+    other = by_taps.join(lone, on=KEY, how="semi", maintain_order="left")
+    return pl.concat([both, other]) if other.height else both
 
 
 def side() -> pl.Expr:
@@ -92,13 +115,25 @@ def side() -> pl.Expr:
 
     `low` is the share of marks of the whole path: of what came unmarked some was marked behind.
     """
-    behind = ((pl.col("low") - pl.col("carried")) / (1 - pl.col("carried"))).fill_nan(0).clip(0)
-    more = (behind + MARKS.zero).log() - (pl.col("carried") + MARKS.zero).log()
+    count = pl.col("marked").cast(pl.Float64)
+    least = (count - SURE * count.sqrt()).clip(0) / pl.col("frames")
+    most = ((count + SURE * (count + 1).sqrt() + SURE) / pl.col("frames")).clip(0, 1)
     off = OFF * pl.col("spread")
-    return pl.when(more > off).then(BEHIND).when(more < -off).then(BEFORE).otherwise(0)
+    return (
+        pl.when(behind(most) > off).then(BEHIND).when(behind(least) < -off).then(BEFORE)
+    ).otherwise(0)
 
 
+def behind(carried: pl.Expr) -> pl.Expr:
+    """By how much more is marked behind a tap than up to it, where so much is; as `comparison`."""
+    share = ((pl.col("low") - carried) / (1 - carried)).fill_nan(0).clip(0)
+    return (share + MARKS.zero).log() - (carried + MARKS.zero).log()
+
+
+STOOD_FOR = pl.coalesce("sampled_from", "frames")
+"""Frames that a point saw, or of which it saw a sample."""
 SIDE = side().alias("side")
+ON_ALL = pl.col("path").n_unique().over(*KEY, *HOP) == pl.col("paths")
 LAST = pl.col("place").filter(pl.col("side") == BEFORE).min()
 BOUND = LAST.alias("last")
 PASSED = (

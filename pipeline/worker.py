@@ -28,6 +28,7 @@ from pipeline.kept_rows import known_of
 from pipeline.known_flows import KnownFlows
 from pipeline.ladder import Ladder
 from pipeline.order import ALL_NS, NEVER, Order
+from pipeline.overlay import met
 from pipeline.reporter import seen_at
 from pipeline.rolled import Rolled, rows_of
 from pipeline.rollup_rows import Closed
@@ -178,6 +179,7 @@ class Worker(Decider):
             return Output({})
         if self.rescaled:
             rows = in_force(rows, self.versions)
+        own_ecn, rows = rows.select(pl.col("^ecn$")), met(rows)
         rows = self.windows.told(self.feedback.told(self.first_sight.told(rows)))
         tracked = self.decide(rows)
         for topology, part, made in self._by_version(rows, tracked):
@@ -193,7 +195,8 @@ class Worker(Decider):
             untold = new.join(closed, on="flow", how="anti", maintain_order="left")
             told = [closed, owned_by(untold, self.versions)]
             tables = {**tables, "flows": pl.concat(told, how="diagonal_relaxed")}
-        tables = {**tables, "observations": known_of("observations", rows)}
+        seen = known_of("observations", rows.with_columns(own_ecn))
+        tables = {**tables, "observations": seen}
         return Output(tables, tracked, ended.handed, ended.rolled, new["flow"])
 
     def _told(self) -> pl.Series:

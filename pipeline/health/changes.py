@@ -48,7 +48,9 @@ def ordered(pairs: pl.DataFrame) -> pl.DataFrame:
     sides = [
         pl.when(ahead).then(f"b_{name}").otherwise(name).alias(f"a_{name}") for name in SIGHT
     ] + [pl.when(ahead).then(name).otherwise(f"b_{name}").alias(f"z_{name}") for name in SIGHT]
-    return pairs.select(*sides, "flow", "payload_bytes").filter(pl.col("a_ttl") != pl.col("z_ttl"))
+    return pairs.select(*sides, "flow", "payload_bytes", "named").filter(
+        pl.col("a_ttl") != pl.col("z_ttl")
+    )
 
 
 def change() -> pl.Expr:
@@ -75,10 +77,14 @@ def change() -> pl.Expr:
 
 
 def ecn() -> pl.Expr:
-    """What became of the ECN field of an ordered pair; the first that holds."""
+    """What became of the ECN field of an ordered pair; the first that holds.
+
+    Without a number of its own the later packet may be one that was sent again, which is not
+    ECN-capable (RFC 3168, section 6.1.5), where clocks are off: it says nothing of that.
+    """
     before, after = pl.col("a_ecn"), pl.col("z_ecn")
     cases = (
-        (before == 0, Ecn.NOT_CAPABLE),
+        ((before == 0) | ((after == 0) & ~pl.col("named")), Ecn.NOT_CAPABLE),
         (after == 0, Ecn.ERASED),
         ((before == CE) & (after == CE), Ecn.MARK_KEPT),
         (before == CE, Ecn.MARK_CLEARED),

@@ -32,9 +32,12 @@ def beside_classic(scene: Scene) -> Iterator[Found]:
     """DCTCP and classic TCP (classic ECN, or none) to one port in one class.
 
     ECN-capable data says nothing of who sends it: its flows count as what they were recognised as.
-    Those of no known dialect may be either, so that beside classic TCP they leave it open.
+    Those of no known dialect may be either, so that beside classic TCP they leave it open. What
+    such a flow sends again is not ECN-capable (RFC 3168, section 6.1.5), and no other's.
     """
     here = with_dialects(scene).filter(pl.col("point") == pl.col("dst"))
+    again = pl.col("ect_n").sum().over("flow") > 0
+    here = here.with_columns(pl.when(again).then(0).otherwise("plain_n").alias("plain_n"))
     each = (pl.col("ect_n").filter(pl.col("spoken") == name).sum().alias(name) for name in SPOKEN)
     shared = here.group_by("point", "dscp", maintain_order=True).agg(
         *each,

@@ -71,9 +71,11 @@ class Pairs:
         before = np.zeros(rows.height, SIGHT)
         found = np.zeros(rows.height, np.bool_)
         pair(words_of(rows), now, self.within_ns, self.sights, before, found)
+        own_id = pl.col("ip_id").fill_null(0) if "ip_id" in rows.columns else pl.lit(0)
+        named = (own_id > 0).alias("named")
         told = {name: now[name][found] for name in BEFORE}
         told |= {f"b_{name}": before[name][found] for name in BEFORE}
-        own = rows.filter(pl.Series(found)).select("flow", "payload_bytes")
+        own = rows.filter(pl.Series(found)).select("flow", "payload_bytes", named)
         return pl.DataFrame(told).with_columns(own)
 
 

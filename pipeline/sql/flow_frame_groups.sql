@@ -11,7 +11,7 @@ SELECT
     if(echo, csig_echo_variant, csig_variant) AS variant,
     if(echo, csig_echo_t, csig_t) AS kind,
     if(echo, csig_echo_lm, csig_lm) AS lm,
-    ifNull(if(echo, bitAnd(flags, 64) != 0, ecn = 3), 0) AS marked,
+    ifNull(if(echo, bitAnd(flags, 64) != 0, ecn = 3 OR (ecn > 0 AND outer_ecn = 3)), 0) AS marked,
     echo AND protocol = 6 AND bitAnd(ifNull(flags, 0), 22) = 16 AS told_window,
     NOT echo AND isNotNull(aecn_u) AS told_aecn,
     intDiv(time_ns, {step_ns:Int64}) * {step_ns:Int64} IN {stood:Array(Int64)} AS plain,

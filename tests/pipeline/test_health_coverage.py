@@ -120,6 +120,13 @@ def test_ecn_capable_and_other_tcp_in_one_queue(observed: Observed, chain_of: Ch
     assert said(watched(observed(rows(10)), chain)) == set()
 
 
+def test_what_a_sender_repeats_without_ecn_is_no_other_sender(
+    observed: Observed, chain_of: Chain
+) -> None:
+    rows = [sight(n, END, 62, ecn=ECT if n % 4 else 0) for n in range(200)]
+    assert said(watched(observed(rows), chain_of("one", "two"))) == set()
+
+
 @pytest.mark.parametrize(
     ("dialects", "verdict"),
     [

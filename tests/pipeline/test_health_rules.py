@@ -89,6 +89,23 @@ def test_ecn_at_two_points(
         assert told["first"]["frame"] == 404  # of packet 201
 
 
+def test_what_is_sent_again_is_not_erased(observed: Observed, chain_of: Chain) -> None:
+    """Without numbers of packets: the second sight may be of one that was sent again."""
+    rows = [row | {"ip_id": 0} for n in range(200) for row in crossing(n, {"ecn": 2}, {"ecn": 0})]
+    assert not said(watched(observed(rows), chain_of("one", "two")))
+
+
+def test_marks_on_the_outer_header_are_those_of_the_packet(
+    observed: Observed, chain_of: Chain
+) -> None:
+    """The end of a tunnel carries them over (RFC 6040); one that does not takes them off."""
+    inside = {"ecn": 2, "outer_ecn": 3}
+    for behind, expected in ((3, set()), (2, {"mark_cleared"}), (0, {"ecn_erased"})):
+        rows = [row for n in range(200) for row in crossing(n, inside, {"ecn": behind})]
+        found = said(watched(observed(rows), chain_of("one", "two")))
+        assert {name for name, _, verdict in found if verdict == "yes"} == expected
+
+
 def test_a_few_packets_are_no_proof(observed: Observed, chain_of: Chain) -> None:
     rows = [row for n in range(7) for row in crossing(n, WORSE, tag(5, ON))]
     rows += [row for n in range(7, 100) for row in crossing(n, SENT, WORSE)]

@@ -17,6 +17,7 @@ RowsOf = Callable[[str, Iterable[Mapping[str, Any]]], pl.DataFrame]
 UP, DOWN, LAST = (1, 1), (2, 1), (3, 3)
 """Egress ports from leaf1's host to leaf2's, in order."""
 FRAMES = 1_000
+Marks = Mapping[str, int | tuple[int, int]]
 
 
 @pytest.fixture
@@ -26,17 +27,22 @@ def line(chain_of: Callable[..., Topology]) -> Topology:
 
 @pytest.fixture
 def judged(flows_of: FlowsOf, rows_of: RowsOf) -> Callable[..., dict[str, Any]]:
-    def judge(topology: Topology, marks: Mapping[str, int], echoed: int = 0) -> dict[str, Any]:
-        """The verdict where taps saw so many of `FRAMES` marked, and so many were echoed."""
+    def judge(topology: Topology, marks: Marks, echoed: int = 0) -> dict[str, Any]:
+        """The verdict where taps saw so many of `FRAMES` marked, and so many were echoed.
+
+        Of a tap that saw fewer frames both numbers are told.
+        """
         flows = flows_of([{}])
         flow = {"time_ns": 0, "interval_ns": 100_000_000, "flow": flows["flow"].item()}
-        seen = {"frames": FRAMES, "bytes": FRAMES * 1_054, "data_bytes": FRAMES * 1_000,
-                "data_frames": FRAMES, "slices": (1 << 32) - 1}  # fmt: skip
-        rows = [{**flow, **seen, "point": point, "ce_frames": count}
-                for point, count in marks.items()]  # fmt: skip
+        rows: list[dict[str, Any]] = []
+        for point, number in marks.items():
+            count, frames = number if isinstance(number, tuple) else (number, FRAMES)
+            seen = {"frames": frames, "bytes": frames * 1_054, "data_bytes": frames * 1_000,
+                    "data_frames": frames, "slices": (1 << 32) - 1}  # fmt: skip
+            rows.append({**flow, **seen, "point": point, "ce_frames": count})
         rows[0] |= {"acks": FRAMES, "acked_bytes": FRAMES * 1_000, "marked_bytes": echoed * 1_000}
-        told = rows_of("flow_intervals", rows), rows_of("hop_intervals", [])
-        return verdicts(flows, *told, topology, PipelineSettings()).row(0, named=True)
+        told, none = rows_of("flow_intervals", rows), rows_of("hop_intervals", [])
+        return verdicts(flows, told, none, topology, PipelineSettings()).row(0, named=True)
 
     return judge
 
@@ -91,20 +97,36 @@ def test_a_tap_sees_what_the_ports_at_its_link_send(
         ({"leaf1:on": 150}, 300, {UP, DOWN, LAST}),
         ({"leaf1:on": 1}, 3, {UP, DOWN, LAST}),
         ({"elsewhere": 300}, 300, {UP, DOWN, LAST}),
+        ({"leaf1:on": (0, 10), "leaf2:host": 300}, 300, {UP, DOWN, LAST}),
+        ({"leaf1:on": (3, 10), "leaf2:host": 300}, 300, {UP, DOWN, LAST}),
+        ({"leaf1:on": (0, 100), "leaf2:host": 300}, 300, {DOWN, LAST}),
+        ({"leaf1:on": (30, 100), "leaf2:host": 300}, 300, {UP, DOWN, LAST}),
+        ({"leaf1:on": (120, 400), "leaf2:host": 300}, 300, {UP}),
     ],
     ids=["before the tap", "behind it", "up to the second", "between two", "behind two",
          "taken off between two", "taken off at the end", "at the end", "half of them", "few",
-         "at no port"],
+         "at no port", "a few unmarked frames", "a few frames", "a sample of unmarked ones",
+         "a small sample", "a sample"],
 )  # fmt: skip
 def test_marks_are_made_on_one_side_of_a_tap(
     judged: Callable[..., dict[str, Any]],
     line: Topology,
-    marks: Mapping[str, int],
+    marks: Marks,
     echoed: int,
     left: set[tuple[int, int]],
 ) -> None:
     """Each port is slower than the one before, so that each may be the one that is full."""
     assert set(hops_of(judged(narrowing(line), marks, echoed))) == left
+
+
+def test_a_tap_is_right_where_nothing_that_was_seen_feeds_a_hop(
+    judged: Callable[..., dict[str, Any]], line: Topology
+) -> None:
+    """Ports are equally fast: one flow alone fills the first, unless others come unseen."""
+    assert set(hops_of(judged(line, {"leaf1:on": 300, "leaf2:host": 300}, 300))) == {UP}
+    assert set(hops_of(judged(line, {"leaf1:on": 0, "leaf2:host": 300}, 300))) == {DOWN, LAST}
+    marks = {"leaf1:on": 0, "spine1:on": 0, "leaf2:host": 300}
+    assert set(hops_of(judged(line, marks, 300))) == {LAST}
 
 
 def test_a_tap_tells_which_of_several_paths_a_flow_took(
@@ -121,6 +143,8 @@ def test_a_tap_tells_which_of_several_paths_a_flow_took(
     assert set(hops_of(judged(both, {"leaf1:on2": 0}, 300))) == {DOWN, (2, 11), LAST}
     marks = {"leaf1:on2": 1, "spine1:on2": 300, "leaf2:host": 300}
     assert set(hops_of(judged(both, marks, 300))) == {(2, 11)}
+    sprayed = hops_of(judged(both, {"leaf1:on2": (0, 500), "leaf2:host": 300}, 300))
+    assert len(sprayed) == 5, "half of the flow went elsewhere"
     seen = rows_of("flow_intervals", [{"time_ns": 0, "flow": 1, "point": "spine1:on2"}])
     assert tapped(seen, both).is_empty(), "only data tells of a path"
     assert tapped(seen, None).is_empty()

@@ -11,7 +11,7 @@ SELECT
     csig_echo_t,
     csig_echo_lm,
     csig_echo_low,
-    ecn,
+    if(ecn > 0 AND outer_ecn = 3, 3, ecn) AS met_ecn,
     flags,
     aecn_u,
     window,
