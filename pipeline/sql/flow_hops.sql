@@ -27,7 +27,7 @@ seen AS (
     FROM hop_intervals AS h
     WHERE
 -- part: reaching
-        AND h.time_ns <= {to_ns:Int64}
+        AND h.time_ns < {to_ns:Int64}
         AND flow = {flow:UInt64}
         AND (node, port) != (4294967295, 4294967295)
     GROUP BY time_ns, interval_ns, point, source, hop_index, node, port

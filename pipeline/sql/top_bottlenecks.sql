@@ -14,11 +14,13 @@ per_hop AS (
         node,
         port,
         argMax(i.kind, i.samples) AS kind,
-        any(i.device) AS device,
-        any(i.interface) AS interface,
-        any(i.stage) AS stage,
-        any(i.orientation) AS orientation,
-        any(i.capacity_bps) AS capacity_bps,
+        -- As they were named last.
+        argMax((i.device, i.interface, i.stage, i.orientation, i.capacity_bps), i.time_ns) AS named,
+        named.1 AS device,
+        named.2 AS interface,
+        named.3 AS stage,
+        named.4 AS orientation,
+        named.5 AS capacity_bps,
         sum(i.u_mean * i.samples) AS load,
         load / nullIf(sumIf(i.samples, isNotNull(i.u_mean)), 0) AS u_mean,
         max(i.u_max) AS u_max,
@@ -54,7 +56,7 @@ worst AS (
     LIMIT 1 BY flow
 )
 SELECT
-    w.*,
+    w.* EXCEPT (named),
     k.* EXCEPT (flow)
 FROM (
     SELECT *

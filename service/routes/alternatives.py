@@ -69,8 +69,8 @@ async def _answered(request: Request, asked: AlternativesParameters) -> dict[str
     if span is None:
         raise Problem(404, "the store holds no loads of links", field="from")
     check(span.from_ns, span.to_ns, state.settings.service.max_window_s)
-    hops = await reader.ask("hops", at_ns=span.to_ns)
-    hosts = await reader.ask("te_hosts", at_ns=span.to_ns)
+    hops = await reader.ask("hops", at_ns=span.last_ns)
+    hosts = await reader.ask("te_hosts", at_ns=span.last_ns)
     ends = await run_in_threadpool(ends_of, asked, hosts, hops)
     dscp = -1 if asked.class_ is None else asked.class_
     links = await reader.ask(

@@ -80,7 +80,7 @@ async def bottlenecks(
     found, seen, places, covered = await asyncio.gather(
         reader.ask("top_bottlenecks", **span.touched, **suits, **sifted, rows=last + 1),
         reader.ask("flows_known"),
-        located(reader, span.to_ns),
+        located(reader, span.last_ns),
         coverage_of(reader, span, length_ns=asked.interval),
     )
     if asked.interval is not None and found.is_empty():

@@ -159,11 +159,15 @@ async def _start(
 
 
 async def _hop(reader: Reader, device: str, interface: str, span: Span) -> dict[str, Any]:
-    """The hop of these names: by the topology in force, or by raw ids (`node 7`, `port 3`)."""
-    known = await reader.ask("hops", at_ns=span.to_ns)
-    named = await run_in_threadpool(_named, known, device, interface)
-    if named is not None:
-        return named
+    """The hop of these names, or of raw ids (`node 7`, `port 3`).
+
+    Names are those at the end of the range, or else at its begin, where they changed inside.
+    """
+    for at_ns in (span.last_ns, span.from_ns):
+        known = await reader.ask("hops", at_ns=at_ns)
+        named = await run_in_threadpool(_named, known, device, interface)
+        if named is not None:
+            return named
     node, port = _raw(device, "node "), _raw(interface, "port ")
     if node is None or port is None:
         unknown = "device" if node is None and device not in known["device"] else "interface"

@@ -70,7 +70,7 @@ async def signals_of(reader: Reader, asked: FlowParameters, most_s: float) -> di
     span = Span(first_ns if from_ns < first_ns < to_ns else from_ns, to_ns)
     about = {"flow": flow["flow"], **span.touched}
     step_ns, own = await _own(reader, about, asked)
-    hops = await reader.ask("flow_hops", **about, step_ns=step_ns)
+    hops = await reader.ask("flow_hops", flow=flow["flow"], **span.bounds, step_ns=step_ns)
     told = await reader.ask("flow_integrity", flow=flow["flow"], **span.touched)
     least_ns, made = await run_in_threadpool(_shaped, flow, (own, hops, told))
     return await coverage_of(reader, span, least_ns, flow=flow["flow"]) | made

@@ -23,6 +23,11 @@ class Span:
     to_ns: int
 
     @property
+    def last_ns(self) -> int:
+        """The last nanosecond, by whose topology the range is told of."""
+        return self.to_ns - 1
+
+    @property
     def bounds(self) -> dict[str, int]:
         """Parameters of queries whose upper end is exclusive."""
         return {"from_ns": self.from_ns, "to_ns": self.to_ns}
@@ -30,7 +35,7 @@ class Span:
     @property
     def touched(self) -> dict[str, int]:
         """Parameters of queries for whatever touches the range, whose upper end is inclusive."""
-        return {"from_ns": self.from_ns, "to_ns": self.to_ns - 1}
+        return {"from_ns": self.from_ns, "to_ns": self.last_ns}
 
 
 async def chosen(
