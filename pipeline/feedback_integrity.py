@@ -32,11 +32,14 @@ def summed(rows: Iterable[Counted]) -> dict[str, int]:
     return dict(zip(COUNTS, most, strict=True))
 
 
-def integrity(rows: pl.DataFrame) -> dict[str, Any]:
+def integrity(rows: pl.DataFrame) -> dict[str, Any] | None:
     """Counts of one flow's intervals, rows of query `flow_integrity`, and what they come to.
 
-    Of each count the point that saw most speaks: several see the same reflections.
+    Of each count the point that saw most speaks: several see the same reflections. None where no
+    interval is kept: verdicts are kept longer.
     """
+    if rows.is_empty():
+        return None
     return judged({name: max(rows[name].to_list(), default=0) for name in COUNTS})
 
 
@@ -54,9 +57,9 @@ def judged(told: Mapping[str, int]) -> dict[str, Any]:
     return {"value": said, **told}
 
 
-def doubt(told: dict[str, Any]) -> str | None:
+def doubt(told: dict[str, Any] | None) -> str | None:
     """A sentence about feedback that cannot be trusted; None where nothing speaks against it."""
-    if told["value"] not in DOUBTED:
+    if told is None or told["value"] not in DOUBTED:
         return None
     found = [f"{told[name]} {said}" for name, said in FAULTS.items() if told[name]]
     return f"feedback to the sender is {told['value']}: of {told['feedback']} {', '.join(found)}"

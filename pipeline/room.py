@@ -1,9 +1,11 @@
 """Room: how many bytes a store takes, and which days go when it takes more than it may.
 
 Whole days (partitions) are dropped, the oldest first; of tables with the same oldest day the one
-that takes most gives first. The newest day of a table stays.
+that takes most gives first. What is kept as long as another table (`kept_as`) goes with it, so that
+answers agree. The newest day of a table stays.
 """
 
+from itertools import groupby
 from typing import NamedTuple
 
 from pipeline.connection import Connection
@@ -34,19 +36,29 @@ def days_of(connection: Connection) -> list[Day]:
 
 def surplus(days: list[Day], most_bytes: int) -> list[Day]:
     """The days that go so that no more than `most_bytes` are left, in their order."""
-    names = {table.name for table in TABLES.values() if table.time}
-    timed = names | {f"{name}{LOCAL}" for name in names}
-    newest = {table: max(each.day for each in days if each.table == table)
-              for table in {each.table for each in days}}  # fmt: skip
+    kept_as = {name: table.kept_as or name for name, table in TABLES.items() if table.time}
+    kept_as |= {f"{name}{LOCAL}": own for name, own in kept_as.items()}
+
+    def whose(each: Day) -> tuple[int, str]:
+        return each.day, kept_as[each.table]
+
+    timed = sorted((each for each in days if each.table in kept_as), key=whose)
+    together = [(*key, list(held)) for key, held in groupby(timed, whose)]
+    newest = {own: day for day, own, _ in together}  # the last one, since days rise
     total = sum(each.bytes for each in days)
-    gone = []
-    for each in sorted(days, key=lambda day: (day.day, -day.bytes)):
+    gone: list[Day] = []
+    for day, own, held in sorted(together, key=lambda each: (each[0], -taken(each[2]))):
         if total <= most_bytes:
             break
-        if each.table in timed and each.day < newest[each.table]:
-            gone.append(each)
-            total -= each.bytes
+        if day < newest[own]:
+            gone += held
+            total -= taken(held)
     return gone
+
+
+def taken(days: list[Day]) -> int:
+    """The bytes that days take."""
+    return sum(each.bytes for each in days)
 
 
 def trim(connection: Connection, most_bytes: int) -> list[Day]:

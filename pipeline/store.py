@@ -93,7 +93,7 @@ class Store:
         self.ownership = Ownership.claim(self.address.path) if self.address.path else None
         self._inserts = 0
         self._remembered = Remembered(time.monotonic)
-        self._trim_at = time.monotonic() + TRIM_S
+        self._trim_at = time.monotonic()
         self._writing, self._counting = threading.Lock(), threading.Lock()
         self._bodies = Bodies()
         readers, given = self.limits.readers, (self.limits.wait_s, self._open_reader)
@@ -176,8 +176,7 @@ class Store:
                         writer.insert(table, columns, body, part_token, fence, **more)
                     finally:
                         self._changed(table)
-        if time.monotonic() > self._trim_at:
-            self.trim()
+        self.trim_when_due()
         return frame.height
 
     def _changed(self, table: str | None) -> None:
@@ -185,6 +184,11 @@ class Store:
         with self._counting:
             self._inserts += table not in UNASKED
             self._remembered.changed(table)
+
+    def trim_when_due(self) -> None:
+        """Trim once in a while: for who inserts, and for who serves what nobody adds to."""
+        if time.monotonic() > self._trim_at:
+            self.trim()
 
     def trim(self) -> list[Day]:
         """Drop the oldest days of what takes more than `retention_bytes`; the days that went."""

@@ -11,7 +11,8 @@ from pipeline.store import Store
 from pipeline.store_error import StoreError
 
 TOGETHER = frozenset({"bus_used", "capture_gaps", "hops", "hot_links", "link_others",
-                      "link_timeline", "links_length", "te_extent", "te_links"})  # fmt: skip
+                      "link_timeline", "links_kept", "links_length", "old_links",
+                      "te_extent", "te_links"})  # fmt: skip
 """Queries that tell of all flows together, by link or time, and of no flow by itself."""
 INSTEAD = {"extent": "extent_tenants"}
 """Queries that have another form for some tenants."""

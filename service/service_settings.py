@@ -77,12 +77,12 @@ class ServiceSettings(Section):
     max_jobs: int = Field(
         16, ge=0, description="Jobs that run or wait; half of them may be of one login."
     )
-    job_s: float = Field(3600.0, gt=0, description="Longest run of a job, seconds.")
+    job_s: float = Field(3600.0, gt=0, le=31_536_000, description="Longest run of a job, seconds.")
     job_memory_bytes: int = Field(
-        8 << 30, ge=1 << 28, description="Most memory of the process of a job, bytes."
+        8 << 30, ge=1 << 28, le=1 << 50, description="Most memory of the process of a job, bytes."
     )
     keep_jobs_days: float = Field(
-        7.0, gt=0, description="Days that captures and what jobs made are kept."
+        7.0, gt=0, le=36_500, description="Days that captures and what jobs made are kept."
     )
     max_internal_body_bytes: int = Field(
         256 * 1024 * 1024, ge=0, description="Largest body on the owner's Unix socket, bytes."

@@ -99,8 +99,10 @@ def _revised(verdict: Mapping[str, Any]) -> dict[str, str]:
     return {"revised": f"{parts['revised']} of {verdict['intervals']} by late frames{when}"}
 
 
-def _feedback(integrity: Mapping[str, Any]) -> str:
+def _feedback(integrity: Mapping[str, Any] | None) -> str:
     """What is known of the integrity of the reflections to the sender."""
+    if integrity is None:
+        return "not kept any more"
     if not integrity["feedback"]:
         return "none seen"
     return f"{integrity['value']}, {integrity['feedback']} reflections"

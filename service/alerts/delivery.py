@@ -6,7 +6,7 @@ import logging
 import os
 import random
 import threading
-from collections.abc import Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -27,19 +27,14 @@ from service.alerts.engine import MOST_UNKEPT, Standing
 from service.alerts.rule import Receiver
 from service.alerts.silence import Silence, silencing
 from service.alerts.state import FIRING, RESOLVED
-from service.endpoint import time_text
+from service.alerts.telling import REPEAT_S, Look, Telling, for_alertmanager, for_webhook
 from service.metrics import Metrics
 
-REPEAT_S = 60.0
-"""A firing alert is told again after so long, so that who forgets it hears of it."""
-GOOD_FOR = 4
-"""Repeats after which an Alertmanager takes an alert for over that it hears no more of."""
 FIRST_WAIT_S, MOST_WAIT_S = 0.5, 10.0
 JITTER = 0.25
 """Share by which the minute before another try is longer or shorter, so that tries do not meet."""
 MOST_WAITING = 10_000
 """Alerts that wait for one receiver; of more the oldest go, counted."""
-NS = 10**9
 logger = logging.getLogger("hopsight.alerts")
 
 
@@ -100,14 +95,35 @@ class Delivery:
             if each.state == FIRING:
                 self.sent.setdefault(key_of(each), Sent(each, -REPEAT_S, kept))
 
-    def step(
-        self, standing: Iterable[Standing], silences: Iterable[Silence], now_ns: int, now_s: float
-    ) -> None:
-        """Tell what is new; what was not taken is told at the next step."""
+    def step(self, look: Callable[[], Look], now_s: float) -> None:
+        """Tell what is new; what was not taken is told at the next step.
+
+        Before each try it is looked anew: what is silent by then, or over, is told so.
+        """
         if now_s < self.refused_until_s:
             return
-        quiet = list(silences)
-        firing = {key_of(each): each for each in standing if each.state == FIRING}
+        told = self._deliver(look, now_s)
+        if told is None:
+            spread = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - nobody gains by guessing it
+            self.refused_until_s = now_s + REPEAT_S * spread
+            return
+        known = {key for key, held in self.sent.items() if held.kept}
+        new = [each for key, each in told.due.items() if key not in known]
+        self.unkept += [self._row(each, FIRING, told.now_ns) for each in new]
+        self.unkept += [self._row(each, RESOLVED, told.now_ns) for each in told.over.values()]
+        del self.unkept[:-MOST_UNKEPT]
+        self.sent |= {key: Sent(each, now_s, kept=True) for key, each in told.due.items()}
+        for key in told.over:
+            del self.sent[key]
+        with self._turn:
+            for key, each in (told.due | told.again).items():
+                if key in self.waiting and self.waiting[key].since_ns <= each.since_ns:
+                    del self.waiting[key]
+
+    def _telling(self, seen: Look, now_s: float) -> Telling:
+        """What there is to tell by what is seen now."""
+        quiet, now_ns = list(seen.silences), seen.now_ns
+        firing = {key_of(each): each for each in seen.standing if each.state == FIRING}
         loud = {
             key: each for key, each in firing.items() if not silencing(quiet, each.labels, now_ns)
         }
@@ -119,26 +135,7 @@ class Delivery:
             key: each for key, each in loud.items()
             if key not in self.sent or now_s - self.sent[key].told_s >= REPEAT_S
         }  # fmt: skip
-        if not due and not over:
-            return
-        taken = self._deliver([*((each, FIRING) for each in due.values()),
-                               *((each, RESOLVED) for each in over.values())], now_ns)  # fmt: skip
-        if not taken:
-            spread = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - nobody gains by guessing it
-            self.refused_until_s = now_s + REPEAT_S * spread
-            return
-        known = {key for key, held in self.sent.items() if held.kept}
-        new = [each for key, each in due.items() if key not in known]
-        self.unkept += [self._row(each, FIRING, now_ns) for each in new]
-        self.unkept += [self._row(each, RESOLVED, now_ns) for each in over.values()]
-        del self.unkept[:-MOST_UNKEPT]
-        self.sent |= {key: Sent(each, now_s, kept=True) for key, each in due.items()}
-        for key in over:
-            del self.sent[key]
-        with self._turn:
-            for key, each in (due | again).items():
-                if key in self.waiting and self.waiting[key].since_ns <= each.since_ns:
-                    del self.waiting[key]
+        return Telling(due, over, again, now_ns)
 
     def _row(self, alert: Standing, state: str, now_ns: int) -> dict[str, Any]:
         return {
@@ -161,8 +158,8 @@ class Delivery:
         name = "hopsight_alert_deliveries_total"
         self.metrics.count(name, receiver=self.receiver.name, outcome=outcome)
 
-    def _deliver(self, told: list[tuple[Standing, str]], now_ns: int) -> bool:
-        """Whether the receiver took it."""
+    def _deliver(self, look: Callable[[], Look], now_s: float) -> Telling | None:
+        """What the receiver took; None: it did not take what there was."""
         retrying = Retrying(
             stop=stop_any(
                 stop_after_attempt(self.receiver.attempts), stop_when_event_set(self._ended)
@@ -173,21 +170,27 @@ class Delivery:
             ),
             retry=retry_if_exception_type((Refused, httpx.TransportError)),
         )
-        outcome = "delivered"
         try:
-            retrying(self._post, told, now_ns)
+            return retrying(self._try, look, now_s)
         except RetryError:
-            outcome = "failed"
             if not self._ended.is_set():
-                said = "alerts: %s does not take them; %d are kept and tried again in a minute"
-                logger.warning(said, self.receiver.name, len(told))
+                said = "alerts: %s does not take them; they are kept and tried again in a minute"
+                logger.warning(said, self.receiver.name)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            outcome, why = "failed", type(error).__name__
+            why = type(error).__name__
             if isinstance(error, httpx.HTTPStatusError):
                 why = f"status {error.response.status_code}"
             logger.warning("alerts: %s does not take them: %s", self.receiver.name, why)
-        self._count(outcome)
-        return outcome == "delivered"
+        self._count("failed")
+        return None
+
+    def _try(self, look: Callable[[], Look], now_s: float) -> Telling:
+        """Tell once what there is to tell now."""
+        told = self._telling(look(), now_s)
+        if alerts := told.alerts:
+            self._post(alerts, told.now_ns)
+            self._count("delivered")
+        return told
 
     def _post(self, told: list[tuple[Standing, str]], now_ns: int) -> None:
         receiver = self.receiver
@@ -229,37 +232,6 @@ async def posted(
         client.stream("POST", url, json=body, headers=headers) as answer,
     ):
         return answer
-
-
-def for_alertmanager(alert: Standing, state: str, now_ns: int) -> dict[str, Any]:
-    """An alert as Alertmanager's API v2 has it."""
-    good_ns = now_ns + round(GOOD_FOR * REPEAT_S * NS)
-    return {
-        "labels": dict(alert.labels),
-        "annotations": annotations(alert),
-        "startsAt": time_text(alert.since_ns),
-        "endsAt": time_text(now_ns if state == RESOLVED else good_ns),
-    }
-
-
-def for_webhook(told: list[tuple[Standing, str]], now_ns: int) -> Any:
-    """Alerts as a webhook is told them."""
-    return {
-        "version": "1",
-        "sent": time_text(now_ns),
-        "alerts": [
-            {**annotations(alert), "state": state, "rule": alert.rule.name,
-             "labels": dict(alert.labels), "value": alert.value,
-             "since": time_text(alert.since_ns), "flapping": alert.flapping}
-            for alert, state in told
-        ],
-    }  # fmt: skip
-
-
-def annotations(alert: Standing) -> Mapping[str, str]:
-    """What people read beside an alert."""
-    value = "" if alert.value is None else f"{alert.value:.6g}"
-    return {"summary": alert.rule.summary, "runbook_url": alert.rule.runbook, "value": value}
 
 
 def key_of(standing: Standing) -> str:

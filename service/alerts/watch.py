@@ -10,6 +10,7 @@ from service.alerts.delivery import MOST_WAITING, Delivery
 from service.alerts.engine import Engine, Standing, as_told, keep
 from service.alerts.rule import AlertFile
 from service.alerts.silence import Silence, silences_of
+from service.alerts.telling import Look
 from service.beat import Beat
 from service.hub import Hub
 from service.metrics import Metrics
@@ -97,8 +98,11 @@ class Watch:
 
     def deliver(self, delivery: Delivery) -> None:
         """Tell a receiver what stands and is not silent. Raises StoreError."""
-        delivery.step(self.engine.standing(), self.silences(), time.time_ns(), time.monotonic())
+        delivery.step(self._look, time.monotonic())
         keep(self.store, "alerts_told", delivery.unkept)
+
+    def _look(self) -> Look:
+        return Look(self.engine.standing(), self.silences(), time.time_ns())
 
     def _fired(self, standing: Standing) -> None:
         for each in self.deliveries:

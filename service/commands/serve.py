@@ -184,6 +184,7 @@ def _served(
     watch: Watch = app.state.watch
     beats = (
         Beat([give_way]),
+        Beat([store.trim_when_due]),
         Beat([Changes(store, app.state.hub).step, watch.engine.step]),
     )
     desk: Desk = app.state.desk

@@ -8,7 +8,7 @@ import { apiLink, csvButton, empty, h, panel, svg } from "./dom.js";
 import { cells, legend } from "./heat.js";
 import { BOX, placed, portPlace } from "./tier.js";
 import { bytes, load, moment, span } from "./units.js";
-import { fabricUrl, linkUrl, nanoseconds, rangeOf } from "./views.js";
+import { addressed, fabricUrl, linkUrl, nanoseconds, rangeOf } from "./views.js";
 
 const MOST_LINKS = 200;
 const MOST_DEVICES = 60;
@@ -16,19 +16,20 @@ const MOST_ROWS = 12;
 const STEP_MS = 220;
 
 export async function fabric(parameters) {
+  const write = addressed();
   const range = { from: parameters.get("from"), to: parameters.get("to") };
   const asked = { ...range, limit: MOST_LINKS };
   const links = await get("/links", asked);
   if (!links.interval) return { title: "fabric", live: true, body: h("div", null, h("h1", null, "Fabric"), h("div", { class: "panel" }, await nothingStored("The map comes by itself as soon as something is stored.", ["hopsight doctor", "hopsight analyze CAPTURE --store DSN"]))) };
   const known = await get("/topology", { at: links.interval.to_ns - 1 });
-  const body = known.hops.length ? map(links, known, parameters, range, asked)
+  const body = known.hops.length ? map(links, known, parameters, range, asked, write)
     : h("div", { class: "panel" }, empty("No topology was told", "Links have loads, but which devices they join is not known. A topology names them:", ["hopsight topology import containerlab clab.yaml --output topology.yaml", "HOPSIGHT_PIPELINE__TOPOLOGY=topology.yaml hopsight serve"]));
   return { title: "fabric", about: links, body: h("div", null, h("h1", null, "Fabric"), h("p", { class: "lead" }, "Egress ports coloured by mean load. Width and colour say the same; above 1 a port cannot carry what arrives."), body) };
 }
 
 const key = (place) => `${place.device} ${place.interface}`;
 
-function map(links, known, parameters, range, asked) {
+function map(links, known, parameters, range, asked, write) {
   // A time of the slider is one of the time that was loaded: more may be stored by when its address, or a link, is opened.
   const within = range.from && range.to ? range : rangeOf(links.interval);
   const begin = start(parameters, links);
@@ -54,7 +55,7 @@ function map(links, known, parameters, range, asked) {
     show();
     const at = Number(slider.value);
     if (note) note.remove();
-    history.replaceState(null, "", fabricUrl({ ...(at < last ? within : range), device: parameters.get("device"), t: at < last ? exact(links.times_ns, at) : "" }));
+    write(fabricUrl({ ...(at < last ? within : range), device: parameters.get("device"), t: at < last ? exact(links.times_ns, at) : "" }));
   };
   slider.addEventListener("input", chosen);
   show();

@@ -9,7 +9,7 @@ import { code, hops, variables } from "./moment.js";
 import { before, divergence, MOST, rowsOf, run } from "./run.js";
 import { timeline } from "./timeline.js";
 import { kind, moment, span } from "./units.js";
-import { flowUrl, replayUrl } from "./views.js";
+import { addressed, flowUrl, replayUrl } from "./views.js";
 
 const FIELDS = ["src", "dst", "proto", "tenant", "vrf", "vni", "from", "to", "point"];
 const SPEEDS = [1, 5, 20, 100, 500];
@@ -18,6 +18,7 @@ const AROUND = 4;
 const SPANS = [[0, "all decisions"], [2000, "2000 around it"], [200, "200 around it"]];
 
 export async function replay(parameters) {
+  const write = addressed();
   const asked = Object.fromEntries(FIELDS.map((name) => [name, parameters.get(name)]));
   if (!asked.src || !asked.dst) return chooser();
   const told = (name) => (parameters.get(name) || "").split(/[\s,]+/).filter(Boolean);
@@ -39,7 +40,7 @@ export async function replay(parameters) {
     const why = first.observations ? `${count(first.observations, "frame")} of the flow are held, but none led to a decision of ${first.asked.algorithm || "HPCC++ or DCTCP"}. The reverse direction, or an algorithm run by name, may have some.` : "The store holds no frames of the flow in that time: they were not stored, or their retention is over. A capture can be replayed instead:";
     return { title: name, body: h("div", null, top, controls, h("div", { class: "panel" }, empty("Nothing was decided", why, [`hopsight replay CAPTURE --flow "${asked.src} ${asked.dst}" --explain`]))) };
   }
-  return { title: `replay ${name}`, about: first, body: h("div", null, top, controls, first.notes.map((text) => h("p", { class: "note" }, text)), player(parameters, first, second, known)) };
+  return { title: `replay ${name}`, about: first, body: h("div", null, top, controls, first.notes.map((text) => h("p", { class: "note" }, text)), player(parameters, first, second, known, write)) };
 }
 
 function chooser() {
@@ -63,7 +64,7 @@ function form(parameters, first, known) {
     text("set", "with", "eta=0.95 maxStage=5"), text("with", "beside it", "eta=0.8, or algorithm=swift"), h("button", { type: "submit", class: "press" }, "Run"));
 }
 
-function player(parameters, first, second, known) {
+function player(parameters, first, second, known, write) {
   const { decisions } = first;
   const table = known.find((one) => one.name === first.algorithm);
   const listing = code(table.pseudocode);
@@ -86,7 +87,7 @@ function player(parameters, first, second, known) {
     parts.hops.replaceChildren(hops(one));
     parts.variables.replaceChildren(variables(table.variables, one, other, second && second.algorithm !== first.algorithm ? `Second run (${second.algorithm})` : "Second run"));
     parts.around.replaceChildren(...around(decisions, at, go));
-    history.replaceState(null, "", replayUrl({ ...Object.fromEntries(parameters), zoom: lens.width() || "", at }));
+    write(replayUrl({ ...Object.fromEntries(parameters), zoom: lens.width() || "", at }));
   }
   const split = second ? divergence(first, second) : null;
   const api = () => apiLink("/replay/decisions", first.asked);

@@ -73,6 +73,16 @@ export const filterUrl = (filter) => hash("/find", { filter });
 /** Whether a text is of the filter language: it begins with a field and a sign or word of comparison. */
 export const isFilter = (text) => /^[\s(]*(not[\s(]+)*[a-z_]+(\.[a-z0-9_]+)?\s*([=<>~]|!=|!~|\s(not\s+)?in\b|\sis\b)/i.test(text);
 
+/** Writes what a view shows into its address, as long as nobody has left it; asked for before the view waits. */
+export function addressed() {
+  let own = location.hash;
+  return (url) => {
+    if (location.hash !== own) return;
+    history.replaceState(null, "", url);
+    own = location.hash;
+  };
+}
+
 /** Split location.hash into its path and parameters. */
 export function current() {
   const [path, query] = location.hash.replace(/^#/, "").split("?");

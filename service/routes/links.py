@@ -18,6 +18,7 @@ from service.roles import with_roles
 from service.routes.coverage import coverage_of
 from service.routes.filtering import FilterText, filtered
 from service.routes.parameter import Cursor, Name, RangeParameters
+from service.routes.signals import WIDTHS
 from service.routes.span import Span, axis, check, chosen, step
 from service.shape import HOP, flow_of, hop_of, records, rest_of, series
 
@@ -52,22 +53,29 @@ class LinkParameters(RangeParameters):
 async def links(request: Request, asked: Annotated[LinksParameters, Query()]) -> dict[str, Any]:
     """Load of links over time: the hottest of a range, or the one that is named.
 
-    Loads are means over the samples of all flows, whoever asks.
+    Loads are means over the samples of all flows, whoever asks. Where intervals are not kept any
+    more cells are minutes or hours, whose means are 4.4 % off at most, without queues.
     """
     sifted = filtered("links", asked.filter)
     reader, span, start = await _start(request, asked)
     if span is None:
         return NOTHING | {"times_ns": [], "links": [], "cursor": None}
-    width = await _width(reader, span)
-    cells = span.bounds | {"step_ns": width}
+    width, old = await _width(reader, span)
+    cells = span.bounds | {"step_ns": width} | old
     if asked.device is not None and asked.interface is not None:
         hop = await _hop(reader, asked.device, asked.interface, span)
         place = {"node": hop["node"], "port": hop["port"]}
-        rows = await reader.ask("link_timeline", **cells, **place)
+        if old:
+            rows = await reader.ask("old_links", **cells, **place, rows=1, skip=0)
+        else:
+            rows = await reader.ask("link_timeline", **cells, **place)
         rows = rows.with_columns(pl.lit(value).alias(name) for name, value in hop.items())
     elif asked.device is None and asked.interface is None:
         given = {"rows": asked.limit + 1, "skip": start} | sifted
-        rows = await reader.ask("hot_links", **cells, **given)
+        if old:
+            rows = await reader.ask("old_links", **cells, node=-1, port=-1, **given)
+        else:
+            rows = await reader.ask("hot_links", **cells, **given)
     else:
         missing = "device" if asked.device is None else "interface"
         raise Problem(422, f"{missing}: a link is named by device and interface", field=missing)
@@ -193,13 +201,21 @@ def _raw(name: str, prefix: str) -> int | None:
     return int(digits) if plain and int(digits[:11]) < 1 << 32 else None
 
 
-async def _width(reader: Reader, span: Span) -> int:
-    """The width of cells at which none is empty merely because stored intervals are longer.
+async def _width(reader: Reader, span: Span) -> tuple[int, dict[str, Any]]:
+    """The width of cells at which none is empty merely because what is stored is wider.
 
-    It is that of all links, so that all pages have one time axis.
+    It is that of all links, so that all pages have one time axis. With it how the rollup is asked
+    that tells of loads where intervals are not kept any more; empty: they are.
     """
-    found = await reader.ask("links_length", **span.bounds)
-    return max(step(span), int(found["length_ns"][0]))
+    length_ns, first_ns = (await reader.ask("links_length", **span.bounds)).row(0)
+    for word, width in list(WIDTHS.items())[1:]:
+        if length_ns and first_ns - span.from_ns < width:
+            break
+        of = {"rollup": f"link_{word}", "from_ns": span.from_ns // width * width}
+        told = (await reader.ask("links_kept", to_ns=span.to_ns, **of)).row(0, named=True)
+        if told["rows"] and (not length_ns or told["first_ns"] + width <= first_ns):
+            return max(step(span), width), of
+    return max(step(span), length_ns), {}
 
 
 def _timelines(found: pl.DataFrame, times: list[int]) -> list[dict[str, Any]]:

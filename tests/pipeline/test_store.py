@@ -230,7 +230,8 @@ def test_every_query_runs_and_says_what_it_asks(store: Store, name: str) -> None
     lists: dict[str, object] = {"Array(Int64)": [T0], "Array(String)": ["capture"]}
     lists |= {"Array(UInt64)": [1], "Array(UInt16)": [1]}
     given: dict[str, object] = {"from_ns": T0, "to_ns": T0 + STEP, "step_ns": STEP}
-    rollups = {"te_links": "link_seconds", "flow_signals_long": "flow_seconds"}
+    rollups = {"te_links": "link_seconds", "old_links": "link_minutes",
+               "links_kept": "link_hours", "flow_signals_long": "flow_seconds"}  # fmt: skip
     given |= {"interval_ns": STEP, "rollup": rollups.get(name, "path_seconds")}
     assert (
         store.query(

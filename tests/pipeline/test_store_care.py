@@ -122,15 +122,18 @@ def test_an_address_is_erased_however_it_is_spelt_and_wherever_people_wrote_it(
         assert [comment for (comment,) in left] == others
 
 
+def large(day: int) -> pl.DataFrame:
+    """Verdicts of a day that hardly get smaller."""
+    told = pl.int_range(60_000, dtype=pl.Int64).hash(day).cast(pl.String).alias("evidence")
+    return verdicts(OURS, OTHER, day, day * DAY, 60_000).with_columns(told)
+
+
 def test_of_too_many_bytes_the_oldest_days_go_and_the_newest_stay(tmp_path: Path) -> None:
     limits = StoreLimits(retention_bytes=1 << 20)
     with Store(f"chdb://{tmp_path / 'db'}", limits) as store:
         store.migrate()
         for day in range(4):
-            rows = verdicts(OURS, OTHER, day, day * DAY, 60_000).with_columns(
-                pl.int_range(60_000, dtype=pl.Int64).hash(day).cast(pl.String).alias("evidence")
-            )
-            store.insert("verdicts", rows, str(day))
+            store.insert("verdicts", large(day), str(day))
         before = held(store)
         gone = store.trim()
         assert gone
@@ -153,6 +156,32 @@ def test_the_day_that_takes_most_goes_first_and_the_last_of_a_table_never() -> N
     assert [(day.table, day.day) for day in surplus(days, 0)] == [
         ("observations", 1), ("verdicts", 1),
     ]  # fmt: skip
+
+
+def test_what_is_kept_as_long_as_another_table_goes_with_it() -> None:
+    """Or `where`, which reads the one, would tell of days of which no other answer knows."""
+    days = [Day(f"{table}{end}", str(day), day, size) for day in (1, 2)
+            for table, size in (("verdicts", 50), ("flow_told", 40), ("observations", 60))
+            for end in ("", "_local")]  # fmt: skip
+    assert {"verdicts", "verdicts_local"} <= {day.table for day in days}
+    gone = surplus(days, 500)
+    assert [(day.table, day.day) for day in gone] == [
+        ("verdicts", 1), ("verdicts_local", 1), ("flow_told", 1), ("flow_told_local", 1)
+    ]  # fmt: skip
+    assert len(surplus(days, 0)) == 6
+
+
+def test_who_stores_nothing_trims_too(tmp_path: Path) -> None:
+    """A bound that was lowered holds at once."""
+    dsn = f"chdb://{tmp_path / 'db'}"
+    with Store(dsn) as store:
+        store.migrate()
+        for day in range(3):
+            store.insert("verdicts", large(day), str(day))
+    with Store(dsn, StoreLimits(retention_bytes=1 << 20)) as store:
+        assert counted(store, "verdicts") == [180_000]
+        store.trim_when_due()
+        assert counted(store, "verdicts") == counted(store, "flow_told") == [60_000]
 
 
 def test_a_backup_comes_back_as_it_was_and_rollups_count_once(

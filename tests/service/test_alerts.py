@@ -23,6 +23,7 @@ from service.alerts.engine import Engine
 from service.alerts.rule import AlertsError, Receiver, read
 from service.alerts.silence import Silence
 from service.alerts.state import FIRING, PENDING, RESOLVED, Alert, Patience
+from service.alerts.telling import Look
 from service.alerts.watch import Watch
 from service.commands.serve import renew
 from service.hub import Hub
@@ -208,6 +209,11 @@ def quiet(now_ns: int, **matchers: str) -> Silence:
     return Silence("a1", now_ns, now_ns - S, now_ns + S, matchers, "silence", "ann", "")
 
 
+def seen(standing: list[Any], silences: list[Silence], now_ns: int) -> Callable[[], Look]:
+    """What is seen however often it is looked."""
+    return lambda: Look(standing, silences, now_ns)
+
+
 def test_a_webhook_is_told_each_change_once_and_again_when_it_failed(
     heard: tuple[str, type[Heard]], file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,28 +225,28 @@ def test_a_webhook_is_told_each_change_once_and_again_when_it_failed(
     told.metrics = metrics
     server.failing = [500, 503, 429]
     standing, now_ns = firing(file), time.time_ns()
-    told.step(standing, [], now_ns, 0.0)
+    told.step(seen(standing, [], now_ns), 0.0)
     assert len(server.told) == 1
     _, body, authorization = server.told[0]
     assert authorization == "Bearer s3cret"
     [alert] = body["alerts"]
     assert (alert["state"], alert["rule"], alert["value"]) == (FIRING, "hot port", 1.4)
     assert alert["runbook_url"] == "https://runbooks.example/hot-port"
-    told.step(standing, [], now_ns, 1.0)
+    told.step(seen(standing, [], now_ns), 1.0)
     assert len(server.told) == 1
-    told.step(standing, [], now_ns, 61.0)
+    told.step(seen(standing, [], now_ns), 61.0)
     assert len(server.told) == 2
-    told.step([], [], now_ns, 62.0)
+    told.step(seen([], [], now_ns), 62.0)
     assert server.told[2][1]["alerts"][0]["state"] == RESOLVED
     server.failing = [500] * 5
-    told.step(standing, [], now_ns, 63.0)
-    told.step(standing, [], now_ns, 64.0)
+    told.step(seen(standing, [], now_ns), 63.0)
+    told.step(seen(standing, [], now_ns), 64.0)
     assert len(server.told) == 3
-    told.step(standing, [], now_ns, 63.0 + 80.0)
+    told.step(seen(standing, [], now_ns), 63.0 + 80.0)
     assert len(server.told) == 4
     server.failing = [404]
     told.sent.clear()
-    told.step(standing, [], now_ns, 200.0)
+    told.step(seen(standing, [], now_ns), 200.0)
     value = metrics.registry.get_sample_value
     name = "hopsight_alert_deliveries_total"
     assert value(name, {"receiver": "hook", "outcome": "delivered"}) == 4
@@ -253,10 +259,10 @@ def test_an_alertmanager_is_spoken_to_as_it_wants_and_silence_is_kept(
     url, server = heard
     told = Delivery(Receiver(name="am", kind="alertmanager", url=f"{url}/"), Metrics())
     standing, now_ns = firing(file), time.time_ns()
-    told.step(standing, [quiet(now_ns, device="leaf*")], now_ns, 0.0)
-    told.step(standing, [quiet(now_ns, device="leaf1", severity="page")], now_ns, 1.0)
+    told.step(seen(standing, [quiet(now_ns, device="leaf*")], now_ns), 0.0)
+    told.step(seen(standing, [quiet(now_ns, device="leaf1", severity="page")], now_ns), 1.0)
     assert server.told == []
-    told.step(standing, [quiet(now_ns, device="spine1"), quiet(now_ns - 9 * S)], now_ns, 2.0)
+    told.step(seen(standing, [quiet(now_ns, device="spine1"), quiet(now_ns - 9 * S)], now_ns), 2.0)
     path, [alert], _ = server.told[0]
     assert path == "/api/v2/alerts"
     assert alert["labels"] == {"alertname": "hot port", "device": "leaf1", "severity": "page"}
@@ -264,7 +270,7 @@ def test_an_alertmanager_is_spoken_to_as_it_wants_and_silence_is_kept(
     assert alert["startsAt"] == "2025-10-09T08:53:20.000000Z"
     assert alert["endsAt"] > alert["startsAt"]
     # Whoever was told that it fires is told that it is over, silent or not.
-    told.step([], [quiet(now_ns, device="leaf1")], now_ns, 3.0)
+    told.step(seen([], [quiet(now_ns, device="leaf1")], now_ns), 3.0)
     assert len(server.told) == 2
 
 
@@ -410,24 +416,53 @@ def test_what_fired_and_ended_while_a_receiver_was_away_is_told(
     [one], now_ns = firing(file), time.time_ns()
     server.failing = [503, 503]
     told.fired(one)
-    told.step([one], [], now_ns, 0.0)
+    told.step(seen([one], [], now_ns), 0.0)
     assert server.told == []
     # It is over before the receiver comes back.
-    told.step([], [], now_ns, 10.0)
+    told.step(seen([], [], now_ns), 10.0)
     assert len(told.waiting) == 1
-    told.step([], [], now_ns, 90.0)
-    told.step([], [], now_ns, 91.0)
-    told.step([], [], now_ns, 92.0)
+    told.step(seen([], [], now_ns), 90.0)
+    told.step(seen([], [], now_ns), 91.0)
+    told.step(seen([], [], now_ns), 92.0)
     assert [body["alerts"][0]["state"] for _, body, _ in server.told] == [FIRING, RESOLVED]
     assert told.waiting == {}
     told.fired(one)
-    told.step([], [quiet(now_ns, device="leaf1")], now_ns, 93.0)
+    told.step(seen([], [quiet(now_ns, device="leaf1")], now_ns), 93.0)
     assert (told.waiting, len(server.told)) == ({}, 2)
     # After a restart the end of what may have been told before is told.
     again = Delivery(told.receiver, Metrics())
     again.restored([one])
-    again.step([], [], now_ns, 94.0)
+    again.step(seen([], [], now_ns), 94.0)
     assert server.told[-1][1]["alerts"][0]["state"] == RESOLVED
+
+
+def test_before_each_try_it_is_looked_anew(
+    heard: tuple[str, type[Heard]], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what is silent, or over, when the receiver takes it again nobody hears that it fires."""
+    monkeypatch.setattr(delivery, "FIRST_WAIT_S", 0.01)
+    url, server = heard
+    [one], now_ns = firing(file), time.time_ns()
+    other = replace(one, labels={**one.labels, "device": "leaf2"})
+    looks = iter([
+        Look([one, other], [], now_ns),
+        Look([one, other], [quiet(now_ns, device="leaf1")], now_ns + 1),
+        Look([one], [quiet(now_ns, device="leaf1")], now_ns + 2),
+    ])  # fmt: skip
+    metrics = Metrics()
+    told = Delivery(Receiver(name="am", kind="alertmanager", url=url), metrics)
+    server.failing = [500, 500]
+    told.step(lambda: next(looks), 0.0)
+    assert (server.told, told.sent, next(looks, None)) == ([], {}, None)
+    told.step(seen([replace(one, since_ns=now_ns + 3600 * S)], [], now_ns), 1.0)
+    [(_, [alert], _)] = server.told
+    assert alert["startsAt"] < alert["endsAt"], "data is ahead of the clock"
+    told.step(seen([], [], now_ns), 2.0)
+    [_, (_, [alert], _)] = server.told
+    assert alert["startsAt"] <= alert["endsAt"]
+    value = metrics.registry.get_sample_value
+    taken = {"receiver": "am", "outcome": "delivered"}
+    assert value("hopsight_alert_deliveries_total", taken) == 2
 
 
 def test_nobody_hears_that_something_fires_behind_its_end(
@@ -437,10 +472,10 @@ def test_nobody_hears_that_something_fires_behind_its_end(
     told = Delivery(Receiver(name="hook", kind="webhook", url=url), Metrics())
     [one], now_ns = firing(file), time.time_ns()
     told.fired(one)
-    told.step([one], [], now_ns, 0.0)
+    told.step(seen([one], [], now_ns), 0.0)
     told.fired(replace(one, since_ns=one.since_ns + 5))  # it was over in between
-    told.step([], [], now_ns, 1.0)
-    told.step([], [], now_ns, 2.0)
+    told.step(seen([], [], now_ns), 1.0)
+    told.step(seen([], [], now_ns), 2.0)
     assert [body["alerts"][0]["state"] for _, body, _ in server.told] == [FIRING, RESOLVED]
     assert told.waiting == {}
 

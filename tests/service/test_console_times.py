@@ -62,6 +62,21 @@ def test_the_fabric_plays_from_a_time_to_the_next(page: Callable[..., View]) -> 
     assert int(query(view.page.url)["t"]) > BEGIN
 
 
+def test_who_leaves_a_fabric_that_plays_has_left_it(page: Callable[..., View]) -> None:
+    """It goes on between a click and the view that it leads to."""
+    view = page("#/fabric")
+    view.page.evaluate(
+        """() => {
+            location.hash = "#/te";
+            const slider = document.getElementById("moment");
+            slider.value = 0;
+            slider.dispatchEvent(new Event("input"));
+        }"""
+    )
+    view.page.wait_for_selector("h1:text-is('Traffic between ends')")
+    assert view.page.url.endswith("/#/te")
+
+
 @pytest.mark.parametrize(
     ("told", "shown", "said"),
     [

@@ -129,6 +129,41 @@ def test_the_page_steps_ack_by_ack(replays: Any, looked: Callable[..., View], ax
     assert view.violations(axe) == []
 
 
+def test_who_leaves_a_replay_that_plays_has_left_it(
+    replays: Any, looked: Callable[..., View]
+) -> None:
+    """It goes on between a click and the view that it leads to."""
+    view = looked(f"{replays.url}/{PAGE}")
+    view.page.evaluate(
+        """() => {
+            location.hash = "#/te";
+            document.getElementById("step").dispatchEvent(new Event("input"));
+        }"""
+    )
+    view.page.wait_for_selector("h1:text-is('Traffic between ends')")
+    assert view.page.url.endswith("/#/te")
+
+
+def test_who_leaves_a_replay_before_it_is_there_has_left_it(
+    replays: Any, looked: Callable[..., View]
+) -> None:
+    view = looked(f"{replays.url}/#/te")
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    view.page.route("**/replay/decisions?*", hold)
+    with view.page.expect_request("**/replay/decisions?*"):
+        view.page.evaluate("page => { location.hash = page; }", PAGE)
+    view.page.evaluate("location.hash = '#/alerts'")
+    view.page.wait_for_selector("h1:has-text('firing')")
+    with view.page.expect_response("**/replay/decisions?*"):
+        held[0].continue_()
+    view.page.wait_for_timeout(500)
+    assert view.page.url.endswith("/#/alerts")
+
+
 def test_what_a_sender_does_is_said_and_stepped_to(
     hopsight: Any, serve: Callable[[str], Any], looked: Callable[..., View], axe: str,
     silenced: Path, tmp_path: Path,
