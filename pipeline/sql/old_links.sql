@@ -13,7 +13,6 @@ hot AS (
         AND r.samples > 0
         AND (node, port) != (4294967295, 4294967295)
         AND ({node:Int64} < 0 OR (r.node = {node:Int64} AND r.port = {port:Int64}))
--- filter: links (node, port)
     GROUP BY node, port
     ORDER BY max(u_max_n) DESC, node, port
     LIMIT {rows:UInt32} OFFSET {skip:UInt32}

@@ -71,11 +71,14 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
             rows = await reader.ask("link_timeline", **cells, **place)
         rows = rows.with_columns(pl.lit(value).alias(name) for name, value in hop.items())
     elif asked.device is None and asked.interface is None:
-        given = {"rows": asked.limit + 1, "skip": start} | sifted
+        given = {"rows": asked.limit + 1, "skip": start}
+        if old and sifted:
+            said = "intervals of this range, which a filter asks about, are not kept any more"
+            raise Problem(422, f"{said}; /te/links has a filter of what is kept", field="filter")
         if old:
             rows = await reader.ask("old_links", **cells, node=-1, port=-1, **given)
         else:
-            rows = await reader.ask("hot_links", **cells, **given)
+            rows = await reader.ask("hot_links", **cells, **given, **sifted)
     else:
         missing = "device" if asked.device is None else "interface"
         raise Problem(422, f"{missing}: a link is named by device and interface", field=missing)
