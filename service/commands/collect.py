@@ -17,9 +17,11 @@ from collector import (
     BusError,
     CaptureError,
     Decoder,
+    Known,
     Shed,
     Spool,
     feed,
+    nothing_kept,
     open_bus,
     spooled,
 )
@@ -34,6 +36,7 @@ from service.keeping import store_sink
 from service.logs import begin
 from service.progress import frames_bar
 from service.reloading import reloaded
+from service.resuming import Resuming
 from service.run import waiting
 from service.settings import Settings
 from service.sources import Feeds, Sources, not_read, open_sources
@@ -63,7 +66,7 @@ def run(request: Request) -> None:
     """Publish all that the sources bring; how the frames ended goes to standard error.
 
     Begun anew after a failure it publishes from the start, and readers drop what they have; so does
-    a store with what it has.
+    a store with what it has, also of files that are followed, whose batches are cut elsewhere.
     """
     request.feeds.beside(request.captures)
     settings = settings_of(request)
@@ -71,7 +74,7 @@ def run(request: Request) -> None:
     where = "on the bus" if request.store is None else "in the store"
     try:
         with (
-            target(request, settings, counts) as (bus, readers),
+            target(request, settings, counts) as (bus, readers, known),
             telling(settings.process.metrics) as told_of,
             open_sources(
                 request.captures, request.feeds, request.point, settings.collector
@@ -82,7 +85,7 @@ def run(request: Request) -> None:
             decoder = Decoder(request.feeds.known_to(settings.collector))
             shed = Shed() if settings.bus.overload == "shed" else None
             told_of.add(of_frames(decoder.accounting), of_bus(bus, shed), of_sink(counts))
-            feeding = feed(sources.sources, decoder, bus, told, sources.rotations, shed)
+            feeding = feed(sources.sources, decoder, bus, told, sources.rotations, shed, known)
             reading = [read(bus) for read in readers]
 
             def gone() -> None:
@@ -147,10 +150,13 @@ def settings_of(request: Request) -> Settings:
 @contextmanager
 def target(
     request: Request, settings: Settings, counts: Counter[str]
-) -> Iterator[tuple[Bus, Readers]]:
-    """The bus that is published on, and who reads it here: nobody, or what stores raw rows."""
+) -> Iterator[tuple[Bus, Readers, Known]]:
+    """The bus that is published on, who reads it here, and what is stored of files.
+
+    That is nobody, or what stores raw rows.
+    """
     if request.store is None:
-        yield opened(settings), ()
+        yield opened(settings), (), nothing_kept
         return
     if request.bus is not None:
         raise Failure(ExitCode.USAGE, "--bus and --store are two places: name one")
@@ -160,7 +166,13 @@ def target(
         sink = store_sink(store, counts)
         # Of files the same rows are to be sent again when they are read again.
         kept = noticing(sink, store, say) if request.captures else Deferred(sink, at_once=())
-        yield bus, [partial(take_in, sink=kept, stored=stored_last(store))] * READERS
+        take, readers = partial(take_in, stored=stored_last(store)), READERS
+        known: Known = nothing_kept
+        if request.captures and request.feeds.follow:
+            resuming = Resuming(store)
+            # The last frame says that all before it are stored: nobody stores beside.
+            kept, readers, known = resuming.keeping(kept), 1, resuming
+        yield bus, [partial(take, sink=kept)] * readers, known
         if isinstance(kept, Deferred):
             kept.flush()
 

@@ -1,6 +1,7 @@
 """`hopsight collect` gives on what `hopsight decode` prints, and begun anew nothing new."""
 
 import asyncio
+import contextlib
 import json
 import signal
 import socket
@@ -19,6 +20,9 @@ from collector import Batch, Frames, open_bus, write_pcapng
 from pipeline import Question, Store, retained
 from service import cli
 from service.failure import ExitCode
+from tests.service.test_stages import free, told
+
+ROWS = ("rows_observations",)
 
 
 def written(path: Path, count: int) -> Path:
@@ -199,6 +203,33 @@ def test_what_waits_on_disk_for_the_next_collector_is_said(hopsight: Any, tmp_pa
     octets = sum(path.stat().st_size for path in spill.iterdir() if path.suffix != ".lock")
     assert octets
     assert f"bytes of it wait in {spill} for the next collector" in said
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_rows_of_a_followed_file_are_stored_once_however_often_it_is_read(
+    hopsight: Any, tmp_path: Path, how: signal.Signals
+) -> None:
+    """The second life finds more in the file, and cuts it elsewhere."""
+    file, dsn = tmp_path / "growing.pcapng", f"chdb://{tmp_path}/store"
+    address = free()
+    for size, kept in ((3000, 3000), (5000, 2000)):
+        written(file, size)
+        hopsight.environment["HOPSIGHT_PROCESS__METRICS"] = address
+        try:
+            process = hopsight.start("collect", str(file), "--follow", "--store", dsn)
+        finally:
+            del hopsight.environment["HOPSIGHT_PROCESS__METRICS"]
+        until, seen = time.monotonic() + 60, 0.0
+        while seen < kept and time.monotonic() < until:
+            time.sleep(0.1)
+            with contextlib.suppress(OSError):
+                seen = told(address).get("hopsight_store_kept_total", {}).get(ROWS, 0.0)
+        process.send_signal(how)
+        process.communicate(timeout=60)
+        assert seen == kept
+    with Store(dsn) as store, store.alone() as engine:
+        [(rows, frames)] = engine.rows("SELECT count(), uniqExact(frame) FROM observations")
+    assert (rows, frames) == (5000, 5000)
 
 
 def test_a_second_signal_ends_who_waits_for_a_broker(hopsight: Any, tmp_path: Path) -> None:
