@@ -5,7 +5,6 @@ headers back that the system took off; the frames are of link type raw IP.
 """
 
 import contextlib
-import select
 import socket
 import threading
 import time
@@ -20,6 +19,7 @@ from collector.arena import Arena
 from collector.frame import Frames
 from collector.loss import Loss
 from collector.protocol_number import UDP
+from collector.readable import readable
 from collector.receive import SO_RXQ_OVFL, SO_TIMESTAMPNS, Receiver
 from collector.window import CaptureError, LiveError
 
@@ -98,7 +98,7 @@ class Datagrams:
             if until_ns is not None and over:
                 break
             if not len(frames) and wait:
-                select.select([self._socket], [], [], POLL_S)
+                readable(self._socket, POLL_S)
         self._tell(max(self._receiver.lost, self._lost()), time.time_ns())
 
     def _frames(self, most: int) -> Frames:

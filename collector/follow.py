@@ -2,7 +2,6 @@
 
 import math
 import os
-import select
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from collector import window
+from collector.readable import readable
 from collector.window import RunWindow
 
 PIECE_BYTES: Final = 1 << 20
@@ -123,7 +123,7 @@ class PipeWindow(RunWindow):
         size = 0
         while size < window.WINDOW_BYTES:
             left = max(until - time.monotonic(), 0)
-            if not select.select([self._file], [], [], left)[0]:
+            if not readable(self._file, left):
                 break
             piece = self._file.read(PIECE_BYTES)
             if piece is None:  # it does not wait, and another reader was faster

@@ -9,7 +9,6 @@ import contextlib
 import fcntl
 import os
 import re
-import select
 import shutil
 import signal
 import socket
@@ -25,6 +24,7 @@ from collector.follow import Follow, PipeWindow
 from collector.frame import Frames
 from collector.index import MORE
 from collector.loss import Loss
+from collector.readable import readable
 from collector.ring import Ring, RingWindow, reason
 from collector.window import LiveError
 
@@ -133,7 +133,7 @@ class Live(Capture):
     def _listen(self) -> None:
         """Take what dumpcap says of each file, so that it never waits to be heard."""
         heard = self._process.stderr
-        while heard is not None and select.select([heard], [], [], 0)[0]:
+        while heard is not None and readable(heard, 0):
             if not (said := os.read(heard.fileno(), SAID_BYTES)):
                 return
             self._said = (self._said + said)[-SAID_BYTES:]
@@ -274,7 +274,7 @@ def _wait(process: subprocess.Popen[bytes]) -> str:
     until, said = time.monotonic() + START_S, b""
     while STARTED.encode() not in said:
         left = until - time.monotonic()
-        if left <= 0 or not select.select([process.stderr], [], [], left)[0]:
+        if left <= 0 or not readable(process.stderr, left):
             return "dumpcap has not begun to capture"
         piece = process.stderr.read(4096)
         if not piece:

@@ -33,7 +33,8 @@ def observations(rows: Rows) -> pl.DataFrame:
             row[f"{end}_hi"], row[f"{end}_lo"] = address_words(ip_address(row.pop(end)))
         row.setdefault("length", row["payload_bytes"] + 54)
         row.setdefault("ip_id", row["frame"] & 0xFFFF)
-    names = [name for name in SCHEMA if any(row.get(name) is not None for row in given)]
+    told = {name for row in given for name, value in row.items() if value is not None}
+    names = [name for name in SCHEMA if name in told]
     frame = pl.DataFrame(given, schema={name: SCHEMA[name] for name in names}, strict=False)
     return frame.with_columns(**identities(frame)) if given else frame
 
