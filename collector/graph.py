@@ -68,8 +68,22 @@ class Plan:
 
 
 def build(settings: CollectorSettings) -> Plan:
-    """Compile the tables that these settings ask for into arrays."""
-    return _Builder(headers(settings), settings).plan()
+    """Compile the tables that these settings ask for into arrays, which nobody writes to.
+
+    What was asked for last is remembered: whoever reads captures again and again asks for the same.
+    """
+    asked = settings.model_dump_json()
+    plan = _REMEMBERED.get(asked)
+    if plan is None:
+        if len(_REMEMBERED) == MOST_PLANS:
+            _REMEMBERED.clear()
+        plan = _REMEMBERED[asked] = _Builder(headers(settings), settings).plan()
+    return plan
+
+
+MOST_PLANS = 4
+_REMEMBERED: dict[str, Plan] = {}
+"""Plans by the settings, as JSON, that they were made for."""
 
 
 class _Builder:
