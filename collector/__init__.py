@@ -58,7 +58,7 @@ from collector.protocol_number import TCP, UDP
 from collector.reading import Reading
 from collector.repeated import nothing, repeated
 from collector.repeats import Repeats
-from collector.resumed import Kept, Known, nothing_kept
+from collector.resumed import Kept, Known, has_frame, nothing_kept
 from collector.ring import ring_refusal
 from collector.rotation import UNREADABLE, Rotation
 from collector.scalar import Scalar
@@ -141,6 +141,7 @@ __all__ = [
     "feed",
     "fetch_at",
     "flow_keys",
+    "has_frame",
     "headers",
     "inlined",
     "inner",

@@ -207,7 +207,7 @@ def unread(frames: Frames, reading: Reading, known: Known) -> Frames:
     """What of a run was not read in an earlier life of this program."""
     source = reading.source
     if reading.kept is None:
-        reading.kept = NOTHING if source.live else known(source.source, source.epoch)
+        reading.kept = NOTHING if source.live else known(source.source, source.epoch, frames)
         if reading.kept.frame:
             told = "%s was read before: %d frames of it are stored, and go on from there"
             logger.info(told, source.source, reading.kept.frame)

@@ -18,13 +18,20 @@ class Kept(NamedTuple):
 
 
 NOTHING = Kept()
-Known = Callable[[str, int], Kept]
-"""What is stored of a file, by the name of its source and the time of its first frame."""
+Known = Callable[[str, int, Frames], Kept]
+"""What is stored of a file, by the name of its source, the time of its first frame, and frames that
+it begins with: another file may have had its name."""
 
 
-def nothing_kept(_source: str, _epoch: int) -> Kept:
+def nothing_kept(_source: str, _epoch: int, _begin: Frames) -> Kept:
     """Of no file anything is stored."""
     return NOTHING
+
+
+def has_frame(frames: Frames, number: int, time_ns: int) -> bool:
+    """Whether a frame of this number is among them and came at this time."""
+    at = number - frames.first
+    return 0 <= at < len(frames) and int(frames.time_ns[at]) == time_ns
 
 
 def behind(frames: Frames, kept: Kept) -> Frames:

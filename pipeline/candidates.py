@@ -116,7 +116,8 @@ def by_mark(
     ways = fed(marked, all_ways, hop_loads, topology, MARKS.zero) if asks else all_ways.clear()
     known = known_marks(hop_loads, carried) if wanted else NOTHING_KNOWN
     if seen.height and wanted:
-        ways = fitting_both(where_marked(all_ways, seen, marked), ways)
+        asked = sent.join(marked.filter("wanted"), on=KEY, how="semi", maintain_order="left")
+        ways = fitting_both(where_marked(all_ways, seen, asked), ways)
     by_marks = compared(marked, known, ways, MARKS)
     calm = marked.filter(pl.col("quiet") & ~pl.col("wanted"))
     held = held_back(by_marks, hop_loads)

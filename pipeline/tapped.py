@@ -10,7 +10,6 @@ from functools import lru_cache
 import polars as pl
 
 from pipeline.comparison import MARKS
-from pipeline.feeding import OFF
 from pipeline.interface import Interface
 from pipeline.locate import HOP, KEY
 from pipeline.topology import Hop, Topology
@@ -24,6 +23,10 @@ WHOLE = 0.9
 """Part of a flow's frames from which a tap saw all of it: of fewer others may go another way."""
 SURE = 2.0
 """Standard deviations by which the number of marked frames that a tap saw may be off."""
+MORE = 0.6
+"""How much more, as a difference of logarithms, is marked on one side where it is told."""
+HEARD = 0.5
+"""Part of the marks that a tap saw from which their echo has come."""
 BEFORE, BEHIND = -1, 1
 """Where most marks of a flow were made, by one tap: up to its link, or behind it."""
 
@@ -75,22 +78,32 @@ def port_of(topology: Topology, device: str, name: str) -> Interface | None:
     return next((port for port in topology.links.get(device, ()) if port.name == name), None)
 
 
-def where_marked(ways: pl.DataFrame, seen: pl.DataFrame, marked: pl.DataFrame) -> pl.DataFrame:
+def where_marked(ways: pl.DataFrame, seen: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     """The rows of `ways` (`ways.paths`, with time_ns) that are left where taps tell of marks.
 
     Left out are hops up to a tap where most marks are made behind it, and those behind it where
-    most are made before. A tap that sees few marks behind one that saw them says nothing: they were
-    taken off; nor does one that some of the flow may have passed by. Of a flow of which none were
-    left all stay. `seen` is as `tapped` gives it, `marked` as `candidates.path_marks`.
+    most are made before. Only taps on all of a flow's possible paths tell, and of marks behind only
+    a later one: what ECE tells counts otherwise (a classic receiver repeats it, acknowledgments
+    stand for several frames, and come later), so that it can show that there are few, not many. A
+    tap that sees few marks behind one that saw them says nothing: they were taken off. Of a flow of
+    which none were left all stay. `seen` is as `tapped` gives it, `asked` rows of `activity`.
     """
-    asked = marked.filter("wanted").select(*KEY, "low", "spread")
-    sides = seen.join(asked, on=KEY, how="inner", maintain_order="left").select(*KEY, *HOP, SIDE)
-    sides = sides.filter(pl.col("side") != 0)
-    told = ways.join(sides, on=[*KEY, *HOP], how="inner", maintain_order="left")
+    told = ways.join(
+        seen.select(*KEY, *HOP, *BOUNDS), on=[*KEY, *HOP], how="inner", maintain_order="left"
+    )
+    told = told.join(asked.select(*KEY, ECHOED), on=KEY, how="inner", maintain_order="left")
     if told.is_empty():
         return ways
     paths = ways.group_by(KEY).agg(pl.col("path").n_unique().alias("paths"))
-    told = told.join(paths, on=KEY, how="left", maintain_order="left").filter(ON_ALL)
+    ends = ways.group_by(*KEY, "path").agg(pl.col("place").max().alias("end"))
+    told = (
+        told.join(paths, on=KEY, how="left", maintain_order="left")
+        .filter(ON_ALL)
+        .join(ends, on=[*KEY, "path"], how="left", maintain_order="left")
+        .sort(*KEY, "path", "place", descending=[False, False, False, True])
+        .with_columns(*BEHIND_IT)
+        .with_columns(SIDE)
+    )
     bounds = told.group_by(*KEY, "path", maintain_order=True).agg(PASSED, BOUND)
     may = ways.join(bounds, on=[*KEY, "path"], how="left", maintain_order="left").select(*KEY, MAY)
     return ways.filter(may.select(pl.col("may") | ~pl.col("may").any().over(KEY)).to_series())
@@ -110,29 +123,53 @@ def fitting_both(by_taps: pl.DataFrame, fed: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([both, other]) if other.height else both
 
 
-def side() -> pl.Expr:
-    """On which side of a tap most marks were made; 0: as many on either, or too few to say.
-
-    `low` is the share of marks of the whole path: of what came unmarked some was marked behind.
-    """
+def shares() -> list[pl.Expr]:
+    """The least and the most share of marks that a tap's frames show, beyond chance."""
     count = pl.col("marked").cast(pl.Float64)
     least = (count - SURE * count.sqrt()).clip(0) / pl.col("frames")
     most = ((count + SURE * (count + 1).sqrt() + SURE) / pl.col("frames")).clip(0, 1)
-    off = OFF * pl.col("spread")
-    return (
-        pl.when(behind(most) > off).then(BEHIND).when(behind(least) < -off).then(BEFORE)
-    ).otherwise(0)
+    return [least.alias("least"), most.alias("most"), (count / pl.col("frames")).alias("share")]
 
 
-def behind(carried: pl.Expr) -> pl.Expr:
-    """By how much more is marked behind a tap than up to it, where so much is; as `comparison`."""
-    share = ((pl.col("low") - carried) / (1 - carried)).fill_nan(0).clip(0)
+def behind_it() -> list[pl.Expr]:
+    """What is known of marks behind each tap, of rows by path whose last place comes first.
+
+    `later` is the least share at a later tap, `whole` that of the whole path: at its end, or else
+    as it is echoed, unless that has not come yet.
+    """
+    path = [*KEY, "path"]
+    at_end = pl.col("most").filter(pl.col("place") == pl.col("end")).max().over(path)
+    echoed = pl.when(pl.col("echoed") >= pl.col("share") * HEARD).then("echoed")
+    return [
+        pl.col("least").cum_max().shift().over(path).alias("later"),
+        pl.coalesce(at_end, echoed).alias("whole"),
+    ]
+
+
+def side() -> pl.Expr:
+    """On which side of a tap most marks were made; 0: as many on either, or too few to say."""
+    behind = more(pl.col("later"), pl.col("most")) > MORE
+    before = more(pl.col("whole"), pl.col("least")) < -MORE
+    return pl.when(behind).then(BEHIND).when(before).then(BEFORE).otherwise(0)
+
+
+def more(whole: pl.Expr, carried: pl.Expr) -> pl.Expr:
+    """By how much more is marked behind a tap than up to it, on the scale of `comparison`.
+
+    Of what came unmarked to the tap some was marked behind.
+    """
+    share = ((whole - carried) / (1 - carried)).fill_nan(0).clip(0)
     return (share + MARKS.zero).log() - (carried + MARKS.zero).log()
 
 
 STOOD_FOR = pl.coalesce("sampled_from", "frames")
 """Frames that a point saw, or of which it saw a sample."""
-SIDE = side().alias("side")
+ECHOED = (
+    pl.when(pl.col("acked_bytes") > 0)
+    .then(pl.col("marked_bytes") / pl.col("acked_bytes"))
+    .alias("echoed")
+)
+BOUNDS, BEHIND_IT, SIDE = shares(), behind_it(), side().alias("side")
 ON_ALL = pl.col("path").n_unique().over(*KEY, *HOP) == pl.col("paths")
 LAST = pl.col("place").filter(pl.col("side") == BEFORE).min()
 BOUND = LAST.alias("last")

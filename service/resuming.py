@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from collector import Kept
+from collector import Frames, Kept, has_frame
 from pipeline import Asked, Output, Sink
 
 OBSERVATIONS = "observations"
@@ -22,11 +22,15 @@ class Resuming:
         self.kept: dict[str, int] = {}
         """Frames of sources that are stored, where any are."""
 
-    def __call__(self, source: str, epoch: int) -> Kept:
-        """What is stored of a file whose first frame came at `epoch`. Raises StoreError."""
+    def __call__(self, source: str, epoch: int, begin: Frames) -> Kept:
+        """What is stored of a file whose first frame came at `epoch`. Raises StoreError.
+
+        Rows that are not of its frames (`begin` are its first ones) are those of another file.
+        """
         self.kept.pop(source, None)
         told = self.store.query("source_kept", source=source, from_ns=epoch).row(0, named=True)
-        if told["last_frame"] is None:
+        first, first_ns = told["first_frame"], told["first_ns"]
+        if first is None or not has_frame(begin, first, first_ns):
             return Kept()
         self.kept[source] = int(told["last_frame"])
         asked = {"from_ns": epoch, "to_ns": int(told["last_ns"])}

@@ -79,12 +79,12 @@ def change() -> pl.Expr:
 def ecn() -> pl.Expr:
     """What became of the ECN field of an ordered pair; the first that holds.
 
-    Without a number of its own the later packet may be one that was sent again, which is not
-    ECN-capable (RFC 3168, section 6.1.5), where clocks are off: it says nothing of that.
+    Without a number of its own the later packet may be one that was sent again, unmarked or not
+    ECN-capable (RFC 3168, section 6.1.5), where clocks are off: it says nothing.
     """
     before, after = pl.col("a_ecn"), pl.col("z_ecn")
     cases = (
-        ((before == 0) | ((after == 0) & ~pl.col("named")), Ecn.NOT_CAPABLE),
+        ((before == 0) | ~pl.col("named"), Ecn.NOT_CAPABLE),
         (after == 0, Ecn.ERASED),
         ((before == CE) & (after == CE), Ecn.MARK_KEPT),
         (before == CE, Ecn.MARK_CLEARED),

@@ -1,5 +1,7 @@
--- How far is one life of a source stored, which began at from_ns: its last frame, and when did that come?
+-- How far is one life of a source stored, which began at from_ns: its first and last frame, and when did these come?
 SELECT
+    argMinOrNull(frame, (time_ns, frame)) AS first_frame,
+    minOrNull(time_ns) AS first_ns,
     maxOrNull(frame) AS last_frame,
     maxOrNull(time_ns) AS last_ns
 FROM observations

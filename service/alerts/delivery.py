@@ -42,6 +42,10 @@ class Refused(Exception):  # noqa: N818 - what a receiver does for now
     """The receiver does not take it now; it may later."""
 
 
+class Unanswered(Refused):
+    """The receiver may have taken it, and did not say so in time."""
+
+
 @dataclass
 class Sent:
     """What a receiver knows of one alert."""
@@ -188,7 +192,11 @@ class Delivery:
         """Tell once what there is to tell now."""
         told = self._telling(look(), now_s)
         if alerts := told.alerts:
-            self._post(alerts, told.now_ns)
+            try:
+                self._post(alerts, told.now_ns)
+            except (Unanswered, httpx.ReadError, httpx.RemoteProtocolError):
+                self.restored(told.due.values())  # or nobody would hear that it is over
+                raise
             self._count("delivered")
         return told
 
@@ -203,7 +211,7 @@ class Delivery:
         try:
             answer = told_at_once(posted(url, body, headers, receiver.timeout_s))
         except TimeoutError:
-            raise Refused from None
+            raise Unanswered from None
         later = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT}
         if answer.is_server_error or answer.status_code in later:
             raise Refused

@@ -31,7 +31,7 @@ export async function link(parameters) {
         h("a", { href: fabricUrl({ from: asked.from, to: asked.to, device: asked.device }) }, "Show it in the fabric"), "."),
       panel("Load and queue", null, [csvButton(name, () => rows(timeline, one)), apiLink("/links", asked)], chart),
       panel("Flows on this link", `${count(users.flows.length, "flow")}${users.cursor ? " that sent most" : ""}, ${users.flows.filter((row) => row.held_back).length} held back here${unseen(users.others)}`, [csvButton(`${name} flows`, () => users.flows), apiLink("/links/flows", asked)],
-        users.flows.length ? table(users.flows, asked.from || asked.to ? during(timeline.interval) : {}) : empty("No flow", "No flow with telemetry passed this link in this time. All flows that were seen are listed under Flows, or by:", ["hopsight top"]))),
+        users.flows.length ? table(users.flows, asked.from || asked.to ? during(timeline.interval) : {}) : empty("No flow", "No flow with telemetry passed this link in this time, or its intervals are not kept any more. All flows that were seen are listed under Flows, or by:", ["hopsight top"]))),
     drawn: () => stack(chart, timeline.interval, [
       { title: "Load u", unit: "", mark: { at: 1, text: "capacity" }, area: true, lines: [
         { name: "mean", times_ns: timeline.times_ns, values: one.u_mean, colour: NAMES[0] }, { name: "peak", times_ns: timeline.times_ns, values: one.u_max, colour: NAMES[1], dash: "dot" }] },

@@ -141,9 +141,10 @@ async def _page(
         return found, place.next(known)
     if place.moved or place.until_ns < 0:  # all that there are, at one look
         return found, None
-    if found.height == limit:
-        return found, place.behind
-    anew, behind = await _page(reader, wanted, place.behind, limit - found.height)
+    room = limit - found.height
+    anew, behind = await _page(reader, wanted, place.behind, max(room, 1))
+    if not room:
+        return found, place.behind if anew.height else None
     return pl.concat([found, anew]), behind
 
 

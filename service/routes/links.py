@@ -26,6 +26,7 @@ router = APIRouter(prefix="/api/v1", tags=["links"], route_class=Polled)
 
 SERIES = ("u_mean", "u_max", "queue_mean_bytes", "queue_max_bytes", "samples", "flows")
 MOST_LINKS = 200
+NEVER = 1 << 62
 NO_OTHERS = {"flows": 0, "data_bytes": 0}
 """What somebody does not see who sees all."""
 
@@ -211,14 +212,29 @@ async def _width(reader: Reader, span: Span) -> tuple[int, dict[str, Any]]:
     that tells of loads where intervals are not kept any more; empty: they are.
     """
     length_ns, first_ns = (await reader.ask("links_length", **span.bounds)).row(0)
-    for word, width in list(WIDTHS.items())[1:]:
-        if length_ns and first_ns - span.from_ns < width:
-            break
-        of = {"rollup": f"link_{word}", "from_ns": span.from_ns // width * width}
-        told = (await reader.ask("links_kept", to_ns=span.to_ns, **of)).row(0, named=True)
-        if told["rows"] and (not length_ns or told["first_ns"] + width <= first_ns):
-            return max(step(span), width), of
-    return max(step(span), length_ns), {}
+    minutes, hours = WIDTHS["minutes"], WIDTHS["hours"]
+    if length_ns and first_ns - span.from_ns < minutes:
+        return max(step(span), length_ns), {}
+    by_minute, by_hour = [await _kept(reader, span, name) for name in ("minutes", "hours")]
+    earliest = min(by_minute + minutes, by_hour + hours)
+    if min(by_minute, by_hour) == NEVER or (length_ns and first_ns < earliest):
+        return max(step(span), length_ns), {}
+    width, name = (minutes, "minutes") if by_minute < by_hour + hours else (hours, "hours")
+    # Whole ones, so that each minute or hour is in the cell of its time.
+    cell = -(-max(step(span), width) // width) * width
+    return cell, _of(span, name)
+
+
+async def _kept(reader: Reader, span: Span, name: str) -> int:
+    """From when on a rollup tells of loads in a range; `NEVER`: not at all."""
+    rows, first_ns = (await reader.ask("links_kept", to_ns=span.to_ns, **_of(span, name))).row(0)
+    return int(first_ns) if rows else NEVER
+
+
+def _of(span: Span, name: str) -> dict[str, Any]:
+    """How a rollup is asked of a range: from the minute or hour on in which that begins."""
+    width = WIDTHS[name]
+    return {"rollup": f"link_{name}", "from_ns": span.from_ns // width * width}
 
 
 def _timelines(found: pl.DataFrame, times: list[int]) -> list[dict[str, Any]]:

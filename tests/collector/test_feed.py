@@ -15,6 +15,7 @@ from collector import (
     Capture,
     CollectorSettings,
     Decoder,
+    Frames,
     Kept,
     Known,
     MemoryBus,
@@ -110,7 +111,7 @@ def test_what_is_stored_of_a_file_is_not_read_again(
     path = write(tmp_path / "some.pcapng", [PACKET] * 7, [*range(0, 70, 10)])
     asked: list[tuple[str, int]] = []
 
-    def known(source: str, epoch: int) -> Kept:
+    def known(source: str, epoch: int, _begin: Frames) -> Kept:
         asked.append((source, epoch))
         return Kept(*kept)
 

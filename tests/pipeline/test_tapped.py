@@ -87,11 +87,18 @@ def test_a_tap_sees_what_the_ports_at_its_link_send(
     ("marks", "echoed", "left"),
     [
         ({"leaf1:host": 0, "leaf1:on": 300}, 300, {UP}),
-        ({"leaf1:host": 0, "leaf1:on": 0}, 300, {DOWN, LAST}),
+        ({"leaf1:host": 0, "leaf1:on": 0}, 300, {UP, DOWN, LAST}),
+        ({"leaf1:on": 0, "leaf2:host": 300}, 300, {DOWN, LAST}),
+        ({"leaf1:on": 300}, 1000, {UP, DOWN, LAST}),
+        ({"leaf1:on": 300, "spine1:on": 300}, 1000, {UP, DOWN, LAST}),
+        ({"leaf1:on": 300, "leaf2:host": 310}, 1000, {UP}),
+        ({"leaf1:on": 300}, 0, {UP, DOWN, LAST}),
+        ({"leaf1:on": 300}, 100, {UP, DOWN, LAST}),
         ({"spine1:on": 300}, 300, {UP, DOWN}),
         ({"spine1:on": 300, "leaf1:on": 2}, 300, {DOWN}),
-        ({"leaf1:on": 0, "spine1:on": 0}, 300, {LAST}),
-        ({"spine1:on": 0, "leaf1:on": 300}, 0, {UP}),
+        ({"leaf1:on": 0, "spine1:on": 0}, 300, {UP, DOWN, LAST}),
+        ({"leaf1:on": 0, "spine1:on": 0, "leaf2:host": 300}, 300, {LAST}),
+        ({"spine1:on": 0, "leaf1:on": 300}, 0, {UP, DOWN, LAST}),
         ({"leaf2:host": 0, "leaf1:on": 300}, 0, {UP}),
         ({"leaf2:host": 300}, 300, {UP, DOWN, LAST}),
         ({"leaf1:on": 150}, 300, {UP, DOWN, LAST}),
@@ -103,8 +110,10 @@ def test_a_tap_sees_what_the_ports_at_its_link_send(
         ({"leaf1:on": (30, 100), "leaf2:host": 300}, 300, {UP, DOWN, LAST}),
         ({"leaf1:on": (120, 400), "leaf2:host": 300}, 300, {UP}),
     ],
-    ids=["before the tap", "behind it", "up to the second", "between two", "behind two",
-         "taken off between two", "taken off at the end", "at the end", "half of them", "few",
+    ids=["before the tap", "echoes alone", "behind it", "more echoes", "more echoes of two",
+         "no more at the end", "no echo", "few echoes", "up to the second", "between two",
+         "echoes behind two", "behind two",
+         "taken off or late", "taken off at the end", "at the end", "half of them", "few",
          "at no port", "a few unmarked frames", "a few frames", "a sample of unmarked ones",
          "a small sample", "a sample"],
 )  # fmt: skip
@@ -140,7 +149,8 @@ def test_a_tap_tells_which_of_several_paths_a_flow_took(
     ]  # fmt: skip
     both = replace(one, interfaces=(*one.interfaces, *second))
     assert len(hops_of(judged(both, {"leaf2:host": 300}, 300))) == 5
-    assert set(hops_of(judged(both, {"leaf1:on2": 0}, 300))) == {DOWN, (2, 11), LAST}
+    marks = {"leaf1:on2": 0, "leaf2:host": 300}
+    assert set(hops_of(judged(both, marks, 300))) == {DOWN, (2, 11), LAST}
     marks = {"leaf1:on2": 1, "spine1:on2": 300, "leaf2:host": 300}
     assert set(hops_of(judged(both, marks, 300))) == {(2, 11)}
     sprayed = hops_of(judged(both, {"leaf1:on2": (0, 500), "leaf2:host": 300}, 300))

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
+import httpx
 import polars as pl
 import pytest
 from asked import Asked, opened
@@ -463,6 +464,33 @@ def test_before_each_try_it_is_looked_anew(
     value = metrics.registry.get_sample_value
     taken = {"receiver": "am", "outcome": "delivered"}
     assert value("hopsight_alert_deliveries_total", taken) == 2
+
+
+def test_who_may_have_heard_of_an_alert_hears_that_it_is_over(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A receiver that takes it and answers too late, and a silence before the next try."""
+    heard: list[str] = []
+    late = [True]
+
+    async def posted(url: str, body: Any, *_: object) -> httpx.Response:
+        heard.extend(each["state"] for each in body["alerts"])
+        if late:
+            late.clear()
+            raise TimeoutError
+        return httpx.Response(200, request=httpx.Request("POST", url))
+
+    monkeypatch.setattr(delivery, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(delivery, "posted", posted)
+    [one], now_ns = firing(file), time.time_ns()
+    silent = Look([one], [quiet(now_ns, device="leaf1")], now_ns)
+    looks = iter([Look([one], [], now_ns), silent])
+    told = Delivery(Receiver(name="hook", kind="webhook", url="http://x"), Metrics())
+    told.step(lambda: next(looks), 0.0)
+    told.step(lambda: silent, 1.0)
+    assert heard == [FIRING]
+    told.step(seen([], [], now_ns), 2.0)
+    assert heard == [FIRING, RESOLVED]
 
 
 def test_nobody_hears_that_something_fires_behind_its_end(

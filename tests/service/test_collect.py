@@ -25,8 +25,9 @@ from tests.service.test_stages import free, told
 ROWS = ("rows_observations",)
 
 
-def written(path: Path, count: int) -> Path:
+def written(path: Path, count: int, later_us: int = 0) -> Path:
     """A capture of `count` TCP segments of eight flows."""
+    path.parent.mkdir(exist_ok=True)
     header = bytes(12) + b"\x08\x00" + bytes([0x45, 2, 0, 60, 0, 0, 0, 0, 64, 6, 0, 0, 10, 7, 0, 1])
     tail = bytes([10, 7, 0, 2, 0x13, 0x89]) + bytes(8) + bytes([0x50, 0x10]) + bytes(26)
     packets = [header + tail[:4] + (4000 + at % 8).to_bytes(2, "big") + tail[4:]
@@ -37,7 +38,7 @@ def written(path: Path, count: int) -> Path:
         offset=(np.cumsum(lengths) - lengths).astype(np.int64),
         captured=lengths,
         length=lengths,
-        time_ns=10**18 + np.arange(count, dtype=np.int64) * 1000,
+        time_ns=10**18 + (np.arange(count, dtype=np.int64) + later_us) * 1000,
         link=np.ones(count, np.uint16),
         interface=np.zeros(count, np.uint16),
         first=1,
@@ -205,31 +206,48 @@ def test_what_waits_on_disk_for_the_next_collector_is_said(hopsight: Any, tmp_pa
     assert f"bytes of it wait in {spill} for the next collector" in said
 
 
+def followed(
+    hopsight: Any, file: Path, dsn: str, address: str, kept: int, how: signal.Signals
+) -> float:
+    """Rows that a follower stored of a file when it was ended, once they were so many."""
+    hopsight.environment["HOPSIGHT_PROCESS__METRICS"] = address
+    try:
+        process = hopsight.start("collect", str(file), "--follow", "--store", dsn)
+    finally:
+        del hopsight.environment["HOPSIGHT_PROCESS__METRICS"]
+    until, seen = time.monotonic() + 60, 0.0
+    while seen < kept and time.monotonic() < until:
+        time.sleep(0.1)
+        with contextlib.suppress(OSError):
+            seen = told(address).get("hopsight_store_kept_total", {}).get(ROWS, 0.0)
+    process.send_signal(how)
+    process.communicate(timeout=60)
+    return seen
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_rows_of_a_followed_file_are_stored_once_however_often_it_is_read(
     hopsight: Any, tmp_path: Path, how: signal.Signals
 ) -> None:
     """The second life finds more in the file, and cuts it elsewhere."""
-    file, dsn = tmp_path / "growing.pcapng", f"chdb://{tmp_path}/store"
-    address = free()
+    file, dsn, address = tmp_path / "growing.pcapng", f"chdb://{tmp_path}/store", free()
     for size, kept in ((3000, 3000), (5000, 2000)):
         written(file, size)
-        hopsight.environment["HOPSIGHT_PROCESS__METRICS"] = address
-        try:
-            process = hopsight.start("collect", str(file), "--follow", "--store", dsn)
-        finally:
-            del hopsight.environment["HOPSIGHT_PROCESS__METRICS"]
-        until, seen = time.monotonic() + 60, 0.0
-        while seen < kept and time.monotonic() < until:
-            time.sleep(0.1)
-            with contextlib.suppress(OSError):
-                seen = told(address).get("hopsight_store_kept_total", {}).get(ROWS, 0.0)
-        process.send_signal(how)
-        process.communicate(timeout=60)
-        assert seen == kept
+        assert followed(hopsight, file, dsn, address, kept, how) == kept
     with Store(dsn) as store, store.alone() as engine:
         [(rows, frames)] = engine.rows("SELECT count(), uniqExact(frame) FROM observations")
     assert (rows, frames) == (5000, 5000)
+
+
+def test_another_file_of_the_same_name_is_stored_too(hopsight: Any, tmp_path: Path) -> None:
+    """One of another tap, whose time is that of rows that are stored, and which is shorter."""
+    dsn, address = f"chdb://{tmp_path}/store", free()
+    for place, count, later_us in (("a", 3000, 0), ("b", 2000, 500)):
+        file = written(tmp_path / place / "x.pcapng", count, later_us)
+        assert followed(hopsight, file, dsn, address, count, signal.SIGTERM) == count
+    with Store(dsn) as store, store.alone() as engine:
+        [(rows,)] = engine.rows("SELECT count() FROM observations")
+    assert rows == 5000
 
 
 def test_a_second_signal_ends_who_waits_for_a_broker(hopsight: Any, tmp_path: Path) -> None:

@@ -78,3 +78,26 @@ def test_a_range_of_both_is_told_by_minutes(store: Store, world: ModuleType) -> 
         whole = asked.get("/api/v1/links", **{"from": world.START_NS, "to": over}).json()
         assert whole["interval"]["step_ns"] == world.INTERVAL_NS
         assert whole["links"][0]["queue_mean_bytes"][0] is not None
+
+
+def test_a_range_of_minutes_and_hours_is_told_by_hours(store: Store, world: ModuleType) -> None:
+    begin = world.START_NS - DAY
+    with store.alone() as engine:
+        older = f"time_ns < {begin + 3600 * S}"
+        engine.command(f"ALTER TABLE link_minutes DELETE WHERE {older} SETTINGS mutations_sync = 1")
+    with Asked(store) as asked:
+        for over in (begin + 3600 * S, world.START_NS - 300 * S):
+            told = asked.get("/api/v1/links", **{"from": begin, "to": over}).json()
+            assert told["interval"]["step_ns"] % (3600 * S) == 0
+            hot = told["links"][0]
+            assert (hot["device"], hot["u_max"][0]) == ("leaf2", pytest.approx(1.4))
+
+
+@pytest.mark.parametrize("length_s", [3600, 7000, 20_000])
+def test_no_cell_lacks_a_minute_of_it(store: Store, world: ModuleType, length_s: int) -> None:
+    """However long a range is, and wherever it begins in a minute."""
+    begin = world.START_NS - DAY + 30 * S
+    with Asked(store) as asked:
+        told = asked.get("/api/v1/links", **{"from": begin, "to": begin + length_s * S}).json()
+    assert told["interval"]["step_ns"] % (60 * S) == 0
+    assert [sum(each or 0 for each in link["samples"]) for link in told["links"]] == [2400, 2400]
