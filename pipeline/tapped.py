@@ -10,7 +10,6 @@ from functools import lru_cache
 import polars as pl
 
 from pipeline.comparison import MARKS
-from pipeline.interface import Interface
 from pipeline.locate import HOP, KEY
 from pipeline.topology import Hop, Topology
 
@@ -65,17 +64,12 @@ def sending_into(topology: Topology, point: str) -> tuple[Hop, ...]:
     if told and told.device:
         device, name = told.device, told.interface
     side = told.side if told else ""
-    port = port_of(topology, device, name)
+    port = topology.port(device, name)
     if port is None:
         return ()
-    peer = port_of(topology, port.peer_device, port.peer_interface)
+    peer = topology.port(port.peer_device, port.peer_interface)
     ends = (port if side != "ingress" else None, peer if side != "egress" else None)
     return tuple(end.hop for end in ends if end is not None)
-
-
-def port_of(topology: Topology, device: str, name: str) -> Interface | None:
-    """A port by its device and its name there."""
-    return next((port for port in topology.links.get(device, ()) if port.name == name), None)
 
 
 def where_marked(ways: pl.DataFrame, seen: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:

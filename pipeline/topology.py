@@ -164,6 +164,10 @@ class Topology:
             found.setdefault(interface.device, []).append(interface)
         return found
 
+    def port(self, device: str, name: str) -> Interface | None:
+        """A port by its device and its name there."""
+        return next((port for port in self.links.get(device, ()) if port.name == name), None)
+
     def host(self, high: int, low: int, tenant: str = "") -> Host | None:
         """The host of an address in two words; the longest prefix wins.
 
@@ -193,10 +197,8 @@ class Topology:
     def hops(self, source: Host, destination: Host) -> frozenset[Hop]:
         """Egress ports of every shortest way between two hosts; none where none leads there."""
         between = _ways(self, source.device, destination.device)
-        last = (
-            i.hop for i in self.links.get(destination.device, ()) if i.name == destination.interface
-        )
-        return frozenset() if between is None else between | frozenset(last)
+        last = self.port(destination.device, destination.interface)
+        return frozenset() if between is None else between | frozenset((last.hop,) if last else ())
 
     def way_length(self, source: Host, destination: Host) -> int:
         """Number of egress ports on a shortest way; 0 where none leads there."""

@@ -98,8 +98,8 @@ def laid_out(topology: Topology, source: Host, destination: Host) -> Told:
 
 def port_of(topology: Topology, host: Host) -> Hop | None:
     """The port that a host hangs on."""
-    own = topology.links.get(host.device, ())
-    return next((i.hop for i in own if i.name == host.interface), None)
+    port = topology.port(host.device, host.interface)
+    return port.hop if port else None
 
 
 def ends_of(
