@@ -67,6 +67,11 @@ class Plan:
     inherited: tuple[str, ...]
 
 
+MOST_PLANS = 4
+_REMEMBERED: dict[str, Plan] = {}
+"""Plans by the settings, as JSON, that they were made for."""
+
+
 def build(settings: CollectorSettings) -> Plan:
     """Compile the tables that these settings ask for into arrays, which nobody writes to.
 
@@ -79,11 +84,6 @@ def build(settings: CollectorSettings) -> Plan:
             _REMEMBERED.clear()
         plan = _REMEMBERED[asked] = _Builder(headers(settings), settings).plan()
     return plan
-
-
-MOST_PLANS = 4
-_REMEMBERED: dict[str, Plan] = {}
-"""Plans by the settings, as JSON, that they were made for."""
 
 
 class _Builder:

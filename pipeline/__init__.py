@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from pipeline.store_limits import StoreLimits
     from pipeline.storing import Storing
     from pipeline.summary import Summary, address_text
-    from pipeline.tables import NO_CLASS, TABLES, WAITED_FOR
+    from pipeline.tables import NO_CLASS, ROLLED_NS, TABLES, WAITED_FOR
     from pipeline.tenant_store import NotTheirs, TenantStore
     from pipeline.topology import Csig, Topology, TopologyError, in_force
     from pipeline.topology_check import Finding, findings
@@ -97,6 +97,7 @@ __all__ = [
     "NO_CLASS",
     "PROTOCOLS",
     "READERS",
+    "ROLLED_NS",
     "SUBJECTS",
     "TABLES",
     "WAITED_FOR",
@@ -267,7 +268,7 @@ HOMES = {
     "store_limits": "StoreLimits",
     "storing": "Storing",
     "summary": "Summary address_text",
-    "tables": "NO_CLASS TABLES WAITED_FOR",
+    "tables": "NO_CLASS ROLLED_NS TABLES WAITED_FOR",
     "tenant_store": "NotTheirs TenantStore",
     "topology": "Csig Topology TopologyError in_force",
     "topology_check": "Finding findings",

@@ -12,7 +12,6 @@ import polars as pl
 from pipeline.accecn import AccurateEcn
 from pipeline.cc.parameter import Value
 from pipeline.hints import Hints
-from pipeline.overlay import met
 from pipeline.path import Paths
 from pipeline.settings import PipelineSettings
 from pipeline.topology import Topology
@@ -45,5 +44,5 @@ class Decider:
 
     def decide(self, rows: pl.DataFrame) -> Tracked:
         """Take the next rows, in order."""
-        along = self.accecn.told(self.hints.told(self.paths.along(met(rows))))
+        along = self.accecn.told(self.hints.told(self.paths.along(rows)))
         return self.tracker.advance(along)

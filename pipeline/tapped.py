@@ -88,12 +88,10 @@ def where_marked(ways: pl.DataFrame, seen: pl.DataFrame, asked: pl.DataFrame) ->
     told = told.join(asked.select(*KEY, ECHOED), on=KEY, how="inner", maintain_order="left")
     if told.is_empty():
         return ways
-    paths = ways.group_by(KEY).agg(pl.col("path").n_unique().alias("paths"))
-    ends = ways.group_by(*KEY, "path").agg(pl.col("place").max().alias("end"))
+    paths = ways.group_by(*KEY, "path").agg(pl.col("place").max().alias("end"))
     told = (
-        told.join(paths, on=KEY, how="left", maintain_order="left")
+        told.join(paths.with_columns(PATHS), on=[*KEY, "path"], how="left", maintain_order="left")
         .filter(ON_ALL)
-        .join(ends, on=[*KEY, "path"], how="left", maintain_order="left")
         .sort(*KEY, "path", "place", descending=[False, False, False, True])
         .with_columns(*BEHIND_IT)
         .with_columns(SIDE)
@@ -164,6 +162,7 @@ ECHOED = (
     .alias("echoed")
 )
 BOUNDS, BEHIND_IT, SIDE = shares(), behind_it(), side().alias("side")
+PATHS = pl.len().over(KEY).alias("paths")
 ON_ALL = pl.col("path").n_unique().over(*KEY, *HOP) == pl.col("paths")
 LAST = pl.col("place").filter(pl.col("side") == BEFORE).min()
 BOUND = LAST.alias("last")

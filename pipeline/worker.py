@@ -179,8 +179,8 @@ class Worker(Decider):
             return Output({})
         if self.rescaled:
             rows = in_force(rows, self.versions)
-        own_ecn, rows = rows.select(pl.col("^ecn$")), met(rows)
-        rows = self.windows.told(self.feedback.told(self.first_sight.told(rows)))
+        stored = known_of("observations", rows)  # as they came
+        rows = self.windows.told(self.feedback.told(self.first_sight.told(met(rows))))
         tracked = self.decide(rows)
         for topology, part, made in self._by_version(rows, tracked):
             base_rtt_ns = self.paths.base_rtt_ns(topology)
@@ -195,8 +195,7 @@ class Worker(Decider):
             untold = new.join(closed, on="flow", how="anti", maintain_order="left")
             told = [closed, owned_by(untold, self.versions)]
             tables = {**tables, "flows": pl.concat(told, how="diagonal_relaxed")}
-        seen = known_of("observations", rows.with_columns(own_ecn))
-        tables = {**tables, "observations": seen}
+        tables = {**tables, "observations": stored}
         return Output(tables, tracked, ended.handed, ended.rolled, new["flow"])
 
     def _told(self) -> pl.Series:

@@ -46,10 +46,7 @@ SELECT
     here.u_max AS u_max,
     here.queue_mean_bytes AS queue_mean_bytes,
     here.queue_max_bytes AS queue_max_bytes,
-    here.rate_u AS rate_u,
-    n.stage AS stage,
-    n.orientation AS orientation,
-    nullIf(n.capacity_bps, 0) AS capacity_bps
+    here.rate_u AS rate_u
 FROM seen AS here
 LEFT JOIN names AS n ON here.node = n.node AND here.port = n.port
 ORDER BY time_ns, hop_index, node, port, source, point

@@ -1,5 +1,4 @@
 -- How loaded was each hop over time? The hops with the largest load in the window, one row a hop and step.
--- The hottest come first, of equals the lesser ids, so that pages of any size follow one another.
 -- Measured loads (INT) where a hop has them, else the rate and the delay term that CSIG locators give,
 -- added up. Unnamed where the topology lacks the hop. `step_ns` is the width of a cell; the pair
 -- 4294967295, 4294967295 is "no hop replaced the tag", other large ids are those of pipeline/reserved.py.
@@ -10,9 +9,7 @@ WITH hot AS (
 -- part: reaching
         AND h.time_ns < {to_ns:Int64} AND (node, port) != (4294967295, 4294967295)
 -- filter: links (node, port)
-    GROUP BY node, port
-    ORDER BY max(u_max_n) DESC, node, port
-    LIMIT {rows:UInt32} OFFSET {skip:UInt32}
+-- part: hottest
 ),
 names AS (
 -- part: hop_names
@@ -40,9 +37,6 @@ SELECT
     here.node AS node,
     here.port AS port,
 -- part: hop_named
-    n.stage AS stage,
-    n.orientation AS orientation,
-    nullIf(n.capacity_bps, 0) AS capacity_bps,
     here.u_mean AS u_mean,
     here.u_max AS u_max,
     here.queue_mean_bytes AS queue_mean_bytes,

@@ -3,8 +3,11 @@
 -- not kept, and flows are counted to about 6 %.
 WITH
 -- part: te_functions
-(buckets, counts, most) -> arraySum((b, c) -> c * if(b = 0, 0, least(exp2(20 + (b - 0.5) / 8), toFloat64(ifNull(most, 0)))), buckets, counts)
-    / nullIf(arraySum(counts), 0) * 1e-9 AS mean,
+(buckets, counts, first, most) -> arraySum(
+    (b, c) -> c *
+-- part: middle
+    , buckets, counts
+) / nullIf(arraySum(counts), 0) AS mean,
 hot AS (
     SELECT node, port
     FROM {rollup:Identifier} AS r
@@ -13,9 +16,7 @@ hot AS (
         AND r.samples > 0
         AND (node, port) != (4294967295, 4294967295)
         AND ({node:Int64} < 0 OR (r.node = {node:Int64} AND r.port = {port:Int64}))
-    GROUP BY node, port
-    ORDER BY max(u_max_n) DESC, node, port
-    LIMIT {rows:UInt32} OFFSET {skip:UInt32}
+-- part: hottest
 ),
 names AS (
 -- part: hop_names
@@ -25,13 +26,9 @@ by_family AS (
         intDiv(r.time_ns, {step_ns:Int64}) * {step_ns:Int64} AS time_ns,
         node,
         port,
-        multiIf(
-            startsWith(r.source, 'csig_echo'), 'csig_echo',
-            startsWith(r.source, 'csig'), 'csig',
-            r.source
-        ) AS family,
+-- part: family
         sum(r.samples) AS samples,
-        mean(groupArrayArray(r.u_hist.1), groupArrayArray(r.u_hist.2), max(r.u_max_n)) AS u_mean,
+        mean(groupArrayArray(r.u_hist.1), groupArrayArray(r.u_hist.2), 20, max(r.u_max_n)) * 1e-9 AS u_mean,
         max(r.u_max_n) AS most,
         estimate(largest(touched(groupArrayArray(r.flows.1), groupArrayArray(r.flows.2)))) AS flows
     FROM {rollup:Identifier} AS r
@@ -56,9 +53,6 @@ SELECT
     here.node AS node,
     here.port AS port,
 -- part: hop_named
-    n.stage AS stage,
-    n.orientation AS orientation,
-    nullIf(n.capacity_bps, 0) AS capacity_bps,
     here.told.1 AS u_mean,
     here.told.2 * 1e-9 AS u_max,
     CAST(NULL AS Nullable(Float64)) AS queue_mean_bytes,

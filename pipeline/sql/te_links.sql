@@ -32,9 +32,6 @@ SELECT
     here.node AS node,
     here.port AS port,
 -- part: hop_named
-    n.stage AS stage,
-    n.orientation AS orientation,
-    nullIf(n.capacity_bps, 0) AS capacity_bps,
     here.dscp AS dscp,
 -- part: te_told
 FROM best AS here

@@ -17,7 +17,7 @@ from pipeline.tables.hosts import HOSTS
 from pipeline.tables.links import LINK_ROLLUPS
 from pipeline.tables.observations import OBSERVATIONS
 from pipeline.tables.paths import PATH_ROLLUPS
-from pipeline.tables.rollup import NO_CLASS
+from pipeline.tables.rollup import NO_CLASS, ROLLED_NS
 from pipeline.tables.telemetry_health import TELEMETRY_HEALTH
 from pipeline.tables.verdicts import VERDICT_REVISIONS, VERDICTS
 
@@ -57,4 +57,13 @@ WAITED_FOR = (FLOWS.name, VERDICTS.name)
 SCHEMA_VERSION = 4
 """Grows when a change to a table cannot be made by adding columns alone."""
 
-__all__ = ["NO_CLASS", "SCHEMA_VERSION", "TABLES", "WAITED_FOR", "Alias", "Column", "Table"]
+__all__ = [
+    "NO_CLASS",
+    "ROLLED_NS",
+    "SCHEMA_VERSION",
+    "TABLES",
+    "WAITED_FOR",
+    "Alias",
+    "Column",
+    "Table",
+]

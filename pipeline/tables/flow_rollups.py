@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pipeline.tables.column import Column, Table
 from pipeline.tables.flow_intervals import FLOW_INTERVALS
-from pipeline.tables.rollup import WIDTHS
+from pipeline.tables.rollup import ROLLED_NS
 from pipeline.tables.types import I64, MAYBE_F32, TIME
 
 DAYS = {"seconds": 30, "minutes": 90, "hours": 730}
@@ -33,7 +33,7 @@ def flow_rollups() -> tuple[Table, ...]:
         ),
     )
     made: list[Table] = []
-    for width, step_ns in WIDTHS.items():
+    for width, step_ns in ROLLED_NS.items():
         made.append(
             replace(
                 FLOW_INTERVALS,

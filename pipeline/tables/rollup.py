@@ -10,7 +10,7 @@ from pipeline.tables.column import Column, Table
 from pipeline.tables.types import COUNTS, MAYBE_I64, RANKS, TIME, U8, U64, WORD
 
 SECOND_NS = 1_000_000_000
-WIDTHS = {"seconds": SECOND_NS, "minutes": 60 * SECOND_NS, "hours": 3600 * SECOND_NS}
+ROLLED_NS = {"seconds": SECOND_NS, "minutes": 60 * SECOND_NS, "hours": 3600 * SECOND_NS}
 """Width of a row's time by the last word of its table, ns."""
 DAYS = {"seconds": 15, "minutes": 90, "hours": 730}
 NO_CLASS = 255
@@ -57,7 +57,7 @@ def rollups(name: str, doc: str, key: tuple[Column, ...]) -> tuple[Table, ...]:
         columns=columns,
     )
     made = [first]
-    for width in list(WIDTHS)[1:]:
+    for width in list(ROLLED_NS)[1:]:
         made.append(
             replace(
                 first,
@@ -65,7 +65,7 @@ def rollups(name: str, doc: str, key: tuple[Column, ...]) -> tuple[Table, ...]:
                 doc=f"{doc} in one of the {width}.",
                 retention_days=DAYS[width],
                 fed_by=made[-1].name,
-                step_ns=WIDTHS[width],
+                step_ns=ROLLED_NS[width],
             )
         )
     return tuple(made)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from pipeline import length_bounds
+from pipeline import ROLLED_NS, length_bounds
 from service.coverage import NOTHING
 from service.cursor import next_page, page_of
 from service.polled import Polled
@@ -18,7 +18,6 @@ from service.roles import with_roles
 from service.routes.coverage import coverage_of
 from service.routes.filtering import FilterText, filtered
 from service.routes.parameter import Cursor, Name, RangeParameters
-from service.routes.signals import WIDTHS
 from service.routes.span import Span, axis, check, chosen, step
 from service.shape import HOP, flow_of, hop_of, records, rest_of, series
 
@@ -212,7 +211,7 @@ async def _width(reader: Reader, span: Span) -> tuple[int, dict[str, Any]]:
     that tells of loads where intervals are not kept any more; empty: they are.
     """
     length_ns, first_ns = (await reader.ask("links_length", **span.bounds)).row(0)
-    minutes, hours = WIDTHS["minutes"], WIDTHS["hours"]
+    minutes, hours = ROLLED_NS["minutes"], ROLLED_NS["hours"]
     if length_ns and first_ns - span.from_ns < minutes:
         return max(step(span), length_ns), {}
     by_minute, by_hour = [await _kept(reader, span, name) for name in ("minutes", "hours")]
@@ -233,7 +232,7 @@ async def _kept(reader: Reader, span: Span, name: str) -> int:
 
 def _of(span: Span, name: str) -> dict[str, Any]:
     """How a rollup is asked of a range: from the minute or hour on in which that begins."""
-    width = WIDTHS[name]
+    width = ROLLED_NS[name]
     return {"rollup": f"link_{name}", "from_ns": span.from_ns // width * width}
 
 

@@ -6,7 +6,7 @@ import polars as pl
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 
-from pipeline import Question, found_flows, hpcc, integrity, key_of
+from pipeline import ROLLED_NS, Question, found_flows, hpcc, integrity, key_of
 from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
@@ -40,8 +40,6 @@ SPEAKS = {
 }  # fmt: skip
 """By what the point is chosen that speaks, and of what: data and acknowledgments may be seen at
 different ones, and of a path's load the point furthest down it tells all."""
-WIDTHS = {"seconds": 10**9, "minutes": 60 * 10**9, "hours": 3600 * 10**9}
-"""Rollups of flows and their width, ns."""
 MOST_STEPS = 5000
 """Steps of a long window, at most."""
 UNPLACED = 255
@@ -100,11 +98,11 @@ def rolled(window_ns: int, step_ns: int) -> tuple[str | None, int]:
     None where a step is asked for that no rollup has a part of.
     """
     if step_ns:
-        whole = [name for name, width in WIDTHS.items() if step_ns % width == 0]
+        whole = [name for name, width in ROLLED_NS.items() if step_ns % width == 0]
         return (f"flow_{whole[-1]}" if whole else None), step_ns
-    name = next((name for name, width in WIDTHS.items() if window_ns <= width * MOST_STEPS),
-                [*WIDTHS][-1])  # fmt: skip
-    return f"flow_{name}", WIDTHS[name]
+    name = next((name for name, width in ROLLED_NS.items() if window_ns <= width * MOST_STEPS),
+                [*ROLLED_NS][-1])  # fmt: skip
+    return f"flow_{name}", ROLLED_NS[name]
 
 
 async def found_flow(reader: Reader, asked: EndsParameters) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
+from pipeline import ROLLED_NS
 from service.coverage import NOTHING, told
 from service.cursor import next_page, page_of
 from service.polled import asked as whole_of
@@ -19,7 +20,7 @@ from service.routes.span import Span, check, ordered, stored
 
 router = APIRouter(prefix="/api/v1/te", tags=["traffic engineering"])
 
-WIDTHS = {"1s": ("seconds", 10**9), "1m": ("minutes", 60 * 10**9), "1h": ("hours", 3600 * 10**9)}
+WIDTHS = {f"1{word[0]}": (word, width) for word, width in ROLLED_NS.items()}
 """Rollups by the interval that is asked for, and their width, ns."""
 MOST_ROWS = 100_000
 MOST_ALL = 1_000_000

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import os
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from octets import ethernet, frames_of, ipv4, tcp
 
 from collector import (
+    Batch,
     CaptureError,
     CollectorSettings,
     Decoder,
@@ -30,6 +32,15 @@ def write(path: Path, *times: int) -> None:
     write_pcapng(path, [""], [frames])
 
 
+async def batches(decoder: Decoder, rotation: Rotation) -> AsyncIterator[Batch]:
+    """What a directory brings, batch by batch, until it has ended."""
+    bus = MemoryBus()
+    reading = asyncio.create_task(feed([], decoder, bus, rotations=[rotation]))
+    async for batch in bus:
+        yield batch
+    await reading
+
+
 def test_files_are_read_in_order_as_they_arrive(tmp_path: Path) -> None:
     write(tmp_path / "ring_9", 1, 2)
     write(tmp_path / "ring_10", 3)
@@ -42,17 +53,14 @@ def test_files_are_read_in_order_as_they_arrive(tmp_path: Path) -> None:
     rotation = Rotation(tmp_path)
 
     async def run() -> list[tuple[str, int, int, bool, list[str]]]:
-        bus = MemoryBus()
-        reading = asyncio.create_task(feed([], decoder, bus, rotations=[rotation]))
         got = []
-        async for batch in bus:
+        async for batch in batches(decoder, rotation):
             points = batch.frame["point"].unique().to_list() if batch.frame.height else []
             got.append((batch.source, batch.first, batch.last, batch.ended, points))
             if batch.source.endswith("ring_10") and not batch.ended:
                 write(tmp_path / "ring_12", 4, 5, 6)
             if batch.source.endswith("ring_12") and not batch.ended:
                 rotation.stop()
-        await reading
         return got
 
     tap = [tmp_path.name]
@@ -75,16 +83,14 @@ def test_a_file_that_gives_no_frame_hides_none_that_comes_later(tmp_path: Path, 
     decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
 
     async def run() -> list[str]:
-        bus, got = MemoryBus(), []
-        reading = asyncio.create_task(feed([], decoder, bus, rotations=[rotation]))
-        async for batch in bus:
+        got = []
+        async for batch in batches(decoder, rotation):
             if batch.frame.height:
                 got.append(batch.source)
             if batch.source.endswith("cap0") and batch.ended:
                 write(tmp_path / "cap1", 2, 3)
             if batch.source.endswith("cap1") and batch.frame.height:
                 rotation.stop()
-        await reading
         return got
 
     assert asyncio.run(run()) == [f"{tmp_path.name}/cap0", f"{tmp_path.name}/cap1"]
@@ -97,9 +103,8 @@ def test_files_of_a_ring_are_read_again_when_they_are_written_anew(tmp_path: Pat
     decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
 
     async def run() -> list[tuple[str, int]]:
-        bus, got = MemoryBus(), []
-        reading = asyncio.create_task(feed([], decoder, bus, rotations=[rotation]))
-        async for batch in bus:
+        got = []
+        async for batch in batches(decoder, rotation):
             if not batch.frame.height:
                 continue
             name, at = batch.source.rsplit("/")[-1], int(batch.frame["time_ns"][0])
@@ -113,7 +118,6 @@ def test_files_of_a_ring_are_read_again_when_they_are_written_anew(tmp_path: Pat
                 write(tmp_path / "ring1", 6)
             if at == 6:
                 rotation.stop()
-        await reading
         return got
 
     assert asyncio.run(run()) == [("ring0", 1), ("ring1", 3), ("ring0", 4), ("ring1", 6)]
@@ -127,16 +131,14 @@ def test_a_ring_that_is_told_to_stop_is_read_to_its_end_and_not_beyond(tmp_path:
     decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
 
     async def run() -> list[int]:
-        bus, got = MemoryBus(), []
-        reading = asyncio.create_task(feed([], decoder, bus, rotations=[rotation]))
-        async for batch in bus:
+        got = []
+        async for batch in batches(decoder, rotation):
             got += batch.frame["time_ns"].to_list()
             if got == [1]:
                 rotation.stop()
             if batch.frame.height:
                 for number in (0, 1, 9):
                     write(tmp_path / f"ring{number}", 100 * len(got) + number)
-        await reading
         return got
 
     got = asyncio.run(run())
@@ -160,13 +162,11 @@ def test_a_ring_that_has_begun_anew_is_read_from_its_oldest_file(tmp_path: Path)
     decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
 
     async def run() -> list[int]:
-        bus, got = MemoryBus(), []
-        reading = asyncio.create_task(feed([], decoder, bus, rotations=[rotation]))
-        async for batch in bus:
+        got = []
+        async for batch in batches(decoder, rotation):
             got += batch.frame["time_ns"].to_list()
             if len(got) == 4:
                 rotation.stop()
-        await reading
         return got
 
     assert asyncio.run(run()) == [1, 2, 3, 4]
@@ -178,9 +178,8 @@ def test_what_a_ring_wrote_over_before_it_was_read_is_counted_and_told(tmp_path:
     decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
 
     async def run() -> list[Loss]:
-        bus, losses = MemoryBus(), []
-        reading = asyncio.create_task(feed([], decoder, bus, rotations=[rotation]))
-        async for batch in bus:
+        losses = []
+        async for batch in batches(decoder, rotation):
             losses += batch.losses
             if batch.source.endswith(first) and batch.frame.height:
                 write(tmp_path / third, 7, 8)
@@ -188,7 +187,6 @@ def test_what_a_ring_wrote_over_before_it_was_read_is_counted_and_told(tmp_path:
                 write(tmp_path / fourth, 9)
             if batch.source.endswith(fourth) and batch.frame.height:
                 rotation.stop()
-        await reading
         return losses
 
     assert asyncio.run(run()) == [Loss(2, 7)]

@@ -1,4 +1,4 @@
--- A hop's names, or its ids where no topology names it (pipeline/reserved.py).
+-- A hop as the topology knows it, by its ids where none names it (pipeline/reserved.py).
     multiIf(
         n.device != '', n.device,
         here.node = 4294967295, 'locator',
@@ -11,3 +11,6 @@
         here.port = 4294967295, 'port not told',
         concat('port ', toString(here.port))
     ) AS interface,
+    n.stage AS stage,
+    n.orientation AS orientation,
+    nullIf(n.capacity_bps, 0) AS capacity_bps,

@@ -3,9 +3,6 @@
         here.node AS node,
         here.port AS port,
 -- part: hop_named
-        n.stage AS stage,
-        n.orientation AS orientation,
-        nullIf(n.capacity_bps, 0) AS capacity_bps,
         here.* EXCEPT (node, port)
     FROM (
         SELECT

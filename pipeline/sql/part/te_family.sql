@@ -1,11 +1,7 @@
 -- A rollup's sums by kind of telemetry: quantiles of u', utilisation, bandwidth and delay, then counts of flows.
 -- The engine plans what WITH calls a function anew at each use, and what it is given at each place in it where that
 -- stands: so each is used once, on an array.
-        multiIf(
-            startsWith(r.source, 'csig_echo'), 'csig_echo',
-            startsWith(r.source, 'csig'), 'csig',
-            r.source
-        ) AS family,
+-- part: family
         sum(r.samples) AS samples,
         arrayMap(m -> quantiles(m.1, m.2, m.3, m.4), [
             (groupArrayArray(r.u_hist.1), groupArrayArray(r.u_hist.2), 20, max(r.u_max_n)),

@@ -4,7 +4,9 @@
     arraySum(counts) = 0,
     [],
     arrayMap(
-        b -> if(b = 0, 0, least(exp2(first + (b - 0.5) / 8), toFloat64(ifNull(most, 0)))),
+        b ->
+-- part: middle
+        ,
         arrayReduce('quantilesExactWeighted(0.01, 0.1, 0.5, 0.9, 0.99)', buckets, counts)
     )
 ) AS quantiles,
