@@ -9,7 +9,9 @@ the old code is not found; what is as it was is found by every copy of the progr
 import os
 import tempfile
 from collections.abc import Callable
+from functools import cached_property, update_wrapper
 from pathlib import Path
+from threading import RLock
 from typing import Any, TypeVar, cast
 
 from numba import config, njit, types
@@ -108,18 +110,84 @@ UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") e
 """No references are counted; code that is compiled so can make no array of its own."""
 
 
+class Kernel:
+    """A function that gets its compiler, or its code, when it is called or met in another.
+
+    The rooms have six hundred and a run calls few: to make all ready as they are imported took as
+    long as all the rest of a small command.
+    """
+
+    def __init__(self, function: Callable[..., Any], how: dict[str, Any], *, entry: bool) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        """Its plain Python form."""
+        self._how, self._entered = how, entry
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run it, compiled."""
+        return self._entry(*args, **named)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What it is to a kernel that calls it."""
+        return self._part._numba_type_
+
+    @property
+    def signatures(self) -> list[Any]:
+        """The types for which there is code that Python can call; of a part, that kernels can."""
+        return list(self._entry.signatures)
+
+    @property
+    def overloads(self) -> dict[Any, Any]:
+        """What was compiled for each."""
+        return dict(self._entry.overloads)
+
+    def recompile(self) -> None:
+        """Compile all of it anew."""
+        self._entry.recompile()
+
+    @cached_property
+    def _entry(self) -> Any:
+        """Numba's dispatcher for calls from Python; a part has none but its own."""
+        with MAKING:
+            made = vars(self).get("_entry")  # by another thread meanwhile
+            if made is None and self._entered:
+                made = njit(**COMPILED, **KERNEL, **self._how)(self.py_func)
+                if CACHE is not None:
+                    made._cache = Kept(self.py_func)  # type: ignore[no-untyped-call] # noqa: SLF001 - its own
+            return made or self._part
+
+    @cached_property
+    def _part(self) -> Any:
+        """The dispatcher for calls from kernels, which is compiled once for all widths."""
+        with MAKING:
+            made = vars(self).get("_part") or njit(**COMPILED, **PART, **self._how)(self.py_func)
+            usual = type(made).get_call_template
+
+            def widened(args: Any, kws: Any) -> Any:
+                wide = {name: _wide(kind) for name, kind in kws.items()}
+                return usual(made, tuple(map(_wide, args)), wide)
+
+            made.get_call_template = widened
+            return made
+
+
+MAKING = RLock()
+"""Held by the thread that makes a dispatcher: of each there is one."""
+
+
 def kernel(function: F) -> F:
     """Compile `function` with Numba; its plain Python form stays reachable as `.py_func`.
 
     IEEE arithmetic is kept (no fastmath) so that stream and replay agree to the last bit, and
     division by zero gives infinity or NaN for the caller to flag instead of raising.
     """
-    return _with_entry(function, CALLED)
+    return cast("F", Kernel(function, CALLED, entry=True))
 
 
 def inner(function: F) -> F:
     """Compile `function` as a part of the kernels that call it, with no entry from Python."""
-    return cast("F", _part(function, CALLED))
+    return cast("F", Kernel(function, CALLED, entry=False))
 
 
 def borrowing(function: F) -> F:
@@ -127,44 +195,22 @@ def borrowing(function: F) -> F:
 
     It only borrows its arguments. Counting references at every call would take most of its time.
     """
-    return _with_entry(function, CALLED | UNCOUNTED)
+    return cast("F", Kernel(function, CALLED | UNCOUNTED, entry=True))
 
 
 def merged(function: F) -> F:
     """As `borrowing`, and put in the place of each call: for bodies that take whole arrays."""
-    return _with_entry(function, IN_PLACE | UNCOUNTED)
+    return cast("F", Kernel(function, IN_PLACE | UNCOUNTED, entry=True))
 
 
 def inlined(function: F) -> F:
     """As `merged`, without an entry from Python: a part of a `borrowing` kernel alone."""
-    return cast("F", _part(function, IN_PLACE | UNCOUNTED))
+    return cast("F", Kernel(function, IN_PLACE | UNCOUNTED, entry=False))
 
 
 def step(function: F) -> F:
     """A part of a `borrowing` kernel that is called: where speed is not lost by it."""
-    return cast("F", _part(function, CALLED | UNCOUNTED))
-
-
-def _with_entry(function: F, how: dict[str, Any]) -> F:
-    """A function that Python can call, and that is a part of the kernels that call it."""
-    compiled, part = njit(**COMPILED, **KERNEL, **how)(function), _part(function, how)
-    if CACHE is not None:
-        compiled._cache = Kept(function)  # type: ignore[no-untyped-call] # noqa: SLF001 - its own
-    # What Numba asks a function for that is called in another.
-    compiled.get_call_template, compiled.get_overload = part.get_call_template, part.get_overload
-    return cast("F", compiled)
-
-
-def _part(function: Callable[..., Any], how: dict[str, Any]) -> Any:
-    """A function for kernels alone, compiled once for all values and widths of its numbers."""
-    part = njit(**COMPILED, **PART, **how)(function)
-    usual = part.get_call_template
-
-    def widened(args: Any, kws: Any) -> Any:
-        return usual(tuple(map(_wide, args)), {name: _wide(kind) for name, kind in kws.items()})
-
-    part.get_call_template = widened
-    return part
+    return cast("F", Kernel(function, CALLED | UNCOUNTED, entry=False))
 
 
 def _wide(kind: Any) -> Any:

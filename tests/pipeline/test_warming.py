@@ -44,12 +44,12 @@ def test_the_frames_that_are_made_up_are_decided_judged_and_located() -> None:
 
 NEW = """
 import sys
-from numba.core.dispatcher import Dispatcher
+from collector.kernel import Kernel
 from pipeline.warming import DECIDE, JUDGE, REST, warm
 
 def known():
     found = [each for module in list(sys.modules.values()) for each in vars(module).values()]
-    return {(id(each), str(form)) for each in found if isinstance(each, Dispatcher)
+    return {(id(each), str(form)) for each in found if isinstance(each, Kernel)
             for form in each.signatures}
 
 warm(REST)
