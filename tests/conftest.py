@@ -1,5 +1,6 @@
 """What every room's tests may ask for: the tools of the machine and a place for shared evidence."""
 
+import gc
 import os
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 pytest_plugins = ["broker", "browser", "store_server"]
 
 ROOT = Path(__file__).resolve().parent.parent
+COLLECT_AFTER = 50_000
+"""New objects before Python looks for garbage; a program looks less often."""
 BESIDE = pytest.StashKey["subprocess.Popen[bytes]"]()
 
 
@@ -26,6 +29,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if BESIDE in config.stash:
         config.stash[BESIDE].kill()
         config.stash[BESIDE].wait()
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests stay: whoever looks for garbage need not look through them each time."""
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from empty_store import empty_store
 
 from pipeline.composed_answer import HOLDING, compose_answer
 from pipeline.kind import KINDS
@@ -322,8 +323,7 @@ def test_ends_and_times_as_text() -> None:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A flow with 100 s of verdicts at two hops, its reverse, and its twin in another tenant."""
-    with Store(f"chdb://{tmp_path_factory.mktemp('answer') / 'db'}") as opened:
-        opened.migrate()
+    with empty_store(tmp_path_factory.mktemp("answer") / "db") as opened:
         low = {
             "a": address_words(ip_address("10.0.0.1"))[1],
             "b": address_words(ip_address("10.0.1.1"))[1],

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from empty_store import empty_store
 
 from collector import SCHEMA, Batch, MemoryBus
 from collector.loss import Loss
@@ -126,8 +127,7 @@ def test_a_source_that_begins_anew_leaves_the_time_between(
     before += [batch(now, 2, [], reached_ns=now + 5 * SECOND)] * quiet
     after = [batch(now + 9 * SECOND, 1, [now + 9 * SECOND], Loss(None, now + 9 * SECOND))]
     begin = now + (4 if quiet else 2) * SECOND  # readers may be a second behind each other
-    with Store(f"chdb://{tmp_path}/store") as store:
-        store.migrate()
+    with empty_store(tmp_path / "store") as store:
         kept_raw(store, before)
         assert gaps_of(store).is_empty()
         kept_raw(store, after)

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from empty_store import empty_store
 
 from collector import Batch
 from pipeline import PipelineSettings, Store, Topology, Worker
@@ -24,8 +25,7 @@ TAG = {"csig_variant": 2, "csig_t": 2, "csig_s": 500, "csig_lm": 3 * 256 + 3,
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(f"chdb://{tmp_path}/store")
-    made.migrate()
+    made = empty_store(tmp_path / "store")
     yield made
     made.close()
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from empty_store import empty_store
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.insert_body import to_arrow
 from pipeline.kept_rows import kept
-from pipeline.store import Store
 from pipeline.store_backup import _as_now
 from pipeline.tables import TABLES
 from pipeline.tables.gathered import Gathered, gathered, spread
@@ -51,8 +51,7 @@ def test_few_words_and_many_are_stored_as_they_are(rows: int, tmp_path: Path) ->
     own = [f"file {row}" for row in range(rows)]
     frame = pl.DataFrame({"time_ns": range(rows), "flow": [1] * rows, "point": words,
                           "source": own})  # fmt: skip
-    with Store(f"chdb://{tmp_path / 'db'}") as store:
-        store.migrate()
+    with empty_store(tmp_path / "db") as store:
         store.insert("observations", frame, "words")
         with store.alone() as connection:
             told = connection.rows("SELECT point, source FROM observations ORDER BY time_ns")
@@ -71,8 +70,7 @@ def test_empty_words_are_left_out_where_the_engine_fills_them_in(tmp_path: Path)
     assert kept("flows", maybe).columns == ["flow", "cc"]  # a null would be another thing
     told = kept("flows", maybe.with_columns(pl.lit(None, pl.String).alias("cc")))
     assert told["cc"].null_count() == rows
-    with Store(f"chdb://{tmp_path / 'db'}") as store:
-        store.migrate()
+    with empty_store(tmp_path / "db") as store:
         store.insert("observations", frame, "it's an 'insert' of 100 % \\")
         with store.alone() as connection:
             asked = "SELECT DISTINCT source, tenant, vrf FROM observations ORDER BY vrf"

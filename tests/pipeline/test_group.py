@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from empty_store import empty_store
 
 from collector import Batch
 from pipeline import PipelineSettings, SnapshotError, Store, Worker
@@ -42,8 +43,7 @@ PLACE = "observations.v1.p2/3"
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with Store(f"chdb://{tmp_path_factory.mktemp('group') / 'store'}") as opened:
-        opened.migrate()
+    with empty_store(tmp_path_factory.mktemp("group") / "store") as opened:
         yield opened
 
 

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from empty_store import empty_store
 
 from collector import BusError, BusSettings
 from collector.kafka_group import Record
-from pipeline import PipelineSettings, Store, Worker
+from pipeline import PipelineSettings, Worker
 from pipeline.group import Group
 from pipeline.group_log import GroupLog
 from pipeline.group_part import Part
@@ -23,8 +24,7 @@ URL = "kafka://127.0.0.1:9/observations"
 
 @pytest.fixture
 def group(tmp_path: Path) -> Iterator[Group]:
-    with Store(f"chdb://{tmp_path / 'store'}") as store:
-        store.migrate()
+    with empty_store(tmp_path / "store") as store:
         yield Group(URL, BusSettings(), store, lambda: Worker(PipelineSettings()))
 
 

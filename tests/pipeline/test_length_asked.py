@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from empty_store import empty_store
 
 from pipeline import TABLES, Question, Store, address_words, answer, length_bounds
 
@@ -36,8 +37,7 @@ def cells(flow: int, length_ns: int, **changed: Any) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """Flow 1 has verdicts of three lengths, flow 2, of an older run, of 100 ms alone."""
-    with Store(f"chdb://{tmp_path_factory.mktemp('lengths') / 'db'}") as opened:
-        opened.migrate()
+    with empty_store(tmp_path_factory.mktemp("lengths") / "db") as opened:
         ends = {name: address_words(ip_address(f"10.0.0.{name}"))[1] for name in (1, 2)}
         known = {"protocol": 6, "first_ns": T0, "last_ns": T0 + SPAN_NS, "dst_lo": ends[2],
                  "src_lo": ends[1], "dport": 5001}  # fmt: skip

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from empty_store import empty_store
 
 from pipeline import Store, length_bounds
 
@@ -17,8 +18,7 @@ NAMED, PLACED, CALM, OWN = range(1, 5)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(f"chdb://{tmp_path}/db") as opened:
-        opened.migrate()
+    with empty_store(tmp_path / "db") as opened:
         flows = [NAMED, PLACED, CALM, OWN]
         times = {"time_ns": [T0] * 4, "interval_ns": [100 * MS] * 4, "flow": flows}
         owners = {"flow": flows, "owner": ["red", "red", "red", "blue"], "last_ns": [T0] * 4}
@@ -67,8 +67,7 @@ def test_a_flow_that_leaves_a_link_and_comes_back_counts_with_what_it_sent_there
         3: ("int_bound", [[7], [8], [9], [7]]),  # the switches tell in turn
         4: ("int", [[7, 8, 9], [8, 9], [9], [7, 9]]),  # and these not always
     }
-    with Store(f"chdb://{tmp_path}/db") as store:
-        store.migrate()
+    with empty_store(tmp_path / "db") as store:
         times = [T0 + turn * 10 * MS for turn in range(4)]
         flows = pl.DataFrame({"flow": [*ways], "owner": "red", "last_ns": times[-1]})
         store.insert("flows", flows, "flows")

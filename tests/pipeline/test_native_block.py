@@ -6,13 +6,13 @@ from pathlib import Path
 import lz4.frame
 import polars as pl
 import pytest
+from empty_store import empty_store
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.connection import Connection
 from pipeline.insert_body import Body
 from pipeline.native_block import block
-from pipeline.store import Store
 
 WORDS = pl.Enum(["", "tap", "Zürich"])
 KINDS = {
@@ -45,10 +45,9 @@ ROW = st.tuples(*(st.none() | values for values in VALUES.values()))
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
-    with Store(f"chdb://{tmp_path_factory.mktemp('store') / 'db'}") as store:
-        store.migrate()
-        with store.alone() as connection:
-            yield connection
+    place = tmp_path_factory.mktemp("store") / "db"
+    with empty_store(place) as store, store.alone() as connection:
+        yield connection
 
 
 def test_a_server_is_sent_what_the_engine_reads_as_an_lz4_frame() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from empty_store import empty_store
 from pydantic import ValidationError
 
 from collector import OBSERVATION
@@ -42,8 +43,7 @@ QUERIES = sorted(
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """One store for the tests that bring rows of their own tables or flows."""
-    with Store(f"chdb://{tmp_path_factory.mktemp('store') / 'db'}") as opened:
-        opened.migrate()
+    with empty_store(tmp_path_factory.mktemp("store") / "db") as opened:
         yield opened
 
 

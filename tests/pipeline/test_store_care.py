@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from empty_store import empty_store
 
 from pipeline import backup, erase, restore
 from pipeline.erasure import STATE
@@ -99,8 +100,7 @@ def test_an_address_is_erased_from_every_table_and_no_other(tmp_path: Path) -> N
 def test_an_address_is_erased_however_it_is_spelt_and_wherever_people_wrote_it(
     tmp_path: Path,
 ) -> None:
-    with Store(f"chdb://{tmp_path / 'db'}") as store:
-        store.migrate()
+    with empty_store(tmp_path / "db") as store:
         comments = ("ask 10.0.0.1.", "see 10.0.0.1.7", "FD00:0:0:1::4 is gone",
                     "fd00:0000:0000:0001:0000:0000:0000:0004", "fd00:0:0:1::45",
                     "::ffff:10.0.0.1", "by ::FFFF:a00:1.", "::ffff:10.0.0.11",
@@ -217,8 +217,7 @@ def test_a_backup_comes_back_as_it_was_and_rollups_count_once(
 def test_of_rows_that_are_not_merged_yet_the_last_one_comes_back(tmp_path: Path) -> None:
     """State at the end of a second: that of its last interval, whichever part is read first."""
     told = "SELECT flow, U, alpha FROM flow_seconds FINAL ORDER BY flow"
-    with Store(f"chdb://{tmp_path / 'db'}") as store:
-        store.migrate()
+    with empty_store(tmp_path / "db") as store:
         with store.alone() as connection:
             connection.command("SYSTEM STOP MERGES")
         for number in range(8):
@@ -236,8 +235,7 @@ def test_of_rows_that_are_not_merged_yet_the_last_one_comes_back(tmp_path: Path)
 
 
 def test_a_store_of_a_newer_hopsight_is_not_backed_up(tmp_path: Path) -> None:
-    with Store(f"chdb://{tmp_path / 'db'}") as store:
-        store.migrate()
+    with empty_store(tmp_path / "db") as store:
         with store.alone() as connection:
             connection.command("INSERT INTO schema_version (version) VALUES (99)")
         with pytest.raises(StoreError, match="has schema 99 and this hopsight knows"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from empty_store import empty_store
 
 from pipeline import Store, StoreBusy, StoreError, StoreLimits
 from pipeline.joined_question import JOINED, fits
@@ -24,8 +25,7 @@ WAIT_S = 0.5
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     place = tmp_path_factory.mktemp("together") / "db"
-    with Store(f"chdb://{place}", StoreLimits(wait_s=WAIT_S)) as opened:
-        opened.migrate()
+    with empty_store(place, StoreLimits(wait_s=WAIT_S)) as opened:
         for part in range(3):  # rows of a flow lie in several parts, and in two slices
             at_ns = T0 + part * SLICE_NS // 2
             times = {"time_ns": [at_ns + flow * MS for flow in FLOWS], "flow": [*FLOWS]}

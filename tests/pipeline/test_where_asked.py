@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from empty_store import empty_store
 
 from pipeline import PipelineSettings, Store, Topology, Worker
 from pipeline.beside import beside
@@ -34,8 +35,7 @@ ECE_ACK, CE = 0x50, 3
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(f"chdb://{tmp_path}/store")
-    made.migrate()
+    made = empty_store(tmp_path / "store")
     yield made
     made.close()
 

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import httpx
+from empty_store import empty_store
 
 from pipeline import Store, StoreLimits
 from service.app import create_app
@@ -67,6 +68,4 @@ def strict(tokens: str = "", **given: Any) -> tuple[Settings, Login]:
 
 def opened(folder: Path) -> Store:
     """A new store, which has time: beside other tests a question may wait for over a second."""
-    store = Store(f"chdb://{folder}/store", StoreLimits(wait_s=30))
-    store.migrate()
-    return store
+    return empty_store(folder / "store", StoreLimits(wait_s=30))

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import polars as pl
 import pytest
+from empty_store import empty_store
 
 from pipeline import TABLES, Store
 from service.app import create_app
@@ -41,8 +42,7 @@ async def answers(
 
 
 def test_a_gap_lowers_what_is_covered(tmp_path: Path) -> None:
-    with Store(f"chdb://{tmp_path}/db") as store:
-        store.migrate()
+    with empty_store(tmp_path / "db") as store:
         rows = pl.DataFrame(
             [LINK], schema={name: TABLES["link_seconds"].schema[name] for name in LINK}
         )
@@ -63,8 +63,7 @@ def test_a_gap_lowers_what_is_covered(tmp_path: Path) -> None:
 
 
 def test_what_was_judged_is_told_and_how_complete_it_is(tmp_path: Path) -> None:
-    with Store(f"chdb://{tmp_path}/db") as store:
-        store.migrate()
+    with empty_store(tmp_path / "db") as store:
         # Of two flows one was judged in the first half of a second, the other in a tenth of it.
         others = [(2, 2, 0.2), (3, 3, None)]
         rows = [
@@ -89,8 +88,7 @@ def test_what_was_judged_is_told_and_how_complete_it_is(tmp_path: Path) -> None:
 
 
 def test_of_an_empty_store_nothing_is_said_to_be_known(tmp_path: Path) -> None:
-    with Store(f"chdb://{tmp_path}/db") as store:
-        store.migrate()
+    with empty_store(tmp_path / "db") as store:
         transport = httpx.ASGITransport(create_app(Settings(), store))
 
         async def asked() -> list[Any]:

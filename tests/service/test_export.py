@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from empty_store import empty_store
 from hypothesis import given
 from hypothesis import strategies as st
 from yacryptopan import CryptoPAn
@@ -98,8 +99,7 @@ def stored() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with Store(f"chdb://{tmp_path_factory.mktemp('export') / 'db'}") as opened:
-        opened.migrate()
+    with empty_store(tmp_path_factory.mktemp("export") / "db") as opened:
         opened.insert("path_seconds", stored(), "paths")
         yield opened
 

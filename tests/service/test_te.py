@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import polars as pl
 import pytest
+from empty_store import empty_store
 
 from pipeline import MOST_WAYS, TABLES, Fabric, Host, Interface, Store, Topology, ranked, taken
 from service.app import create_app
@@ -87,8 +88,7 @@ class Client:
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     place = tmp_path_factory.mktemp("te") / "db"
-    with Store(f"chdb://{place}") as store:
-        store.migrate()
+    with empty_store(place) as store:
         told = Client(store)
         told.empty = {
             asked: told.get(asked) for kind in KINDS for asked in (kind, f"{kind}?format=csv")
