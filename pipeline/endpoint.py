@@ -103,12 +103,13 @@ def _by_ends(topology: Topology, words: tuple[int, int, int, int]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def host_rows(topology: Topology, told_ns: int) -> pl.DataFrame:
-    """The hosts of a topology that was told at a time, as rows of the table `hosts`."""
+def host_rows(topology: Topology) -> pl.DataFrame:
+    """The hosts of a topology, as rows of the table `hosts` but for when they are told."""
     made = [
         (prefix, topology.valid_from_ns, topology.version, host.name, host.device, host.interface,
-         topology.site_of(host), host.tenant, told_ns)
+         topology.site_of(host), host.tenant)
         for host in topology.hosts
         for prefix in host.prefixes
     ]  # fmt: skip
-    return pl.DataFrame(made, schema=TABLES["hosts"].schema, orient="row")
+    kinds = {name: kind for name, kind in TABLES["hosts"].schema.items() if name != "told_ns"}
+    return pl.DataFrame(made, schema=kinds, orient="row")

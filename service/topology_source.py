@@ -118,29 +118,35 @@ class TopologySource:
         return tuple((str(each), state.st_mtime_ns, state.st_size) for each, state in states)
 
 
-def store_topology(store: Store | OwnerClient, versions: Versions | Topology) -> None:
+def store_topology(
+    store: Store | OwnerClient, versions: Versions | Topology, *, beside: bool = False
+) -> None:
     """Keep the names of the hops, so that answers have them without the topology's file.
 
     What is told last holds, all its versions and nothing else, also where it was told before, or by
-    another whose clock is ahead.
+    another whose clock is ahead. `beside` others, those go on holding that begin at other times:
+    who analyzes a capture of last year does not know today's.
     """
     topologies = Versions.of(versions).topologies
     if not topologies:
         return
-    before_ns = store.query("topology_told")["told_ns"][0]
-    told_ns = max(time.time_ns(), before_ns + 1)
+    told_ns = max(time.time_ns(), store.query("topology_told")["told_ns"][0] + 1)
     hops = [
         topology.frame.drop("csig_lm", "csig_lm_compact").with_columns(
             pl.lit(topology.valid_from_ns, pl.Int64).alias("valid_from_ns"),
             pl.lit(topology.version).alias("topology"),
-            pl.lit(told_ns).alias("told_ns"),
         )
         for topology in topologies
     ]
-    hosts = pl.concat([host_rows(topology, told_ns) for topology in topologies])
-    if hosts.height:
-        store.insert("hosts", hosts, f"hosts told at {told_ns}")
-    store.insert("hops", pl.concat(hops), f"hops told at {told_ns}")
+    told = {"hosts": [host_rows(topology) for topology in topologies], "hops": hops}
+    begun = [topology.valid_from_ns for topology in topologies]
+    for table, rows in told.items():
+        if beside:
+            held = store.query(f"{table}_held")
+            rows.append(held.filter(~pl.col("valid_from_ns").is_in(begun)))
+        whole = pl.concat(rows, how="diagonal_relaxed").with_columns(told_ns=told_ns)
+        if whole.height or rows is hops:
+            store.insert(table, whole, f"{table} told at {told_ns}")
 
 
 class Refreshed:

@@ -117,7 +117,7 @@ def run(request: Request) -> None:
     else:
         try:
             with open_or_ask(settings.store.dsn, settings.store, create=True) as store:
-                renewed = partial(store_topology, store)
+                renewed = partial(store_topology, store, beside=True)
                 if topology is not None:
                     renewed(topology.versions)
                 told = partial(sink, store=store)

@@ -252,6 +252,33 @@ def test_a_topology_that_is_told_again_holds_again(tmp_path: Path, write: Write)
         assert after[2] == ["west-2026-01"]
 
 
+def test_who_tells_beside_others_leaves_what_begins_at_other_times(
+    tmp_path: Path, write: Write
+) -> None:
+    """An analysis of what was captured before the last change takes nothing of that away."""
+    text = EXAMPLE.read_text()
+    [first] = read_versions(write(text)).topologies
+    [second] = read_versions(write(text.replace("spine1", "core1").replace("h1", "h9"))).topologies
+    second = replace(second, valid_from_ns=first.valid_from_ns + 1, version="later")
+    with opened(tmp_path) as store:
+        at = {"then": first.valid_from_ns, "now": 2**62}
+
+        def told(when: str) -> list[pl.DataFrame]:
+            return [store.query(name, at_ns=at[when]) for name in ("hops", "te_hosts")]
+
+        store_topology(store, first, beside=True)
+        then = told("then")
+        store_topology(store, Versions.of([first, second]))
+        now = told("now")
+        store_topology(store, first, beside=True)
+        for when, before in (("then", then), ("now", now)):
+            for frame, expected in zip(told(when), before, strict=True):
+                assert_frame_equal(frame, expected)
+        store_topology(store, replace(first, version="mended"), beside=True)
+        assert set(told("then")[0]["topology"]) == {"mended"}
+        assert_frame_equal(told("now")[0], now[0])
+
+
 def test_what_is_told_last_holds_whoever_has_the_clock_that_is_ahead(
     tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
