@@ -43,24 +43,29 @@ def migrate(connection: Connection) -> list[str]:
     a repeated insert would not be told from a new one.
     """
     done = []
-    for statement in pending(connection):
+    stored = stored_schema(connection)
+    for statement in lacking(connection, stored):
         connection.command(statement)
         connection.use(connection.address.database)
         done.append(statement)
     connection.use(connection.address.database)
-    verify(connection)
+    verify(connection, stored_schema(connection) if done else stored)
     return done
 
 
 def pending(connection: Connection) -> Iterator[str]:
     """Statements that the store lacks, in order. Raises StoreError as `migrate` does."""
+    return lacking(connection, stored_schema(connection))
+
+
+def lacking(connection: Connection, stored: StoredSchema) -> Iterator[str]:
+    """Statements that a store lacks that has these tables, in order."""
     database = connection.address.database
     layout = Layout(database, connection.limits.cluster or "")
     if not connection.rows(f"SELECT 1 FROM system.databases WHERE name = '{database}'"):  # noqa: S608 - of the address
         yield f"CREATE DATABASE IF NOT EXISTS `{database}`{layout.clause}"
     else:
         connection.use(database)
-    stored = stored_schema(connection)
     if not stored.created[VERSION]:
         yield versions(layout)
     found = _version(connection) if stored.created[VERSION] else 0
@@ -85,14 +90,13 @@ def pending(connection: Connection) -> Iterator[str]:
         yield RECORD.format(database=f"`{database}`", version=SCHEMA_VERSION)
 
 
-def verify(connection: Connection) -> None:
+def verify(connection: Connection, stored: StoredSchema) -> None:
     """Refuse a store in which an insert that is repeated would be there twice. Raises StoreError.
 
     Every table has to remember tokens, and inserts must be answered when they are kept.
     """
     name = connection.address.name
     layout = Layout(connection.address.database, connection.limits.cluster or "")
-    stored = stored_schema(connection)
     for table in TABLES.values():
         told = WINDOW.findall(stored.created[layout.kept(table)])
         if not told or min(map(int, told)) < DEDUPLICATION_WINDOW:

@@ -6,11 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.migration import pending
+from pipeline.migration import pending, verify
 from pipeline.question import Question
 from pipeline.retained_rows import observed
 from pipeline.store import Store
 from pipeline.store_error import StoreError
+from pipeline.stored_schema import stored_schema
 from pipeline.tables import TABLES
 from pipeline.tables.ddl import alterations, create_table, feeding
 from pipeline.tables.layout import WHOLE, Layout
@@ -142,15 +143,13 @@ def test_a_store_that_is_not_there_yet_is_told_whole(tmp_path: Path) -> None:
 def test_a_table_that_forgets_tokens_is_not_served(tmp_path: Path) -> None:
     with Store(f"chdb://{tmp_path / 'db'}") as store:
         store.migrate()
-        from pipeline.migration import verify
-
         with store.alone() as connection:
-            verify(connection)
+            verify(connection, stored_schema(connection))
             connection.command(
                 "ALTER TABLE hops MODIFY SETTING non_replicated_deduplication_window = 7"
             )
             with pytest.raises(StoreError, match=r"hops remembers too few inserts \(7 of 10000\)"):
-                verify(connection)
+                verify(connection, stored_schema(connection))
             connection.command(
                 "ALTER TABLE hops MODIFY SETTING non_replicated_deduplication_window = 10000"
             )
