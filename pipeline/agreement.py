@@ -1,4 +1,4 @@
-"""Whether kinds of telemetry that speak of one hop say the same, and how complete they are.
+"""Whether kinds of telemetry that speak of one hop say the same.
 
 Agreement is the ratio of the least to the largest load that a kind reports of the hop, each with
 `LITTLE_U` added so that two small loads agree; 1 is the same, none where one kind alone speaks.
@@ -7,7 +7,7 @@ Loads are compared as packets met them: counters alone tell of the time between 
 
 import polars as pl
 
-from pipeline.locate import HOP, KEY
+from pipeline.locate import HOP
 from pipeline.reserved import PLACE
 from pipeline.runs import begun
 
@@ -57,22 +57,3 @@ def disagreement() -> pl.Expr:
     """A sentence where kinds of telemetry differ on the headline's hop, else empty."""
     said = pl.format("telemetry differs on this hop: load {}", pl.col("kinds"))
     return pl.when(pl.col("agreement") < DIFFER).then(said).otherwise(pl.lit(""))
-
-
-def in_sight(candidates: pl.DataFrame, possible: pl.DataFrame) -> pl.DataFrame:
-    """Hops of each flow-interval's path that telemetry spoke of: time_ns, flow, hops_seen, hops.
-
-    `hops` is the length of a shortest path; null where the topology knows none.
-    """
-    length = possible.group_by("flow").agg((pl.col("place").max() + 1).alias("hops"))
-    own = candidates.filter(
-        (pl.col("signal") == "int") | ((pl.col("signal") == "csig") & (pl.col("samples") > 0))
-    )
-    seen = own.group_by(KEY).agg(
-        pl.col("node").filter(signal="int").len().alias("stack"),
-        (pl.col("signal") != "int").any().alias("summarised"),
-    )
-    rows = seen.join(length, on="flow", how="left")
-    # A tag at the end of its path speaks of every hop on it, by its largest or least.
-    whole = pl.when(pl.col("summarised")).then(pl.col("hops")).otherwise("stack")
-    return rows.select(*KEY, whole.cast(pl.UInt32).alias("hops_seen"), "hops")

@@ -24,7 +24,8 @@ FILLED = 0.5
 """Share of acknowledgments that found the window full, above which it held the flow back."""
 NAMES = ("device", "interface", "stage", "orientation", "capacity_bps")
 IDLE_U = 0.8
-"""With nothing marked and the fullest hop below this load, hosts set the pace, not the network."""
+"""With nothing marked and the fullest hop below this load, hosts set the pace, not the network, if
+no hop is out of sight."""
 HARDLY = 0.1
 """Share of marked bytes up to which marks were few: the rest of a queue that drained, say."""
 PACED_U = 0.95
@@ -71,7 +72,8 @@ def window_is_shut() -> pl.Expr:
 def limits() -> list[pl.Expr]:
     """What says of a sender that it sets its own pace."""
     marked = pl.col("marked_bytes").fill_null(0) > HARDLY * pl.col("acked_bytes").fill_null(0)
-    idle = (pl.col("u_mean") + pl.col("lacks_most") < IDLE_U) & ~marked
+    whole = (pl.col("hops_seen") >= pl.col("hops")).fill_null(value=True)
+    idle = (pl.col("u_mean") + pl.col("lacks_most") < IDLE_U) & ~marked & whole
     packet = pl.col("data_bytes") / pl.col("data_frames").clip(1)
     sparing = pl.col("inflight_bytes") + packet < SENDER_LIMITED * pl.col("W")
     sparing &= (pl.col("u_mean") + pl.col("lacks") < PACED_U).fill_null(value=True)

@@ -8,11 +8,12 @@ queue was seen there for more than a tenth of the interval.
 import polars as pl
 
 from pipeline.activity import activity
-from pipeline.agreement import agreement, disagreement, in_sight
+from pipeline.agreement import agreement, disagreement
 from pipeline.candidates import located, named, narrowed
 from pipeline.completeness import told_frames
 from pipeline.doubt import with_lacking
 from pipeline.headline import headline, joined
+from pipeline.in_sight import in_sight
 from pipeline.judgment import NAMES, judged
 from pipeline.kind import reroute_helps
 from pipeline.locate import HOP, KEY
@@ -62,7 +63,8 @@ def verdicts(
     crossed = crossing(sent, candidates, chosen, possible)
     rows = rows.join(counts(crossed), on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(agreement(candidates), on=["time_ns", *HOP], how="left", maintain_order="left")
-    rows = rows.join(in_sight(candidates, possible), on=KEY, how="left", maintain_order="left")
+    sight = in_sight(candidates, possible, topology)
+    rows = rows.join(sight, on=KEY, how="left", maintain_order="left")
     rows = rows.join(told_frames(hop_intervals), on=KEY, how="left", maintain_order="left")
     rows = with_marks(over_time(rows), marked_shares(crossed, sent), carried)
     rows = with_lacking(rows, hop_intervals, topology)

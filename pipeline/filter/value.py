@@ -90,9 +90,10 @@ def ranges_of(token: Token) -> list[tuple[Words, Words]]:
 
 
 def network_of(token: Token) -> IPv4Network | IPv6Network | None:
-    """A prefix, or one address; None: it is none."""
+    """A prefix, or one address; None: it is none, or has a zone (RFC 4007), which is a host's."""
+    text = text_of(token).strip("[]")
     try:
-        return _mapped(ip_network(text_of(token).strip("[]"), strict=False))
+        return None if "%" in text else _mapped(ip_network(text, strict=False))
     except ValueError:
         return None
 

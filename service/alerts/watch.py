@@ -9,7 +9,7 @@ from pipeline import Store, StoreError
 from service.alerts.delivery import MOST_WAITING, Delivery
 from service.alerts.engine import Engine, Standing, as_told, keep
 from service.alerts.rule import AlertFile
-from service.alerts.silence import Silence, silences_of
+from service.alerts.silence import Silence, silences_of, silencing
 from service.alerts.telling import Look
 from service.beat import Beat
 from service.hub import Hub
@@ -36,6 +36,10 @@ class Watch:
         self._beats: dict[str, Beat] | None = None
         self._known: list[Silence] | None = None
         self._turn = threading.Lock()
+        self._unread: dict[str, list[Standing]] = {each.name: [] for each in file.receiver}
+        """Receivers of which it was not read yet what they take to fire, and what stood before a
+        restart that they may have heard of."""
+        self._stood = False
 
     def start(self) -> None:
         """Tell receivers from now on."""
@@ -50,13 +54,15 @@ class Watch:
             beat.end()
 
     def renew(self, file: AlertFile) -> None:
-        """Go by another file; a receiver that keeps its name knows what it was told."""
+        """Go by another file; what a receiver was told goes by its name."""
         known = {each.receiver.name: each for each in self.deliveries}
         for name in known.keys() - {each.name for each in file.receiver}:
             known[name].end()
         for receiver in file.receiver:
             if receiver.name in known:
                 known[receiver.name].receiver = receiver
+            else:
+                self._unread[receiver.name] = []
         self.file = file
         self.deliveries = [
             known.get(each.name) or Delivery(each, self.metrics) for each in file.receiver
@@ -98,6 +104,10 @@ class Watch:
 
     def deliver(self, delivery: Delivery) -> None:
         """Tell a receiver what stands and is not silent. Raises StoreError."""
+        if self._stood and (name := delivery.receiver.name) in self._unread:
+            told = self.store.query("alerts_told", rows=MOST_WAITING).filter(receiver=name)
+            delivery.restored(map(as_told, told.iter_rows(named=True)), kept=True)
+            delivery.restored(self._unread.pop(name))
         delivery.step(self._look, time.monotonic())
         keep(self.store, "alerts_told", delivery.unkept)
 
@@ -109,10 +119,8 @@ class Watch:
             each.fired(standing)
 
     def _restored(self, standing: list[Standing]) -> None:
-        told = self.store.query("alerts_told", rows=MOST_WAITING).partition_by(
-            "receiver", as_dict=True
-        )
-        for each in self.deliveries:
-            if (rows := told.get((each.receiver.name,))) is not None:
-                each.restored(map(as_told, rows.iter_rows(named=True)), kept=True)
-            each.restored(standing)
+        """Hear what stood before a restart; nobody has heard of what is silent."""
+        quiet, now_ns = self.silences(), time.time_ns()
+        loud = [each for each in standing if not silencing(quiet, each.labels, now_ns)]
+        self._unread = dict.fromkeys(self._unread, loud)
+        self._stood = True

@@ -144,7 +144,13 @@ def test_flows_that_share_a_last_hop_are_an_incast_and_one_is_an_elephant(
 def test_hosts_limit_what_the_network_does_not(
     judge: Judge, line: Topology, sent: dict[str, Any], u: float, kind: str
 ) -> None:
-    assert one(judge([sent], [{"node": 1, "port": 1, "u": u}], line))["kind"] == kind
+    behind = [{"node": 2, "port": 1, "u": 0.1, "hop_index": 1},
+              {"node": 3, "port": 3, "u": 0.1, "hop_index": 2}]  # fmt: skip
+    hop = {"node": 1, "port": 1, "u": u}
+    assert one(judge([sent], [hop, *behind], line))["kind"] == kind
+    in_part = one(judge([sent], [hop], line))["kind"]
+    idle = kind == "sender_limited" and u == 0.5 and not sent
+    assert in_part == ("not_congested" if idle else kind), "hops out of sight may hold it back"
 
 
 @pytest.mark.parametrize(
@@ -346,7 +352,7 @@ def test_nothing_sent_is_nothing_to_judge(judge: Judge) -> None:
         (0.5, 0.5, 1_125_000, "core", 0.99),  # and what the flow sends: 1.4
         (0.5, 0.5, 12_500, "not_congested", 0.5),  # others may send as well
         (0.0, 0.0, 12_500, "not_congested", 0.99),  # nobody waits
-        (None, 0.5, 625_000, "sender_limited", 0.99),  # a port that is not full has no queue
+        (None, 0.5, 625_000, "not_congested", 0.99),  # a port that is not full has no queue
         (None, 0.95, 1_187_500, "not_congested", 0.05),  # one that is may have any
         (1.2, 1.2, 12_500, "core", 0.99),
     ],

@@ -548,6 +548,57 @@ def test_an_end_that_a_receiver_did_not_take_is_told_after_a_restart(
     assert len(server.told) == 2
 
 
+def test_of_what_was_silent_all_the_time_nobody_hears_the_end(
+    tmp_path: Path, store: Store, heard: tuple[str, type[Heard]]
+) -> None:
+    """Not after a restart either."""
+    url, server = heard
+    path, rule = tmp_path / "alerts.toml", '[[rule]]\nname = "hushed"\nover = "flows"\nabove = 0\n'
+    hook = f'[[receiver]]\nname = "hushed"\nkind = "webhook"\nurl = "{url}"\n'
+
+    def looked(text: str, watch: Watch | None = None) -> Watch:
+        path.write_text(text)
+        if watch is None:
+            watch = Watch(read(path), store, Hub(1), Metrics())
+        watch.renew(read(path))
+        watch.engine.step()
+        for each in watch.deliveries:
+            watch.deliver(each)
+        return watch
+
+    now_ns = time.time_ns()
+    row = {"id": "hushed", "written_ns": now_ns, "from_ns": now_ns - S, "to_ns": now_ns + 600 * S,
+           "matchers": '{"alertname": "hushed"}', "kind": "silence", "author": "",
+           "comment": ""}  # fmt: skip
+    store.insert("silences", pl.DataFrame([row]), "hushed")
+    looked(rule + 'window = "1h"\n' + hook)
+    after = looked(rule + 'window = "1h"\n' + hook)
+    assert [each.state for each in after.engine.standing()] == [FIRING]
+    looked(hook, after)
+    looked(hook)
+    assert server.told == []
+    over = row | {"written_ns": now_ns + 1, "to_ns": now_ns}
+    store.insert("silences", pl.DataFrame([over]), "not hushed any more")
+
+
+def test_a_receiver_that_comes_back_hears_the_end_of_what_it_takes_to_fire(
+    tmp_path: Path, store: Store, heard: tuple[str, type[Heard]]
+) -> None:
+    """It was left out of the file for a while, in which the alert ended."""
+    url, server = heard
+    path, rule = tmp_path / "alerts.toml", '[[rule]]\nname = "back"\nover = "flows"\nabove = 0\n'
+    hook = f'[[receiver]]\nname = "back"\nkind = "webhook"\nurl = "{url}"\n'
+    path.write_text(rule + 'window = "1h"\n' + hook)
+    watch = Watch(read(path), store, Hub(1), Metrics())
+    for text in (path.read_text(), rule + 'window = "1h"\n', "", hook, hook):
+        path.write_text(text)
+        watch.renew(read(path))
+        watch.engine.step()
+        for each in watch.deliveries:
+            watch.deliver(each)
+    assert [body["alerts"][0]["state"] for _, body, _ in server.told] == [FIRING, RESOLVED]
+
+
 class Away:
     """A store that can be away."""
 

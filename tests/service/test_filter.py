@@ -291,6 +291,7 @@ def test_top_takes_a_filter(hopsight: Any, served: Any) -> None:
         ("src = 10.2.0.0/24", ["10.2.0.0/24"]),
         ("src in 10.2.0.0/28", []),
         ("src in 2001:db8::/32 or src = 2001:db8:2::1", ["2001:db8:1::/64"]),
+        ("src = fe80::1%eth0 or src in (10.2.0.0/24, fe80::1%1)", ["10.2.0.0/24"]),
         ("not src in 0.0.0.0/0", ["2001:db8:1::/64", "leaf1"]),
         ("src ~ 'leaf*' or src ~ '10.2.*'", ["10.2.0.0/24", "leaf1"]),
     ],
