@@ -18,6 +18,7 @@ import polars as pl
 from collector.bus import Batch, BusError
 from collector.loss import WORD, losses_of, text_of
 from collector.observation import OBSERVATION, SCHEMA, SCHEMA_VERSION, beyond, together
+from collector.unpacked import MOST_BYTES, unpacked_bytes
 
 MESSAGE_BYTES = 900_000
 """Largest message."""
@@ -46,6 +47,7 @@ REASONS = {
     "bad_header": "a header is missing or is no number",
     "damaged": "the value is not the one that the digest was made of",
     "not_arrow": "the value is no Arrow IPC stream",
+    "too_large": "the rows would fill more memory than a batch may",
     "bad_columns": "the rows lack a column or have one of another type",
     "bad_range": "the rows are not of the frames that the headers name",
 }
@@ -186,10 +188,16 @@ def octets_of(frame: pl.DataFrame, compression: Compression = "lz4") -> bytes:
 
 def rows_of(octets: bytes) -> pl.DataFrame:
     """The rows of an Arrow IPC stream. Raises UnreadableError."""
+    unreadable = pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError
     try:
-        return pl.read_ipc_stream(io.BytesIO(octets))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        needed = unpacked_bytes(octets)
+        rows = pl.read_ipc_stream(io.BytesIO(octets)) if needed <= MOST_BYTES else None
+    except unreadable as error:
         raise UnreadableError("not_arrow", str(error).partition("\n")[0]) from None
+    if rows is None:
+        said = f"{len(octets)} octets become {needed}, and at most {MOST_BYTES} are read"
+        raise UnreadableError("too_large", said)
+    return rows
 
 
 def texts_of(given: Headers) -> dict[str, str]:

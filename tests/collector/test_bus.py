@@ -16,6 +16,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from broker import CLUSTER
 from confluent_kafka import Consumer, Producer, TopicPartition
+from unpacking import swelling
 
 from collector.bus import FEW_ROWS, Batch, Bus, BusError, BusRefused, MemoryBus
 from collector.bus_address import open_bus
@@ -393,11 +394,13 @@ def test_what_cannot_be_read_becomes_a_dead_letter_with_its_reason(
         part.frame.drop("flow").write_ipc_stream(short)
         lacking = headers(part, short.getvalue())
         cut = [each for each in whole if each[0] != "epoch"]
+        swollen = swelling(20_000_000, columns=11)
+        large = headers(part, swollen)
         sent = [
             ("unknown_schema", b"", []), ("unknown_schema", value, foreign),
             ("damaged", value[:-9], whole), ("damaged", None, whole), ("bad_header", value, cut),
             ("not_arrow", b"no arrow", text), ("bad_range", value, other),
-            ("bad_columns", short.getvalue(), lacking),
+            ("bad_columns", short.getvalue(), lacking), ("too_large", swollen, large),
         ]  # fmt: skip
         for _, octets, given in sent:
             await producer.send_and_wait(bus.topic.name, octets, key=b"k", headers=given)
