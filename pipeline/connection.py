@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.fatal import faults_end
 from pipeline.fence import Fence
 from pipeline.insert_body import FORMAT, PACKED, Body
 from pipeline.store_address import StoreAddress
@@ -82,6 +83,7 @@ class Connection:
                 settings=dict(settings),
                 chdb_options=dict.fromkeys(EMBEDDED_CACHES, str(limits.cache_bytes)) | MERGING,
             )
+            faults_end()
 
     def use(self, database: str) -> None:
         """Make `database` the one that names without a database mean."""

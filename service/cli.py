@@ -5,6 +5,7 @@ when it runs.
 """
 
 import atexit
+import faulthandler
 import gc
 import os
 import sys
@@ -240,6 +241,8 @@ def settings(
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of `hopsight`: ends with a documented exit code, never with a traceback."""
+    if sys.__stderr__ is not None:
+        faulthandler.enable(sys.__stderr__)  # what native code does to the process is told
     gc.set_threshold(COLLECT_AFTER)
     atexit.register(gc.freeze)  # memory goes back whole; to look through it takes 0.3 s
     if isinstance(sys.stdout, TextIOWrapper):  # an arrow that a locale lacks costs no answer

@@ -1,6 +1,7 @@
 """A store's life on disk: made, completed, reopened. One process opens one path at a time."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -170,6 +171,18 @@ def test_a_store_survives_the_death_of_its_process(tmp_path: Path) -> None:
     with Store(dsn) as store:
         store.migrate()
         assert store.query("hops", at_ns=0)["device"].to_list() == ["leaf1"]
+
+
+@pytest.mark.parametrize("options", [[], ["-X", "faulthandler"]])
+def test_a_fault_of_native_code_ends_the_process(tmp_path: Path, options: list[str]) -> None:
+    """An engine that takes its signal for itself would let it stand on, and keep the store."""
+    script = "import os, sys; from pipeline.store import Store; s = Store(sys.argv[1]); os.abort()"
+    command = [sys.executable, *options, "-c", script, f"chdb://{tmp_path / 'db'}"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == -signal.SIGABRT
+    assert ("Fatal Python error: Aborted" in ended.stderr) is bool(options)
+    with Store(f"chdb://{tmp_path / 'db'}"):
+        pass
 
 
 def test_a_process_opens_one_embedded_store_at_a_time(tmp_path: Path) -> None:
