@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from collector import arrow, borrowing
 from pipeline.copies import PLACES, mixed, words_of
 from pipeline.point_number import PointNumbers
-from pipeline.signals import reverse
+from pipeline.signals import reverse, reversible
 
 TOLD = ("ip_id", "h0_ts_ns", "h0_tx_bytes", "roce_psn", "roce_msn", "csig_echo_s", "csig_echo_lm")
 """What a reflection says beside the words of any frame (`copies`)."""
@@ -75,9 +75,13 @@ def further(rows: pl.DataFrame) -> NDArray[np.uint64]:
 
 
 def counted_feedback(rows: pl.DataFrame) -> pl.DataFrame:
-    """Reflections of each row's reverse flow: time_ns, flow, point, feedback, feedback_replayed."""
-    needed = ("time_ns", "point", "conversation", "direction", "integrity", REPLAYED)
+    """Reflections of each row's reverse flow: time_ns, flow, point, feedback, feedback_replayed.
+
+    Whose data a queue pair's acknowledgments reflect is not told by their ends.
+    """
+    needed = ("time_ns", "flow", "point", "conversation", "direction", "integrity", REPLAYED)
     told = rows.select(n for n in needed if n in rows.columns).filter(reflects(rows))
+    told = told.filter(reversible(told))
     again = pl.col(REPLAYED) if REPLAYED in rows.columns else pl.lit(None, pl.Boolean)
     checks = pl.col("integrity") if "integrity" in rows.columns else pl.lit(None, pl.UInt8)
     return told.select(

@@ -1,6 +1,7 @@
 """What a store still holds of a flow: its observations, both directions, in order of time."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -27,20 +28,38 @@ def retained(
     Without times all that is held is given. Columns that are null in all rows of a page are left
     out, as a decoder does.
     """
-    for flow in flows_of(store, question)[:1]:
-        yield from pages(store, flow, from_ns, to_ns, page)
+    found = flows_of(store, question)
+    if found:
+        flows = both_ways(store, found, question)
+        yield from pages(store, flows, from_ns, to_ns, page)
+
+
+def both_ways(store: Asked, found: list[dict[str, Any]], question: Question) -> list[int]:
+    """The newest of the flows that were found, those beside it, and those that answer them.
+
+    Several stand beside each other where flows have something of their own beside their ends, as
+    queue pairs have. Such a one has no reverse that could be worked out: all are taken that come
+    from the other end.
+    """
+    conversation, direction = found[0]["conversation"], found[0]["direction"]
+    if conversation is None or direction is None:
+        return [found[0]["flow"]]  # an older version stored it
+    beside = [each["flow"] for each in found if each["conversation"] == conversation]
+    answer = reverse_flow(conversation, direction)
+    if beside == [reverse_flow(conversation, 1 - direction)]:
+        return [*beside, answer]
+    back = replace(question, src=question.dst, sport=question.dport,
+                   dst=question.src, dport=question.sport)  # fmt: skip
+    others = [each for each in flows_of(store, back) if each["conversation"] == conversation]
+    return [*beside, answer, *(each["flow"] for each in others)]
 
 
 def pages(
-    store: Asked, flow: dict[str, Any], from_ns: int | None, to_ns: int | None, page: int
+    store: Asked, flows: list[int], from_ns: int | None, to_ns: int | None, page: int
 ) -> Iterator[pl.DataFrame]:
-    """Observations of a row of `flows`."""
-    # Flows that an older version stored tell no conversation.
-    known = flow["conversation"] is not None and flow["direction"] is not None
-    reverse = reverse_flow(flow["conversation"], flow["direction"]) if known else flow["flow"]
+    """Observations of flows, in order of time."""
     bounds = {
-        "flow": flow["flow"],
-        "reverse": reverse,
+        "flows": flows,
         "from_ns": 0 if from_ns is None else from_ns,
         "to_ns": EVER_NS if to_ns is None else to_ns,
     }

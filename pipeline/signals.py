@@ -173,6 +173,7 @@ def read(rows: pl.DataFrame, prefix: str, *, ends: bool) -> pl.DataFrame:
     ).filter(IS_SIGNAL)
     if not echo:
         return seen
+    seen = seen.filter(reversible(seen))
     return seen.with_columns(reverse(seen)).drop("conversation", "direction")
 
 
@@ -270,7 +271,19 @@ def reverse_flow(conversation: int, direction: int) -> int:
 
 def reverse(rows: pl.DataFrame) -> pl.Series:
     """The reverse flow of each row: the one whose data an ACK acknowledges."""
+    return _directed(rows, 1 - rows["direction"])
+
+
+def reversible(rows: pl.DataFrame) -> pl.Series:
+    """Whether rows have a reverse flow that can be worked out.
+
+    What has something of its own beside its ends, as a queue pair, is answered by another one's.
+    """
+    return _directed(rows, rows["direction"]) == rows["flow"]
+
+
+def _directed(rows: pl.DataFrame, direction: pl.Series) -> pl.Series:
+    """The flow of each row's conversation in a direction."""
     flow = np.empty(rows.height, np.uint64)
-    other = (1 - rows["direction"]).cast(pl.UInt8).to_numpy()
-    directed(rows["conversation"].to_numpy(), other, flow)
+    directed(rows["conversation"].to_numpy(), direction.cast(pl.UInt8).to_numpy(), flow)
     return pl.Series("flow", flow)

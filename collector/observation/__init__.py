@@ -100,14 +100,14 @@ TRANSPORT = (
         for edge in ("left", "right")
     ),
     Column("accecn_e0b", U32, "bytes", "AccECN: ECT(0) payload bytes mod 2^24.", stored=False),
-    Column("accecn_ceb", U32, "bytes", "AccECN: CE payload bytes mod 2^24.", stored=False),
+    Column("accecn_ceb", U32, "bytes", "AccECN: CE payload bytes mod 2^24."),
     Column("accecn_e1b", U32, "bytes", "AccECN: ECT(1) payload bytes mod 2^24.", stored=False),
-    Column("roce_opcode", U8, "", "RoCE opcode of the base transport header.", stored=False),
-    Column("roce_qp", U32, "", "RoCE destination queue pair.", stored=False),
-    Column("roce_psn", U32, "sequence", "RoCE packet sequence number.", stored=False),
+    Column("roce_opcode", U8, "", "RoCE opcode of the base transport header."),
+    Column("roce_qp", U32, "", "RoCE destination queue pair."),
+    Column("roce_psn", U32, "sequence", "RoCE packet sequence number."),
     Column("roce_flags", U8, "bits", "RoCE FECN 4, BECN 2, acknowledge request 1.", stored=False),
-    Column("roce_syndrome", U8, "", "RoCE acknowledgment syndrome.", stored=False),
-    Column("roce_msn", U32, "sequence", "RoCE message sequence number.", stored=False),
+    Column("roce_syndrome", U8, "", "RoCE acknowledgment syndrome."),
+    Column("roce_msn", U32, "sequence", "RoCE message sequence number."),
 )
 OBSERVATION: tuple[Column, ...] = (
     *FRAME,

@@ -65,9 +65,7 @@ AECN = (
     Column("aecn_queue_ratio", F64, "ratio", "AECN queue over its buffer.", stored=False),
     Column("aecn_queue_delay_ns", F64, "ns", "AECN queue delay of the path.", stored=False),
     Column("aecn_abw_bps", F64, "bit/s", "AECN available bandwidth.", stored=False),
-    Column(
-        "aecn_saturated", U8, "bits", "Infos at their highest value, bit 0 first.", stored=False
-    ),
+    Column("aecn_saturated", U8, "bits", "Infos at their highest value, bit 0 first."),
     Column("aecn_rest", U64, "", "First octets of data that cannot be read.", stored=False),
     Column("aecn_rest_bytes", U8, "bytes", "Octets of data that cannot be read.", stored=False),
 )
@@ -120,7 +118,7 @@ TRACE = (
     Column("tcp_int_echo_b_bps", U64, "bit/s", "TCP-INT link speed, echoed.", stored=False),
     Column("tcp_int_echo_hop", U8, "", "TCP-INT worst hop, echoed.", stored=False),
     Column("tcp_int_echo_latency_ns", U64, "ns", "TCP-INT latency, echoed.", stored=False),
-    Column("hpcc_kind", U8, "", "HPCC simulator: 0 data, 1 ACK, 2 NACK.", stored=False),
+    Column("hpcc_kind", U8, "", "HPCC simulator: 0 data, 1 ACK, 2 NACK."),
     Column("hpcc_group", U16, "", "Priority group of the HPCC simulator.", stored=False),
 )
 MIRROR = (

@@ -99,7 +99,7 @@ def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
         assert set(told) <= set(done)
         assert store.pending() == []
         assert shape(store) == fresh
-        held = store.query("flow_observations", flow=9, reverse=9, from_ns=0, to_ns=9, rows=9)
+        held = store.query("flow_observations", flows=[9], from_ns=0, to_ns=9, rows=9)
         seen = observed(held).sort("time_ns")
         assert seen["hop_count"].to_list() == [2, 0, 1]
         assert seen.select(STACK).rows() == [(7, 3, 90), (None,) * 3, (None, 5, None)]

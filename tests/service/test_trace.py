@@ -7,7 +7,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from collector import CollectorSettings, Decoder, open_capture
+from collector import CollectorSettings, Decoder, open_capture, write_pcapng
+from replay import frames_of, points, simulate
+from replay.campaign import SETTINGS
+from replay.scenario_core import uplink_hot_spot
+from replay.world import MS, Telemetry
 from service.commands.replay import Request, source_of
 from service.decidable import Decidable
 from service.failure import ExitCode, Failure
@@ -40,6 +44,26 @@ def test_the_store_and_an_archive_replay_what_the_capture_does(
     nothing = hopsight.here("replay", "--store", dsn, "--flow", FLOW, *late)
     assert nothing.returncode == ExitCode.WRONG
     assert "holds no observations" in nothing.stderr
+
+
+@pytest.mark.parametrize("telemetry", ["int_roce", "accecn"])
+def test_what_tcp_has_not_and_few_have_is_kept_too(
+    hopsight: Any, tmp_path: Path, telemetry: Telemetry
+) -> None:
+    """Queue pairs, whose acknowledgments come under another number, and options of AccECN."""
+    capture, dsn = tmp_path / "seen.pcapng", f"chdb://{tmp_path}/store"
+    world = uplink_hot_spot((telemetry,), 3 * MS)
+    frames = frames_of(simulate(world, SETTINGS), SETTINGS)
+    write_pcapng(capture, points(world), [frames])
+    read = ("--set", f"collector.int_dscp={SETTINGS.int_dscp}")
+    done = hopsight.here("analyze", str(capture), *read, "--store", dsn, "--json")
+    seen = [" ".join(f"{each[end]}:{each[f'{end[0]}port']}" for end in ("src", "dst"))
+            for each in json.loads(done.stdout)["flows"]]  # fmt: skip
+    assert len(seen) == len(set(seen)), "none stands beside a flow that nobody sent"
+    ends = ("--flow", seen[0], "--json")
+    whole = decided(hopsight.here("replay", str(capture), *read, *ends).stdout)
+    assert len(whole) > 100
+    assert decided(hopsight.here("replay", "--store", dsn, *ends).stdout) == whole
 
 
 def test_an_archive_keeps_several_flows_in_order_of_time(hopsight: Any, tmp_path: Path) -> None:
