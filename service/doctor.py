@@ -8,10 +8,10 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import httpx
@@ -56,6 +56,8 @@ MOST_AHEAD_NS = 60_000_000_000
 """How far ahead of the clock here what is stored may be, so that no clock is doubted."""
 FINDINGS_NS = 600_000_000_000
 MOST_FINDINGS = 10_000
+NO_VERDICTS = ("if frames are judged (`hopsight pipeline`), verdicts were kept no longer"
+               " (store.retention_days): minutes and hours of links reach farther")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,15 +213,16 @@ def stored(settings: Settings) -> Iterator[Check]:
         if path is not None:
             yield disk(path)
             owner = read_owner(path)
-            yield service(owner)
-            if owner is not None and owner.socket is None:
+            yield (served := service(owner))
+            if owner is not None and (owner.socket is None or served.state == "broken"):
                 seen = f"{path} is open in process {owner.pid}, which answers no questions"
                 advice = "ask when it has ended; one that `serve` or `up` has answers"
                 yield Check("store", "not asked", expected, seen, advice)
                 return
         with open_or_ask(dsn, settings.store) as store:
+            extent = store.query("extent").row(0, named=True)
             yield Check("store", "ok", expected, f"{shown(dsn)} answers")
-            yield from data(store)
+            yield from data(store, extent)
     except StoreError as error:
         yield Check("store", "broken", expected, str(error), "see the sentence beside this")
 
@@ -265,18 +268,18 @@ def answered(owner: Owner) -> int:
         return beside.get("http://localhost/readyz").status_code
 
 
-def data(store: Asked) -> Iterator[Check]:
+def data(store: Asked, extent: Mapping[str, Any]) -> Iterator[Check]:
     """How new the verdicts are, and what is wrong with the telemetry they are made of."""
-    extent = store.query("extent").row(0, named=True)
-    expected = "verdicts on flows"
+    expected, flows = "verdicts on flows", int(store.query("flows_known")["flows"][0])
     if not extent["verdicts"]:
-        yield Check("data", "warning", expected, "the store is empty",
-                    "look at the sources: do frames arrive, are they decoded?")  # fmt: skip
+        seen, advice = "the store is empty", "look at the sources: do frames arrive, are they read?"
+        if flows:
+            seen, advice = f"no verdicts, but {flows:,} flows are known", NO_VERDICTS
+        yield Check("data", "warning", expected, seen, advice)
         return
     to_ns = int(extent["to_ns"])
     lasted, since_ns = duration(to_ns - int(extent["from_ns"])), time.time_ns() - to_ns
     since = f"{duration(abs(since_ns))} {'ago' if since_ns >= 0 else 'ahead of the clock here'}"
-    flows = int(store.query("flows_known")["flows"][0])
     ahead = since_ns < -MOST_AHEAD_NS
     yield Check("data", "warning" if ahead else "ok", expected,
                 f"{extent['verdicts']:,} over {lasted}, the newest {time_text(to_ns)}, {since};"

@@ -118,13 +118,26 @@ def test_a_disk_is_as_broken_as_it_is_full(
     assert ("hopsight up" in found["store"].advice) == (state != "broken")
 
 
+def test_a_store_is_not_asked_through_a_service_that_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = SimpleNamespace(pid=7, url="http://127.0.0.1:1", socket=str(tmp_path / "db.sock"))
+    monkeypatch.setattr(doctor, "read_owner", lambda _: silent)
+    settings = Settings.model_validate({"store": {"dsn": f"chdb://{tmp_path}"}})
+    found = [(check.stage, check.state) for check in doctor.stored(settings)]
+    assert found[1:] == [("service", "broken"), ("store", "not asked")]
+
+
 def test_data_ahead_of_the_clock_is_warned_of(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_or_ask(served.dsn, StoreLimits()) as store:
-        found = {check.stage: check for check in doctor.data(store)}
+        extent = store.query("extent").row(0, named=True)
+        found = {check.stage: check for check in doctor.data(store, extent)}
         assert found["data"].state == "ok"
         assert "ago" in found["data"].seen
+        [gone] = doctor.data(store, {"verdicts": 0})
+        assert (gone.state, "verdicts were kept no longer" in gone.advice) == ("warning", True)
         monkeypatch.setattr(doctor.time, "time_ns", lambda: 1_600_000_000 * 10**9)
-        found = {check.stage: check for check in doctor.data(store)}
+        found = {check.stage: check for check in doctor.data(store, extent)}
     assert found["data"].state == "warning"
     assert "ahead of the clock here" in found["data"].seen
     assert "clocks" in found["data"].advice

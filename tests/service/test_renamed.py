@@ -62,6 +62,25 @@ def test_a_version_that_begins_where_a_range_ends_is_not_its(
         assert {OLD, NEW} & {hop["device"] for hop in told.json()["hops"]} == {name}
 
 
+def test_a_name_that_an_answer_has_finds_what_it_is_the_name_of(
+    tmp_path: Path, world: ModuleType, change_ns: int
+) -> None:
+    """Over a change answers name hops by the newest version, and filters find them by that."""
+    frames, span = world.frames(), {"from": world.START_NS, "to": change_ns + world.INTERVAL_NS}
+    later = frames["hops"].with_columns(
+        device="new-" + pl.col("device"), valid_from_ns=pl.lit(change_ns)
+    )
+    with opened(tmp_path) as store:
+        for table, rows in frames.items():
+            store.insert(table, rows, "world")
+        store.insert("hops", later, "second")
+        with Asked(store) as asked:
+            for path, name in (("/flows", "flows"), ("/links", "links")):
+                for device, found in (("new-leaf1", True), ("leaf1", False)):
+                    told = asked.get(f"/api/v1{path}", filter=f'device = "{device}"', **span)
+                    assert bool(told.json()[name]) is found, (path, device)
+
+
 def test_cells_of_te_are_named_by_their_own_time(tmp_path: Path, world: ModuleType) -> None:
     """A version of the topology that begins with a second is not of the cell before."""
     second = world.START_NS // 10**9 * 10**9
