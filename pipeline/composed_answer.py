@@ -22,6 +22,8 @@ PATH, UNKNOWN = "congested_path", "unknown"
 """Kinds that say that the network holds the flow back, but not where, and that nothing tells."""
 ELSEWHERE = {PATH: "now the path is congested elsewhere", RECEIVER: "now it is the receiver"}
 """What is said of a latest stretch without a hop, by its kind."""
+AS_LIKELY_AS_NOT = 0.5
+"""Confidence below which the hop of a latest stretch is one of several that may be it."""
 HOLDING = (*dict.fromkeys(kind.name for kind in CONGESTED), PATH)
 """Kinds that say that the network holds the flow back."""
 REROUTE = {
@@ -77,6 +79,7 @@ def compose_answer(
         "until_ns": None if told[-1]["here"] else mine[-1]["time_ns"] + length,
     }
     said = verdict(mine, held=held) | time
+    latest = history[-1] | {"confidence": told[-1]["confidence"]}
     found = [*listed(told, "candidates")]
     pointed, speaks = candidates(found), evidence(told, found)
     return {
@@ -89,7 +92,7 @@ def compose_answer(
             **dict(zip(JUDGED, edges(told), strict=True)),
             "lengths_ns": list(lengths or known),
         },
-        "verdict": said | {"sentence": sentence(said, history[-1])},
+        "verdict": said | {"sentence": sentence(said, latest)},
         "candidates": pointed,
         "signals": signals(pointed, speaks),
         "evidence": speaks,
@@ -216,7 +219,7 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def sentence(said: Row, last: Row) -> str:
-    """The headline as a sentence; `last` is the latest stretch of the history."""
+    """The headline as a sentence; `last` is the latest stretch, with its confidence."""
     kind = KINDS.get(said["kind"])
     why = kind.sentence if kind else said["kind"]
     least = "at least " if IN_PART in said["plausibility"] else ""
@@ -263,5 +266,6 @@ def now(said: Row, last: Row) -> str:
     if said["until_ns"] is None:
         return ""
     if last["hop"] is not None:
-        return f"now it is {last['hop']['name']}"
+        sure = (last["confidence"] or 0.0) >= AS_LIKELY_AS_NOT
+        return f"now it {'is' if sure else 'may be'} {last['hop']['name']}"
     return ELSEWHERE.get(last["kind"], "now nothing holds it back")

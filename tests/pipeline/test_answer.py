@@ -150,6 +150,14 @@ def test_a_flow_that_moved_is_said_to_have(order: tuple[str, ...], head: str, ta
     assert tense in made["verdict"]["sentence"]
 
 
+def test_where_it_moved_is_said_for_certain_only_where_it_is_likely() -> None:
+    """Of a last interval of a few frames every way up may be the one."""
+    before = [row(0), row(1)]
+    for confidence, said in ((0.24, "now it may be leaf1"), (0.9, "now it is leaf1")):
+        made = composed(*before, row(2, "up", "uplink", confidence=confidence))
+        assert said in made["verdict"]["sentence"]
+
+
 def test_history_says_when_it_moved() -> None:
     made = composed(
         row(0), row(1), row(2, kind="last_hop_elephant"), row(4, "up", "uplink"),
