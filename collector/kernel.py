@@ -9,7 +9,7 @@ the old code is not found; what is as it was is found by every copy of the progr
 import os
 import tempfile
 from collections.abc import Callable
-from functools import cached_property, update_wrapper
+from functools import update_wrapper
 from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar, cast
@@ -122,54 +122,58 @@ class Kernel:
         self.py_func = function
         """Its plain Python form."""
         self._how, self._entered = how, entry
+        self._entry: Any = None
+        """Numba's dispatcher for calls from Python; a part has none but its own."""
+        self._part: Any = None
+        """That for calls from kernels, which is compiled once for all widths."""
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run it, compiled."""
-        return self._entry(*args, **named)
+        return (self._entry or self._with_entry())(*args, **named)
 
     @property
     def _numba_type_(self) -> Any:
         """What it is to a kernel that calls it."""
-        return self._part._numba_type_
+        return self._as_part()._numba_type_
 
     @property
     def signatures(self) -> list[Any]:
         """The types for which there is code that Python can call; of a part, that kernels can."""
-        return list(self._entry.signatures)
+        return list(self._with_entry().signatures)
 
     @property
     def overloads(self) -> dict[Any, Any]:
         """What was compiled for each."""
-        return dict(self._entry.overloads)
+        return dict(self._with_entry().overloads)
 
     def recompile(self) -> None:
         """Compile all of it anew."""
-        self._entry.recompile()
+        self._with_entry().recompile()
 
-    @cached_property
-    def _entry(self) -> Any:
-        """Numba's dispatcher for calls from Python; a part has none but its own."""
+    def _with_entry(self) -> Any:
         with MAKING:
-            made = vars(self).get("_entry")  # by another thread meanwhile
-            if made is None and self._entered:
-                made = njit(**COMPILED, **KERNEL, **self._how)(self.py_func)
+            if self._entry is None and not self._entered:
+                self._entry = self._as_part()
+            if self._entry is None:
+                entry = njit(**COMPILED, **KERNEL, **self._how)(self.py_func)
                 if CACHE is not None:
-                    made._cache = Kept(self.py_func)  # type: ignore[no-untyped-call] # noqa: SLF001 - its own
-            return made or self._part
+                    entry._cache = Kept(self.py_func)  # type: ignore[no-untyped-call] # noqa: SLF001 - its own
+                self._entry = entry
+            return self._entry
 
-    @cached_property
-    def _part(self) -> Any:
-        """The dispatcher for calls from kernels, which is compiled once for all widths."""
+    def _as_part(self) -> Any:
         with MAKING:
-            made = vars(self).get("_part") or njit(**COMPILED, **PART, **self._how)(self.py_func)
-            usual = type(made).get_call_template
+            if self._part is None:
+                part = njit(**COMPILED, **PART, **self._how)(self.py_func)
+                usual = part.get_call_template
 
-            def widened(args: Any, kws: Any) -> Any:
-                wide = {name: _wide(kind) for name, kind in kws.items()}
-                return usual(made, tuple(map(_wide, args)), wide)
+                def widened(args: Any, kws: Any) -> Any:
+                    wide = {name: _wide(kind) for name, kind in kws.items()}
+                    return usual(tuple(map(_wide, args)), wide)
 
-            made.get_call_template = widened
-            return made
+                part.get_call_template = widened
+                self._part = part
+            return self._part
 
 
 MAKING = RLock()
