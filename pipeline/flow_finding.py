@@ -38,7 +38,7 @@ def key_of(question: Question) -> dict[str, int]:
     return {"ends": ends_number(whole_ends(question))}
 
 
-def found_flows(rows: pl.DataFrame, question: Question) -> list[dict[str, Any]]:
+def found_flows(rows: pl.DataFrame, question: Question, most: int = MOST) -> list[dict[str, Any]]:
     """The flows that the question may mean, the one seen last first; `rows` answer its key."""
     wanted = whole_ends(question).items()
     parts: dict[int, list[Mapping[str, Any]]] = {}
@@ -48,7 +48,7 @@ def found_flows(rows: pl.DataFrame, question: Question) -> list[dict[str, Any]]:
         if narrow and wanted <= whole.items():
             parts.setdefault(row["flow"], []).append(whole)
     flows = [joined(each, question) for each in parts.values()]
-    return sorted(flows, key=lambda flow: (-flow["last_ns"], flow["flow"]))[:MOST]
+    return sorted(flows, key=lambda flow: (-flow["last_ns"], flow["flow"]))[:most]
 
 
 def same_ends(found: Sequence[Mapping[str, Any]]) -> list[str]:

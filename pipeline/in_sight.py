@@ -7,6 +7,7 @@ it has met.
 import polars as pl
 
 from pipeline.locate import HOP, KEY
+from pipeline.reserved import UNTOLD
 from pipeline.tapped import sending_into
 from pipeline.topology import Topology
 
@@ -14,7 +15,10 @@ TAPS = {"seen_at": pl.String, "node": pl.UInt32, "port": pl.UInt32}
 
 
 def in_sight(
-    candidates: pl.DataFrame, possible: pl.DataFrame, topology: Topology | None
+    candidates: pl.DataFrame,
+    hop_intervals: pl.DataFrame,
+    possible: pl.DataFrame,
+    topology: Topology | None,
 ) -> pl.DataFrame:
     """Hops of each flow-interval's path that telemetry spoke of: time_ns, flow, hops_seen, hops.
 
@@ -29,24 +33,35 @@ def in_sight(
         (pl.col("signal") != "int").any().alias("summarised"),
     )
     rows = seen.join(length, on="flow", how="left")
-    rows = rows.join(met(own, possible, topology), on=KEY, how="left")
+    rows = rows.join(met(hop_intervals, possible, topology), on=KEY, how="left")
     # A tag speaks of every hop that it has met, by its largest or least.
     tag = pl.max_horizontal("stack", pl.coalesce("met", "hops"))
     told = pl.when("summarised").then(tag).otherwise("stack")
     return rows.select(*KEY, told.cast(pl.UInt32).alias("hops_seen"), "hops")
 
 
-def met(own: pl.DataFrame, possible: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
-    """Hops that tags on data had met at the tap where they were read: time_ns, flow, met.
+def met(
+    hop_intervals: pl.DataFrame, possible: pl.DataFrame, topology: Topology | None
+) -> pl.DataFrame:
+    """Hops that tags had met where they were read last: time_ns, flow, met.
 
-    No row where it is not known to stand on a link of the flow's way: it is taken for an end, and
-    a reflection comes from there.
+    `met` is null where they were read at the end of the path: at a point of which it is not known
+    that it stands on a link of the flow's way, or by the receiver, which reflects them.
     """
-    tags = own.filter((pl.col("signal") == "csig") & ~pl.col("echo").fill_null(value=True))
-    tags = tags.select(*KEY, "seen_at").unique()
+    source = pl.col("source").cast(pl.String)
+    tags = hop_intervals.filter(
+        source.str.starts_with("csig") & (pl.col("port") != UNTOLD) & (pl.col("samples") > 0)
+    ).select(
+        *KEY,
+        pl.col("point").cast(pl.String).alias("seen_at"),
+        source.str.starts_with("csig_echo").alias("echo"),
+    ).unique()  # fmt: skip
     points = tags["seen_at"].unique().drop_nulls().to_list() if topology else []
     taps = [(point, *hop) for point in points for hop in sending_into(topology, point)]
     stand = pl.DataFrame(taps, schema=TAPS, orient="row")
     on_way = possible.select("flow", *HOP, "place").unique()
-    found = tags.join(stand, on="seen_at").join(on_way, on=["flow", *HOP])
-    return found.group_by(KEY).agg((pl.col("place").max() + 1).cast(pl.UInt32).alias("met"))
+    places = stand.join(on_way, on=HOP).group_by("flow", "seen_at").agg(pl.col("place").max())
+    found = tags.join(places, on=["flow", "seen_at"], how="left")
+    whole = (pl.col("echo") | pl.col("place").is_null()).any()
+    last = (pl.col("place").max() + 1).cast(pl.UInt32)
+    return found.group_by(KEY).agg(pl.when(~whole).then(last).alias("met"))

@@ -16,6 +16,8 @@ from pipeline.where import flows_of
 
 PAGE = 100_000
 """Rows of one query."""
+MOST_PAIRS = 4_096
+"""Queue pairs of two hosts whose frames are given together, the newest."""
 EVER_NS = 1 << 62
 """After every time; the reverse of a flow begins and ends at other times than the flow."""
 
@@ -28,7 +30,7 @@ def retained(
     Without times all that is held is given. Columns that are null in all rows of a page are left
     out, as a decoder does.
     """
-    found = flows_of(store, question)
+    found = flows_of(store, question, MOST_PAIRS)
     if found:
         flows = both_ways(store, found, question)
         yield from pages(store, flows, from_ns, to_ns, page)
@@ -50,7 +52,9 @@ def both_ways(store: Asked, found: list[dict[str, Any]], question: Question) -> 
         return [*beside, answer]
     back = replace(question, src=question.dst, sport=question.dport,
                    dst=question.src, dport=question.sport)  # fmt: skip
-    others = [each for each in flows_of(store, back) if each["conversation"] == conversation]
+    others = [
+        each for each in flows_of(store, back, MOST_PAIRS) if each["conversation"] == conversation
+    ]
     return [*beside, answer, *(each["flow"] for each in others)]
 
 

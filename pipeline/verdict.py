@@ -63,7 +63,7 @@ def verdicts(
     crossed = crossing(sent, candidates, chosen, possible)
     rows = rows.join(counts(crossed), on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(agreement(candidates), on=["time_ns", *HOP], how="left", maintain_order="left")
-    sight = in_sight(candidates, possible, topology)
+    sight = in_sight(candidates, hop_intervals, possible, topology)
     rows = rows.join(sight, on=KEY, how="left", maintain_order="left")
     rows = rows.join(told_frames(hop_intervals), on=KEY, how="left", maintain_order="left")
     rows = with_marks(over_time(rows), marked_shares(crossed, sent), carried)

@@ -13,7 +13,7 @@ from pipeline.beside import beside
 from pipeline.capture_gaps import captured, gaps_of, touching
 from pipeline.composed_answer import HOLDING, JUDGED, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, judged, summed
-from pipeline.flow_finding import differing, ends_of, found_flows, key_of, same_ends
+from pipeline.flow_finding import MOST, differing, ends_of, found_flows, key_of, same_ends
 from pipeline.flow_rows import FlowRows, FlowWindow, frames_of, rows_of
 from pipeline.hop import Row
 from pipeline.lengths import fitting
@@ -137,9 +137,9 @@ def newest(rows: Iterable[Row]) -> list[Row]:
     return [*{row["time_ns"]: row for row in ordered}.values()]
 
 
-def flows_of(store: Asked, question: Question) -> list[dict[str, Any]]:
+def flows_of(store: Asked, question: Question, most: int = MOST) -> list[dict[str, Any]]:
     """The flows that the question may mean, the one seen last first."""
-    return found_flows(store.query("flow_of_key", **key_of(question)), question)
+    return found_flows(store.query("flow_of_key", **key_of(question)), question, most)
 
 
 def _with_frames(

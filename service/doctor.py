@@ -56,6 +56,7 @@ MOST_AHEAD_NS = 60_000_000_000
 """How far ahead of the clock here what is stored may be, so that no clock is doubted."""
 FINDINGS_NS = 600_000_000_000
 MOST_FINDINGS = 10_000
+NO_FLOWS = "look at the sources: do frames arrive, are they decoded?"
 NO_VERDICTS = ("if frames are judged (`hopsight pipeline`), verdicts were kept no longer"
                " (store.retention_days): minutes and hours of links reach farther")  # fmt: skip
 
@@ -213,8 +214,9 @@ def stored(settings: Settings) -> Iterator[Check]:
         if path is not None:
             yield disk(path)
             owner = read_owner(path)
-            yield (served := service(owner))
-            if owner is not None and (owner.socket is None or served.state == "broken"):
+            status = answered(owner)
+            yield service(owner, status)
+            if owner is not None and (owner.socket is None or isinstance(status, httpx.HTTPError)):
                 seen = f"{path} is open in process {owner.pid}, which answers no questions"
                 advice = "ask when it has ended; one that `serve` or `up` has answers"
                 yield Check("store", "not asked", expected, seen, advice)
@@ -245,37 +247,38 @@ def disk(path: Path) -> Check:
     return Check("disk", "ok", expected, seen)
 
 
-def service(owner: Owner | None) -> Check:
+def service(owner: Owner | None, status: int | httpx.HTTPError | None) -> Check:
     """Whether a process serves the store, and answers."""
     expected = "a service that answers"
-    if owner is None or owner.url is None:
+    if owner is None or status is None:
         return Check("service", "not asked", expected, "nobody serves this store",
                      "`hopsight serve` does")  # fmt: skip
-    try:
-        status = answered(owner)
-    except httpx.HTTPError as error:
-        return Check("service", "broken", expected, f"{owner.url}: {error}",
+    if isinstance(status, httpx.HTTPError):
+        return Check("service", "broken", expected, f"{owner.url}: {status}",
                      f"end process {owner.pid} and start it again")  # fmt: skip
     state: State = "ok" if status == httpx.codes.OK else "broken"
     return Check("service", state, expected, f"{owner.url} answers {status}")
 
 
-def answered(owner: Owner) -> int:
-    """What a service says of itself: beside its store, where no certificate names it, if it can."""
-    if owner.socket is None:
-        return httpx.get(f"{owner.url}/readyz", timeout=ANSWER_S).status_code
-    with httpx.Client(transport=httpx.HTTPTransport(uds=owner.socket), timeout=ANSWER_S) as beside:
-        return beside.get("http://localhost/readyz").status_code
+def answered(owner: Owner | None) -> int | httpx.HTTPError | None:
+    """What a service says, beside its store if it can; None: nobody serves; an error: silence."""
+    if owner is None or owner.url is None:
+        return None
+    beside = httpx.HTTPTransport(uds=owner.socket) if owner.socket else None
+    url = "http://localhost" if beside else owner.url
+    try:
+        with httpx.Client(transport=beside, timeout=ANSWER_S) as client:
+            return client.get(f"{url}/readyz").status_code
+    except httpx.HTTPError as error:
+        return error
 
 
 def data(store: Asked, extent: Mapping[str, Any]) -> Iterator[Check]:
     """How new the verdicts are, and what is wrong with the telemetry they are made of."""
     expected, flows = "verdicts on flows", int(store.query("flows_known")["flows"][0])
     if not extent["verdicts"]:
-        seen, advice = "the store is empty", "look at the sources: do frames arrive, are they read?"
-        if flows:
-            seen, advice = f"no verdicts, but {flows:,} flows are known", NO_VERDICTS
-        yield Check("data", "warning", expected, seen, advice)
+        seen = f"no verdicts of {flows:,} flows" if flows else "the store is empty"
+        yield Check("data", "warning", expected, seen, NO_VERDICTS if flows else NO_FLOWS)
         return
     to_ns = int(extent["to_ns"])
     lasted, since_ns = duration(to_ns - int(extent["from_ns"])), time.time_ns() - to_ns

@@ -14,7 +14,7 @@ per_hop AS (
         node,
         port,
         argMax(i.kind, i.samples) AS kind,
-        -- As they were named last.
+        -- As they were named last, where the topology names them no more.
         argMax((i.device, i.interface, i.stage, i.orientation, i.capacity_bps), i.time_ns) AS named,
         named.1 AS device,
         named.2 AS interface,
@@ -54,16 +54,29 @@ worst AS (
     WHERE congested
     ORDER BY intervals DESC, until_ns DESC, node, port
     LIMIT 1 BY flow
+),
+shown AS (
+    SELECT
+        w.* EXCEPT (named, device, interface, stage, orientation, capacity_bps),
+        if(empty(n.device), w.device, n.device) AS device,
+        if(empty(n.device), w.interface, n.interface) AS interface,
+        if(empty(n.device), w.stage, n.stage) AS stage,
+        if(empty(n.device), w.orientation, n.orientation) AS orientation,
+        if(empty(n.device), w.capacity_bps, n.capacity_bps) AS capacity_bps
+    FROM (
+        SELECT *
+        FROM worst
+        ORDER BY u_mean * share DESC NULLS LAST, flow
+        LIMIT {rows:UInt32}
+    ) AS w
+    LEFT JOIN (
+-- part: hop_names
+    ) AS n ON w.node = n.node AND w.port = n.port
 )
 SELECT
-    w.* EXCEPT (named),
+    w.*,
     k.* EXCEPT (flow)
-FROM (
-    SELECT *
-    FROM worst
-    ORDER BY u_mean * share DESC NULLS LAST, flow
-    LIMIT {rows:UInt32}
-) AS w
+FROM shown AS w
 LEFT JOIN (
 -- part: flow_keys
     GROUP BY flow

@@ -12,31 +12,43 @@ FlowsOf = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
 RowsOf = Callable[[str, Iterable[Mapping[str, Any]]], pl.DataFrame]
 
 
+ECHO = "echo of "
+"""A receiver saw what it reflects, wherever that is seen."""
+
+
 @pytest.mark.parametrize(
-    ("point", "source", "seen"),
+    ("views", "seen"),
     [
-        ("leaf1:on", "csig_utilization", 1),
-        ("spine1:back", "csig_utilization", 1),  # the other end of the same link
-        ("spine1:on", "csig_utilization", 2),
-        ("leaf2:host", "csig_utilization", 3),
-        ("nowhere", "csig_utilization", 3),  # taken for an end
-        ("leaf1:on", "csig_echo_utilization", 3),  # a receiver saw what it reflects
+        ({"leaf1:on": 100}, 1),
+        ({"spine1:back": 100}, 1),  # the other end of the same link
+        ({"spine1:on": 100}, 2),
+        ({"leaf1:on": 100, "spine1:on": 50}, 2),
+        ({"leaf2:host": 100}, 3),
+        ({"leaf1:on": 100, "leaf2:host": 99}, 3),
+        ({"nowhere": 100}, 3),  # taken for an end
+        ({"leaf1:on": 100, "nowhere": 100}, 3),
+        ({ECHO + "leaf1:on": 100}, 3),
+        ({"leaf1:on": 100, ECHO + "leaf1:on": 50}, 3),
     ],
 )
 def test_a_tag_speaks_of_the_hops_that_it_has_met(
     flows_of: FlowsOf, rows_of: RowsOf, chain_of: Callable[..., Topology],
-    point: str, source: str, seen: int,
+    views: dict[str, int], seen: int,
 ) -> None:  # fmt: skip
     flows = flows_of([{}])
     flow = {"time_ns": 0, "interval_ns": 100_000_000, "flow": flows["flow"].item()}
     sent = {"frames": 100, "bytes": 105_400, "data_bytes": 100_000, "data_frames": 100,
             "slices": (1 << 32) - 1}  # fmt: skip
-    said = {"node": 1, "port": 1, "source": source, "samples": 100, "u_sum_n": 31 * 10**9,
-            "u_max_n": 310_000_000}  # fmt: skip
+    told = [
+        {**flow, "node": 1, "port": 1, "point": view.removeprefix(ECHO), "samples": samples,
+         "source": f"csig_{'echo_' * view.startswith(ECHO)}utilization",
+         "u_sum_n": samples * 310_000_000, "u_max_n": 310_000_000}
+        for view, samples in views.items()
+    ]  # fmt: skip
     row = verdicts(
         flows,
-        rows_of("flow_intervals", [{**flow, **sent, "point": point}]),
-        rows_of("hop_intervals", [{**flow, **said, "point": point}]),
+        rows_of("flow_intervals", [{**flow, **sent, "point": "leaf1:on"}]),
+        rows_of("hop_intervals", told),
         chain_of("leaf1", "spine1", "leaf2"),
         PipelineSettings(),
     ).row(0, named=True)

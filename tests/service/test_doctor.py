@@ -122,12 +122,9 @@ def test_a_disk_is_as_broken_as_it_is_full(
 def test_a_store_is_not_asked_through_a_service_that_does_not_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def silent(_: object) -> int:
-        raise httpx.ReadTimeout("timed out")
-
     owner = SimpleNamespace(pid=7, url="http://127.0.0.1:1", socket=str(tmp_path / "db.sock"))
     monkeypatch.setattr(doctor, "read_owner", lambda _: owner)
-    monkeypatch.setattr(doctor, "answered", silent)
+    monkeypatch.setattr(doctor, "answered", lambda _: httpx.ReadTimeout("timed out"))
     settings = Settings.model_validate({"store": {"dsn": f"chdb://{tmp_path}"}})
     found = [(check.stage, check.state) for check in doctor.stored(settings)]
     assert found[1:] == [("service", "broken"), ("store", "not asked")]

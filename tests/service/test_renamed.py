@@ -75,7 +75,11 @@ def test_a_name_that_an_answer_has_finds_what_it_is_the_name_of(
             store.insert(table, rows, "world")
         store.insert("hops", later, "second")
         with Asked(store) as asked:
-            for path, name in (("/flows", "flows"), ("/links", "links")):
+            for path, name in (
+                ("/flows", "flows"), ("/links", "links"), ("/bottlenecks", "bottlenecks"),
+            ):  # fmt: skip
+                told = devices(asked, path, name, **span) if name != "flows" else set()
+                assert all(device.startswith("new-") for device in told), "as filters find them"
                 for device, found in (("new-leaf1", True), ("leaf1", False)):
                     told = asked.get(f"/api/v1{path}", filter=f'device = "{device}"', **span)
                     assert bool(told.json()[name]) is found, (path, device)
