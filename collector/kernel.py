@@ -157,7 +157,8 @@ class Kernel:
             if self._entry is None:
                 entry = njit(**COMPILED, **KERNEL, **self._how)(self.py_func)
                 if CACHE is not None:
-                    entry._cache = Kept(self.py_func)  # type: ignore[no-untyped-call] # noqa: SLF001 - its own
+                    kept = Kept(self.py_func)  # type: ignore[no-untyped-call] # numba has no types
+                    entry._cache = kept  # noqa: SLF001 - numba takes a cache in no other way
                 self._entry = entry
             return self._entry
 

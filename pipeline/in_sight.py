@@ -8,10 +8,9 @@ import polars as pl
 
 from pipeline.locate import HOP, KEY
 from pipeline.reserved import UNTOLD
-from pipeline.tapped import sending_into
+from pipeline.tags import views
+from pipeline.tapped import STANDING, taps
 from pipeline.topology import Topology
-
-TAPS = {"seen_at": pl.String, "node": pl.UInt32, "port": pl.UInt32}
 
 
 def in_sight(
@@ -48,20 +47,13 @@ def met(
     `met` is null where they were read at the end of the path: at a point of which it is not known
     that it stands on a link of the flow's way, or by the receiver, which reflects them.
     """
-    source = pl.col("source").cast(pl.String)
-    tags = hop_intervals.filter(
-        source.str.starts_with("csig") & (pl.col("port") != UNTOLD) & (pl.col("samples") > 0)
-    ).select(
-        *KEY,
-        pl.col("point").cast(pl.String).alias("seen_at"),
-        source.str.starts_with("csig_echo").alias("echo"),
-    ).unique()  # fmt: skip
-    points = tags["seen_at"].unique().drop_nulls().to_list() if topology else []
-    taps = [(point, *hop) for point in points for hop in sending_into(topology, point)]
-    stand = pl.DataFrame(taps, schema=TAPS, orient="row")
+    located = (pl.col("port") != UNTOLD) & (pl.col("samples") > 0)
+    point = pl.col("point").cast(pl.String)
+    tags = views(hop_intervals.filter(located)).select(*KEY, point, "echo").unique()
+    stand = taps(tags["point"], topology) if topology else pl.DataFrame(schema=STANDING)
     on_way = possible.select("flow", *HOP, "place").unique()
-    places = stand.join(on_way, on=HOP).group_by("flow", "seen_at").agg(pl.col("place").max())
-    found = tags.join(places, on=["flow", "seen_at"], how="left")
+    places = stand.join(on_way, on=HOP).group_by("flow", "point").agg(pl.col("place").max())
+    found = tags.join(places, on=["flow", "point"], how="left")
     whole = (pl.col("echo") | pl.col("place").is_null()).any()
     last = (pl.col("place").max() + 1).cast(pl.UInt32)
     return found.group_by(KEY).agg(pl.when(~whole).then(last).alias("met"))

@@ -23,15 +23,20 @@ SECOND_BEST = 0.7
 is taken to be seen as often as not: of a hop that is seldom the slowest nothing else is known."""
 
 
+def views(hops: pl.DataFrame) -> pl.DataFrame:
+    """CSIG rows with their type of signal, and whether it was reflected: `echo`."""
+    return hops.filter(pl.col("source").str.contains(CSIG_SOURCE)).with_columns(
+        pl.col("source").str.starts_with("csig_echo").alias("echo"),
+        pl.col("source").str.split("_").list.last().alias("signal_type"),
+    )
+
+
 def heard(hops: pl.DataFrame) -> pl.DataFrame:
     """CSIG rows of one view of each flow and interval, with their type of signal.
 
     A tag near its sender has met no hop yet: the view that located most is the one to hear.
     """
-    rows = hops.filter(pl.col("source").str.contains(CSIG_SOURCE)).with_columns(
-        pl.col("source").str.starts_with("csig_echo").alias("echo"),
-        pl.col("source").str.split("_").list.last().alias("signal_type"),
-    )
+    rows = views(hops)
     told = pl.col("samples").filter(pl.col("port") != UNTOLD).sum()
     return best(rows, ["point", "echo"], [told, pl.col("samples").sum()])
 

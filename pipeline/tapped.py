@@ -16,6 +16,7 @@ from pipeline.topology import Hop, Topology
 TAPPED = {"time_ns": pl.Int64, "flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32,
           "marked": pl.UInt64, "frames": pl.UInt64, "whole": pl.Boolean}  # fmt: skip
 NOWHERE = pl.DataFrame(schema=TAPPED)
+STANDING = {"point": pl.String, "node": pl.UInt32, "port": pl.UInt32}
 REMEMBERED = 1 << 12
 """Names of points of which is remembered where they stand."""
 WHOLE = 0.9
@@ -39,11 +40,9 @@ def tapped(flow_intervals: pl.DataFrame, topology: Topology | None) -> pl.DataFr
     """
     if topology is None:
         return NOWHERE
-    points = flow_intervals["point"].unique().to_list()
-    known = [(point, *hop) for point in points for hop in sending_into(topology, point)]
-    if not known:
+    hops = taps(flow_intervals["point"], topology)
+    if hops.is_empty():
         return NOWHERE
-    kinds = {"point": pl.String, "node": pl.UInt32, "port": pl.UInt32}
     seen = flow_intervals.filter(pl.col("data_frames") > 0).select(
         *KEY,
         "point",
@@ -51,9 +50,14 @@ def tapped(flow_intervals: pl.DataFrame, topology: Topology | None) -> pl.DataFr
         pl.col("data_frames").alias("frames"),
         (WHOLE * STOOD_FOR.max().over(KEY) <= STOOD_FOR).alias("whole"),
     )
-    hops = pl.DataFrame(known, schema=kinds, orient="row")
     crossed = seen.join(hops, on="point", how="inner", maintain_order="left_right")
     return crossed.select(list(TAPPED))
+
+
+def taps(points: pl.Series, topology: Topology) -> pl.DataFrame:
+    """Ports that send what is seen at points: point, node, port; of the others there is no row."""
+    known = [(point, *hop) for point in points.unique() for hop in sending_into(topology, point)]
+    return pl.DataFrame(known, schema=STANDING, orient="row")
 
 
 @lru_cache(REMEMBERED)

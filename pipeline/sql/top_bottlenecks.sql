@@ -58,11 +58,7 @@ worst AS (
 shown AS (
     SELECT
         w.* EXCEPT (named, device, interface, stage, orientation, capacity_bps),
-        if(empty(n.device), w.device, n.device) AS device,
-        if(empty(n.device), w.interface, n.interface) AS interface,
-        if(empty(n.device), w.stage, n.stage) AS stage,
-        if(empty(n.device), w.orientation, n.orientation) AS orientation,
-        if(empty(n.device), w.capacity_bps, n.capacity_bps) AS capacity_bps
+-- part: named_now
     FROM (
         SELECT *
         FROM worst

@@ -9,7 +9,13 @@ import pyarrow as pa
 import pytest
 from unpacking import swelling
 
-from collector.kafka_message import MESSAGE_BYTES, UnreadableError, octets_of, rows_of
+from collector.kafka_message import (
+    MESSAGE_BYTES,
+    Compression,
+    UnreadableError,
+    octets_of,
+    rows_of,
+)
 from collector.unpacked import MOST_BYTES, unpacked_bytes
 
 ROWS = 1_000
@@ -24,8 +30,8 @@ FRAME = pl.DataFrame(
 
 
 @pytest.mark.parametrize("compression", ["lz4", "zstd"])
-def test_the_size_is_that_of_the_buffers(compression: str) -> None:
-    octets = octets_of(FRAME, compression)  # type: ignore[arg-type] # of the names above
+def test_the_size_is_that_of_the_buffers(compression: Compression) -> None:
+    octets = octets_of(FRAME, compression)
     plain = io.BytesIO()
     FRAME.write_ipc_stream(plain, compression="uncompressed")
     assert len(octets) < unpacked_bytes(octets) == unpacked_bytes(plain.getvalue())

@@ -16,14 +16,20 @@
         GROUP BY flow
     ) AS k
     LEFT JOIN (
+    SELECT
+        w.* EXCEPT (node, port, device, interface, stage, orientation, capacity_bps),
+-- part: named_now
+    FROM (
         SELECT
             i.flow AS flow,
+            argMax(tuple(i.node), i.weight).1 AS node,
+            argMax(tuple(i.port), i.weight).1 AS port,
             argMax(i.kind, i.weight) AS kind,
-            argMax(ifNull(i.named_device, i.device), i.weight) AS device,
-            argMax(ifNull(i.named_interface, i.interface), i.weight) AS interface,
-            argMax(ifNull(i.named_stage, i.stage), i.weight) AS stage,
-            argMax(ifNull(i.named_orientation, i.orientation), i.weight) AS orientation,
-            argMax(ifNull(i.named_capacity_bps, i.capacity_bps), i.weight) AS capacity_bps,
+            argMax(i.device, i.weight) AS device,
+            argMax(i.interface, i.weight) AS interface,
+            argMax(i.stage, i.weight) AS stage,
+            argMax(i.orientation, i.weight) AS orientation,
+            argMax(i.capacity_bps, i.weight) AS capacity_bps,
             argMax(i.reroute_helps, i.weight) AS reroute_helps,
             sum(i.u_mean * i.samples) / nullIf(sumIf(i.samples, isNotNull(i.u_mean)), 0) AS u_mean,
             quantilesExactWeightedIf(0.5, 0.9, 0.99)(
@@ -43,11 +49,6 @@
         FROM (
             SELECT
                 i.*,
-                n.device AS named_device,
-                n.interface AS named_interface,
-                n.stage AS named_stage,
-                n.orientation AS named_orientation,
-                n.capacity_bps AS named_capacity_bps,
                 (
 -- part: holding
                     ,
@@ -58,13 +59,14 @@
             INNER JOIN (
 -- part: lengths
             ) AS l ON i.flow = l.flow
-            LEFT JOIN (
--- part: hop_names
-            ) AS n ON i.node = n.node AND i.port = n.port
             WHERE i.interval_ns = l.length
                 AND
 -- part: in_window
         ) AS i
         GROUP BY flow
+    ) AS w
+    LEFT JOIN (
+-- part: hop_names
+    ) AS n ON w.node = n.node AND w.port = n.port
     ) AS j ON k.flow = j.flow
     SETTINGS join_use_nulls = 1
