@@ -63,6 +63,7 @@ soak: $(VENV)/.dev tools ## Damage and compare millions of frames, fuzz the plai
 	$(BIN)/python benchmarks/soak_live.py --rows --rate 310000
 	$(BIN)/python benchmarks/soak_large.py
 	CONTRACT_EXAMPLES=300 $(BIN)/python -m pytest -q tests/service/test_contract.py
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --every-case -m sampled
 	@$(PIP) install atheris || { echo "Atheris has no package for this machine; nothing is fuzzed."; exit 0; }; \
 	$(BIN)/python benchmarks/fuzz_scalar.py $(CORPUS) -max_len=1024 -max_total_time=300 && \
 	NUMBA_BOUNDSCHECK=1 HOPSIGHT_CACHE_DIR=$(CHECKED) $(BIN)/python benchmarks/fuzz_scalar.py --replay $(CORPUS)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytest_plugins = ["broker", "browser", "store_server"]
+pytest_plugins = ["broker", "browser", "sampled", "store_server"]
 
 ROOT = Path(__file__).resolve().parent.parent
 COLLECT_AFTER = 50_000

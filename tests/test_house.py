@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,10 +39,12 @@ def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(), name(path))
 
 
+@cache
 def doors() -> set[str]:
     """Modules that may do I/O, as the import contract lists them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -185,6 +185,7 @@ def test_compression_is_told_by_the_first_bytes(form: str, name: str) -> None:
     assert read(put(COMPRESSED[form], name)) == plainly(PLAIN)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("form", ["plain", "gzip_members", "zstd", "lz4_skip"])
 def test_standard_input(form: str) -> None:
     code = (
@@ -456,6 +457,7 @@ def test_mutated_files_never_fail(
     assert sum(reasons.values()) <= 1
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("minor", [2, 3, 4])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("order", ["<", ">"])
@@ -466,6 +468,7 @@ def test_generated_pcap_is_read_as_tshark_does(
     assert [row[:4] for row in read(path)[0]] == tshark(tool, path)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("path", CAPTURES + ORACLES, ids=lambda path: path.name)
 def test_captures_of_others_are_read_as_tshark_does(path: Path, tool: Tool) -> None:
     with open_capture(path) as capture:

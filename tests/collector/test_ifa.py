@@ -169,6 +169,7 @@ def test_other_uses_of_its_protocol_number_are_payload(
     assert "sport" not in row
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.skipif(not CAPTURES.exists(), reason="captures of others are not part of a clone")
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
 def test_only_the_vector_among_the_captures_of_others_is_read(path: Path) -> None:

@@ -262,6 +262,7 @@ def test_another_dissector_reads_the_same(tool: Callable[..., str], tmp_path: Pa
             assert mine == [int(value, 0) for value in cells[f"node.{name}"].split(",") if value]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not LINUX.exists(), reason="oracles are not part of a clone")
 @pytest.mark.parametrize("name", ["D1", "D2", "D5", "D7"])
 def test_a_kernels_traces_equal_what_its_configuration_makes_them(name: str) -> None:

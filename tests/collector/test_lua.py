@@ -78,6 +78,7 @@ def test_fields_of_frames_written_by_hand_are_those_of_the_decoder(shown: Shown)
     assert hold(shown, list(FRAMES), CollectorSettings()) >= 25
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("example", examples())
 def test_fields_of_the_worked_examples_are_those_of_the_decoder(
     example: dict[str, Any], shown_together: Shown
@@ -97,6 +98,7 @@ def test_fields_of_damaged_frames_are_those_of_the_decoder(shown: Shown) -> None
     assert hold(shown, packets, settings) > 3 * len(packets)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
 def test_fields_of_captures_of_others_are_those_of_the_decoder(path: Path, shown: Shown) -> None:
     with open_capture(path) as capture:
@@ -146,6 +148,7 @@ def base(shown: Shown) -> list[Told]:
     return shown(CHANGED, CollectorSettings(), adjustable=True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_preference_acts_as_its_setting_does(name: str, shown: Shown, base: list[Told]) -> None:
     value, text = CHANGES[name]

@@ -85,6 +85,7 @@ LITERAL: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("option", "changed"), LITERAL)
 def test_a_length_of_the_data_alone_is_followed(
     option: str, changed: dict[str, Any], shown: Shown

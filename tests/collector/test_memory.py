@@ -43,6 +43,7 @@ def peaks(path: Path, form: str, mebibytes: int) -> dict[str, int]:
     return peak
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", HEADERS)
 def test_the_size_of_a_capture_does_not_show_in_memory(form: str, tmp_path: Path) -> None:
     assert len(FRAME) % 4 == 0

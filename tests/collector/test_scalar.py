@@ -35,18 +35,21 @@ def rows(frames: Frames, order: NDArray[np.int64]) -> Frames:
     return replace(frames, **{name: getattr(frames, name)[order] for name in names})
 
 
+@pytest.mark.sampled(2)
 @EACH
 def test_grown_frames_are_walked_as_they_are_read(profile: int) -> None:
     frames = whole(grown(profile, GROWN, seed=10 + profile))
     assert differences(Walk(settings(profile)), Scalar(settings(profile)), frames) == []
 
 
+@pytest.mark.sampled(2)
 @EACH
 def test_damaged_frames_are_walked_as_they_are_read(profile: int) -> None:
     frames = mutated(source(profile), MUTATED, seed=20 + profile)
     assert differences(Walk(settings(profile)), Scalar(settings(profile)), frames) == []
 
 
+@pytest.mark.sampled(2)
 @EACH
 def test_every_damaged_frame_is_counted_once(profile: int) -> None:
     frames = mutated(source(profile), MUTATED, seed=30 + profile)
@@ -60,6 +63,7 @@ def test_every_damaged_frame_is_counted_once(profile: int) -> None:
     assert dict(counted) == {name: n for name, n in accounting.by_status.items() if n}
 
 
+@pytest.mark.sampled(2)
 @EACH
 def test_a_frame_is_read_alike_in_any_order_and_any_batch(profile: int) -> None:
     draw = np.random.default_rng(profile)
@@ -77,6 +81,7 @@ def test_a_frame_is_read_alike_in_any_order_and_any_batch(profile: int) -> None:
         assert walked(walk, rows(frames, np.array([at]))) == [expected[at]]
 
 
+@pytest.mark.sampled(2)
 @EACH
 def test_the_plain_walk_of_a_cold_start_observes_the_same(profile: int) -> None:
     frames = mutated(source(profile), 500, seed=70 + profile)

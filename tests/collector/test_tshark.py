@@ -160,6 +160,7 @@ def test_every_carrier_is_read_alike(tool: Callable[..., str], tmp_path: Path) -
     assert agree(decoded(path), told(tool, path)) == len(packets)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.skipif(not SHARED.exists(), reason="captures of others are not part of a clone")
 @pytest.mark.parametrize("path", sorted(SHARED.glob("*.pcap")), ids=lambda path: path.stem)
 def test_captures_of_others_are_read_alike(tool: Callable[..., str], path: Path) -> None:

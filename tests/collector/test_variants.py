@@ -111,6 +111,7 @@ EDITS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("edit", EDITS)
 def test_what_editcap_makes(edit: str, tool: Tool) -> None:
     if edit in {"microseconds", "nanoseconds", "modified", "cut_nanoseconds"}:
@@ -137,6 +138,7 @@ def test_secrets_that_editcap_puts_in_are_passed_over(tool: Tool) -> None:
     assert set(check(tool, Path("y"), 2000)) == set(POINTS)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mode", ["none", "all", "any"])
 def test_what_mergecap_makes_of_captures_of_many_points(mode: str, tool: Tool) -> None:
     for seed in (2, 3):
@@ -154,6 +156,7 @@ def test_what_mergecap_makes_of_link_types(tool: Tool) -> None:
     assert links == [link for link in LINKS.values() for _ in range(9)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("link", LINKS)
 def test_files_of_a_link_type(link: str, tool: Tool) -> None:
     check(tool, pcap(Path("y"), LINKS[link]), 9)

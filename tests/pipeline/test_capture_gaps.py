@@ -116,6 +116,7 @@ def insert(store: Store, made: Output, token: str) -> None:
             store.insert(name, rows, f"{token}/{name}")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_source_that_begins_anew_leaves_the_time_between(

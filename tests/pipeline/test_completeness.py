@@ -84,6 +84,7 @@ def test_late_frames_fill_a_gap_of_an_interval_that_is_open(
         assert told["revision"].to_list() == [1, 1, 1]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [6, 50, 1000])
 def test_gaps_are_those_of_each_point_whatever_its_clock(observed: Observed, size: int) -> None:
     """One of two points is half a millisecond behind: all its rows come after later ones."""

@@ -62,6 +62,7 @@ def twice(rows: pl.DataFrame, after_ns: int) -> pl.DataFrame:
     return pl.concat([rows, again])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("telemetry", ["captured", "int", "csig_compact", "csig_expanded", "aecn"])
 @pytest.mark.parametrize("after_ns", [0, 2_000])
 def test_every_frame_mirrored_twice_gives_what_once_gives(telemetry: str, after_ns: int) -> None:
@@ -88,6 +89,7 @@ def test_copies_are_found_whatever_is_looked_at_together(monkeypatch: pytest.Mon
     assert parts.count == whole.count
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("telemetry", ["captured", "int", "csig_compact", "csig_expanded", "aecn"])
 def test_two_taps_on_one_way_give_what_one_gives(telemetry: str) -> None:
     rows, known = captured() if telemetry == "captured" else played(telemetry)

@@ -95,6 +95,7 @@ def test_slices_of_a_part_say_when_was_sent_in_it() -> None:
     assert stretched(pl.Series([None], dtype=pl.UInt32), part).to_list() == [None]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("telemetry", ["int", "csig_compact", "csig_expanded", "aecn"])
 def test_a_short_capture_says_the_same_in_a_long_interval(telemetry: str) -> None:
     """Three milliseconds, in intervals of one and in an interval of a hundred around them."""

@@ -71,6 +71,7 @@ def test_a_receiver_whose_marks_are_set_behind_the_tap_contradicts_only_if_all_a
         assert s.verdict == Verdict.CONTRADICTS
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["A_h1", "A_h2", "C_h1", "C_h2"])
 def test_linux_is_dctcp_by_how_long_ece_lasts(name: str) -> None:
     receivers = heard(f"linux/{name}")
@@ -88,6 +89,7 @@ def test_classic_ecn_of_linux_is_recognised_in_every_flow() -> None:
         assert s.sure > 0.9
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", ["linux/B_h1", "linux/B_tx", "dctcp/a1", "dctcp/b", "dctcp/e2", "dctcp/f2"]
 )

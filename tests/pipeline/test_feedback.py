@@ -45,6 +45,7 @@ def test_new_feedback_is_none_that_was_seen_before() -> None:
     assert (told["feedback"], told["feedback_told_apart"], told["feedback_replayed"]) == (20, 20, 0)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("cuts", [1, 3, 40])
 def test_what_comes_again_later_than_a_copy_is_replayed(cuts: int) -> None:
     told = counted(replayed(reflections(), 500 * MS), cuts)

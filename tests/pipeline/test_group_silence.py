@@ -45,6 +45,7 @@ async def work(crew: Crew, looking: Store, height: int) -> None:
     await running
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("partitions", [1, 4])
 def test_what_others_brought_is_judged_all_the_same(
     bus_url: Callable[..., str], store_dsn: str, partitions: int

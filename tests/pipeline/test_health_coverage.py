@@ -178,6 +178,7 @@ def test_handshakes_that_a_marking_queue_drops(observed: Observed, chain_of: Cha
     assert found == {("control_dropped", END, "yes")}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("names", "finding"), [(True, "under_reporting"), (False, "pass_through")])
 @pytest.mark.parametrize("marked", [True, False])
 def test_a_port_that_marks_everything_cannot_be_free(
@@ -195,6 +196,7 @@ def test_a_port_that_marks_everything_cannot_be_free(
     assert (finding, "two", "yes") in found if marked else not found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
@@ -228,6 +230,7 @@ def test_stacks_without_counters_tell_of_a_port_what_they_have(
     assert judged == ({(names[expected], expected)} if expected else set())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("says", "verdict"),
     [

@@ -38,6 +38,7 @@ SENT = tag(31, 0)
 WORSE = tag(4, ON)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("before", "after", "finding"),
     [
@@ -64,6 +65,7 @@ def test_one_packet_at_two_points(
     assert accusations == expected
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("before", "after", "finding"),
     [(2, 2, None), (2, 3, None), (3, 3, None), (0, 0, None), (0, 3, None), (1, 2, None),

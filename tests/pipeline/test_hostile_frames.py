@@ -16,6 +16,7 @@ ETHERNET, HEADERS = 14, 200
 """Octets of a frame that are left as they are, and those that may be changed."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("telemetry", ["int", "csig_expanded", "aecn"])
 def test_frames_with_any_octets_in_their_headers_are_counted_and_judged(

@@ -198,6 +198,7 @@ def test_a_piece_of_the_simulator_is_replayed_to_the_last_decision() -> None:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not SHARED.exists(), reason="the full traces are not part of a clone")
 @pytest.mark.parametrize("name", ORACLES)
 def test_every_ack_of_the_simulator_is_replayed(name: str) -> None:

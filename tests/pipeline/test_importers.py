@@ -493,6 +493,7 @@ def replaced(tree: Any, path: tuple[Any, ...], junk: Any) -> Any:
     return made
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_document_with_anything_anywhere_is_read_or_refused(name: str) -> None:
     document, importer = DOCUMENTS[name]

@@ -87,6 +87,7 @@ def test_an_interval_closes_once_when_time_has_passed_it(observed: Observed) -> 
     assert made.close(None)[0].is_empty()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("cuts", [(), (50,), (51,), range(1, 100)])
 @pytest.mark.parametrize("modulus", [0, 1 << 32])
 def test_a_count_that_begins_anew_is_no_load(

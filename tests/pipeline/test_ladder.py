@@ -46,6 +46,7 @@ def judged(batches: Iterable[pl.DataFrame], known: Topology | None, **told: Any)
     return stored([*(worker.advance(each) for each in batches), worker.finish()])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("telemetry", ["int", "csig_expanded"])
 def test_each_length_is_judged_as_if_it_were_the_only_one(telemetry: str) -> None:
     rows, known = played(telemetry)
@@ -80,6 +81,7 @@ def test_slices_of_a_shorter_interval_lie_in_those_of_the_longer_one() -> None:
         assert wide == want
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("telemetry", ["csig_expanded", "aecn"])
 def test_late_rows_of_a_tap_make_the_verdicts_that_they_would_have_made_in_time(
     telemetry: str,

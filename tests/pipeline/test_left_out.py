@@ -24,6 +24,7 @@ def sent(rows: pl.DataFrame) -> Batch:
     return read(value, headers(batch, value))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("telemetry", "of"),
     [("int", ("int_", "h0_", "tcp_int")), ("csig_expanded", ""), ("aecn", "aecn_")],

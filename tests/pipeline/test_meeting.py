@@ -94,6 +94,7 @@ def met(meeting: Meeting, told: Sequence[Handing], seed: int) -> Tables:
     return made
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("partitions", "seed"), [(2, 1), (8, 2)])
 def test_verdicts_of_partitions_are_those_of_one_worker(partitions: int, seed: int) -> None:
     meeting = Meeting(SETTINGS, played()[1])

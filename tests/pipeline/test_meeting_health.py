@@ -39,6 +39,7 @@ def alone(name: str) -> pl.DataFrame:
     return findings(through(Worker(SETTINGS, known, ("fabric",)), batches(rows)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("seed", "name"), [*enumerate(FINDINGS)])
 def test_findings_of_partitions_are_those_of_one_worker(seed: int, name: str) -> None:
     given = rogue(name)
@@ -51,6 +52,7 @@ def test_findings_of_partitions_are_those_of_one_worker(seed: int, name: str) ->
     assert_frame_equal(found, expected, check_exact=True)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", COMPARED)
 def test_partitions_that_judged_apart_would_say_something_else(name: str) -> None:
     rows, known = rogue(name)

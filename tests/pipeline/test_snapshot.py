@@ -237,6 +237,7 @@ def twisted(rows: list[dict[str, Any]], seed: int) -> pl.DataFrame:
     return frame.cast({name: kind for name, kind in {**TYPES, **kinds}.items() if name in frame})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dialect", dctcp.DIALECTS)
 def test_whatever_numbers_come_what_is_left_can_be_taken_over(dialect: str) -> None:
     given = {"dctcp_parameters": {"dialect": dialect}}

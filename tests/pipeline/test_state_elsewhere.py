@@ -34,6 +34,7 @@ kept.worker.finish().tables["verdicts"].write_parquet(place / "verdicts.parquet"
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("points", [1, 2])
 def test_state_goes_on_in_another_process(observed: Observed, tmp_path: Path, points: int) -> None:
     rows = observed(

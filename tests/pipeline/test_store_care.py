@@ -278,6 +278,7 @@ def test_a_piece_that_is_none_is_refused(tmp_path: Path) -> None:
         restore(store, tmp_path / "kept")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

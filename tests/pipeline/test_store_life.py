@@ -173,6 +173,7 @@ def test_a_store_survives_the_death_of_its_process(tmp_path: Path) -> None:
         assert store.query("hops", at_ns=0)["device"].to_list() == ["leaf1"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [[], ["-X", "faulthandler"]])
 def test_a_fault_of_native_code_ends_the_process(tmp_path: Path, options: list[str]) -> None:
     """An engine that takes its signal for itself would let it stand on, and keep the store."""

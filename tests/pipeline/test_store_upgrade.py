@@ -61,6 +61,7 @@ def test_every_schema_is_kept() -> None:
     assert len(SCHEMAS) >= 7
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
 def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
     path: Path, fresh: tuple[list[object], list[object]], tmp_path: Path

@@ -45,6 +45,7 @@ def ran(known: Versions | Topology, batches: list[pl.DataFrame]) -> tuple[Worker
     return worker, pl.concat(o.tables["verdicts"] for o in outputs if "verdicts" in o.tables)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("telemetry", ["int", "csig_compact"])
 def test_a_verdict_before_and_after_a_change_names_its_hop_by_its_own_version(
     telemetry: str,

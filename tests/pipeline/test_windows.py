@@ -119,6 +119,7 @@ def test_numbers_and_windows_run_over() -> None:
     assert verdict["kind"].to_list() == ["receiver_host"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cut", [1, 2, 5, 6, 40])
 def test_cuts_change_nothing(cut: int) -> None:
     rows = [*shaken(), *streamed(1_000, 4)]

@@ -89,6 +89,7 @@ def cut(rows: pl.DataFrame, sizes: Iterable[int]) -> list[pl.DataFrame]:
     return [*batches, rows[at:]]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("telemetry", ["int", "csig_compact", "csig_expanded", "aecn"])
 @pytest.mark.parametrize("size", [1_000, 77])
 def test_any_split_of_a_run_gives_bit_identical_tables(telemetry: str, size: int) -> None:
@@ -218,6 +219,7 @@ EDGES: dict[str, list[dict[str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("edge", EDGES)
 @pytest.mark.parametrize("known", [False, True])
 def test_any_observation_is_taken(

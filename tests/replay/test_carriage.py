@@ -64,6 +64,7 @@ def played(name: str) -> tuple[Run, pl.DataFrame, pl.DataFrame]:
     return run, rows, judged(Trial(world), settings, run)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("name", "kind"), ALL)
 def test_every_kind_is_decoded_and_names_the_full_hop(name: str, kind: Telemetry) -> None:
     run, rows, found = played(name)

@@ -62,6 +62,7 @@ def found(judgement: Judgement) -> list[str]:
     return judgement.findings["finding"].to_list()
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("how", "findings"),
     [
@@ -179,6 +180,7 @@ def test_a_sender_that_settings_call_dctcp_does_not_fit_a_classic_receiver() -> 
     assert found(judgement) == ["ends_differ"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("sender", "findings"),
     [("conforms", []), ("letter", []), ("flag", ["cut_missing"]), ("silent", ["cwr_missing"]),
@@ -473,6 +475,7 @@ def test_pieces_of_traces_of_others_are_clean(name: Path) -> None:
     assert judgement.senders["answered"].sum() > 5
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.skipif(not ORACLES.exists(), reason="the traces are not part of a clone")
 @pytest.mark.parametrize(
     ("name", "dialect"),

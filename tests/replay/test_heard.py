@@ -11,7 +11,7 @@ from replay import HOPS, Heard, Run, frames_of, points, topology
 from tests.pipeline.test_companion_probe import DSCP, traffic
 from tests.pipeline.test_companion_receiver import on_path
 
-ROWS, BATCH = 24_000, 1_700
+ROWS, BATCH = 12_000, 1_700
 INT_DSCP = 23
 SHOWN = ("hpcc", "dctcp")
 PROBED, ENOUGH = "hpcc_probe", 4

@@ -53,6 +53,7 @@ def test_a_replay_of_a_piece_decides_as_the_stream(path: Path) -> None:
     same(replayed(rows), Tracker().advance(rows).decisions)
 
 
+@pytest.mark.sampled(6)
 @needs_shared
 @pytest.mark.parametrize("name", [*ORACLE_NAMES, *MORE])
 def test_a_replay_of_every_capture_decides_as_the_stream(name: str) -> None:
@@ -86,6 +87,7 @@ def simulated(name: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, dict
     return rows, decisions, table, parameters
 
 
+@pytest.mark.sampled(2)
 @needs_shared
 @pytest.mark.parametrize("name", SIMULATED)
 def test_a_replay_of_every_trace_of_hpcc_decides_as_the_stream_and_its_authors(name: str) -> None:

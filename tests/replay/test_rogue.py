@@ -36,6 +36,7 @@ def found(
     return told.filter((pl.col("class") == "device") & (pl.col("verdict") == verdict))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("seed", "name"), [*enumerate(FINDINGS, start=1)])
 def test_a_rogue_is_named_and_nobody_else(
     seed: int, name: str, settings: CollectorSettings
@@ -45,6 +46,7 @@ def test_a_rogue_is_named_and_nobody_else(
     assert (set(said["finding"]), devices) == ({FINDINGS[name]}, {LEAF})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("seed", "name"),
     [
@@ -83,6 +85,7 @@ def test_every_class_has_its_finding() -> None:
         code("nobody")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "world",
     [

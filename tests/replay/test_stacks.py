@@ -105,6 +105,7 @@ def test_a_sink_takes_off_what_was_put_on(run: Run) -> None:
     assert set(done["size"]) == set(sent["size"])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", STACKS)
 def test_each_names_the_full_way_up(kind: Telemetry) -> None:
     made = cast(SCENARIOS["uplink hot spot"]((kind,), 3 * MS), 5)

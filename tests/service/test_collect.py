@@ -225,6 +225,7 @@ def followed(
     return seen
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_rows_of_a_followed_file_are_stored_once_however_often_it_is_read(
     hopsight: Any, tmp_path: Path, how: signal.Signals

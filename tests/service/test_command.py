@@ -62,6 +62,7 @@ def test_where_on_a_flow_that_was_not_seen(hopsight: Any, served: Any) -> None:
     assert "flows seen between these addresses: 10.0.1.1:40001" in asked.stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("network", [("--vni", "7"), ("--tenant", "blue"), ("--vrf", "red")])
 def test_where_asks_for_the_flow_of_one_network(
     hopsight: Any, served: Any, network: tuple[str, str]

@@ -155,6 +155,7 @@ def test_a_file_that_cannot_be_read_is_one_sentence(hopsight: Any, tmp_path: Pat
         assert len(ran.stderr.splitlines()) == 1
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("command", [("dissect", "1"), ("analyze", "--slow-path")])
 def test_without_tshark_the_package_is_named(
     hopsight: Any, capture: Path, tmp_path: Path, command: tuple[str, ...]

@@ -198,6 +198,7 @@ def test_nothing_is_looked_up_while_nobody_listens(asked: Asked, world: ModuleTy
     assert [event.name for event in hub._kept] == ["stored", "verdict", "verdict", "stored"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("path", "given"),
     [

@@ -61,6 +61,7 @@ def pages(store: Store, meanwhile: Meanwhile, most: int = 100, **asked: Any) -> 
     raise AssertionError(found)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 11, 12])
 def test_flows_that_rest_are_told_once_newest_first(store: Store, limit: int) -> None:
     ports = [1000 + number for number in range(12)]
@@ -70,6 +71,7 @@ def test_flows_that_rest_are_told_once_newest_first(store: Store, limit: int) ->
         assert pages(store, lambda _: None, most, limit=limit, q=":5000") == to_one[::-1], most
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("limit", "most"), [(1, 100), (2, 100), (5, 100), (5, 3), (2, 1)])
 @pytest.mark.parametrize("q", ["", ":5001"])
 def test_flows_that_go_on_sending_meanwhile_are_told(

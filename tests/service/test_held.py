@@ -78,6 +78,7 @@ def test_what_was_stored_since_is_told(asked: Asked, world: ModuleType) -> None:
     assert "there" in {each["dst"] for each in again.json()["paths"]}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("spelt", ["format=csv", "%66ormat=csv", "form%61t=%63sv"])
 def test_the_format_is_part_of_what_was_asked(asked: Asked, spelt: str) -> None:
     path = "/api/v1/te/links"

@@ -418,6 +418,7 @@ WHAT_IF = ["fabric.mark_bytes=60000"]
 GRID = ["fabric.mark_bytes=20000,40000"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("wanted", "words", "results"),
     [

@@ -93,6 +93,7 @@ def test_a_range_of_minutes_and_hours_is_told_by_hours(store: Store, world: Modu
             assert (hot["device"], hot["u_max"][0]) == ("leaf2", pytest.approx(1.4))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("length_s", [3600, 7000, 20_000])
 def test_no_cell_lacks_a_minute_of_it(store: Store, world: ModuleType, length_s: int) -> None:
     """However long a range is, and wherever it begins in a minute."""

@@ -235,6 +235,7 @@ def test_a_crew_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert not any(alive(each) for each in crew_of)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("kept", "later_s"), [(True, 0.05), (False, 2.0)])
 def test_ctrl_c_is_answered_by_one_sentence_and_by_no_process_of_the_crew(
     tmp_path: Path, kept: bool, later_s: float

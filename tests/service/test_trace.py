@@ -46,6 +46,7 @@ def test_the_store_and_an_archive_replay_what_the_capture_does(
     assert "holds no observations" in nothing.stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("telemetry", ["int_roce", "accecn"])
 def test_what_tcp_has_not_and_few_have_is_kept_too(
     hopsight: Any, tmp_path: Path, telemetry: Telemetry
