@@ -79,7 +79,6 @@ def test_a_file_that_arrives_is_served_while_the_next_is_waited_for(
         process.kill()
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_who_follows_a_directory_goes_on_where_the_one_before_ended(
     hopsight: Any, capture: Path, tmp_path: Path, how: signal.Signals
