@@ -26,12 +26,12 @@ if TYPE_CHECKING:
         qos,
         swift,
     )
-    from pipeline.cc.parameter import Parameter, Record, Value, parse
+    from pipeline.cc.parameter import Parameter, Value, parse
     from pipeline.companion_names import COMPANIONS
     from pipeline.companions import companion_fields, companion_table
-    from pipeline.composed_answer import compose_answer
     from pipeline.crew import Crew
     from pipeline.decider import Decider
+    from pipeline.earlier import left_open
     from pipeline.endpoint import host_rows
     from pipeline.erasure import erase
     from pipeline.faults import FAULTS, fault_names
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pipeline.importers import Draft, containerlab, netbox, sonic
     from pipeline.insert_body import to_arrow
     from pipeline.intake import READERS, take_in
-    from pipeline.interface import Device, Host, Interface, Point, SiteRtt, Tenant
+    from pipeline.interface import Device, Host, Interface, Point, Tenant
     from pipeline.kind import KINDS
     from pipeline.lengths import fitting, length_bounds
     from pipeline.meeting import Meeting
@@ -124,12 +124,10 @@ __all__ = [
     "PipelineSettings",
     "Point",
     "Question",
-    "Record",
     "Reran",
     "Rerun",
     "Rolled",
     "Sink",
-    "SiteRtt",
     "SnapshotError",
     "Store",
     "StoreAway",
@@ -160,7 +158,6 @@ __all__ = [
     "captured",
     "companion_fields",
     "companion_table",
-    "compose_answer",
     "condition",
     "containerlab",
     "csig_load",
@@ -188,6 +185,7 @@ __all__ = [
     "is_warm",
     "key_of",
     "left_at",
+    "left_open",
     "length_bounds",
     "loads_of",
     "may_be",
@@ -227,13 +225,13 @@ HOMES = {
         "csig_load dctcp dctcp_receiver dre flow_count hop_load hop_record hpcc hpcc_probe "
         "hpcc_receiver poseidon qos swift"
     ),
-    "cc.parameter": "Parameter Record Value parse",
+    "cc.parameter": "Parameter Value parse",
     "companion_names": "COMPANIONS",
     "capture_gaps": "MOST_GAPS Heard begun captured gaps_of never stored_last",
     "companions": "companion_fields companion_table",
-    "composed_answer": "compose_answer",
     "crew": "Crew",
     "decider": "Decider",
+    "earlier": "left_open",
     "endpoint": "host_rows",
     "erasure": "erase",
     "faults": "FAULTS fault_names",
@@ -245,7 +243,7 @@ HOMES = {
     "health": "FINDINGS findings_of widened worth_a_look",
     "insert_body": "to_arrow",
     "intake": "READERS take_in",
-    "interface": "Device Host Interface Point SiteRtt Tenant",
+    "interface": "Device Host Interface Point Tenant",
     "kind": "KINDS",
     "lengths": "fitting length_bounds",
     "meeting": "Meeting",

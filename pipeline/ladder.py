@@ -11,6 +11,7 @@ from typing import NamedTuple
 import polars as pl
 
 from pipeline.doubt import TOO_FINE
+from pipeline.earlier import Earlier
 from pipeline.revisions import Numbered, Revisions
 from pipeline.rung import Ended, Rung
 from pipeline.sums import Sums
@@ -58,6 +59,16 @@ class Ladder:
         longest = self.rungs[-1].interval_ns
         if measured_ns > longest:
             self._add(-(-measured_ns // longest) * longest)
+
+    def go_on(self, before: Earlier) -> None:
+        """Have what an earlier life has judged, and what longer intervals have of it."""
+        nothing = Sums.none()
+        for rung in self.rungs:
+            begun_ns = before.begun_ns(rung.interval_ns)
+            if rung is self.rungs[0]:
+                rung.go_on(before.sums, nothing, begun_ns)
+            else:
+                rung.go_on(nothing, before.sums.where(pl.col("time_ns") >= begun_ns), begun_ns)
 
     def close(self, sums: Sums, before_ns: int | None, judge: Judge) -> Judged:
         """Judge all intervals that ended by `before_ns`; `sums` are such of the shortest length."""

@@ -12,8 +12,10 @@ import polars as pl
 from collector import one_thread
 from pipeline.judging import Tables
 from pipeline.rollup_rows import Closed, summed
+from pipeline.rung import SENT
 from pipeline.versions import Versions
 
+INTERVAL = ["time_ns", "interval_ns", "flow"]
 NARROW = 8
 """Rows of tallies, which most are, that take the room of one observation."""
 
@@ -52,11 +54,36 @@ def runs(parts: Sequence[Rolled]) -> list[list[Rolled]]:
 
 
 def together(parts: Sequence[Rolled]) -> Closed:
-    """What is known of all; of each flow what was known last."""
+    """What is known of all; of each flow, and each verdict, what was known last."""
     if len(parts) == 1:
         return parts[0].closed
-    flows, *others = (
+    sent = [part.closed.flow_intervals for part in parts]
+    flows, rows, hops, verdicts, *tallies = (
         pl.concat(frames, how="diagonal_relaxed")
         for frames in zip(*(part.closed for part in parts), strict=True)
     )
-    return Closed(flows.unique("flow", keep="last", maintain_order=True), *others)
+    return Closed(
+        flows.unique("flow", keep="last", maintain_order=True),
+        rows if apart(sent) else in_all(sent),
+        hops,
+        verdicts.unique(INTERVAL, keep="last", maintain_order=True),
+        *tallies,
+    )
+
+
+def apart(closings: Sequence[pl.DataFrame]) -> bool:
+    """Whether no two closings tell of the same interval: nothing came late."""
+    told = [set(each["time_ns"].unique()) for each in closings]
+    return sum(map(len, told)) == len(set().union(*told))
+
+
+def in_all(closings: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """What flows sent by interval, of closings of which the later ones tell what came besides.
+
+    Of one closing it is what the point saw that saw most.
+    """
+    told = [
+        each.group_by(INTERVAL, maintain_order=True).agg(pl.col(SENT).fill_null(0).max())
+        for each in closings
+    ]
+    return pl.concat(told).group_by(INTERVAL, maintain_order=True).agg(pl.col(SENT).sum())

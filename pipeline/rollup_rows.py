@@ -18,6 +18,7 @@ from pipeline.group_lists import lists
 from pipeline.groups import Ints, numbered, words
 from pipeline.heaps import Heaps
 from pipeline.histogram import METRICS, REGISTERS, registers
+from pipeline.kind import AT_HOSTS, RECEIVER
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.tables import TABLES
 from pipeline.tables.rollup import NO_CLASS, SECOND_NS, TRAFFIC
@@ -32,6 +33,9 @@ PATH = ["scope", *NETWORK, "src", "dst", "dscp"]
 FEW = ("dscp", "source")
 """What tallies are told apart by that has at most 256 values."""
 SUMMED = ("samples", "least", "most")
+ON_LINK = [kind for kind in HOLDING if kind != RECEIVER]
+IN_NETWORK = [kind for kind in ON_LINK if kind not in AT_HOSTS]
+"""Kinds of verdicts that say that a port held a flow back, and that one of the network did."""
 RANKS = 1 << 8
 """More than the largest rank of a register."""
 LEAST, MOST = {"abw": "abw_min_bps"}, {
@@ -166,7 +170,8 @@ def added(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
 def sent(closed: Closed) -> pl.DataFrame:
     """What each flow sent in each interval, by the point that saw most, and if it was held back.
 
-    Of a flow of which only acknowledgments were captured it is what was acknowledged.
+    By the network (`affected`), or at a port, which may be the sender's own (`held`). Of a flow of
+    which only acknowledgments were captured it is what was acknowledged.
     """
     unseen = pl.col("flow").is_in(closed.flows.filter("unseen")["flow"].implode())
     sent_bytes = pl.when(unseen).then("acked_bytes").otherwise("data_bytes")
@@ -176,17 +181,19 @@ def sent(closed: Closed) -> pl.DataFrame:
         sent_bytes.fill_null(0).alias("data_bytes"),
         pl.col("data_frames").fill_null(0),
     )
+    kind = pl.col("kind")
     held = closed.verdicts.select(
-        "time_ns", "flow", pl.col("kind").is_in(list(HOLDING)).alias("affected"), "node", "port",
-        "telemetry",
-    ).rename({"node": "held_node", "port": "held_port"})  # fmt: skip
+        "time_ns", "flow", "telemetry", kind.is_in(IN_NETWORK).alias("affected"),
+        kind.is_in(ON_LINK).alias("held"), pl.col("node").alias("held_node"),
+        pl.col("port").alias("held_port"),
+    )  # fmt: skip
     told = (pl.col("data_frames") * pl.col("telemetry").fill_null(0.0)).round().cast(pl.UInt64)
     return (
         seen.group_by("time_ns", "flow")
         .agg(pl.col("data_bytes", "data_frames").max())
         .filter(pl.col("data_bytes") > 0)
         .join(held, on=["time_ns", "flow"], how="left")
-        .with_columns(pl.col("affected").fill_null(value=False), told.alias("told_frames"))
+        .with_columns(pl.col("affected", "held").fill_null(value=False), told.alias("told_frames"))
         .drop("telemetry")
     )
 
@@ -201,7 +208,7 @@ def crossing(closed: Closed, bytes_of: pl.DataFrame) -> pl.DataFrame:
     named = links.filter((pl.col("node") != LOCATOR) | (pl.col("port") != UNTOLD))
     here = (pl.col("node") == pl.col("held_node")) & (pl.col("port") == pl.col("held_port"))
     return named.join(bytes_of, on=["time_ns", "flow"]).with_columns(
-        (pl.col("affected") & here.fill_null(value=False)).alias("affected")
+        (pl.col("held") & here.fill_null(value=False)).alias("affected")
     )
 
 

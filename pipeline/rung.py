@@ -12,6 +12,7 @@ from pipeline.open_rows import MOST_ROWS
 from pipeline.sums import Sums, beside, joined
 
 SENT = ("data_bytes", "data_frames", "acked_bytes")
+"""What a flow sent, of which the point counts that saw most."""
 MOST_KEPT = 4_000_000
 """Rows of closed intervals that are kept; of more the oldest go, and their window with them."""
 
@@ -87,6 +88,13 @@ class Rung:
             self.closed_ns = max(until, self.closed_ns or until)
         self._keep(made)
         return made
+
+    def go_on(self, kept: Sums, begun: Sums, closed_ns: int) -> None:
+        """Have what was summed before: intervals that ended by a time, and parts of later ones."""
+        self.closed_ns = closed_ns
+        self.floor_ns = closed_ns - self.lateness_ns if kept.height else closed_ns
+        self._kept = [kept] if kept.height else []
+        self._open = [begun.longer(self.interval_ns)] if begun.height else []
 
     def _over(self, late: Sums, fresh: Sums, before_ns: int | None) -> Sums:
         """What ended by a time, as one; what did not waits as it came, and is joined then."""

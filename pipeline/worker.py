@@ -16,6 +16,7 @@ from pipeline.cc.parameter import Value
 from pipeline.copies import Copies
 from pipeline.covered import Covered
 from pipeline.decider import Decider
+from pipeline.earlier import Earlier
 from pipeline.endpoint import owned_by
 from pipeline.feedback import Feedback
 from pipeline.first_sight import FirstSight
@@ -111,6 +112,7 @@ class Worker(Decider):
         self.several = len(sources) > 1
         self.rescaled = False
         self.hands_on = False
+        self.before: Earlier | None = None
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -130,6 +132,17 @@ class Worker(Decider):
             "revised": self.ladder.revised, "copies": self.copies.count,
             "unknown_hops": self.unknown_ids.total,
         }  # fmt: skip
+
+    def go_on(self, before: Earlier) -> None:
+        """Know what an earlier life has judged, and what it left of intervals that have begun.
+
+        Senders are followed anew.
+        """
+        sent = before.sums.flows.filter(pl.col("frames") > 0)["flow"]
+        unseen = ~pl.col("flow").is_in(sent.implode())
+        self.known.join([before.flows.with_columns(unseen.alias("unseen"))], self._told)
+        self.ladder.go_on(before)
+        self.before = before
 
     def renew(self, topology: Versions | Topology | None) -> None:
         """Take another topology for all rows and intervals that are not yet worked on."""
@@ -229,7 +242,10 @@ class Worker(Decider):
     @property
     def _covered(self) -> Covered:
         """When frames were captured so far."""
-        return Covered(self.order.first_ns, self.order.released_ns)
+        first_ns, longest_ns = self.order.first_ns, self.ladder.rungs[-1].interval_ns
+        if self.before and first_ns < self.before.begun_ns(longest_ns) + longest_ns:
+            first_ns = min(first_ns, self.before.first_ns)
+        return Covered(first_ns, self.order.released_ns)
 
     def _judged(self, covered: Covered, lengths: Sequence[Sums]) -> list[pl.DataFrame]:
         """Verdicts on intervals of each length."""

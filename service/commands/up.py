@@ -85,7 +85,8 @@ class Reading(threading.Thread):
         """Read until the sources end."""
 
         def sink(worker: Worker) -> Sink:
-            del worker
+            if self._resuming is not None:
+                self._resuming.going_on(worker)
             self._job.stages.add(of_sink(self._counts))
             return kept
 

@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.histogram import METRICS, middle
 from pipeline.interface import Host, Interface
+from pipeline.rolled import rows_of as rolled_up
 from pipeline.rollup_rows import Closed, crossing, sent
 from pipeline.settings import PipelineSettings
 from pipeline.store import Store
@@ -116,6 +117,42 @@ def test_a_link_has_the_flows_that_it_held_back_without_being_named() -> None:
         assert set(rows["flow"]) == {first} | held
         assert set(rows.select("node", "port").rows()) == {(7, 3)}
     assert affected == [{second: 30_000}, {}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "link"),
+    [("downlink", True, True), ("congested_path", True, True), ("sender_host", False, True),
+     ("receiver_host", False, False), ("sender_limited", False, False)],
+)  # fmt: skip
+def test_what_an_end_holds_back_is_not_affected_by_the_network(
+    kind: str, path: bool, link: bool
+) -> None:
+    made = [one.whole for one in ran(frames(1, T0, 20))]
+    (tables,) = [each for each in made if "verdicts" in each]
+    here = {"kind": pl.lit(kind), "node": pl.lit(7, pl.UInt32), "port": pl.lit(3, pl.UInt32)}
+    told = tables["verdicts"].with_columns(**here)
+    flows = tables["flows"].with_columns(unseen=pl.lit(value=False))
+    none = pl.DataFrame({"flow": []}, {"flow": pl.UInt64})
+    closed = Closed(flows, tables["flow_intervals"], tables["hop_intervals"], told, none, none)
+    assert sent(closed)["affected"].all() is path
+    assert crossing(closed, sent(closed))["affected"].all() is link
+
+
+def test_what_comes_late_is_told_besides_when_it_is_stored_together() -> None:
+    """A second tap's frames of the same packets, and of some that the first one missed."""
+    early = [row | {"ip_id": at} for at, row in enumerate(frames(1, T0, 800))]
+    early = [row for at, row in enumerate(early) if at % 4]
+    other = {"source": "b", "point": "leaf2:Ethernet1"}
+    late = [row | other | {"ip_id": at} for at, row in enumerate(frames(1, T0, 800))]
+    worker = Worker(PipelineSettings(base_rtt_us=T_NS / US, interval_ms=1, copies_us=0), None, ())
+    made = [worker.advance(observations(early)), worker.end("a")]
+    made += [worker.advance(observations(late)), worker.end("b"), worker.finish()]
+    assert worker.counters["late"]
+    rolled = [each for one in made for each in one.rolled]
+    assert len(rolled) > 1
+    for table in RESULTS:
+        rows = rolled_up(rolled)[table].filter(source="traffic")
+        assert rows.select("data_bytes", "data_frames").unique().rows() == [(800_000, 800)]
 
 
 def test_classes_are_kept_apart_and_an_end_is_its_prefix() -> None:
