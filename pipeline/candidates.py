@@ -56,10 +56,14 @@ class Named(NamedTuple):
 
 
 def named(
-    sent: pl.DataFrame, hops: pl.DataFrame, topology: Topology | None, possible: pl.DataFrame
-) -> Named:
-    """What names hops itself; `possible` holds the possible paths of the flows (`ways.paths`)."""
-    tags = shared(heard(hops), possible, topology)
+    sent: pl.DataFrame, hops: pl.DataFrame, topology: Topology | None, possible: pl.DataFrame,
+    met: pl.DataFrame,
+) -> Named:  # fmt: skip
+    """What names hops itself; `possible` holds the possible paths of the flows (`ways.paths`).
+
+    `met` tells how far along these tags were read (`in_sight.met`).
+    """
+    tags = shared(heard(hops, met), possible, topology)
     return Named(inband(hops, sent), congestion_signals(tags), tags)
 
 

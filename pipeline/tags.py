@@ -16,6 +16,12 @@ from pipeline.topology import Topology
 
 CSIG_SOURCE = "^csig_(echo_)?(abw|utilization|delay)$"
 """Tags seen on data, and their reflections on ACKs: two views of one measurement."""
+VIEW = [*KEY, "point", "echo"]
+"""What tells views apart: where tags of a flow were read, and whether as they came or reflected."""
+WHOLE = 255
+"""More hops than a path has: what a tag has met that was read at its end."""
+FEWER = 4
+"""How much less one view may locate than another that is preferred to it: what a mirror misses."""
 QUEUEING = 0.03
 """Queue, in base round trips, at which a port is as likely to be busy as not: a large packet."""
 SECOND_BEST = 0.7
@@ -28,17 +34,25 @@ def views(hops: pl.DataFrame) -> pl.DataFrame:
     return hops.filter(pl.col("source").str.contains(CSIG_SOURCE)).with_columns(
         pl.col("source").str.starts_with("csig_echo").alias("echo"),
         pl.col("source").str.split("_").list.last().alias("signal_type"),
+        pl.col("point").cast(pl.String),
     )
 
 
-def heard(hops: pl.DataFrame) -> pl.DataFrame:
+def heard(hops: pl.DataFrame, met: pl.DataFrame) -> pl.DataFrame:
     """CSIG rows of one view of each flow and interval, with their type of signal.
 
-    A tag near its sender has met no hop yet: the view that located most is the one to hear.
+    A tag near its sender has met no hop yet: the view to hear is the one whose tags had `met` most
+    hops, of those that located as much as others but for `FEWER`, then the one that located most.
     """
-    rows = views(hops)
-    told = pl.col("samples").filter(pl.col("port") != UNTOLD).sum()
-    return best(rows, ["point", "echo"], [told, pl.col("samples").sum()])
+    rows = views(hops).with_columns(LOCATED)
+    rows = rows.join(met, on=VIEW, how="left", maintain_order="left")
+    far = pl.when(ENOUGH).then(pl.col("met").fill_null(WHOLE)).otherwise(0)
+    found = best(rows, VIEW[2:], [far.first(), pl.col("located").first(), pl.col("samples").sum()])
+    return found.drop("met", "located")
+
+
+LOCATED = pl.col("samples").filter(pl.col("port") != UNTOLD).sum().over(VIEW).alias("located")
+ENOUGH = pl.col("located") * FEWER >= pl.col("located").max().over(KEY)
 
 
 def shared(rows: pl.DataFrame, paths: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from pipeline.candidates import located, named, narrowed
 from pipeline.completeness import told_frames
 from pipeline.doubt import with_lacking
 from pipeline.headline import headline, joined
-from pipeline.in_sight import in_sight
+from pipeline.in_sight import in_sight, met
 from pipeline.judgment import NAMES, judged
 from pipeline.kind import reroute_helps
 from pipeline.locate import HOP, KEY
@@ -52,7 +52,8 @@ def verdicts(
     if "dscp" in flows.columns:
         sent = sent.join(flows.select("flow", "dscp"), on="flow", how="left", maintain_order="left")
     possible = paths(flows.filter(pl.col("flow").is_in(sent["flow"].implode())), topology)
-    told = named(sent, hop_intervals, topology, possible)
+    met_by_tags = met(hop_intervals, possible, topology)
+    told = named(sent, hop_intervals, topology, possible, met_by_tags)
     seen = tapped(flow_intervals, topology)
     ways = narrowed(sent, told.hops, seen, possible)
     carried = utilisation(sent, ways, topology)
@@ -63,7 +64,7 @@ def verdicts(
     crossed = crossing(sent, candidates, chosen, possible)
     rows = rows.join(counts(crossed), on=["time_ns", *HOP], how="left", maintain_order="left")
     rows = rows.join(agreement(candidates), on=["time_ns", *HOP], how="left", maintain_order="left")
-    sight = in_sight(candidates, hop_intervals, possible, topology)
+    sight = in_sight(candidates, met_by_tags, possible)
     rows = rows.join(sight, on=KEY, how="left", maintain_order="left")
     rows = rows.join(told_frames(hop_intervals), on=KEY, how="left", maintain_order="left")
     rows = with_marks(over_time(rows), marked_shares(crossed, sent), carried)

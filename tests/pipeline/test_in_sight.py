@@ -55,3 +55,37 @@ def test_a_tag_speaks_of_the_hops_that_it_has_met(
     assert (row["hops"], row["hops_seen"]) == (3, seen)
     # Of hops out of sight nothing is known: that those in sight have room accuses nobody.
     assert row["kind"] == ("sender_limited" if seen == 3 else "not_congested")
+
+
+@pytest.mark.parametrize(
+    ("uplink", "receiver", "kind"),
+    [(90, 100, "core"), (110, 100, "core"), (390, 100, "core"), (100, 0, None)],
+)
+def test_the_view_that_met_most_hops_is_heard(
+    flows_of: FlowsOf, rows_of: RowsOf, chain_of: Callable[..., Topology],
+    uplink: int, receiver: int, kind: str | None,
+) -> None:  # fmt: skip
+    """A tap behind the first hop saw some more packets than the one by the receiver."""
+    flows = flows_of([{}])
+    flow = {"time_ns": 0, "interval_ns": 100_000_000, "flow": flows["flow"].item()}
+    sent = {"frames": 100, "bytes": 105_400, "data_bytes": 100_000, "data_frames": 100,
+            "slices": (1 << 32) - 1}  # fmt: skip
+    told = [
+        {**flow, "node": node, "port": 1, "point": point, "samples": samples, "source": source,
+         "u_sum_n": samples * load, "u_max_n": load, "standing": samples * (node == 2)}
+        for node, point, samples, whole in (
+            (1, "leaf1:on", uplink, 0.31), (2, "leaf2:host", receiver, 0.99),
+        )
+        for source, load in (("csig_utilization", round(whole * 1e9)),
+                             ("csig_delay", round(1.1e9 * (node == 2))))
+        if samples
+    ]  # fmt: skip
+    row = verdicts(
+        flows,
+        rows_of("flow_intervals", [{**flow, **sent, "point": "leaf1:on"}]),
+        rows_of("hop_intervals", told),
+        chain_of("leaf1", "spine1", "leaf2"),
+        PipelineSettings(),
+    ).row(0, named=True)
+    assert row["hops_seen"] == (3 if receiver else 1)
+    assert row["kind"] == (kind or "not_congested")

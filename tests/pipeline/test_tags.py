@@ -10,6 +10,7 @@ import pytest
 from pipeline import PipelineSettings, Topology, verdicts
 from pipeline.csig_profile import SIGNALS, Csig, CsigSignal
 from pipeline.hop_samples import UNPLACED
+from pipeline.in_sight import met
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.tags import bounds, heard, shared
 from pipeline.ways import paths
@@ -44,7 +45,8 @@ def test_a_shared_locator_is_each_of_its_ports_on_the_way(
     flows = flows_of([{}])
     rows = [tag(flows["flow"][0], "csig_delay", LOCATOR, FACES_ON, 1.2, 30),
             tag(flows["flow"][0], "csig_delay", LOCATOR, UNTOLD, 0.0, 10)]  # fmt: skip
-    tags = heard(rows_of("hop_intervals", rows))
+    hops = rows_of("hop_intervals", rows)
+    tags = heard(hops, met(hops, paths(flows, classes), classes))
     found = shared(tags, paths(flows, classes), classes)
     assert found.select("node", "port", "samples").rows() == [
         (1, 1, 15.0), (2, 1, 15.0), (LOCATOR, UNTOLD, 10.0),
