@@ -33,6 +33,8 @@ VERSION = "schema_version"
 RECORD = "INSERT INTO {database}.schema_version (version) SELECT {version}"
 KNOWN = "SELECT name FROM system.merge_tree_settings"
 SETTING = "SELECT toString(getSetting('async_insert'))"
+ASKED_FOR = re.compile(r"^CREATE|\bADD COLUMN\b")
+"""Statements for tables and columns that questions may ask for."""
 WINDOW = re.compile(r"replicated_deduplication_window = (\d+)")
 
 
@@ -51,6 +53,23 @@ def migrate(connection: Connection) -> list[str]:
     connection.use(connection.address.database)
     verify(connection, stored_schema(connection) if done else stored)
     return done
+
+
+def readable(connection: Connection) -> None:
+    """See to it that a store can be read, and change nothing of one that has tables.
+
+    How long rows are kept, and how they are filled and packed, is for who stores them. Raises
+    StoreError where tables or columns are lacking, and as `migrate` does for what a newer one made.
+    """
+    stored = stored_schema(connection)
+    if not stored.created[VERSION]:
+        migrate(connection)
+    elif any(map(ASKED_FOR.search, lacking(connection, stored))):
+        raise StoreError(
+            f"the store {connection.address.name} is that of an older hopsight: back it up with"
+            " that one, for there is no other way back, then run hopsight migrate"
+        )
+    connection.use(connection.address.database)
 
 
 def pending(connection: Connection) -> Iterator[str]:

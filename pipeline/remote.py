@@ -163,8 +163,9 @@ def open_or_ask(
 ) -> Store | OwnerClient:
     """The store at `dsn`, opened by this process or, when another has it open, asked for there.
 
-    Its tables are there when this returns. Raises StoreError for an embedded store that does not
-    exist, unless `create`.
+    Its tables are there when this returns: who may `create` them brings them up to date, too.
+    Raises StoreError for an embedded store that does not exist and for one of an older hopsight
+    otherwise.
     """
     path = parse_address(dsn).path
     if path is not None and (owner := _settled(path)) is not None:
@@ -178,7 +179,10 @@ def open_or_ask(
     except StoreOwned as error:  # it was opened just now
         return OwnerClient(_settled(error.path) or error.owner)
     try:
-        store.migrate()
+        if create:
+            store.migrate()
+        else:
+            store.readable()
     except StoreError:
         store.close()
         raise

@@ -25,7 +25,7 @@ from pipeline.fence import Fence
 from pipeline.insert_body import Bodies
 from pipeline.joined_question import JOINED
 from pipeline.kept_rows import kept
-from pipeline.migration import migrate, pending
+from pipeline.migration import migrate, pending, readable
 from pipeline.owner import Ownership
 from pipeline.question_text import asked
 from pipeline.remembered import Remembered
@@ -130,6 +130,11 @@ class Store:
         """
         with self._writing:
             return migrate(self._writer)
+
+    def readable(self) -> None:
+        """Make the tables of a store that has none; for who only reads. Raises StoreError."""
+        with self._writing:
+            readable(self._writer)
 
     def pending(self) -> list[str]:
         """Statements that `migrate` would run now."""

@@ -36,7 +36,7 @@ Progress = Callable[[str, int], None]
 def backup(store: Store, folder: Path, progress: Progress = lambda *_: None) -> list[Piece]:
     """Write everything into a folder that is empty or new. Raises StoreError and OSError."""
     _refuse_cluster(store)
-    store.pending()  # raises StoreError for a store of which today's tables are not all
+    store.readable()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise StoreError(f"{folder} is not empty; a backup takes a folder of its own")

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import anyio
 import httpx
 import jwt
 
@@ -30,7 +31,8 @@ REFRESH_S = 60.0
 """Least time between two fetches of the provider's keys, however many unknown keys are named."""
 FAILED_S, OLD_S = 5.0, 3600.0
 """The same after a fetch that failed, and the age at which keys are fetched again."""
-FETCH_S = 5.0
+FETCH_S, MOST_OCTETS = 5.0, 1 << 20
+"""Within which a provider's document has to come, and how large it may be."""
 DISCOVERY = "/.well-known/openid-configuration"
 PREFIX = "hopsight:"
 """What a scope word may begin with, where a provider's scopes have names of their own."""
@@ -84,6 +86,10 @@ class WebTokens:
             )
         except jwt.PyJWTError as error:
             raise Problem(401, f"the token is refused: {error}") from None
+        try:
+            json.dumps(claims, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise Problem(401, "the token is refused: a claim is no Unicode text") from None
         return self._identity(claims)
 
     def _identity(self, claims: Mapping[str, Any]) -> Identity:
@@ -190,9 +196,22 @@ def named(subject: str) -> str:
 
 
 def _document(url: str) -> str:
-    answer = httpx.get(url, timeout=FETCH_S, follow_redirects=False)
-    answer.raise_for_status()
-    return answer.text
+    """What is at a URL. Raises HTTPError, or one of `NO_KEYS`."""
+    return anyio.run(_fetched, url)
+
+
+async def _fetched(url: str) -> str:
+    """The same, if it comes whole within `FETCH_S`: a provider may send octet by octet."""
+    told = bytearray()
+    with anyio.fail_after(FETCH_S):
+        client = httpx.AsyncClient(timeout=FETCH_S)
+        async with client, client.stream("GET", url) as answer:
+            answer.raise_for_status()
+            async for part in answer.aiter_bytes():
+                told += part
+                if len(told) > MOST_OCTETS:
+                    raise ValueError(f"{url} has more than {MOST_OCTETS} octets")
+    return told.decode()
 
 
 def _words(told: object) -> list[str]:

@@ -8,9 +8,12 @@ import pytest
 
 from pipeline.migration import pending, verify
 from pipeline.question import Question
+from pipeline.remote import open_or_ask
 from pipeline.retained_rows import observed
 from pipeline.store import Store
+from pipeline.store_backup import backup
 from pipeline.store_error import StoreError
+from pipeline.store_limits import StoreLimits
 from pipeline.stored_schema import stored_schema
 from pipeline.tables import TABLES
 from pipeline.tables.ddl import alterations, create_table, feeding
@@ -243,3 +246,35 @@ def test_flows_that_are_stored_while_their_table_is_filled_are_found(tmp_path: P
             ends = Question(ip_address(f"::{host}"), 3, ip_address("::2"), 4)
             assert [flow["flow"] for flow in flows_of(store, ends)] == [host]
         assert store.pending() == []
+
+
+def test_who_only_reads_leaves_an_older_store_as_it_is(tmp_path: Path) -> None:
+    """There is no way back from an upgrade, and older workers cannot stand beside it."""
+    dsn = f"chdb://{tmp_path / 'db'}"
+    with Store(dsn) as store, store._writing:
+        store._writer.command("CREATE DATABASE hopsight")
+        for statement in SCHEMAS[-2].read_text().split(";\n\n"):
+            if statement.strip():
+                store._writer.command(statement)
+        store._writer.command("INSERT INTO hopsight.schema_version (version) SELECT 1")
+    with pytest.raises(StoreError, match=r"of an older hopsight: .* run hopsight migrate"):
+        open_or_ask(dsn)
+    with Store(dsn) as store:
+        told = store.pending()
+        with pytest.raises(StoreError, match="of an older hopsight"):
+            backup(store, tmp_path / "backup")
+        assert not (tmp_path / "backup").exists()
+        assert store.pending() == told
+    with open_or_ask(dsn, create=True) as opened:
+        assert isinstance(opened, Store)
+        assert opened.pending() == []
+
+
+def test_who_only_reads_does_not_change_how_long_rows_are_kept(tmp_path: Path) -> None:
+    dsn = f"chdb://{tmp_path / 'db'}"
+    with open_or_ask(dsn, create=True):
+        pass
+    shorter = StoreLimits(retention_days={"verdicts": 1})
+    with open_or_ask(dsn, shorter) as opened:
+        assert isinstance(opened, Store)
+        assert any("MODIFY TTL" in each for each in opened.pending())

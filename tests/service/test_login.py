@@ -3,8 +3,11 @@
 import asyncio
 import json
 import re
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +268,8 @@ def test_a_web_token_of_the_provider_is_a_login(web: Asked) -> None:
         web_token(aud="other"),
         web_token(iss="https://evil.example"),
         web_token(sub=None),
+        web_token(sub="\ud800x"),
+        web_token(tenants=["\ud800"]),
         jwt.encode({"sub": "ann"}, "", "none"),
         jwt.encode({"sub": "a", "iss": "https://id.example"}, "s" * 40, "HS256", {"kid": "k1"}),
         jwt.encode({"sub": "a"}, rsa.generate_private_key(65537, 2048), "RS256", {"kid": "k1"}),
@@ -304,6 +309,51 @@ def test_keys_that_are_not_to_be_had_are_said_to_be(store: Store) -> None:
         answer = client.get("/api/v1/flows", web_token())
     assert answer.status_code == 503
     assert answer.headers["retry-after"]
+
+
+@contextmanager
+def provider_that_sends(*parts: bytes, pause_s: float) -> Iterator[str]:
+    """The URL of key sets that come piece by piece, as long as somebody hears them."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            with suppress(OSError):
+                for part in parts:
+                    self.wfile.write(part)
+                    self.wfile.flush()
+                    time.sleep(pause_s)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/keys"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("parts", "pause_s"), [([b" "] * 100, 0.1), ([bytes(1 << 20)] * 3, 0.0)],
+    ids=["slow", "large"],
+)  # fmt: skip
+def test_a_provider_is_not_waited_for_however_it_answers(
+    store: Store, monkeypatch: pytest.MonkeyPatch, parts: list[bytes], pause_s: float
+) -> None:
+    monkeypatch.setattr("service.web_token.FETCH_S", 0.5)
+    settings, _ = strict(LINES)
+    with provider_that_sends(*parts, pause_s=pause_s) as url:
+        provider = Provider("https://id.example", "hopsight", url)
+        login = Login(Tokens({}, None), WebTokens(provider), required=True)
+        with Asked(store, settings, login) as client:
+            began_s = time.monotonic()
+            answer = client.get("/api/v1/flows", web_token())
+            assert answer.status_code == 503
+            assert time.monotonic() - began_s < 5
 
 
 def test_strangers_cannot_fill_the_audit_log(asked: Asked) -> None:
