@@ -21,11 +21,17 @@ class Earlier(NamedTuple):
     sums: Sums
     """Sums of the shortest length, from where the last intervals of all lengths began."""
     flows: pl.DataFrame
-    """Rows of the table `flows`, of those that are summed."""
+    """Rows of the table `flows`, of those that are summed; of `unseen` ones no data frame was."""
     first_ns: int
     """From when on frames were captured, as far as these intervals reach back."""
     ended_ns: int
     """Until when intervals of the shortest length had ended."""
+    until_ns: int
+    """When the interval of the longest length ends that had begun by then."""
+
+    def goes_on(self, time_ns: int) -> bool:
+        """Whether frames from a time on may belong to what is summed; other files may be far."""
+        return int(self.sums.times[0]) <= time_ns < self.until_ns
 
     def begun_ns(self, interval_ns: int) -> int:
         """When the interval of a length began that had not ended."""
@@ -44,10 +50,12 @@ def left_open(store: Asked, lengths_ns: Sequence[int], lateness_ns: int) -> Earl
     begun_ns = ended_ns - ended_ns % lengths_ns[-1]
     asked |= {"from_ns": min(begun_ns, ended_ns - lateness_ns), "to_ns": ended_ns}
     sums = Sums(*(_rows(store, table, asked) for table in ("flow_intervals", "hop_intervals")))
-    flows = _rows(store, "flows", asked)
+    sent = sums.flows.filter(pl.col("frames") > 0)["flow"]
+    unseen = (~pl.col("flow").is_in(sent.implode())).alias("unseen")
+    flows = _rows(store, "flows", asked).with_columns(unseen)
     window = {"from_ns": begun_ns - lengths_ns[-1], "to_ns": ended_ns}
     first_ns = store.query("earlier_frame", **window)["first_ns"][0]
-    return Earlier(sums, flows, max(begun_ns, first_ns or 0), ended_ns)
+    return Earlier(sums, flows, max(begun_ns, first_ns or 0), ended_ns, begun_ns + lengths_ns[-1])
 
 
 def _rows(store: Asked, table: str, asked: dict[str, int]) -> pl.DataFrame:

@@ -134,15 +134,16 @@ class Worker(Decider):
         }  # fmt: skip
 
     def go_on(self, before: Earlier) -> None:
-        """Know what an earlier life has judged, and what it left of intervals that have begun.
-
-        Senders are followed anew.
-        """
-        sent = before.sums.flows.filter(pl.col("frames") > 0)["flow"]
-        unseen = ~pl.col("flow").is_in(sent.implode())
-        self.known.join([before.flows.with_columns(unseen.alias("unseen"))], self._told)
-        self.ladder.go_on(before)
+        """Have what an earlier life has summed, if the first rows go on with it."""
         self.before = before
+
+    def _begin(self, time_ns: int) -> None:
+        """Take up what was before; the first row comes at a time."""
+        if self.before and self.before.goes_on(time_ns):
+            self.known.join([self.before.flows], self._told)
+            self.ladder.go_on(self.before)
+        else:
+            self.before = None
 
     def renew(self, topology: Versions | Topology | None) -> None:
         """Take another topology for all rows and intervals that are not yet worked on."""
@@ -190,6 +191,8 @@ class Worker(Decider):
         rows = self.copies.without(rows)
         if rows.is_empty():
             return Output({})
+        if self.known.rows.is_empty():
+            self._begin(int(rows["time_ns"][0]))
         if self.rescaled:
             rows = in_force(rows, self.versions)
         stored = known_of("observations", rows)  # as they came
@@ -242,10 +245,8 @@ class Worker(Decider):
     @property
     def _covered(self) -> Covered:
         """When frames were captured so far."""
-        first_ns, longest_ns = self.order.first_ns, self.ladder.rungs[-1].interval_ns
-        if self.before and first_ns < self.before.begun_ns(longest_ns) + longest_ns:
-            first_ns = min(first_ns, self.before.first_ns)
-        return Covered(first_ns, self.order.released_ns)
+        before_ns = self.before.first_ns if self.before else ALL_NS
+        return Covered(min(self.order.first_ns, before_ns), self.order.released_ns)
 
     def _judged(self, covered: Covered, lengths: Sequence[Sums]) -> list[pl.DataFrame]:
         """Verdicts on intervals of each length."""

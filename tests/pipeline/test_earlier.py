@@ -71,3 +71,26 @@ def test_longer_intervals_have_what_was_judged_before(
             keep(store, second.advance(part))
         keep(store, second.finish())
         assert_frame_equal(told(store), whole, abs_tol=CLOSE)
+
+
+@pytest.mark.parametrize("days", [-1, 1])
+def test_files_of_another_time_are_judged_as_if_there_had_been_nothing(
+    fabric: tuple[pl.DataFrame, Topology], tmp_path: Path, days: int
+) -> None:
+    rows, known = fabric
+    day = pl.col("time_ns") + days * 86_400_000 * MS
+    with empty_store(tmp_path / "db") as store:
+        first = Worker(SETTINGS, known, ("fabric",))
+        for made in (first.advance(rows[: rows.height // 5]), first.finish()):
+            keep(store, made)
+        before = left_open(store, SETTINGS.lengths_ns, SETTINGS.lateness_ns)
+    assert before is not None
+    told = []
+    for earlier in (before, None):
+        worker = Worker(SETTINGS, known, ("fabric",))
+        if earlier is not None:
+            worker.go_on(earlier)
+        made = [worker.advance(rows.with_columns(day)), worker.finish()]
+        told.append(pl.concat(each.whole["verdicts"] for each in made if "verdicts" in each.whole))
+        assert worker.counters["too_late"] == 0
+    assert_frame_equal(*told, check_exact=True)
