@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pipeline.decider import Decider
     from pipeline.earlier import left_open
     from pipeline.endpoint import host_rows
-    from pipeline.erasure import erase
+    from pipeline.erasure import erase, files_of_before
     from pipeline.faults import FAULTS, fault_names
     from pipeline.feedback_integrity import integrity
     from pipeline.filter import FIELDS, MOST_CHARACTERS, SUBJECTS, FilterError, condition
@@ -168,6 +168,7 @@ __all__ = [
     "duration_text",
     "erase",
     "fault_names",
+    "files_of_before",
     "findings",
     "findings_of",
     "fitting",
@@ -233,7 +234,7 @@ HOMES = {
     "decider": "Decider",
     "earlier": "left_open",
     "endpoint": "host_rows",
-    "erasure": "erase",
+    "erasure": "erase files_of_before",
     "faults": "FAULTS fault_names",
     "filter": "FIELDS FilterError MOST_CHARACTERS SUBJECTS condition",
     "protocol_names": "PROTOCOLS protocol_name",

@@ -33,6 +33,7 @@ TEXTS = (
 """Columns of other tables in which an address may stand as text."""
 MOST_FLOWS = 5_000
 """Flows that one statement names: the engine reads no longer ones than 256 KiB."""
+OLD = "SELECT count() FROM system.parts WHERE database = currentDatabase() AND NOT active"
 STATE = "group_snapshots"
 """State of workers: not readable here. It is replaced whole while they work."""
 
@@ -66,6 +67,15 @@ def erase(store: Store, address: IPv4Address | IPv6Address) -> dict[str, int]:
         [(left,)] = connection.rows(f"SELECT uniqExact(place, number) FROM {STATE}")  # noqa: S608 - our own name
         made[STATE] = int(left)
     return made
+
+
+def files_of_before(store: Store) -> int:
+    """Parts that were rewritten and whose files are still on the disk, with all that was in them.
+
+    The engine removes them by itself while the store is open.
+    """
+    with store.alone() as connection:
+        return int(connection.rows(OLD)[0][0])
 
 
 def conditions(table: Table, hi: int, lo: int, text: str, flows: list[int]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """`hopsight migrate`, `erase`, `backup`, `restore`: what is done to a whole store."""
 
 import json as json_format
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,12 +11,29 @@ from tempfile import TemporaryDirectory
 
 import typer
 
-from pipeline import Piece, Store, StoreError, backup, erase, may_be, read_manifest, restore
+from pipeline import (
+    Piece,
+    Store,
+    StoreError,
+    backup,
+    erase,
+    files_of_before,
+    may_be,
+    read_manifest,
+    restore,
+)
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 
 STATE = "group_snapshots"
 """Of this table the snapshots that are kept are told, not rows that went."""
+
+FILES_S, LOOK_S = 90.0, 0.5
+"""How long is waited for the engine, which looks for files to remove twice a minute."""
+LEFT = (
+    "parts from before are still on the disk, with what was in them; the engine removes them while"
+    " the store is open"
+)
 
 
 @contextmanager
@@ -70,6 +88,9 @@ def run_erase(address: str, *, store: str | None, json: bool) -> None:
     with opened(store, there=True) as held:
         held.migrate()
         gone = erase(held, known)
+        left = _waited_for(held)
+    if left:
+        typer.echo(f"{left} {LEFT}", err=True)
     state = gone.pop(STATE)
     if json:
         typer.echo(
@@ -81,6 +102,17 @@ def run_erase(address: str, *, store: str | None, json: bool) -> None:
     typer.echo(f"{known}: {sum(gone.values())} rows erased from {len(gone)} tables")
     if state:
         typer.echo(f"{state} snapshots of workers' state are kept; a flow leaves them when it ends")
+
+
+def _waited_for(store: Store) -> int:
+    """Files of before that an embedded store has kept after all the time that it is given.
+
+    A server keeps them for longer than somebody waits, and removes them whoever is there.
+    """
+    until_s = time.monotonic() + FILES_S
+    while (left := files_of_before(store)) and store.address.path and time.monotonic() < until_s:
+        time.sleep(LOOK_S)
+    return left
 
 
 def run_backup(folder: Path, *, store: str | None, json: bool) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from ipaddress import ip_address
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ import click
 import pytest
 import typer
 
+from pipeline import Store, files_of_before
 from service import cli
 from service.evidence_text import command as opening
 from service.evidence_text import opened
@@ -285,6 +287,21 @@ def test_a_companion_that_is_none_is_refused(
         cli.main(["settings"])
     assert ended.value.code == ExitCode.USAGE
     assert "pipeline.companions: " in capsys.readouterr().err
+
+
+def test_what_is_erased_is_in_no_file_of_before(
+    hopsight: Any, capture: Path, tmp_path: Path
+) -> None:
+    dsn = f"chdb://{tmp_path}/store"
+    assert hopsight.here("analyze", str(capture), "--store", dsn).returncode == 0
+    with Store(dsn) as store, store.alone() as connection:
+        [(word,)] = connection.rows("SELECT min(src_lo) FROM flows WHERE src_hi = 0")
+    address = str(ip_address(int(word) & 0xFFFFFFFF))
+    told = hopsight.run("erase", address, "--store", dsn)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert ": 0 rows erased from" not in told.stdout.splitlines()[-1]
+    with Store(dsn) as store:
+        assert files_of_before(store) == 0
 
 
 @pytest.mark.parametrize("words", [("erase", "1.2.3.4"), ("backup", "{}/copy")])
