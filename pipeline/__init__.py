@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pipeline.companions import companion_fields, companion_table
     from pipeline.crew import Crew
     from pipeline.decider import Decider
-    from pipeline.earlier import left_open
     from pipeline.endpoint import host_rows
     from pipeline.erasure import erase, files_of_before
     from pipeline.faults import FAULTS, fault_names
@@ -186,7 +185,6 @@ __all__ = [
     "is_warm",
     "key_of",
     "left_at",
-    "left_open",
     "length_bounds",
     "loads_of",
     "may_be",
@@ -232,7 +230,6 @@ HOMES = {
     "companions": "companion_fields companion_table",
     "crew": "Crew",
     "decider": "Decider",
-    "earlier": "left_open",
     "endpoint": "host_rows",
     "erasure": "erase files_of_before",
     "faults": "FAULTS fault_names",

@@ -43,13 +43,19 @@ def met(
 ) -> pl.DataFrame:
     """Hops that tags had met in each view of a flow and interval: those of `VIEW`, met.
 
-    `met` is null where they were read at the end of the path: at a point of which it is not known
-    that it stands on a link of the flow's way, or by the receiver, which reflects them.
+    `met` is null where they were read at the end of the path: behind its last hop, at a point of
+    which it is not known that it stands on a link of the flow's way, or by the receiver, which
+    reflects them.
     """
     tags = views(hop_intervals).select(VIEW).unique(maintain_order=True)
     stand = taps(tags["point"], topology) if topology else pl.DataFrame(schema=STANDING)
     on_way = possible.select("flow", *HOP, "place").unique()
     places = stand.join(on_way, on=HOP).group_by("flow", "point").agg(pl.col("place").max())
-    last = pl.when(~pl.col("echo")).then(pl.col("place") + 1).cast(pl.UInt32)
-    found = tags.join(places, on=["flow", "point"], how="left", maintain_order="left")
-    return found.select(*VIEW, last.alias("met"))
+    ends = possible.group_by("flow").agg(pl.col("place").max().alias("end"))
+    found = tags.join(places, on=["flow", "point"], how="left", maintain_order="left").join(
+        ends, on="flow", how="left", maintain_order="left"
+    )
+    along = ~pl.col("echo") & (pl.col("place") < pl.col("end"))
+    return found.select(
+        *VIEW, pl.when(along).then(pl.col("place") + 1).cast(pl.UInt32).alias("met")
+    )

@@ -48,7 +48,7 @@ CONGESTED = (
 never taken for one.
 """
 AT_HOSTS = frozenset(kind.name for kind in CONGESTED if kind.stage == "host")
-"""Kinds that no other path would help, since an end of the flow is what is full."""
+"""Kinds of which an end of the flow is what is full."""
 OTHER = (
     Kind("congested_path", ANY, ANY, None, "unknown", "the path marks, but nothing says where"),
     Kind("sender_limited", ANY, ANY, None, "no", "the sender sends less than it may"),

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import polars as pl
 
 from pipeline.doubt import TOO_FINE
-from pipeline.earlier import Earlier
 from pipeline.revisions import Numbered, Revisions
 from pipeline.rung import Ended, Rung
 from pipeline.sums import Sums
@@ -24,7 +23,7 @@ class Judged(NamedTuple):
     """What a closing brought: rows of `verdicts` and of `verdict_revisions`, of all lengths.
 
     `ended` are the intervals of the shortest length, `told` all verdicts on them, those as well
-    that are finer than what fed them.
+    that are finer than what fed them; `alone` are those made of late rows alone.
     """
 
     verdicts: pl.DataFrame
@@ -60,16 +59,6 @@ class Ladder:
         if measured_ns > longest:
             self._add(-(-measured_ns // longest) * longest)
 
-    def go_on(self, before: Earlier) -> None:
-        """Have what an earlier life has judged, and what longer intervals have of it."""
-        nothing = Sums.none()
-        for rung in self.rungs:
-            begun_ns = before.begun_ns(rung.interval_ns)
-            if rung is self.rungs[0]:
-                rung.go_on(before.sums, nothing, begun_ns)
-            else:
-                rung.go_on(nothing, before.sums.where(pl.col("time_ns") >= begun_ns), begun_ns)
-
     def close(self, sums: Sums, before_ns: int | None, judge: Judge) -> Judged:
         """Judge all intervals that ended by `before_ns`; `sums` are such of the shortest length."""
         closed = self._closed(sums, before_ns)
@@ -85,11 +74,12 @@ class Ladder:
             if rung.floor_ns is not None:
                 revisions.forget(rung.floor_ns - rung.interval_ns)
         self.too_late += int(closed[0].alone.flows["frames"].sum())
+        alone_ns = closed[0].alone.times
         return Judged(
             pl.concat([each.verdicts for each in made]).sort("time_ns", "flow", "interval_ns"),
             pl.concat([each.changes for each in made]),
             closed[0],
-            every[0],
+            every[0].with_columns(pl.col("time_ns").is_in(alone_ns.implode()).alias("alone")),
         )
 
     def _closed(self, sums: Sums, before_ns: int | None) -> list[Ended]:

@@ -33,8 +33,8 @@ VERSION = "schema_version"
 RECORD = "INSERT INTO {database}.schema_version (version) SELECT {version}"
 KNOWN = "SELECT name FROM system.merge_tree_settings"
 SETTING = "SELECT toString(getSetting('async_insert'))"
-ASKED_FOR = re.compile(r"^CREATE|\bADD COLUMN\b")
-"""Statements for tables and columns that questions may ask for."""
+ASKED_FOR = re.compile(r"^CREATE TABLE|\b(ADD COLUMN|UPDATE)\b")
+"""Statements that make what questions may ask for: tables, columns, and what moves into these."""
 WINDOW = re.compile(r"replicated_deduplication_window = (\d+)")
 
 

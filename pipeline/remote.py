@@ -159,13 +159,13 @@ def may_be(dsn: str) -> bool:
 
 
 def open_or_ask(
-    dsn: str, limits: StoreLimits | None = None, *, create: bool = False
+    dsn: str, limits: StoreLimits | None = None, *, create: bool = False, writes: bool = False
 ) -> Store | OwnerClient:
     """The store at `dsn`, opened by this process or, when another has it open, asked for there.
 
-    Its tables are there when this returns: who may `create` them brings them up to date, too.
-    Raises StoreError for an embedded store that does not exist and for one of an older hopsight
-    otherwise.
+    Its tables are there when this returns; who may `create` a store or `writes` into it brings them
+    up to date. Raises StoreError for an embedded store that does not exist, unless `create`, and
+    for one of an older hopsight that is only read.
     """
     path = parse_address(dsn).path
     if path is not None and (owner := _settled(path)) is not None:
@@ -179,7 +179,7 @@ def open_or_ask(
     except StoreOwned as error:  # it was opened just now
         return OwnerClient(_settled(error.path) or error.owner)
     try:
-        if create:
+        if create or writes:
             store.migrate()
         else:
             store.readable()

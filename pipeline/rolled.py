@@ -54,7 +54,7 @@ def runs(parts: Sequence[Rolled]) -> list[list[Rolled]]:
 
 
 def together(parts: Sequence[Rolled]) -> Closed:
-    """What is known of all; of each flow, and each verdict, what was known last."""
+    """What is known of all; of each flow what was known last, and the last verdicts on it all."""
     if len(parts) == 1:
         return parts[0].closed
     sent = [part.closed.flow_intervals for part in parts]
@@ -64,11 +64,19 @@ def together(parts: Sequence[Rolled]) -> Closed:
     )
     return Closed(
         flows.unique("flow", keep="last", maintain_order=True),
-        rows if apart(sent) else in_all(sent),
+        rows if apart(sent) else all_sent(sent),
         hops,
-        verdicts.unique(INTERVAL, keep="last", maintain_order=True),
+        newest(verdicts),
         *tallies,
     )
+
+
+def newest(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """The last verdict on each interval of a flow; one made of late rows `alone` yields to any."""
+    if "alone" in verdicts.columns:
+        by_alone = pl.col("alone").fill_null(value=False)
+        verdicts = verdicts.sort(by_alone, descending=True, maintain_order=True)
+    return verdicts.unique(INTERVAL, keep="last", maintain_order=True)
 
 
 def apart(closings: Sequence[pl.DataFrame]) -> bool:
@@ -77,7 +85,7 @@ def apart(closings: Sequence[pl.DataFrame]) -> bool:
     return sum(map(len, told)) == len(set().union(*told))
 
 
-def in_all(closings: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def all_sent(closings: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """What flows sent by interval, of closings of which the later ones tell what came besides.
 
     Of one closing it is what the point saw that saw most.

@@ -89,13 +89,6 @@ class Rung:
         self._keep(made)
         return made
 
-    def go_on(self, kept: Sums, begun: Sums, closed_ns: int) -> None:
-        """Have what was summed before: intervals that ended by a time, and parts of later ones."""
-        self.closed_ns = closed_ns
-        self.floor_ns = closed_ns - self.lateness_ns if kept.height else closed_ns
-        self._kept = [kept] if kept.height else []
-        self._open = [begun.longer(self.interval_ns)] if begun.height else []
-
     def _over(self, late: Sums, fresh: Sums, before_ns: int | None) -> Sums:
         """What ended by a time, as one; what did not waits as it came, and is joined then."""
         last_ns = None if before_ns is None else before_ns - self.interval_ns

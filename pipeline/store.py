@@ -132,7 +132,10 @@ class Store:
             return migrate(self._writer)
 
     def readable(self) -> None:
-        """Make the tables of a store that has none; for who only reads. Raises StoreError."""
+        """Make the tables of a store that has none, and leave others as they are: for who reads.
+
+        Raises StoreError for one that today's questions cannot be put to.
+        """
         with self._writing:
             readable(self._writer)
 

@@ -45,14 +45,14 @@ def heard(hops: pl.DataFrame, met: pl.DataFrame) -> pl.DataFrame:
     hops, of those that located as much as others but for `FEWER`, then the one that located most.
     """
     rows = views(hops).with_columns(LOCATED)
-    rows = rows.join(met, on=VIEW, how="left", maintain_order="left")
-    far = pl.when(ENOUGH).then(pl.col("met").fill_null(WHOLE)).otherwise(0)
-    found = best(rows, VIEW[2:], [far.first(), pl.col("located").first(), pl.col("samples").sum()])
-    return found.drop("met", "located")
+    rows = rows.join(met, on=VIEW, how="left", maintain_order="left").with_columns(FAR)
+    merit = [pl.col("far").first(), pl.col("located").first(), pl.col("samples").sum()]
+    return best(rows, VIEW[2:], merit).drop("met", "located", "far")
 
 
 LOCATED = pl.col("samples").filter(pl.col("port") != UNTOLD).sum().over(VIEW).alias("located")
 ENOUGH = pl.col("located") * FEWER >= pl.col("located").max().over(KEY)
+FAR = pl.when(ENOUGH).then(pl.col("met").fill_null(WHOLE)).otherwise(0).alias("far")
 
 
 def shared(rows: pl.DataFrame, paths: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:

@@ -16,7 +16,6 @@ from pipeline.cc.parameter import Value
 from pipeline.copies import Copies
 from pipeline.covered import Covered
 from pipeline.decider import Decider
-from pipeline.earlier import Earlier
 from pipeline.endpoint import owned_by
 from pipeline.feedback import Feedback
 from pipeline.first_sight import FirstSight
@@ -112,7 +111,6 @@ class Worker(Decider):
         self.several = len(sources) > 1
         self.rescaled = False
         self.hands_on = False
-        self.before: Earlier | None = None
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -132,18 +130,6 @@ class Worker(Decider):
             "revised": self.ladder.revised, "copies": self.copies.count,
             "unknown_hops": self.unknown_ids.total,
         }  # fmt: skip
-
-    def go_on(self, before: Earlier) -> None:
-        """Have what an earlier life has summed, if the first rows go on with it."""
-        self.before = before
-
-    def _begin(self, time_ns: int) -> None:
-        """Take up what was before; the first row comes at a time."""
-        if self.before and self.before.goes_on(time_ns):
-            self.known.join([self.before.flows], self._told)
-            self.ladder.go_on(self.before)
-        else:
-            self.before = None
 
     def renew(self, topology: Versions | Topology | None) -> None:
         """Take another topology for all rows and intervals that are not yet worked on."""
@@ -191,8 +177,6 @@ class Worker(Decider):
         rows = self.copies.without(rows)
         if rows.is_empty():
             return Output({})
-        if self.known.rows.is_empty():
-            self._begin(int(rows["time_ns"][0]))
         if self.rescaled:
             rows = in_force(rows, self.versions)
         stored = known_of("observations", rows)  # as they came
@@ -245,8 +229,7 @@ class Worker(Decider):
     @property
     def _covered(self) -> Covered:
         """When frames were captured so far."""
-        before_ns = self.before.first_ns if self.before else ALL_NS
-        return Covered(min(self.order.first_ns, before_ns), self.order.released_ns)
+        return Covered(self.order.first_ns, self.order.released_ns)
 
     def _judged(self, covered: Covered, lengths: Sequence[Sums]) -> list[pl.DataFrame]:
         """Verdicts on intervals of each length."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 
 from collector import Frames, Kept, has_frame
-from pipeline import Asked, Output, Sink, Worker, left_open
+from pipeline import Asked, Output, Sink
 
 OBSERVATIONS = "observations"
 
@@ -14,8 +14,7 @@ class Resuming:
     """Knows what the store has of files, and keeps rows from it that it has.
 
     Rows of frames are stored before the intervals that they belong to have ended: these frames are
-    judged again, and their rows are not stored again. Longer intervals have what was summed of
-    them. Senders are followed anew from there on.
+    judged again, and their rows are not stored again. Senders are followed anew from there on.
     """
 
     def __init__(self, store: Asked) -> None:
@@ -37,13 +36,6 @@ class Resuming:
         asked = {"from_ns": epoch, "to_ns": int(told["last_ns"])}
         ended_ns = self.store.query("intervals_ended", **asked)["ended_ns"][0]
         return Kept(self.kept[source], int(ended_ns or 0))
-
-    def going_on(self, worker: Worker) -> None:
-        """Tell a worker of intervals that the service before it did not come to the end of."""
-        told = worker.settings
-        lengths_ns = [rung.interval_ns for rung in worker.ladder.rungs]
-        if before := left_open(self.store, lengths_ns, told.lateness_ns):
-            worker.go_on(before)
 
     def keeping(self, sink: Sink) -> Sink:
         """Keeps as `sink` does, but for rows of frames that are stored."""

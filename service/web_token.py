@@ -4,13 +4,13 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import anyio
 import httpx
 import jwt
 
@@ -196,21 +196,31 @@ def named(subject: str) -> str:
 
 
 def _document(url: str) -> str:
-    """What is at a URL. Raises HTTPError, or one of `NO_KEYS`."""
-    return anyio.run(_fetched, url)
+    """What is at a URL, if it comes whole within `FETCH_S`. Raises HTTPError or one of `NO_KEYS`.
+
+    A look-up of a name, and a provider that sends octet by octet, end at no timeout of a client.
+    """
+    made: Future[str] = Future()
+    with httpx.Client(timeout=FETCH_S) as client:  # which closes what is still being read
+
+        def fetch() -> None:
+            try:
+                made.set_result(_fetched(client, url))
+            except Exception as error:  # noqa: BLE001 - raised where it is waited for
+                made.set_exception(error)
+
+        threading.Thread(target=fetch, name="keys", daemon=True).start()
+        return made.result(FETCH_S)
 
 
-async def _fetched(url: str) -> str:
-    """The same, if it comes whole within `FETCH_S`: a provider may send octet by octet."""
-    told = bytearray()
-    with anyio.fail_after(FETCH_S):
-        client = httpx.AsyncClient(timeout=FETCH_S)
-        async with client, client.stream("GET", url) as answer:
-            answer.raise_for_status()
-            async for part in answer.aiter_bytes():
-                told += part
-                if len(told) > MOST_OCTETS:
-                    raise ValueError(f"{url} has more than {MOST_OCTETS} octets")
+def _fetched(client: httpx.Client, url: str) -> str:
+    told, until_s = bytearray(), time.monotonic() + FETCH_S
+    with client.stream("GET", url) as answer:
+        answer.raise_for_status()
+        for part in answer.iter_bytes():
+            told += part
+            if len(told) > MOST_OCTETS or time.monotonic() > until_s:
+                raise ValueError(f"{url} has more than {MOST_OCTETS} octets, or is slow")
     return told.decode()
 
 

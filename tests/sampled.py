@@ -24,8 +24,9 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the cases that are not in the sample."""
+    """Leave out the cases that are not in the sample of those that are asked for."""
     if config.getoption(EVERY):
         return
     cases: dict[str, list[pytest.Item]] = {}

@@ -51,11 +51,11 @@ class Wish:
 
 
 @contextmanager
-def opened(dsn: str | None) -> Iterator[Store | OwnerClient]:
+def opened(dsn: str | None, *, writes: bool = False) -> Iterator[Store | OwnerClient]:
     """The store; Failure has its sentence."""
     settings = chosen(store={"dsn": dsn})
     try:
-        with open_or_ask(settings.store.dsn, settings.store) as store:
+        with open_or_ask(settings.store.dsn, settings.store, writes=writes) as store:
             yield store
     except StoreError as error:
         raise Failure(ExitCode.STORE, str(error)) from None
@@ -164,7 +164,7 @@ def silence(wish: Wish, dsn: str | None, *, json: bool) -> None:
                    getpass.getuser(), wish.comment)  # fmt: skip
     if length_ns > LONGEST_NS:
         raise Failure(ExitCode.USAGE, "--for: is more than a year")
-    with opened(dsn) as store:
+    with opened(dsn, writes=True) as store:
         store.insert("silences", made.row(), f"{made.id} {now_ns}")
     if json:
         typer.echo(json_format.dumps(made.shown()))
@@ -175,7 +175,7 @@ def silence(wish: Wish, dsn: str | None, *, json: bool) -> None:
 def unsilence(name: str, dsn: str | None, *, json: bool) -> None:
     """End a silence."""
     now_ns = time.time_ns()
-    with opened(dsn) as store:
+    with opened(dsn, writes=True) as store:
         held = silences_of(store.query("silences", after_ns=now_ns, rows=MOST_SILENCES))
         try:
             made = ending(held, name, now_ns)

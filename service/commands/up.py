@@ -85,8 +85,7 @@ class Reading(threading.Thread):
         """Read until the sources end."""
 
         def sink(worker: Worker) -> Sink:
-            if self._resuming is not None:
-                self._resuming.going_on(worker)
+            del worker
             self._job.stages.add(of_sink(self._counts))
             return kept
 

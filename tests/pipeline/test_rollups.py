@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.histogram import METRICS, middle
 from pipeline.interface import Host, Interface
+from pipeline.rolled import newest
 from pipeline.rolled import rows_of as rolled_up
 from pipeline.rollup_rows import Closed, crossing, sent
 from pipeline.settings import PipelineSettings
@@ -153,6 +154,17 @@ def test_what_comes_late_is_told_besides_when_it_is_stored_together() -> None:
     for table in RESULTS:
         rows = rolled_up(rolled)[table].filter(source="traffic")
         assert rows.select("data_bytes", "data_frames").unique().rows() == [(800_000, 800)]
+
+
+@pytest.mark.parametrize("order", [[True, False], [False, True]])
+def test_a_verdict_of_late_rows_alone_yields_to_any(order: list[bool]) -> None:
+    said = pl.concat(
+        pl.DataFrame({"time_ns": [T0], "interval_ns": [MS], "flow": [1], "alone": [alone],
+                      "kind": ["sender_limited" if alone else "downlink"]})
+        for alone in order
+    )  # fmt: skip
+    assert newest(said)["kind"].to_list() == ["downlink"]
+    assert newest(said.drop("alone"))["kind"].to_list() == said["kind"].tail(1).to_list()
 
 
 def test_classes_are_kept_apart_and_an_end_is_its_prefix() -> None:

@@ -270,6 +270,29 @@ def test_who_only_reads_leaves_an_older_store_as_it_is(tmp_path: Path) -> None:
         assert opened.pending() == []
 
 
+def test_an_upgrade_that_was_broken_off_is_not_read(tmp_path: Path) -> None:
+    """Columns are there and nothing is in them yet."""
+    dsn = f"chdb://{tmp_path / 'db'}"
+    single = next(path for path in SCHEMAS if "`h0_node`" in path.read_text())
+    with Store(dsn) as store:
+        with store._writing:
+            store._writer.command("CREATE DATABASE hopsight")
+            for statement in single.read_text().split(";\n\n"):
+                if statement.strip():
+                    store._writer.command(statement)
+            store._writer.command("INSERT INTO hopsight.schema_version (version) SELECT 1")
+        for statement in store.pending():
+            if " UPDATE " in statement:
+                break
+            with store._writing:
+                store._writer.command(statement)
+                store._writer.use("hopsight")
+        else:
+            pytest.fail("nothing is moved any more")
+        with pytest.raises(StoreError, match="of an older hopsight"):
+            store.readable()
+
+
 def test_who_only_reads_does_not_change_how_long_rows_are_kept(tmp_path: Path) -> None:
     dsn = f"chdb://{tmp_path / 'db'}"
     with open_or_ask(dsn, create=True):

@@ -56,6 +56,31 @@ def test_a_shared_locator_is_each_of_its_ports_on_the_way(
     assert away["node"].unique().to_list() == [LOCATOR]
 
 
+@pytest.mark.parametrize(
+    ("views", "best"),
+    [
+        ({"leaf2:host": 100, "echo of leaf1:on": 30}, ("leaf2:host", False)),
+        ({"leaf2:host": 20, "echo of leaf1:on": 30}, ("leaf1:on", True)),
+        ({"leaf2:host": 100, "nowhere": 30}, ("leaf2:host", False)),
+        ({"leaf1:on": 100, "echo of leaf1:on": 30}, ("leaf1:on", True)),
+        ({"leaf1:on": 100, "echo of leaf1:on": 20}, ("leaf1:on", False)),
+    ],
+)
+def test_of_views_from_the_end_of_a_path_the_one_that_located_most_is_heard(
+    flows_of: FlowsOf, rows_of: RowsOf, classes: Topology,
+    views: dict[str, int], best: tuple[str, bool],
+) -> None:  # fmt: skip
+    flows = flows_of([{}])
+    rows = [
+        tag(flows["flow"][0], f"csig_{'echo_' * view.startswith('echo')}delay", 1, 1, 1.2, samples)
+        | {"point": view.removeprefix("echo of ")}
+        for view, samples in views.items()
+    ]
+    hops = rows_of("hop_intervals", rows)
+    found = heard(hops, met(hops, paths(flows, classes), classes))
+    assert found.select("point", "echo").unique().rows() == [best]
+
+
 def test_the_verdict_splits_a_shared_locator_by_what_others_saw(
     flows_of: FlowsOf, rows_of: RowsOf, classes: Topology
 ) -> None:

@@ -1,4 +1,0 @@
--- What is known of hops in the intervals of one length and time?
-SELECT *
-FROM hop_intervals FINAL
--- part: earlier_intervals
