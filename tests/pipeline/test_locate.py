@@ -8,10 +8,12 @@ import pytest
 
 from pipeline import Topology
 from pipeline.hop_samples import UNPLACED
+from pipeline.in_sight import met
 from pipeline.locate import inband, loads
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD
+from pipeline.tables import TABLES
 from pipeline.tags import QUEUEING, SECOND_BEST, by_signal, congestion_signals, heard
-from pipeline.ways import ways
+from pipeline.ways import paths, ways
 
 Rows = Iterable[Mapping[str, Any]]
 RowsOf = Callable[[str, Rows], pl.DataFrame]
@@ -83,6 +85,11 @@ def test_equal_loads_are_equally_likely_hops(rows_of: RowsOf) -> None:
     assert found["hop_index"].to_list() == [0, 1, 2]
 
 
+def tags_of(hops: pl.DataFrame) -> pl.DataFrame:
+    """Tags that are heard where no topology says where points stand."""
+    return heard(hops, met(hops, paths(TABLES["flows"].blank, None), None))
+
+
 def test_partial_rows_of_a_hop_are_summed(rows_of: RowsOf) -> None:
     rows = [hop(1.0, 10, queue_sum_bytes=50), hop(2.0, 30, hop_index=1, queue_sum_bytes=350)]
     found = inband(rows_of("hop_intervals", rows)).row(0, named=True)
@@ -95,10 +102,10 @@ def test_a_tag_near_its_sender_loses_to_its_reflection(rows_of: RowsOf) -> None:
         hop(0.0, 500, "csig_delay", "edge", node=LOCATOR, port=UNTOLD),
         hop(1.5, 100, "csig_echo_delay", "edge", port=7),
     ]
-    found = congestion_signals(heard(rows_of("hop_intervals", rows)))
+    found = congestion_signals(tags_of(rows_of("hop_intervals", rows)))
     assert found.select("port", "u_mean", "samples").rows() == [(7, 1.5, 100)]
     beyond = [*rows, hop(1.3, 300, "csig_delay", "beyond", port=8)]
-    assert congestion_signals(heard(rows_of("hop_intervals", beyond)))["port"].to_list() == [8]
+    assert congestion_signals(tags_of(rows_of("hop_intervals", beyond)))["port"].to_list() == [8]
 
 
 def test_a_hop_that_both_signals_name_gets_both_terms(rows_of: RowsOf) -> None:
@@ -109,7 +116,7 @@ def test_a_hop_that_both_signals_name_gets_both_terms(rows_of: RowsOf) -> None:
         hop(1.0, 20, "csig_delay", port=1),
         hop(0.0, 20, "csig_delay", node=LOCATOR, port=UNTOLD),
     ]
-    found = congestion_signals(heard(rows_of("hop_intervals", rows))).sort("port")
+    found = congestion_signals(tags_of(rows_of("hop_intervals", rows))).sort("port")
     # 30 of 40 ratios and 20 of 40 delays speak of port 1; the ratio makes ABW superfluous.
     assert found["port"].to_list() == [1, 2]
     queue = 1.0 * 20 / 40 * (1 + SECOND_BEST)
@@ -124,7 +131,7 @@ def test_a_later_hop_with_a_queue_ties_for_the_rate(rows_of: RowsOf) -> None:
         hop(0.5, 10, "csig_delay", port=1),
         hop(1.0, 30, "csig_delay", port=2),
     ]
-    found = congestion_signals(heard(rows_of("hop_intervals", rows))).sort("port")
+    found = congestion_signals(tags_of(rows_of("hop_intervals", rows))).sort("port")
     first, second = found["u_mean"]
     assert first == pytest.approx(1.0 + 0.5 * 10 / 40 * (1 + SECOND_BEST))
     assert second == pytest.approx(1.0 + 0.75 * (1 + SECOND_BEST / 3), abs=0.05)
@@ -138,7 +145,7 @@ def test_each_signal_ranks_hops_of_its_own(rows_of: RowsOf) -> None:
         hop(2.0, 15, "csig_delay", port=4),
         hop(0.0, 5, "csig_delay", node=LOCATOR, port=UNTOLD),
     ]
-    found = by_signal(heard(rows_of("hop_intervals", rows))).sort("port")
+    found = by_signal(tags_of(rows_of("hop_intervals", rows))).sort("port")
     assert found.select("signal", "port", "probability").rows() == [
         ("csig_utilization", 1, 0.75), ("csig_utilization", 2, 0.25),
         ("csig_abw", 3, 1.0), ("csig_delay", 4, 0.75),
@@ -147,7 +154,7 @@ def test_each_signal_ranks_hops_of_its_own(rows_of: RowsOf) -> None:
 
 def test_no_telemetry_points_nowhere(rows_of: RowsOf) -> None:
     empty = rows_of("hop_intervals", [])
-    tags = heard(empty)
+    tags = tags_of(empty)
     for found in (inband(empty), congestion_signals(tags), by_signal(tags)):
         assert found.is_empty()
     assert loads(pl.concat([inband(empty), congestion_signals(tags)], how="diagonal")).is_empty()
@@ -162,7 +169,7 @@ def test_loads_prefer_what_was_measured(rows_of: RowsOf) -> None:
     direct = pl.concat(
         [
             inband(rows_of("hop_intervals", [hop(1.0, 10), hop(2.0, 30, flow=2)])),
-            congestion_signals(heard(rows_of("hop_intervals", tags))),
+            congestion_signals(tags_of(rows_of("hop_intervals", tags))),
         ],
         how="diagonal_relaxed",
     )
