@@ -49,12 +49,10 @@ def met(
     """
     tags = views(hop_intervals).select(VIEW).unique(maintain_order=True)
     stand = taps(tags["point"], topology) if topology else pl.DataFrame(schema=STANDING)
-    on_way = possible.select("flow", *HOP, "place").unique()
-    places = stand.join(on_way, on=HOP).group_by("flow", "point").agg(pl.col("place").max())
-    ends = possible.group_by("flow").agg(pl.col("place").max().alias("end"))
-    found = tags.join(places, on=["flow", "point"], how="left", maintain_order="left").join(
-        ends, on="flow", how="left", maintain_order="left"
-    )
+    end = pl.col("place").max().over("flow").alias("end")
+    on_way = possible.select("flow", *HOP, "place", end).unique()
+    places = stand.join(on_way, on=HOP).group_by("flow", "point").agg(pl.col("place", "end").max())
+    found = tags.join(places, on=["flow", "point"], how="left", maintain_order="left")
     along = ~pl.col("echo") & (pl.col("place") < pl.col("end"))
     return found.select(
         *VIEW, pl.when(along).then(pl.col("place") + 1).cast(pl.UInt32).alias("met")

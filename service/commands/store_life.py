@@ -27,7 +27,6 @@ from service.failure import ExitCode, Failure
 
 STATE = "group_snapshots"
 """Of this table the snapshots that are kept are told, not rows that went."""
-
 FILES_S, LOOK_S = 90.0, 0.5
 """How long is waited for the engine, which looks for files to remove twice a minute."""
 LEFT = (

@@ -10,10 +10,31 @@ from pipeline import PipelineSettings, Topology, verdicts
 
 FlowsOf = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
 RowsOf = Callable[[str, Iterable[Mapping[str, Any]]], pl.DataFrame]
+Judged = Callable[[Iterable[Mapping[str, Any]]], dict[str, Any]]
 
 
 ECHO = "echo of "
 """A receiver saw what it reflects, wherever that is seen."""
+
+
+@pytest.fixture
+def judged(flows_of: FlowsOf, rows_of: RowsOf, chain_of: Callable[..., Topology]) -> Judged:
+    """The verdict on a flow over three hops, by what its tags told of hops."""
+    flows = flows_of([{}])
+    flow = {"time_ns": 0, "interval_ns": 100_000_000, "flow": flows["flow"].item()}
+    sent = {"frames": 100, "bytes": 105_400, "data_bytes": 100_000, "data_frames": 100,
+            "slices": (1 << 32) - 1}  # fmt: skip
+
+    def row(told: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        return verdicts(
+            flows,
+            rows_of("flow_intervals", [{**flow, **sent, "point": "leaf1:on"}]),
+            rows_of("hop_intervals", [{**flow, **each} for each in told]),
+            chain_of("leaf1", "spine1", "leaf2"),
+            PipelineSettings(),
+        ).row(0, named=True)
+
+    return row
 
 
 @pytest.mark.parametrize(
@@ -32,26 +53,15 @@ ECHO = "echo of "
     ],
 )
 def test_a_tag_speaks_of_the_hops_that_it_has_met(
-    flows_of: FlowsOf, rows_of: RowsOf, chain_of: Callable[..., Topology],
-    views: dict[str, int], seen: int,
-) -> None:  # fmt: skip
-    flows = flows_of([{}])
-    flow = {"time_ns": 0, "interval_ns": 100_000_000, "flow": flows["flow"].item()}
-    sent = {"frames": 100, "bytes": 105_400, "data_bytes": 100_000, "data_frames": 100,
-            "slices": (1 << 32) - 1}  # fmt: skip
+    judged: Judged, views: dict[str, int], seen: int
+) -> None:
     told = [
-        {**flow, "node": 1, "port": 1, "point": view.removeprefix(ECHO), "samples": samples,
+        {"node": 1, "port": 1, "point": view.removeprefix(ECHO), "samples": samples,
          "source": f"csig_{'echo_' * view.startswith(ECHO)}utilization",
          "u_sum_n": samples * 310_000_000, "u_max_n": 310_000_000}
         for view, samples in views.items()
     ]  # fmt: skip
-    row = verdicts(
-        flows,
-        rows_of("flow_intervals", [{**flow, **sent, "point": "leaf1:on"}]),
-        rows_of("hop_intervals", told),
-        chain_of("leaf1", "spine1", "leaf2"),
-        PipelineSettings(),
-    ).row(0, named=True)
+    row = judged(told)
     assert (row["hops"], row["hops_seen"]) == (3, seen)
     # Of hops out of sight nothing is known: that those in sight have room accuses nobody.
     assert row["kind"] == ("sender_limited" if seen == 3 else "not_congested")
@@ -62,16 +72,11 @@ def test_a_tag_speaks_of_the_hops_that_it_has_met(
     [(90, 100, "core"), (110, 100, "core"), (390, 100, "core"), (100, 0, None)],
 )
 def test_the_view_that_met_most_hops_is_heard(
-    flows_of: FlowsOf, rows_of: RowsOf, chain_of: Callable[..., Topology],
-    uplink: int, receiver: int, kind: str | None,
-) -> None:  # fmt: skip
+    judged: Judged, uplink: int, receiver: int, kind: str | None
+) -> None:
     """A tap behind the first hop saw some more packets than the one by the receiver."""
-    flows = flows_of([{}])
-    flow = {"time_ns": 0, "interval_ns": 100_000_000, "flow": flows["flow"].item()}
-    sent = {"frames": 100, "bytes": 105_400, "data_bytes": 100_000, "data_frames": 100,
-            "slices": (1 << 32) - 1}  # fmt: skip
     told = [
-        {**flow, "node": node, "port": 1, "point": point, "samples": samples, "source": source,
+        {"node": node, "port": 1, "point": point, "samples": samples, "source": source,
          "u_sum_n": samples * load, "u_max_n": load, "standing": samples * (node == 2)}
         for node, point, samples, whole in (
             (1, "leaf1:on", uplink, 0.31), (2, "leaf2:host", receiver, 0.99),
@@ -80,12 +85,6 @@ def test_the_view_that_met_most_hops_is_heard(
                              ("csig_delay", round(1.1e9 * (node == 2))))
         if samples
     ]  # fmt: skip
-    row = verdicts(
-        flows,
-        rows_of("flow_intervals", [{**flow, **sent, "point": "leaf1:on"}]),
-        rows_of("hop_intervals", told),
-        chain_of("leaf1", "spine1", "leaf2"),
-        PipelineSettings(),
-    ).row(0, named=True)
+    row = judged(told)
     assert row["hops_seen"] == (3 if receiver else 1)
     assert row["kind"] == (kind or "not_congested")
