@@ -23,6 +23,8 @@ JOINED_ROWS = 1 << 16
 
 NEXT_TO_NONE = 0.99
 """Share of the room that is taken where what waits is too old, so that no more has to wait."""
+BEGINS_NS = -(1 << 63)
+"""How far a file has come of which no frame is read yet."""
 FEW_ROWS = 8192
 """Rows that cost whoever judges them about as much as a batch without any."""
 
@@ -58,7 +60,7 @@ class Batch:
     - `reached_ns`: a live source's time up to which all its frames have come; a batch that says
       this alone has no rows either;
     - `passed_ns`: the newest frame so far of a source that is not live; such a batch has no rows,
-      they went elsewhere;
+      they went elsewhere, or none was read yet (`begins`);
     - `offset`: the number of the message that it came in, where a broker numbers them;
     - `losses`: what the source lost since the batch before.
     """
@@ -78,6 +80,11 @@ class Batch:
     def quiet(self) -> bool:
         """Whether it only says how far the source has come."""
         return self.far_ns is not None and not self.ended and self.frame.is_empty()
+
+    @property
+    def begins(self) -> bool:
+        """Whether it only says that a file will bring frames, for which others may wait."""
+        return self.passed_ns == BEGINS_NS
 
     @property
     def far_ns(self) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from collector.bus import Batch, Bus
+from collector.bus import BEGINS_NS, Batch, Bus
 from collector.decoder import Decoder
 from collector.frame import Frames
 from collector.loss import Loss
@@ -52,6 +52,8 @@ async def feed(
     rotations: Sequence[Rotation] = (),
     shed: Shed | None = None,
     known: Known = nothing_kept,
+    *,
+    announced: bool = False,
 ) -> None:
     """Publish the observations of all sources, then close the bus.
 
@@ -63,12 +65,14 @@ async def feed(
     for its next frame. A full bus makes all sources wait; with `shed` live ones do not, and less of
     them is passed on: of one that has room of its own once its frames take half of it. Files that
     arrive in `rotations` join, and are closed when they have ended. What is `known` to be stored of
-    a file is not read again.
+    a file is not read again. Where files are `announced` readers hear of all of them before the
+    first row, so that those which come later are waited for.
     """
     size = decoder.settings.frames_per_batch
     readings = [Reading(each, each.chunks(size, wait=False)) for each in sources]
     arrived: list[Source] = []
     try:
+        await announce(sources if announced else (), bus)
         while readings or not all(each.ended for each in rotations):
             new = [one for one in (each.next_file() for each in rotations) if one is not None]
             arrived += new
@@ -107,6 +111,13 @@ async def feed(
             decoder.accounting.add(rotation.reasons)
         decoder.accounting.settle()
         await to_its_end(bus.close())
+
+
+async def announce(sources: Sequence[Source], bus: Bus) -> None:
+    """Say which files will bring frames, unless there is no other that could wait for them."""
+    files = [each for each in sources if not each.live]
+    for each in files if len(files) > 1 else ():
+        await bus.publish(Batch(NO_ROWS, each.source, each.epoch, 0, 0, passed_ns=BEGINS_NS))
 
 
 async def to_its_end(work: Coroutine[Any, Any, None]) -> None:

@@ -93,8 +93,9 @@ class Placement:
     def placed(self, batch: Batch, partitions: int) -> Iterator[tuple[int, Batch]]:
         """The rows of `batch` by partition, each in the order of its frames.
 
-        That a source has ended is said in every partition, and how far it has come in those that
-        were not told for a while: others do not see its frames. What it lost is said once.
+        That a source begins or has ended is said in every partition, and how far it has come in
+        those that were not told for a while: others do not see its frames. What it lost is said
+        once.
         """
         losses = batch.losses
         for partition, part in self._placed(replace(batch, losses=()), partitions):
@@ -105,7 +106,7 @@ class Placement:
 
     def _placed(self, batch: Batch, partitions: int) -> Iterator[tuple[int, Batch]]:
         """The same of a batch that lost nothing."""
-        if batch.ended:
+        if batch.ended or batch.begins:
             for partition in range(partitions):
                 self.reached.pop((batch.source, batch.epoch, partition), None)
                 self.beats.pop((batch.source, batch.epoch, partition), None)

@@ -34,9 +34,11 @@ class Repeats:
 
     def fresh(self, batch: Batch) -> Batch | None:
         """The batch without what was seen before; None when nothing is left."""
+        stream = (batch.source, batch.epoch)
+        if batch.begins and (stream in self.covered or stream in self.ended):
+            return None  # of what it brings again nothing is new
         if batch.quiet:
             return batch  # to hear it twice changes nothing
-        stream = (batch.source, batch.epoch)
         if batch.ended:
             news = stream not in self.ended
             self.ended.add(stream)

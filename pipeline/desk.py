@@ -147,7 +147,7 @@ def news(batches: Sequence[Batch]) -> list[Batch]:
     last = {batch.source: number for number, batch in enumerate(batches)}
     return [
         batch for number, batch in enumerate(batches)
-        if not batch.quiet or batch.losses or last[batch.source] == number
+        if not batch.quiet or batch.begins or batch.losses or last[batch.source] == number
     ]  # fmt: skip
 
 

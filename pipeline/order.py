@@ -22,6 +22,8 @@ NEVER = -(1 << 63)
 """Before every time."""
 ALL_NS = -NEVER - 1
 """After every time."""
+MOST_WAITING = 1 << 19
+"""Rows that wait at most for files that said no more than that they begin."""
 
 
 class Order:
@@ -29,7 +31,8 @@ class Order:
 
     The `announced` sources will all bring rows or be ended, so rows of the others wait for them.
     Other sources may join at any time; one that is silent while another goes on for `idle_ns` is
-    not waited for any more.
+    not waited for any more. Files that said that they `begin` are waited for as if they had been
+    announced, as long as there are no other sources and no more than `MOST_WAITING` rows.
     """
 
     def __init__(self, announced: Iterable[str], disorder_ns: int, idle_ns: int) -> None:
@@ -41,20 +44,24 @@ class Order:
         """The earliest time of a row; `ALL_NS`: there was none yet."""
         self.released_ns = NEVER
         self.late = 0
+        self._begun: frozenset[str] = frozenset()
         self._waiting: list[pl.DataFrame] = []
         self._earliest_ns = -NEVER
 
     @property
     def watermark_ns(self) -> int | None:
         """How far the source has come that is least far; None while one has not begun."""
-        if not self.reached or None in self.reached.values():
-            return None
+        waited = self.announced
+        if self.reached.keys() <= self.announced | self._begun:
+            waited |= self._begun
         known = {source: time for source, time in self.reached.items() if time is not None}
+        if not known or not (waited & self.reached.keys() <= known.keys()):
+            return None
         newest = max(known.values())
         return min(
             time
             for source, time in known.items()
-            if source in self.announced or newest - time <= self.idle_ns
+            if source in waited or newest - time <= self.idle_ns
         )
 
     def add(self, rows: pl.DataFrame) -> None:
@@ -67,6 +74,11 @@ class Order:
         self.reached[source] = newest if reached is None else max(newest, reached)
         self._earliest_ns = min(self._earliest_ns, int(times.min()))
         self._waiting.append(rows)
+
+    def begin(self, source: str) -> None:
+        """Take note that a file will bring rows."""
+        self.reached.setdefault(source, None)
+        self._begun |= {source}
 
     def reach(self, source: str, time_ns: int) -> None:
         """Take note that a source brings nothing earlier any more."""
@@ -82,9 +94,12 @@ class Order:
     def end(self, source: str) -> None:
         """Take note that a source brings nothing more."""
         self.reached.pop(source, None)
+        self._begun -= {source}
 
     def release(self) -> pl.DataFrame:
         """Rows that no earlier one can precede any more, in order; maybe none."""
+        if self._begun and sum(rows.height for rows in self._waiting) > MOST_WAITING:
+            self._begun = frozenset()
         watermark = self.watermark_ns
         # Strictly before: rows of the same time may still come, and order among them matters.
         bound = NEVER if watermark is None else watermark - self.disorder_ns
@@ -107,6 +122,7 @@ class Order:
     def finish(self) -> pl.DataFrame:
         """All rows that are left, in order: every source has ended."""
         self.reached.clear()
+        self._begun = frozenset()
         return self._in_order(self._take()) if self._waiting else pl.DataFrame()
 
     def _take(self) -> pl.DataFrame:

@@ -119,6 +119,9 @@ def through(worker: Worker, batch: Batch) -> Output:
     """One batch through the worker."""
     if batch.ended:
         return worker.end(batch.source)
+    if batch.begins:
+        worker.order.begin(batch.source)
+        return Output({})
     if batch.quiet:
         return worker.reach(batch.source, int(batch.far_ns or 0))
     return worker.advance(batch.frame)

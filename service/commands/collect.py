@@ -85,7 +85,9 @@ def run(request: Request) -> None:
             decoder = Decoder(request.feeds.known_to(settings.collector))
             shed = Shed() if settings.bus.overload == "shed" else None
             told_of.add(of_frames(decoder.accounting), of_bus(bus, shed), of_sink(counts))
-            feeding = feed(sources.sources, decoder, bus, told, sources.rotations, shed, known)
+            feeding = feed(
+                sources.sources, decoder, bus, told, sources.rotations, shed, known, announced=True
+            )
             reading = [read(bus) for read in readers]
 
             def gone() -> None:

@@ -18,7 +18,7 @@ from broker import CLUSTER
 from confluent_kafka import Consumer, Producer, TopicPartition
 from unpacking import swelling
 
-from collector.bus import FEW_ROWS, Batch, Bus, BusError, BusRefused, MemoryBus
+from collector.bus import BEGINS_NS, FEW_ROWS, Batch, Bus, BusError, BusRefused, MemoryBus
 from collector.bus_address import open_bus
 from collector.kafka import KafkaBus
 from collector.kafka_message import (
@@ -31,6 +31,7 @@ from collector.kafka_message import (
     read,
 )
 from collector.observation import SCHEMA
+from collector.repeats import Repeats
 from collector.settings.bus import BusSettings
 from tests.collector import whole_rows
 
@@ -292,6 +293,19 @@ def test_of_a_file_too_every_partition_hears_how_far_it_is() -> None:
     assert set(dict(placement.placed(soon, 8))) == {place}, "not again before half a second"
     beyond = replace(own, frame=later.with_columns(pl.col("time_ns") + 1), first=502, last=502)
     assert set(dict(placement.placed(beyond, 8))) == set(range(8))
+
+
+def test_every_partition_hears_that_a_file_begins() -> None:
+    said, own = replace(batch(1, 1), first=0, last=0, passed_ns=BEGINS_NS), batch(1, 500)
+    said = replace(said, frame=said.frame.clear())
+    placed = list(Placement().placed(said, 3))
+    assert [partition for partition, _ in placed] == [0, 1, 2]
+    [(part, value)] = messages(placed[0][1])
+    back, repeats = read(value, headers(part, value)), Repeats()
+    assert back.begins
+    assert repeats.fresh(back) is back
+    assert repeats.fresh(own) is own
+    assert repeats.fresh(back) is None, "a collector that begins anew brings nothing new of it"
 
 
 def test_messages_of_a_partition_cover_its_frames_without_a_hole() -> None:

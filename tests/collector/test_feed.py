@@ -38,14 +38,17 @@ def write(path: Path, packets: Sequence[bytes], times: Sequence[int]) -> Path:
     return path
 
 
-def fed(*paths: Path, known: Known = nothing_kept) -> tuple[list[Batch], Decoder, int]:
+def fed(
+    *paths: Path, known: Known = nothing_kept, announced: bool = False
+) -> tuple[list[Batch], Decoder, int]:
     """Batches that these captures become, the decoder, and the progress that was told."""
     decoder = Decoder(CollectorSettings(frames_per_batch=PER_BATCH))
     told: list[int] = []
 
     async def run(captures: Sequence[Capture]) -> list[Batch]:
         bus = MemoryBus(capacity=1)
-        publishing = asyncio.create_task(feed(captures, decoder, bus, told.append, known=known))
+        feeding = feed(captures, decoder, bus, told.append, known=known, announced=announced)
+        publishing = asyncio.create_task(feeding)
         batches = [batch async for batch in bus]
         await publishing
         return batches
@@ -83,6 +86,18 @@ def test_a_capture_that_is_far_ahead_waits(tmp_path: Path) -> None:
     order = [batch.source for batch in batches]
     assert order.count("late.pcapng") == order.count("early.pcapng") == 4
     assert order[2:5] == ["early.pcapng"] * 3
+
+
+def test_files_are_announced_before_the_first_row_of_any(tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{name}.pcapng", [PACKET], [5]) for name in "ab"]
+    told, _, _ = fed(*paths, announced=True)
+    assert [(each.source, each.begins, each.ended) for each in told] == [
+        ("a.pcapng", True, False), ("b.pcapng", True, False),
+        ("a.pcapng", False, False), ("b.pcapng", False, False),
+        ("a.pcapng", False, True), ("b.pcapng", False, True),
+    ]  # fmt: skip
+    assert not any(each.begins for each in fed(paths[0], announced=True)[0]), "nobody waits"
+    assert not any(each.begins for each in fed(*paths)[0])
 
 
 def test_batches_cover_every_frame_once_and_then_the_source_ends(tmp_path: Path) -> None:

@@ -73,6 +73,39 @@ def test_a_source_that_joined_and_fell_silent_holds_nobody_back(
     assert made.watermark_ns == IDLE_NS - 5, "it is heard again"
 
 
+def test_files_that_said_that_they_begin_are_waited_for(rows: Callable[..., pl.DataFrame]) -> None:
+    made = order()
+    for name in ("a", "b", "empty"):
+        made.begin(name)
+    made.add(rows("a", 1, 10**12))
+    assert made.release().is_empty(), "b and the empty one said that they begin"
+    made.add(rows("b", 5, 10**12 + 1))
+    made.begin("b")
+    assert made.release().is_empty()
+    made.end("empty")
+    assert times(made.release()) == [1, 5], "however far a goes ahead"
+    made.end("a")
+    made.end("b")
+    assert made.late == 0
+    made.begin("c")
+    made.add(rows("d", 10**12 + 10))
+    assert made.watermark_ns == 10**12 + 10, "d did not: it may be live, and waits for nobody so"
+    assert times(made.finish()) == [10**12, 10**12 + 1, 10**12 + 10]
+
+
+def test_a_file_that_begins_and_never_comes_is_not_waited_for_without_end(
+    rows: Callable[..., pl.DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.order.MOST_WAITING", 3)
+    made = order()
+    made.begin("gone")
+    made.begin("a")
+    made.add(rows("a", 1, 2, 50))
+    assert made.release().is_empty()
+    made.add(rows("a", 60))
+    assert times(made.release()) == [1, 2]
+
+
 def test_late_rows_are_counted_and_not_lost(rows: Callable[..., pl.DataFrame]) -> None:
     made = order("a")
     made.add(rows("a", 0, 100, 200))
