@@ -7,6 +7,7 @@ place has a log, a fence and snapshots as any other. One partition alone judges 
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -55,6 +56,13 @@ class Crew:
         """What moved so far, by name; those of the judge of several partitions are `meeting_…`."""
         told = {f"meeting_{name}": count for name, count in self.meeting.counters.items()}
         return {**self.observing.counters, **told}
+
+    @property
+    def worked(self) -> dict[str, int]:
+        """What this process made of rows and verdicts, by the counters of workers and meeting."""
+        whole = Counter(self.observing.worked)
+        whole.update(self.meeting.worked)
+        return dict(whole)
 
     async def run(self) -> None:
         """Be a member of the group until `stop` is set, or something makes no sense any more."""

@@ -252,9 +252,7 @@ def of_crew(crew: "Crew") -> Reading:
             yield from standing(cast("Worker", part.kept.worker), str(number))
         for part in list(crew.meeting.parts.values()):
             yield from met(cast("Meeting", part.kept.worker))
-        worked = Counter(crew.observing.worked)
-        worked.update(crew.meeting.worked)
-        for event, value in worked.items():
+        for event, value in crew.worked.items():
             yield Told("hopsight_pipeline_rows_total", value, (event,))
 
     return read

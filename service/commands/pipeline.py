@@ -142,4 +142,4 @@ async def _run(
     reload_at(asyncio.get_running_loop(), reload)
     stages.add(of_crew(crew))
     await crew.run()
-    return crew.counters
+    return {**crew.worked, **crew.counters}

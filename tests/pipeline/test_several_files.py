@@ -61,6 +61,8 @@ def test_files_of_several_taps_are_judged_as_in_one_process(
         await until(lambda: store.query("extent")["verdicts"][0] >= expected.height)
         crew.stop.set()
         await running
+        assert crew.worked["decisions"] > 0
+        assert not crew.worked.get("late")
 
     with Store(store_dsn) as store:
         store.migrate()
