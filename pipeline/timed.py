@@ -8,8 +8,10 @@ utilisation. The same holds of the share of time in which a queue stands. A reco
 its packet leaves the queue: while it is sent, as much comes as leaves where the queue does not
 empty, so that half a packet is added for each that had to wait.
 
-Before the first and after the last record of an interval the port counts as idle where that takes
-longer than `GAP` times the time between records, else as busy as between them.
+Before the first and after the last record of an interval the port counts as busy as between them
+where that takes at most `GAP` times the time between records. It counts as idle where records that
+come at random would leave so much time out with a probability of exp(-GAP) at most; after few
+records that is far longer. Between these nobody can say, and the counters tell nothing.
 """
 
 import polars as pl
@@ -32,8 +34,11 @@ def counters() -> list[pl.Expr]:
     """The counters of several rows of one hop as one, with `queue_u`, the queue's mean part.
 
     `left` is the share of packets that left others behind, `coming_u` half a packet's part, `fell`
-    whether what was sent at a time is less than before it.
+    whether what was sent at a time is less than before it. `records` is how many there are at
+    least: an acknowledgment may have brought each again.
     """
+    once = pl.col("ts_first_ns") == pl.col("ts_last_ns")
+    records = pl.when(once).then(1).otherwise(pl.max_horizontal(2, (pl.col("samples") + 1) // 2))
     counted = pl.col("samples").filter(pl.col("queue_u_sum_n").is_not_null()).sum()
     told = pl.col("samples") * pl.col("packet_bytes")
     left = (pl.col("waiting") * pl.col("packet_bytes")).sum() / told.sum()
@@ -41,6 +46,7 @@ def counters() -> list[pl.Expr]:
     return [
         (pl.col("queue_u_sum_n").sum() / counted * NANO).alias("queue_u"),
         counted.alias("counted"),
+        records.filter(pl.col("queue_u_sum_n").is_not_null()).sum().alias("records"),
         left.fill_nan(0.0).fill_null(0.0).alias("left"),
         (told.sum() / counted / 2 * per_byte).fill_nan(0.0).fill_null(0.0).alias("coming_u"),
         pl.col("begin_ns", "interval_ns").first(),
@@ -61,14 +67,18 @@ def busy() -> pl.Expr:
     seen, span, sent = (pl.col(f"{name}_ns") for name in COUNTERS)
     before = pl.col("seen_first_ns") - pl.col("begin_ns")
     after = pl.col("begin_ns") + pl.col("interval_ns") - pl.col("seen_last_ns")
-    step = span / (pl.col("counted") - 1)
-    edges = sum(pl.when(edge <= GAP * step).then(edge).otherwise(0) for edge in (before, after))
     # Polars divides by a column of one value as it multiplies by the reciprocal: always do so.
+    most = GAP * (1.0 / (pl.col("records") - 1).clip(1))
+    near, idle = span * most, span * (most.exp() - 1)
+    first, last = (
+        pl.when(edge <= near).then(edge).when(edge >= idle).then(0) for edge in (before, after)
+    )
+    edges = first + last
     known = pl.min_horizontal(span + edges, "interval_ns") * (1.0 / pl.col("interval_ns"))
     told = ~pl.col("fell") & (pl.col("sent_first_ns") > FELL_NS)
     apart = (span - seen).abs() <= MOST_APART * pl.col("interval_ns")
     likely = told & apart & (span > 0) & (sent >= 0) & (sent <= MOST_SENT * span)
-    return pl.when(likely & (pl.col("counted") > 1)).then(sent / span * known)
+    return pl.when(likely & (pl.col("records") > 1) & edges.is_not_null()).then(sent / span * known)
 
 
 def by_counters() -> pl.Expr:

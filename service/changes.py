@@ -32,10 +32,11 @@ def look(store: Asked) -> Look | None:
     extent = store.query("extent").row(0, named=True)
     if not extent["verdicts"]:
         return None
-    to_ns = int(extent["to_ns"])
-    span = {"from_ns": to_ns - WINDOW_NS, "to_ns": to_ns - 1}
+    from_ns, to_ns = int(extent["from_ns"]), int(extent["to_ns"])
+    from_ns = max(from_ns, to_ns - WINDOW_NS)  # of before nothing is stored
+    span = {"from_ns": from_ns, "to_ns": to_ns - 1}
     found: pl.DataFrame = store.query(
-        "top_bottlenecks", **span, **length_bounds(WINDOW_NS, None), rows=MOST_FLOWS
+        "top_bottlenecks", **span, **length_bounds(to_ns - from_ns, None), rows=MOST_FLOWS
     )
     return Look(to_ns, {row["flow"]: row for row in records(found)})
 

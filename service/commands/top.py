@@ -150,7 +150,7 @@ def look(store: Asked, at_ns: int | None, window_ns: int, told: str = "") -> dic
         from_ns = int(extent["from_ns"])
     if not extent["verdicts"] or to_ns <= extent["from_ns"] or from_ns >= extent["to_ns"]:
         return NOTHING | {"flows_seen": False, "hops": [], "flows": []}
-    span = {"from_ns": from_ns, "to_ns": to_ns - 1, **length_bounds(window_ns, None)}
+    span = {"from_ns": from_ns, "to_ns": to_ns - 1, **length_bounds(to_ns - from_ns, None)}
     judged = store.query("coverage", from_ns=from_ns, to_ns=to_ns - 1)
     bounds = from_ns, to_ns
     time = of_rows(bounds, judged, captured_share(bounds, gaps_of(store)))

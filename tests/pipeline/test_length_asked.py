@@ -9,6 +9,7 @@ import pytest
 from empty_store import empty_store
 
 from pipeline import TABLES, Question, Store, address_words, answer, length_bounds
+from service.commands.top import look
 
 MS = 1_000_000
 T0 = 1_700_000_000_000_000_000
@@ -45,7 +46,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         schema = TABLES["flows"].schema
         opened.insert("flows", pl.DataFrame(flows, {n: schema[n] for n in flows[0]}), "flows")
         rows = [
-            *cells(1, 1000 * MS), *cells(1, 100 * MS), *cells(2, 100 * MS),
+            *cells(1, 1000 * MS, u_mean=1.6), *cells(1, 100 * MS), *cells(2, 100 * MS),
             *(verdict(1, SPAN_NS - 10 * MS + at * MS, MS, "up") for at in range(10)),
             verdict(1, SPAN_NS - 100 * MS, 100 * MS, "down", revision=3,
                     revised_ns=T0 + SPAN_NS + 7),
@@ -54,6 +55,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         frame = pl.DataFrame(rows, {n: schema[n] for n in rows[0]})
         opened.insert("verdicts", frame, "verdicts")
         yield opened
+
+
+def test_a_window_that_reaches_before_what_is_stored_is_no_longer_one(store: Store) -> None:
+    at_ns, stored_ns = T0 + 3_000 * MS, 3_000 * MS
+    wide, narrow = (look(store, at_ns, window)["flows"] for window in (100_000 * MS, stored_ns))
+    assert wide == narrow
+    assert {row["u_mean"] for row in wide} == {1.5}, "of 100 ms: ten of a second do not fit"
 
 
 def asked(flow: int, **changed: Any) -> Question:

@@ -53,6 +53,19 @@ def test_before_the_first_and_after_the_last_record_it_goes_on(rows_of: RowsOf) 
     assert found["u_mean"] == pytest.approx(0.5)
 
 
+def test_few_records_do_not_tell_that_a_port_was_idle_around_them(rows_of: RowsOf) -> None:
+    """Two packets of a full port, each told of by its acknowledgment too."""
+    one = hop(300_000, 300_000, 0, samples=2, u_sum_n=4 * 10**9, queue_u_sum_n=2 * 10**9)
+    other = one | {"flow": 2, "seen_first_ns": 320_000, "seen_last_ns": 320_000}
+    other |= {"ts_first_ns": 320_007, "ts_last_ns": 320_007}
+    other |= {"sent_first_ns": 99 + 20_000, "sent_last_ns": 99 + 20_000}
+    found = load(rows_of, one, other)
+    assert (found["u_mean"], found["busy"]) == (2.0, None)
+    soon = {name: value - 19_900 for name, value in other.items() if name.endswith("_ns")}
+    found = load(rows_of, one, other | soon | {"time_ns": 0, "interval_ns": INTERVAL_NS})
+    assert found["busy"] == pytest.approx(100 / INTERVAL_NS), "two packets behind each other"
+
+
 def test_flows_tell_of_a_hop_together(rows_of: RowsOf) -> None:
     early, late = hop(0, 400_000, 400_000), hop(500_000, INTERVAL_NS, 500_000, flow=2)
     late |= {"sent_first_ns": 99 + 400_000, "sent_last_ns": 99 + 900_000}
