@@ -72,7 +72,8 @@ class PipelineSettings(BaseModel):
         1000.0,
         ge=0,
         le=MOST_US,
-        description="Time in which a frame seen again at one point is a mirror's copy, us; 0: off.",
+        description="Time in which a frame seen again at one point is a mirror's copy, and in which"
+        " other points see the same packet, us; larger where paths take longer. 0: off.",
     )
     base_rtt_us: float | None = Field(
         None,
