@@ -35,10 +35,8 @@ class Repeats:
     def fresh(self, batch: Batch) -> Batch | None:
         """The batch without what was seen before; None when nothing is left."""
         stream = (batch.source, batch.epoch)
-        if batch.begins and (stream in self.covered or stream in self.ended):
-            return None  # of what it brings again nothing is new
-        if batch.quiet:
-            return batch  # to hear it twice changes nothing
+        if batch.quiet:  # to hear it twice changes nothing
+            return None if self._is_over(batch) else batch
         if batch.ended:
             news = stream not in self.ended
             self.ended.add(stream)
@@ -62,6 +60,17 @@ class Repeats:
         seen = pl.any_horizontal(pl.col("frame").is_between(*each) for each in again)
         left = batch.frame.filter(~seen)
         return replace(batch, frame=left) if left.height else None
+
+    def _is_over(self, batch: Batch) -> bool:
+        """Whether a batch without rows is of a file that is brought again: nobody waits for it.
+
+        A file that only begins does not know its epoch yet.
+        """
+        streams = {*self.covered, *self.ended} if batch.begins else self.ended
+        return any(
+            batch.source == source and (batch.begins or batch.epoch == epoch)
+            for source, epoch in streams
+        )
 
 
 def joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ taken to be in order but for a window of disorder. What comes later than that is
 released at once.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
@@ -22,8 +23,9 @@ NEVER = -(1 << 63)
 """Before every time."""
 ALL_NS = -NEVER - 1
 """After every time."""
-MOST_WAITING = 1 << 19
-"""Rows that wait at most for files that said no more than that they begin."""
+MOST_WAITING = 1 << 18
+"""Rows of a source that wait at most for files that said no more than that they begin: those of two
+batches, where one of each file comes before the second of any."""
 
 
 class Order:
@@ -31,8 +33,8 @@ class Order:
 
     The `announced` sources will all bring rows or be ended, so rows of the others wait for them.
     Other sources may join at any time; one that is silent while another goes on for `idle_ns` is
-    not waited for any more. Files that said that they `begin` are waited for as if they had been
-    announced, as long as there are no other sources and no more than `MOST_WAITING` rows.
+    not waited for any more. Files that said that they `begin` are waited for until they are heard,
+    but no longer than that, and for no more than `MOST_WAITING` rows of another.
     """
 
     def __init__(self, announced: Iterable[str], disorder_ns: int, idle_ns: int) -> None:
@@ -51,17 +53,14 @@ class Order:
     @property
     def watermark_ns(self) -> int | None:
         """How far the source has come that is least far; None while one has not begun."""
-        waited = self.announced
-        if self.reached.keys() <= self.announced | self._begun:
-            waited |= self._begun
-        known = {source: time for source, time in self.reached.items() if time is not None}
-        if not known or not (waited & self.reached.keys() <= known.keys()):
+        if not self.reached or None in self.reached.values():
             return None
+        known = {source: time for source, time in self.reached.items() if time is not None}
         newest = max(known.values())
         return min(
             time
             for source, time in known.items()
-            if source in waited or newest - time <= self.idle_ns
+            if source in self.announced or newest - time <= self.idle_ns
         )
 
     def add(self, rows: pl.DataFrame) -> None:
@@ -77,8 +76,9 @@ class Order:
 
     def begin(self, source: str) -> None:
         """Take note that a file will bring rows."""
-        self.reached.setdefault(source, None)
-        self._begun |= {source}
+        if source not in self.reached:
+            self.reached[source] = None
+            self._begun |= {source}
 
     def reach(self, source: str, time_ns: int) -> None:
         """Take note that a source brings nothing earlier any more."""
@@ -98,8 +98,8 @@ class Order:
 
     def release(self) -> pl.DataFrame:
         """Rows that no earlier one can precede any more, in order; maybe none."""
-        if self._begun and sum(rows.height for rows in self._waiting) > MOST_WAITING:
-            self._begun = frozenset()
+        if self._begun:
+            self._wait_no_more()
         watermark = self.watermark_ns
         # Strictly before: rows of the same time may still come, and order among them matters.
         bound = NEVER if watermark is None else watermark - self.disorder_ns
@@ -118,6 +118,20 @@ class Order:
             self._waiting = [held]
             self._earliest_ns = int(held["time_ns"].to_numpy().min())
         return self._in_order(rows.filter(ready))
+
+    def _wait_no_more(self) -> None:
+        """Forget files that said that they begin and were heard, or are not waited for any more."""
+        self._begun = frozenset(each for each in self._begun if self.reached.get(each) is None)
+        waiting: Counter[str] = Counter()
+        for rows in self._waiting:
+            waiting[str(rows["source"][0])] += rows.height
+        newest = max((time for time in self.reached.values() if time is not None), default=NEVER)
+        since = self._earliest_ns if self._waiting else self.released_ns
+        silent = since != NEVER and newest - since > self.idle_ns
+        if silent or max(waiting.values(), default=0) > MOST_WAITING:
+            for each in self._begun:
+                self.reached.pop(each, None)
+            self._begun = frozenset()
 
     def finish(self) -> pl.DataFrame:
         """All rows that are left, in order: every source has ended."""

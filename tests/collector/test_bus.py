@@ -306,6 +306,11 @@ def test_every_partition_hears_that_a_file_begins() -> None:
     assert repeats.fresh(back) is back
     assert repeats.fresh(own) is own
     assert repeats.fresh(back) is None, "a collector that begins anew brings nothing new of it"
+    assert repeats.fresh(replace(back, epoch=7)) is None, "it knows no epoch before the first frame"
+    beat, end = replace(back, passed_ns=9), replace(own, frame=own.frame.clear(), ended=True)
+    assert repeats.fresh(beat) is beat
+    assert repeats.fresh(end) is end
+    assert repeats.fresh(beat) is None, "nobody waits again for what has ended"
 
 
 def test_messages_of_a_partition_cover_its_frames_without_a_hole() -> None:

@@ -77,33 +77,49 @@ def test_files_that_said_that_they_begin_are_waited_for(rows: Callable[..., pl.D
     made = order()
     for name in ("a", "b", "empty"):
         made.begin(name)
-    made.add(rows("a", 1, 10**12))
+    made.add(rows("a", 1, 100))
     assert made.release().is_empty(), "b and the empty one said that they begin"
-    made.add(rows("b", 5, 10**12 + 1))
+    made.add(rows("b", 5, 101))
     made.begin("b")
     assert made.release().is_empty()
     made.end("empty")
-    assert times(made.release()) == [1, 5], "however far a goes ahead"
-    made.end("a")
-    made.end("b")
+    assert times(made.release()) == [1, 5]
+    made.add(rows("a", IDLE_NS + 200))
+    assert times(made.release()) == [100, 101], "b was heard, and is silent as others may be"
     assert made.late == 0
-    made.begin("c")
-    made.add(rows("d", 10**12 + 10))
-    assert made.watermark_ns == 10**12 + 10, "d did not: it may be live, and waits for nobody so"
-    assert times(made.finish()) == [10**12, 10**12 + 1, 10**12 + 10]
 
 
+@pytest.mark.parametrize(
+    ("most", "later", "released"),
+    [(3, 60, [1, 2]), (10, IDLE_NS, []), (10, IDLE_NS + 2, [1, 2, 50])],
+)
 def test_a_file_that_begins_and_never_comes_is_not_waited_for_without_end(
-    rows: Callable[..., pl.DataFrame], monkeypatch: pytest.MonkeyPatch
+    rows: Callable[..., pl.DataFrame],
+    monkeypatch: pytest.MonkeyPatch,
+    most: int,
+    later: int,
+    released: list[int],
 ) -> None:
-    monkeypatch.setattr("pipeline.order.MOST_WAITING", 3)
+    monkeypatch.setattr("pipeline.order.MOST_WAITING", most)
     made = order()
     made.begin("gone")
-    made.begin("a")
     made.add(rows("a", 1, 2, 50))
     assert made.release().is_empty()
-    made.add(rows("a", 60))
-    assert times(made.release()) == [1, 2]
+    made.add(rows("a", later))
+    assert times(made.release()) == released
+
+
+def test_time_alone_that_passes_frees_who_waits_for_a_file(
+    rows: Callable[..., pl.DataFrame],
+) -> None:
+    made = order()
+    made.add(rows("live", 5, 6))
+    assert times(made.finish()) == [5, 6]
+    made.begin("gone")
+    for reached, expected in ((IDLE_NS, None), (IDLE_NS + 7, IDLE_NS + 7)):
+        made.reach("live", reached)
+        assert made.release().is_empty()
+        assert made.watermark_ns == expected
 
 
 def test_late_rows_are_counted_and_not_lost(rows: Callable[..., pl.DataFrame]) -> None:
