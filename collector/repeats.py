@@ -66,11 +66,9 @@ class Repeats:
 
         A file that only begins does not know its epoch yet.
         """
-        streams = {*self.covered, *self.ended} if batch.begins else self.ended
-        return any(
-            batch.source == source and (batch.begins or batch.epoch == epoch)
-            for source, epoch in streams
-        )
+        if batch.begins:
+            return any(batch.source == source for source, _ in (*self.covered, *self.ended))
+        return (batch.source, batch.epoch) in self.ended
 
 
 def joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
