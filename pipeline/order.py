@@ -46,7 +46,6 @@ class Order:
         """The earliest time of a row; `ALL_NS`: there was none yet."""
         self.released_ns = NEVER
         self.late = 0
-        self._begun: frozenset[str] = frozenset()
         self._waiting: list[pl.DataFrame] = []
         self._earliest_ns = -NEVER
 
@@ -76,9 +75,7 @@ class Order:
 
     def begin(self, source: str) -> None:
         """Take note that a file will bring rows."""
-        if source not in self.reached:
-            self.reached[source] = None
-            self._begun |= {source}
+        self.reached.setdefault(source, None)
 
     def reach(self, source: str, time_ns: int) -> None:
         """Take note that a source brings nothing earlier any more."""
@@ -94,12 +91,10 @@ class Order:
     def end(self, source: str) -> None:
         """Take note that a source brings nothing more."""
         self.reached.pop(source, None)
-        self._begun -= {source}
 
     def release(self) -> pl.DataFrame:
         """Rows that no earlier one can precede any more, in order; maybe none."""
-        if self._begun:
-            self._wait_no_more()
+        self._wait_no_more()
         watermark = self.watermark_ns
         # Strictly before: rows of the same time may still come, and order among them matters.
         bound = NEVER if watermark is None else watermark - self.disorder_ns
@@ -120,8 +115,10 @@ class Order:
         return self._in_order(rows.filter(ready))
 
     def _wait_no_more(self) -> None:
-        """Forget files that said that they begin and were heard, or are not waited for any more."""
-        self._begun = frozenset(each for each in self._begun if self.reached.get(each) is None)
+        """Forget files that said that they begin, and were not heard while others went on."""
+        begun = {each for each, time in self.reached.items() if time is None} - self.announced
+        if not begun:
+            return
         waiting: Counter[str] = Counter()
         for rows in self._waiting:
             waiting[str(rows["source"][0])] += rows.height
@@ -129,14 +126,12 @@ class Order:
         since = self._earliest_ns if self._waiting else self.released_ns
         silent = since != NEVER and newest - since > self.idle_ns
         if silent or max(waiting.values(), default=0) > MOST_WAITING:
-            for each in self._begun:
-                self.reached.pop(each, None)
-            self._begun = frozenset()
+            for each in begun:
+                del self.reached[each]
 
     def finish(self) -> pl.DataFrame:
         """All rows that are left, in order: every source has ended."""
         self.reached.clear()
-        self._begun = frozenset()
         return self._in_order(self._take()) if self._waiting else pl.DataFrame()
 
     def _take(self) -> pl.DataFrame:

@@ -64,6 +64,15 @@ def test_every_schema_is_kept() -> None:
     assert len(SCHEMAS) >= 7
 
 
+def of_before(store: Store, path: Path) -> None:
+    """Make the tables of an older hopsight; for who is `_writing`."""
+    store._writer.command("CREATE DATABASE hopsight")
+    for statement in path.read_text().split(";\n\n"):
+        if statement.strip():
+            store._writer.command(statement)
+    store._writer.command("INSERT INTO hopsight.schema_version (version) SELECT 1")
+
+
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
 def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
@@ -71,11 +80,7 @@ def test_a_schema_of_before_becomes_todays_and_keeps_its_rows(
 ) -> None:
     with Store(f"chdb://{tmp_path / 'db'}") as store:
         with store._writing:
-            store._writer.command("CREATE DATABASE hopsight")
-            for statement in path.read_text().split(";\n\n"):
-                if statement.strip():
-                    store._writer.command(statement)
-            store._writer.command("INSERT INTO hopsight.schema_version (version) SELECT 1")
+            of_before(store, path)
             counted = "`feedback`" in path.read_text()
             more, values = (", feedback", ", 4") if counted else ("", "")
             store._writer.command(
@@ -276,11 +281,7 @@ def test_an_upgrade_that_was_broken_off_is_not_read(tmp_path: Path) -> None:
     single = next(path for path in SCHEMAS if "`h0_node`" in path.read_text())
     with Store(dsn) as store:
         with store._writing:
-            store._writer.command("CREATE DATABASE hopsight")
-            for statement in single.read_text().split(";\n\n"):
-                if statement.strip():
-                    store._writer.command(statement)
-            store._writer.command("INSERT INTO hopsight.schema_version (version) SELECT 1")
+            of_before(store, single)
         for statement in store.pending():
             if " UPDATE " in statement:
                 break
