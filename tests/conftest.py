@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,7 +20,12 @@ BESIDE = pytest.StashKey["subprocess.Popen[bytes]"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Several processes share the code that one compiles beside their first tests."""
+    """Several processes share the code that one compiles beside their first tests.
+
+    Ctrl-C is as on a terminal: a shell has what runs in its background ignore it, and so would
+    every command that a test begins.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         config.stash[BESIDE] = subprocess.Popen([sys.executable, "-P", "-m", "pipeline.warming"])
 

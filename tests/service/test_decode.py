@@ -279,7 +279,7 @@ def test_a_capture_that_grows_is_followed_until_interrupted(capture: Path, tmp_p
             file.write(octets[cut:])
         lines += [process.stdout.readline() for _ in range(3)]
         process.send_signal(signal.SIGINT)
-        told = process.stderr.read()
+        told = process.communicate(timeout=60)[1]
     assert [line.strip() for line in lines] == ["seq", "0", "100", "200", "300", "400"]
     assert process.returncode == ExitCode.OK
     assert "6 seen = 5 decoded" in told

@@ -4,19 +4,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from service.pausing import pausing
-
-
-@pytest.fixture(autouse=True)
-def usual() -> Iterator[None]:
-    """Ctrl-C as Python has it, whatever this process was begun with."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupt() -> None:

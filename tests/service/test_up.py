@@ -198,9 +198,7 @@ def test_nothing_is_given_up_while_code_is_compiled(
 def test_frames_that_are_given_up_at_the_end_are_told(
     reading: up.Reading, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What starts the tests may have its workers ignore it.
     monkeypatch.setattr(up, "STUCK_S", 30.0)
-    ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.getsignal(signal.SIGTERM)
     for number in (signal.SIGINT, signal.SIGTERM):
         threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
@@ -208,7 +206,6 @@ def test_frames_that_are_given_up_at_the_end_are_told(
             reading.end()
         assert told.value.code == ExitCode.STORE
         assert signal.getsignal(signal.SIGTERM) == before
-    signal.signal(signal.SIGINT, ignored)
     monkeypatch.setattr(up, "STUCK_S", 0.2)
     with pytest.raises(up.Lost, match=r"^100 frames .* not stored: nothing was for 0\.2 s"):
         reading.end()
