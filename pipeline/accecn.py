@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from collector import TCP, arrow, borrowing, inlined
 from pipeline.cc.parameter import Record, state_dtype
 from pipeline.far_numbers import FAR
-from pipeline.flow import key_of
+from pipeline.flow import WAYS, key_of
 from pipeline.memory import Echo
 from pipeline.point_number import PointNumbers
+from pipeline.recent import placed
 from pipeline.sender import ACK, RST, SYN, unwrap
 
 ECHO, MARKED, CE_BYTES = "ecn_echo", "ecn_marked", "accecn_ceb"
@@ -27,7 +28,7 @@ AGREES = 1 << 2 | 1 << 3 | 1 << 4 | 1 << 6
 """ACE of the SYN-ACKs that agree: by it they say how the SYN arrived."""
 COUNTED = 1 << 24
 PLACES = 1 << 14
-"""Conversations at points that are remembered; one gives way to another on its place."""
+"""Conversations at points that are remembered."""
 NONE, ASKED, AGREED = range(3)
 UNTOLD, SHAKING = -1, -2
 """A counter that was not heard yet; ACE of a sender whose first segment behind its SYN says in it
@@ -50,6 +51,7 @@ class AccurateEcn:
     def __init__(self) -> None:
         self.points = PointNumbers()
         self.known = np.zeros(0, CONNECTION)
+        self.times = np.zeros(PLACES, np.int64)
 
     def told(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows in order, with `ecn_echo` (`Echo`) and `ecn_marked` once a connection has shown.
@@ -75,11 +77,11 @@ class AccurateEcn:
         if counted:
             ce_bytes = rows[CE_BYTES].cast(pl.Int32).fill_null(UNTOLD).to_numpy()
         echo, marked = np.zeros(rows.height, np.uint8), np.zeros(rows.height, np.int32)
+        kind = np.stack([rows["protocol"].to_numpy(), rows["direction"].to_numpy()])
         follow(
-            arrow.values(rows["conversation"]), arrow.fixed(point),
-            rows["protocol"].to_numpy(), rows["direction"].to_numpy(), flags,
-            rows["ack"].fill_null(0).to_numpy(), arrow.fixed(ce_bytes), first, self.known, echo,
-            marked,
+            arrow.values(rows["conversation"]), arrow.fixed(point), arrow.values(rows["time_ns"]),
+            kind, flags, rows["ack"].fill_null(0).to_numpy(), arrow.fixed(ce_bytes), first,
+            self.known, self.times, echo, marked,
         )  # fmt: skip
         return rows.with_columns(pl.Series(ECHO, echo), pl.Series(MARKED, marked))
 
@@ -95,36 +97,50 @@ def how_marked() -> pl.Expr:
 def follow(
     conversation: NDArray[np.uint64],
     point: NDArray[np.int32],
-    protocol: NDArray[np.uint8],
-    direction: NDArray[np.uint8],
+    time_ns: NDArray[np.int64],
+    kind: NDArray[np.uint8],
     flags: NDArray[np.uint16],
     ack: NDArray[np.uint32],
     ce_bytes: NDArray[np.int32],
     first: int,
     known: NDArray[np.void],
+    times: NDArray[np.int64],
     echo: NDArray[np.uint8],
     marked: NDArray[np.int32],
 ) -> None:
-    """Every TCP row from `first` on: what it negotiates, or what it says was marked."""
+    """Every TCP row from `first` on: what it negotiates, or what it says was marked.
+
+    `kind` is the protocol and the direction of each.
+    """
+    keys = known["key"]
     for at in range(first, flags.size):
-        if protocol[at] != TCP or flags[at] & RST:
+        if kind[0, at] != TCP or flags[at] & RST:
             continue
-        key, r, told = key_of(conversation[at], point[at]), direction[at] | 0, flags[at] | 0
-        c = known[key & np.uint64(known.size - 1)]
+        key, r, told = key_of(conversation[at], point[at]), kind[1, at] | 0, flags[at] | 0
+        place = placed(keys, times, key, WAYS)
+        c = known[place]
         if told & SYN:
             negotiate(c, key, r, told)
-            continue
-        known_here = c.key == key
-        counts = known_here and c.state == AGREED
-        open_yet = not known_here or c.state == ASKED
-        if open_yet and told & ACK and (told & AE or ce_bytes[at] != UNTOLD):
-            begin(c, key)
-            c.state = AGREED
-            counts = True
-        if counts:
+        elif counts(c, key, told, ce_bytes[at]):
             echo[at], marked[at] = Echo.BYTES.value, 0
             if told & ACK:
                 echo[at], marked[at] = hear(c, r, told >> ACE_AT & ACE, ack[at], ce_bytes[at])
+        if c.key == key:
+            times[place] = time_ns[at]
+
+
+@inlined
+def counts(c: Record, key: np.uint64, flags: int, ce_bytes: int) -> bool:
+    """Whether a connection counts, or shows by this segment that it does."""
+    known = c.key == key
+    if known and c.state == AGREED:
+        return True
+    shows = flags & ACK and (flags & AE or ce_bytes != UNTOLD)
+    if not shows or (known and c.state != ASKED):
+        return False
+    begin(c, key)
+    c.state = AGREED
+    return True
 
 
 @inlined

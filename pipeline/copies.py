@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from collector import arrow, borrowing, inlined, prefetch
 from pipeline.cc.parameter import state_dtype
 from pipeline.point_number import PointNumbers
+from pipeline.recent import NEAR, PLACES, placed
 from pipeline.unit import MICROSECOND
 
-PLACES = 1 << 18
-"""Frames that are remembered; one gives way to another that falls on its place."""
 AT_ONCE = 1 << 12
 """Rows that are looked at together, so that their words stay near."""
 AHEAD = 32
@@ -145,11 +144,14 @@ def find(
             own, words[FLAGS, row] | words[NUMBERED, row] << MIDDLE | words[DATA, row] << HIGH
         )
         mark[row] = mixed(own, words[KIND, row] | words[ECHO, row] << HIGH)
+    marks, times = known["mark"], known["time_ns"]
     for at in range(time_ns.size):
         row = np.uint64(at)
-        prefetch(known, mark[row + np.uint64(AHEAD)] & np.uint64(known.size - 1))
+        ahead = mark[row + np.uint64(AHEAD)] & np.uint64(known.size - NEAR)
+        prefetch(known, ahead)
+        prefetch(known, ahead | np.uint64(NEAR - 1))
         own = mark[row]
-        like = known[own & np.uint64(known.size - 1)]
+        like = known[placed(marks, times, own, NEAR)]
         again = like.mark == own and like.frame != frame[row]
         again = again and time_ns[row] - like.time_ns <= within_ns
         numbered, data = words[NUMBERED, row] != np.uint64(0), words[DATA, row] != np.uint64(0)

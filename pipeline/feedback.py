@@ -11,8 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, borrowing
-from pipeline.copies import PLACES, mixed, words_of
+from pipeline.copies import mixed, words_of
 from pipeline.point_number import PointNumbers
+from pipeline.recent import NEAR, PLACES, placed
 from pipeline.signals import reverse, reversible
 
 TOLD = ("ip_id", "h0_ts_ns", "h0_tx_bytes", "roce_psn", "roce_msn", "csig_echo_s", "csig_echo_lm")
@@ -30,6 +31,7 @@ class Feedback:
 
     def __init__(self) -> None:
         self.marks = np.zeros(PLACES, np.uint64)
+        self.times = np.zeros(PLACES, np.int64)
         self.points = PointNumbers()
 
     def told(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -41,7 +43,7 @@ class Feedback:
         words = np.concatenate([words_of(told), further(told)])
         point = arrow.fixed(self.points.of(told["point"]))
         again = np.zeros(told.height, np.bool_)
-        find(words, point, self.marks, again)
+        find(words, point, arrow.values(told["time_ns"]), self.marks, self.times, again)
         apart = told.select(
             pl.any_horizontal(
                 pl.lit(value=False),
@@ -102,7 +104,9 @@ def counted_feedback(rows: pl.DataFrame) -> pl.DataFrame:
 def find(
     words: NDArray[np.uint64],
     point: NDArray[np.int32],
+    time_ns: NDArray[np.int64],
     marks: NDArray[np.uint64],
+    times: NDArray[np.int64],
     again: NDArray[np.bool_],
 ) -> None:
     """Write whether each row was seen before at its point."""
@@ -110,8 +114,6 @@ def find(
         mark = np.uint64(point[row]) + np.uint64(1)
         for word in range(words.shape[0]):
             mark = mixed(mark, words[word, row])
-        place = mark & np.uint64(marks.size - 1)
-        if marks[place] == mark:
-            again[row] = True
-        else:
-            marks[place] = mark
+        place = placed(marks, times, mark, NEAR)
+        again[row] = marks[place] == mark
+        marks[place], times[place] = mark, time_ns[row]

@@ -11,9 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, borrowing
-from pipeline.copies import PLACES, TELLING, mixed, words_of
+from pipeline.copies import TELLING, mixed, words_of
 from pipeline.order import NEVER
 from pipeline.point_number import PointNumbers
+from pipeline.recent import NEAR, PLACES, placed
 from pipeline.reporter import is_reporter
 from pipeline.unit import MICROSECOND
 
@@ -148,7 +149,7 @@ def find(
         mark = np.uint64(1)
         for word in range(words.shape[0]):
             mark = mixed(mark, words[word, row])
-        at = mark & np.uint64(marks.size - 1)
+        at = placed(marks, times, mark, NEAR)
         known = marks[at] == mark and places[at] != point[row]
         if known and time_ns[row] - times[at] <= within_ns:
             first_ns[row] = times[at]

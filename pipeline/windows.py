@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from collector import TCP, arrow, borrowing, inlined
 from pipeline.cc.parameter import Record, state_dtype
-from pipeline.flow import key_of
+from pipeline.flow import WAYS, key_of
 from pipeline.point_number import PointNumbers
+from pipeline.recent import placed
 from pipeline.sender import ACK, RST, SYN, unwrap
 from pipeline.signals import reverse
 
@@ -19,7 +20,7 @@ BYTES, FULL = "rwnd", "rwnd_is_full"
 """Columns of rows: the window in bytes, and whether, when it came, the one before the last was
 filled but for less than a segment: what the last one let go may not have passed the tap yet."""
 PLACES = 1 << 16
-"""Conversations at points that are remembered; one gives way to another on its place."""
+"""Conversations at points that are remembered."""
 NO_ACK, UNSCALED = -2, -1
 UNTOLD, PENDING = -1, 32
 """A scale that is not known, and one that holds if the SYN-ACK has one too."""
@@ -42,6 +43,7 @@ class Windows:
     def __init__(self) -> None:
         self.points = PointNumbers()
         self.known = np.zeros(PLACES, CONVERSATION)
+        self.times = np.zeros(PLACES, np.int64)
 
     def told(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows in order, with `rwnd` and `rwnd_is_full` where they are of TCP."""
@@ -62,7 +64,10 @@ class Windows:
                 arrow.values(rows["direction"]), arrow.values(rows["protocol"]), scales, point,
             )
         ]  # fmt: skip
-        follow(np.stack(fields), arrow.values(rows["conversation"]), self.known, octets, full)
+        follow(
+            np.stack(fields), arrow.values(rows["conversation"]), arrow.values(rows["time_ns"]),
+            self.known, self.times, octets, full,
+        )  # fmt: skip
         return rows.with_columns(pl.Series(BYTES, octets), pl.Series(FULL, full))
 
 
@@ -89,18 +94,22 @@ def counted_windows(rows: pl.DataFrame) -> pl.DataFrame:
 def follow(
     told: NDArray[np.int64],
     conversation: NDArray[np.uint64],
+    time_ns: NDArray[np.int64],
     known: NDArray[np.void],
+    times: NDArray[np.int64],
     octets: NDArray[np.int64],
     full: NDArray[np.bool_],
 ) -> None:
     """Every TCP row: what it lets the other end send, and how far its own data goes."""
+    keys = known["key"]
     for at in range(conversation.size):
         window, seq, ack, flags = told[0, at], told[1, at], told[2, at], told[3, at]
         payload, r, scale = told[4, at], told[5, at], told[7, at]
         if told[6, at] != TCP or flags & RST:
             continue
         key = key_of(conversation[at], told[8, at])
-        c = known[key & np.uint64(known.size - 1)]
+        place = placed(keys, times, key, WAYS)
+        c, times[place] = known[place], time_ns[at]
         if c.key != key or flags & (SYN | ACK) == SYN:
             begin(c, key)
         if flags & SYN:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from collector import arrow, borrowing
 from pipeline.cc.parameter import state_dtype
-from pipeline.copies import DATA, NUMBERED, PLACES, TELLING, mixed, unnamed, words_of
+from pipeline.copies import DATA, NUMBERED, TELLING, mixed, unnamed, words_of
 from pipeline.first_sight import lately
 from pipeline.point_number import PointNumbers
+from pipeline.recent import NEAR, PLACES, placed
 from pipeline.unit import MICROSECOND
 
 SEEN = ("ttl", "ecn", "csig_variant", "csig_t", "csig_s", "csig_lm")
@@ -89,6 +90,7 @@ def pair(
     found: NDArray[np.bool_],
 ) -> None:
     """Write the sight before each row, and whether there is one at another point."""
+    marks, times = sights["mark"], sights["time_ns"]
     for row in range(now.size):
         bare = words[NUMBERED, row] == np.uint64(0) and words[DATA, row] == np.uint64(0)
         if bare or unnamed(words, row):
@@ -96,7 +98,7 @@ def pair(
         mark = np.uint64(1)
         for word in range(words.shape[0]):
             mark = mixed(mark, words[word, row])
-        place = mark & np.uint64(sights.size - 1)
+        place = placed(marks, times, mark, NEAR)
         last = sights[place]
         same = last.mark == mark and now[row].time_ns - last.time_ns <= within_ns
         if same and last.point != now[row].point:

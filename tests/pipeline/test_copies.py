@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 
 from collector import CollectorSettings, Decoder, open_capture
 from pipeline import PipelineSettings, Topology, Worker, copies
+from pipeline.first_sight import FirstSight
 from replay import frames_of, points, scenario, simulate, topology
 
 Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
@@ -165,3 +166,16 @@ def test_of_datagrams_that_are_alike_each_second_is_a_copy_where_all_comes_twice
 def test_what_comes_later_is_sent_again_and_no_copy(observed: Observed) -> None:
     rows = observed([{"ip_id": 5, "time_ns": at} for at in (0, 2 * MS)])
     assert worked(rows, None)[2] == 0
+
+
+def test_no_other_packet_of_that_time_takes_one_out_of_mind(observed: Observed) -> None:
+    """Ten thousand frames on their way from one tap to another, and each mirrored twice."""
+    sent = observed([{"ip_id": 1 + at, "seq": at, "time_ns": MS + at * 50} for at in range(10_000)])
+    there = sent.with_columns(pl.col("time_ns") + MS // 2, pl.lit("b").alias("point"))
+    rows = pl.concat([sent, there])
+    both = twice(rows, 2_000).sort("time_ns", maintain_order=True)
+    found = copies.Copies(SETTINGS.copies_us)
+    kept = found.without(both)
+    assert found.count == rows.height == kept.height
+    told = FirstSight(SETTINGS.copies_us).told(kept.sort("time_ns", "point", maintain_order=True))
+    assert (told["first_ns"] == MS + told["seq"].cast(pl.Int64) * 50).all()

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from pipeline.settings import PipelineSettings
+from pipeline.windows import Windows
 from pipeline.worker import Worker
 from tests.pipeline.conftest import observations
 
@@ -125,3 +126,15 @@ def test_cuts_change_nothing(cut: int) -> None:
     rows = [*shaken(), *streamed(1_000, 4)]
     for whole, parts in zip(judged(rows), judged(rows, cut), strict=True):
         assert whole.equals(parts)
+
+
+def test_connections_do_not_take_one_another_out_of_mind() -> None:
+    """All of 8,000 that were seen to begin have their scale, not those alone of a free place."""
+    several = pl.DataFrame({"conversation": range(8_000)}).select(pl.col("conversation").hash())
+    shakes = observations({"time_ns": T0, **row} for row in shaken()).drop("conversation")
+    told = Windows().told(
+        pl.concat(shakes[at : at + 1].join(several, how="cross") for at in range(shakes.height))
+    )
+    scaled = told.filter(pl.col("flags") == ACK)
+    assert scaled.height == several.height
+    assert scaled["rwnd"].unique().to_list() == [9_000 << 3]
