@@ -92,6 +92,11 @@ class Batch:
         return self.passed_ns if self.reached_ns is None else self.reached_ns
 
     @property
+    def stream(self) -> tuple[str, int]:
+        """Whose frames it has: numbers of frames go on from one batch to the next."""
+        return self.source, self.epoch
+
+    @property
     def live(self) -> bool:
         """Whether it is of a live source, which cuts its frames by what came in time."""
         return self.reached_ns is not None and not self.ended
@@ -106,6 +111,9 @@ class Bus(Protocol):
     def __aiter__(self) -> AsyncIterator[Batch]:
         """Batches in order of publication within a conversation, until closed and drained."""
 
+    async def more(self, batch: Batch) -> Sequence[Batch]:
+        """What waits now and costs a reader less together with the batch that it has just read."""
+
     @property
     def fill(self) -> float:
         """Share of the room that is taken; 1: the next batch has to wait."""
@@ -117,8 +125,9 @@ class Bus(Protocol):
 class MemoryBus:
     """A bus inside one process: at most `capacity` batches wait to be read.
 
-    Live batches of one source that wait are joined up to `joined_rows`, so that a reader who is
-    behind has few large ones: each costs it the same, however small. Those of files stay as they
+    Live batches of one source that wait are joined up to `joined_rows`, and those of several are
+    given together up to as many, so that a reader who is behind has few large ones: each costs it
+    the same, however small. Those of files stay as they
     are cut, since a repeat has to be cut so, too. Where live batches of more than `behind_ns` of
     time wait, next to no room is left (0: whatever time that is), unless their rows are few: fewer
     would not be read sooner.
@@ -152,17 +161,23 @@ class MemoryBus:
             await self._changed.wait_for(lambda: self._closed or self._room(batch))
             if self._closed:
                 raise BusError("the bus is closed, nothing more can be published")
-            if self._waiting and continues(self._waiting[-1], batch, self.joined_rows):
-                self._waiting[-1].append(batch)
-            else:
+            held = self._before(batch)
+            if held is None:
                 self._waiting.append([batch])
+            else:
+                held.append(batch)
             self._changed.notify_all()
 
     def _room(self, batch: Batch) -> bool:
         """Whether a batch can be taken now."""
-        return len(self._waiting) < self.capacity or continues(
-            self._waiting[-1], batch, self.joined_rows
-        )
+        return len(self._waiting) < self.capacity or self._before(batch) is not None
+
+    def _before(self, batch: Batch) -> list[Batch] | None:
+        """The live batches that wait of which a live one is the next; others may stand behind."""
+        for held in reversed(self._waiting):
+            if held[-1].stream == batch.stream or not held[-1].live:
+                return held if continues(held, batch, self.joined_rows) else None
+        return None
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         """See Bus."""
@@ -175,6 +190,15 @@ class MemoryBus:
                 self._changed.notify_all()
             yield joined(batches)
 
+    async def more(self, batch: Batch) -> list[Batch]:
+        """See Bus: live batches of other sources, beside a live one."""
+        found = [batch]
+        async with self._changed:
+            while self._waiting and fits(found, self._waiting[0], self.joined_rows):
+                found.append(joined(self._waiting.popleft()))
+            self._changed.notify_all()
+        return found[1:]
+
     async def close(self) -> None:
         """See Bus."""
         async with self._changed:
@@ -184,13 +208,14 @@ class MemoryBus:
 
 def continues(held: Sequence[Batch], batch: Batch, most_rows: int) -> bool:
     """Whether a live batch goes on where those before it end, and they are not too large."""
-    last = held[-1]
-    return (
-        last.live
-        and batch.live
-        and (last.source, last.epoch) == (batch.source, batch.epoch)
-        and sum(each.frame.height for each in (*held, batch)) <= most_rows
-    )
+    return held[-1].stream == batch.stream and fits(held, [batch], most_rows)
+
+
+def fits(held: Sequence[Batch], more: Sequence[Batch], most_rows: int) -> bool:
+    """Whether all are live, and not too large together."""
+    together = (*held, *more)
+    rows = sum(each.frame.height for each in together)
+    return rows <= most_rows and all(each.live for each in together)
 
 
 def span_ns(first: Batch, last: Batch) -> int:

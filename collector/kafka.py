@@ -94,6 +94,10 @@ class KafkaBus:
             await consumer.stop()
             await self.dead_letters.close()
 
+    async def more(self, batch: Batch) -> tuple[Batch, ...]:  # noqa: ARG002 - see Bus
+        """See Bus: none, what a topic holds is read again as it was."""
+        return ()
+
     async def close(self) -> None:
         """See Bus; returns when the broker has acknowledged what was published."""
         self._closed = True

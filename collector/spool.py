@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from collector.bus import Batch, Bus, BusError
 from collector.spill import Spill
@@ -74,6 +74,10 @@ class Spool:
     def __aiter__(self) -> AsyncIterator[Batch]:
         """See Bus."""
         return aiter(self.inner)
+
+    async def more(self, batch: Batch) -> Sequence[Batch]:
+        """See Bus."""
+        return await self.inner.more(batch)
 
     async def close(self) -> None:
         """See Bus; what cannot be sent stays on disk."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from collector import Batch, Repeats, joined
+from collector import Batch, Repeats
 from pipeline.capture_gaps import Heard
 from pipeline.group_state import Kept
 from pipeline.handed_message import Piece, Pieces
@@ -16,6 +16,9 @@ from pipeline.meeting import Meeting
 from pipeline.message_rows import messages_of
 from pipeline.sink import Taker, together
 from pipeline.worker import Output, Worker
+
+MOST_ROWS = 1 << 18
+"""Rows that are taken at once."""
 
 
 class Taken(NamedTuple):
@@ -69,7 +72,7 @@ class ObservationDesk:
     def take(self, messages: Sequence[Batch]) -> Taken:
         """What is made of batches, without those that were seen before."""
         fresh = [batch for each in messages if (batch := self._fresh(each)) is not None]
-        made = [self._taken_in(batch) for batch in runs(news(fresh))]
+        made = [self._taken_in(batches) for batches in passes(news(fresh))]
         told = Output(messages_of(self.place, self.partitions, fresh))
         rows = sum(batch.frame.height for batch in fresh)
         return Taken(together([*made, told]), rows)
@@ -89,10 +92,10 @@ class ObservationDesk:
         self.counts["repeated"] += fresh is None
         return fresh
 
-    def _taken_in(self, batch: Batch) -> Output:
-        """What is made of one batch; when the last source has ended nothing is waited for."""
-        made = self.taker.take(batch)
-        if not (self.judged and batch.ended) or self.worker.order.reached:
+    def _taken_in(self, batches: Sequence[Batch]) -> Output:
+        """What is made of batches; when the last source has ended nothing is waited for."""
+        made = self.taker.take(batches)
+        if not (self.judged and batches[-1].ended) or self.worker.order.reached:
             return made
         return together([made, self.worker.finish()])
 
@@ -151,17 +154,15 @@ def news(batches: Sequence[Batch]) -> list[Batch]:
     ]  # fmt: skip
 
 
-def runs(batches: Sequence[Batch]) -> Iterator[Batch]:
-    """Batches of one source that follow each other as one."""
+def passes(batches: Sequence[Batch]) -> Iterator[list[Batch]]:
+    """Batches that are taken at once: up to an end of a source, and to so many rows."""
     held: list[Batch] = []
+    rows = 0
     for batch in batches:
-        alone = batch.ended or batch.quiet
-        if held and (alone or batch.source != held[0].source):
-            yield joined(held)
-            held = []
-        if alone:
-            yield batch
-        else:
-            held.append(batch)
+        held.append(batch)
+        rows += batch.frame.height
+        if batch.ended or rows >= MOST_ROWS:
+            yield held
+            held, rows = [], 0
     if held:
-        yield joined(held)
+        yield held

@@ -5,12 +5,13 @@ its own, so the order in which batches are stored makes no difference.
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from collector import Batch, Bus
 from pipeline.capture_gaps import Heard, Lives, gap_rows, never
 from pipeline.kept_rows import known_of
 from pipeline.known_flows import flow_rows
-from pipeline.sink import Sink, token
+from pipeline.sink import Sink, together, token
 from pipeline.unit import SECOND
 from pipeline.worker import Output
 
@@ -28,7 +29,7 @@ async def take_in(bus: Bus, sink: Sink, stored: Heard = never) -> None:
     taker = RawTaker(stored)
 
     def keep(batch: Batch) -> None:
-        made = taker.take(batch)
+        made = taker.take([batch])
         if made.tables:
             sink(made, token(batch))
 
@@ -44,8 +45,12 @@ class RawTaker:
         self._stored = stored
         self._lives = Lives()
 
-    def take(self, batch: Batch) -> Output:
-        """The rows of a batch, what its source lost before, and how far it is."""
+    def take(self, batches: Sequence[Batch]) -> Output:
+        """The rows of batches, what their sources lost before, and how far they are."""
+        return together([self._taken(batch) for batch in batches])
+
+    def _taken(self, batch: Batch) -> Output:
+        """The same of one."""
         rows = raw(batch).tables if batch.frame.height else {}
         # Other readers may not have stored yet what came before.
         far = self._lives.rows(batch, (batch.reached_ns or 0) - BEHIND_NS)

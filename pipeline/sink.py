@@ -54,7 +54,8 @@ async def work(bus: Bus, outputs: Outputs, between: Callable[[], None], taker: "
         outputs.put_nowait((output, name))
 
     async for batch in bus:
-        await hand_over(await asyncio.to_thread(taker.take, batch), token(batch))
+        batches = [batch, *await bus.more(batch)]
+        await hand_over(await asyncio.to_thread(taker.take, batches), tokens(batches))
         await asyncio.to_thread(between)
     await hand_over(await asyncio.to_thread(taker.worker.finish), "finish")
     await outputs.join()
@@ -77,14 +78,20 @@ class Taker:
         self._heard = heard_by(worker, stored)
         self._lives = Lives()
 
-    def take(self, batch: Batch) -> Output:
-        """What the worker makes of a batch, what its source lost before, and how far it is."""
-        gaps = gap_rows(batch, self._heard)
-        made = through(self.worker, batch)
-        told = gaps | self._lives.rows(batch, self.worker.order.released_ns)
-        if not told:
-            return made
-        return together([made, Output(told)])
+    def take(self, batches: Sequence[Batch]) -> Output:
+        """What the worker makes of batches, what their sources lost before, how far they are.
+
+        They go through it at once: a pass takes about as long however few rows it has.
+        """
+        told = []
+        for batch in batches:
+            told.append(gap_rows(batch, self._heard))
+            note(self.worker, batch)
+        passed = any(batch.quiet and not batch.begins for batch in batches)
+        made = self.worker.work(passed=passed)
+        told += [self._lives.rows(batch, self.worker.order.released_ns) for batch in batches]
+        said = [Output(tables) for tables in told if tables]
+        return together([made, *said]) if said else made
 
 
 def together(outputs: Sequence[Output]) -> Output:
@@ -115,16 +122,21 @@ def merged(outputs: Sequence[Output]) -> dict[str, pl.DataFrame]:
     return {name: pl.concat(rows, how="diagonal_relaxed") for name, rows in found.items()}
 
 
-def through(worker: Worker, batch: Batch) -> Output:
-    """One batch through the worker."""
+def note(worker: Worker, batch: Batch) -> None:
+    """Give a worker what a batch brings or says, to `work` with."""
     if batch.ended:
-        return worker.end(batch.source)
-    if batch.begins:
+        worker.order.end(batch.source)
+    elif batch.begins:
         worker.order.begin(batch.source)
-        return Output({})
-    if batch.quiet:
-        return worker.reach(batch.source, int(batch.far_ns or 0))
-    return worker.advance(batch.frame)
+    elif batch.quiet:
+        worker.order.reach(batch.source, int(batch.far_ns or 0))
+    else:
+        worker.add(batch.frame)
+
+
+def tokens(batches: Sequence[Batch]) -> str:
+    """The token of batches that were taken together."""
+    return "+".join(map(token, batches))
 
 
 def token(batch: Batch) -> str:

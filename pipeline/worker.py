@@ -145,26 +145,37 @@ class Worker(Decider):
         tune(self, self.settings)
         return left
 
-    @one_thread
     def advance(self, rows: pl.DataFrame) -> Output:
         """Take a batch of one source, in the order of that source."""
-        self.order.add(seen_at(rows, several=self.several))
-        return self._work(self.order.release())
+        self.add(rows)
+        return self.work()
 
-    @one_thread
     def reach(self, source: str, time_ns: int) -> Output:
         """A live source has brought all that is not later, so intervals end without a frame."""
         self.order.reach(source, time_ns)
-        rows = self.order.release()
-        self.order.passed()
-        made = self._work(rows)
-        return made if made.tables else self._close(self._closing_ns)
+        return self.work(passed=True)
 
-    @one_thread
     def end(self, source: str) -> Output:
         """A source brings nothing more."""
         self.order.end(source)
-        return self._work(self.order.release())
+        return self.work()
+
+    @one_thread
+    def add(self, rows: pl.DataFrame) -> None:
+        """Keep a batch of one source for the next `work`."""
+        self.order.add(seen_at(rows, several=self.several))
+
+    @one_thread
+    def work(self, *, passed: bool = False) -> Output:
+        """Work on the rows that no earlier one can precede any more.
+
+        With `passed`, time may have come further than any of them, and intervals may have ended.
+        """
+        rows = self.order.release()
+        if passed:
+            self.order.passed()
+        made = self._work(rows)
+        return made if made.tables or not passed else self._close(self._closing_ns)
 
     @one_thread
     def finish(self) -> Output:

@@ -117,18 +117,48 @@ def test_live_batches_that_wait_are_joined_and_those_of_files_are_not() -> None:
         bus = MemoryBus(capacity=9, joined_rows=40)
         for each in (*live, other, beat, again, ended):
             await bus.publish(each)
-        assert bus.fill == pytest.approx(6 / 9)
+        assert bus.fill == pytest.approx(5 / 9)
         await bus.close()
         read = [each async for each in bus]
         assert [(each.source, each.first, each.last, each.reached_ns) for each in read] == [
-            ("demo.pcapng", 1, 40, 3), ("demo.pcapng", 41, 70, 6), ("other", 1, 10, 1),
-            ("demo.pcapng", 71, 70, 9), ("demo.pcapng", 1, 10, 1), ("demo.pcapng", 71, 70, None),
+            ("demo.pcapng", 1, 40, 3), ("demo.pcapng", 41, 70, 9), ("other", 1, 10, 1),
+            ("demo.pcapng", 1, 10, 1), ("demo.pcapng", 71, 70, None),
         ]  # fmt: skip
         assert read[0].frame.equals(pl.concat([each.frame for each in live[:4]]))
         files = MemoryBus(capacity=9, joined_rows=40)
         for each in (batch(1, 10), batch(11, 10)):
             await files.publish(each)
         assert files.fill == pytest.approx(2 / 9)
+
+    run(test())
+
+
+def test_live_batches_of_several_sources_are_read_at_once() -> None:
+    """However they take turns, and none of what stands behind a file."""
+    taps = [
+        replace(batch(1 + 10 * i, 10), source=tap, reached_ns=i) for i in range(3) for tap in "ab"
+    ]
+    late = replace(batch(1, 10), source="c", reached_ns=1)
+
+    async def read(*batches: Batch, joined_rows: int) -> list[list[tuple[str, int]]]:
+        bus = MemoryBus(capacity=9, joined_rows=joined_rows)
+        for each in batches:
+            await bus.publish(each)
+        await bus.close()
+        made = [[each, *await bus.more(each)] async for each in bus]
+        return [[(each.source, each.last) for each in together] for together in made]
+
+    async def test() -> None:
+        file = batch(1, 10)
+        assert await read(*taps, joined_rows=60) == [[("a", 30), ("b", 30)]]
+        assert await read(*taps, late, joined_rows=60) == [[("a", 30), ("b", 30)], [("c", 10)]]
+        assert await read(*taps, joined_rows=50) == [[("a", 30)], [("b", 30)]]
+        assert await read(file, *taps, file, late, joined_rows=99) == [
+            [("demo.pcapng", 10)], [("a", 30), ("b", 30)], [("demo.pcapng", 10)], [("c", 10)],
+        ]  # fmt: skip
+        assert await read(*taps[:2], file, *taps[2:4], joined_rows=99) == [
+            [("a", 10), ("b", 10)], [("demo.pcapng", 10)], [("a", 20), ("b", 20)],
+        ]  # fmt: skip
 
     run(test())
 

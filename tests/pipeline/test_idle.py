@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 from collector import Batch, Repeats, open_bus
 from pipeline import Output, PipelineSettings, Worker, drain
-from pipeline.desk import news, runs
+from pipeline.desk import news, passes
 
 Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
 MS = 1_000_000
@@ -80,9 +80,8 @@ def test_a_bus_carries_it_and_the_last_of_several_is_enough(rows: pl.DataFrame) 
     seen = Repeats()
     batches = [quiet("tap", MS), quiet("tap", 2 * MS), quiet("b", MS), Batch(rows, "b", 1, 1, 10)]
     assert [seen.fresh(batch) for batch in batches] == batches
-    assert [(each.source, each.quiet) for each in runs(news(batches))] == [
-        ("tap", True), ("b", False),
-    ]  # fmt: skip
+    [told] = passes(news(batches))
+    assert [(each.source, each.quiet) for each in told] == [("tap", True), ("b", False)]
 
 
 def test_settings_that_need_no_new_state_are_taken_while_it_runs(rows: pl.DataFrame) -> None:

@@ -169,10 +169,10 @@ def test_one_output_is_kept_while_the_next_is_made(observed: Observed) -> None:
         kept.append(name)
 
     class Told(Worker):
-        def advance(self, rows: pl.DataFrame) -> Output:
+        def add(self, rows: pl.DataFrame) -> None:
             if rows["frame"][0] > 1:
                 made.release()
-            return super().advance(rows)
+            super().add(rows)
 
         def finish(self) -> Output:
             made.release()
