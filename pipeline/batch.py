@@ -127,6 +127,7 @@ DECISION_FIELDS = {
     "i4": ("incStage", "hop_count", "faults"),
     "i1": (
         "u_hop", "algorithm", "branch", "direction", "quality", "why", "dialect", "basis", "echo",
+        "again",
     ),
 }  # fmt: skip
 AHEAD = 64

@@ -9,7 +9,7 @@ from pipeline.batch import BEGINNING, PSNS, UNPAIRED, Batch, Kind, write
 from pipeline.cc.parameter import Record
 from pipeline.memory import Count, Echo, Mark, Memory, Quality, Rules, Why
 from pipeline.roce_row import request
-from pipeline.sender import WHOLE, quality_of_window, send, unwrap
+from pipeline.sender import WHOLE, gets_telemetry, quality_of_window, send, unwrap
 from pipeline.telemetry_row import run_hpcc
 from pipeline.tell import decision, next_of, tell_hpcc, tell_quality
 
@@ -56,10 +56,10 @@ def answer(slot: Record, row: Record, at: int, batch: Batch, memory: Memory, rul
         slot.snd_nxt[d] = slot.snd_una[d]
         slot.marks[d] |= Mark.WENT_BACK.value
     reflected = row.telemetry >= 0 and batch.loads[row.telemetry].reflected != 0
-    if not reflected and not slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value):
+    if not reflected and not gets_telemetry(slot, d):
         return
     s = run_hpcc(slot, d, row, ack, acked, batch, memory, rules)
-    decision(slot, d, at, ack, acked, Echo.NONE.value, 0, batch)
+    decision(slot, d, at, ack, acked, Echo.NONE.value, 0, False, batch)
     tell_hpcc(batch, s)
     tell_quality(batch, quality_of_window(slot, d, s, rules.hpcc[0]))
     if roce:

@@ -16,6 +16,7 @@ from pipeline.sender import (
     ECE,
     FIN,
     dialect_of,
+    gets_telemetry,
     quality_of_alpha,
     segment_size,
     unwrap,
@@ -123,7 +124,8 @@ def answer(
     if acked == 0 and not slot.marks[d] & Mark.SENT.value:
         return
     marked = acked if ece else 0
-    decision(slot, d, at, ack, acked, Echo.ECE.value, marked, batch)
+    again = gets_telemetry(slot, d)
+    decision(slot, d, at, ack, acked, Echo.ECE.value, marked, again, batch)
     tell_dctcp(batch, s)
     tell_quality(batch, quality_of_alpha(slot, d, s))
     if dialect == CLASSIC or (basis != Basis.SET.value and classic.is_classic(s)):
@@ -169,7 +171,8 @@ def answer_counted(
     run_dctcp(slot, d, s, ack, acked, False, repeats, row.sacked, batch, memory, p)
     if acked == 0 and marked == 0 and not slot.marks[d] & Mark.SENT.value:
         return
-    decision(slot, d, at, ack, acked, row.echo, marked, batch)
+    again = gets_telemetry(slot, d)
+    decision(slot, d, at, ack, acked, row.echo, marked, again, batch)
     tell_dctcp(batch, s)
     tell_quality(batch, quality_of_alpha(slot, d, s))
     tell_accecn(batch, row.echo)

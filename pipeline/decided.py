@@ -7,7 +7,8 @@ lastUpdateSeq, WindowEnd) are modulo 2**32, as on the wire; branch is the name o
 else of the open one. U_before and alpha_before are U and alpha as the ACK found them. quality (and
 why it is not exact) speaks of W, Wc, R or of alpha; U is as good as its telemetry (faults). cwnd
 and ssthresh are always estimates: what the application wrote is not on the wire. Columns of the
-other algorithm are null. echo says how the ACK told marked_bytes (`memory.Echo`).
+other algorithm are null. echo says how the ACK told marked_bytes (`memory.Echo`); again is 1 where
+the other algorithm decides on the ACK, too, and has done so before, or on the row that brought it.
 
 `hop_loads` has one row for each row with telemetry: time_ns, source, point, frame, conversation,
 flow (the data's), reflected (read from an ACK: the data's whole path, half a round trip late),
@@ -65,7 +66,7 @@ DECISIONS = pl.Schema(
         "conversation": _U64, "flow": _U64, "algorithm": names(Algorithm), "branch": BRANCH,
         "quality": names(Quality), "why": names(Why), "ack": _U32,
         **dict.fromkeys(("acked_bytes", "marked_bytes", "inflight_bytes"), _I64),
-        **OF_HPCC, **OF_DCTCP, "echo": ECHOES,
+        **OF_HPCC, **OF_DCTCP, "echo": ECHOES, "again": pl.UInt8(),
     }
 )  # fmt: skip
 """Columns of `decisions`."""

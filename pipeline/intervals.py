@@ -226,12 +226,8 @@ class Intervals:
         if decisions.is_empty():
             return
         rows = decisions.with_columns(self._bucket())
-        # An ACK makes a decision of each algorithm, one after the other; it is counted once.
-        again = (pl.col("frame") == pl.col("frame").shift()) & (
-            pl.col("source") == pl.col("source").shift()
-        )
         yield (
-            rows.filter(~again.fill_null(value=False))
+            rows.filter(pl.col("again") == 0)
             .group_by(FLOW_KEY, maintain_order=True)
             .agg(
                 counted(pl.len()).alias("acks"),

@@ -224,6 +224,12 @@ def why_no_window(s: Record) -> int:
 
 
 @inlined
+def gets_telemetry(slot: Record, d: int) -> bool:
+    """Whether every ACK drives HPCC++ of sender d, to whom telemetry is reflected."""
+    return bool(slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value) != 0)
+
+
+@inlined
 def far_from_sender(slot: Record, d: int) -> bool:
     """Whether data that an ACK releases passes the tap noticeably later than the ACK."""
     return bool(slot.lag_ns[d] * MOST_LAG > slot.rtt_ns)

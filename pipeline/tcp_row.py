@@ -15,6 +15,7 @@ from pipeline.sender import (
     dialect_of,
     end,
     ends_handshake,
+    gets_telemetry,
     handshake,
     predicted,
     quality_of_window,
@@ -81,9 +82,9 @@ def acknowledge(
         marked = counted(slot, d, row, rules)
     slot.snd_una[d] = max(slot.snd_una[d], ack)
     reflected = row.telemetry >= 0 and batch.loads[row.telemetry].reflected != 0
-    if reflected or slot.marks[d] & (Mark.HPCC.value | Mark.PENDING.value):
+    if reflected or gets_telemetry(slot, d):
         s = run_hpcc(slot, d, row, ack, acked, batch, memory, rules)
-        decision(slot, d, at, ack, acked, row.echo, marked, batch)
+        decision(slot, d, at, ack, acked, row.echo, marked, False, batch)
         tell_hpcc(batch, s)
         tell_quality(batch, quality_of_window(slot, d, s, rules.hpcc[0]))
         write(batch)

@@ -29,11 +29,20 @@ def tell_before(batch: Batch, value: float) -> None:
 
 @inlined
 def decision(
-    slot: Record, d: int, at: int, ack: int, acked: int, echo: int, marked: int, batch: Batch
+    slot: Record,
+    d: int,
+    at: int,
+    ack: int,
+    acked: int,
+    echo: int,
+    marked: int,
+    again: bool,
+    batch: Batch,
 ) -> None:
     """A new decision with what both algorithms share; `batch.write` keeps it.
 
-    Of `marked` bytes `echo` says how the ACK told them (`Echo`).
+    Of `marked` bytes `echo` says how the ACK told them (`Echo`); `again` whether it is not the
+    first decision on the ACK.
     """
     made, n = batch.block[0], next_of(batch)
     made.row[n] = at
@@ -43,6 +52,7 @@ def decision(
     made.acked_bytes[n] = acked
     made.marked_bytes[n] = marked
     unseen = echo == Echo.ECE.value and not slot.marks[d] & Mark.SYN_SEEN.value
+    made.again[n] = again
     made.echo[n] = Echo.UNKNOWN.value if unseen else echo
 
 
