@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from pipeline.store_error import StoreError
 
 DATABASE = "hopsight"
 ACCEPTED = "chdb:///absolute/directory, http://host:8123/database or https://host:8443/database"
+
+OPTIONS = ("verify", "ca_cert", "client_cert", "client_cert_key", "server_host_name")
+"""Options of an https address: of TLS alone, none of which is a secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +46,10 @@ def parse_address(dsn: str) -> StoreAddress:
             raise StoreError(f"store {dsn!r} names no absolute directory; accepted: {ACCEPTED}")
         return _embedded(unquote(parts.path))
     if parts.scheme in {"http", "https"} and parts.hostname:
+        _options(parts)
         database = unquote(parts.path.strip("/")) or DATABASE
-        return StoreAddress(_without_login(parts), database, dsn=text, scheme=parts.scheme)
-    raise StoreError(f"store {_without_login(parts)!r} is no store address; accepted: {ACCEPTED}")
+        return StoreAddress(without_login(parts), database, dsn=text, scheme=parts.scheme)
+    raise StoreError(f"store {without_login(parts)!r} is no store address; accepted: {ACCEPTED}")
 
 
 def _embedded(directory: str) -> StoreAddress:
@@ -56,15 +60,26 @@ def _embedded(directory: str) -> StoreAddress:
     return StoreAddress(f"chdb://{path}", DATABASE, path=path)
 
 
+def _options(parts: SplitResult) -> None:
+    """Refuse options that are not accepted, by their names alone. Raises StoreError."""
+    for name in parse_qs(parts.query, keep_blank_values=True):
+        if name not in OPTIONS or parts.scheme != "https":
+            own = without_login(parts)
+            raise StoreError(
+                f"store {own!r} has the option {name!r}; accepted are, of https alone,"
+                f" {', '.join(OPTIONS)}; user and password stand before the host"
+            )
+
+
 def _port(parts: SplitResult) -> int | None:
     """The port of an address, None where it names none. Raises StoreError."""
     try:
         return parts.port
     except ValueError:
-        own = _without_login(parts)
+        own = without_login(parts)
         raise StoreError(f"store {own!r} has a port that is none from 0 to 65535") from None
 
 
-def _without_login(parts: SplitResult) -> str:
+def without_login(parts: SplitResult) -> str:
     """A server's address without user, password and options."""
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

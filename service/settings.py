@@ -61,7 +61,8 @@ class StoreSettings(StoreLimits):
 
     dsn: str = Field(
         default_factory=default_store,
-        description="Store: chdb:///directory, or http(s)://host:port/database of a server.",
+        description="Store: chdb:///directory, or http(s)://host:port/database of a server; https"
+        " takes options of TLS, such as ?ca_cert=/etc/ca.pem.",
     )
 
 

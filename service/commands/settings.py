@@ -39,10 +39,11 @@ def run(*, check: bool, dump: bool, json: bool) -> None:
 
 
 def _without_login(name: str, variable: str, value: Any, doc: str) -> tuple[str, str, Any, str]:
-    """A setting as it is shown: an address of a server loses user and password."""
+    """A setting as it is shown: an address of a server loses user and password, and says so."""
     if name == "store.dsn" and "@" in value:
         parts = urlsplit(value)
         value = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        doc = f"{doc} Its user and password are left out here."
     return name, variable, value, doc
 
 

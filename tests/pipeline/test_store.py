@@ -395,6 +395,24 @@ def test_a_path_is_an_embedded_store_and_passwords_are_not_shown(tmp_path: Path)
     assert (server.database, server.name) == ("traffic", "https://store.example:8443/traffic")
 
 
+@pytest.mark.parametrize("given", ["password=hush", "secure=1", "user=hush", "nonsense=", "host=b"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_an_option_that_is_not_accepted_is_named_without_its_value(given: str, scheme: str) -> None:
+    with pytest.raises(StoreError) as refused:
+        parse_address(f"{scheme}://me:secret@h:1/d?{given}")
+    name = given.partition("=")[0]
+    assert f"store '{scheme}://h:1/d' has the option {name!r}; accepted" in str(refused.value)
+    assert "hush" not in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
+def test_options_of_tls_are_accepted_of_https() -> None:
+    dsn = "https://h:1/d?verify=false&ca_cert=/ca.pem"
+    assert parse_address(dsn).dsn == dsn
+    with pytest.raises(StoreError, match="of https alone"):
+        parse_address("http://h:1/d?verify=false")
+
+
 def test_a_server_that_does_not_answer_is_told() -> None:
     with pytest.raises(StoreError) as away:
         Store("http://me:secret@127.0.0.1:9/x")
