@@ -4,29 +4,44 @@ Files are taken in the order of their names, numbers in them counted as numbers.
 followed while it grows; when a newer one is there, the one before it has ended. A ring uses its
 names again (`tcpdump -C -W`): a file that was written anew since it was read is another one, and
 comes after those that are older. What was written over before it was read is counted where names
-have serial numbers (dumpcap's), and told as a gap.
+have serial numbers (dumpcap's), and told as a gap. A file that grows on behind a newer one is
+counted: two captures that rotate in one directory are no one source.
+
+A compressed file is read when nobody writes to it any more, unless the file was read that it was
+made of (`tcpdump -z`).
 """
 
+import logging
 import re
+import time
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from collector.capture import Capture, open_capture
+from collector.compression import COMPRESSED_MAGICS
 from collector.follow import REPLACED, Follow
 from collector.window import CaptureError
 
 UNREADABLE: Final = "file_unreadable"
 OVERWRITTEN: Final = "file_overwritten"
+GROWN: Final = "file_grown"
 ROTATION_REASONS: Final = {
     UNREADABLE: "a file of a rotating directory that cannot be read, or was gone too soon",
     OVERWRITTEN: "a file of a ring that was written over before it was read, by dumpcap's numbers",
+    GROWN: "a file that was written on when a newer one was there, as two captures in one directory"
+    " do; what came then is not read",
 }
 """Reason why frames of a directory are not delivered, with a sentence. It counts files."""
 SERIAL: Final = re.compile(r"(.*)_(\d{5,})_\d{14}(?:\.|$)", re.ASCII)
 """Names as dumpcap gives them: a number of the file, and when it was begun."""
 POLL_S: Final = 0.2
+logger = logging.getLogger("hopsight.collector")
+PACKED: Final = (".gz", ".zst", ".lz4")
+"""What names of compressed files have behind those of the files that they were made of."""
+WRITTEN_S: Final = 2.0
+"""Nobody writes to a compressed file any more that was not written to for so long."""
 HEAD_BYTES: Final = 1024
 """By so many first bytes a file that was written anew is told from one that grew: the time of its
 first frame is among them."""
@@ -36,14 +51,15 @@ class Mark(NamedTuple):
     """A file as it was when it had been read."""
 
     written_ns: int
+    octets: int
     head: bytes | None
     """Its first bytes; None where it gave no frame: whatever is written to it then is new."""
 
     @classmethod
     def of(cls, path: Path, *, gave: bool) -> "Mark":
         """A file as it is. Raises OSError."""
-        written_ns = path.stat().st_mtime_ns
-        return cls(written_ns, head_of(path) if gave else None)
+        status = path.stat()
+        return cls(status.st_mtime_ns, status.st_size, head_of(path) if gave else None)
 
     def renewed(self, path: Path) -> bool:
         """Whether the file has been written anew since."""
@@ -53,6 +69,18 @@ class Mark(NamedTuple):
             return self.head is None or not head_of(path).startswith(self.head)
         except OSError:  # gone meanwhile, or not to be read: nothing to open
             return False
+
+    def grown(self, path: Path) -> bool:
+        """Whether more was written behind what was there."""
+        try:
+            return path.stat().st_size > self.octets and not self.renewed(path)
+        except OSError:
+            return False
+
+
+MOST_OCTETS: Final = 1 << 63
+GONE: Final = Mark(0, MOST_OCTETS, None)
+"""A file that was read and is there no more."""
 
 
 class Rotation:
@@ -90,6 +118,7 @@ class Rotation:
 
         The one before it ends with what is in it as soon as there is another.
         """
+        self._grow_on()
         if self._open is not None and not self._open.closed:
             if not self._endless or self._waiting():
                 self._open.stop()
@@ -100,9 +129,10 @@ class Rotation:
             if self._left is not None:
                 self._left -= {path.name}
             try:
-                follow = Follow(poll_s=POLL_S) if self._endless else None
-                self._open = open_capture(path, follow)
-            except CaptureError:
+                grows = self._endless and not is_packed(path)
+                self._open = open_capture(path, Follow(poll_s=POLL_S) if grows else None)
+            except CaptureError as error:
+                logger.warning("%s", error)
                 self.reasons[UNREADABLE] = self.reasons.get(UNREADABLE, 0) + 1
                 self._mark(path, gave=False)
                 self._last = path
@@ -120,7 +150,7 @@ class Rotation:
         """Go past a file that has ended, unless another has its name already."""
         if self._open is None or self._path is None:
             return
-        if REPLACED not in self._open.reasons:
+        if REPLACED not in self._open.reasons or packed_of(self._path):
             unread = UNREADABLE in self._open.reasons or not self._open.delivered
             self._mark(self._path, gave=not unread)
         self._last, self._path = self._path, None
@@ -140,6 +170,21 @@ class Rotation:
         """Remember that a file was read, unless it is gone."""
         with suppress(OSError):
             self._read[path.name] = Mark.of(path, gave=gave)
+        if packed_of(path):
+            self._read.setdefault(path.name, GONE)
+
+    def _grow_on(self) -> None:
+        """Count files that were read and are written on."""
+        if not self._endless:
+            return
+        for name, mark in self._read.items():
+            if mark.head is not None and mark.grown(self.directory / name):
+                self.reasons[GROWN] = self.reasons.get(GROWN, 0) + 1
+                logger.warning(
+                    "%s was written on when a newer file was there: give each capture that rotates"
+                    " a directory of its own", self.directory / name,
+                )  # fmt: skip
+                self._read[name] = mark._replace(octets=MOST_OCTETS)
 
     def _waiting(self) -> list[Path]:
         """Files that are to be opened, in order."""
@@ -148,7 +193,10 @@ class Rotation:
         except OSError as error:
             raise CaptureError(f"{self.directory}: {(error.strerror or '').lower()}") from error
         names = {path.name for path in there}
-        self._read = {name: mark for name, mark in self._read.items() if name in names}
+        self._read = {
+            name: mark for name, mark in self._read.items()
+            if name in names or not names.isdisjoint(packed_names(name))
+        }  # fmt: skip
         new = sorted((path for path in there if self._new(path) and path.is_file()), key=order)
         return in_turn(new) if self._endless else new
 
@@ -158,6 +206,11 @@ class Rotation:
             return False
         if self._left is not None and path.name not in self._left:
             return False
+        if self._endless and path.suffix in PACKED:
+            if path.stem in self._read:
+                return False
+            if self._left is None and (path.with_suffix("").exists() or is_written(path)):
+                return False
         mark = self._read.get(path.name)
         return mark is None or (self._endless and mark.renewed(path))
 
@@ -170,6 +223,30 @@ class Rotation:
             self._left = frozenset(there)
         if self._open is not None:
             self._open.stop()
+
+
+def packed_names(name: str) -> list[str]:
+    """Names that a file may have when it is compressed."""
+    return [name + suffix for suffix in PACKED]
+
+
+def packed_of(path: Path) -> bool:
+    """Whether a file is there that was, or is, made of this one by compressing it."""
+    return any(path.with_name(name).exists() for name in packed_names(path.name))
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file is compressed."""
+    with suppress(OSError):
+        return head_of(path).startswith(COMPRESSED_MAGICS)
+    return False
+
+
+def is_written(path: Path) -> bool:
+    """Whether somebody may still write to a file."""
+    with suppress(OSError):
+        return time.time() - path.stat().st_mtime < WRITTEN_S
+    return True
 
 
 def head_of(path: Path) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from collector import (
+    REPLACED,
     Capture,
     CaptureError,
     CollectorSettings,
@@ -80,8 +81,8 @@ class Sources:
 
     @property
     def failed(self) -> str:
-        """Why live sources ended that were not told to; empty: none has."""
-        return "; ".join(why for each in self.sources if (why := each.failed))
+        """Why live sources and followed files ended that were not told to; empty: none has."""
+        return "; ".join(why for each in self.sources if (why := each.failed or replaced(each)))
 
     def stop(self) -> None:
         """What is live, followed or still arriving ends; what has come is still read."""
@@ -100,6 +101,13 @@ class Sources:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def replaced(source: Source) -> str:
+    """Why a followed file is none any more; empty: it still is, or was never."""
+    if REPLACED not in source.reasons:
+        return ""
+    return f"{source.source} was cut, or its name is another file's; begin again to read that"
 
 
 def open_sources(

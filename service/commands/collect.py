@@ -107,8 +107,8 @@ def run(request: Request) -> None:
     except CaptureError as error:
         raise not_read(error) from None
     came = f"what was read is {where}" if decoder.accounting.seen else "nothing was read"
-    why = f"; stopped by a signal; {came}"
-    tell(request, decoder, counts, whole=whole, why=why)
+    why = f"; {came}" if sources.failed else f"; stopped by a signal; {came}"
+    tell(request, decoder, counts, whole=whole and not sources.failed, why=why)
     if sources.failed:
         raise Failure(ExitCode.UNAVAILABLE, sources.failed)
 

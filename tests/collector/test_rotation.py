@@ -121,7 +121,70 @@ def test_files_of_a_ring_are_read_again_when_they_are_written_anew(tmp_path: Pat
         return got
 
     assert asyncio.run(run()) == [("ring0", 1), ("ring1", 3), ("ring0", 4), ("ring1", 6)]
-    assert (decoder.accounting.decoded, decoder.accounting.reasons) == (6, {})
+    assert (decoder.accounting.decoded, decoder.accounting.reasons) == (6, {"file_grown": 1})
+
+
+def test_two_captures_that_rotate_in_one_directory_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The file of one ends for a reader with the first of the other; what comes then is counted."""
+    write(tmp_path / "a_1", 1)
+    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
+
+    async def run() -> list[int]:
+        got: list[int] = []
+        async for batch in batches(decoder, rotation):
+            got += batch.frame["time_ns"].to_list() if batch.frame.height else []
+            if got == [1] and not (tmp_path / "b_1").exists():
+                write(tmp_path / "b_1", 2)
+            if got == [1, 2] and not batch.ended:
+                whole = tmp_path / "whole"
+                write(whole, 1, 3, 4)
+                octets = whole.read_bytes()
+                whole.unlink()
+                for _ in range(2):  # it is told once
+                    (tmp_path / "a_1").write_bytes(octets)
+                    octets += bytes(8)
+                    await asyncio.sleep(0.6)
+                rotation.stop()
+        return got
+
+    assert asyncio.run(run()) == [1, 2]
+    assert decoder.accounting.reasons == {"file_grown": 1}
+    assert caplog.text.count("a_1 was written on when a newer file was there") == 1
+
+
+def test_compressed_files_are_read_once_they_are_whole_and_not_again(tmp_path: Path) -> None:
+    """One that was read before it was compressed, and one that is still written."""
+    write(tmp_path / "x_1", 1)
+    write(tmp_path / "x_2", 2)
+    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
+
+    def packed(name: str, *times: int) -> bytes:
+        write(tmp_path / name, *times)
+        octets = (tmp_path / name).read_bytes()
+        (tmp_path / name).unlink()
+        return gzip.compress(octets)
+
+    async def run() -> list[int]:
+        got: list[int] = []
+        async for batch in batches(decoder, rotation):
+            got += batch.frame["time_ns"].to_list() if batch.frame.height else []
+            if got == [1, 2] and not batch.ended:
+                (tmp_path / "x_1.gz").write_bytes(gzip.compress((tmp_path / "x_1").read_bytes()))
+                os.utime(tmp_path / "x_1.gz", (1, 1))
+                (tmp_path / "x_1").unlink()
+                octets = packed("y", 3, 4)
+                (tmp_path / "x_3.gz").write_bytes(octets[:40])
+                await asyncio.sleep(0.6)
+                (tmp_path / "x_3.gz").write_bytes(octets)
+                os.utime(tmp_path / "x_3.gz", (1, 1))
+            if got[-1:] == [4]:
+                rotation.stop()
+        return got
+
+    assert asyncio.run(run()) == [1, 2, 3, 4]
+    assert (decoder.accounting.decoded, decoder.accounting.reasons) == (4, {})
 
 
 def test_a_ring_that_is_told_to_stop_is_read_to_its_end_and_not_beyond(tmp_path: Path) -> None:

@@ -206,13 +206,13 @@ def test_what_waits_on_disk_for_the_next_collector_is_said(hopsight: Any, tmp_pa
     assert f"bytes of it wait in {spill} for the next collector" in said
 
 
-def followed(
-    hopsight: Any, file: Path, dsn: str, address: str, kept: int, how: signal.Signals
-) -> float:
-    """Rows that a follower stored of a file when it was ended, once they were so many."""
+def following(
+    hopsight: Any, file: Path, dsn: str, address: str, kept: int, *more: str
+) -> tuple[Any, float]:
+    """A follower of a file, once it has stored so many rows; and how many these are."""
     hopsight.environment["HOPSIGHT_PROCESS__METRICS"] = address
     try:
-        process = hopsight.start("collect", str(file), "--follow", "--store", dsn)
+        process = hopsight.start("collect", str(file), "--follow", "--store", dsn, *more)
     finally:
         del hopsight.environment["HOPSIGHT_PROCESS__METRICS"]
     until, seen = time.monotonic() + 60, 0.0
@@ -220,6 +220,14 @@ def followed(
         time.sleep(0.1)
         with contextlib.suppress(OSError):
             seen = told(address).get("hopsight_store_kept_total", {}).get(ROWS, 0.0)
+    return process, seen
+
+
+def followed(
+    hopsight: Any, file: Path, dsn: str, address: str, kept: int, how: signal.Signals
+) -> float:
+    """Rows that a follower stored of a file when it was ended, once they were so many."""
+    process, seen = following(hopsight, file, dsn, address, kept)
     process.send_signal(how)
     process.communicate(timeout=60)
     return seen
@@ -238,6 +246,26 @@ def test_rows_of_a_followed_file_are_stored_once_however_often_it_is_read(
     with Store(dsn) as store, store.alone() as engine:
         [(rows, frames)] = engine.rows("SELECT count(), uniqExact(frame) FROM observations")
     assert (rows, frames) == (5000, 5000)
+
+
+@pytest.mark.parametrize("how", ["cut", "replaced"])
+def test_a_followed_file_that_is_none_any_more_is_a_failure(
+    hopsight: Any, tmp_path: Path, how: str
+) -> None:
+    """Whoever begins it again has it read the other one."""
+    file, dsn = written(tmp_path / "growing.pcapng", 300), f"chdb://{tmp_path}/store"
+    process, _ = following(hopsight, file, dsn, free(), 300, "--json")
+    if how == "cut":
+        file.write_bytes(file.read_bytes()[:100])
+    else:
+        file.rename(tmp_path / "before.pcapng")
+        written(file, 5)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == ExitCode.UNAVAILABLE
+    assert "growing.pcapng was cut, or its name is another file's; begin again" in said
+    [told] = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    assert told["whole"] is False
+    assert told["accounting"]["reasons"] == {"file_replaced": 1}
 
 
 def test_another_file_of_the_same_name_is_stored_too(hopsight: Any, tmp_path: Path) -> None:
