@@ -1,6 +1,7 @@
 """Runs every benchmark and keeps what they print, with the machine, in docs/benchmarks.md.
 
-`python benchmarks/run.py bench_walk.py` runs those that are named; the others stay as they are.
+`python benchmarks/run.py bench_walk.py` runs those that are named; the others stay as they are, and
+where those were measured elsewhere it is said of which machine the new ones are.
 """
 
 import ast
@@ -83,12 +84,15 @@ def told(path: Path) -> str:
     return "".join(lines)
 
 
-def sections(names: Collection[str]) -> Iterator[str]:
-    """One section a benchmark: anew of those that are named, as the page has it of the others."""
+def sections(names: Collection[str], own: str) -> Iterator[str]:
+    """One section a benchmark: anew of those that are named, as the page has it of the others.
+
+    `own` says of which machine the new ones are, where the page has those of another one.
+    """
     known = dict(written())
     for path in sorted(HERE.glob("bench_*.py")):
         if path.name in names:
-            yield section(path)
+            yield section(path, own)
         elif path.name in known:
             yield known[path.name]
 
@@ -100,13 +104,14 @@ def written() -> Iterator[tuple[str, str]]:
             yield name[1], text.rstrip() + "\n"
 
 
-def section(path: Path) -> str:
-    """What a benchmark says of itself, and what it printed."""
+def section(path: Path, own: str) -> str:
+    """What a benchmark says of itself, where it ran, and what it printed."""
     about = ast.get_docstring(ast.parse(path.read_text())) or path.stem
     print(f"== {path.name}", flush=True)
     heading, _, rest = about.partition("\n")
     parts = [f"## {heading.rstrip('.')}\n"]
     parts += [f"{rest.strip()}\n"] if rest.strip() else []
+    parts += [own] if own else []
     parts += [f"`benchmarks/{path.name}` printed:\n\n```\n{told(path).rstrip()}\n```\n"]
     return "\n".join(parts)
 
@@ -117,8 +122,12 @@ def main() -> None:
     names = set(sys.argv[1:]) or every
     if unknown := sorted(names - every):
         raise SystemExit(f"there is no benchmark {', '.join(unknown)}")
-    found = [*sections(names)]
-    PAGE.write_text("\n".join([INTRODUCTION, *machine(), "", *found]).rstrip() + "\n")
+    before = PAGE.read_text().removeprefix(INTRODUCTION).partition("\n\n")[0].strip()
+    elsewhere = names != every and processor() not in before
+    whose = "\n".join(machine())
+    found = [*sections(names, f"Of another machine: {processor()}.\n" if elsewhere else "")]
+    page = [INTRODUCTION, before if elsewhere else whose, "", *found]
+    PAGE.write_text("\n".join(page).rstrip() + "\n")
     if missed:
         print(f"bars are missed in {', '.join(missed)}")
     end()
