@@ -20,7 +20,7 @@ from collector.datagrams import open_datagrams
 from collector.decoder import Accounting, Decoder
 from collector.feed import feed
 from collector.flow_key import directed, flow_keys, salt
-from collector.follow import REPLACED, Follow
+from collector.follow import Follow
 from collector.frame import UNNAMED, Frames
 from collector.integrity import crc_of_octets
 from collector.kafka_message import (
@@ -84,7 +84,6 @@ __all__ = [
     "OBSERVATION",
     "OBSERVATIONS",
     "PASSWORD_VARIABLE",
-    "REPLACED",
     "ROCE_PORT",
     "SCHEMA",
     "SCHEMA_VERSION",

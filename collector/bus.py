@@ -127,10 +127,9 @@ class MemoryBus:
 
     Live batches of one source that wait are joined up to `joined_rows`, and those of several are
     given together up to as many, so that a reader who is behind has few large ones: each costs it
-    the same, however small. Those of files stay as they
-    are cut, since a repeat has to be cut so, too. Where live batches of more than `behind_ns` of
-    time wait, next to no room is left (0: whatever time that is), unless their rows are few: fewer
-    would not be read sooner.
+    the same, however small. Those of files stay as they are cut, since a repeat has to be cut so,
+    too. Where live batches of more than `behind_ns` of time wait, next to no room is left (0:
+    whatever time that is), unless their rows are few: fewer would not be read sooner.
     """
 
     def __init__(self, capacity: int = 16, joined_rows: int = 0, behind_ns: int = 0) -> None:
@@ -146,7 +145,7 @@ class MemoryBus:
         """See Bus."""
         share = len(self._waiting) / self.capacity
         if self.behind_ns and self._waiting and not self._few:
-            waits_ns = span_ns(self._waiting[0][0], self._waiting[-1][-1])
+            waits_ns = span_ns([each for held in self._waiting for each in (held[0], held[-1])])
             share = max(share, min(waits_ns / self.behind_ns, NEXT_TO_NONE))
         return share
 
@@ -218,13 +217,17 @@ def fits(held: Sequence[Batch], more: Sequence[Batch], most_rows: int) -> bool:
     return rows <= most_rows and all(each.live for each in together)
 
 
-def span_ns(first: Batch, last: Batch) -> int:
-    """Time from the earliest frame of a live batch to how far a later one has come."""
-    if first.reached_ns is None or last.reached_ns is None:
-        return 0
-    begun = first.frame["time_ns"].min() if first.frame.height else first.reached_ns
-    assert isinstance(begun, int)
-    return last.reached_ns - begun
+def span_ns(batches: Sequence[Batch]) -> int:
+    """Time from the earliest frame of live batches to how far the newest has come."""
+    ends = [(begun_ns(each), each.reached_ns or 0) for each in batches if each.live]
+    return max(end for _, end in ends) - min(begun for begun, _ in ends) if ends else 0
+
+
+def begun_ns(batch: Batch) -> int:
+    """The earliest time of a live batch."""
+    if batch.frame.is_empty():
+        return batch.reached_ns or 0
+    return int(batch.frame["time_ns"].to_numpy().min())
 
 
 def joined(batches: Sequence[Batch]) -> Batch:

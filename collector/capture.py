@@ -66,7 +66,9 @@ class Capture:
         name begins at another time, and is no repeat of this one."""
         self.reasons: dict[str, int] = {}
         self.failed = ""
-        """Why a live source ended that was not told to, one sentence."""
+        """Why a followed file ended that was not told to, one sentence."""
+        self.rotates = False
+        """Whether others are read behind it anyway, also what has its name then."""
         self.losses: list[Loss] = []
         self.reached_ns: int | None = None
         self.last_ns: int | None = None
@@ -181,6 +183,9 @@ class Capture:
             self.reasons["file_corrupt"] = 1
         elif self._window.damage:
             self.reasons[self._window.damage] = 1
+            if self._window.damage == REPLACED and not self.rotates:
+                told = "was cut, or its name is another file's; begin again to read that"
+                self.failed = f"{self.source} {told}"
         elif self._window.position != len(self._window.data):
             self.reasons["file_truncated"] = 1
 

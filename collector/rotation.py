@@ -6,21 +6,16 @@ names again (`tcpdump -C -W`): a file that was written anew since it was read is
 comes after those that are older. What was written over before it was read is counted where names
 have serial numbers (dumpcap's), and told as a gap. A file that grows on behind a newer one is
 counted: two captures that rotate in one directory are no one source.
-
-A compressed file is read when nobody writes to it any more, unless the file was read that it was
-made of (`tcpdump -z`).
 """
 
 import logging
 import re
-import time
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from collector.capture import Capture, open_capture
-from collector.compression import COMPRESSED_MAGICS
 from collector.follow import REPLACED, Follow
 from collector.window import CaptureError
 
@@ -38,10 +33,6 @@ SERIAL: Final = re.compile(r"(.*)_(\d{5,})_\d{14}(?:\.|$)", re.ASCII)
 """Names as dumpcap gives them: a number of the file, and when it was begun."""
 POLL_S: Final = 0.2
 logger = logging.getLogger("hopsight.collector")
-PACKED: Final = (".gz", ".zst", ".lz4")
-"""What names of compressed files have behind those of the files that they were made of."""
-WRITTEN_S: Final = 2.0
-"""Nobody writes to a compressed file any more that was not written to for so long."""
 HEAD_BYTES: Final = 1024
 """By so many first bytes a file that was written anew is told from one that grew: the time of its
 first frame is among them."""
@@ -79,8 +70,6 @@ class Mark(NamedTuple):
 
 
 MOST_OCTETS: Final = 1 << 63
-GONE: Final = Mark(0, MOST_OCTETS, None)
-"""A file that was read and is there no more."""
 
 
 class Rotation:
@@ -129,8 +118,8 @@ class Rotation:
             if self._left is not None:
                 self._left -= {path.name}
             try:
-                grows = self._endless and not is_packed(path)
-                self._open = open_capture(path, Follow(poll_s=POLL_S) if grows else None)
+                follow = Follow(poll_s=POLL_S) if self._endless else None
+                self._open = open_capture(path, follow)
             except CaptureError as error:
                 logger.warning("%s", error)
                 self.reasons[UNREADABLE] = self.reasons.get(UNREADABLE, 0) + 1
@@ -139,6 +128,7 @@ class Rotation:
                 continue
             self._behind(before, path)
             self._path = path
+            self._open.rotates = True
             self._open.source = f"{self.directory.name}/{path.name}"
             self._open.unnamed = self._point or self.directory.name
             if self._left is not None:
@@ -150,7 +140,7 @@ class Rotation:
         """Go past a file that has ended, unless another has its name already."""
         if self._open is None or self._path is None:
             return
-        if REPLACED not in self._open.reasons or packed_of(self._path):
+        if REPLACED not in self._open.reasons:
             unread = UNREADABLE in self._open.reasons or not self._open.delivered
             self._mark(self._path, gave=not unread)
         self._last, self._path = self._path, None
@@ -170,12 +160,10 @@ class Rotation:
         """Remember that a file was read, unless it is gone."""
         with suppress(OSError):
             self._read[path.name] = Mark.of(path, gave=gave)
-        if packed_of(path):
-            self._read.setdefault(path.name, GONE)
 
     def _grow_on(self) -> None:
         """Count files that were read and are written on."""
-        if not self._endless:
+        if not self._endless or self._left is not None:
             return
         for name, mark in self._read.items():
             if mark.head is not None and mark.grown(self.directory / name):
@@ -193,10 +181,7 @@ class Rotation:
         except OSError as error:
             raise CaptureError(f"{self.directory}: {(error.strerror or '').lower()}") from error
         names = {path.name for path in there}
-        self._read = {
-            name: mark for name, mark in self._read.items()
-            if name in names or not names.isdisjoint(packed_names(name))
-        }  # fmt: skip
+        self._read = {name: mark for name, mark in self._read.items() if name in names}
         new = sorted((path for path in there if self._new(path) and path.is_file()), key=order)
         return in_turn(new) if self._endless else new
 
@@ -206,11 +191,6 @@ class Rotation:
             return False
         if self._left is not None and path.name not in self._left:
             return False
-        if self._endless and path.suffix in PACKED:
-            if path.stem in self._read:
-                return False
-            if self._left is None and (path.with_suffix("").exists() or is_written(path)):
-                return False
         mark = self._read.get(path.name)
         return mark is None or (self._endless and mark.renewed(path))
 
@@ -223,30 +203,6 @@ class Rotation:
             self._left = frozenset(there)
         if self._open is not None:
             self._open.stop()
-
-
-def packed_names(name: str) -> list[str]:
-    """Names that a file may have when it is compressed."""
-    return [name + suffix for suffix in PACKED]
-
-
-def packed_of(path: Path) -> bool:
-    """Whether a file is there that was, or is, made of this one by compressing it."""
-    return any(path.with_name(name).exists() for name in packed_names(path.name))
-
-
-def is_packed(path: Path) -> bool:
-    """Whether a file is compressed."""
-    with suppress(OSError):
-        return head_of(path).startswith(COMPRESSED_MAGICS)
-    return False
-
-
-def is_written(path: Path) -> bool:
-    """Whether somebody may still write to a file."""
-    with suppress(OSError):
-        return time.time() - path.stat().st_mtime < WRITTEN_S
-    return True
 
 
 def head_of(path: Path) -> bytes:

@@ -63,9 +63,9 @@ def hear(
     What waits loses its SACK blocks.
     """
     d = 1 - row.direction
-    ece = row.tcp_flags & ECE != 0
+    ece, again = row.tcp_flags & ECE != 0, gets_telemetry(slot, d)
     if not waits(slot, d):
-        answer(slot, d, at, ack, acked, ece, repeats, row.sacked, batch, memory, rules)
+        answer(slot, d, at, ack, acked, ece, repeats, again, row.sacked, batch, memory, rules)
         return
     s = state_of(slot, d, ack - acked, memory, rules)
     if s.late == 0:
@@ -77,7 +77,8 @@ def hear(
         ring.count = 0
     if ring.count == late.PLACES:
         hear_first(slot, d, at, ring, batch, memory, rules)
-    late.put(ring, row.time_ns + slot.lag_ns[d], ack, acked, ece, repeats)
+    told = (late.REPEATS if repeats else 0) | (late.AGAIN if again else 0)
+    late.put(ring, row.time_ns + slot.lag_ns[d], ack, acked, ece, told)
 
 
 @inlined
@@ -98,8 +99,9 @@ def hear_first(
 ) -> None:
     """The ACK that waits the longest reaches its sender."""
     i = late.take(ring)
-    ece, repeats = ring.ece[i] != 0, ring.repeats[i] != 0
-    answer(slot, d, at, ring.ack[i], ring.acked[i], ece, repeats, -1, batch, memory, rules)
+    ece, told = ring.ece[i] != 0, ring.repeats[i]
+    repeats, again = told & late.REPEATS != 0, told & late.AGAIN != 0
+    answer(slot, d, at, ring.ack[i], ring.acked[i], ece, repeats, again, -1, batch, memory, rules)
 
 
 @inlined
@@ -111,6 +113,7 @@ def answer(
     acked: int,
     ece: bool,
     repeats: bool,
+    again: bool,
     sacked: int,
     batch: Batch,
     memory: Memory,
@@ -124,7 +127,6 @@ def answer(
     if acked == 0 and not slot.marks[d] & Mark.SENT.value:
         return
     marked = acked if ece else 0
-    again = gets_telemetry(slot, d)
     decision(slot, d, at, ack, acked, Echo.ECE.value, marked, again, batch)
     tell_dctcp(batch, s)
     tell_quality(batch, quality_of_alpha(slot, d, s))

@@ -13,6 +13,8 @@ from pipeline.cc.parameter import Record, state_dtype
 
 PLACES = 16
 """ACKs that wait; of more the first is heard too early."""
+REPEATS, AGAIN = 1, 2
+"""Bits of `repeats`: a duplicate, and one on which another algorithm has decided as it passed."""
 LATE = state_dtype(
     (("i8", PLACES), "due_ns", "ack"),
     (("i4", PLACES), "acked"),
@@ -38,7 +40,7 @@ def take(ring: Record) -> int:
 
 
 @inlined
-def put(ring: Record, due_ns: int, ack: int, acked: int, ece: bool, repeats: bool) -> None:
+def put(ring: Record, due_ns: int, ack: int, acked: int, ece: bool, repeats: int) -> None:
     """One more ACK; there is a place."""
     at = (ring.first + ring.count) % PLACES
     ring.due_ns[at] = due_ns

@@ -12,6 +12,8 @@ ACCEPTED = "chdb:///absolute/directory, http://host:8123/database or https://hos
 OPTIONS = ("verify", "ca_cert", "client_cert", "client_cert_key", "server_host_name")
 """Options of an https address: of TLS alone, none of which is a secret."""
 
+LOGIN = "user and password stand before the host, with %23 for #, %2F for / and %3F for ?"
+
 
 @dataclass(frozen=True, slots=True)
 class StoreAddress:
@@ -48,8 +50,8 @@ def parse_address(dsn: str) -> StoreAddress:
     if parts.scheme in {"http", "https"} and parts.hostname:
         _options(parts)
         database = unquote(parts.path.strip("/")) or DATABASE
-        return StoreAddress(without_login(parts), database, dsn=text, scheme=parts.scheme)
-    raise StoreError(f"store {without_login(parts)!r} is no store address; accepted: {ACCEPTED}")
+        return StoreAddress(_without_login(parts), database, dsn=text, scheme=parts.scheme)
+    raise StoreError(f"store {_without_login(parts)!r} is no store address; accepted: {ACCEPTED}")
 
 
 def _embedded(directory: str) -> StoreAddress:
@@ -62,12 +64,16 @@ def _embedded(directory: str) -> StoreAddress:
 
 def _options(parts: SplitResult) -> None:
     """Refuse options that are not accepted, by their names alone. Raises StoreError."""
+    own = _without_login(parts)
+    if parts.fragment:
+        raise StoreError(f"store {own!r} has a '#'; {LOGIN}")
     for name in parse_qs(parts.query, keep_blank_values=True):
+        if not name.isidentifier():  # a piece of a password, say
+            raise StoreError(f"store {own!r} has an option without a name; {LOGIN}")
         if name not in OPTIONS or parts.scheme != "https":
-            own = without_login(parts)
             raise StoreError(
                 f"store {own!r} has the option {name!r}; accepted are, of https alone,"
-                f" {', '.join(OPTIONS)}; user and password stand before the host"
+                f" {', '.join(OPTIONS)}; {LOGIN}"
             )
 
 
@@ -76,10 +82,10 @@ def _port(parts: SplitResult) -> int | None:
     try:
         return parts.port
     except ValueError:
-        own = without_login(parts)
+        own = _without_login(parts)
         raise StoreError(f"store {own!r} has a port that is none from 0 to 65535") from None
 
 
-def without_login(parts: SplitResult) -> str:
+def _without_login(parts: SplitResult) -> str:
     """A server's address without user, password and options."""
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

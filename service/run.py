@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -161,13 +160,10 @@ def waiting(settings: BusSettings, batches: int) -> Bus:
 
     Failure where the disk does not take them.
     """
-    memory = partial(
-        MemoryBus, joined_rows=JOINED_ROWS, behind_ns=round(settings.behind_ms * 1_000_000)
-    )
     if not settings.spill_directory:
-        return memory(batches)
+        return MemoryBus(batches, JOINED_ROWS, round(settings.behind_ms * 1_000_000))
     try:
-        return spooled(memory(1), settings)
+        return spooled(MemoryBus(1), settings)
     except BusError as error:
         raise Failure(ExitCode.USAGE, str(error)) from None
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Self
 
 from collector import (
-    REPLACED,
     Capture,
     CaptureError,
     CollectorSettings,
@@ -82,7 +81,7 @@ class Sources:
     @property
     def failed(self) -> str:
         """Why live sources and followed files ended that were not told to; empty: none has."""
-        return "; ".join(why for each in self.sources if (why := each.failed or replaced(each)))
+        return "; ".join(why for each in self.sources if (why := each.failed))
 
     def stop(self) -> None:
         """What is live, followed or still arriving ends; what has come is still read."""
@@ -101,13 +100,6 @@ class Sources:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def replaced(source: Source) -> str:
-    """Why a followed file is none any more; empty: it still is, or was never."""
-    if REPLACED not in source.reasons:
-        return ""
-    return f"{source.source} was cut, or its name is another file's; begin again to read that"
 
 
 def open_sources(

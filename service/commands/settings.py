@@ -3,10 +3,10 @@
 import json as json_format
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import typer
 
+from pipeline import parse_address
 from service import settings as service_settings
 from service.failure import ExitCode, Failure
 from service.usable import usable
@@ -39,11 +39,9 @@ def run(*, check: bool, dump: bool, json: bool) -> None:
 
 
 def _without_login(name: str, variable: str, value: Any, doc: str) -> tuple[str, str, Any, str]:
-    """A setting as it is shown: an address of a server loses user and password, and says so."""
-    if name == "store.dsn" and "@" in value:
-        parts = urlsplit(value)
-        value = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-        doc = f"{doc} Its user and password are left out here."
+    """A setting as it is shown: of a server's address without what a stranger must not see."""
+    if name == "store.dsn" and (address := parse_address(value)).dsn not in {"", address.name}:
+        value, doc = address.name, f"{doc} Its user, password and options are left out here."
     return name, variable, value, doc
 
 

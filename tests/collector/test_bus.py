@@ -196,6 +196,22 @@ async def filled(rows: int) -> tuple[list[float], Batch]:
     return fills, whole
 
 
+def test_frames_that_wait_behind_a_silent_source_wait_too_long_as_well() -> None:
+    """What came last need not stand last: it is joined to what came before of its source."""
+    second = 10**9
+
+    async def test() -> None:
+        bus = MemoryBus(capacity=100, joined_rows=10**6, behind_ns=4 * second)
+        for number, tap in enumerate(("a", "b", "a", "a", "a")):
+            made = batch(1 + FEW_ROWS * number, FEW_ROWS)
+            times = made.frame.with_columns(pl.lit(number * second).alias("time_ns"))
+            reached = number * second
+            await bus.publish(replace(made, frame=times, source=tap, reached_ns=reached))
+        assert bus.fill == 0.99
+
+    run(test())
+
+
 def test_a_bus_whose_frames_wait_too_long_has_next_to_no_room() -> None:
     """That a source brought nothing takes no room of its own."""
     fills, whole = asyncio.run(filled(FEW_ROWS))

@@ -154,39 +154,6 @@ def test_two_captures_that_rotate_in_one_directory_are_told(
     assert caplog.text.count("a_1 was written on when a newer file was there") == 1
 
 
-def test_compressed_files_are_read_once_they_are_whole_and_not_again(tmp_path: Path) -> None:
-    """One that was read before it was compressed, and one that is still written."""
-    write(tmp_path / "x_1", 1)
-    write(tmp_path / "x_2", 2)
-    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
-
-    def packed(name: str, *times: int) -> bytes:
-        write(tmp_path / name, *times)
-        octets = (tmp_path / name).read_bytes()
-        (tmp_path / name).unlink()
-        return gzip.compress(octets)
-
-    async def run() -> list[int]:
-        got: list[int] = []
-        async for batch in batches(decoder, rotation):
-            got += batch.frame["time_ns"].to_list() if batch.frame.height else []
-            if got == [1, 2] and not batch.ended:
-                (tmp_path / "x_1.gz").write_bytes(gzip.compress((tmp_path / "x_1").read_bytes()))
-                os.utime(tmp_path / "x_1.gz", (1, 1))
-                (tmp_path / "x_1").unlink()
-                octets = packed("y", 3, 4)
-                (tmp_path / "x_3.gz").write_bytes(octets[:40])
-                await asyncio.sleep(0.6)
-                (tmp_path / "x_3.gz").write_bytes(octets)
-                os.utime(tmp_path / "x_3.gz", (1, 1))
-            if got[-1:] == [4]:
-                rotation.stop()
-        return got
-
-    assert asyncio.run(run()) == [1, 2, 3, 4]
-    assert (decoder.accounting.decoded, decoder.accounting.reasons) == (4, {})
-
-
 def test_a_ring_that_is_told_to_stop_is_read_to_its_end_and_not_beyond(tmp_path: Path) -> None:
     """Its writer goes on: names that were there are used again, and there are new ones."""
     for number in range(4):

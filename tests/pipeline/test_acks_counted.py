@@ -63,3 +63,25 @@ def test_what_drives_both_algorithms_is_counted_once(leaves: tuple[str, ...]) ->
     assert both["decisions"].sum() > 1.9 * one["decisions"].sum()
     for name in ("acks", "acked_bytes"):
         assert one[name].to_list() == both[name].to_list()
+
+
+def test_acks_that_wait_when_telemetry_begins_are_counted() -> None:
+    """They passed the tap before INT did, and are heard behind it."""
+    rows = observed("int", Taps(leaves=("leaf1",)))
+    marked = rows.with_columns(
+        pl.when(pl.col("payload_bytes") > 0).then(pl.lit(2, pl.UInt8)).otherwise("ecn").alias("ecn")
+    )
+    begins = int(marked["time_ns"].min() or 0) + 3 * MS
+    stacks = [name for name in marked.columns if name.startswith(("h0_", "h1_", "h2_", "h3_"))]
+    bare = pl.col("time_ns") < begins
+    midway = marked.with_columns(
+        pl.when(bare)
+        .then(0)
+        .otherwise("hop_count")
+        .cast(marked.schema["hop_count"])
+        .alias("hop_count"),
+        pl.when(bare).then(pl.lit(value=False)).otherwise("int_reflected").alias("int_reflected"),
+        *(pl.when(~bare).then(name).alias(name) for name in stacks),
+    )
+    whole, found = counted("int", marked), counted("int", midway)
+    assert found["acks"].to_list() == whole["acks"].to_list()

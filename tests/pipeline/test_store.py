@@ -401,6 +401,10 @@ def test_an_option_that_is_not_accepted_is_named_without_its_value(given: str, s
     with pytest.raises(StoreError) as refused:
         parse_address(f"{scheme}://me:secret@h:1/d?{given}")
     name = given.partition("=")[0]
+    for unescaped in ("12?s3cret@h/d", "12#s3cret@h/d"):
+        with pytest.raises(StoreError) as torn:
+            parse_address(f"{scheme}://me:{unescaped}")
+        assert "s3cret" not in str(torn.value)
     assert f"store '{scheme}://h:1/d' has the option {name!r}; accepted" in str(refused.value)
     assert "hush" not in str(refused.value)
     assert "secret" not in str(refused.value)
