@@ -13,7 +13,7 @@ from collector.bus import (
     joined,
 )
 from collector.bus_address import open_bus, open_group, open_span, open_writer, spooled
-from collector.capture import Capture, open_capture, tell_apart
+from collector.capture import Capture, open_capture
 from collector.carriers import headers
 from collector.commented import write_commented
 from collector.datagrams import open_datagrams
@@ -67,7 +67,7 @@ from collector.settings.bus import PASSWORD_VARIABLE, BusSettings
 from collector.shark import SharkError, dissected
 from collector.shed import SHED_REASONS, Shed
 from collector.slow_path import SlowAccounting, SlowPath
-from collector.source import Source
+from collector.source import Source, tell_apart
 from collector.spool import Spool
 from collector.status import STATUS
 from collector.window import CaptureError, LiveError

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from io import FileIO
 from itertools import chain
 from pathlib import Path
@@ -251,17 +251,6 @@ def _look_into(file: FileIO, follow: Follow | None) -> Window:
 def _pieces(file: FileIO) -> Iterator[bytes]:
     while piece := file.read(PIECE_BYTES):
         yield piece
-
-
-def tell_apart(captures: Iterable[Capture]) -> None:
-    """Give captures of one file name sources of their own: `x.pcap`, then `x.pcap (2)`."""
-    taken: set[str] = set()
-    for capture in captures:
-        name, again = capture.source, 1
-        while capture.source in taken:
-            again += 1
-            capture.source = f"{name} ({again})"
-        taken.add(capture.source)
 
 
 def _recognise(path: str | Path, window: Window) -> Reader | None:

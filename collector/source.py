@@ -1,6 +1,6 @@
 """A source: frames as they come, from a file, an interface or a socket."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from collector.frame import Frames
@@ -49,3 +49,14 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Give back what the system lent."""
+
+
+def tell_apart(captures: Iterable[Source]) -> None:
+    """Give captures of one file name sources of their own: `x.pcap`, then `x.pcap (2)`."""
+    taken: set[str] = set()
+    for capture in captures:
+        name, again = capture.source, 1
+        while capture.source in taken:
+            again += 1
+            capture.source = f"{name} ({again})"
+        taken.add(capture.source)
