@@ -162,7 +162,8 @@ def test_any_split_gives_the_same_sums(observed: Observed, data: st.DataObject) 
 def test_acknowledgments_are_counted_once_for_both_algorithms() -> None:
     decisions = pl.DataFrame({
         "time_ns": [1, 1, 2, 3], "flow": [1] * 4, "point": ["p"] * 4, "source": ["a"] * 4,
-        "frame": [1, 1, 2, 3], "algorithm": ["hpcc", "dctcp", "hpcc", "dctcp"],
+        "frame": [1, 1, 2, 2], "algorithm": ["hpcc", "dctcp", "hpcc", "dctcp"],
+        "again": [0, 1, 0, 0],
         "acked_bytes": [10, 10, 20, 30], "marked_bytes": [0, 0, 20, 0],
         "echo": ["ece", "ece", "segments", "unknown"],
         "inflight_bytes": [5, 5, 4, 3],
