@@ -70,6 +70,7 @@ class Mark(NamedTuple):
 
 
 MOST_OCTETS: Final = 1 << 63
+"""Of a file that was counted already: it grows no further."""
 
 
 class Rotation:

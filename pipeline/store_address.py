@@ -13,6 +13,7 @@ OPTIONS = ("verify", "ca_cert", "client_cert", "client_cert_key", "server_host_n
 """Options of an https address: of TLS alone, none of which is a secret."""
 
 LOGIN = "user and password stand before the host, with %23 for #, %2F for / and %3F for ?"
+"""Where these belong, and how they are written."""
 
 
 @dataclass(frozen=True, slots=True)
