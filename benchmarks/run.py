@@ -123,10 +123,9 @@ def main() -> None:
     if unknown := sorted(names - every):
         raise SystemExit(f"there is no benchmark {', '.join(unknown)}")
     before = PAGE.read_text().removeprefix(INTRODUCTION).partition("\n\n")[0].strip()
-    elsewhere = names != every and processor() not in before
-    whose = "\n".join(machine())
-    found = [*sections(names, f"Of another machine: {processor()}.\n" if elsewhere else "")]
-    page = [INTRODUCTION, before if elsewhere else whose, "", *found]
+    own = "" if processor() in before or names == every else f"Of another machine: {processor()}.\n"
+    found = [*sections(names, own)]
+    page = [INTRODUCTION, "\n".join(machine()) if names == every else before, "", *found]
     PAGE.write_text("\n".join(page).rstrip() + "\n")
     if missed:
         print(f"bars are missed in {', '.join(missed)}")

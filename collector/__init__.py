@@ -10,7 +10,6 @@ from collector.bus import (
     BusRefused,
     MemoryBus,
     MessagesGone,
-    joined,
 )
 from collector.bus_address import open_bus, open_group, open_span, open_writer, spooled
 from collector.capture import Capture, open_capture
@@ -146,7 +145,6 @@ __all__ = [
     "inlined",
     "inner",
     "is_compiled",
-    "joined",
     "kernel",
     "merged",
     "nothing",

@@ -111,7 +111,7 @@ class Bus(Protocol):
     def __aiter__(self) -> AsyncIterator[Batch]:
         """Batches in order of publication within a conversation, until closed and drained."""
 
-    async def more(self, batch: Batch) -> Sequence[Batch]:
+    async def more(self, batch: Batch, /) -> Sequence[Batch]:
         """What waits now and costs a reader less together with the batch that it has just read."""
 
     @property
@@ -189,7 +189,7 @@ class MemoryBus:
                 self._changed.notify_all()
             yield joined(batches)
 
-    async def more(self, batch: Batch) -> list[Batch]:
+    async def more(self, batch: Batch, /) -> list[Batch]:
         """See Bus: live batches of other sources, beside a live one."""
         found = [batch]
         async with self._changed:

@@ -94,7 +94,7 @@ class KafkaBus:
             await consumer.stop()
             await self.dead_letters.close()
 
-    async def more(self, batch: Batch) -> tuple[Batch, ...]:  # noqa: ARG002 - see Bus
+    async def more(self, _batch: Batch, /) -> tuple[Batch, ...]:
         """See Bus: none, what a topic holds is read again as it was."""
         return ()
 

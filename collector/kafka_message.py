@@ -108,15 +108,15 @@ class Placement:
         """The same of a batch that lost nothing."""
         if batch.ended or batch.begins:
             for partition in range(partitions):
-                self.reached.pop((batch.source, batch.epoch, partition), None)
-                self.beats.pop((batch.source, batch.epoch, partition), None)
+                self.reached.pop((*batch.stream, partition), None)
+                self.beats.pop((*batch.stream, partition), None)
             yield from ((partition, batch) for partition in range(partitions))
             return
         far_ns = far_of(batch)
         if far_ns is None:
             return
         for partition, rows in by_partition(batch.frame, partitions):
-            stream = (batch.source, batch.epoch, partition)
+            stream = (*batch.stream, partition)
             first = self.reached.get(stream, 0) + 1
             last = self.reached[stream] = int(rows["frame"][-1])
             told = replace(batch, frame=rows, first=min(first, last), last=last)
@@ -128,7 +128,7 @@ class Placement:
         """What says how far a source has come, in partitions that were not told for a while."""
         passed_ns = far_ns if batch.reached_ns is None else None
         for partition in range(partitions):
-            stream = (batch.source, batch.epoch, partition)
+            stream = (*batch.stream, partition)
             told = self.beats.get(stream)
             if told is not None and far_ns - told < BEAT_NS:
                 continue

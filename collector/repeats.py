@@ -34,7 +34,7 @@ class Repeats:
 
     def fresh(self, batch: Batch) -> Batch | None:
         """The batch without what was seen before; None when nothing is left."""
-        stream = (batch.source, batch.epoch)
+        stream = batch.stream
         if batch.quiet:  # to hear it twice changes nothing
             return None if self._is_over(batch) else batch
         if batch.ended:
@@ -68,7 +68,7 @@ class Repeats:
         """
         if batch.begins:
             return any(batch.source == source for source, _ in (*self.covered, *self.ended))
-        return (batch.source, batch.epoch) in self.ended
+        return batch.stream in self.ended
 
 
 def joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

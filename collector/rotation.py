@@ -10,7 +10,9 @@ counted: two captures that rotate in one directory are no one source.
 
 import logging
 import re
+from collections import Counter
 from contextlib import suppress
+from enum import Enum
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -52,21 +54,24 @@ class Mark(NamedTuple):
         status = path.stat()
         return cls(status.st_mtime_ns, status.st_size, head_of(path) if gave else None)
 
-    def renewed(self, path: Path) -> bool:
-        """Whether the file has been written anew since."""
+    def since(self, path: Path) -> "Since":
+        """What became of the file since."""
         try:
-            if path.stat().st_mtime_ns == self.written_ns:
-                return False
-            return self.head is None or not head_of(path).startswith(self.head)
+            status = path.stat()
+            if status.st_mtime_ns == self.written_ns:
+                return Since.SAME
+            if self.head is None or not head_of(path).startswith(self.head):
+                return Since.RENEWED
         except OSError:  # gone meanwhile, or not to be read: nothing to open
-            return False
+            return Since.SAME
+        return Since.GROWN if status.st_size > self.octets else Since.SAME
 
-    def grown(self, path: Path) -> bool:
-        """Whether more was written behind what was there."""
-        try:
-            return path.stat().st_size > self.octets and not self.renewed(path)
-        except OSError:
-            return False
+
+class Since(Enum):
+    """What became of a file that had been read."""
+
+    SAME, RENEWED, GROWN = range(3)
+    """As it was, or shorter; written anew; written on."""
 
 
 MOST_OCTETS: Final = 1 << 63
@@ -85,7 +90,7 @@ class Rotation:
         if not directory.is_dir():
             raise CaptureError(f"{directory}: no directory")
         self.directory = directory
-        self.reasons: dict[str, int] = {}
+        self.reasons: Counter[str] = Counter()
         self.poll_s = POLL_S
         self._endless = endless
         self._read: dict[str, Mark] = {}
@@ -108,7 +113,6 @@ class Rotation:
 
         The one before it ends with what is in it as soon as there is another.
         """
-        self._grow_on()
         if self._open is not None and not self._open.closed:
             if not self._endless or self._waiting():
                 self._open.stop()
@@ -123,7 +127,7 @@ class Rotation:
                 self._open = open_capture(path, follow)
             except CaptureError as error:
                 logger.warning("%s", error)
-                self.reasons[UNREADABLE] = self.reasons.get(UNREADABLE, 0) + 1
+                self.reasons[UNREADABLE] += 1
                 self._mark(path, gave=False)
                 self._last = path
                 continue
@@ -153,7 +157,7 @@ class Rotation:
         here, there = serial(path), serial(self._last)
         lost = here[1] - there[1] - 1 if here and there and here[0] == there[0] else 0
         if lost > 0:
-            self.reasons[OVERWRITTEN] = self.reasons.get(OVERWRITTEN, 0) + lost
+            self.reasons[OVERWRITTEN] += lost
         if lost > 0 or REPLACED in before.reasons:
             self._open.hole_ns = before.last_ns
 
@@ -162,18 +166,12 @@ class Rotation:
         with suppress(OSError):
             self._read[path.name] = Mark.of(path, gave=gave)
 
-    def _grow_on(self) -> None:
-        """Count files that were read and are written on."""
-        if not self._endless or self._left is not None:
-            return
-        for name, mark in self._read.items():
-            if mark.head is not None and mark.grown(self.directory / name):
-                self.reasons[GROWN] = self.reasons.get(GROWN, 0) + 1
-                logger.warning(
-                    "%s was written on when a newer file was there: give each capture that rotates"
-                    " a directory of its own", self.directory / name,
-                )  # fmt: skip
-                self._read[name] = mark._replace(octets=MOST_OCTETS)
+    def _grows(self, path: Path, mark: Mark) -> None:
+        """Count a file that was read and is written on."""
+        self.reasons[GROWN] += 1
+        told = "was written on when a newer file was there: give each capture that rotates"
+        logger.warning("%s %s a directory of its own", path, told)
+        self._read[path.name] = mark._replace(octets=MOST_OCTETS)
 
     def _waiting(self) -> list[Path]:
         """Files that are to be opened, in order."""
@@ -193,7 +191,12 @@ class Rotation:
         if self._left is not None and path.name not in self._left:
             return False
         mark = self._read.get(path.name)
-        return mark is None or (self._endless and mark.renewed(path))
+        if mark is None or not self._endless:
+            return mark is None
+        since = mark.since(path)
+        if since is Since.GROWN and self._left is None:
+            self._grows(path, mark)
+        return since is Since.RENEWED
 
     def stop(self) -> None:
         """Open no file that is not there yet; each that is ends with what is in it."""

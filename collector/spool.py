@@ -75,7 +75,7 @@ class Spool:
         """See Bus."""
         return aiter(self.inner)
 
-    async def more(self, batch: Batch) -> Sequence[Batch]:
+    async def more(self, batch: Batch, /) -> Sequence[Batch]:
         """See Bus."""
         return await self.inner.more(batch)
 

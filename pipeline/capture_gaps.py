@@ -104,7 +104,7 @@ class Lives:
         """
         if batch.reached_ns is None or batch.ended:
             return {}
-        stream, reached = (batch.source, batch.epoch), min(batch.reached_ns, stored_ns)
+        stream, reached = batch.stream, min(batch.reached_ns, stored_ns)
         reached = max(reached, batch.epoch)
         if reached < self._told.get(stream, batch.epoch - TELL_NS) + TELL_NS:
             return {}

@@ -12,6 +12,10 @@ from replay.taps import Taps
 
 MS = 1_000_000
 TOLD = CollectorSettings(int_dscp=23)
+CAPABLE = (
+    pl.when(pl.col("payload_bytes") > 0).then(pl.lit(2, pl.UInt8)).otherwise("ecn").alias("ecn")
+)
+"""Data as that of a connection that has ECN, so that DCTCP is followed beside HPCC++."""
 
 
 @cache
@@ -56,9 +60,7 @@ def test_a_tap_far_from_the_sender_counts_what_one_beside_it_does(telemetry: str
 def test_what_drives_both_algorithms_is_counted_once(leaves: tuple[str, ...]) -> None:
     """INT that is reflected, and ECN beside it."""
     rows = observed("int", Taps(leaves=leaves))
-    marked = rows.with_columns(
-        pl.when(pl.col("payload_bytes") > 0).then(pl.lit(2, pl.UInt8)).otherwise("ecn").alias("ecn")
-    )
+    marked = rows.with_columns(CAPABLE)
     one, both = counted("int", rows), counted("int", marked)
     assert both["decisions"].sum() > 1.9 * one["decisions"].sum()
     for name in ("acks", "acked_bytes"):
@@ -68,9 +70,7 @@ def test_what_drives_both_algorithms_is_counted_once(leaves: tuple[str, ...]) ->
 def test_acks_that_wait_when_telemetry_begins_are_counted() -> None:
     """They passed the tap before INT did, and are heard behind it."""
     rows = observed("int", Taps(leaves=("leaf1",)))
-    marked = rows.with_columns(
-        pl.when(pl.col("payload_bytes") > 0).then(pl.lit(2, pl.UInt8)).otherwise("ecn").alias("ecn")
-    )
+    marked = rows.with_columns(CAPABLE)
     begins = int(marked["time_ns"].min() or 0) + 3 * MS
     stacks = [name for name in marked.columns if name.startswith(("h0_", "h1_", "h2_", "h3_"))]
     bare = pl.col("time_ns") < begins
