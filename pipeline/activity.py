@@ -45,7 +45,7 @@ def activity(
     if len(unseen):
         # That a window was advertised to it says nothing of whether a flow sent.
         told = pl.any_horizontal(pl.col(name).fill_null(0) > 0 for name in SAID)
-        reflected = hop_intervals.filter(is_unseen).select(*KEY, "point")
+        reflected = hop_intervals.filter(is_unseen)[[*KEY, "point"]]
         parts = [flow_intervals.filter(~is_unseen | told), reflected.unique(maintain_order=True)]
     rows = (
         pl.concat(parts, how="diagonal_relaxed")

@@ -84,8 +84,8 @@ def located(
     measured = by_lower_ends(measured, carried)
     direct = told_by_name.hops
     hop_loads = loads(direct)
-    silent = sent.select(*KEY, "aecn_samples").join(
-        direct.select(KEY).unique(), on=KEY, how="anti", maintain_order="left"
+    silent = sent[[*KEY, "aecn_samples"]].join(
+        direct[KEY].unique(), on=KEY, how="anti", maintain_order="left"
     )
     told = path_loads(sent, silent, tags)
     ways = fed(told, all_ways, hop_loads, topology, LOAD.zero)
@@ -172,7 +172,7 @@ def narrowed(
     Where taps have `seen` it (`tapped`) counts as well.
     """
     sure = (pl.col("signal") == "int") | (pl.col("share") >= NAMED_SHARE)
-    told = [each.select(*KEY, *HOP) for each in (named.filter(sure), seen.filter("whole"))]
+    told = [each[[*KEY, *HOP]] for each in (named.filter(sure), seen.filter("whole"))]
     return fitting(sent, pl.concat(told), possible)
 
 
@@ -202,7 +202,7 @@ def held_back(by_marks: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
     """Probability that flows are held back at hops: by marks, or by loads that were located."""
     here = ["time_ns", *HOP]
     loaded = named_only(hop_loads).filter(pl.col("load") > FULL_LOAD)
-    told = [by_marks.select(*here, "probability"), loaded.select(*here, probability=1.0)]
+    told = [by_marks[[*here, "probability"]], loaded.select(*here, probability=1.0)]
     return pl.concat(told).group_by(here, maintain_order=True).agg(pl.col("probability").max())
 
 
@@ -212,7 +212,7 @@ def filled(marked: pl.DataFrame, full: pl.DataFrame) -> pl.DataFrame:
         return NOTHING_FILLED
     best = full.unique([*KEY, *HOP], keep="first", maintain_order=True)
     surest = pl.col("filled").first().over(KEY)
-    return marked.select(*KEY, "signal", "samples").join(
+    return marked[[*KEY, "signal", "samples"]].join(
         best.filter(pl.col("filled") == surest), on=KEY, how="inner", maintain_order="left"
     )
 

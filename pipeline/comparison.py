@@ -77,12 +77,12 @@ def compared(
         "factor"
     )
     timed = ["time_ns"] if "time_ns" in paths.columns else []
-    rows = factors.select("factor", "time_ns", "flow").join(
+    rows = factors[["factor", "time_ns", "flow"]].join(
         paths, on=[*timed, "flow"], how="inner", maintain_order="left_right"
     )
     if rows.is_empty():
         return pl.DataFrame(schema=FOUND)
-    hops = rows.select("time_ns", *HOP).unique(maintain_order=True).with_row_index("hop")
+    hops = rows[["time_ns", *HOP]].unique(maintain_order=True).with_row_index("hop")
     rows = rows.join(hops, on=["time_ns", *HOP], how="left", maintain_order="left")
     sorted_rows = rows.sort("factor", "path", "place")
     g = graph(

@@ -42,7 +42,7 @@ def told_frames(hop_intervals: pl.DataFrame) -> pl.DataFrame:
     stacks = seen.filter(is_stack).group_by(*KEY, "point", "view", "hop_index")
     tags = seen.filter(~is_stack).group_by(*KEY, "point", "view")
     summed = [
-        each.agg(pl.col("samples").sum()).select(*KEY, "view", "samples") for each in (stacks, tags)
+        each.agg(pl.col("samples").sum())[[*KEY, "view", "samples"]] for each in (stacks, tags)
     ]
     return pl.concat(summed).group_by(KEY).agg(FRAMES)
 

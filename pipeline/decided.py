@@ -78,7 +78,7 @@ def decisions_of(frame: pl.DataFrame, out: Decisions, count: int) -> pl.DataFram
         return DECISIONS.to_frame()
     made = made_of(out, count)
     rows = made.pop("row")
-    context = frame.select("time_ns", "source", "point", "frame", "conversation")
+    context = frame[["time_ns", "source", "point", "frame", "conversation"]]
     each_row = count == frame.height and bool((rows[1:] > rows[:-1]).all())
     columns = {each.name: each for each in (context if each_row else context[rows])}
     columns["flow"] = flow_of(columns["conversation"], made.pop("direction"))
@@ -184,7 +184,7 @@ def hop_loads_of(rows: pl.DataFrame, known: NDArray[Any], u: NDArray[np.float64]
         )
         flow = either(told, flow)
     given = [name for name in rows.columns if HOP_COLUMN.fullmatch(name)]
-    return rows.select("time_ns", "source", "point", "frame", "conversation").with_columns(
+    return rows[["time_ns", "source", "point", "frame", "conversation"]].with_columns(
         flow,
         pl.Series("reflected", reflected),
         rows["hop_count"],

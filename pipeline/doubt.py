@@ -115,15 +115,13 @@ def with_lacking(
     """Headlines with `lacking`, whether the flow's telemetry names what the topology lacks."""
     if topology is None:
         return rows.with_columns(pl.lit(value=False).alias("lacking"))
-    told = hop_intervals.select(*KEY, *HOP, "source").filter(pl.col("port") != UNTOLD)
-    found = [
-        told.filter(pl.col("node") < PLACE).join(topology.frame, on=HOP, how="anti").select(KEY)
-    ]
+    told = hop_intervals[[*KEY, *HOP, "source"]].filter(pl.col("port") != UNTOLD)
+    found = [told.filter(pl.col("node") < PLACE).join(topology.frame, on=HOP, how="anti")[KEY]]
     raw = told.filter(pl.col("node") == LOCATOR)
     if raw.height:
         known = topology.locators.select(pl.col("t", "lm").cast(pl.Int64)).unique()
         locators = raw.select(*KEY, T, pl.col("port").cast(pl.Int64).alias("lm"))
-        found.append(locators.join(known, on=["t", "lm"], how="anti").select(KEY))
+        found.append(locators.join(known, on=["t", "lm"], how="anti")[KEY])
     unknown = pl.concat(found)
     if unknown.is_empty():
         return rows.with_columns(pl.lit(value=False).alias("lacking"))

@@ -42,13 +42,11 @@ def endpoint(topology: Topology | None, high: int, low: int, tenant: str) -> End
 
 def endpoints(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """The ends of flows (rows of the table `flows`): flow, and src_ and dst_ of each scope."""
-    made = flows.select("flow").with_columns(
-        pl.Series("owner", tenants(flows, topology), pl.String)
-    )
+    made = flows[["flow"]].with_columns(pl.Series("owner", tenants(flows, topology), pl.String))
     for end in ("src", "dst"):
         key = [f"{end}_hi", f"{end}_lo", "owner"]
         made = made.with_columns(flows.select(key[:2]))
-        known = made.select(key).unique(maintain_order=True)
+        known = made[[*key]].unique(maintain_order=True)
         found = [endpoint(topology, *words) for words in known.iter_rows()]
         scopes = [
             pl.Series(f"{end}_{scope}", [each[place] for each in found], pl.String)
@@ -63,7 +61,7 @@ def tenants(flows: pl.DataFrame, topology: Topology | None) -> list[str]:
     """The tenant of each flow by the topology; empty: none is known."""
     if topology is None or not topology.tenants:
         return [""] * flows.height
-    return [topology.tenant(*key) for key in flows.select("tenant", "vrf", "vni").iter_rows()]
+    return [topology.tenant(*key) for key in flows[["tenant", "vrf", "vni"]].iter_rows()]
 
 
 def owned(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
@@ -75,7 +73,7 @@ def owned(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     if topology is None or not has_tenants(topology):
         return flows.with_columns(pl.col("tenant").fill_null("").alias("owner"))
     named = tenants(flows, topology)
-    keys = flows.select("tenant", "src_hi", "src_lo", "dst_hi", "dst_lo").iter_rows()
+    keys = flows[["tenant", "src_hi", "src_lo", "dst_hi", "dst_lo"]].iter_rows()
     owners = [
         by_key or raw or _by_ends(topology, tuple(words))
         for by_key, (raw, *words) in zip(named, keys, strict=True)

@@ -82,7 +82,7 @@ def counted_feedback(rows: pl.DataFrame) -> pl.DataFrame:
     Whose data a queue pair's acknowledgments reflect is not told by their ends.
     """
     needed = ("time_ns", "flow", "point", "conversation", "direction", "integrity", REPLAYED)
-    told = rows.select(n for n in needed if n in rows.columns).filter(reflects(rows))
+    told = rows[[n for n in needed if n in rows.columns]].filter(reflects(rows))
     told = told.filter(reversible(told))
     again = pl.col(REPLAYED) if REPLAYED in rows.columns else pl.lit(None, pl.Boolean)
     checks = pl.col("integrity") if "integrity" in rows.columns else pl.lit(None, pl.UInt8)

@@ -22,12 +22,12 @@ def brimming(calm: pl.DataFrame, ways: pl.DataFrame, carried: pl.DataFrame) -> p
 
     `calm` are flow-intervals that were marked nowhere, `ways` the paths that are left (`fed`).
     """
-    full = carried.filter(pl.col("least") >= BRIM).select("time_ns", *HOP, "least")
+    full = carried.filter(pl.col("least") >= BRIM)[["time_ns", *HOP, "least"]]
     if calm.is_empty() or full.is_empty():
         return pl.DataFrame(schema=FOUND)
     paths = pl.col("path").n_unique()
     return (
-        ways.join(calm.select(KEY), on=KEY, how="inner", maintain_order="left")
+        ways.join(calm[KEY], on=KEY, how="inner", maintain_order="left")
         .filter(paths.over(*KEY, *HOP) == paths.over(KEY))
         .unique([*KEY, *HOP], maintain_order=True)
         .join(full, on=["time_ns", *HOP], how="inner", maintain_order="left")
@@ -51,12 +51,12 @@ def needed(
     """
     if calm.is_empty() or held.is_empty():
         return pl.DataFrame(schema=FOUND)
-    limits = carried.filter("whole").select("time_ns", *HOP, "most", "capacity_bps")
+    limits = carried.filter("whole")[["time_ns", *HOP, "most", "capacity_bps"]]
     rates = sent.select(*KEY, wire_bps().alias("bps"))
     found = (
-        ways.select(*KEY, *HOP)
+        ways[[*KEY, *HOP]]
         .join(held, on=["time_ns", *HOP], how="inner", maintain_order="left")
-        .join(calm.select(KEY), on=KEY, how="inner", maintain_order="left")
+        .join(calm[KEY], on=KEY, how="inner", maintain_order="left")
         .unique([*KEY, *HOP], maintain_order=True)
         .join(limits, on=["time_ns", *HOP], how="inner", maintain_order="left")
         .join(rates, on=KEY, how="inner", maintain_order="left")

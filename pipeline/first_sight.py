@@ -98,13 +98,12 @@ def lately(
     """What another point may see yet of rows that came one part after the other, as `needed`."""
     newest_ns = max(int(arrow.values(part["time_ns"]).max()) for part in parts)
     since_ns = max(newest_ns - within_ns, NEVER)
-    kept = [
-        part.filter(pl.col("time_ns") >= since_ns).select(
-            name for name in part.columns if name in needed
-        )
-        for part in parts
-    ]
-    return [part for part in kept if part.height]
+    kept = []
+    for part in parts:
+        rows = np.flatnonzero(arrow.values(part["time_ns"]) >= since_ns)
+        if len(rows):
+            kept.append(part[[name for name in part.columns if name in needed]][rows])
+    return kept
 
 
 def at_first_sight(made: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:

@@ -16,6 +16,8 @@ from pipeline.copies import mixed
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
+Word = Ints | NDArray[np.uint64]
+"""A word of each row."""
 Places = NDArray[np.int32]
 FEW = 1 << 10
 """Groups that there is room for at first."""
@@ -24,34 +26,43 @@ AHEAD = 16
 NONE = np.int32(-1)
 
 
-def words(frame: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> Words:
+def words(frame: pl.DataFrame, columns: Iterable[str | Word]) -> Words:
     """(word, row) of columns of numbers and texts; what is null is told apart by a word more."""
     found: list[NDArray[Any]] = []
     for told in columns:
-        column = frame[told] if isinstance(told, str) else frame.select(told).to_series()
-        found.append(arrow.values(column if column.dtype.is_integer() else numbers(column)))
-        found += [arrow.nulls(column)] if column.null_count() else []
+        if isinstance(told, str):
+            column = frame[told]
+            found.append(numbers(column))
+            found += [arrow.nulls(column)] if column.null_count() else []
+        else:
+            found.append(told)
     made = np.empty((len(found), frame.height), np.uint64)
     for place, values in enumerate(found):
         made[place] = values
     return made
 
 
-def numbers(column: pl.Series) -> pl.Series:
-    """What stands for the values of a column that has no integers."""
+def numbers(column: pl.Series) -> NDArray[Any]:
+    """What stands for the values of a column."""
     if column.dtype == pl.Float64:
-        return pl.Series(arrow.values(column).view(np.uint64))
+        return arrow.values(column).view(np.uint64)
     if column.dtype != pl.String:
-        return column.to_physical()
+        return arrow.values(column)
     if column.len() and column[0] is not None and (column == column[0]).all():
-        return pl.zeros(column.len(), pl.UInt32, eager=True)
+        return np.zeros(column.len(), np.uint64)
     # Numbers of texts are those of this call alone: names that all share are never forgotten.
-    return column.cast(pl.Categorical(pl.Categories.random())).to_physical()
+    return arrow.values(column.cast(pl.Categorical(pl.Categories.random())))
 
 
-def hop() -> pl.Expr:
-    """Node and port as one word."""
-    return (pl.col("node").cast(pl.UInt64) * (1 << 32) + pl.col("port")).alias("hop")
+def among(values: pl.Series, known: pl.Series) -> NDArray[np.bool_]:
+    """Which values of a column of integers another one has, too."""
+    return np.isin(arrow.values(values), np.unique(arrow.values(known)))
+
+
+def hop(rows: pl.DataFrame) -> NDArray[np.uint64]:
+    """Node and port of each row as one word."""
+    node, port = (arrow.values(rows[name]).astype(np.uint64) for name in ("node", "port"))
+    return node << np.uint64(32) | port
 
 
 def numbered(key: Words) -> tuple[Ints, Ints]:
@@ -68,7 +79,7 @@ def numbered(key: Words) -> tuple[Ints, Ints]:
     return group, first[: int(group.max(initial=-1)) + 1]
 
 
-def distinct(rows: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> pl.DataFrame:
+def distinct(rows: pl.DataFrame, columns: Iterable[str | Word]) -> pl.DataFrame:
     """The first row of each group."""
     return rows[numbered(words(rows, columns))[1]]
 

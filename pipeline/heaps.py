@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow
-from pipeline.groups import numbered, words
+from pipeline.groups import Word, numbered, words
 
 HEAP = "heap"
 """The column of the numbers."""
@@ -25,7 +25,7 @@ class Heaps:
     Where values are null these are left out, and a heap that has none is null.
     """
 
-    def __init__(self, rows: pl.DataFrame, key: Iterable[str | pl.Expr]) -> None:
+    def __init__(self, rows: pl.DataFrame, key: Iterable[str | Word]) -> None:
         self.group, self.first = numbered(words(rows, key))
 
     @property

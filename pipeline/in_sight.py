@@ -47,7 +47,7 @@ def met(
     which it is not known that it stands on a link of the flow's way, or by the receiver, which
     reflects them.
     """
-    tags = views(hop_intervals).select(VIEW).unique(maintain_order=True)
+    tags = views(hop_intervals)[VIEW].unique(maintain_order=True)
     stand = taps(tags["point"], topology) if topology else pl.DataFrame(schema=STANDING)
     end = pl.col("place").max().over("flow").alias("end")
     on_way = possible.select("flow", *HOP, "place", end).unique()

@@ -16,7 +16,7 @@ from pipeline.fallen import begun_anew
 from pipeline.feedback import counted_feedback
 from pipeline.first_sight import at_first_sight, at_own_time
 from pipeline.gaps import OPEN, timed, with_gaps
-from pipeline.groups import hop
+from pipeline.groups import Word, hop
 from pipeline.heaps import Heaps
 from pipeline.hop_samples import hop_count, samples_of_signals, samples_of_stacks
 from pipeline.hop_time import hop_times
@@ -32,7 +32,9 @@ from pipeline.track import Tracked
 from pipeline.windows import counted_windows
 
 COUNTER_BACKWARDS = Fault.COUNTER_BACKWARDS.value
-FLOW_KEY = ["time_ns", "interval_ns", "flow", "point"]
+BUCKET = ["time_ns", "interval_ns"]
+"""Start and length of an interval."""
+FLOW_KEY = [*BUCKET, "flow", "point"]
 HOP_KEY = [*FLOW_KEY, "node", "port", "hop_index", "source"]
 INFLIGHT_RATIO = 1
 """The bit of `aecn_saturated` that speaks of the inflight ratio."""
@@ -128,13 +130,15 @@ class Intervals:
         return [start.alias("time_ns"), pl.lit(self.interval_ns, pl.Int64).alias("interval_ns")]
 
     def _heaps(
-        self, rows: pl.DataFrame, names: Sequence[str], words: Sequence[str | pl.Expr] = ()
+        self, rows: pl.DataFrame, names: Sequence[str], words: Sequence[str | Word] = ()
     ) -> tuple[Heaps, pl.DataFrame]:
         """Rows by interval, flow, point and more `words`, and what each heap has of some names."""
-        begun = pl.col("time_ns") // self.interval_ns
-        heaps = Heaps(rows, [begun, "flow", "point", *words])
-        key = [name for name in names if name != "interval_ns"]
-        return heaps, rows.select(key)[heaps.first].with_columns(self._bucket())
+        times = arrow.values(rows["time_ns"]) // self.interval_ns
+        heaps = Heaps(rows, [times, "flow", "point", *words])
+        named = rows[[name for name in names if name not in BUCKET]][heaps.first]
+        begun = pl.Series(BUCKET[0], times[heaps.first] * self.interval_ns)
+        length = pl.Series(BUCKET[1], np.full(len(begun), self.interval_ns))
+        return heaps, pl.DataFrame([begun, length, *named.get_columns()])
 
     def _sent(self, rows: pl.DataFrame) -> pl.DataFrame:
         """What each flow sent, and the path's AECN information."""
@@ -147,8 +151,8 @@ class Intervals:
         place = times % self.interval_ns * SLICES // self.interval_ns
         totals = [
             heaps.count().alias("frames"),
-            heaps.total(rows["length"].cast(pl.UInt64).fill_null(0)).alias("bytes"),
-            heaps.total(payload.cast(pl.UInt64).fill_null(0)).alias("data_bytes"),
+            heaps.total(octets(rows["length"])).alias("bytes"),
+            heaps.total(octets(payload)).alias("data_bytes"),
             heaps.count(data).alias("data_frames"),
             heaps.count(marked).alias("ce_frames"),
             heaps.bits(np.uint32(1) << place.astype(np.uint32), data).alias("slices"),
@@ -245,7 +249,7 @@ class Intervals:
 
     def _summed(self, samples: pl.DataFrame) -> pl.DataFrame:
         """Samples of hop load, one row an interval, point and hop."""
-        heaps, key = self._heaps(samples, HOP_KEY, [hop(), "hop_index", "source"])
+        heaps, key = self._heaps(samples, HOP_KEY, [hop(samples), "hop_index", "source"])
         queue = samples["queue_bytes"].cast(pl.Int64)
         totals = [
             heaps.count(samples["u_n"].is_not_null().to_numpy()).alias("samples"),
@@ -265,6 +269,11 @@ class Intervals:
         if "stood_n" in samples.columns:
             totals.append(heaps.total(samples["stood_n"]).alias("stood_sum_n"))
         return key.with_columns(pl.col("source").cast(pl.String)).hstack(totals)
+
+
+def octets(lengths: pl.Series) -> pl.Series:
+    """Lengths as what sums have room for; none where none is told."""
+    return pl.Series(arrow.values(lengths).astype(np.uint64))
 
 
 def summed_up(value: pl.Expr) -> pl.Expr:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
 import polars as pl
 
 from collector import arrow
-from pipeline.groups import distinct
+from pipeline.groups import among, distinct
 from pipeline.heaps import Heaps
 from pipeline.merging import merged
 from pipeline.signals import reverse
@@ -36,10 +37,10 @@ class KnownFlows:
         asked only where that matters.
         """
         met = flow_rows(rows)
-        new = met.filter(~pl.col("flow").is_in(self.rows["flow"].implode()))
-        seen = met.with_columns(pl.lit(value=False).alias("unseen"))
+        new = met[np.flatnonzero(~among(met["flow"], self.rows["flow"]))]
+        seen = met.hstack([pl.Series("unseen", np.zeros(met.height, np.bool_))])
         news = pl.concat([seen, self._unseen(seen, told)])
-        controlled = distinct(decisions.select("flow", "algorithm"), ["flow", "algorithm"])
+        controlled = distinct(decisions[["flow", "algorithm"]], ["flow", "algorithm"])
         controlled = controlled.group_by("flow", maintain_order=True).agg(
             # HPCC++ is only tracked where its telemetry is seen, so it outranks the marks.
             pl.col("algorithm").cast(pl.String).max().alias("cc")
@@ -57,22 +58,20 @@ class KnownFlows:
 
     def _unseen(self, seen: pl.DataFrame, told: Callable[[], pl.Series]) -> pl.DataFrame:
         """The reverse flows of those that were seen, where these are known of and never were."""
-        before = self.rows.filter(~pl.col("unseen"))["flow"]
-        captured = pl.concat([before, seen["flow"]]).implode()
-        alone = seen.filter(~pl.lit(reverse(seen)).is_in(captured))
+        unseen = self.rows["unseen"]
+        captured = pl.concat([self.rows["flow"].filter(~unseen), seen["flow"]])
+        alone = seen[np.flatnonzero(~among(reverse(seen), captured))]
         if alone.is_empty():
             return alone
         # With all that is known of the flow that was seen: times do not hang on how rows were cut.
-        known = self.rows.filter(pl.col("flow").is_in(alone["flow"].implode()))
-        both = as_one([known, alone])
-        wanted = pl.concat([told(), self.rows.filter("unseen")["flow"]])
-        return reversed_rows(both.select(seen.columns)).filter(
-            pl.col("flow").is_in(wanted.implode())
-        )
+        both = as_one([self.of(alone["flow"]), alone])
+        wanted = pl.concat([told(), self.rows["flow"].filter(unseen)])
+        reverse_rows = reversed_rows(both.select(seen.columns))
+        return reverse_rows[np.flatnonzero(among(reverse_rows["flow"], wanted))]
 
     def of(self, flows: pl.Series) -> pl.DataFrame:
         """The rows of some flows."""
-        return self.rows.filter(pl.col("flow").is_in(flows.unique().implode()))
+        return self.rows[np.flatnonzero(among(self.rows["flow"], flows))]
 
 
 def no_flows() -> pl.DataFrame:
@@ -89,9 +88,8 @@ def flow_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """The flows of observations as rows of the table `flows`, without their congestion control."""
     heaps, times = Heaps(rows, ["flow"]), rows["time_ns"]
     key = ["flow", *(name for name in KEY_COLUMNS if name in rows.columns)]
-    flows = rows.select(key)[heaps.first].with_columns(
-        heaps.least(times).alias("first_ns"), heaps.most(times).alias("last_ns")
-    )
+    seen = [heaps.least(times).alias("first_ns"), heaps.most(times).alias("last_ns")]
+    flows = rows[key][heaps.first].hstack(seen)
     if "dscp" not in rows.columns:
         return flows
     data = rows.select(((pl.col("payload_bytes") > 0) & pl.col("dscp").is_not_null()).alias("data"))

@@ -78,9 +78,7 @@ def best(rows: pl.DataFrame, view: Sequence[str], merit: Sequence[pl.Expr]) -> p
     chosen = judged.sort(
         *merits, *view, descending=[True] * len(merits) + [False] * len(view)
     ).unique(KEY, keep="first", maintain_order=True)
-    return rows.join(
-        chosen.select(*KEY, *view), on=[*KEY, *view], how="semi", maintain_order="left"
-    )
+    return rows.join(chosen[[*KEY, *view]], on=[*KEY, *view], how="semi", maintain_order="left")
 
 
 def inband(hops: pl.DataFrame, sent: pl.DataFrame | None = None) -> pl.DataFrame:
@@ -134,7 +132,7 @@ def by_lower_ends(rows: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
     if not rows["bounded"].any():
         return rows
     here = ["time_ns", *HOP]
-    brought = rows.select(here).join(carried, on=here, how="left", maintain_order="left")["least"]
+    brought = rows[[*here]].join(carried, on=here, how="left", maintain_order="left")["least"]
     brought = brought.fill_null(0.0).clip(0.0, 1.0)
     least = pl.col("u_mean") + pl.when(QUEUE).then(brought).otherwise(0.0)
     return rows.with_columns(probability(rows.with_columns(least.alias("u_mean")), sharpness()))
@@ -200,7 +198,7 @@ def loads(located: pl.DataFrame) -> pl.DataFrame:
     """
     measured = located.filter(pl.col("signal") == "int")
     bounds = located.filter(pl.col("signal") == "csig").join(
-        measured.select("time_ns", *HOP).unique(),
+        measured[["time_ns", *HOP]].unique(),
         on=["time_ns", *HOP],
         how="anti",
         maintain_order="left",

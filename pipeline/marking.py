@@ -44,7 +44,7 @@ def marked_shares(crossing: pl.DataFrame, sent: pl.DataFrame) -> pl.DataFrame:
     )
     marked = (pl.col("share") * pl.col("whole")).sum() / pl.col("whole").sum()
     return (
-        crossing.select(*KEY, *HOP)
+        crossing[[*KEY, *HOP]]
         .join(told, on=KEY, how="inner", maintain_order="left")
         .group_by(["time_ns", *HOP], maintain_order=True)
         .agg(marked.alias("marked_share"))

@@ -26,7 +26,7 @@ def by_others(ways: pl.DataFrame) -> pl.Series:
 
     `ways` has time_ns, node, port, flow, link and most (null: whatever); -inf where there are none.
     """
-    here, hops = numbered(words(ways, ["time_ns", hop()]))
+    here, hops = numbered(words(ways, ["time_ns", hop(ways)]))
     flow, link = (arrow.values(ways[name]) for name in ("flow", "link"))
     most = arrow.fixed(ways["most"].fill_null(np.inf).to_numpy())
     pair, first = numbered(np.stack([here.astype(np.uint64), flow]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from pipeline.merging import merged
@@ -46,9 +47,9 @@ class OpenRows:
             elif times.min() > last_ns:
                 left.append(part)
             else:
-                over = pl.col("time_ns") <= last_ns
-                ended.append(part.filter(over))
-                left.append(part.filter(~over))
+                over = times <= last_ns
+                ended.append(part[np.flatnonzero(over)])
+                left.append(part[np.flatnonzero(~over)])
         self._parts = left
         if not ended:
             return self._nothing

@@ -123,7 +123,7 @@ def with_nic(rows: pl.DataFrame, topology: Topology, end: str) -> pl.DataFrame:
     group, first = numbered(words(rows, address))
     found = [
         topology.host(high, low, topology.tenant(*key))
-        for high, low, *key in rows.select(address)[first].iter_rows()
+        for high, low, *key in rows[[*address]][first].iter_rows()
     ]
     rates = [host.nic_bps if host else None for host in found]
     return rows.with_columns(pl.Series(f"{end}_nic_bps", rates, pl.Int64)[group])

@@ -60,13 +60,13 @@ class Revisions:
         revised = self._against(rows.filter(here), before, now_ns)
         self.count += revised.filter(pl.col("revision") > FIRST).height
         fresh = rows.filter(~here)
-        kept = before.join(revised.select(KEY), on=KEY, how="anti", maintain_order="left")
+        kept = before.join(revised[KEY], on=KEY, how="anti", maintain_order="left")
         self._told = [*(each.filter(~here) for each in self._told), kept, compared(revised),
                       compared(fresh.filter(~is_alone))]  # fmt: skip
-        was = before.join(revised.select(KEY), on=KEY, how="semi", maintain_order="left")
+        was = before.join(revised[KEY], on=KEY, how="semi", maintain_order="left")
         more = revised.filter(pl.col("revision") > FIRST)
         names = list(TABLES[TABLE].schema)
-        changes = pl.concat([was.select(names), more.select(names)])
+        changes = pl.concat([was[[*names]], more[[*names]]])
         return Numbered(pl.concat([fresh, revised]).sort(KEY), changes.sort(*KEY, "revision"))
 
     def forget(self, before_ns: int) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from polars.datatypes import DataTypeClass
 
+from collector import arrow
 from pipeline.composed_answer import HOLDING
 from pipeline.endpoint import Endpoint, endpoints, owned
 from pipeline.group_lists import lists
@@ -71,7 +72,7 @@ def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataF
     """Rows of the tables of seconds, in the order of their keys."""
     classed_flows = classed(owned(closed.flows, topology))
     known = classed_flows.join(endpoints(closed.flows, topology), on="flow")
-    classes = known.select("flow", "dscp")
+    classes = known[["flow", "dscp"]]
     bytes_of = sent(closed)
     links = [
         measured(closed.link_tally.join(classes, on="flow"), [*LINK, "source"]),
@@ -109,7 +110,7 @@ def paths(ends: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         for scope in Endpoint._fields
     )
     path, first = numbered(words(named, PATH))
-    return named.select("ends", pl.Series("path", path)), named.select(PATH)[first]
+    return named.select("ends", pl.Series("path", path)), named[PATH][first]
 
 
 def classed(flows: pl.DataFrame) -> pl.DataFrame:
@@ -123,11 +124,6 @@ def classed(flows: pl.DataFrame) -> pl.DataFrame:
         vni.cast(pl.String).fill_null("").alias("vni"),
         dscp.fill_null(NO_CLASS).cast(pl.UInt8).alias("dscp"),
     )
-
-
-def second() -> pl.Expr:
-    """The second that a time stands in."""
-    return pl.col("time_ns") - pl.col("time_ns") % SECOND_NS
 
 
 def measured(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
@@ -151,20 +147,22 @@ def measured(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
             if metric.name in ends:
                 gone = pl.Series(~known[:, number])
                 columns.append(pl.Series(ends[metric.name], values[:, number]).set(gone, None))
-    return rows.select(key)[first].hstack(columns)
+    return rows[[*key]][first].hstack(columns)
 
 
 def added(tally: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Tallies by second and key, bucket by bucket."""
     # What has few values is one word: tallies are long, and every row is looked up by all words.
-    few = pl.lit(0, pl.UInt64)
+    few = np.zeros(tally.height, np.uint64)
     for name in (*FEW, *COUNTED):
         if name in key or name in COUNTED:
-            few = few * (1 << 8) + pl.col(name).to_physical().cast(pl.UInt64)
-    told = tally.select(second().alias("time_ns"), *key, *COUNTED)
-    group, first = numbered(words(told, ["time_ns", *(k for k in key if k not in FEW), few]))
+            few = few * np.uint64(1 << 8) + arrow.values(tally[name]).astype(np.uint64)
+    times = arrow.values(tally["time_ns"]) // SECOND_NS
+    group, first = numbered(words(tally, [times, *(k for k in key if k not in FEW), few]))
     sums = in_all(group, len(first), *(tally[name].to_numpy() for name in SUMMED))
-    return told[first].with_columns(map(pl.Series, SUMMED, sums))
+    begun = pl.Series("time_ns", times[first] * SECOND_NS)
+    own = tally[[*key, *COUNTED]][first]
+    return pl.DataFrame([begun, *own, *map(pl.Series, SUMMED, sums)])
 
 
 def sent(closed: Closed) -> pl.DataFrame:
@@ -202,9 +200,7 @@ def crossing(closed: Closed, bytes_of: pl.DataFrame) -> pl.DataFrame:
     """What each flow `sent` over each link that its telemetry names, or that held it back."""
     key = ["time_ns", "flow", "node", "port"]
     held = closed.verdicts.filter(pl.col("kind").is_in(list(HOLDING))).drop_nulls(["node", "port"])
-    links = pl.concat(
-        [closed.hop_intervals.select(key), held.select(key)], how="vertical_relaxed"
-    ).unique()
+    links = pl.concat([closed.hop_intervals[[*key]], held[[*key]]], how="vertical_relaxed").unique()
     named = links.filter((pl.col("node") != LOCATOR) | (pl.col("port") != UNTOLD))
     here = (pl.col("node") == pl.col("held_node")) & (pl.col("port") == pl.col("held_port"))
     return named.join(bytes_of, on=["time_ns", "flow"]).with_columns(
@@ -214,19 +210,20 @@ def crossing(closed: Closed, bytes_of: pl.DataFrame) -> pl.DataFrame:
 
 def traffic(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Bytes and distinct flows of rows that say what a flow sent."""
-    rows = rows.with_columns(second().alias("time_ns"))
-    heaps, held = Heaps(rows, key), rows["affected"].to_numpy()
+    times, held = arrow.values(rows["time_ns"]) // SECOND_NS, arrow.where(rows["affected"])
+    heaps = Heaps(rows, [times, *key[1:]])
     group, groups, ranks = heaps.group, len(heaps.first), registers(rows["flow"])
-    hindered = rows["data_bytes"].set(pl.Series(~held), 0)
-    return rows.select(key)[heaps.first].with_columns(
-        heaps.total(rows["data_bytes"]),
-        heaps.total(hindered).alias("affected_bytes"),
-        heaps.total(rows["data_frames"]),
-        heaps.total(rows["told_frames"]),
+    hindered = np.zeros(rows.height, np.uint64)
+    hindered[held] = rows["data_bytes"].to_numpy()[held]
+    columns = [
+        *rows[[*key[1:]]][heaps.first],
+        *(heaps.total(rows[name]) for name in ("data_bytes", "data_frames", "told_frames")),
+        heaps.total(pl.Series("affected_bytes", hindered)),
         largest("flows", group, groups, ranks),
-        largest("affected_flows", group[held], groups, ranks.filter(held)),
-        pl.lit(TRAFFIC).alias("source"),
-    )
+        largest("affected_flows", group[held], groups, ranks[held]),
+        pl.Series("source", [TRAFFIC]).new_from_index(0, groups),
+    ]
+    return pl.DataFrame([pl.Series("time_ns", times[heaps.first] * SECOND_NS), *columns])
 
 
 def largest(name: str, group: Ints, groups: int, ranks: pl.DataFrame) -> pl.Series:

@@ -39,14 +39,14 @@ def crossing(
     )
     rows = pl.concat(
         [
-            named.select(*KEY, *HOP),
-            held.select(*KEY, *HOP),
-            sent.select(KEY).join(common(possible), on="flow", how="inner").select(*KEY, *HOP),
+            named[[*KEY, *HOP]],
+            held[[*KEY, *HOP]],
+            sent[KEY].join(common(possible), on="flow", how="inner")[[*KEY, *HOP]],
         ]
     )
     rows = (
-        distinct(rows, [*KEY, hop()])
-        .join(sent.select(*KEY, "bytes", "data_bytes", "data_frames", "slices"), on=KEY, how="left")
+        distinct(rows, [*KEY, hop(rows)])
+        .join(sent[[*KEY, "bytes", "data_bytes", "data_frames", "slices"]], on=KEY, how="left")
         .join(held, on=[*KEY, *HOP], how="left")
     )
     here = ["time_ns", *HOP]

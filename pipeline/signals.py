@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from polars.datatypes import DataTypeClass
 
-from collector import SCHEMA, directed
+from collector import SCHEMA, arrow, directed
 from pipeline.csig_profile import SIGNALS, VARIANTS, Csig, Locator
-from pipeline.groups import numbered, words
+from pipeline.groups import Word, numbered, words
 from pipeline.own_scale import REMEMBERED, reread
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.topology import COMPACT, EXPANDED, Topology
@@ -45,14 +45,8 @@ IS_SIGNAL = (
     & pl.col("t").is_in(list(SOURCES))
 )
 """Whether a tag has a value of a type and a variant that are known."""
-KIND = (
-    pl.col("packet_bytes").cast(pl.UInt64) * (1 << 24)
-    + pl.col("echo").cast(pl.UInt64) * (1 << 16)
-    + pl.col("variant").cast(pl.UInt64) * (1 << 8)
-    + pl.col("t")
-).alias("kind")
-SAID = (KIND, "s", "lm", "low", "high")
-"""All that a signal says, flow and time apart."""
+SAID = ("s", "lm", "low", "high")
+"""All that a signal says, its kind (`kind_of`), flow and time apart."""
 
 
 class Signals(NamedTuple):
@@ -85,9 +79,17 @@ def placed_tags(rows: pl.DataFrame, topology: Topology | None) -> Signals | None
     if not told:
         return None
     signals = pl.concat(told)
-    which, first = numbered(words(signals, [*SAID, *["flow"] * by_flow]))
+    which, first = numbered(words(signals, [kind_of(signals), *SAID, *["flow"] * by_flow]))
     said = reread(place(valued(signals[first], topology), topology), topology)
-    return Signals(signals.select(SEEN), pl.Series(which), said.drop(SEEN))
+    return Signals(signals[[*SEEN]], pl.Series(which), said.drop(SEEN))
+
+
+def kind_of(signals: pl.DataFrame) -> Word:
+    """Length of the packet, whether it is a reflection, variant and type of signals, in a word."""
+    told = np.zeros(signals.height, np.uint64)
+    for name, bits in (("packet_bytes", 32), ("echo", 8), ("variant", 8), ("t", 8)):
+        told = told << np.uint64(bits) | arrow.values(signals[name]).astype(np.uint64)
+    return told
 
 
 def csig_terms(said: pl.DataFrame, topology: Topology | None, base_rtt_ns: int) -> pl.DataFrame:
@@ -254,12 +256,10 @@ def on_the_way(signal: pl.DataFrame, topology: Topology) -> pl.DataFrame:
     asked = signal.unique(key, keep="first", maintain_order=True).join(
         shared, on=LOCATED, how="inner"
     )
-    crossed = ways(asked.unique("flow"), topology).select("flow", "node", "port")
-    return (
-        asked.join(crossed, on=["flow", "node", "port"], how="semi")
-        .select(*key, "node", "port", "capacity_bps")
-        .filter(pl.len().over(key) == 1)
-    )
+    crossed = ways(asked.unique("flow"), topology)[["flow", "node", "port"]]
+    return asked.join(crossed, on=["flow", "node", "port"], how="semi")[
+        [*key, "node", "port", "capacity_bps"]
+    ].filter(pl.len().over(key) == 1)
 
 
 def reverse_flow(conversation: int, direction: int) -> int:

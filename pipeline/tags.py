@@ -90,7 +90,7 @@ def shared(rows: pl.DataFrame, paths: pl.DataFrame, topology: Topology | None) -
     split = found.with_columns(
         part, pl.col("own_node").alias("node"), pl.col("own_port").alias("port")
     )
-    rest = rows.with_row_index("row").join(found.select("row").unique(), on="row", how="anti")
+    rest = rows.with_row_index("row").join(found[["row"]].unique(), on="row", how="anti")
     return (
         pl.concat([rest, split.select(rest.columns)])
         .sort("row", *HOP, maintain_order=True)

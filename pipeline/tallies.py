@@ -14,8 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.datatypes import DataTypeClass
 
-from collector import kernel
-from pipeline.groups import Ints, hop, numbered, words
+from collector import arrow, kernel
+from pipeline.groups import Ints, Word, hop, numbered, words
 from pipeline.histogram import LAST, METRICS, bucket
 from pipeline.path_samples import KEY, PATH_KEY, SOURCE, options, stacks, tags
 from pipeline.signals import Signals
@@ -116,25 +116,21 @@ class Tallies:
         told = [part for part in parts if part.height]
         if not told:
             return blank(key)
-        start = pl.col("time_ns") - pl.col("time_ns") % self.interval_ns
-        samples = pl.concat(told, how="vertical_relaxed").with_columns(start.alias("time_ns"))
-        group, first = numbered(words(samples, self._words(key)))
-        order = np.argsort(samples["time_ns"].to_numpy()[first], kind="stable")
-        values = np.stack(
-            [samples[each.name].fill_null(NOT_TOLD).to_numpy() for each in METRICS], axis=1
-        )
+        samples = pl.concat(told, how="vertical_relaxed")
+        times = arrow.values(samples["time_ns"]) // self.interval_ns
+        # A few words tell them apart, since every sample is looked up by them.
+        what = (times - times.min()) * len(SOURCE.categories) + arrow.values(samples["source"])
+        group, first = numbered(words(samples, ["flow", what, place(samples, key)]))
+        order = np.argsort(times[first], kind="stable")
+        values = np.stack([arrow.values(samples[e.name], NOT_TOLD) for e in METRICS], axis=1)
         at, *counted = histograms(in_order(group, len(first)), values, FIRST_BUCKETS, order)
         columns = zip((*COUNTED, "samples", "least", "most"), counted, strict=True)
-        own: pl.DataFrame = samples.select(pl.col(name).cast(KINDS[name]) for name in key)[
-            first[at]
-        ]
-        return own.with_columns(pl.Series(name, told, KINDS[name]) for name, told in columns)
-
-    def _words(self, key: Sequence[str]) -> list[str | pl.Expr]:
-        """What samples are told apart by: a few words, since every sample is looked up by them."""
-        begun = (pl.col("time_ns") - pl.col("time_ns").min()) // self.interval_ns
-        what = begun * len(SOURCE.categories) + pl.col("source").to_physical()
-        return ["flow", what, place(key)]
+        own: pl.DataFrame = samples[list(key)][first[at]]
+        begun = pl.Series("time_ns", times[first[at]] * self.interval_ns)
+        named = [begun if each.name == "time_ns" else each.cast(KINDS[each.name]) for each in own]
+        return pl.DataFrame(
+            [*named, *(pl.Series(name, told, KINDS[name]) for name, told in columns)]
+        )
 
 
 @kernel
@@ -197,9 +193,9 @@ def pointed(part: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     return part.with_columns(pl.lit("").alias("point")).select(blank(key).columns)
 
 
-def place(key: Sequence[str]) -> str | pl.Expr:
+def place(rows: pl.DataFrame, key: Sequence[str]) -> str | Word:
     """What tallies of one flow and kind of telemetry are told apart by."""
-    return hop() if "node" in key else "point"
+    return hop(rows) if "node" in key else "point"
 
 
 def furthest(tally: pl.DataFrame) -> pl.DataFrame:
@@ -219,7 +215,7 @@ def furthest(tally: pl.DataFrame) -> pl.DataFrame:
     last = near.sort("samples", "point", descending=[True, False]).unique(
         KEY, keep="first", maintain_order=True
     )
-    return tally.join(last.select(PATH_KEY), on=PATH_KEY, how="semi").drop("point")
+    return tally.join(last[[*PATH_KEY]], on=PATH_KEY, how="semi").drop("point")
 
 
 def blank(key: Sequence[str]) -> pl.DataFrame:
@@ -234,9 +230,11 @@ def joined(parts: Sequence[pl.DataFrame], key: Sequence[str]) -> pl.DataFrame:
     if len(told) <= 1:
         return reduce(lambda _, part: part, told, parts[0])
     rows = pl.concat(told)
-    source, metric = (pl.col(name).to_physical().cast(pl.UInt64) for name in ("source", "metric"))
-    what = (source * len(METRICS) + metric) * (LAST + 1) + pl.col("bucket")
-    group, first = numbered(words(rows, ["flow", what, place(key)]))
+    source, metric, part = (
+        arrow.values(rows[name]).astype(np.int64) for name in ("source", "metric", "bucket")
+    )
+    what = (source * len(METRICS) + metric) * (LAST + 1) + part
+    group, first = numbered(words(rows, ["flow", what, place(rows, key)]))
     counted = [rows[name].to_numpy() for name in ("samples", "least", "most")]
     columns = zip(("samples", "least", "most"), added(group, len(first), *counted), strict=True)
     return rows[first].with_columns(pl.Series(name, told) for name, told in columns)

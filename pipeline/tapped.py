@@ -113,7 +113,7 @@ def fitting_both(by_taps: pl.DataFrame, fed: pl.DataFrame) -> pl.DataFrame:
     if by_taps.is_empty():
         return fed
     both = fed.join(by_taps, on=[*KEY, "path", *HOP], how="semi", maintain_order="left")
-    told = fed.select(KEY).unique()
+    told = fed[KEY].unique()
     lone = told.join(both, on=KEY, how="anti")
     other = by_taps.join(lone, on=KEY, how="semi", maintain_order="left")
     return pl.concat([both, other]) if other.height else both

@@ -59,7 +59,7 @@ def delays(candidates: pl.DataFrame, topology: Topology | None, t_ns: float) -> 
     measured = candidates.filter(pl.col("signal") == "int")
     if topology is None or measured.is_empty():
         return candidates.clear()
-    rates = topology.frame.select(*HOP, "capacity_bps").filter(pl.col("capacity_bps") > 0)
+    rates = topology.frame[[*HOP, "capacity_bps"]].filter(pl.col("capacity_bps") > 0)
     drained = pl.col("queue_mean_bytes") * (BITS * SECOND) / pl.col("capacity_bps")
     rows = (
         measured.join(rates, on=HOP, how="inner", maintain_order="left")
@@ -148,7 +148,7 @@ def with_port(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
         return rows.with_columns(
             pl.lit(None, pl.Int64).alias("capacity_bps"), pl.lit(0, pl.Int64).alias("base_ns")
         )
-    rates = topology.frame.select(*HOP, "capacity_bps")
+    rates = topology.frame[[*HOP, "capacity_bps"]]
     rows = rows.join(rates, on=HOP, how="left", maintain_order="left")
     rows = rows.join(topology.base_delays, on=HOP, how="left", maintain_order="left")
     return rows.with_columns(pl.col("base_ns").fill_null(0))

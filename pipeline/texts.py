@@ -34,7 +34,7 @@ def joined(pieces: pl.Series, begins: NDArray[np.integer]) -> pl.Series:
 def by_run(rows: pl.DataFrame, key: Sequence[str], pieces: pl.Series) -> pl.DataFrame:
     """The pieces of rows, each run of rows that are alike in their key as one text (`texts`)."""
     begins = np.append(np.flatnonzero(begun(rows, key)), rows.height)
-    return rows.select(key)[begins[:-1]].with_columns(joined(pieces, begins))
+    return rows[[*key]][begins[:-1]].with_columns(joined(pieces, begins))
 
 
 def listed(pieces: pl.Series, row: Ints, rows: int) -> pl.Series:

@@ -44,7 +44,7 @@ def utilisation(sent: pl.DataFrame, ways: pl.DataFrame, topology: Topology | Non
         .select(*KEY, wire_bps().alias("bps"), whole.alias("whole"), "slices", "data_frames")
         .join(crossed(ways), on=KEY, how="inner", maintain_order="left_right")
         .join(
-            topology.frame.select(*HOP, "capacity_bps"),
+            topology.frame[[*HOP, "capacity_bps"]],
             on=HOP,
             how="inner",
             maintain_order="left",

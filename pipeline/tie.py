@@ -23,7 +23,7 @@ def tied(named: pl.DataFrame, by_load: pl.DataFrame, ways: pl.DataFrame) -> pl.D
     A later hop may be as full; an earlier one is in a lower bucket on every packet that was seen.
     """
     places = ways.group_by([*KEY, *HOP], maintain_order=True).agg(pl.col("place").min())
-    tagged = named.select(KEY).unique(maintain_order=True)
+    tagged = named[KEY].unique(maintain_order=True)
     others = (
         by_load.join(tagged, on=KEY, how="semi", maintain_order="left")
         .join(places, on=[*KEY, *HOP], how="left", maintain_order="left")

@@ -42,7 +42,7 @@ class UnknownIds:
         )
         lacking = (
             hops.filter(~nobody)
-            .join(topology.frame.select(HOP), on=HOP, how="anti")
+            .join(topology.frame[HOP], on=HOP, how="anti")
             .group_by(HOP)
             .agg(pl.col("samples").sum())
             .sort(HOP)

@@ -50,7 +50,7 @@ def verdicts(
     if sent.is_empty():
         return TABLES["verdicts"].blank
     if "dscp" in flows.columns:
-        sent = sent.join(flows.select("flow", "dscp"), on="flow", how="left", maintain_order="left")
+        sent = sent.join(flows[["flow", "dscp"]], on="flow", how="left", maintain_order="left")
     possible = paths(flows.filter(pl.col("flow").is_in(sent["flow"].implode())), topology)
     met_by_tags = met(hop_intervals, possible, topology)
     told = named(sent, hop_intervals, topology, possible, met_by_tags)
@@ -74,7 +74,7 @@ def verdicts(
     t_ns = measured_against(topology, settings)
     each = pl.concat([candidates, delays(candidates, topology, t_ns)], how="diagonal_relaxed")
     spoken = pl.concat(
-        [told.select(SPOKEN) for told in (joint.with_columns(signal=pl.lit("headline")), each)],
+        [told[[*SPOKEN]] for told in (joint.with_columns(signal=pl.lit("headline")), each)],
         how="vertical_relaxed",
     ).filter(pl.col("node").is_not_null())
     rows = rows.join(candidate_list(with_names(spoken, topology)), on=KEY, how="left")
@@ -94,7 +94,7 @@ def with_delta_t(
     heard = candidates.filter(pl.col("signal").str.starts_with("csig_")).select(
         *KEY, *HOP, pl.col("signal").str.strip_prefix("csig_").alias("signal_type")
     )
-    names = topology.frame.select(*HOP, "device")
+    names = topology.frame[[*HOP, "device"]]
     slowest = (
         heard.join(names, on=HOP)
         .join(topology.delta_ts, on=["device", "signal_type"])
@@ -114,7 +114,7 @@ def with_own_t(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
 def with_names(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """Hops by their topology names, or by what telemetry told of them."""
     # There are few hops beside the rows that speak of them.
-    told = names_of(rows.select(HOP).unique(maintain_order=True), topology)
+    told = names_of(rows[HOP].unique(maintain_order=True), topology)
     return rows.join(told, on=HOP, how="left", nulls_equal=True, maintain_order="left")
 
 
@@ -124,7 +124,7 @@ def names_of(hops: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
         empty = [pl.lit(None, pl.String).alias(name) for name in NAMES[:-1]]
         rows = hops.with_columns(*empty, pl.lit(None, pl.Int64).alias(NAMES[-1]))
     else:
-        names = topology.frame.select(*HOP, *NAMES)
+        names = topology.frame[[*HOP, *NAMES]]
         rows = hops.join(names, on=HOP, how="left", maintain_order="left")
     nameless = rows.select(NAMELESS).to_series()
     unknown = nameless & (topology is not None)

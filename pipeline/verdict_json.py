@@ -95,10 +95,10 @@ def evidence_list(rows: pl.DataFrame, topology: Topology | None) -> pl.Series:
     row, texts = [np.zeros(0, np.int64)], [pl.Series([], dtype=pl.String)]
     for told, each in zip(said, pieces, strict=True):
         # Most pieces have nothing to say in most rows.
-        at = told.arg_true()
+        at = arrow.where(told)
         if len(at):
-            row.append(at.to_numpy().astype(np.int64))
-            texts.append(rows.select(each.names)[at].select(each.text).to_series())
+            row.append(at)
+            texts.append(rows[each.names][at].select(each.text).to_series())
     return listed(pl.concat(texts), np.concatenate(row), rows.height).alias("evidence")
 
 

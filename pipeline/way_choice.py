@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, kernel
-from pipeline.groups import Ints, Words, hop, words
+from pipeline.groups import Ints, Words, hop
 from pipeline.runs import begun
 
 KEY = ["time_ns", "flow"]
@@ -20,7 +20,7 @@ def fitting(intervals: pl.DataFrame, named: pl.DataFrame, possible: pl.DataFrame
 
     A hop that was named twice counts twice, and has two rows.
     """
-    keys = intervals.select(KEY)
+    keys = intervals[KEY]
     begin, end = spans(keys["flow"], possible["flow"])
     rows = keys.with_row_index("row")
     told = named.join(rows, on=KEY, how="inner").sort("row")
@@ -29,9 +29,9 @@ def fitting(intervals: pl.DataFrame, named: pl.DataFrame, possible: pl.DataFrame
         begin,
         end,
         arrow.values(possible["path"]),
-        words(possible, [hop()])[0],
+        hop(possible),
         first,
-        words(told, [hop()])[0],
+        hop(told),
     )
     return pl.concat([keys[row], possible.drop("flow")[at]], how="horizontal")
 
@@ -42,16 +42,16 @@ def crossed(ways: pl.DataFrame) -> pl.DataFrame:
     A flow is `sure` to cross those of all its paths.
     """
     begins = np.append(np.flatnonzero(begun(ways, KEY)), ways.height)
-    first, sure = each_once(begins, arrow.values(ways["path"]), words(ways, [hop()])[0])
-    rows = ways.select(*KEY, "node", "port").with_columns(pl.Series("sure", sure))
+    first, sure = each_once(begins, arrow.values(ways["path"]), hop(ways))
+    rows = ways[[*KEY, "node", "port"]].with_columns(pl.Series("sure", sure))
     return rows.filter(pl.Series(first))
 
 
 def common(possible: pl.DataFrame) -> pl.DataFrame:
     """The hops that lie on all paths of a flow: flow, node, port."""
-    hops = possible.select("flow", "node", "port")
+    hops = possible[["flow", "node", "port"]]
     flow, path = (arrow.values(possible[name]) for name in ("flow", "path"))
-    return hops.filter(pl.Series(on_all(flow, path, words(possible, [hop()])[0])))
+    return hops.filter(pl.Series(on_all(flow, path, hop(possible))))
 
 
 def spans(asked: pl.Series, flows: pl.Series) -> tuple[Ints, Ints]:

@@ -108,7 +108,7 @@ def ends_of(
     """Each flow with the hosts at its ends, by its tenant where the flow's key tells one."""
     keyed = set(OWNERS) <= set(flows.columns)
     whose = tenants(flows, topology) if keyed else [""] * flows.height
-    told = flows.select("flow", *ENDS).iter_rows()
+    told = flows[["flow", *ENDS]].iter_rows()
     for (flow, *ends), tenant in zip(told, whose, strict=True):
         if topology is None:
             yield flow, None, None

@@ -74,7 +74,7 @@ class Windows:
 def counted_windows(rows: pl.DataFrame) -> pl.DataFrame:
     """Windows that each row's reverse flow was given: time_ns, flow, point and counts."""
     if BYTES not in rows.columns:
-        return rows.select("time_ns", "flow", "point").clear()
+        return rows[["time_ns", "flow", "point"]].clear()
     needed = ("time_ns", "point", "conversation", "direction", "window", BYTES, FULL)
     told = rows.select(needed).filter(pl.col(BYTES) != NO_ACK)
     known, number = pl.col(BYTES) >= 0, pl.UInt64

@@ -29,7 +29,7 @@ def claims_of(rows: pl.DataFrame, pairs: pl.DataFrame, places: Places) -> list[p
     """Partial claims of a batch with its `bin` and of pairs whose later sights are in it."""
     if "csig_low" not in rows.columns:
         return []
-    told = rows.select(name for name in READ if name in rows.columns).filter(
+    told = rows[[name for name in READ if name in rows.columns]].filter(
         pl.col("csig_t").is_in([ABW, UTILIZATION]) & pl.col("csig_low").is_not_null()
     )
     if told.is_empty():
@@ -45,7 +45,7 @@ def claims_of(rows: pl.DataFrame, pairs: pl.DataFrame, places: Places) -> list[p
 
 def least(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
     """The smallest share of each port and stretch."""
-    ports = places.numbers.select("port", "bps")
+    ports = places.numbers[["port", "bps"]]
     share = pl.when(pl.col("csig_t") == ABW).then(pl.col("csig_low") / pl.col("bps"))
     return (
         rows.join(ports, on="port", how="inner", maintain_order="left")
@@ -56,7 +56,7 @@ def least(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
 
 def last_hops(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
     """The port of each receiver, which is where its packets leave the network."""
-    ends = rows.select("dst_hi", "dst_lo").unique(maintain_order=True)
+    ends = rows[["dst_hi", "dst_lo"]].unique(maintain_order=True)
     topology = places.topology
     hosts = [topology.host(*words) if topology else None for words in ends.iter_rows()]
     names = [f"{host.device}:{host.interface}" if host else None for host in hosts]
@@ -66,7 +66,7 @@ def last_hops(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
 
 def first_hops(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
     """The ports above the senders' own switches, where taps saw their packets leave."""
-    seen = rows.select("src_hi", "src_lo", "point").unique(maintain_order=True)
+    seen = rows[["src_hi", "src_lo", "point"]].unique(maintain_order=True)
     return seen.with_columns(pl.Series("port", [*leaving(seen, places)], pl.String)).drop_nulls(
         "port"
     )
@@ -100,10 +100,10 @@ def between(told: pl.DataFrame, pairs: pl.DataFrame, places: Places) -> pl.DataF
         & (pl.col("z_time_ns") > pl.col("a_time_ns"))
         & pl.col("z_csig_t").is_in([ABW, UTILIZATION])
     )
-    ways = seen.select("a_point", "z_point").unique(maintain_order=True)
+    ways = seen[["a_point", "z_point"]].unique(maintain_order=True)
     ports = [down(start, end, places) for start, end in ways.iter_rows()]
     known = ways.with_columns(pl.Series("port", ports, pl.String)).drop_nulls()
-    values = told.select(*TAG, "csig_low").unique(TAG, keep="first", maintain_order=True)
+    values = told[[*TAG, "csig_low"]].unique(TAG, keep="first", maintain_order=True)
     own = {name: values.schema[name] for name in TAG}
     return (
         seen.join(known, on=["a_point", "z_point"], how="inner", maintain_order="left")

@@ -44,7 +44,7 @@ def arrivals(scene: Scene) -> Iterator[Found]:
         )
         .filter(pl.col("tagged") + pl.col("untagged") >= ENOUGH)
     )
-    now = scene.sights.select("point", "src", "dst").unique()
+    now = scene.sights[["point", "src", "dst"]].unique()
     counts = counts.join(now, on=["point", "src", "dst"], how="semi", nulls_equal=True)
     entered = {
         (row["src"], row["dst"]): row for row in counts.iter_rows(named=True)
@@ -87,7 +87,7 @@ def pairs_with(
     if scene.changes.is_empty():
         return
     key = ["before", "point", "hops"]
-    now = scene.changes.filter(what).select(key).unique()
+    now = scene.changes.filter(what)[[*key]].unique()
     all_of = scene.changed.filter(of).group_by(key).agg(pl.col("n").sum().alias("both"))
     rows = (
         scene.changed.filter(what)

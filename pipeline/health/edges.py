@@ -38,7 +38,7 @@ def named(rows: pl.DataFrame, places: Places) -> list[pl.DataFrame]:
     if places.topology is None or "csig_low" not in rows.columns:
         return []
     tags = (
-        rows.select("bin", "time_ns", "source", "frame", *TAG)
+        rows[["bin", "time_ns", "source", "frame", *TAG]]
         .filter(
             (pl.col("csig_variant") == COMPACT)
             & pl.col("csig_t").is_in([ABW, UTILIZATION])
@@ -76,7 +76,7 @@ def compared(tags: pl.DataFrame, free: pl.DataFrame, back: int) -> pl.DataFrame:
 
     `off_n` counts stretches outside of the bucket, `free_sum` adds up what was left, in `MICRO`.
     """
-    rows = tags.join(free.select("bin", "port", "free"), on=["bin", "port"], how="inner")
+    rows = tags.join(free[["bin", "port", "free"]], on=["bin", "port"], how="inner")
     for before in range(1, back + 1):
         earlier = free.select(pl.col("bin") + before, "port", pl.col("free").alias("was"))
         rows = rows.join(earlier, on=["bin", "port"], how="inner")

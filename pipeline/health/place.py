@@ -53,7 +53,7 @@ class Places:
             return pl.DataFrame()
         locators = self.topology.locators.filter(pl.col("ports") == 1)
         known = locators.rename({"port": "number"}).join(self.numbers, on=["node", "number"])
-        return known.select("variant", "t", "lm", "port", "bps").unique(["variant", "t", "lm"])
+        return known[["variant", "t", "lm", "port", "bps"]].unique(["variant", "t", "lm"])
 
     @cached_property
     def devices(self) -> frozenset[str]:
@@ -84,7 +84,7 @@ class Places:
             return {}
         names = {port.hop: name for name, port in self.ports.items()}
         found: dict[Tag, set[str]] = {}
-        table = self.topology.locators.select("variant", "t", "lm", "node", "port")
+        table = self.topology.locators[["variant", "t", "lm", "node", "port"]]
         for variant, t, lm, *hop in table.iter_rows():
             found.setdefault((variant, t, lm), set()).add(names[hop[0], hop[1]])
         return {tag: frozenset(ports) for tag, ports in found.items()}
@@ -131,7 +131,7 @@ class Places:
             rows.append((*ports, text_of(high, low)))
         kinds = dict.fromkeys(("src", "dst", "sender"), pl.String)
         told = pl.DataFrame(rows, schema=kinds, orient="row")
-        return flows.select("flow").hstack(told[pair])
+        return flows[["flow"]].hstack(told[pair])
 
     def after(self, point: str) -> frozenset[str]:
         """The device that a packet comes to next behind a point, or each that it may be."""

@@ -135,7 +135,7 @@ def foreign(scene: Scene) -> Iterator[Found]:
         return
     key = ["before", "point", "hops", "variant", "t", "lm"]
     replaced = pl.col("change") == Change.REPLACED.value
-    now = scene.changes.filter(replaced).select(key).unique()
+    now = scene.changes.filter(replaced)[[*key]].unique()
     rows = scene.changed.filter(replaced).join(now, on=key, how="semi", maintain_order="left")
     places = scene.places
     both = {
@@ -162,7 +162,7 @@ def unknown(scene: Scene) -> Iterator[Found]:
     found: dict[tuple[int, int], list[dict[str, Any]]] = {}
     touched = scene.paths.filter(pl.col("touched"))
     tags = [
-        tag for tag in touched.select("variant", "t", "lm").unique().iter_rows()
+        tag for tag in touched[["variant", "t", "lm"]].unique().iter_rows()
         if tag[:2] in places.complete and tag not in places.locators
     ]  # fmt: skip
     for row in of_tags(touched, tags).iter_rows(named=True):
@@ -184,7 +184,7 @@ def written(scene: Scene, variant: int, lm: int) -> Iterator[frozenset[str]]:
     rows = scene.changed.filter(
         pl.col("change") == Change.REPLACED.value, pl.col("n") >= FEW, variant=variant, lm=lm
     )
-    for way in rows.select("before", "point", "hops").unique(maintain_order=True).iter_rows():
+    for way in rows[["before", "point", "hops"]].unique(maintain_order=True).iter_rows():
         yield scene.places.between(*way)
 
 

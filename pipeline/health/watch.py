@@ -90,7 +90,7 @@ class Health:
         self.begun.add(tag_sights.handshakes(rows))
         self.beside.add(rows, pairs, places)
         if decisions.height:
-            told = decisions.select(*DECIDED).filter(IS_RECOGNISED)
+            told = decisions[[*DECIDED]].filter(IS_RECOGNISED)
             seen = counted(self._cut(told), ["interval", "flow", "dialect"])
             self.dialects.add(seen.with_columns(pl.col("dialect").cast(pl.String)))
 
