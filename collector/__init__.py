@@ -2,6 +2,7 @@
 
 from collector import arrow
 from collector.arena import Arena
+from collector.at_once import at_once
 from collector.bus import (
     JOINED_ROWS,
     Batch,
@@ -129,6 +130,7 @@ __all__ = [
     "UnreadableError",
     "address_of",
     "arrow",
+    "at_once",
     "beyond",
     "borrowing",
     "complete",

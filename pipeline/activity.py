@@ -3,6 +3,7 @@
 from functools import cache
 
 import polars as pl
+from collector import at_once
 
 from pipeline.load_unit import NANO
 from pipeline.sharing import sending
@@ -48,7 +49,7 @@ def activity(
         reflected = hop_intervals.filter(is_unseen)[[*KEY, "point"]]
         parts = [flow_intervals.filter(~is_unseen | told), reflected.unique(maintain_order=True)]
     rows = (
-        pl.concat(parts, how="diagonal_relaxed")
+        pl.concat([part.lazy() for part in parts], how="diagonal_relaxed")
         .with_columns(pl.col("data_bytes", "data_frames", "ce_frames").fill_null(0))
         .sort(*KEY[:2], "ce_frames", "point", maintain_order=True)
         .group_by(KEY, maintain_order=True)
@@ -56,9 +57,9 @@ def activity(
     )
     spoken = pl.when(pl.col("data_frames") > 0).then("data_frames").otherwise("acks")
     sent = pl.when(pl.col("slices") > 0).then(sending(pl.col("slices"), pl.col("data_frames")))
-    return rows.filter((pl.col("data_bytes") > 0) | is_unseen).with_columns(
-        spoken.alias("spoken"), sent.alias("own_duty"), mark_share().alias("mark_share")
-    )
+    here = rows.filter((pl.col("data_bytes") > 0) | is_unseen)
+    also = (spoken.alias("spoken"), sent.alias("own_duty"), mark_share().alias("mark_share"))
+    return at_once(here.with_columns(also))
 
 
 @cache

@@ -6,6 +6,7 @@ Loads are compared as packets met them: counters alone tell of the time between 
 """
 
 import polars as pl
+from collector import at_once
 
 from pipeline.locate import HOP
 from pipeline.reserved import PLACE
@@ -23,7 +24,7 @@ SPEAK = ("int", "csig", "aecn")
 def agreement(candidates: pl.DataFrame) -> pl.DataFrame:
     """Agreement of each hop and interval with the loads by kind: time_ns, hop, agreement, kinds."""
     sure = (pl.col("signal") != "aecn") | (pl.col("probability") > LIKELY)
-    rows = candidates.filter(
+    rows = candidates.lazy().filter(
         pl.col("signal").is_in(SPEAK)
         & sure
         & (pl.col("node") < PLACE)
@@ -32,7 +33,7 @@ def agreement(candidates: pl.DataFrame) -> pl.DataFrame:
     )
     weight = pl.col("samples") * pl.col("share").fill_null(1.0) ** 2
     met = pl.coalesce("packet_u", "u_mean")
-    loads = (
+    loads = at_once(
         rows.group_by(["time_ns", *HOP, "signal"], maintain_order=True)
         .agg(((met * weight).sum() / weight.sum()).alias("u"))
         .sort("time_ns", *HOP, "signal")
@@ -43,6 +44,8 @@ def agreement(candidates: pl.DataFrame) -> pl.DataFrame:
     first = begun(loads, here)
     several = ~first
     several[:-1] |= ~first[1:]  # few hops are spoken of by several kinds
+    if not several.any():
+        return NOTHING
     return (
         loads.filter(pl.Series(several))
         .group_by(here, maintain_order=True)
@@ -51,6 +54,10 @@ def agreement(candidates: pl.DataFrame) -> pl.DataFrame:
             told.str.join(", ").alias("kinds"),
         )
     )
+
+
+NOTHING = pl.DataFrame(schema={"time_ns": pl.Int64, "node": pl.UInt32, "port": pl.UInt32,
+                               "agreement": pl.Float64, "kinds": pl.String})  # fmt: skip
 
 
 def disagreement() -> pl.Expr:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import polars as pl
+from collector import arrow, at_once
 
 from pipeline.comparison import KNOWN, LOAD, MARKS, TOLD, compared
 from pipeline.feeding import fed
@@ -84,9 +85,8 @@ def located(
     measured = by_lower_ends(measured, carried)
     direct = told_by_name.hops
     hop_loads = loads(direct)
-    silent = sent[[*KEY, "aecn_samples"]].join(
-        direct[KEY].unique(), on=KEY, how="anti", maintain_order="left"
-    )
+    quiet = sent[[*KEY, "aecn_samples"]]
+    silent = quiet.join(direct[KEY], on=KEY, how="anti", maintain_order="left")
     told = path_loads(sent, silent, tags)
     ways = fed(told, all_ways, hop_loads, topology, LOAD.zero)
     known = known_loads(hop_loads, carried) if told["wanted"].any() else NOTHING_KNOWN
@@ -135,13 +135,11 @@ def path_loads(sent: pl.DataFrame, silent: pl.DataFrame, tags: pl.DataFrame) -> 
     An option at its highest value says no more than at least so much.
     """
     mean = pl.col("aecn_u_sum") / pl.col("aecn_samples")
-    tagged = bounds(tags).with_columns(*TAGGED)
-    heard = sent.filter(pl.col("aecn_samples") > 0)
-    if heard.is_empty():
-        return pl.concat([NOTHING_TOLD, tagged], how="diagonal_relaxed").sort(
-            KEY, maintain_order=True
-        )
-    quiet = silent.select(*KEY, pl.lit(value=True).alias("wanted"))
+    parts = [NOTHING_TOLD.lazy(), bounds(tags).lazy().with_columns(*TAGGED)]
+    if not arrow.values(sent["aecn_samples"]).any():
+        return at_once(pl.concat(parts, how="diagonal_relaxed").sort(KEY, maintain_order=True))
+    heard = sent.lazy().filter(pl.col("aecn_samples") > 0)
+    quiet = silent.lazy().select(*KEY, pl.lit(value=True).alias("wanted"))
     own = heard.join(quiet, on=KEY, how="left", maintain_order="left").select(
         *KEY,
         mean.alias("low"),
@@ -152,9 +150,8 @@ def path_loads(sent: pl.DataFrame, silent: pl.DataFrame, tags: pl.DataFrame) -> 
         pl.col("aecn_samples").alias("samples"),
         pl.lit("aecn").alias("signal"),
     )
-    return pl.concat([NOTHING_TOLD, own, tagged], how="diagonal_relaxed").sort(
-        KEY, maintain_order=True
-    )
+    told = pl.concat([parts[0], own, parts[1]], how="diagonal_relaxed")
+    return at_once(told.sort(KEY, maintain_order=True))
 
 
 NOTHING_TOLD = pl.DataFrame(schema={**TOLD, "samples": pl.UInt64, "signal": pl.String})
@@ -172,16 +169,18 @@ def narrowed(
     Where taps have `seen` it (`tapped`) counts as well.
     """
     sure = (pl.col("signal") == "int") | (pl.col("share") >= NAMED_SHARE)
-    told = [each[[*KEY, *HOP]] for each in (named.filter(sure), seen.filter("whole"))]
-    return fitting(sent, pl.concat(told), possible)
+    parts = [named.lazy().filter(sure), seen.lazy().filter("whole")]
+    told = at_once(pl.concat([each.select(*KEY, *HOP) for each in parts]))
+    return fitting(sent, told, possible)
 
 
 def path_marks(sent: pl.DataFrame, silent: pl.DataFrame) -> pl.DataFrame:
     """Share of marks of flows that may be marked; candidates are asked for where there are some."""
     share = pl.col("mark_share")
-    rows = sent.filter(may_be_marked())
-    quiet = silent.filter(pl.col("aecn_samples") == 0).select(*KEY, pl.lit(1).alias("quiet"))
-    return (
+    rows, silent_rows = sent.lazy().filter(may_be_marked()), silent.lazy()
+    none = pl.col("aecn_samples") == 0
+    quiet = silent_rows.filter(none).select(*KEY, pl.lit(1).alias("quiet"))
+    return at_once(
         rows.join(quiet, on=KEY, how="left", maintain_order="left")
         .select(
             *KEY,
@@ -201,9 +200,10 @@ def path_marks(sent: pl.DataFrame, silent: pl.DataFrame) -> pl.DataFrame:
 def held_back(by_marks: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
     """Probability that flows are held back at hops: by marks, or by loads that were located."""
     here = ["time_ns", *HOP]
-    loaded = named_only(hop_loads).filter(pl.col("load") > FULL_LOAD)
-    told = [by_marks[[*here, "probability"]], loaded.select(*here, probability=1.0)]
-    return pl.concat(told).group_by(here, maintain_order=True).agg(pl.col("probability").max())
+    loaded = named_only(hop_loads.lazy()).filter(pl.col("load") > FULL_LOAD)
+    told = [by_marks[[*here, "probability"]].lazy(), loaded.select(*here, probability=1.0)]
+    groups = pl.concat(told).group_by(here, maintain_order=True)
+    return at_once(groups.agg(pl.col("probability").max()))
 
 
 def filled(marked: pl.DataFrame, full: pl.DataFrame) -> pl.DataFrame:
@@ -222,36 +222,37 @@ def spread(least: float, samples: pl.Expr) -> pl.Expr:
     return (least**2 + SAMPLE_SPREAD**2 / samples).sqrt().alias("spread")
 
 
-def known_loads(hop_loads: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
+def known_loads(hop_loads: pl.DataFrame, carried_by: pl.DataFrame) -> pl.DataFrame:
     """Loads of hops that were located, and what flows carry through hops, each with its spread."""
     width = pl.when(pl.col("measured")).then(MEASURED_SPREAD).otherwise(LOCATED_SPREAD)
     load, part = pl.col("load"), pl.col("bounded").cast(pl.Float64)  # lacks what a port can send
-    seen = named_only(hop_loads).select(
+    seen = named_only(hop_loads.lazy()).select(
         "time_ns", *HOP, load.alias("low"), (load + part).alias("high"), width.alias("spread")
     )
     least, most, whole = while_sending("least"), while_sending("most"), pl.col("whole")
-    full, free = least >= FULL, most < FAR_FROM_FULL
-    return pl.concat(
+    full, free, carried = least >= FULL, most < FAR_FROM_FULL, carried_by.lazy()
+    known = pl.concat(
         [
-            pl.DataFrame(schema=KNOWN),
+            pl.LazyFrame(schema=KNOWN),
             seen,
             bound(carried.filter(full), least.clip(0.0, 1.0), MOST, CARRIED_SPREAD),
             bound(carried.filter(free & ~whole), pl.lit(0.0), 1.0, POSSIBLE_SPREAD),
             bound(carried.filter(free & whole), pl.lit(0.0), 1.0, WHOLE_SPREAD),
         ]
     )
+    return at_once(known)
 
 
-def known_marks(hop_loads: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
+def known_marks(hop_loads: pl.DataFrame, carried_by: pl.DataFrame) -> pl.DataFrame:
     """What loads say of marks: none below `CALM`, some above `FULL_LOAD`, some of a full port."""
-    rows = named_only(hop_loads)
+    rows = named_only(hop_loads.lazy())
     calm = rows.filter((pl.col("load") < CALM) & ~pl.col("bounded"))
     none, some = pl.lit(0.0), pl.lit(SOME_MARKS)
     least, most, whole = while_sending("least"), while_sending("most"), pl.col("whole")
-    full, free = least >= FULL, most < FAR_FROM_FULL
-    return pl.concat(
+    full, free, carried = least >= FULL, most < FAR_FROM_FULL, carried_by.lazy()
+    known = pl.concat(
         [
-            pl.DataFrame(schema=KNOWN),
+            pl.LazyFrame(schema=KNOWN),
             bound(calm, none, 0.0, MARK_SPREAD),
             bound(rows.filter(pl.col("load") > FULL_LOAD), some, 1.0, MARK_SPREAD),
             bound(carried.filter(full), some, 1.0, MARK_SPREAD),
@@ -259,9 +260,10 @@ def known_marks(hop_loads: pl.DataFrame, carried: pl.DataFrame) -> pl.DataFrame:
             bound(carried.filter(free & whole), none, 0.0, WHOLE_MARK_SPREAD),
         ]
     )
+    return at_once(known)
 
 
-def bound(rows: pl.DataFrame, low: pl.Expr, high: float, width: float) -> pl.DataFrame:
+def bound(rows: pl.LazyFrame, low: pl.Expr, high: float, width: float) -> pl.LazyFrame:
     """That the value of each hop lies between two ends."""
     return rows.select(
         "time_ns", *HOP, low.cast(pl.Float64).alias("low"), pl.lit(high).alias("high"),
@@ -269,7 +271,7 @@ def bound(rows: pl.DataFrame, low: pl.Expr, high: float, width: float) -> pl.Dat
     )  # fmt: skip
 
 
-def named_only(rows: pl.DataFrame) -> pl.DataFrame:
+def named_only(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Rows whose hop has a node and a port."""
     return rows.filter(pl.col("node") < PLACE)
 
@@ -287,12 +289,12 @@ def with_hops(told: pl.DataFrame, found: pl.DataFrame, hop_loads: pl.DataFrame) 
     if not wanted.any():
         return NO_HOPS
     path = pl.when(pl.col("signal") == "aecn").then("low")
-    asked = told.filter(wanted).select(*KEY, "signal", path.alias("u_mean"), "samples")
-    rows = asked.join(found, on=KEY, how="left", maintain_order="left_right").join(
-        hop_loads, on=["time_ns", *HOP], how="left", maintain_order="left"
+    asked = told.lazy().filter(wanted).select(*KEY, "signal", path.alias("u_mean"), "samples")
+    rows = asked.join(found.lazy(), on=KEY, how="left", maintain_order="left_right").join(
+        hop_loads.lazy(), on=["time_ns", *HOP], how="left", maintain_order="left"
     )
     load = pl.coalesce("u_mean", "load")
-    return rows.select(
+    return at_once(rows.select(
         *KEY, *HOP, load.alias("u_mean"), load.alias("u_max"), "standing_share", "samples",
         "signal", "probability",
-    )  # fmt: skip
+    ))  # fmt: skip

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from collector import at_once
 
 from pipeline.belief import fullest, graph, window
+from pipeline.groups import among
 from pipeline.messages import Floats
 
 HOP = ["node", "port"]
@@ -73,9 +75,8 @@ def compared(
     asked = told["time_ns"].filter(told["wanted"])
     if asked.is_empty() or paths.is_empty():
         return pl.DataFrame(schema=FOUND)
-    factors = told.filter(pl.col("time_ns").is_in(asked.unique().implode())).with_row_index(
-        "factor"
-    )
+    here = np.flatnonzero(among(told["time_ns"], asked))
+    factors = told[here].with_row_index("factor")
     timed = ["time_ns"] if "time_ns" in paths.columns else []
     rows = factors[["factor", "time_ns", "flow"]].join(
         paths, on=[*timed, "flow"], how="inner", maintain_order="left_right"
@@ -91,14 +92,15 @@ def compared(
     probability = fullest(
         g, likelihood(factors, quantity), prior(hops, known, quantity), most(factors, quantity)
     )
-    edges = pl.DataFrame(
-        {"factor": g.edge_factor, "hop": g.edge_hop, "probability": probability}
-    ).with_columns(pl.col("factor", "hop").cast(pl.UInt32))
+    numbers = [g.edge_factor.astype(np.uint32), g.edge_hop.astype(np.uint32), probability]
+    edges = pl.LazyFrame(dict(zip(("factor", "hop", "probability"), numbers, strict=True)))
     sharper = pl.col("probability") ** SHARPER
     edges = edges.with_columns(sharper / sharper.sum().over("factor"))
-    return (
-        edges.join(factors.filter("wanted"), on="factor", how="inner", maintain_order="left")
-        .join(hops.drop("time_ns"), on="hop", how="left", maintain_order="left")
+    wanted = factors.lazy().filter("wanted")
+    named = hops.lazy().drop("time_ns")
+    return at_once(
+        edges.join(wanted, on="factor", how="inner", maintain_order="left")
+        .join(named, on="hop", how="left", maintain_order="left")
         .select(list(FOUND))
     )
 

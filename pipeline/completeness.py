@@ -13,6 +13,7 @@ captured the smaller share counts.
 """
 
 import polars as pl
+from collector import at_once
 
 from pipeline.locate import KEY
 from pipeline.told_samples import BOUND, LOAD
@@ -38,13 +39,13 @@ def told_frames(hop_intervals: pl.DataFrame) -> pl.DataFrame:
     """
     is_stack = pl.col("source").is_in((LOAD, BOUND))
     # Each hop of a stack is a sample of the same frames; a tag is a sample of one of its signals.
-    seen = hop_intervals.with_columns(VIEW)
+    seen = hop_intervals.lazy().with_columns(VIEW)
     stacks = seen.filter(is_stack).group_by(*KEY, "point", "view", "hop_index")
     tags = seen.filter(~is_stack).group_by(*KEY, "point", "view")
     summed = [
-        each.agg(pl.col("samples").sum())[[*KEY, "view", "samples"]] for each in (stacks, tags)
+        each.agg(pl.col("samples").sum()).select(*KEY, "view", "samples") for each in (stacks, tags)
     ]
-    return pl.concat(summed).group_by(KEY).agg(FRAMES)
+    return at_once(pl.concat(summed).group_by(KEY).agg(FRAMES))
 
 
 def parts() -> list[pl.Expr]:

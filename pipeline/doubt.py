@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from collector import arrow, at_once
 
 from pipeline.agreement import DIFFER
 from pipeline.locate import HOP, KEY
@@ -102,7 +103,7 @@ def doubts(rows: pl.DataFrame) -> pl.Series:
     bits = np.zeros(rows.height, np.uint16)
     for place, holds in enumerate(rows.select(HOLDS)):
         if holds.any():
-            bits |= holds.fill_null(value=False).to_numpy().astype(np.uint16) << np.uint16(place)
+            bits |= arrow.values(holds).astype(np.uint16) << np.uint16(place)
     # There are few sets of flags beside the rows that they are said of.
     sets, number = np.unique(bits, return_inverse=True)
     said = [[name for place, name in enumerate(FLAGS) if each >> place & 1] for each in sets]
@@ -116,8 +117,9 @@ def with_lacking(
     if topology is None:
         return rows.with_columns(pl.lit(value=False).alias("lacking"))
     told = hop_intervals[[*KEY, *HOP, "source"]].filter(pl.col("port") != UNTOLD)
-    found = [told.filter(pl.col("node") < PLACE).join(topology.frame, on=HOP, how="anti")[KEY]]
-    raw = told.filter(pl.col("node") == LOCATOR)
+    whole, known_hops = told.lazy().filter(pl.col("node") < PLACE), topology.frame[HOP].lazy()
+    found = [at_once(whole.join(known_hops, on=HOP, how="anti").select(KEY))]
+    raw = told[np.flatnonzero(arrow.values(told["node"]) == LOCATOR)]
     if raw.height:
         known = topology.locators.select(pl.col("t", "lm").cast(pl.Int64)).unique()
         locators = raw.select(*KEY, T, pl.col("port").cast(pl.Int64).alias("lm"))

@@ -7,7 +7,9 @@ fill a last hop that is as fast as its way there, and flows that share two hops 
 the first.
 """
 
+import numpy as np
 import polars as pl
+from collector import at_once
 
 from pipeline.locate import HOP, KEY
 from pipeline.met import SEVERAL, by_others
@@ -44,26 +46,26 @@ def fed(
     most = (pl.col("high").clip(0) + zero).log() + OFF * pl.col("spread")
     # Who names a hop itself is not told by others which of two it is.
     tagged = pl.col("signal") == "csig" if "signal" in told.columns else pl.lit(value=False)
-    own = told.group_by(KEY).agg(
-        least.max().alias("least"), most.min().alias("most"), tagged.any().alias("tagged")
+    own = (
+        told.lazy()
+        .group_by(KEY)
+        .agg(least.max().alias("least"), most.min().alias("most"), tagged.any().alias("tagged"))
     )
     link = pl.col("via_node").cast(pl.UInt64) * (1 << 32) + pl.col("via_port")
-    ways = all_ways.with_columns(link.fill_null(int(SEVERAL)).alias("link")).join(
-        own, on=KEY, how="left", maintain_order="left"
-    )
-    told_of = pl.col("least").is_not_null()
-    mine = ways.filter(told_of)
+    linked = all_ways.lazy().with_columns(link.fill_null(int(SEVERAL)).alias("link"))
+    ways = at_once(linked.join(own, on=KEY, how="left", maintain_order="left"))
+    told_of = np.flatnonzero(ways["least"].is_not_null())
+    mine = ways[told_of]
     if topology is None or mine.is_empty():
         return mine.select(all_ways.columns)
-    met = ways.select(told_of, by_others(ways)).filter("least")["others"]
-    rates = topology.frame.select(*HOP, pl.col("capacity_bps").alias("bps"))
+    rates = topology.frame.lazy().select(*HOP, pl.col("capacity_bps").alias("bps"))
     behind = rates.select(pl.all().name.prefix("via_"))
     rows = (
-        measured(mine.with_columns(met), hop_loads)
+        measured(mine.hstack([by_others(ways)[told_of]]), hop_loads)
         .join(rates, on=HOP, how="left", maintain_order="left")
         .join(behind, on=VIA, how="left", maintain_order="left")
     )
-    may = rows.with_columns(STARVED).select(*KEY, MAY)
+    may = at_once(rows.with_columns(STARVED).select(*KEY, MAY))
     if may["may"].all():
         return mine.select(all_ways.columns)
     kept = may.select(pl.col("may") | ~pl.col("may").any().over(KEY)).to_series()
@@ -82,17 +84,18 @@ MAY = (~pl.when("tagged").then("starved").otherwise(BY_INT)).alias("may")
 """Whether a hop may be the fullest of its path."""
 
 
-def measured(ways: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
+def measured(mine: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.LazyFrame:
     """The ways with `lower` and `fuller`: what INT tells of a hop beside others of its path.
 
     It is lower than another one, or fuller than the one before it: stacks grow on the way, so that
     a port may have more to send than an equal one that feeds it.
     """
-    known = hop_loads.filter(pl.col("measured") & ~pl.col("bounded"))
-    if known.is_empty():
+    ways = mine.lazy()
+    known = hop_loads["measured"] & ~hop_loads["bounded"]
+    if not known.any():
         never = pl.lit(value=False)
         return ways.with_columns(never.alias("lower"), never.alias("fuller"))
-    told = known.select(*HERE, pl.col("load").alias("here_u"))
+    told = hop_loads.lazy().filter(known).select(*HERE, pl.col("load").alias("here_u"))
     before = told.select("time_ns", pl.col(HOP).name.prefix("via_"), before_u="here_u")
     most = pl.col("here_u").max().over(*KEY, "path")
     return (

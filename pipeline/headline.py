@@ -5,6 +5,7 @@ wrong altogether leaves a rest to every hop, the larger the less it can be trust
 """
 
 import polars as pl
+from collector import at_once
 
 from pipeline.locate import HOP, KEY
 from pipeline.portion import portions
@@ -22,11 +23,15 @@ def joined(candidates: pl.DataFrame) -> pl.DataFrame:
     whose signals name no hop keeps one row without a hop.
     """
     names = list(DOUBT)
-    ranked = candidates.filter(pl.col("signal").is_in(names)).with_columns(
-        pl.col("signal").replace_strict(DOUBT, return_dtype=pl.Float64).alias("doubt"),
-        pl.col("signal")
-        .replace_strict({name: rank for rank, name in enumerate(names)}, return_dtype=pl.UInt8)
-        .alias("rank"),
+    ranked = (
+        candidates.lazy()
+        .filter(pl.col("signal").is_in(names))
+        .with_columns(
+            pl.col("signal").replace_strict(DOUBT, return_dtype=pl.Float64).alias("doubt"),
+            pl.col("signal")
+            .replace_strict({name: rank for rank, name in enumerate(names)}, return_dtype=pl.UInt8)
+            .alias("rank"),
+        )
     )
     said = (pl.col("probability") / pl.col("doubt") + 1).log().fill_null(0.0)
     hops = (
@@ -35,7 +40,7 @@ def joined(candidates: pl.DataFrame) -> pl.DataFrame:
         .group_by([*KEY, *HOP], maintain_order=True)
         .agg(pl.col("said").sum(), pl.exclude("said", *KEY, *HOP).first())
     )
-    named = hops.filter(pl.col("node").is_not_null() | (pl.len().over(KEY) == 1))
+    named = at_once(hops.filter(pl.col("node").is_not_null() | (pl.len().over(KEY) == 1)))
     weight = (pl.col("said") - pl.col("said").max().over(KEY)).exp()
     return named.with_columns(portions(named, KEY, weight)).sort(
         [*KEY, "probability", "rank", "hop_index", *HOP],

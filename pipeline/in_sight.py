@@ -5,6 +5,7 @@ it has met.
 """
 
 import polars as pl
+from collector import at_once
 
 from pipeline.locate import HOP, KEY
 from pipeline.tags import VIEW, views
@@ -20,8 +21,8 @@ def in_sight(
     `hops` is the length of a shortest path; null where the topology knows none. `met_by_tags` is
     what `met` tells.
     """
-    length = possible.group_by("flow").agg((pl.col("place").max() + 1).alias("hops"))
-    own = candidates.filter(
+    length = possible.lazy().group_by("flow").agg((pl.col("place").max() + 1).alias("hops"))
+    own = candidates.lazy().filter(
         (pl.col("signal") == "int") | ((pl.col("signal") == "csig") & (pl.col("samples") > 0))
     )
     tagged = pl.col("signal") != "int"
@@ -31,11 +32,11 @@ def in_sight(
         pl.col("seen_at", "echo").filter(tagged).first(),
     )
     rows = seen.join(length, on="flow", how="left").rename({"seen_at": "point"})
-    rows = rows.join(met_by_tags, on=VIEW, how="left")
+    rows = rows.join(met_by_tags.lazy(), on=VIEW, how="left")
     # A tag speaks of every hop that it has met, by its largest or least.
     tag = pl.max_horizontal("stack", pl.coalesce("met", "hops"))
     told = pl.when("summarised").then(tag).otherwise("stack")
-    return rows.select(*KEY, told.cast(pl.UInt32).alias("hops_seen"), "hops")
+    return at_once(rows.select(*KEY, told.cast(pl.UInt32).alias("hops_seen"), "hops"))
 
 
 def met(
@@ -49,11 +50,13 @@ def met(
     """
     tags = views(hop_intervals)[VIEW].unique(maintain_order=True)
     stand = taps(tags["point"], topology) if topology else pl.DataFrame(schema=STANDING)
+    if stand.is_empty():
+        return tags.with_columns(pl.lit(None, pl.UInt32).alias("met"))
     end = pl.col("place").max().over("flow").alias("end")
-    on_way = possible.select("flow", *HOP, "place", end).unique()
-    places = stand.join(on_way, on=HOP).group_by("flow", "point").agg(pl.col("place", "end").max())
-    found = tags.join(places, on=["flow", "point"], how="left", maintain_order="left")
+    on_way = possible.lazy().select("flow", *HOP, "place", end).unique()
+    stood = stand.lazy().join(on_way, on=HOP).group_by("flow", "point")
+    places = stood.agg(pl.col("place", "end").max())
+    found = tags.lazy().join(places, on=["flow", "point"], how="left", maintain_order="left")
     along = ~pl.col("echo") & (pl.col("place") < pl.col("end"))
-    return found.select(
-        *VIEW, pl.when(along).then(pl.col("place") + 1).cast(pl.UInt32).alias("met")
-    )
+    before = pl.when(along).then(pl.col("place") + 1).cast(pl.UInt32)
+    return at_once(found.select(*VIEW, before.alias("met")))

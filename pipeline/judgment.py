@@ -5,6 +5,7 @@ and what the flow did in the interval (`activity`).
 """
 
 import polars as pl
+from collector import at_once
 
 from pipeline.completeness import completeness, parts
 from pipeline.doubt import doubts
@@ -56,11 +57,12 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
     """Kind, confidence, completeness, plausibility of each headline."""
     # Step by step: what an expression costs beside its rows grows with the square of its depth.
     rows = rows.with_columns(LACKS)
-    found = rows.with_columns(is_congested(settings).alias("congested"), SHUT, *PARTS, *LIMITED)
-    found = found.with_columns(
-        KIND, COMPLETENESS, doubts(found), pl.Series("sure", certainty(rows, settings))
+    sure = pl.Series("sure", certainty(rows, settings))
+    found = rows.lazy().with_columns(
+        is_congested(settings).alias("congested"), SHUT, *PARTS, *LIMITED
     )
-    return found.with_columns(*SHOWN, CONFIDENCE)
+    found = found.with_columns(KIND, COMPLETENESS, doubts(rows), sure)
+    return at_once(found.with_columns(*SHOWN, CONFIDENCE))
 
 
 def window_is_shut() -> pl.Expr:
@@ -145,12 +147,12 @@ def certainty(rows: pl.DataFrame, settings: PipelineSettings) -> pl.Series:
     burst = (pl.col("duty") < 1.0) & pl.col("standing_share").is_null()
     burst &= pl.col("u_mean") > settings.congested_u * pl.col("duty")
     marks = BY_MARKS if (rows["signal"] == "ecn").any() else pl.lit(None, pl.Float64)
-    told = rows.select(
+    told = rows.lazy().select(
         "u_mean", "standing_share", "duty", "lacks", "lacks_most", marks.alias("marked"), *SPREADS
     )
     between = pl.when(most > least).then(between).alias("between")
     told = told.select("marked", over / pl.col("off"), STANDS, burst.alias("burst"), between)
-    return told.select(SURE).to_series()
+    return at_once(told.select(SURE)).to_series()
 
 
 def spreads() -> list[pl.Expr]:

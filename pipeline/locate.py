@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import polars as pl
+from collector import at_once
 
 from pipeline.load_unit import NANO
 from pipeline.portion import portions
@@ -69,16 +70,18 @@ def probability(rows: pl.DataFrame, sharpness: pl.Expr) -> pl.Series:
     return portions(rows, KEY, weight)
 
 
-def best(rows: pl.DataFrame, view: Sequence[str], merit: Sequence[pl.Expr]) -> pl.DataFrame:
+def best(rows: pl.DataFrame, view: Sequence[str], merit: Sequence[pl.Expr]) -> pl.LazyFrame:
     """The rows of one view of each flow and interval: the one of most merit, the first first."""
-    judged = rows.group_by([*KEY, *view], maintain_order=True).agg(
+    told = rows.lazy()
+    judged = told.group_by([*KEY, *view], maintain_order=True).agg(
         one.alias(f"merit{place}") for place, one in enumerate(merit)
     )
     merits = [f"merit{place}" for place in range(len(merit))]
     chosen = judged.sort(
         *merits, *view, descending=[True] * len(merits) + [False] * len(view)
     ).unique(KEY, keep="first", maintain_order=True)
-    return rows.join(chosen[[*KEY, *view]], on=[*KEY, *view], how="semi", maintain_order="left")
+    key = [*KEY, *view]
+    return told.join(chosen.select(key), on=key, how="semi", maintain_order="left")
 
 
 def inband(hops: pl.DataFrame, sent: pl.DataFrame | None = None) -> pl.DataFrame:
@@ -105,7 +108,8 @@ def hops_of_stacks(rows: pl.DataFrame, sent: pl.DataFrame | None) -> pl.DataFram
     rows = rows.with_columns(VIEW.alias("view"), ALONE.alias("alone"))
     if "begin_ns" not in rows.columns:
         rows = rows.with_columns(pl.col("time_ns").alias("begin_ns"))
-    mine = best(rows, ["view"], [pl.struct(HOP).n_unique(), pl.col("samples").sum()])
+    merit = [pl.struct(HOP).n_unique(), pl.col("samples").sum()]
+    mine = at_once(best(rows, ["view"], merit))
     found = mine.group_by([*KEY, *HOP, "alone"], maintain_order=True).agg(
         *load(), pl.col("view").first().alias("seen_at")
     )
@@ -196,19 +200,16 @@ def loads(located: pl.DataFrame) -> pl.DataFrame:
 
     `measured` says whether INT tells it, `bounded` that this is a part of it.
     """
-    measured = located.filter(pl.col("signal") == "int")
-    bounds = located.filter(pl.col("signal") == "csig").join(
-        measured[["time_ns", *HOP]].unique(),
-        on=["time_ns", *HOP],
-        how="anti",
-        maintain_order="left",
-    )
+    here = ["time_ns", *HOP]
+    measured = located.lazy().filter(pl.col("signal") == "int")
+    by_locator = located.lazy().filter(pl.col("signal") == "csig")
+    bounds = by_locator.join(measured.select(here), on=here, how="anti", maintain_order="left")
     # A flow that rarely names a hop knows least of it: it missed what was less than elsewhere.
     weight = pl.col("samples") * pl.col("share").fill_null(1.0) ** 2
-    return (
+    return at_once(
         pl.concat([measured, bounds], how="diagonal_relaxed")
-        .sort("time_ns", *HOP, "flow")
-        .group_by(["time_ns", *HOP], maintain_order=True)
+        .sort(*here, "flow")
+        .group_by(here, maintain_order=True)
         .agg(
             ((pl.col("u_mean") * weight).sum() / weight.sum()).alias("load"),
             ((pl.col("standing_share") * weight).sum() / weight.sum()).alias("standing_share"),

@@ -11,6 +11,7 @@ queue was long enough to mark.
 """
 
 import polars as pl
+from collector import at_once
 
 from pipeline.intervals import SLICES
 from pipeline.locate import HOP, KEY
@@ -39,12 +40,15 @@ def marked_shares(crossing: pl.DataFrame, sent: pl.DataFrame) -> pl.DataFrame:
 
     time_ns, hop, marked_share; `crossing` is as `sharing.crossing` gives it.
     """
-    told = sent.filter(may_be_marked()).select(
-        *KEY, pl.col("mark_share").alias("share"), sent_bytes().alias("whole")
+    told = (
+        sent.lazy()
+        .filter(may_be_marked())
+        .select(*KEY, pl.col("mark_share").alias("share"), sent_bytes().alias("whole"))
     )
     marked = (pl.col("share") * pl.col("whole")).sum() / pl.col("whole").sum()
-    return (
+    return at_once(
         crossing[[*KEY, *HOP]]
+        .lazy()
         .join(told, on=KEY, how="inner", maintain_order="left")
         .group_by(["time_ns", *HOP], maintain_order=True)
         .agg(marked.alias("marked_share"))
@@ -58,10 +62,11 @@ def with_marks(rows: pl.DataFrame, marked: pl.DataFrame, carried: pl.DataFrame) 
     where nothing else tells it, of flows that were marked or saw the hop full.
     """
     here = ["time_ns", *HOP]
-    limits = carried.select(*here, pl.when("whole").then("most").alias("seen"), "least")
-    rows = rows.join(marked, on=here, how="left", maintain_order="left")
-    rows = rows.join(limits, on=here, how="left", maintain_order="left")
-    return rows.with_columns(MOST_SENT).with_columns(BUSY, STOOD).with_columns(*STANDING)
+    limits = carried.lazy().select(*here, pl.when("whole").then("most").alias("seen"), "least")
+    told = rows.lazy().join(marked.lazy(), on=here, how="left", maintain_order="left")
+    told = told.join(limits, on=here, how="left", maintain_order="left")
+    told = told.with_columns(MOST_SENT).with_columns(BUSY, STOOD).with_columns(*STANDING)
+    return at_once(told)
 
 
 def stood() -> pl.Expr:

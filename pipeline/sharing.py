@@ -7,6 +7,7 @@ equal share of it.
 """
 
 import polars as pl
+from collector import at_once
 
 from pipeline.groups import distinct, hop
 from pipeline.intervals import SLICES
@@ -29,30 +30,27 @@ def crossing(
     sent: pl.DataFrame, candidates: pl.DataFrame, chosen: pl.DataFrame, possible: pl.DataFrame
 ) -> pl.DataFrame:
     """Flows by hop and interval: time_ns, flow, node, port, data_bytes, contribution, held."""
-    named = candidates.filter(
+    named = candidates.lazy().filter(
         pl.col("signal").is_in(DIRECT)
         & (pl.col("node") < PLACE)
         & ((pl.col("signal") == "int") | (pl.col("share") >= NAMED_SHARE))
     )
-    held = chosen.filter(pl.col("node").is_not_null()).select(
-        *KEY, *HOP, pl.lit(value=True).alias("held")
-    )
-    rows = pl.concat(
-        [
-            named[[*KEY, *HOP]],
-            held[[*KEY, *HOP]],
-            sent[KEY].join(common(possible), on="flow", how="inner")[[*KEY, *HOP]],
-        ]
-    )
-    rows = (
+    held = chosen.lazy().filter(pl.col("node").is_not_null())
+    own = [*KEY, *HOP]
+    on_all = sent[KEY].lazy().join(common(possible).lazy(), on="flow", how="inner")
+    rows = at_once(pl.concat(each.select(own) for each in (named, held, on_all)))
+    told = sent[[*KEY, "bytes", "data_bytes", "data_frames", "slices"]].lazy()
+    crossed = (
         distinct(rows, [*KEY, hop(rows)])
-        .join(sent[[*KEY, "bytes", "data_bytes", "data_frames", "slices"]], on=KEY, how="left")
-        .join(held, on=[*KEY, *HOP], how="left")
+        .lazy()
+        .join(told, on=KEY, how="left")
+        .join(held.select(*own, pl.lit(value=True).alias("held")), on=own, how="left")
     )
     here = ["time_ns", *HOP]
     whole = pl.col("data_bytes").sum().over(here)
     part = pl.when(whole > 0).then(pl.col("data_bytes") / whole).otherwise(1 / pl.len().over(here))
-    return rows.with_columns(part.alias("contribution"), pl.col("held").fill_null(value=False))
+    is_held = pl.col("held").fill_null(value=False)
+    return at_once(crossed.with_columns(part.alias("contribution"), is_held))
 
 
 def counts(rows: pl.DataFrame) -> pl.DataFrame:

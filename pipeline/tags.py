@@ -5,11 +5,15 @@ section 5: replacement is strict and after quantisation, so of hops in one bucke
 is named, and every later one may be as full.
 """
 
+from functools import lru_cache
+
 import polars as pl
+from collector import at_once
 
 from pipeline.load_unit import NANO
 from pipeline.locate import HOP, KEY, best, load, stood
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD
+from pipeline.own_scale import REMEMBERED
 from pipeline.signals import SOURCES
 from pipeline.timed import noise
 from pipeline.topology import Topology
@@ -31,11 +35,15 @@ is taken to be seen as often as not: of a hop that is seldom the slowest nothing
 
 def views(hops: pl.DataFrame) -> pl.DataFrame:
     """CSIG rows with their type of signal, and whether it was reflected: `echo`."""
-    return hops.filter(pl.col("source").str.contains(CSIG_SOURCE)).with_columns(
-        pl.col("source").str.starts_with("csig_echo").alias("echo"),
-        pl.col("source").str.split("_").list.last().alias("signal_type"),
-        pl.col("point").cast(pl.String),
-    )
+    return at_once(hops.lazy().filter(IS_CSIG).with_columns(*OF_CSIG))
+
+
+IS_CSIG = pl.col("source").str.contains(CSIG_SOURCE)
+OF_CSIG = [
+    pl.col("source").str.starts_with("csig_echo").alias("echo"),
+    pl.col("source").str.split("_").list.last().alias("signal_type"),
+    pl.col("point").cast(pl.String),
+]
 
 
 def heard(hops: pl.DataFrame, met: pl.DataFrame) -> pl.DataFrame:
@@ -44,10 +52,10 @@ def heard(hops: pl.DataFrame, met: pl.DataFrame) -> pl.DataFrame:
     A tag near its sender has met no hop yet: the view to hear is the one whose tags had `met` most
     hops, of those that located as much as others but for `FEWER`, then the one that located most.
     """
-    rows = views(hops).with_columns(LOCATED)
-    rows = rows.join(met, on=VIEW, how="left", maintain_order="left").with_columns(FAR)
+    rows = views(hops).lazy().with_columns(LOCATED)
+    rows = rows.join(met.lazy(), on=VIEW, how="left", maintain_order="left").with_columns(FAR)
     merit = [pl.col("far").first(), pl.col("located").first(), pl.col("samples").sum()]
-    return best(rows, VIEW[2:], merit).drop("met", "located", "far")
+    return at_once(best(at_once(rows), VIEW[2:], merit).drop("met", "located", "far"))
 
 
 LOCATED = pl.col("samples").filter(pl.col("port") != UNTOLD).sum().over(VIEW).alias("located")
@@ -65,20 +73,14 @@ def shared(rows: pl.DataFrame, paths: pl.DataFrame, topology: Topology | None) -
     rows = rows.with_columns(pl.col(summed).cast(pl.Float64))
     if topology is None or rows.is_empty():
         return rows
-    groups = topology.locators.filter(pl.col("ports") > 1).select(
-        pl.col("t")
-        .replace_strict(SOURCES, default=None, return_dtype=pl.String)
-        .alias("signal_type"),
-        pl.lit(LOCATOR, pl.UInt32).alias("node"),
-        pl.col("lm").cast(pl.UInt32).alias("port"),
-        pl.col("node").alias("own_node"),
-        pl.col("port").alias("own_port"),
-    )
+    groups = sharing(topology)
+    if groups.is_empty():
+        return rows
     crossed = paths.select(
         "flow", pl.col("node").alias("own_node"), pl.col("port").alias("own_port")
     )
     several = rows.with_row_index("row").join(
-        groups.unique(maintain_order=True),
+        groups,
         on=["signal_type", *HOP],
         how="inner",
         maintain_order="left_right",
@@ -98,6 +100,21 @@ def shared(rows: pl.DataFrame, paths: pl.DataFrame, topology: Topology | None) -
     )
 
 
+@lru_cache(REMEMBERED)
+def sharing(topology: Topology) -> pl.DataFrame:
+    """Locators that several ports share, as they are told (signal_type, node, port), by port."""
+    told = topology.locators.filter(pl.col("ports") > 1).select(
+        pl.col("t")
+        .replace_strict(SOURCES, default=None, return_dtype=pl.String)
+        .alias("signal_type"),
+        pl.lit(LOCATOR, pl.UInt32).alias("node"),
+        pl.col("lm").cast(pl.UInt32).alias("port"),
+        pl.col("node").alias("own_node"),
+        pl.col("port").alias("own_port"),
+    )
+    return told.unique(maintain_order=True)
+
+
 def congestion_signals(rows: pl.DataFrame) -> pl.DataFrame:
     """Hops that locators name, from rows that were `heard`, with the load that their terms make.
 
@@ -105,7 +122,7 @@ def congestion_signals(rows: pl.DataFrame) -> pl.DataFrame:
     of them has less of that term than the hop that is, or as much (a tie): a hop with a queue sends
     at its rate, so that it gets the path's rate term as far as its queue says that it is busy.
     """
-    terms = rows.with_columns(OF_TYPE).filter(TELLS)
+    terms = at_once(rows.lazy().with_columns(OF_TYPE).filter(TELLS)).lazy()
     path = terms.filter(~DELAY).group_by(KEY, maintain_order=True).agg(PATH_RATE)
     found = (
         terms.group_by([*KEY, *HOP], maintain_order=True)
@@ -114,9 +131,8 @@ def congestion_signals(rows: pl.DataFrame) -> pl.DataFrame:
         .join(path, on=KEY, how="left", maintain_order="left")
     )
     named = found.with_columns(QUEUE).with_columns(BUSY).with_columns(RATE).with_columns(*LOADS)
-    return of_all(named).drop(
-        "rate", "rate_part", "queue", "queue_part", "path_rate", "queued", "busy_part"
-    )
+    own = ("rate", "rate_part", "queue", "queue_part", "path_rate", "queued", "busy_part")
+    return at_once(of_all(named).drop(own))
 
 
 def view() -> list[pl.Expr]:
@@ -174,7 +190,7 @@ LOADS = [
 ]
 
 
-def of_all(named: pl.DataFrame) -> pl.DataFrame:
+def of_all(named: pl.LazyFrame) -> pl.LazyFrame:
     """Hops with one load each: that of all flows that name it, the more the oftener they do.
 
     A flow that rarely names a hop knows least of it: it missed what was less than elsewhere. A
@@ -193,8 +209,9 @@ def of_all(named: pl.DataFrame) -> pl.DataFrame:
 
 def by_signal(rows: pl.DataFrame) -> pl.DataFrame:
     """Hops that each CSIG signal names by itself; probability is the share of samples there."""
-    found = rows.with_columns(SIGNAL).group_by([*OF_SIGNAL, *HOP], maintain_order=True).agg(MEANS)
-    return found.with_columns(PART).filter(pl.col("port") != UNTOLD)
+    named = rows.lazy().with_columns(SIGNAL)
+    found = named.group_by([*OF_SIGNAL, *HOP], maintain_order=True).agg(MEANS)
+    return at_once(found.with_columns(PART).filter(pl.col("port") != UNTOLD))
 
 
 OF_SIGNAL = [*KEY, "signal"]
@@ -210,12 +227,17 @@ def bounds(rows: pl.DataFrame) -> pl.DataFrame:
     most their sum (semantics.md section 3).
     """
     delay = pl.col("signal_type") == "delay"
-    terms = rows.group_by([*KEY, delay.alias("delay")], maintain_order=True).agg(
-        (pl.col("u_sum_n").sum() / pl.col("samples").sum() * NANO).alias("term"),
-        pl.col("samples").sum(),
+    terms = (
+        rows.lazy()
+        .group_by([*KEY, delay.alias("delay")], maintain_order=True)
+        .agg(
+            (pl.col("u_sum_n").sum() / pl.col("samples").sum() * NANO).alias("term"),
+            pl.col("samples").sum(),
+        )
     )
-    return terms.group_by(KEY, maintain_order=True).agg(
+    path = terms.group_by(KEY, maintain_order=True).agg(
         pl.col("term").max().alias("low"),
         pl.col("term").sum().alias("high"),
         pl.col("samples").sum().cast(pl.UInt64),
     )
+    return at_once(path)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import polars as pl
+from collector import at_once
 
 from pipeline.locate import HOP, KEY
 from pipeline.path import ASSUMED_RTT_NS
@@ -112,14 +113,17 @@ def testimony(
     What the signal of the headline (`chosen`) says of the headline's hop is not among it.
     """
     own = [*KEY, "signal", *HOP]
-    tops = (
-        candidates.select(*own, "probability", "u_mean", "samples", "seen_at", "echo")
+    ranked = [*KEY, "signal", "probability", *HOP]
+    tops = at_once(
+        candidates.lazy()
+        .select(*own, "probability", "u_mean", "samples", "seen_at", "echo")
         .filter(SAID)
-        .sort([*KEY, "signal", "probability", *HOP], descending=[False] * 3 + [True, False, False])
+        .sort(ranked, descending=[False] * 3 + [True, False, False])
     )
-    tops = first_of(tops, own[:-2]).join(chosen, on=own, how="anti", maintain_order="left")
-    values = with_port(tops, topology).with_columns(value(t_ns), *NOWHERE)
-    told = with_locators(values.filter(known(pl.col("value"))), topology)
+    others = first_of(tops, own[:-2]).lazy()
+    others = others.join(chosen.lazy(), on=own, how="anti", maintain_order="left")
+    values = with_port(others, topology).with_columns(value(t_ns), *NOWHERE)
+    told = with_locators(at_once(values.filter(known(pl.col("value")))), topology)
     said = by_run(told, KEY, told.select(of_signals(topology)).to_series())
     return said.rename({"texts": "testimony"})
 
@@ -142,15 +146,15 @@ def of_signals(topology: Topology | None) -> pl.Expr:
     return hop_piece(pl.col("signal"), name, pl.col("value"), unit, topology).text
 
 
-def with_port(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+def with_port(rows: pl.LazyFrame, topology: Topology | None) -> pl.LazyFrame:
     """The rows with capacity_bps and base_ns of their hop, as far as the topology knows them."""
     if topology is None:
         return rows.with_columns(
             pl.lit(None, pl.Int64).alias("capacity_bps"), pl.lit(0, pl.Int64).alias("base_ns")
         )
-    rates = topology.frame[[*HOP, "capacity_bps"]]
+    rates = topology.frame[[*HOP, "capacity_bps"]].lazy()
     rows = rows.join(rates, on=HOP, how="left", maintain_order="left")
-    rows = rows.join(topology.base_delays, on=HOP, how="left", maintain_order="left")
+    rows = rows.join(topology.base_delays.lazy(), on=HOP, how="left", maintain_order="left")
     return rows.with_columns(pl.col("base_ns").fill_null(0))
 
 

@@ -5,6 +5,7 @@ flows that may cross it did, of those that were seen, is unlikely to hold anyone
 """
 
 import polars as pl
+from collector import at_once
 
 from pipeline.locate import HOP, KEY
 from pipeline.sharing import sending_together
@@ -39,16 +40,13 @@ def utilisation(sent: pl.DataFrame, ways: pl.DataFrame, topology: Topology | Non
         return pl.DataFrame(schema={**kinds, **bounds})
     share = pl.col("bps") / pl.col("capacity_bps")
     whole = (pl.col("points") >= BOTH_ENDS).all().over("time_ns")
-    return (
-        sent.filter(pl.col("data_bytes") > 0)
+    rates = topology.frame[[*HOP, "capacity_bps"]].lazy()
+    return at_once(
+        sent.lazy()
+        .filter(pl.col("data_bytes") > 0)
         .select(*KEY, wire_bps().alias("bps"), whole.alias("whole"), "slices", "data_frames")
-        .join(crossed(ways), on=KEY, how="inner", maintain_order="left_right")
-        .join(
-            topology.frame[[*HOP, "capacity_bps"]],
-            on=HOP,
-            how="inner",
-            maintain_order="left",
-        )
+        .join(crossed(ways).lazy(), on=KEY, how="inner", maintain_order="left_right")
+        .join(rates, on=HOP, how="inner", maintain_order="left")
         .filter(pl.col("capacity_bps") > 0)
         .group_by("time_ns", *HOP, maintain_order=True)
         .agg(

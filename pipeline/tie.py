@@ -1,6 +1,7 @@
 """Ties: of CSIG's hops one is named, and others on the way may be as full."""
 
 import polars as pl
+from collector import at_once
 
 from pipeline.groups import numbered, words
 from pipeline.locate import HOP, KEY
@@ -22,20 +23,23 @@ def tied(named: pl.DataFrame, by_load: pl.DataFrame, ways: pl.DataFrame) -> pl.D
 
     A later hop may be as full; an earlier one is in a lower bucket on every packet that was seen.
     """
-    places = ways.group_by([*KEY, *HOP], maintain_order=True).agg(pl.col("place").min())
-    tagged = named[KEY].unique(maintain_order=True)
+    places = ways.lazy().group_by([*KEY, *HOP], maintain_order=True).agg(pl.col("place").min())
+    tagged = named.lazy()
     others = (
-        by_load.join(tagged, on=KEY, how="semi", maintain_order="left")
+        by_load.lazy()
+        .join(tagged, on=KEY, how="semi", maintain_order="left")
         .join(places, on=[*KEY, *HOP], how="left", maintain_order="left")
         .rename({"probability": "fits"})
     )
-    rows = named.join(
+    joined = tagged.join(
         others, on=[*KEY, *HOP], how="full", coalesce=True, maintain_order="left_right"
     ).with_columns(pl.lit("csig").alias("signal"), pl.col("samples").fill_null(0))
+    rows = at_once(joined)
     interval = pl.Series("interval", numbered(words(rows, KEY))[0])
-    told = rows.select("u_mean", "samples", "place", "fits", interval).with_columns(*OF_INTERVAL)
-    told = told.select("interval", "place", "first", "fits", own=OWN)
-    return rows.with_columns(portions(told, ["interval"], TIED)).drop("fits", "place")
+    told = rows[["u_mean", "samples", "place", "fits"]].hstack([interval]).lazy()
+    told = told.with_columns(*OF_INTERVAL).select("interval", "place", "first", "fits", own=OWN)
+    share = portions(at_once(told), ["interval"], TIED)
+    return at_once(rows.lazy().with_columns(share).drop("fits", "place"))
 
 
 OF_INTERVAL = [

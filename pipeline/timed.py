@@ -15,6 +15,7 @@ records that is far longer. Between these nobody can say, and the counters tell 
 """
 
 import polars as pl
+from collector import at_once
 
 from pipeline.cc.hop_record import JITTER_NS, MOST_SENT
 from pipeline.fallen import FELL_NS
@@ -96,7 +97,8 @@ def measured(hops: pl.DataFrame) -> pl.DataFrame:
 
     `packet_u` stays the mean over packets.
     """
-    return hops.with_columns(*APART).with_columns(BUSY).with_columns(*OVER_TIME)
+    told = hops.lazy().with_columns(*APART).with_columns(BUSY).with_columns(*OVER_TIME)
+    return at_once(told)
 
 
 def noise(samples: pl.Expr) -> pl.Expr:
@@ -123,10 +125,11 @@ def over_time(rows: pl.DataFrame) -> pl.DataFrame:
     only, it was empty in the rest. Its part is at least what flows surely brought to it, and a port
     with a queue sends at its rate, whatever it measured over a longer time (`burst_u`).
     """
-    told = rows.select("duty", "busy", *BROUGHT).with_columns(PART)
-    more = told.select(MORE).to_series()
-    rows = rows.with_columns(BURST_LOAD, pl.col("contributors", "victims").fill_null(0), more)
-    return rows.with_columns(*GROWN, told["part"].alias("duty"), told["carried"])
+    brought = rows.lazy().select("duty", "busy", *BROUGHT).with_columns(PART)
+    told = at_once(brought.with_columns(MORE))
+    counted = pl.col("contributors", "victims").fill_null(0)
+    grown = rows.lazy().with_columns(BURST_LOAD, counted, told["more"])
+    return at_once(grown.with_columns(*GROWN, told["part"].alias("duty"), told["carried"]))
 
 
 def brought() -> list[pl.Expr]:
