@@ -3,8 +3,8 @@
 from functools import cache
 
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.load_unit import NANO
 from pipeline.sharing import sending
 

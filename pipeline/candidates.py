@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import polars as pl
-from collector import arrow, at_once
 
+from collector import arrow, at_once
 from pipeline.comparison import KNOWN, LOAD, MARKS, TOLD, compared
 from pipeline.feeding import fed
 from pipeline.filling import FOUND, brimming, needed

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.belief import fullest, graph, window
 from pipeline.groups import among
 from pipeline.messages import Floats

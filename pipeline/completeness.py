@@ -13,8 +13,8 @@ captured the smaller share counts.
 """
 
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.locate import KEY
 from pipeline.told_samples import BOUND, LOAD
 

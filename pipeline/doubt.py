@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from collector import arrow, at_once
 
+from collector import arrow, at_once
 from pipeline.agreement import DIFFER
 from pipeline.locate import HOP, KEY
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from pipeline.groups import numbered, words
 from pipeline.question import HALF
 from pipeline.tables import TABLES
 from pipeline.topology import Topology
@@ -42,19 +43,17 @@ def endpoint(topology: Topology | None, high: int, low: int, tenant: str) -> End
 
 def endpoints(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """The ends of flows (rows of the table `flows`): flow, and src_ and dst_ of each scope."""
-    made = flows[["flow"]].with_columns(pl.Series("owner", tenants(flows, topology), pl.String))
+    owner = pl.Series("owner", tenants(flows, topology), pl.String)
+    made = [flows["flow"]]
     for end in ("src", "dst"):
-        key = [f"{end}_hi", f"{end}_lo", "owner"]
-        made = made.with_columns(flows.select(key[:2]))
-        known = made[[*key]].unique(maintain_order=True)
-        found = [endpoint(topology, *words) for words in known.iter_rows()]
-        scopes = [
-            pl.Series(f"{end}_{scope}", [each[place] for each in found], pl.String)
-            for place, scope in enumerate(Endpoint._fields)
-        ]
-        told = known.with_columns(scopes)
-        made = made.join(told, on=key, how="left", maintain_order="left").drop(key[:2])
-    return made.drop("owner")
+        known = flows[[f"{end}_hi", f"{end}_lo"]].hstack([owner])
+        # There are fewer ends than flows.
+        group, first = numbered(words(known, known.columns))
+        found = [endpoint(topology, *told) for told in known[first].iter_rows()]
+        scopes = {f"{end}_{scope}": [each[place] for each in found]
+                  for place, scope in enumerate(Endpoint._fields)}  # fmt: skip
+        made.extend(pl.DataFrame(scopes, schema=dict.fromkeys(scopes, pl.String))[group])
+    return pl.DataFrame(made)
 
 
 def tenants(flows: pl.DataFrame, topology: Topology | None) -> list[str]:

@@ -39,32 +39,28 @@ class Feedback:
         here = reflects(rows)
         if not here.any():
             return rows
-        told = rows.filter(here)
+        told = rows[np.flatnonzero(here)]
         words = np.concatenate([words_of(told), further(told)])
         point = arrow.fixed(self.points.of(told["point"]))
         again = np.zeros(told.height, np.bool_)
         find(words, point, arrow.values(told["time_ns"]), self.marks, self.times, again)
-        apart = told.select(
-            pl.any_horizontal(
-                pl.lit(value=False),
-                *(pl.col(name).fill_null(0) != 0 for name in APART if name in told.columns),
-            )
-        ).to_series()
-        found = pl.select(pl.when(apart).then(pl.Series(again))).to_series()
+        apart = np.zeros(told.height, np.bool_)
+        for name in APART:
+            if name in told.columns:
+                apart |= arrow.values(told[name]) != 0
         whole = np.full(rows.height, -1, np.int8)
-        whole[here.to_numpy()] = found.cast(pl.Int8).fill_null(-1).to_numpy()
+        whole[here] = np.where(apart, again, -1)
         marked = pl.Series(REPLAYED, whole)
         return rows.with_columns(marked.set(marked < 0, None).cast(pl.Boolean))
 
 
-def reflects(rows: pl.DataFrame) -> pl.Series:
+def reflects(rows: pl.DataFrame) -> NDArray[np.bool_]:
     """Whether each row reflects telemetry."""
-    told = [pl.col(name).is_not_null() for name in REFLECTED if name in rows.columns]
-    if "int_reflected" in rows.columns:
-        told.append(pl.col("int_reflected").fill_null(value=False))
-    if not told:
-        return pl.repeat(value=False, n=rows.height, dtype=pl.Boolean, eager=True)
-    return rows.select(pl.any_horizontal(told)).to_series()
+    found = np.zeros(rows.height, np.bool_)
+    for name in REFLECTED:
+        if name in rows.columns:
+            found |= ~arrow.nulls(rows[name])
+    return found | arrow.values(rows["int_reflected"]) if "int_reflected" in rows.columns else found
 
 
 def further(rows: pl.DataFrame) -> NDArray[np.uint64]:
@@ -72,7 +68,7 @@ def further(rows: pl.DataFrame) -> NDArray[np.uint64]:
     words = np.zeros((len(TOLD), rows.height), np.uint64)
     for place, name in enumerate(TOLD):
         if name in rows.columns:
-            words[place] = rows[name].fill_null(0).cast(pl.UInt64).to_numpy()
+            words[place] = arrow.values(rows[name])
     return words
 
 
@@ -82,7 +78,7 @@ def counted_feedback(rows: pl.DataFrame) -> pl.DataFrame:
     Whose data a queue pair's acknowledgments reflect is not told by their ends.
     """
     needed = ("time_ns", "flow", "point", "conversation", "direction", "integrity", REPLAYED)
-    told = rows[[n for n in needed if n in rows.columns]].filter(reflects(rows))
+    told = rows[[n for n in needed if n in rows.columns]][np.flatnonzero(reflects(rows))]
     told = told.filter(reversible(told))
     again = pl.col(REPLAYED) if REPLAYED in rows.columns else pl.lit(None, pl.Boolean)
     checks = pl.col("integrity") if "integrity" in rows.columns else pl.lit(None, pl.UInt8)

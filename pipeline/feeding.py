@@ -9,8 +9,8 @@ the first.
 
 import numpy as np
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.locate import HOP, KEY
 from pipeline.met import SEVERAL, by_others
 from pipeline.topology import Topology

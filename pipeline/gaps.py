@@ -2,6 +2,8 @@
 
 import polars as pl
 
+from collector import at_once
+
 OPEN = {"seq_first": "min", "seq_end": "max"}
 """What is joined of open intervals besides the columns of their table, and how: by time (`timed`),
 since a frame that comes late is not the last that was sent."""
@@ -27,4 +29,4 @@ def with_gaps(rows: pl.DataFrame) -> pl.DataFrame:
     covered = (pl.col("seq_end") - pl.col("seq_first")) % SEQUENCE
     unseen = covered - pl.col("data_bytes").cast(pl.Int64)
     known = pl.when(covered < HALF_SEQUENCE).then(unseen)
-    return rows.with_columns(known.alias("unseen_bytes")).drop(OPEN)
+    return at_once(rows.lazy().with_columns(known.alias("unseen_bytes")).drop(OPEN))

@@ -5,8 +5,8 @@ it has met.
 """
 
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.locate import HOP, KEY
 from pipeline.tags import VIEW, views
 from pipeline.tapped import STANDING, taps

@@ -5,8 +5,8 @@ and what the flow did in the interval (`activity`).
 """
 
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.completeness import completeness, parts
 from pipeline.doubt import doubts
 from pipeline.kind import RECEIVER, congested_kind

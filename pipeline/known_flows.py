@@ -92,9 +92,10 @@ def flow_rows(rows: pl.DataFrame) -> pl.DataFrame:
     flows = rows[key][heaps.first].hstack(seen)
     if "dscp" not in rows.columns:
         return flows
-    data = rows.select(((pl.col("payload_bytes") > 0) & pl.col("dscp").is_not_null()).alias("data"))
-    told = pl.Series(heaps.first_of(arrow.fixed(data["data"].fill_null(value=False).to_numpy())))
-    return flows.with_columns(rows["dscp"].gather(told.set(told < 0, None)))
+    data = (arrow.values(rows["payload_bytes"]) > 0) & ~arrow.nulls(rows["dscp"])
+    first = heaps.first_of(data)
+    told = rows["dscp"][np.maximum(first, 0)].set(pl.Series(first < 0), None)
+    return flows.hstack([told])
 
 
 def reversed_rows(flows: pl.DataFrame) -> pl.DataFrame:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from functools import cache
 
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.load_unit import NANO
 from pipeline.portion import portions
 from pipeline.reporter import REPORTER, is_reporter

@@ -11,8 +11,8 @@ queue was long enough to mark.
 """
 
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.intervals import SLICES
 from pipeline.locate import HOP, KEY
 from pipeline.odds import odds

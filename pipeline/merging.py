@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import polars as pl
 
+from collector import at_once
 from pipeline.tables import TABLES
 
 JOINS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
@@ -30,8 +31,20 @@ def merged(
 
     `extra` names functions for columns that the table does not have.
     """
-    rows = pl.concat(parts, how="diagonal_relaxed")
-    found = totals(table, tuple((extra or {}).items()), tuple(rows.columns))
+    return at_once(joining(parts, table, key, extra))
+
+
+def joining(
+    parts: Iterable[pl.DataFrame],
+    table: str,
+    key: Sequence[str],
+    extra: Mapping[str, str] | None = None,
+) -> pl.LazyFrame:
+    """The same as a query."""
+    told = list(parts)
+    columns = tuple(dict.fromkeys(name for part in told for name in part.columns))
+    found = totals(table, tuple((extra or {}).items()), columns)
+    rows = pl.concat([part.lazy() for part in told], how="diagonal_relaxed")
     return rows.group_by(key, maintain_order=True).agg(found)
 
 

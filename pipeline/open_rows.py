@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from pipeline.merging import merged
+from collector import at_once
+from pipeline.merging import joining, merged
 from pipeline.tables import TABLES
 
 MOST_ROWS = 1 << 18
@@ -53,4 +54,4 @@ class OpenRows:
         self._parts = left
         if not ended:
             return self._nothing
-        return merged([self._none, *ended], *self._joins).sort(self.key)
+        return at_once(joining([self._none, *ended], *self._joins).sort(self.key))

@@ -124,7 +124,7 @@ def tags(signals: Signals) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
     path = signals.each(made)
     links = path if made["moved"].all() else path.filter("moved")
-    return links.drop("point", "moved"), path.drop("node", "port", "moved")
+    return links[[*KEY, "node", "port", *WORST]], path[[*PATH_KEY, *WORST]]
 
 
 def options(rows: pl.DataFrame) -> pl.DataFrame | None:

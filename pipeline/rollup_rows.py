@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from polars.datatypes import DataTypeClass
 
-from collector import arrow
+from collector import arrow, at_once
 from pipeline.composed_answer import HOLDING
 from pipeline.endpoint import Endpoint, endpoints, owned
 from pipeline.group_lists import lists
@@ -89,7 +89,7 @@ def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataF
         measured(counted.join(ends, on="ends"), ["time_ns", "path", "source"]),
         traffic(carried.join(ends, on="ends"), ["time_ns", "path"]),
     ]
-    named = [rows.drop("path").hstack(names[rows["path"]]) for rows in on_paths]
+    named = [pl.DataFrame([*rows, *names[rows["path"]]]) for rows in on_paths]
     return {
         "link_seconds": shaped("link_seconds", links),
         "path_seconds": shaped("path_seconds", named),
@@ -98,16 +98,19 @@ def rollup_rows(closed: Closed, topology: Topology | None) -> dict[str, pl.DataF
 
 def paths(ends: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The paths between ends in all scopes: (ends, path) by number, and the name of each path."""
-    named = pl.concat(
-        ends.select(
-            pl.int_range(pl.len()).alias("ends"),
-            *NETWORK,
-            "dscp",
-            pl.lit(scope).alias("scope"),
-            pl.col(f"src_{scope}").alias("src"),
-            pl.col(f"dst_{scope}").alias("dst"),
+    told = ends.lazy()
+    named = at_once(
+        pl.concat(
+            told.select(
+                pl.int_range(pl.len()).alias("ends"),
+                *NETWORK,
+                "dscp",
+                pl.lit(scope).alias("scope"),
+                pl.col(f"src_{scope}").alias("src"),
+                pl.col(f"dst_{scope}").alias("dst"),
+            )
+            for scope in Endpoint._fields
         )
-        for scope in Endpoint._fields
     )
     path, first = numbered(words(named, PATH))
     return named.select("ends", pl.Series("path", path)), named[PATH][first]
@@ -171,22 +174,23 @@ def sent(closed: Closed) -> pl.DataFrame:
     By the network (`affected`), or at a port, which may be the sender's own (`held`). Of a flow of
     which only acknowledgments were captured it is what was acknowledged.
     """
-    unseen = pl.col("flow").is_in(closed.flows.filter("unseen")["flow"].implode())
+    alone = closed.flows["flow"].filter(closed.flows["unseen"])
+    unseen = pl.col("flow").is_in(alone.implode()) if len(alone) else pl.lit(value=False)
     sent_bytes = pl.when(unseen).then("acked_bytes").otherwise("data_bytes")
-    seen = closed.flow_intervals.select(
+    seen = closed.flow_intervals.lazy().select(
         "time_ns",
         "flow",
         sent_bytes.fill_null(0).alias("data_bytes"),
         pl.col("data_frames").fill_null(0),
     )
     kind = pl.col("kind")
-    held = closed.verdicts.select(
+    held = closed.verdicts.lazy().select(
         "time_ns", "flow", "telemetry", kind.is_in(IN_NETWORK).alias("affected"),
         kind.is_in(ON_LINK).alias("held"), pl.col("node").alias("held_node"),
         pl.col("port").alias("held_port"),
     )  # fmt: skip
     told = (pl.col("data_frames") * pl.col("telemetry").fill_null(0.0)).round().cast(pl.UInt64)
-    return (
+    return at_once(
         seen.group_by("time_ns", "flow")
         .agg(pl.col("data_bytes", "data_frames").max())
         .filter(pl.col("data_bytes") > 0)
@@ -199,13 +203,14 @@ def sent(closed: Closed) -> pl.DataFrame:
 def crossing(closed: Closed, bytes_of: pl.DataFrame) -> pl.DataFrame:
     """What each flow `sent` over each link that its telemetry names, or that held it back."""
     key = ["time_ns", "flow", "node", "port"]
-    held = closed.verdicts.filter(pl.col("kind").is_in(list(HOLDING))).drop_nulls(["node", "port"])
-    links = pl.concat([closed.hop_intervals[[*key]], held[[*key]]], how="vertical_relaxed").unique()
+    held = closed.verdicts.lazy().filter(pl.col("kind").is_in(list(HOLDING)))
+    told = [closed.hop_intervals.lazy(), held.drop_nulls(["node", "port"])]
+    links = pl.concat([each.select(key) for each in told], how="vertical_relaxed").unique()
     named = links.filter((pl.col("node") != LOCATOR) | (pl.col("port") != UNTOLD))
     here = (pl.col("node") == pl.col("held_node")) & (pl.col("port") == pl.col("held_port"))
-    return named.join(bytes_of, on=["time_ns", "flow"]).with_columns(
-        (pl.col("held") & here.fill_null(value=False)).alias("affected")
-    )
+    crossed = named.join(bytes_of.lazy(), on=["time_ns", "flow"])
+    affected = pl.col("held") & here.fill_null(value=False)
+    return at_once(crossed.with_columns(affected.alias("affected")))
 
 
 def traffic(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
@@ -242,10 +247,11 @@ def largest(name: str, group: Ints, groups: int, ranks: pl.DataFrame) -> pl.Seri
 def shaped(table: str, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Exactly the columns of a table, with its types, in the order of its key."""
     columns = TABLES[table].columns
-    return pl.concat(
-        pl.DataFrame([filled(rows, column.name, column.dtype) for column in columns])
+    whole = [
+        pl.DataFrame([filled(rows, column.name, column.dtype) for column in columns]).lazy()
         for rows in parts
-    ).sort(TABLES[table].order)
+    ]
+    return at_once(pl.concat(whole).sort(TABLES[table].order))
 
 
 def filled(rows: pl.DataFrame, name: str, dtype: pl.DataType | DataTypeClass) -> pl.Series:

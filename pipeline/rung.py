@@ -36,6 +36,9 @@ class Ended(NamedTuple):
     @property
     def grown(self) -> pl.DataFrame:
         """What flows sent that was not told before, one row a flow and interval with `SENT`."""
+        others = [each.flows for each in (self.fresh, self.alone)]
+        if not self.late.height:
+            return pl.concat(others, how="diagonal_relaxed")
         now, before = (
             each.flows.group_by("time_ns", "interval_ns", "flow", maintain_order=True).agg(
                 pl.col(SENT).fill_null(0).max()
@@ -47,7 +50,6 @@ class Ended(NamedTuple):
             "time_ns", "interval_ns", "flow",
             *(pl.col(name) - pl.col(f"{name}_before").fill_null(0) for name in SENT),
         )  # fmt: skip
-        others = [each.flows for each in (self.fresh, self.alone)]
         return pl.concat([*others, more], how="diagonal_relaxed")
 
     @property
@@ -109,15 +111,14 @@ class Rung:
         nothing = Sums.none()
         if self.closed_ns is None or not ended.height:
             return Ended(ended, nothing, nothing, nothing)
-        was_closed = pl.col("time_ns") <= self.closed_ns - self.interval_ns
-        past = ended.where(was_closed)
+        past, fresh = ended.by(self.closed_ns - self.interval_ns)
         if not past.height:
             return Ended(ended, nothing, nothing, nothing)
         floor_ns = self.closed_ns if self.floor_ns is None else self.floor_ns
         is_kept = pl.col("time_ns") > floor_ns - self.interval_ns
         late = filling(past.where(is_kept))
         kept = self._taken_out(late.times) if late.height else nothing
-        return Ended(ended.where(~was_closed), late, kept, past.where(~is_kept))
+        return Ended(fresh, late, kept, past.where(~is_kept))
 
     def _taken_out(self, times: pl.Series) -> Sums:
         """The sums of intervals that begin at some times, which are kept no more."""

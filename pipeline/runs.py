@@ -7,6 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow
+from pipeline.groups import numbers
 
 
 def begun(rows: pl.DataFrame, key: Iterable[str]) -> NDArray[np.bool_]:
@@ -15,10 +16,7 @@ def begun(rows: pl.DataFrame, key: Iterable[str]) -> NDArray[np.bool_]:
     first[:1] = True
     for name in key:
         column = rows[name]
-        if not column.dtype.is_integer():
-            first |= column.ne_missing(column.shift()).to_numpy()
-            continue
-        told = [arrow.values(column), *[arrow.nulls(column)] * (column.null_count() > 0)]
+        told = [numbers(column), *[arrow.nulls(column)] * (column.null_count() > 0)]
         for each in told:
             first[1:] |= each[1:] != each[:-1]
     return first
@@ -26,4 +24,4 @@ def begun(rows: pl.DataFrame, key: Iterable[str]) -> NDArray[np.bool_]:
 
 def first_of(rows: pl.DataFrame, key: Iterable[str]) -> pl.DataFrame:
     """The first row of each run."""
-    return rows.filter(pl.Series(begun(rows, key)))
+    return rows[np.flatnonzero(begun(rows, key))]

@@ -7,8 +7,8 @@ equal share of it.
 """
 
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.groups import distinct, hop
 from pipeline.intervals import SLICES
 from pipeline.locate import HOP, KEY

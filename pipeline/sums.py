@@ -10,8 +10,9 @@ from typing import NamedTuple, Self
 import numpy as np
 import polars as pl
 
+from collector import at_once
 from pipeline.intervals import FLOW_KEY, HOP_KEY, SLICES
-from pipeline.merging import merged
+from pipeline.merging import joining
 from pipeline.tables import TABLES
 
 
@@ -85,9 +86,9 @@ def joined(parts: Iterable[Sums]) -> Sums:
     told = [part for part in parts if part.height]
     if not told:
         return Sums.none()
-    flows = merged([part.flows for part in told], "flow_intervals", FLOW_KEY)
-    hops = merged([part.hops for part in told], "hop_intervals", HOP_KEY)
-    return Sums(flows.sort(FLOW_KEY), hops.sort(HOP_KEY))
+    flows = joining([part.flows for part in told], "flow_intervals", FLOW_KEY).sort(FLOW_KEY)
+    hops = joining([part.hops for part in told], "hop_intervals", HOP_KEY).sort(HOP_KEY)
+    return Sums(at_once(flows), at_once(hops))
 
 
 def beside(parts: Sequence[Sums]) -> Sums:
@@ -95,9 +96,9 @@ def beside(parts: Sequence[Sums]) -> Sums:
     told = [part for part in parts if part.height]
     if len(told) <= 1:
         return told[0] if told else Sums.none()
-    flows = pl.concat([part.flows for part in told], how="diagonal_relaxed")
-    hops = pl.concat([part.hops for part in told], how="diagonal_relaxed")
-    return Sums(flows.sort(FLOW_KEY), hops.sort(HOP_KEY))
+    flows = pl.concat([part.flows.lazy() for part in told], how="diagonal_relaxed")
+    hops = pl.concat([part.hops.lazy() for part in told], how="diagonal_relaxed")
+    return Sums(at_once(flows.sort(FLOW_KEY)), at_once(hops.sort(HOP_KEY)))
 
 
 def widened(flows: pl.DataFrame, interval_ns: int) -> pl.Series:

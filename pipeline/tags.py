@@ -8,12 +8,12 @@ is named, and every later one may be as full.
 from functools import lru_cache
 
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.load_unit import NANO
 from pipeline.locate import HOP, KEY, best, load, stood
-from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.own_scale import REMEMBERED
+from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.signals import SOURCES
 from pipeline.timed import noise
 from pipeline.topology import Topology

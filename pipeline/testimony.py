@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.locate import HOP, KEY
 from pipeline.path import ASSUMED_RTT_NS
 from pipeline.portion import portions

@@ -1,8 +1,8 @@
 """Ties: of CSIG's hops one is named, and others on the way may be as full."""
 
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.groups import numbered, words
 from pipeline.locate import HOP, KEY
 from pipeline.portion import portions

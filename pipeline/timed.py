@@ -15,8 +15,8 @@ records that is far longer. Between these nobody can say, and the counters tell 
 """
 
 import polars as pl
-from collector import at_once
 
+from collector import at_once
 from pipeline.cc.hop_record import JITTER_NS, MOST_SENT
 from pipeline.fallen import FELL_NS
 from pipeline.load_unit import NANO
