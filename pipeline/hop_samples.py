@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from collector import at_once
 from pipeline.fallen import FELL, FELL_NS, any_fell, of_hop
 from pipeline.hop_time import time_at
 from pipeline.hop_value import value
@@ -92,19 +93,24 @@ def whole(queue: pl.Expr) -> pl.Expr:
 
 def samples_of_signals(signals: Signals, terms: pl.DataFrame, standing: Standing) -> pl.DataFrame:
     """What CSIG signals say, of which `terms` are those of hop load (`csig_terms`)."""
-    made = terms.with_columns(stood(terms, standing)).select(
-        "ago_ns",
-        "node",
-        "port",
-        pl.lit(UNPLACED, pl.UInt8).alias("hop_index"),
-        "source",
-        nano(pl.col("u")).alias("u_n"),
-        whole(pl.col("queue_bytes")),
-        standing.told(pl.col("queue_bytes"), pl.col("delay_ns")).alias("standing"),
-        nano(pl.col("stood")).alias("stood_n"),
+    told = (
+        terms.lazy()
+        .with_columns(stood(terms, standing))
+        .select(
+            "ago_ns",
+            "node",
+            "port",
+            pl.lit(UNPLACED, pl.UInt8).alias("hop_index"),
+            "source",
+            nano(pl.col("u")).alias("u_n"),
+            whole(pl.col("queue_bytes")),
+            standing.told(pl.col("queue_bytes"), pl.col("delay_ns")).alias("standing"),
+            nano(pl.col("stood")).alias("stood_n"),
+        )
     )
+    made = at_once(told)
     samples = signals.each(made)
     if (terms["ago_ns"] != 0).any():
         samples = samples.with_columns(pl.col("time_ns") - pl.col("ago_ns"))
-    told = samples.drop_nulls("u_n") if made["u_n"].null_count() else samples
-    return told.drop("ago_ns")
+    samples = samples.drop_nulls("u_n") if made["u_n"].null_count() else samples
+    return samples[[name for name in samples.columns if name != "ago_ns"]]

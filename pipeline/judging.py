@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import polars as pl
 
+from collector import at_once
 from pipeline.covered import Covered, cut, restored
 from pipeline.ladder import Judged
 from pipeline.revisions import TABLE as REVISIONS
@@ -48,7 +49,7 @@ def judged(
     rows = pl.concat(made)
     for place, each in enumerate(in_part):
         rows = restored(rows, each, place)
-    rows = rows.with_columns(begin().alias("time_ns")).sort("time_ns", "flow")
+    rows = at_once(rows.lazy().with_columns(begin().alias("time_ns")).sort("time_ns", "flow"))
     return [
         rows.filter(pl.col("interval_ns") == sums.interval_ns) if sums.height else rows.clear()
         for sums in lengths

@@ -105,19 +105,20 @@ def nothing_inband() -> pl.DataFrame:
 
 def hops_of_stacks(rows: pl.DataFrame, sent: pl.DataFrame | None) -> pl.DataFrame:
     """The same of rows of INT stacks alone."""
-    rows = rows.with_columns(VIEW.alias("view"), ALONE.alias("alone"))
-    if "begin_ns" not in rows.columns:
-        rows = rows.with_columns(pl.col("time_ns").alias("begin_ns"))
+    begin = [] if "begin_ns" in rows.columns else [pl.col("time_ns").alias("begin_ns")]
+    rows = rows.with_columns(VIEW.alias("view"), ALONE.alias("alone"), *begin)
     merit = [pl.struct(HOP).n_unique(), pl.col("samples").sum()]
     mine = at_once(best(rows, ["view"], merit))
-    found = mine.group_by([*KEY, *HOP, "alone"], maintain_order=True).agg(
-        *load(), pl.col("view").first().alias("seen_at")
+    found = (
+        mine.lazy()
+        .group_by([*KEY, *HOP, "alone"], maintain_order=True)
+        .agg(*load(), pl.col("view").first().alias("seen_at"))
     )
     here = ["time_ns", *HOP, "alone"]
     pooled = over_flows(with_packets(mine, sent), here)
-    rows = (
+    rows = at_once(
         found.drop("u_mean", "standing_share")
-        .join(pooled, on=here, how="left", nulls_equal=True, maintain_order="left")
+        .join(pooled.lazy(), on=here, how="left", nulls_equal=True, maintain_order="left")
         .drop("alone")
     )
     return rows.with_columns(pl.lit("int").alias("signal"), probability(rows, sharpness()))

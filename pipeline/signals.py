@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from polars.datatypes import DataTypeClass
 
-from collector import SCHEMA, arrow, directed
+from collector import SCHEMA, arrow, at_once, directed
 from pipeline.csig_profile import SIGNALS, VARIANTS, Csig, Locator
 from pipeline.groups import Word, numbered, words
 from pipeline.own_scale import REMEMBERED, reread
@@ -162,7 +162,7 @@ def read(rows: pl.DataFrame, prefix: str, *, ends: bool) -> pl.DataFrame:
     is_told = not echo and "length" in rows.columns
     length = pl.col("length") if is_told else pl.lit(0, pl.UInt32)
     fields = {field: f"{prefix}_{field}" for field in FIELDS}
-    seen = rows.select(
+    told = rows.lazy().select(
         *SEEN,
         *["conversation", "direction"] * echo,
         *addresses * ends,
@@ -172,10 +172,11 @@ def read(rows: pl.DataFrame, prefix: str, *, ends: bool) -> pl.DataFrame:
             (pl.col(name) if name in rows.columns else pl.lit(None, SCHEMA[name])).alias(field)
             for field, name in fields.items()
         ),
-    ).filter(IS_SIGNAL)
+    )
+    seen = at_once(told.filter(IS_SIGNAL))
     if not echo:
         return seen
-    seen = seen.filter(reversible(seen))
+    seen = seen[np.flatnonzero(reversible(seen))]
     return seen.with_columns(reverse(seen)).drop("conversation", "direction")
 
 

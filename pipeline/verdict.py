@@ -5,19 +5,25 @@ largest mean hop load; it counts as congested when that mean exceeds a threshold
 queue was seen there for more than a tenth of the interval.
 """
 
+from functools import lru_cache
+
+import numpy as np
 import polars as pl
 
+from collector import at_once
 from pipeline.activity import activity
 from pipeline.agreement import agreement, disagreement
 from pipeline.candidates import located, named, narrowed
 from pipeline.completeness import told_frames
 from pipeline.doubt import with_lacking
+from pipeline.groups import among
 from pipeline.headline import headline, joined
 from pipeline.in_sight import in_sight, met
 from pipeline.judgment import NAMES, judged
 from pipeline.kind import reroute_helps
 from pipeline.locate import HOP, KEY
 from pipeline.marking import marked_shares, with_marks
+from pipeline.own_scale import REMEMBERED
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.settings import PipelineSettings
 from pipeline.sharing import counts, crossing
@@ -32,6 +38,8 @@ from pipeline.ways import paths
 
 SPOKEN = (*KEY, *HOP, "signal", "u_mean", "probability", "samples")
 """What the list of candidates tells of a hop, beside its names."""
+OF_FLOWS = ("first_ns", "last_ns", "cc", "unseen")
+"""What is known of flows that verdicts do not tell."""
 
 
 def verdicts(
@@ -51,7 +59,7 @@ def verdicts(
         return TABLES["verdicts"].blank
     if "dscp" in flows.columns:
         sent = sent.join(flows[["flow", "dscp"]], on="flow", how="left", maintain_order="left")
-    possible = paths(flows.filter(pl.col("flow").is_in(sent["flow"].implode())), topology)
+    possible = paths(flows[np.flatnonzero(among(flows["flow"], sent["flow"]))], topology)
     met_by_tags = met(hop_intervals, possible, topology)
     told = named(sent, hop_intervals, topology, possible, met_by_tags)
     seen = tapped(flow_intervals, topology)
@@ -60,29 +68,40 @@ def verdicts(
     candidates = located(sent, told, topology, ways, carried, seen)
     joint = joined(candidates)
     chosen = headline(joint)
-    rows = with_names(sent.join(chosen, on=KEY, how="left", maintain_order="left"), topology)
     crossed = crossing(sent, candidates, chosen, possible)
-    rows = rows.join(counts(crossed), on=["time_ns", *HOP], how="left", maintain_order="left")
-    rows = rows.join(agreement(candidates), on=["time_ns", *HOP], how="left", maintain_order="left")
-    sight = in_sight(candidates, met_by_tags, possible)
-    rows = rows.join(sight, on=KEY, how="left", maintain_order="left")
-    rows = rows.join(told_frames(hop_intervals), on=KEY, how="left", maintain_order="left")
+    named_rows = with_names(sent.join(chosen, on=KEY, how="left", maintain_order="left"), topology)
+    rows = at_once(
+        beside(
+            beside(named_rows, ["time_ns", *HOP], counts(crossed), agreement(candidates)),
+            KEY,
+            in_sight(candidates, met_by_tags, possible),
+            told_frames(hop_intervals),
+        )
+    )
     rows = with_marks(over_time(rows), marked_shares(crossed, sent), carried)
     rows = with_lacking(rows, hop_intervals, topology)
     rows = with_own_t(with_delta_t(rows, candidates, topology), topology)
     rows = judged(rows, settings)
     t_ns = measured_against(topology, settings)
-    each = pl.concat([candidates, delays(candidates, topology, t_ns)], how="diagonal_relaxed")
+    waits = delays(candidates, topology, t_ns)
+    each = pl.concat([candidates, waits], how="diagonal_relaxed") if waits.height else candidates
+    headlines = joint.lazy().with_columns(signal=pl.lit("headline"))
     spoken = pl.concat(
-        [told[[*SPOKEN]] for told in (joint.with_columns(signal=pl.lit("headline")), each)],
-        how="vertical_relaxed",
+        [told.select(SPOKEN) for told in (headlines, each.lazy())], how="vertical_relaxed"
     ).filter(pl.col("node").is_not_null())
-    rows = rows.join(candidate_list(with_names(spoken, topology)), on=KEY, how="left")
-    keys = flows.drop("first_ns", "last_ns", "cc", "unseen", strict=False)
-    rows = rows.join(keys, on="flow", how="left")
-    said = testimony(each, chosen, topology, t_ns)
-    rows = with_locators(rows.join(said, on=KEY, how="left", maintain_order="left"), topology)
-    return shaped(rows.with_columns(evidence_list(rows, topology)), topology)
+    said = candidate_list(with_names(at_once(spoken), topology))
+    keys = flows[[name for name in flows.columns if name not in OF_FLOWS]]
+    also = beside(rows.lazy().join(said.lazy(), on=KEY, how="left"), ["flow"], keys)
+    also = beside(also, KEY, testimony(each, chosen, topology, t_ns))
+    rows = with_locators(at_once(also), topology)
+    return shaped(rows.hstack([evidence_list(rows, topology)]), topology)
+
+
+def beside(rows: pl.LazyFrame, key: list[str], *others: pl.DataFrame) -> pl.LazyFrame:
+    """The rows, in their order, with what others tell of their key."""
+    for told in others:
+        rows = rows.join(told.lazy(), on=key, how="left", maintain_order="left")
+    return rows
 
 
 def with_delta_t(
@@ -91,31 +110,34 @@ def with_delta_t(
     """Headlines with delta_t_ns, over which their device measures the slowest signal heard."""
     if topology is None or topology.delta_ts.is_empty():
         return rows.with_columns(pl.lit(None, pl.Int64).alias("delta_t_ns"))
-    heard = candidates.filter(pl.col("signal").str.starts_with("csig_")).select(
-        *KEY, *HOP, pl.col("signal").str.strip_prefix("csig_").alias("signal_type")
-    )
-    names = topology.frame[[*HOP, "device"]]
+    heard = candidates.lazy().filter(pl.col("signal").str.starts_with("csig_"))
+    told = heard.select(*KEY, *HOP, pl.col("signal").str.strip_prefix("csig_").alias("signal_type"))
     slowest = (
-        heard.join(names, on=HOP)
-        .join(topology.delta_ts, on=["device", "signal_type"])
+        told.join(topology.frame[[*HOP, "device"]].lazy(), on=HOP)
+        .join(topology.delta_ts.lazy(), on=["device", "signal_type"])
         .group_by(*KEY, *HOP)
         .agg(pl.col("delta_t_ns").max())
     )
-    return rows.join(slowest, on=[*KEY, *HOP], how="left", maintain_order="left")
+    return at_once(rows.lazy().join(slowest, on=[*KEY, *HOP], how="left", maintain_order="left"))
 
 
 def with_own_t(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """Headlines with t_ns, over which their device measures Advanced ECN's inflight ratio."""
+    return rows.join(own_t(topology), on="device", how="left", maintain_order="left")
+
+
+@lru_cache(REMEMBERED)
+def own_t(topology: Topology | None) -> pl.DataFrame:
+    """T of each device: device, t_ns."""
     told = [(device.name, device.t_ns) for device in (topology.devices if topology else ())]
-    known = pl.DataFrame(told, schema={"device": pl.String, "t_ns": pl.Int64}, orient="row")
-    return rows.join(known, on="device", how="left", maintain_order="left")
+    return pl.DataFrame(told, schema={"device": pl.String, "t_ns": pl.Int64}, orient="row")
 
 
-def with_names(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
+def with_names(rows: pl.DataFrame, topology: Topology | None) -> pl.LazyFrame:
     """Hops by their topology names, or by what telemetry told of them."""
     # There are few hops beside the rows that speak of them.
-    told = names_of(rows[HOP].unique(maintain_order=True), topology)
-    return rows.join(told, on=HOP, how="left", nulls_equal=True, maintain_order="left")
+    told = names_of(rows[HOP].unique(maintain_order=True), topology).lazy()
+    return rows.lazy().join(told, on=HOP, how="left", nulls_equal=True, maintain_order="left")
 
 
 def names_of(hops: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
@@ -153,7 +175,8 @@ INTERFACE = (
 def shaped(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """Exactly the columns of the verdict table, with its types."""
     version = pl.lit(topology.version if topology else "").alias("topology")
-    return rows.with_columns(*FILLED, version).select(TYPED).sort("time_ns", "flow")
+    told = rows.lazy().with_columns(*FILLED, version).select(TYPED).sort("time_ns", "flow")
+    return at_once(told)
 
 
 FILLED = (

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collector import arrow, kernel
+from collector import arrow, at_once, kernel
 from pipeline.judgment import window_is_shut
 from pipeline.kind import RECEIVER
 from pipeline.locate import HOP, KEY
@@ -27,9 +27,9 @@ STATES = {"U": "ratio", "W": "bytes", "alpha": "ratio"}
 """State of congestion control that is told as evidence, with its unit."""
 
 
-def candidate_list(candidates: pl.DataFrame) -> pl.DataFrame:
+def candidate_list(candidates: pl.LazyFrame) -> pl.DataFrame:
     """Hops that the signals of each flow and interval point at, those of one signal by rank."""
-    ranked = candidates.with_columns(RANK, WHOLE).sort(
+    query = candidates.with_columns(RANK, WHOLE).sort(
         *KEY,
         "rank",
         "signal",
@@ -38,8 +38,10 @@ def candidate_list(candidates: pl.DataFrame) -> pl.DataFrame:
         descending=[False, False, False, False, True, False, False],
         nulls_last=True,
     )
-    told = ranked.select(NEW, OF_HEADLINE, "probability")
-    ranked = ranked.filter(pl.Series(kept(*(arrow.fixed(each.to_numpy()) for each in told))))
+    ranked = at_once(query.with_columns(NEW, OF_HEADLINE))
+    marks = (arrow.values(ranked["new"]), arrow.values(ranked["headline"]))
+    rows = np.flatnonzero(kept(*marks, arrow.fixed(ranked["probability"].to_numpy())))
+    ranked = ranked[rows]
     text = ranked.select(TEXT).to_series()
     return by_run(ranked, KEY, text).select(*KEY, LIST)
 

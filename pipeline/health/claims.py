@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from collector import at_once
 from pipeline.health.place import HOST, Places
 from pipeline.health.tally import first_frame
 from pipeline.signals import ABW, UTILIZATION
@@ -29,9 +30,9 @@ def claims_of(rows: pl.DataFrame, pairs: pl.DataFrame, places: Places) -> list[p
     """Partial claims of a batch with its `bin` and of pairs whose later sights are in it."""
     if "csig_low" not in rows.columns:
         return []
-    told = rows[[name for name in READ if name in rows.columns]].filter(
-        pl.col("csig_t").is_in([ABW, UTILIZATION]) & pl.col("csig_low").is_not_null()
-    )
+    tells = pl.col("csig_t").is_in([ABW, UTILIZATION]) & pl.col("csig_low").is_not_null()
+    read = rows.lazy().select(name for name in READ if name in rows.columns)
+    told = at_once(read.filter(tells))
     if told.is_empty():
         return []
     crossed = [
@@ -45,10 +46,11 @@ def claims_of(rows: pl.DataFrame, pairs: pl.DataFrame, places: Places) -> list[p
 
 def least(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
     """The smallest share of each port and stretch."""
-    ports = places.numbers[["port", "bps"]]
+    ports = places.numbers[["port", "bps"]].lazy()
     share = pl.when(pl.col("csig_t") == ABW).then(pl.col("csig_low") / pl.col("bps"))
-    return (
-        rows.join(ports, on="port", how="inner", maintain_order="left")
+    return at_once(
+        rows.lazy()
+        .join(ports, on="port", how="inner", maintain_order="left")
         .group_by(CLAIM_KEY, maintain_order=True)
         .agg(share.otherwise("csig_low").min().alias("least"), *first_frame())
     )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from collector import at_once
 from pipeline.health.finding import CANNOT_TELL, YES
 from pipeline.health.found import Found, first_of
 from pipeline.health.place import Places
@@ -37,8 +38,9 @@ def named(rows: pl.DataFrame, places: Places) -> list[pl.DataFrame]:
     """Compact values of a batch with its `bin` whose locator names one port, by stretch."""
     if places.topology is None or "csig_low" not in rows.columns:
         return []
-    tags = (
-        rows[["bin", "time_ns", "source", "frame", *TAG]]
+    tags = at_once(
+        rows.lazy()
+        .select("bin", "time_ns", "source", "frame", *TAG)
         .filter(
             (pl.col("csig_variant") == COMPACT)
             & pl.col("csig_t").is_in([ABW, UTILIZATION])
@@ -46,7 +48,7 @@ def named(rows: pl.DataFrame, places: Places) -> list[pl.DataFrame]:
             & pl.col("csig_low").is_not_null()
         )
         .join(
-            places.named,
+            places.named.lazy(),
             left_on=["csig_variant", "csig_t", "csig_lm"],
             right_on=["variant", "t", "lm"],
             how="inner",
@@ -56,19 +58,18 @@ def named(rows: pl.DataFrame, places: Places) -> list[pl.DataFrame]:
     if tags.is_empty():
         return []
     unit = pl.when(pl.col("csig_t") == ABW).then("bps").otherwise(1.0)
-    told = tags.select(
+    told = tags.lazy().select(
         "bin", "port", pl.col("csig_t").alias("t"), pl.col("csig_s").cast(pl.Int64).alias("s"),
         (pl.col("csig_low") / unit).alias("least"), (pl.col("csig_high") / unit).alias("most"),
         "time_ns", "source", "frame",
     )  # fmt: skip
-    return [
-        told.group_by(KEY, maintain_order=True).agg(
-            pl.len().cast(pl.Int64).alias("n"),
-            pl.col("least").min(),
-            pl.col("most").max(),
-            *first_frame(),
-        )
-    ]
+    summed = told.group_by(KEY, maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("n"),
+        pl.col("least").min(),
+        pl.col("most").max(),
+        *first_frame(),
+    )
+    return [at_once(summed)]
 
 
 def compared(tags: pl.DataFrame, free: pl.DataFrame, back: int) -> pl.DataFrame:

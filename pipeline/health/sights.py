@@ -6,7 +6,7 @@ is data without a tag.
 
 import polars as pl
 
-from collector import TCP
+from collector import TCP, at_once
 from pipeline.health.tally import counted, total
 from pipeline.sender import CE
 from pipeline.signals import ABW, DELAY, UNTOUCHED, UTILIZATION
@@ -36,8 +36,9 @@ def data_rows(rows: pl.DataFrame) -> pl.DataFrame:
         if name not in rows.columns
     ]
     told = [name for name in (TAG | OTHER) if name in rows.columns]
-    return (
-        rows.select(*OWN, "payload_bytes", *told)
+    return at_once(
+        rows.lazy()
+        .select(*OWN, "payload_bytes", *told)
         .filter((pl.col("payload_bytes") > 0) | has_tag(rows))
         .select(*OWN, *told, *absent)
     )
