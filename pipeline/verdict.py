@@ -69,16 +69,11 @@ def verdicts(
     joint = joined(candidates)
     chosen = headline(joint)
     crossed = crossing(sent, candidates, chosen, possible)
-    named_rows = with_names(sent.join(chosen, on=KEY, how="left", maintain_order="left"), topology)
-    rows = at_once(
-        beside(
-            beside(named_rows, ["time_ns", *HOP], counts(crossed), agreement(candidates)),
-            KEY,
-            in_sight(candidates, met_by_tags, possible),
-            told_frames(hop_intervals),
-        )
-    )
-    rows = with_marks(over_time(rows), marked_shares(crossed, sent), carried)
+    query = with_names(sent.join(chosen, on=KEY, how="left", maintain_order="left"), topology)
+    query = beside(query, ["time_ns", *HOP], counts(crossed), agreement(candidates))
+    sight = in_sight(candidates, met_by_tags, possible)
+    query = beside(query, KEY, sight, told_frames(hop_intervals))
+    rows = with_marks(over_time(at_once(query)), marked_shares(crossed, sent), carried)
     rows = with_lacking(rows, hop_intervals, topology)
     rows = with_own_t(with_delta_t(rows, candidates, topology), topology)
     rows = judged(rows, settings)
@@ -91,9 +86,9 @@ def verdicts(
     ).filter(pl.col("node").is_not_null())
     said = candidate_list(with_names(at_once(spoken), topology))
     keys = flows[[name for name in flows.columns if name not in OF_FLOWS]]
-    also = beside(rows.lazy().join(said.lazy(), on=KEY, how="left"), ["flow"], keys)
-    also = beside(also, KEY, testimony(each, chosen, topology, t_ns))
-    rows = with_locators(at_once(also), topology)
+    query = beside(beside(rows.lazy(), KEY, said), ["flow"], keys)
+    query = beside(query, KEY, testimony(each, chosen, topology, t_ns))
+    rows = with_locators(at_once(query), topology)
     return shaped(rows.hstack([evidence_list(rows, topology)]), topology)
 
 
