@@ -26,6 +26,12 @@ Store = Annotated[
         "--store", metavar="DSN", help="Store: chdb:///directory. Default: setting store.dsn."
     ),
 ]
+Bus = Annotated[
+    str | None,
+    typer.Option(
+        "--bus", metavar="URL", help="Bus: kafka://host:port/topic. Default: setting bus.url."
+    ),
+]
 Assignments = Annotated[
     list[str] | None,
     typer.Option(

@@ -6,6 +6,7 @@ import typer
 
 from service.argument import (
     Assignments,
+    Bus,
     CollectorAssignments,
     Expression,
     Following,
@@ -19,13 +20,6 @@ from service.argument import (
     Topology,
 )
 from service.hangup import wait_to_reload
-
-Bus = Annotated[
-    str | None,
-    typer.Option(
-        "--bus", metavar="URL", help="Bus: kafka://host:port/topic. Default: setting bus.url."
-    ),
-]
 
 RawStore = Annotated[
     str | None,

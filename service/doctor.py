@@ -72,12 +72,15 @@ class Check:
     advice: str = ""
 
 
-def checks() -> Iterator[Check]:
-    """Every check in order; the first broken one is most likely the cause of those behind it."""
+def checks(flags: Mapping[str, Mapping[str, Any]] | None = None) -> Iterator[Check]:
+    """Every check in order; the first broken one is most likely the cause of those behind it.
+
+    `flags` are settings that were given beside the others (`settings.load`).
+    """
     expected = "settings that can be used"
     advice = "mend that setting; `hopsight settings --dump` lists all"
     try:
-        settings = load()
+        settings = load(flags)
     except SettingsError as error:
         yield Check("settings", "broken", expected, str(error), advice)
         return

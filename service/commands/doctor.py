@@ -2,6 +2,7 @@
 
 import json as json_format
 from dataclasses import asdict
+from pathlib import Path
 
 import typer
 
@@ -15,9 +16,11 @@ HEADINGS = (
 STYLES = {"ok": "green", "warning": "yellow", "broken": "bold red", "not asked": "dim"}
 
 
-def run(*, json: bool) -> None:
+def run(*, store: str | None, topology: Path | None, bus: str | None, json: bool) -> None:
     """Print every check; status 1 when a stage is broken."""
-    found = list(checks())
+    named = None if topology is None else str(topology)
+    flags = {"store": {"dsn": store}, "pipeline": {"topology": named}, "bus": {"url": bus}}
+    found = list(checks(flags))
     if json:
         typer.echo(json_format.dumps([asdict(check) for check in found]))
     else:

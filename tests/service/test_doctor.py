@@ -33,6 +33,14 @@ def test_a_service_that_is_well_is_found_to_be(hopsight: Any, served: Any, tmp_p
     assert served.url in shown
 
 
+def test_what_a_command_was_given_can_be_looked_at(hopsight: Any, served: Any) -> None:
+    told = hopsight.run("doctor", "--store", served.dsn, "--json")
+    assert states(told)["data"] == "ok", told.stdout
+    bare = hopsight.run("doctor", "--bus", "kafka://127.0.0.1", "--topology", "away.yaml", "--json")
+    assert "away.yaml: " in bare.stdout
+    assert {states(bare)[stage] for stage in ("bus", "topology")} == {"broken"}, bare.stdout
+
+
 def test_each_broken_stage_is_named_with_what_to_do(hopsight: Any, tmp_path: Path) -> None:
     topology = tmp_path / "fabric.yaml"
     topology.write_text("devices: 7\n")
