@@ -25,6 +25,7 @@ from pipeline import (
     findings,
     findings_of,
     open_or_ask,
+    parse_address,
     read_owner,
     worth_a_look,
 )
@@ -226,16 +227,10 @@ def stored(settings: Settings) -> Iterator[Check]:
                 return
         with open_or_ask(dsn, settings.store) as store:
             extent = store.query("extent").row(0, named=True)
-            yield Check("store", "ok", expected, f"{shown(dsn)} answers")
+            yield Check("store", "ok", expected, f"{parse_address(dsn).name} answers")
             yield from data(store, extent)
     except StoreError as error:
         yield Check("store", "broken", expected, str(error), "see the sentence beside this")
-
-
-def shown(dsn: str) -> str:
-    """An address without its password."""
-    parts = urlsplit(dsn)
-    return dsn if parts.password is None else dsn.replace(f":{parts.password}@", ":…@")
 
 
 def disk(path: Path) -> Check:
