@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.groups import FEW, numbered, words
+from pipeline.groups import FEW, among, hop, numbered, words
 from pipeline.histogram import METRICS, bucket
 from pipeline.path_samples import PATH_KEY, SOURCE
 from pipeline.tallies import LINK_KEY, Open, Tallies, furthest, joined
 
 MS = 1_000_000
+HOP = {"node": pl.UInt32, "port": pl.UInt32}
 
 
 @pytest.mark.parametrize("kinds", [1, 7, FEW, FEW + 1, 5 * FEW])
@@ -28,6 +29,28 @@ def test_groups_are_numbered_as_they_come_however_many_there_are(kinds: int) -> 
 def test_numbers_with_a_point_and_without_one_are_told_apart() -> None:
     told = pl.DataFrame({"value": [0.25, 0.5, None, 0.25, 0.0, None]})
     assert numbered(words(told, ["value"]))[0].tolist() == [0, 1, 2, 0, 3, 2]
+
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(["", "a", "b"])])
+def test_texts_are_told_apart_and_none_is_one_of_them(kind: pl.DataType) -> None:
+    texts = pl.Series("text", ["a", None, "b", "a", "", None, "b"], kind)
+    told = pl.DataFrame(
+        [texts, pl.Series("same", ["x"] * 7), pl.Series("flag", [True] * 6 + [None])]
+    )
+    assert numbered(words(told, ["text"]))[0].tolist() == [0, 1, 2, 0, 3, 1, 2]
+    assert numbered(words(told[3:], ["text"]))[0].tolist() == [0, 1, 2, 3]
+    assert numbered(words(told, ["same"]))[0].tolist() == [0] * 7
+    assert numbered(words(told, ["same", "text", "flag"]))[0].tolist() == [0, 1, 2, 0, 3, 1, 4]
+
+
+def test_a_hop_is_one_word_and_values_are_found_among_others() -> None:
+    rows = pl.DataFrame({"node": [1, 0, (1 << 32) - 1], "port": [0, 1, 5]}, schema_overrides=HOP)
+    assert hop(rows).tolist() == [1 << 32, 1, ((1 << 32) - 1) * (1 << 32) + 5]
+    flows = pl.Series([5, (1 << 64) - 1, 7], dtype=pl.UInt64)
+    assert among(flows, pl.Series([7, 7, (1 << 64) - 1], dtype=pl.UInt64)).tolist() == [
+        False, True, True,
+    ]  # fmt: skip
+    assert among(flows, flows[:0]).tolist() == [False] * 3
 
 
 def test_no_rows_are_in_no_group() -> None:
