@@ -32,7 +32,8 @@ def table(columns: Mapping[str, pa.Array]) -> pl.DataFrame:
 def values(column: pl.Series, absent: int = 0) -> NDArray[Any]:
     """A column of numbers as an array that nobody writes to, `absent` where it is null.
 
-    Of categories it is their numbers, of truth values whether they are true.
+    Of truth values it is whether they are true, of categories numbers that stand for them here: of
+    an Enum always the same, otherwise others for another column.
     """
     if column.dtype.is_numeric() and not column.null_count():
         return fixed(column.to_numpy(allow_copy=True))
@@ -56,7 +57,10 @@ def in_one_piece(rows: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
 
 def nulls(column: pl.Series) -> NDArray[np.bool_]:
     """Which values of a column are null."""
-    return ~_there(column.to_arrow())
+    array = column.to_arrow()
+    if array.null_count in (0, len(array)):
+        return np.full(len(array), array.null_count > 0)
+    return ~_there(array)
 
 
 def _told(array: pa.Array) -> NDArray[Any]:

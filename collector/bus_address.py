@@ -2,10 +2,9 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from collector.bus import Bus, BusError, MemoryBus
-from collector.bus_option import option
+from collector.bus_option import option, parted
 from collector.kafka_message import OBSERVATIONS, Contents
 from collector.settings.bus import BusSettings
 from collector.spill import Spill
@@ -29,7 +28,7 @@ def open_bus(url: str, settings: BusSettings | None = None) -> Bus:
 
     Raises BusError when the address or one of its options is not understood.
     """
-    address = urlsplit(url)
+    address = parted(url)
     if address.scheme == "memory":
         capacity = option(url, "capacity", 16, ("capacity", "policy"))
         policy = option(url, "policy", "block", ("capacity", "policy"))
@@ -67,7 +66,7 @@ def open_group(
     The topic is that of observations, or another one that `contents` derives from it. Raises
     BusError when the address is not understood or names no broker.
     """
-    if urlsplit(url).scheme != "kafka":
+    if parted(url).scheme != "kafka":
         raise BusError(f"{url}: a group reads kafka://host:port/topic")
     from collector.kafka_group import GroupReader
 

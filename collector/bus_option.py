@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from collector.bus import BusError
 
@@ -16,9 +16,19 @@ READERS: dict[type, tuple[Callable[[str], Any], str]] = {
 """How an option is read from the text of an address, and what is accepted."""
 
 
+def parted(url: str) -> SplitResult:
+    """The parts of a bus address; raises BusError, which does not repeat what cannot be read."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        raise BusError(
+            "a bus address cannot be read; a bus is memory:// or kafka://host:port/topic"
+        ) from None
+
+
 def option(url: str, name: str, default: Option, accepted: tuple[str, ...]) -> Option:
     """The option `name` of a bus address, in the type of its default; raises BusError."""
-    given = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
+    given = dict(parse_qsl(parted(url).query, keep_blank_values=True))
     if unknown := set(given) - set(accepted):
         raise BusError(f"{url}: no option {min(unknown)!r}, there are {', '.join(accepted)}")
     if name not in given:

@@ -25,7 +25,7 @@ from aiokafka.errors import (
 )
 
 from collector.bus import BusError, BusRefused
-from collector.bus_option import option
+from collector.bus_option import option, parted
 from collector.flow_key import PLACEMENT_VERSION
 from collector.kafka_login import login
 from collector.kafka_message import Compression
@@ -68,7 +68,7 @@ class KafkaTopic:
 
         Raises BusError for an address or a setting that cannot be used.
         """
-        address = urlsplit(url)
+        address = parted(url)
         if "@" in address.netloc:
             raise BusError("a bus address holds no password; see the settings bus.sasl…")
         if not address.hostname or not address.path.strip("/"):

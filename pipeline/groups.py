@@ -16,7 +16,7 @@ from pipeline.copies import mixed
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
-Word = Ints | NDArray[np.uint64]
+Word = Ints | NDArray[np.uint64] | NDArray[np.bool_]
 """A word of each row."""
 Places = NDArray[np.int32]
 FEW = 1 << 10
@@ -24,6 +24,8 @@ FEW = 1 << 10
 AHEAD = 16
 """Rows whose places are asked for before they are looked at."""
 NONE = np.int32(-1)
+ENDS_AT = ("node", "port")
+"""The columns that name a hop."""
 
 
 def words(frame: pl.DataFrame, columns: Iterable[str | Word]) -> Words:
@@ -60,9 +62,14 @@ def among(values: pl.Series, known: pl.Series) -> NDArray[np.bool_]:
 
 
 def hop(rows: pl.DataFrame) -> NDArray[np.uint64]:
-    """Node and port of each row as one word."""
-    node, port = (arrow.values(rows[name]).astype(np.uint64) for name in ("node", "port"))
+    """Node and port of each row as one word, where there are both."""
+    node, port = (arrow.values(rows[name]).astype(np.uint64) for name in ENDS_AT)
     return node << np.uint64(32) | port
+
+
+def hops(rows: pl.DataFrame) -> list[Word]:
+    """What tells the hops of rows apart: one word, and another where a node or port is null."""
+    return [hop(rows), *(arrow.nulls(rows[name]) for name in ENDS_AT if rows[name].null_count())]
 
 
 def numbered(key: Words) -> tuple[Ints, Ints]:

@@ -16,7 +16,7 @@ from pipeline.fallen import begun_anew
 from pipeline.feedback import counted_feedback
 from pipeline.first_sight import at_first_sight, at_own_time
 from pipeline.gaps import OPEN, timed, with_gaps
-from pipeline.groups import Word, hop
+from pipeline.groups import Word, hops
 from pipeline.heaps import Heaps
 from pipeline.hop_samples import hop_count, samples_of_signals, samples_of_stacks
 from pipeline.hop_time import hop_times
@@ -249,7 +249,7 @@ class Intervals:
 
     def _summed(self, samples: pl.DataFrame) -> pl.DataFrame:
         """Samples of hop load, one row an interval, point and hop."""
-        heaps, key = self._heaps(samples, HOP_KEY, [hop(samples), "hop_index", "source"])
+        heaps, key = self._heaps(samples, HOP_KEY, [*hops(samples), "hop_index", "source"])
         queue = samples["queue_bytes"].cast(pl.Int64)
         totals = [
             heaps.count(samples["u_n"].is_not_null().to_numpy()).alias("samples"),

@@ -19,7 +19,7 @@ BY_FLOW = (SLICE.expression, "flow", "time_ns")
 
 def known_of(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     """The columns of rows that a table has, in its order."""
-    return rows[[name for name in TABLES[table].schema if name in rows.columns]]
+    return rows.select(name for name in TABLES[table].schema if name in rows.columns)
 
 
 def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, kernel
-from pipeline.groups import Ints, hop, numbered, words
+from pipeline.groups import Ints, hops, numbered, words
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
@@ -26,14 +26,14 @@ def by_others(ways: pl.DataFrame) -> pl.Series:
 
     `ways` has time_ns, node, port, flow, link and most (null: whatever); -inf where there are none.
     """
-    here, hops = numbered(words(ways, ["time_ns", hop(ways)]))
+    here, first_here = numbered(words(ways, ["time_ns", *hops(ways)]))
     flow, link = (arrow.values(ways[name]) for name in ("flow", "link"))
     most = arrow.fixed(ways["most"].fill_null(np.inf).to_numpy())
     pair, first = numbered(np.stack([here.astype(np.uint64), flow]))
     own = links_of(pair, link, len(first))
     slot, begun = numbered(np.stack([here[first].astype(np.uint64), own]))
     told = best(slot, most[first], flow[first], len(begun))
-    largest = fullest(here[first][begun], own[begun], told[0], len(hops))
+    largest = fullest(here[first][begun], own[begun], told[0], len(first_here))
     return pl.Series("others", others(here, flow, link, own[begun], largest, told))
 
 

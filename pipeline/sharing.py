@@ -9,7 +9,7 @@ equal share of it.
 import polars as pl
 
 from collector import at_once
-from pipeline.groups import distinct, hop
+from pipeline.groups import distinct, hops
 from pipeline.intervals import SLICES
 from pipeline.locate import HOP, KEY
 from pipeline.reserved import PLACE
@@ -41,7 +41,7 @@ def crossing(
     rows = at_once(pl.concat(each.select(own) for each in (named, held, on_all)))
     told = sent[[*KEY, "bytes", "data_bytes", "data_frames", "slices"]].lazy()
     crossed = (
-        distinct(rows, [*KEY, hop(rows)])
+        distinct(rows, [*KEY, *hops(rows)])
         .lazy()
         .join(told, on=KEY, how="left")
         .join(held.select(*own, pl.lit(value=True).alias("held")), on=own, how="left")

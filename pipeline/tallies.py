@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from polars.datatypes import DataTypeClass
 
 from collector import arrow, kernel
-from pipeline.groups import Ints, Word, hop, numbered, words
+from pipeline.groups import Ints, Word, hops, numbered, words
 from pipeline.histogram import LAST, METRICS, bucket
 from pipeline.path_samples import KEY, PATH_KEY, SOURCE, options, stacks, tags
 from pipeline.signals import Signals
@@ -120,7 +120,7 @@ class Tallies:
         times = arrow.values(samples["time_ns"]) // self.interval_ns
         # A few words tell them apart, since every sample is looked up by them.
         what = (times - times.min()) * len(SOURCE.categories) + arrow.values(samples["source"])
-        group, first = numbered(words(samples, ["flow", what, place(samples, key)]))
+        group, first = numbered(words(samples, ["flow", what, *place(samples, key)]))
         order = np.argsort(times[first], kind="stable")
         values = np.stack([arrow.values(samples[e.name], NOT_TOLD) for e in METRICS], axis=1)
         at, *counted = histograms(in_order(group, len(first)), values, FIRST_BUCKETS, order)
@@ -193,9 +193,9 @@ def pointed(part: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     return part.with_columns(pl.lit("").alias("point")).select(blank(key).columns)
 
 
-def place(rows: pl.DataFrame, key: Sequence[str]) -> str | Word:
+def place(rows: pl.DataFrame, key: Sequence[str]) -> Sequence[str | Word]:
     """What tallies of one flow and kind of telemetry are told apart by."""
-    return hop(rows) if "node" in key else "point"
+    return hops(rows) if "node" in key else ["point"]
 
 
 def furthest(tally: pl.DataFrame) -> pl.DataFrame:
@@ -234,7 +234,7 @@ def joined(parts: Sequence[pl.DataFrame], key: Sequence[str]) -> pl.DataFrame:
         arrow.values(rows[name]).astype(np.int64) for name in ("source", "metric", "bucket")
     )
     what = (source * len(METRICS) + metric) * (LAST + 1) + part
-    group, first = numbered(words(rows, ["flow", what, place(rows, key)]))
+    group, first = numbered(words(rows, ["flow", what, *place(rows, key)]))
     counted = [rows[name].to_numpy() for name in ("samples", "least", "most")]
     columns = zip(("samples", "least", "most"), added(group, len(first), *counted), strict=True)
     return rows[first].with_columns(pl.Series(name, told) for name, told in columns)

@@ -15,9 +15,8 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import httpx
-import polars as pl
 
-from collector import BusError, Decoder, Frames, is_compiled, open_bus, ring_refusal
+from collector import BusError, Decoder, is_compiled, open_bus, ring_refusal
 from pipeline import (
     Asked,
     Owner,
@@ -31,17 +30,13 @@ from pipeline import (
 )
 from service.endpoint import time_text
 from service.failure import Failure
+from service.plain_frame import one_frame
 from service.settings import Settings, SettingsError, load
 from service.text import duration
 from service.topology_source import files_of
 from service.usable import usable
 
 State = Literal["ok", "warning", "broken", "not asked"]
-FRAME = bytes.fromhex(
-    "02000000000202000000000108004500002800010000400666cd0a0000010a000002"
-    "03e80050000000010000000050100200000000000000"
-)
-"""Ethernet, IPv4 and TCP, as any mirror would bring it."""
 PROGRAMS = (
     ("dumpcap", "live capture (`--interface`)"),
     ("tshark", "`dissect` and `--slow-path`"),
@@ -144,15 +139,6 @@ def decoder(settings: Settings) -> Check:
     return Check("decoder", "ok", "a TCP frame is decoded", "decoded by compiled code")
 
 
-def one_frame() -> Frames:
-    """`FRAME` as a source gives it."""
-    capture = pl.Series([len(FRAME)], dtype=pl.Int32).to_numpy()
-    zero = pl.Series([0], dtype=pl.Int64).to_numpy()
-    octets = pl.Series(list(FRAME), dtype=pl.UInt8).to_numpy()
-    one, none = (pl.Series([n], dtype=pl.UInt16).to_numpy() for n in (1, 0))
-    return Frames(octets, zero, capture, capture, zero, one, none, 1)
-
-
 def topology(settings: Settings) -> Check:
     """Whether the topology can be read and is consistent."""
     path, expected = settings.pipeline.topology, "a topology without mistakes"
@@ -176,12 +162,12 @@ def bus(settings: Settings) -> Check:
     url, expected = settings.bus.url, "a broker that takes connections"
     if not url:
         return Check("bus", "not asked", expected, "none is set: all in one process")
-    if urlsplit(url).scheme != "kafka":
-        return Check("bus", "not asked", expected, "the bus is in this process's memory")
     try:
         open_bus(url, settings.bus)
     except BusError as error:
-        return Check("bus", "broken", expected, str(error), "mend the settings under [bus]")
+        return Check("bus", "broken", expected, str(error), "mend what [bus] or --bus says")
+    if urlsplit(url).scheme != "kafka":
+        return Check("bus", "not asked", expected, "the bus is in this process's memory")
     silent = []
     for place in urlsplit(url).netloc.split(","):
         told = urlsplit(f"//{place}")
@@ -192,14 +178,19 @@ def bus(settings: Settings) -> Check:
             silent.append(f"{place}: {error}")
     if silent:
         return Check("bus", "broken", expected, "; ".join(silent),
-                     "start the broker, or mend bus.url")  # fmt: skip
+                     "start the broker, or mend bus.url (--bus)")  # fmt: skip
     return Check("bus", "ok", expected, f"{url} takes connections")
 
 
 def stored(settings: Settings) -> Iterator[Check]:
     """The store, its disk, who serves it, and what it holds."""
     dsn, expected = settings.store.dsn, "a store that answers"
-    path = Path(urlsplit(dsn).path) if dsn.startswith("chdb:") else None
+    try:
+        address = parse_address(dsn)
+    except StoreError as error:
+        yield Check("store", "broken", expected, str(error), "mend store.dsn (--store)")
+        return
+    path = address.path
     if path is not None and not path.exists():
         above = next(each for each in path.parents if each.exists())
         room = disk(above)
@@ -212,7 +203,7 @@ def stored(settings: Settings) -> Iterator[Check]:
             yield Check("store", "not asked", expected, f"{path} is not there yet", made)
         else:
             yield Check("store", "broken", expected, f"{path} cannot be made in {above}",
-                        "name another directory in store.dsn")  # fmt: skip
+                        "name another directory in store.dsn (--store)")  # fmt: skip
         return
     try:
         if path is not None:
@@ -227,7 +218,7 @@ def stored(settings: Settings) -> Iterator[Check]:
                 return
         with open_or_ask(dsn, settings.store) as store:
             extent = store.query("extent").row(0, named=True)
-            yield Check("store", "ok", expected, f"{parse_address(dsn).name} answers")
+            yield Check("store", "ok", expected, f"{address.name} answers")
             yield from data(store, extent)
     except StoreError as error:
         yield Check("store", "broken", expected, str(error), "see the sentence beside this")

@@ -250,6 +250,10 @@ def test_memory_bus_wakes_a_blocked_writer_when_it_is_closed() -> None:
         ("memory://?size=3", "memory://?size=3: no option 'size', there are capacity, policy"),
         ("kafka://here:9092", "kafka://here:9092: an address is kafka://host:port/topic"),
         (
+            "kafka://[::1",
+            "a bus address cannot be read; a bus is memory:// or kafka://host:port/topic",
+        ),
+        (
             "kafka://one:9092,here:99999/x",
             "kafka://one:9092,here:99999/x: the port of here:99999 is none from 0 to 65535",
         ),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.groups import FEW, among, hop, numbered, words
+from pipeline.groups import FEW, among, hop, hops, numbered, words
 from pipeline.histogram import METRICS, bucket
 from pipeline.path_samples import PATH_KEY, SOURCE
 from pipeline.tallies import LINK_KEY, Open, Tallies, furthest, joined
@@ -41,6 +41,13 @@ def test_texts_are_told_apart_and_none_is_one_of_them(kind: pl.DataType) -> None
     assert numbered(words(told[3:], ["text"]))[0].tolist() == [0, 1, 2, 3]
     assert numbered(words(told, ["same"]))[0].tolist() == [0] * 7
     assert numbered(words(told, ["same", "text", "flag"]))[0].tolist() == [0, 1, 2, 0, 3, 1, 4]
+
+
+def test_hops_of_which_something_is_not_told_are_hops_of_their_own() -> None:
+    told = {"node": [7, 7, None, 7, 0, 0, None], "port": [None, 0, 0, None, 0, None, 0]}
+    rows = pl.DataFrame(told, schema_overrides=HOP)
+    assert numbered(words(rows, hops(rows)))[0].tolist() == [0, 1, 2, 0, 3, 4, 2]
+    assert len(hops(rows.drop_nulls())) == 1
 
 
 def test_a_hop_is_one_word_and_values_are_found_among_others() -> None:

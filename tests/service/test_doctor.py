@@ -41,6 +41,22 @@ def test_what_a_command_was_given_can_be_looked_at(hopsight: Any, served: Any) -
     assert {states(bare)[stage] for stage in ("bus", "topology")} == {"broken"}, bare.stdout
 
 
+def test_addresses_are_read_as_by_other_commands(hopsight: Any, served: Any) -> None:
+    plain = served.dsn.removeprefix("chdb://")
+    for told in (plain, served.dsn.replace("/store", "/%73tore")):
+        found = states(hopsight.run("doctor", "--store", told, "--json"))
+        assert {found[stage] for stage in ("disk", "service", "store", "data")} == {"ok"}, told
+    for flag, stage, told in (
+        ("--store", "store", "chdb://[x"),
+        ("--store", "store", "chdb:rel/none"),
+        ("--bus", "bus", "kafka://[::1"),
+        ("--bus", "bus", "xyz"),
+    ):
+        found = hopsight.run("doctor", flag, told, "--json")
+        assert found.returncode == 1, found.stderr
+        assert states(found)[stage] == "broken", found.stdout
+
+
 def test_each_broken_stage_is_named_with_what_to_do(hopsight: Any, tmp_path: Path) -> None:
     topology = tmp_path / "fabric.yaml"
     topology.write_text("devices: 7\n")
