@@ -24,7 +24,7 @@ FEW = 1 << 10
 AHEAD = 16
 """Rows whose places are asked for before they are looked at."""
 NONE = np.int32(-1)
-ENDS_AT = ("node", "port")
+HOP = ("node", "port")
 """The columns that name a hop."""
 
 
@@ -63,13 +63,13 @@ def among(values: pl.Series, known: pl.Series) -> NDArray[np.bool_]:
 
 def hop(rows: pl.DataFrame) -> NDArray[np.uint64]:
     """Node and port of each row as one word, where there are both."""
-    node, port = (arrow.values(rows[name]).astype(np.uint64) for name in ENDS_AT)
+    node, port = (arrow.values(rows[name]).astype(np.uint64) for name in HOP)
     return node << np.uint64(32) | port
 
 
 def hops(rows: pl.DataFrame) -> list[Word]:
     """What tells the hops of rows apart: one word, and another where a node or port is null."""
-    return [hop(rows), *(arrow.nulls(rows[name]) for name in ENDS_AT if rows[name].null_count())]
+    return [hop(rows), *(arrow.nulls(rows[name]) for name in HOP if rows[name].null_count())]
 
 
 def numbered(key: Words) -> tuple[Ints, Ints]:
