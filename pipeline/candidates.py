@@ -177,9 +177,9 @@ def narrowed(
 def path_marks(sent: pl.DataFrame, silent: pl.DataFrame) -> pl.DataFrame:
     """Share of marks of flows that may be marked; candidates are asked for where there are some."""
     share = pl.col("mark_share")
-    rows, silent_rows = sent.lazy().filter(may_be_marked()), silent.lazy()
-    none = pl.col("aecn_samples") == 0
-    quiet = silent_rows.filter(none).select(*KEY, pl.lit(1).alias("quiet"))
+    rows = sent.lazy().filter(may_be_marked())
+    untold = silent.lazy().filter(pl.col("aecn_samples") == 0)
+    quiet = untold.select(*KEY, pl.lit(1).alias("quiet"))
     return at_once(
         rows.join(quiet, on=KEY, how="left", maintain_order="left")
         .select(

@@ -10,7 +10,7 @@ the first.
 import numpy as np
 import polars as pl
 
-from collector import at_once
+from collector import arrow, at_once
 from pipeline.locate import HOP, KEY
 from pipeline.met import SEVERAL, by_others
 from pipeline.topology import Topology
@@ -54,7 +54,7 @@ def fed(
     link = pl.col("via_node").cast(pl.UInt64) * (1 << 32) + pl.col("via_port")
     linked = all_ways.lazy().with_columns(link.fill_null(int(SEVERAL)).alias("link"))
     ways = at_once(linked.join(own, on=KEY, how="left", maintain_order="left"))
-    told_of = np.flatnonzero(ways["least"].is_not_null())
+    told_of = np.flatnonzero(~arrow.nulls(ways["least"]))
     mine = ways[told_of]
     if topology is None or mine.is_empty():
         return mine.select(all_ways.columns)

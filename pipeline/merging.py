@@ -26,26 +26,20 @@ def merged(
     table: str,
     key: Sequence[str],
     extra: Mapping[str, str] | None = None,
+    *,
+    in_order: bool = False,
 ) -> pl.DataFrame:
     """Partial rows joined by the functions that the table names, later parts over earlier ones.
 
-    `extra` names functions for columns that the table does not have.
+    `extra` names functions for columns that the table does not have. Rows are in the order of their
+    first parts, or `in_order` of their key.
     """
-    return at_once(joining(parts, table, key, extra))
-
-
-def joining(
-    parts: Iterable[pl.DataFrame],
-    table: str,
-    key: Sequence[str],
-    extra: Mapping[str, str] | None = None,
-) -> pl.LazyFrame:
-    """The same as a query."""
     told = list(parts)
     columns = tuple(dict.fromkeys(name for part in told for name in part.columns))
     found = totals(table, tuple((extra or {}).items()), columns)
     rows = pl.concat([part.lazy() for part in told], how="diagonal_relaxed")
-    return rows.group_by(key, maintain_order=True).agg(found)
+    joined = rows.group_by(key, maintain_order=True).agg(found)
+    return at_once(joined.sort(key) if in_order else joined)
 
 
 @lru_cache(REMEMBERED)

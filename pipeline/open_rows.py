@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from collector import at_once
-from pipeline.merging import joining, merged
+from pipeline.merging import merged
 from pipeline.tables import TABLES
 
 MOST_ROWS = 1 << 18
@@ -54,4 +53,4 @@ class OpenRows:
         self._parts = left
         if not ended:
             return self._nothing
-        return at_once(joining([self._none, *ended], *self._joins).sort(self.key))
+        return merged([self._none, *ended], *self._joins, in_order=True)

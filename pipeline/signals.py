@@ -176,7 +176,7 @@ def read(rows: pl.DataFrame, prefix: str, *, ends: bool) -> pl.DataFrame:
     seen = at_once(told.filter(IS_SIGNAL))
     if not echo:
         return seen
-    seen = seen[np.flatnonzero(reversible(seen))]
+    seen = seen[arrow.where(reversible(seen))]
     return seen.with_columns(reverse(seen)).drop("conversation", "direction")
 
 
@@ -257,10 +257,12 @@ def on_the_way(signal: pl.DataFrame, topology: Topology) -> pl.DataFrame:
     asked = signal.unique(key, keep="first", maintain_order=True).join(
         shared, on=LOCATED, how="inner"
     )
-    crossed = ways(asked.unique("flow"), topology)[["flow", "node", "port"]]
-    return asked.join(crossed, on=["flow", "node", "port"], how="semi")[
-        [*key, "node", "port", "capacity_bps"]
-    ].filter(pl.len().over(key) == 1)
+    crossed = ways(asked.unique("flow"), topology).select("flow", "node", "port")
+    return (
+        asked.join(crossed, on=["flow", "node", "port"], how="semi")
+        .select(*key, "node", "port", "capacity_bps")
+        .filter(pl.len().over(key) == 1)
+    )
 
 
 def reverse_flow(conversation: int, direction: int) -> int:

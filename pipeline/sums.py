@@ -12,7 +12,7 @@ import polars as pl
 
 from collector import at_once
 from pipeline.intervals import FLOW_KEY, HOP_KEY, SLICES
-from pipeline.merging import joining
+from pipeline.merging import merged
 from pipeline.tables import TABLES
 
 
@@ -86,9 +86,9 @@ def joined(parts: Iterable[Sums]) -> Sums:
     told = [part for part in parts if part.height]
     if not told:
         return Sums.none()
-    flows = joining([part.flows for part in told], "flow_intervals", FLOW_KEY).sort(FLOW_KEY)
-    hops = joining([part.hops for part in told], "hop_intervals", HOP_KEY).sort(HOP_KEY)
-    return Sums(at_once(flows), at_once(hops))
+    flows = merged([part.flows for part in told], "flow_intervals", FLOW_KEY, in_order=True)
+    hops = merged([part.hops for part in told], "hop_intervals", HOP_KEY, in_order=True)
+    return Sums(flows, hops)
 
 
 def beside(parts: Sequence[Sums]) -> Sums:

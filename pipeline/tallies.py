@@ -21,7 +21,6 @@ from pipeline.path_samples import KEY, PATH_KEY, SOURCE, options, stacks, tags
 from pipeline.signals import Signals
 
 LINK_KEY = [*KEY, "node", "port"]
-HOP = ("node", "port")
 COUNTED = ["metric", "bucket"]
 BANDWIDTH = [metric.name for metric in METRICS].index("abw")
 FIRST_BUCKETS = np.array([metric.first for metric in METRICS])

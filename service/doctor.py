@@ -166,10 +166,10 @@ def bus(settings: Settings) -> Check:
         open_bus(url, settings.bus)
     except BusError as error:
         return Check("bus", "broken", expected, str(error), "mend what [bus] or --bus says")
-    if urlsplit(url).scheme != "kafka":
+    address, silent = urlsplit(url), []
+    if address.scheme != "kafka":
         return Check("bus", "not asked", expected, "the bus is in this process's memory")
-    silent = []
-    for place in urlsplit(url).netloc.split(","):
+    for place in address.netloc.split(","):
         told = urlsplit(f"//{place}")
         try:
             there = (told.hostname or "", told.port or KAFKA_PORT)

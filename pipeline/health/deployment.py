@@ -68,7 +68,8 @@ def with_dialects(scene: Scene) -> pl.DataFrame:
         scene.dialects.group_by("flow", spoken.alias("spoken"))
         .agg(pl.col("n").sum())
         .sort("flow", "n", "spoken", descending=[False, True, False])
-        .unique("flow", keep="first")[["flow", "spoken"]]
+        .unique("flow", keep="first")
+        .select("flow", "spoken")
     )
     rows = rows.join(known, on="flow", how="left", maintain_order="left")
     return rows.with_columns(pl.col("spoken").fill_null(unknown))
