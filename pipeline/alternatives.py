@@ -22,7 +22,7 @@ Row = Mapping[str, Any]
 LOADS = {"u_p90": "max", "abw_p10_bps": "min", "delay_p99_ns": "max"}
 """What a link is judged by over the classes and cells of a window, and what counts of several."""
 TOLD = ("u_p90", "abw_p10_bps", "delay_p99_ns", "completeness")
-"""What is told of a link; `completeness` is the share of its data frames that telemetry covers."""
+"""What is told of a link; `completeness` is the share of frames sent that telemetry covers."""
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,11 @@ class Fabric:
 def loads_of(links: pl.DataFrame, dscp: int | None = None) -> dict[Hop, Row]:
     """The load of each link (the answer of `te_links`), of one class, or the worst of all."""
     own = links if dscp is None else links.filter(dscp=dscp)
-    sent = pl.col("data_frames").sum()
+    sent = pl.col("sent_frames").sum()
     rows = own.group_by("node", "port").agg(
         *(getattr(pl.col(name), how)() for name, how in LOADS.items()),
         pl.when(sent > 0)
-        .then((pl.col("completeness") * pl.col("data_frames")).sum() / sent)
+        .then((pl.col("completeness") * pl.col("sent_frames")).sum() / sent)
         .alias("completeness"),
     )
     return {(row["node"], row["port"]): row for row in rows.iter_rows(named=True)}

@@ -69,7 +69,11 @@ def parts() -> list[pl.Expr]:
 
 def completeness() -> pl.Expr:
     """One figure out of the parts; null where telemetry's share is not known."""
-    captured = pl.min_horizontal("sampling", 1.0 - pl.col("gaps")).fill_null(1.0)
     in_sight = (pl.col("hops_seen") / pl.col("hops")).clip(0.0, 1.0).fill_null(1.0)
-    passed_on = 1.0 - pl.col("shed").fill_null(0.0)
-    return (pl.col("telemetry") * captured * passed_on * in_sight).alias("completeness")
+    return (pl.col("telemetry") * in_hand() * in_sight).alias("completeness")
+
+
+def in_hand() -> pl.Expr:
+    """Which share of what was sent came to be judged: neither left out, nor missed, nor shed."""
+    captured = pl.min_horizontal("sampling", 1.0 - pl.col("gaps")).fill_null(1.0)
+    return (captured * (1.0 - pl.col("shed").fill_null(0.0))).alias("in_hand")

@@ -13,6 +13,7 @@ import polars as pl
 from polars.datatypes import DataTypeClass
 
 from collector import arrow, at_once
+from pipeline.completeness import in_hand
 from pipeline.composed_answer import HOLDING
 from pipeline.endpoint import Endpoint, endpoints, owned
 from pipeline.group_lists import lists
@@ -34,6 +35,7 @@ PATH = ["scope", *NETWORK, "src", "dst", "dscp"]
 FEW = ("dscp", "source")
 """What tallies are told apart by that has at most 256 values."""
 SUMMED = ("samples", "least", "most")
+SENT = ("data_bytes", "data_frames", "told_frames", "sent_frames")
 ON_LINK = [kind for kind in HOLDING if kind != RECEIVER]
 IN_NETWORK = [kind for kind in ON_LINK if kind not in AT_HOSTS]
 """Kinds of verdicts that say that a port held a flow back, and that one of the network did."""
@@ -185,18 +187,24 @@ def sent(closed: Closed) -> pl.DataFrame:
     )
     kind = pl.col("kind")
     held = closed.verdicts.lazy().select(
-        "time_ns", "flow", "telemetry", kind.is_in(IN_NETWORK).alias("affected"),
+        "time_ns", "flow", "telemetry", in_hand(), kind.is_in(IN_NETWORK).alias("affected"),
         kind.is_in(ON_LINK).alias("held"), pl.col("node").alias("held_node"),
         pl.col("port").alias("held_port"),
     )  # fmt: skip
-    told = (pl.col("data_frames") * pl.col("telemetry").fill_null(0.0)).round().cast(pl.UInt64)
+    told = pl.col("data_frames") * pl.col("telemetry").fill_null(0.0)
+    share = pl.when(pl.col("in_hand") > 0).then("in_hand").otherwise(1.0)
+    whole = pl.col("data_frames") / share
     return at_once(
         seen.group_by("time_ns", "flow")
         .agg(pl.col("data_bytes", "data_frames").max())
         .filter(pl.col("data_bytes") > 0)
         .join(held, on=["time_ns", "flow"], how="left")
-        .with_columns(pl.col("affected", "held").fill_null(value=False), told.alias("told_frames"))
-        .drop("telemetry")
+        .with_columns(
+            pl.col("affected", "held").fill_null(value=False),
+            told.round().cast(pl.UInt64).alias("told_frames"),
+            whole.round().cast(pl.UInt64).alias("sent_frames"),
+        )
+        .drop("telemetry", "in_hand")
     )
 
 
@@ -222,7 +230,7 @@ def traffic(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     hindered[held] = rows["data_bytes"].to_numpy()[held]
     columns = [
         *rows[[*key[1:]]][heaps.first],
-        *(heaps.total(rows[name]) for name in ("data_bytes", "data_frames", "told_frames")),
+        *(heaps.total(rows[name]) for name in SENT),
         heaps.total(pl.Series("affected_bytes", hindered)),
         largest("flows", group, groups, ranks),
         largest("affected_flows", group[held], groups, ranks[held]),

@@ -121,7 +121,7 @@ CELLS = (
     _number("flows", "Flows, estimated."),
     _number("affected_flows", "Flows that were held back, estimated."),
     _number("samples", "Samples of telemetry."),
-    _number("completeness", "Share of data frames that telemetry covers.", unit="ratio"),
+    _number("completeness", "Share of the data frames sent that telemetry covers.", unit="ratio"),
 )
 PATH_CELLS = (
     Field("src", "end", "End that sends: site, prefix or device.", ("src",)),

@@ -145,8 +145,8 @@ def covered(rows: pl.DataFrame, of: Covering) -> dict[str, Any]:
     What live sources did not capture of the time, it does not cover either.
     """
     there = rows["time_ns"].n_unique() if rows.height else 0
-    sent = pl.col("data_frames").sum()
-    spoken = (pl.col("completeness") * pl.col("data_frames")).sum()
+    sent = pl.col("sent_frames").sum()
+    spoken = (pl.col("completeness") * pl.col("sent_frames")).sum()
     share = rows.select(pl.when(sent > 0).then(spoken / sent)).item() if rows.height else None
     bounds = of.span.from_ns, of.span.to_ns
     count = (bounds[1] - bounds[0]) // of.width

@@ -290,6 +290,30 @@ def test_what_is_acknowledged_in_another_interval_is_not_sent_again() -> None:
     assert told.sum().row(0) == (20_000, 20)
 
 
+@pytest.mark.parametrize(
+    ("told", "sent_frames"),
+    [
+        ({"sampling_rate": 100}, 3_000),
+        ({"shed_from": 4}, 120),
+        ({"sampling_rate": 100, "shed_from": 4}, 12_000),
+        ({}, 30),
+    ],
+)
+def test_what_came_is_told_beside_what_was_sent(told: dict[str, int], sent_frames: int) -> None:
+    """By rates that frames tell themselves: what a mirror left out, and what a collector shed."""
+    path = rows_of(ran(frames(3, T0, 30, **told)), "path_seconds")
+    [row] = path.filter(scope="prefix", source="traffic").to_dicts()
+    assert (row["data_frames"], row["sent_frames"]) == (30, sent_frames)
+    assert row["told_frames"] == 29  # the first stack of a hop has nothing to be compared with
+
+
+def test_what_a_capture_missed_was_sent_as_well() -> None:
+    rows = frames(3, T0, 40)
+    path = rows_of(ran([*rows[:10], *rows[30:]]), "path_seconds")
+    [row] = path.filter(scope="prefix", source="traffic").to_dicts()
+    assert (row["data_frames"], row["sent_frames"]) == (20, 40)
+
+
 def test_frames_of_which_telemetry_speaks_are_counted_once() -> None:
     """Several kinds speak of the frames of some flows, and none of those of others."""
     both = frames(3, T0, 30, aecn_u=0.5)

@@ -30,4 +30,5 @@
     here.affected_flows AS affected_flows,
     here.samples AS samples,
     here.data_frames AS data_frames,
-    if(here.data_frames = 0, NULL, least(here.told_frames / here.data_frames, 1)) AS completeness
+    here.sent_frames AS sent_frames,
+    if(here.sent_frames = 0, NULL, least(here.told_frames / here.sent_frames, 1)) AS completeness
