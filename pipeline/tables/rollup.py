@@ -39,8 +39,14 @@ MEASURES = (
     Column("affected_bytes", U64, "bytes", "Those of flows that were held back there.", "sum"),
     Column("data_frames", U64, "", "Frames with payload.", "sum"),
     Column("told_frames", U64, "", "Those of which telemetry speaks.", "sum"),
-    Column("sent_frames", U64, "", "Frames with payload that were sent, estimated: those, and what"
-           " sampling left out, captures missed and collectors shed.", "sum"),
+    Column(
+        "sent_frames",
+        U64,
+        "",
+        "Frames with payload that were sent, estimated: those, and what"
+        " sampling left out, captures missed and collectors shed.",
+        "sum",
+    ),
     Column("flows", RANKS, "", "Largest rank by register of a distinct count.", "maxMap"),
     Column("affected_flows", RANKS, "", "The same of flows that were held back there.", "maxMap"),
 )
