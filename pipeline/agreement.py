@@ -8,7 +8,7 @@ Loads are compared as packets met them: counters alone tell of the time between 
 import polars as pl
 
 from collector import at_once
-from pipeline.locate import HOP
+from pipeline.groups import HOP
 from pipeline.reserved import PLACE
 from pipeline.runs import begun
 

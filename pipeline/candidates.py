@@ -8,7 +8,8 @@ from collector import arrow, at_once
 from pipeline.comparison import KNOWN, LOAD, MARKS, TOLD, compared
 from pipeline.feeding import fed
 from pipeline.filling import FOUND, brimming, needed
-from pipeline.locate import HOP, KEY, by_lower_ends, inband, loads
+from pipeline.groups import HOP
+from pipeline.locate import KEY, by_lower_ends, inband, loads
 from pipeline.marking import BRIM, may_be_marked
 from pipeline.reserved import PLACE
 from pipeline.sharing import NAMED_SHARE

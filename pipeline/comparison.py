@@ -14,10 +14,9 @@ import polars as pl
 
 from collector import at_once
 from pipeline.belief import fullest, graph, window
-from pipeline.groups import among
+from pipeline.groups import HOP, among
 from pipeline.messages import Floats
 
-HOP = ["node", "port"]
 TOLD = {"time_ns": pl.Int64, "flow": pl.UInt64, "low": pl.Float64, "high": pl.Float64,
         "spread": pl.Float64, "most": pl.UInt8, "wanted": pl.Boolean}  # fmt: skip
 KNOWN = {"time_ns": pl.Int64, "node": pl.UInt32, "port": pl.UInt32, "low": pl.Float64,

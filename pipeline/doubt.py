@@ -7,7 +7,8 @@ import polars as pl
 
 from collector import arrow, at_once
 from pipeline.agreement import DIFFER
-from pipeline.locate import HOP, KEY
+from pipeline.groups import HOP
+from pipeline.locate import KEY
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.signals import SOURCES
 from pipeline.topology import Topology

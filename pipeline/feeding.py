@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from collector import arrow, at_once
-from pipeline.locate import HOP, KEY
+from pipeline.groups import HOP
+from pipeline.locate import KEY
 from pipeline.met import SEVERAL, by_others
 from pipeline.topology import Topology
 

@@ -7,7 +7,8 @@ a flow without which it could not is among those that fill it, though its own cl
 
 import polars as pl
 
-from pipeline.locate import HOP, KEY
+from pipeline.groups import HOP
+from pipeline.locate import KEY
 from pipeline.marking import BRIM
 from pipeline.throughput import FULL, wire_bps
 

@@ -24,7 +24,7 @@ FEW = 1 << 10
 AHEAD = 16
 """Rows whose places are asked for before they are looked at."""
 NONE = np.int32(-1)
-HOP = ("node", "port")
+HOP = ["node", "port"]
 """The columns that name a hop."""
 
 

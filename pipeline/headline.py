@@ -7,7 +7,8 @@ wrong altogether leaves a rest to every hop, the larger the less it can be trust
 import polars as pl
 
 from collector import at_once
-from pipeline.locate import HOP, KEY
+from pipeline.groups import HOP
+from pipeline.locate import KEY
 from pipeline.portion import portions
 from pipeline.runs import first_of
 

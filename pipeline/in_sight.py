@@ -7,7 +7,8 @@ it has met.
 import polars as pl
 
 from collector import at_once
-from pipeline.locate import HOP, KEY
+from pipeline.groups import HOP
+from pipeline.locate import KEY
 from pipeline.tags import VIEW, views
 from pipeline.tapped import STANDING, taps
 from pipeline.topology import Topology

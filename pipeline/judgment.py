@@ -9,8 +9,9 @@ import polars as pl
 from collector import at_once
 from pipeline.completeness import completeness, parts
 from pipeline.doubt import doubts
+from pipeline.groups import HOP
 from pipeline.kind import RECEIVER, congested_kind
-from pipeline.locate import HOP, QUEUE
+from pipeline.locate import QUEUE
 from pipeline.marking import full_by_marks, likely_by_marks, unhindered
 from pipeline.odds import odds
 from pipeline.settings import PipelineSettings

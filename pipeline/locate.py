@@ -11,6 +11,7 @@ from functools import cache
 import polars as pl
 
 from collector import at_once
+from pipeline.groups import HOP
 from pipeline.load_unit import NANO
 from pipeline.portion import portions
 from pipeline.reporter import REPORTER, is_reporter
@@ -20,7 +21,6 @@ from pipeline.timed import counters, measured
 from pipeline.told_samples import BOUND
 
 KEY = ["time_ns", "flow"]
-HOP = ["node", "port"]
 SHARPNESS, EXACT = 0.03, 0.004
 """Difference of hop load at which one hop is e times as likely as another, by samples and by
 counters."""

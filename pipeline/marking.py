@@ -13,8 +13,9 @@ queue was long enough to mark.
 import polars as pl
 
 from collector import at_once
+from pipeline.groups import HOP
 from pipeline.intervals import SLICES
-from pipeline.locate import HOP, KEY
+from pipeline.locate import KEY
 from pipeline.odds import odds
 from pipeline.throughput import FAR_FROM_FULL, FULL, sent_bytes
 

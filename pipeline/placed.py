@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from pipeline.groups import HOP
 from pipeline.reserved import LOCATOR
 from pipeline.signals import place, values
 from pipeline.topology import Topology
@@ -10,7 +11,6 @@ PREFIXES = ("csig", "csig_echo")
 """Columns of CSIG tags and of their reflections."""
 READERS = {"hpcc_csig", "hpcc_latency", "hpcc_qos"}
 """The companions that it is for."""
-KEY = ("node", "port")
 
 
 def with_ports(rows: pl.DataFrame, topology: Topology) -> pl.DataFrame:
@@ -29,7 +29,7 @@ def with_ports(rows: pl.DataFrame, topology: Topology) -> pl.DataFrame:
         names = {name: f"{hop}_{name}" for name in ("node", "port", "base_ns")}
         if names["port"] in rows.columns:
             delays = topology.base_delays.rename(names)
-            on = [names[name] for name in KEY]
+            on = [names[name] for name in HOP]
             rows = rows.join(delays, on=on, how="left", maintain_order="left")
     return rows
 
@@ -39,7 +39,7 @@ def with_locators(rows: pl.DataFrame, prefix: str, topology: Topology) -> pl.Dat
     numbered = rows.with_columns(time_ns=pl.int_range(rows.height))
     found = place(values(numbered, prefix, topology), topology).select(
         pl.col("time_ns").alias("row"),
-        *(pl.col(name).alias(f"{prefix}_hop_{name}") for name in KEY),
+        *(pl.col(name).alias(f"{prefix}_hop_{name}") for name in HOP),
         pl.when(pl.col("node") != LOCATOR).then("capacity_bps").alias(f"{prefix}_hop_b_bps"),
     )
     joined = rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))

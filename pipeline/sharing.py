@@ -9,9 +9,9 @@ equal share of it.
 import polars as pl
 
 from collector import at_once
-from pipeline.groups import distinct, hops
+from pipeline.groups import HOP, distinct, hops
 from pipeline.intervals import SLICES
-from pipeline.locate import HOP, KEY
+from pipeline.locate import KEY
 from pipeline.reserved import PLACE
 from pipeline.way_choice import common
 

@@ -10,8 +10,9 @@ from functools import lru_cache
 import polars as pl
 
 from collector import at_once
+from pipeline.groups import HOP
 from pipeline.load_unit import NANO
-from pipeline.locate import HOP, KEY, best, load, stood
+from pipeline.locate import KEY, best, load, stood
 from pipeline.own_scale import REMEMBERED
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.signals import SOURCES

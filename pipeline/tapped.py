@@ -10,7 +10,8 @@ from functools import lru_cache
 import polars as pl
 
 from pipeline.comparison import MARKS
-from pipeline.locate import HOP, KEY
+from pipeline.groups import HOP
+from pipeline.locate import KEY
 from pipeline.topology import Hop, Topology
 
 TAPPED = {"time_ns": pl.Int64, "flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32,

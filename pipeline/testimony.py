@@ -11,7 +11,8 @@ from typing import NamedTuple
 import polars as pl
 
 from collector import at_once
-from pipeline.locate import HOP, KEY
+from pipeline.groups import HOP
+from pipeline.locate import KEY
 from pipeline.path import ASSUMED_RTT_NS
 from pipeline.portion import portions
 from pipeline.reserved import LOCATOR

@@ -7,7 +7,8 @@ flows that may cross it did, of those that were seen, is unlikely to hold anyone
 import polars as pl
 
 from collector import at_once
-from pipeline.locate import HOP, KEY
+from pipeline.groups import HOP
+from pipeline.locate import KEY
 from pipeline.sharing import sending_together
 from pipeline.topology import Topology
 from pipeline.unit import BITS, SECOND

@@ -3,8 +3,8 @@
 import polars as pl
 
 from collector import at_once
-from pipeline.groups import numbered, words
-from pipeline.locate import HOP, KEY
+from pipeline.groups import HOP, numbered, words
+from pipeline.locate import KEY
 from pipeline.portion import portions
 
 LOCATED_SHARPNESS, SAMPLE_SHARPNESS = 0.05, 0.3

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from pipeline.locate import HOP
+from pipeline.groups import HOP
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.topology import Topology
 

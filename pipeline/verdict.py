@@ -16,12 +16,12 @@ from pipeline.agreement import agreement, disagreement
 from pipeline.candidates import located, named, narrowed
 from pipeline.completeness import told_frames
 from pipeline.doubt import with_lacking
-from pipeline.groups import among
+from pipeline.groups import HOP, among
 from pipeline.headline import headline, joined
 from pipeline.in_sight import in_sight, met
 from pipeline.judgment import NAMES, judged
 from pipeline.kind import reroute_helps
-from pipeline.locate import HOP, KEY
+from pipeline.locate import KEY
 from pipeline.marking import marked_shares, with_marks
 from pipeline.own_scale import REMEMBERED
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD

@@ -8,9 +8,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, at_once, kernel
+from pipeline.groups import HOP
 from pipeline.judgment import window_is_shut
 from pipeline.kind import RECEIVER
-from pipeline.locate import HOP, KEY
+from pipeline.locate import KEY
 from pipeline.testimony import LOAD, QUEUE, REMEMBERED, STANDING, Piece, hop_piece, known
 from pipeline.texts import by_run, listed
 from pipeline.topology import Topology
