@@ -34,5 +34,5 @@ def shown(name: str, value: object) -> str:
     if value in (None, "", ()):
         return ""
     if name.endswith("_ns") and isinstance(value, int):
-        return f"{value / 10**9:g}s" if value else "0"
+        return f"{value / 10**9:g}s"
     return str(value)

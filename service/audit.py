@@ -7,6 +7,7 @@ import time
 import uuid
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import unquote_plus
 
 import anyio.to_thread
 import polars as pl
@@ -102,7 +103,7 @@ class Audited:
 def row(scope: Scope, body: bytes, status: int) -> dict[str, Any]:
     """One row of the log."""
     identity = scope.get(WHO) or scope.get(IDENTITY)
-    query = scope.get("query_string", b"").decode("latin-1")
+    query = told_query(scope.get("query_string", b"").decode("latin-1"))
     path = scope["path"] + (f"?{query}" if query else "")
     return {
         "time_ns": time.time_ns(),
@@ -113,6 +114,20 @@ def row(scope: Scope, body: bytes, status: int) -> dict[str, Any]:
         "body": without_secrets(body),
         "status": status,
     }
+
+
+def told_query(query: str) -> str:
+    """A query as it came, without the values of what should be in none."""
+    told = []
+    for part in query.split("&"):
+        name, equals, _ = part.partition("=")
+        told.append(f"{name}={LEFT_OUT}" if equals and secret(unquote_plus(name)) else part)
+    return "&".join(told)
+
+
+def secret(name: str) -> bool:
+    """Whether a field has a name whose value is left out."""
+    return any(word in name.lower() for word in SECRETS)
 
 
 def without_secrets(body: bytes) -> str:
@@ -138,8 +153,7 @@ def kept(value: Any) -> Any:
     """A value of JSON without what no log should hold, its texts cut."""
     if isinstance(value, dict):
         return {
-            masked(name): LEFT_OUT if any(word in name.lower() for word in SECRETS) else kept(each)
-            for name, each in value.items()
+            masked(name): LEFT_OUT if secret(name) else kept(each) for name, each in value.items()
         }
     if isinstance(value, list):
         return [kept(each) for each in value]

@@ -33,11 +33,13 @@ class Turns:
 
     First comes who came first, by request: what a request still has to ask goes before those that
     came later, so that it waits once and not for each of its questions. By how long questions took
-    of late it is known how long the queue will take. Whoever has to wait and would have no answer
-    in half of `wait_s` is sent away at once: an answer that comes too late has cost as
-    much as one in time. Each is told to come again when those who were sent away before them may
-    have been answered (Retry-After, RFC 9110, 10.2.3): who is told the same second as all others
-    comes in vain again, and to hear so takes the time that answers are made of.
+    of late it is known how long the queue will take. Whoever would wait behind others and have no
+    answer in half of `wait_s` is sent away at once: an answer that comes too late has cost as
+    much as one in time. Who is next waits: a page asks several questions at once, and where they
+    are slow it would never be answered else. Each is told to come again when those who were sent
+    away before them may have been answered (Retry-After, RFC 9110, 10.2.3): who is told the same
+    second as all others comes in vain again, and to hear so takes the time that answers are made
+    of.
     """
 
     def __init__(self, count: int, wait_s: float) -> None:
@@ -62,15 +64,19 @@ class Turns:
         """How long the request of a place waits from now on, about, seconds."""
         if not self.all_taken:
             return 0.0
-        waiting = sum(each < place and not turn.done() for each, _, turn in self._waiting)
-        return (waiting + 1) * self._takes_s / self.count
+        return (self._before(place) + 1) * self._takes_s / self.count
+
+    def _before(self, place: int) -> int:
+        """How many wait whose turn is before that of the request of a place."""
+        return sum(each < place and not turn.done() for each, _, turn in self._waiting)
 
     def look(self) -> int:
         """The place of the request that is answered here; StoreBusy where it would wait in vain."""
         place = ARRIVED.get()
         place = arrive() if place is None else place
         ahead_s = self.ahead_s(place)
-        if ahead_s and ahead_s + self._takes_s > IN_TIME * self.wait_s:
+        in_vain = ahead_s > self.wait_s or self._before(place) > 0
+        if in_vain and ahead_s + self._takes_s > IN_TIME * self.wait_s:
             raise self._away(f"an answer takes {ahead_s + self._takes_s:.1f} s")
         return place
 

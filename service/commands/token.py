@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from service.failure import ExitCode, Failure
-from service.tokens import faults, line_of, made, until_ns
+from service.tokens import faults, line_of, made, parsed, read, until_ns
 
 OPTIONS = {"name": "NAME", "scope": "--scope", "tenants": "--tenants", "expiry": "--expires"}
 """Where each word of a token is given."""
@@ -36,6 +36,7 @@ def run(request: Request) -> None:
         raise Failure(ExitCode.USAGE, f"--expires: {expires} is over")
     line = line_of(request.name, request.scope, request.tenants, token, expires)
     if request.file is not None:
+        alone(request.file, line)
         append(request.file, line)
     if request.json:
         told = {"token": token, "name": request.name, "scope": request.scope}
@@ -46,6 +47,24 @@ def run(request: Request) -> None:
             f"# put this line into service.tokens_file or HOPSIGHT_TOKENS:\n{line}", err=True
         )
     typer.echo(token)
+
+
+def alone(file: Path, line: str) -> None:
+    """Raises Failure where a file knows somebody else by the name of a line.
+
+    Another token of the same person is none: one takes the place of the other.
+    """
+    wanted = parsed(line, "the line").identity
+    try:
+        held = read(file.read_text(encoding="utf-8"), str(file)) if file.exists() else ()
+    except (OSError, ValueError):
+        return  # whoever reads it says so
+    now_ns = time.time_ns()
+    for each in held:
+        other = each.identity.name == wanted.name and each.identity != wanted
+        if other and now_ns < each.expires_ns:
+            said = f"{wanted.name} has another scope or other tenants in {file}"
+            raise Failure(ExitCode.USAGE, f"NAME: {said}; take another name, or remove that line")
 
 
 def append(file: Path, line: str) -> None:

@@ -43,6 +43,7 @@ function standing(rows, rules, form, now) {
   const silence = (each) => () => {
     const matchers = form.querySelector("[name=matchers]");
     matchers.value = Object.entries({ alertname: each.rule, ...each.labels }).filter(([name]) => name !== "severity").map(([name, text]) => `${name}=${written(text)}`).join(" ");
+    matchers.dispatchEvent(new Event("input", { bubbles: true }));
     form.scrollIntoView({ block: "center" });
     form.querySelector("[name=for]").focus();
   };
@@ -93,7 +94,10 @@ function silenceForm(told, again) {
       told.textContent = `${strange ? `“${strange}” is not understood, or said twice; nothing is kept quiet. ` : ""}Write name=value, such as device=leaf1 interface=Ethernet*; * is any text, and a value with blanks stands in "".`;
       return;
     }
-    if (await done(told, () => send("POST", "/alerts/silences", { matchers: labels, ...rest }))) again();
+    const form = event.target;
+    if (!await done(told, () => send("POST", "/alerts/silences", { matchers: labels, ...rest }))) return;
+    form.reset();
+    again();
   };
   return h("form", { class: "times body", "aria-label": "Keep alerts quiet", onsubmit: submit },
     field("matchers", "Alerts with", { required: true, placeholder: "device=leaf1 interface=Ethernet*" }),

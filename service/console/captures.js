@@ -4,6 +4,7 @@ import { address, bring, get, send, written } from "./api.js";
 import { chip, count, head, right } from "./cell.js";
 import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { act, choice, done, field, said, typed } from "./form.js";
+import { keeping } from "./kept.js";
 import { bytes, moment, percent } from "./units.js";
 import { findUrl, overviewUrl, rangeOf } from "./views.js";
 
@@ -16,18 +17,25 @@ export async function captures() {
   const kept = h("div", null);
   const jobs = h("div", null);
   const told = said();
+  let shown = null;
   const show = async () => {
     const [held, asked] = await Promise.all([get("/captures"), get("/jobs")]);
-    kept.replaceChildren(capturesPanel(held, told, show));
-    jobs.replaceChildren(jobsPanel(asked, held, told, show));
-    return asked.jobs.every((job) => ENDED.includes(job.state));
+    const files = JSON.stringify(held);
+    if (files !== shown) keeping(kept, () => kept.replaceChildren(capturesPanel(held, told, show)));
+    shown = files;
+    keeping(jobs, () => jobs.replaceChildren(jobsPanel(asked, held, told, show)));
   };
+  let away = false;
   const follow = async () => {
     if (!jobs.isConnected) return;
-    // Whoever is at work in a table keeps it as it is.
-    const busy = document.hidden || kept.contains(document.activeElement) || jobs.contains(document.activeElement);
     const still = jobs.querySelector("progress");
-    if (still && !busy) await done(told, show);
+    if (still && !document.hidden) {
+      // What was said of something else stays.
+      const lately = said();
+      const was = away;
+      away = !await done(lately, show);
+      if (away || was) told.textContent = lately.textContent;
+    }
     setTimeout(follow, EVERY_MS);
   };
   await show();
@@ -48,16 +56,16 @@ function upload(told, show) {
     const form = event.target;
     const file = form.querySelector("input[type=file]").files[0];
     const button = form.querySelector("button");
-    if (!file) return;
+    if (!file || button.ariaDisabled === "true") return;
     bar.hidden = false;
-    button.disabled = true;
+    button.ariaDisabled = "true";
     const name = file.name.replace(PLAIN, "_").slice(-100).replace(/^[^A-Za-z0-9_]+/, "") || "capture.pcap";
     const taken = await done(told, async () => {
       const made = await bring("/captures", { name }, file, (share) => { bar.value = share; });
       if (form.querySelector("input[type=checkbox]").checked) await send("POST", "/jobs", { kind: "analyze", capture: made.id });
     });
     bar.hidden = true;
-    button.disabled = false;
+    button.ariaDisabled = null;
     if (taken) { form.reset(); told.textContent = `${name} was brought.`; }
     await show().catch((error) => { told.textContent = error.message; });
   };
@@ -92,7 +100,10 @@ function replayForm(rows, told, show) {
     const { set, flow, ...rest } = typed(event.target);
     const [src, dst] = (flow || "").split(/\s+/);
     const wanted = { kind: "replay", ...rest, set: set ? set.split(/\s+/) : [], ...(flow ? { src, dst } : {}) };
-    if (await done(told, () => send("POST", "/jobs", wanted))) await show();
+    const form = event.target;
+    if (!await done(told, () => send("POST", "/jobs", wanted))) return;
+    form.reset();
+    await show();
   };
   return h("form", { class: "times body", "aria-label": "Replay a capture", onsubmit: submit },
     choice("capture", "Replay", rows.map((row) => [row.id, row.name])), choice("algorithm", "by", ALGORITHMS),

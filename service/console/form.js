@@ -30,10 +30,12 @@ export async function done(place, work) {
 
 /** A button that asks the service to change something, then draws anew what it changed. */
 export function act(label, about, place, work) {
-  const press = async (event) => {
-    event.target.disabled = true;
+  // What is disabled loses the focus of who works with the keyboard.
+  const press = async ({ currentTarget: button }) => {
+    if (button.ariaDisabled === "true") return;
+    button.ariaDisabled = "true";
     await done(place, work);
-    event.target.disabled = false;
+    button.ariaDisabled = null;
   };
   return h("button", { type: "button", class: "press small", "aria-label": `${label} ${about}`, onclick: press }, label);
 }

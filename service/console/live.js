@@ -17,8 +17,8 @@ export const follows = (path, parameters) => LATEST.includes(path) && !parameter
 function soon(wait) {
   timer ||= setTimeout(() => {
     timer = null;
-    if (document.hidden) missed = true;
-    else wanted?.();
+    if (document.hidden || !wanted) missed = true;
+    else wanted();
   }, wait);
 }
 
@@ -28,13 +28,23 @@ document.addEventListener("visibilitychange", () => {
   soon(0);
 });
 
+/** Until `listen` is called again nobody hears of news: a view that is being drawn would begin anew with each. */
+export function pause() {
+  wanted = null;
+}
+
 /** Listen while a view follows; `changed` is called at most once in a while. */
 export function listen(following, changed) {
   wanted = following ? changed : null;
   if (!following) {
     source?.close();
     source = null;
+    missed = false;
     return;
+  }
+  if (missed && !document.hidden) {
+    missed = false;
+    soon(WAIT_MS);
   }
   if (source) return;
   const opened = new EventSource("/api/v1/events");

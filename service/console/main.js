@@ -10,7 +10,8 @@ import { flow } from "./flow.js";
 import { link } from "./link.js";
 import { ALL, end, moment, numeric, percent, PROTOCOL, span } from "./units.js";
 import { onScheme } from "./colour.js";
-import { follows, listen } from "./live.js";
+import { keeping, listening } from "./kept.js";
+import { follows, listen, pause } from "./live.js";
 import { login, who } from "./login.js";
 import { overview } from "./overview.js";
 import { replay } from "./replay.js";
@@ -23,14 +24,29 @@ const VIEWS = { "/": overview, "/flow": flow, "/link": link, "/find": find, "/fa
 const view = document.getElementById("view");
 const AGAIN_MS = 10_000;
 let drawing = 0;
+/** The view that stands, if it was drawn well, and how it is drawn again. */
+let standing = {};
 
-async function draw(moved) {
+async function draw(moved, beside = false) {
   const turn = ++drawing;
+  const { hash } = location;
   const { path, parameters } = current();
+  pause();
   view.setAttribute("aria-busy", "true");
   const made = await (VIEWS[path] || missing)(parameters).catch(failed);
   if (turn !== drawing) return;
-  view.replaceChildren(made.body);
+  const later = () => setTimeout(() => { if (turn === drawing) refresh(); }, AGAIN_MS);
+  const refused = made.refused && !moved && standing.path === path;
+  if (refused || beside && (working() || location.hash !== hash)) {
+    // What was told before is worth more than that there is nothing new, and what somebody does there even more.
+    if (refused) covered(standing.about, `not of now: ${made.refused}`);
+    view.setAttribute("aria-busy", "false");
+    listen(standing.live, refresh);
+    later();
+    return;
+  }
+  if (moved) view.replaceChildren(made.body);
+  else keeping(view, () => view.replaceChildren(made.body));
   document.title = `${made.title} · hopsight`;
   for (const place of document.querySelectorAll(".top nav a")) {
     if (place.getAttribute("href") === `/#${path}`) place.setAttribute("aria-current", "page");
@@ -39,16 +55,20 @@ async function draw(moved) {
   covered(made.about || {});
   reachable();
   view.setAttribute("aria-busy", "false");
-  listen(Boolean(made.about?.interval || made.live) && follows(path, parameters), refresh);
-  if (made.again) setTimeout(() => { if (turn === drawing) refresh(); }, AGAIN_MS);
+  const live = Boolean(made.about?.interval || made.live) && follows(path, parameters);
+  standing = made.refused ? {} : { path, about: made.about || {}, live };
+  listen(live, refresh);
+  if (made.again) later();
   if (made.drawn) made.drawn();
   if (moved) { window.scrollTo(0, 0); view.focus({ preventScroll: true }); }
 }
 
+/** Whether somebody is at work in the view. */
+const working = () => view !== document.activeElement && view.contains(document.activeElement);
+
 /** Draw the same view again, unless somebody is at work in it. */
 function refresh() {
-  const at = document.activeElement;
-  if (at === view || !view.contains(at)) draw(false);
+  if (!working()) draw(false, true);
 }
 
 /** What is wider than its place can be scrolled with the keyboard. */
@@ -60,13 +80,13 @@ function reachable() {
 }
 
 /** Which time the view is about, and how much of it is known: what is whole is not told. */
-function covered({ interval, captured, completeness }) {
+function covered({ interval, captured, completeness }, said = null) {
   const length = interval ? interval.to_ns - interval.from_ns : 0;
   const parts = interval ? [`Covers ${moment(interval.from_ns, length)} to ${moment(interval.to_ns, length)} UTC (${span(length)})`] : [];
   if (numeric(interval?.covered) && interval.covered < ALL) parts.push(`${percent(interval.covered)} of it judged`);
   if (numeric(captured) && captured < 1) parts.push(`${percent(captured)} captured`);
   if (numeric(completeness)) parts.push(`telemetry speaks of ${percent(completeness)}`);
-  document.getElementById("covered").textContent = parts.join(" · ");
+  document.getElementById("covered").textContent = [...parts, said].filter(Boolean).join(" · ");
 }
 
 // The address names the view: a link to a place on the page would lead to another one.
@@ -101,7 +121,7 @@ function failed(error) {
   const why = error instanceof ApiError ? error.message : "The console failed while drawing this page.";
   const absent = error.problem?.status === 404;
   const again = error instanceof ApiError && error.passes;
-  return { title: absent ? "nothing to show" : "error", again, body: h("div", null, h("h1", null, absent ? "Nothing to show" : "No answer"), h("div", { class: "panel" }, empty(absent ? "Nothing is known of this" : heading(error), why, more(error), others(error)))) };
+  return { title: absent ? "nothing to show" : "error", again, refused: again && why, body: h("div", null, h("h1", null, absent ? "Nothing to show" : "No answer"), h("div", { class: "panel" }, empty(absent ? "Nothing is known of this" : heading(error), why, more(error), others(error)))) };
 }
 
 /** What a page is called that has nothing to show; an answer that never came refuses nothing. */
@@ -147,6 +167,7 @@ addEventListener("hashchange", () => { left(); draw(true); });
 addEventListener("hopsight:again", () => draw(false));
 addEventListener("resize", reachable);
 onScheme(() => draw(false));
+listening(view);
 version();
 known();
 const asked = new URLSearchParams(location.search);

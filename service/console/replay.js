@@ -40,7 +40,8 @@ export async function replay(parameters) {
     const why = first.observations ? `${count(first.observations, "frame")} of the flow are held, but none led to a decision of ${first.asked.algorithm || "HPCC++ or DCTCP"}. The reverse direction, or an algorithm run by name, may have some.` : "The store holds no frames of the flow in that time: they were not stored, or their retention is over. A capture can be replayed instead:";
     return { title: name, body: h("div", null, top, controls, h("div", { class: "panel" }, empty("Nothing was decided", why, [`hopsight replay CAPTURE --flow "${asked.src} ${asked.dst}" --explain`]))) };
   }
-  return { title: `replay ${name}`, about: first, body: h("div", null, top, controls, first.notes.map((text) => h("p", { class: "note" }, text)), player(parameters, first, second, known, write)) };
+  const { body, drawn } = player(parameters, first, second, known, write);
+  return { title: `replay ${name}`, about: first, drawn, body: h("div", null, top, controls, first.notes.map((text) => h("p", { class: "note" }, text)), body) };
 }
 
 function chooser() {
@@ -70,10 +71,10 @@ function player(parameters, first, second, known, write) {
   const listing = code(table.pseudocode);
   const parts = { sentence: h("p", { class: "sentence small" }), facts: h("p", { class: "aside" }), hops: h("div"), variables: h("div", { class: "scroll" }), around: h("tbody") };
   const place = h("output", { class: "num clock", for: "step" });
-  const lens = zoom(parameters, first, second, (ns) => go(before(decisions, ns)));
+  const lens = zoom(parameters, first, second, (ns) => go(before(decisions, ns)), () => go(at));
   const slider = h("input", { type: "range", id: "step", min: 0, max: decisions.length - 1, value: 0, oninput: () => go(Number(slider.value)) });
   let at = 0;
-  function go(next) {
+  function show(next) {
     at = Math.min(decisions.length - 1, Math.max(0, next));
     const one = decisions[at];
     const other = second?.decisions[before(second.decisions, one.time_ns)];
@@ -87,7 +88,11 @@ function player(parameters, first, second, known, write) {
     parts.hops.replaceChildren(hops(one));
     parts.variables.replaceChildren(variables(table.variables, one, other, second && second.algorithm !== first.algorithm ? `Second run (${second.algorithm})` : "Second run"));
     parts.around.replaceChildren(...around(decisions, at, go));
-    write(replayUrl({ ...Object.fromEntries(parameters), zoom: lens.width() || "", at }));
+  }
+  const tell = () => write(replayUrl({ ...Object.fromEntries(parameters), zoom: lens.width() || "", at }));
+  function go(next) {
+    show(next);
+    tell();
   }
   const split = second ? divergence(first, second) : null;
   const api = () => apiLink("/replay/decisions", first.asked);
@@ -99,19 +104,19 @@ function player(parameters, first, second, known, write) {
       panel("Pseudo-code", first.algorithm, [], listing.element)),
     conduct(first.conformance, decisions, (at) => go(at)),
     panel("Decisions around it", null, [csvButton("decisions", () => decisions.map(flat)), api()], h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Decision#", "Time#", "Frame#", "Branch", "Sentence"]), parts.around))));
-  go(Math.trunc(Number(parameters.get("at"))) || 0);
-  return body;
+  show(Math.trunc(Number(parameters.get("at"))) || 0);
+  // A view that another one has overtaken is never seen, so it is in no address.
+  return { body, drawn: tell };
 }
 
 /** The timeline of all decisions, or of those around the one that is shown. */
-function zoom(parameters, first, second, pick) {
+function zoom(parameters, first, second, pick, stay) {
   const total = first.decisions.length;
   const element = h("div");
-  let [drawn, at, line] = [[-1, -1], 0, null];
-  const choice = h("select", { "aria-label": "Decisions on the timeline", onchange: () => show(at) }, SPANS.map(([value, text]) => h("option", { value, selected: String(value) === parameters.get("zoom") }, text)));
+  let [drawn, line] = [[-1, -1], null];
+  const choice = h("select", { "aria-label": "Decisions on the timeline", onchange: stay }, SPANS.map(([value, text]) => h("option", { value, selected: String(value) === parameters.get("zoom") }, text)));
   const width = () => Number(choice.value);
-  function show(next) {
-    at = next;
+  function show(at) {
     const half = width() ? width() / 2 : total;
     const page = Math.floor(at / half) * half;
     const [low, high] = [Math.max(0, page - half / 2), Math.min(total - 1, page + half * 1.5)];

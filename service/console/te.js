@@ -8,6 +8,7 @@ import { bytes, load, missed, moment, percent, rate, span } from "./units.js";
 import { linkUrl, rangeOf, teUrl } from "./views.js";
 
 const MOST_ENDS = 40;
+const MOST_ROWS = 200;
 const FIELDS = ["by", "interval", "class", "from", "to"];
 const DEFAULTS = { by: "site", interval: "1s", metric: "u_p99" };
 
@@ -36,7 +37,7 @@ export async function te(parameters) {
       rows.length ? [
         panel("Matrix", `rows send, columns receive; ${METRICS[metric].name}`, [csvButton("te", () => rows), api()], matrix(rows, metric, now)),
         pair,
-        panel("Pairs", `${count(answer.total, "row")}, the fullest first by the load that 90 % of samples stay below; ${answer.cells_with_rows} of ${answer.cells} cells of time have data, telemetry covers ${percent(answer.completeness)}.${missed(answer.captured)}`, [csvButton("te", () => rows), api()], table(rows, now)),
+        panel("Pairs", `${count(answer.total, "row")}, the fullest first by the load that 90 % of samples stay below; ${answer.cells_with_rows} of ${answer.cells} cells of time have data, telemetry covers ${percent(answer.completeness)}.${missed(answer.captured)}${rows.length > MOST_ROWS ? ` The first ${MOST_ROWS} are shown, ${rows.length} are in the CSV file.` : ""}`, [csvButton("te", () => rows), api()], table(rows, now)),
       ] : h("div", { class: "panel" }, nothing(asked))),
     again: !rows.length && !asked.from && !asked.to,
   };
@@ -48,7 +49,8 @@ function nothing(asked) {
 }
 
 function form(now, metric) {
-  const change = (event) => { location.hash = teUrl({ ...now, src: "", dst: "", ...Object.fromEntries(new FormData(event.currentTarget)) }); };
+  // Another metric tells of the same pair; other ends or times may have none such.
+  const change = ({ target, currentTarget }) => { location.hash = teUrl({ ...now, ...(target.name === "metric" ? {} : { src: "", dst: "" }), ...Object.fromEntries(new FormData(currentTarget)) }); };
   const choice = (name, label, options, chosen) => h("label", null, label, " ", h("select", { name }, options.map(([value, text]) => h("option", { value, selected: value === chosen }, text))));
   return h("form", { class: "times", "aria-label": "What the matrix shows", onchange: change, onsubmit: (event) => event.preventDefault() },
     choice("by", "Ends are", [["site", "sites"], ["prefix", "prefixes"], ["device", "devices"]], now.by),
@@ -86,13 +88,13 @@ function matrix(rows, metric, now) {
     h("caption", { class: "hidden" }, METRICS[metric].name),
     h("thead", null, h("tr", null, h("td", { class: "corner" }, "from \\ to"), targets.map((dst) => h("th", { scope: "col" }, dst)))),
     h("tbody", null, sources.map((src) => h("tr", null, h("th", { scope: "row" }, src), targets.map((dst) => cell(src, dst))))))),
-  left > 0 && h("p", { class: "aside" }, `${left} more ends are in the table and in the CSV file.`));
+  left > 0 && h("p", { class: "aside" }, `${count(left, "more end")} in the CSV file.`));
 }
 
 function table(rows, now) {
   return h("div", { class: "scroll" }, h("table", { class: "list" },
     head(["From", "To", "Class#", "Load u, 90 %", "99 %#", "Utilisation 99 %#", "Headroom#", "Delay 99 %#", "Sent#", "Of it congested#", "Flows#", "Since"]),
-    h("tbody", null, rows.slice(0, 200).map((row) => h("tr", null,
+    h("tbody", null, rows.slice(0, MOST_ROWS).map((row) => h("tr", null,
       h("td", null, led(now, row.src, row.dst, row.src)), h("td", null, row.dst), right(row.dscp),
       h("td", null, meter(row.u_p90)), right(load(row.u_p99)), right(percent(row.utilization_p99)), right(rate(row.headroom_bps)), right(span(row.delay_p99_ns)),
       right(bytes(row.data_bytes)), right(percent(row.affected_share)), right(`${row.affected_flows} of ${row.flows}`), h("td", { class: "num" }, moment(row.time_ns, 60e9)))))));

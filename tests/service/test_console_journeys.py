@@ -135,6 +135,9 @@ def test_a_controller_s_matrix_leads_to_the_ways_of_a_pair(
     within = f"&from={1_760_000_000 * S}&to={1_760_000_001 * S}"
     assert links
     assert all((link.get_attribute("href") or "").endswith(within) for link in links)
+    view.page.select_option('select[name="metric"]', "delay_p99_ns")
+    view.page.wait_for_selector("section[aria-label=Matrix] :text('queueing delay')")
+    assert view.page.is_visible('section[aria-label="Ways from leaf1 to leaf2"] tbody tr')
     assert view.violations(axe) == []
 
 

@@ -145,6 +145,63 @@ def test_a_capture_is_brought_and_its_job_followed_and_cancelled(
     assert httpx.get(f"{served.url}/api/v1/captures").json()["captures"] == []
 
 
+def test_who_works_with_the_keyboard_stays_where_they_are(
+    page: Callable[..., View], capture: Path
+) -> None:
+    """What was pressed is drawn anew with what came of it; what was said and typed beside stays."""
+    view = page("#/captures")
+    view.page.uncheck('input[name="analyze"]')
+    view.page.set_input_files('input[type="file"]', capture)
+    view.page.click(BRING)
+    row = 'section[aria-label="Files"] tbody tr'
+    view.page.wait_for_selector(row)
+    view.page.fill('input[name="flow"]', "10.0.1.2:1 10.0.2.2:2")
+    view.page.focus(f"{row} button >> text=Analyse")
+    view.page.keyboard.press("Enter")
+    job = 'section[aria-label="Jobs"] tbody tr'
+    view.page.wait_for_selector(f"{job} progress")
+    focused = "document.activeElement.ariaLabel"
+    assert view.page.evaluate(focused) == "Analyse small.pcapng"
+    view.page.set_input_files('input[type="file"]', Path(__file__))
+    view.page.click(BRING)
+    view.page.wait_for_selector("text=not a capture file")
+    view.said.clear()  # the browser tells of the 415
+    view.page.focus(f"{job} button >> text=Cancel")
+    with view.page.expect_response("**/api/v1/jobs"):
+        pass
+    assert view.page.evaluate(focused).startswith("Cancel analyze")
+    assert "not a capture file" in view.text
+    view.page.keyboard.press("Enter")
+    view.page.wait_for_selector("text=local cancelled it")
+    assert view.page.evaluate(focused) == "Jobs"
+    assert view.page.input_value('input[name="flow"]') == "10.0.1.2:1 10.0.2.2:2"
+    view.page.click(f"{job} button >> text=Delete")
+    view.page.wait_for_selector(job, state="detached")
+    view.page.click(f"{row} button >> text=Delete")
+    view.page.wait_for_selector(row, state="detached")
+
+
+def test_what_is_typed_outlasts_news_and_what_stands_a_refusal(page: Callable[..., View]) -> None:
+    view = page("#/")
+    view.page.fill('main input[name="filter"]', "stage = tor")
+    view.page.evaluate("document.activeElement.blur()")
+    view.page.evaluate("document.querySelector('main h1').textContent = 'old'")
+    view.page.emulate_media(color_scheme="dark")
+    view.page.wait_for_selector("main h1:has-text('held back')")
+    assert view.page.input_value('main input[name="filter"]') == "stage = tor"
+    told = {"title": "busy", "status": 503, "detail": "all readers are at work"}
+    view.page.route("**/api/v1/bottlenecks*", lambda route: route.fulfill(status=503, json=told))
+    view.page.emulate_media(color_scheme="light")
+    view.page.wait_for_selector("#covered:has-text('not of now: all readers are at work')")
+    view.said.clear()  # the browser tells of the 503
+    assert "held back" in view.page.inner_text("main h1")
+    view.page.unroute("**/api/v1/bottlenecks*")
+    view.page.emulate_media(color_scheme="dark")
+    view.page.wait_for_function(
+        "() => !document.getElementById('covered').textContent.includes('not of now')"
+    )
+
+
 def test_a_text_that_is_no_end_may_be_a_switch_a_link_or_a_prefix(
     page: Callable[..., View],
 ) -> None:

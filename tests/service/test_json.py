@@ -85,6 +85,19 @@ def test_a_token_is_told_once(hopsight: Any, tmp_path: Path, kept: bool) -> None
     assert parsed(line, "line 1").digest == digest(made["token"])
 
 
+def test_nobody_takes_the_name_of_another(hopsight: Any, tmp_path: Path) -> None:
+    """The audit log could not tell them apart; a new token of the same person is no other."""
+    file = tmp_path / "tokens"
+    rights = ("--tenants", "blue", "--file", str(file))
+    for _ in range(2):
+        told(hopsight, "token", "te", *rights)
+    wider = hopsight.here("token", "te", "--scope", "admin", *rights)
+    assert (wider.returncode, wider.stdout) == (2, "")
+    assert "te has another scope or other tenants" in wider.stderr
+    assert len(file.read_text().splitlines()) == 2
+    told(hopsight, "token", "te2", "--scope", "admin", *rights)
+
+
 def test_to_say_what_would_be_done_makes_no_store(hopsight: Any, tmp_path: Path) -> None:
     store = ("--store", f"chdb://{tmp_path}/store")
     would = told(hopsight, "migrate", "--dry-run", *store)["statements"]

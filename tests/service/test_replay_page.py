@@ -129,6 +129,39 @@ def test_the_page_steps_ack_by_ack(replays: Any, looked: Callable[..., View], ax
     assert view.violations(axe) == []
 
 
+def test_how_much_of_the_timeline_is_shown_is_in_the_address(
+    replays: Any, looked: Callable[..., View]
+) -> None:
+    view = looked(f"{replays.url}/{PAGE}&at=2")
+    view.page.select_option('select[aria-label="Decisions on the timeline"]', "200")
+    assert "zoom=200" in view.page.url
+    assert "at=2" in view.page.url
+
+
+def test_a_replay_that_is_drawn_twice_tells_its_place(
+    replays: Any, looked: Callable[..., View]
+) -> None:
+    """The first drawing is overtaken by the second, and never seen."""
+    view = looked(f"{replays.url}/#/te")
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    view.page.route("**/replay/decisions?*", hold)
+    with view.page.expect_request("**/replay/decisions?*"):
+        view.page.evaluate("page => { location.hash = page; }", PAGE)
+    with view.page.expect_request("**/replay/decisions?*"):
+        view.page.evaluate("dispatchEvent(new Event('hopsight:again'))")
+    for route in held:
+        with view.page.expect_response("**/replay/decisions?*"):
+            route.continue_()
+        view.page.wait_for_timeout(500)
+    view.page.wait_for_selector("#step")
+    view.page.click("button:text-is('Next')")
+    assert "at=1" in view.page.url
+
+
 def test_who_leaves_a_replay_that_plays_has_left_it(
     replays: Any, looked: Callable[..., View]
 ) -> None:
