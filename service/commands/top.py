@@ -130,7 +130,7 @@ def nothing(request: Request, found: Mapping[str, Any]) -> str:
     """What there is nothing of, empty where flows were found, held back or not."""
     if found["interval"] is None:
         return NO_TIME
-    if found["flows_seen"]:
+    if found["any_flow"]:
         return ""
     return NONE_KEPT if request.filter else NO_FLOW
 
@@ -139,7 +139,7 @@ def look(store: Asked, at_ns: int | None, window_ns: int, told: str = "") -> dic
     """What is held back in the window that ends at a time; none: with the latest that is stored.
 
     `told` is a filter over flows. Keys: interval (none: nothing is stored of that time), captured
-    and completeness (`service/coverage.py`), flows_seen
+    and completeness (`service/coverage.py`), any_flow
     (whether there was a flow that it keeps), hops (most flows first), flows.
     """
     extent = store.query("extent").row(0, named=True)
@@ -149,7 +149,7 @@ def look(store: Asked, at_ns: int | None, window_ns: int, told: str = "") -> dic
     if from_ns < extent["from_ns"] < to_ns:
         from_ns = int(extent["from_ns"])
     if not extent["verdicts"] or to_ns <= extent["from_ns"] or from_ns >= extent["to_ns"]:
-        return NOTHING | {"flows_seen": False, "hops": [], "flows": []}
+        return NOTHING | {"any_flow": False, "hops": [], "flows": []}
     span = {"from_ns": from_ns, "to_ns": to_ns - 1, **length_bounds(to_ns - from_ns, None)}
     judged = store.query("coverage", from_ns=from_ns, to_ns=to_ns - 1)
     bounds = from_ns, to_ns
@@ -164,7 +164,7 @@ def look(store: Asked, at_ns: int | None, window_ns: int, told: str = "") -> dic
         ).height
     )  # fmt: skip
     return time | {
-        "flows_seen": seen,
+        "any_flow": seen,
         "hops": hops(found),
         "flows": [{"flow": flow_of(row), "hop": hop_of(row), **rest_of(row)} for row in rows],
     }
