@@ -54,6 +54,7 @@ async def feed(
     known: Known = nothing_kept,
     *,
     announced: bool = False,
+    stopping: asyncio.Event | None = None,
 ) -> None:
     """Publish the observations of all sources, then close the bus.
 
@@ -66,14 +67,15 @@ async def feed(
     them is passed on: of one that has room of its own once its frames take half of it. Files that
     arrive in `rotations` join, and are closed when they have ended. What is `known` to be stored of
     a file is not read again. Where files are `announced` readers hear of all of them before the
-    first row, so that those which come later are waited for.
+    first row, so that those which come later are waited for. Nothing more is read once `stopping`
+    is set; what was is published.
     """
     size = decoder.settings.frames_per_batch
     readings = [Reading(each, each.chunks(size, wait=False)) for each in sources]
     arrived: list[Source] = []
     try:
         await announce(sources if announced else (), bus)
-        while readings or not all(each.ended for each in rotations):
+        while more_to_read(readings, rotations, stopping):
             new = [one for one in (each.next_file() for each in rotations) if one is not None]
             arrived += new
             readings += [Reading(each, each.chunks(size, wait=False)) for each in new]
@@ -111,6 +113,14 @@ async def feed(
             decoder.accounting.add(rotation.reasons)
         decoder.accounting.settle()
         await to_its_end(bus.close())
+
+
+def more_to_read(
+    readings: Sequence[Reading], rotations: Sequence[Rotation], stopping: asyncio.Event | None
+) -> bool:
+    """Whether a source has not ended, or may still arrive, and nobody wants the end."""
+    wanted = stopping is None or not stopping.is_set()
+    return wanted and (bool(readings) or not all(each.ended for each in rotations))
 
 
 async def announce(sources: Sequence[Source], bus: Bus) -> None:

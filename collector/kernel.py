@@ -9,6 +9,7 @@ the old code is not found; what is as it was is found by every copy of the progr
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import update_wrapper
 from pathlib import Path
 from threading import RLock
@@ -74,9 +75,10 @@ class Kept(FunctionCache):
             return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call] # numba has no types
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the code for a signature, where anything may be kept."""
+        """Keep the code for a signature, where anything may be kept and there is room."""
         if KEEPS:
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call] # numba has no types
+            with suppress(OSError):
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call] # numba has no types
 
 
 CACHE, KEEPS = cache_directory()

@@ -19,6 +19,8 @@ from typing import Self
 
 from pipeline.store_error import StoreError
 
+STATUS = "status"
+"""The file that an embedded engine holds while it has a store open."""
 MAX_SOCKET_PATH = 100
 """Longest path of a Unix socket that is used, bytes; the kernel's own limit is 107."""
 READ_ATTEMPTS = 20
@@ -48,6 +50,16 @@ class StoreOwned(StoreError):  # noqa: N818 - a state of the store, not a fault
         self.owner = owner
 
 
+def writable(path: Path) -> None:
+    """Raises StoreError where the engine could not write, which says so in ways of its own."""
+    own, temporary = path / STATUS, Path(os.environ.get("TMPDIR") or path)
+    shut = path.is_dir() and not os.access(path, os.W_OK | os.X_OK)
+    if shut or (own.exists() and not os.access(own, os.W_OK)):
+        raise StoreError(f"{path} can be no store: this user may not write there")
+    if temporary.is_dir() and not os.access(temporary, os.W_OK | os.X_OK):
+        raise StoreError(f"TMPDIR names {temporary}, where this user may not write; a store must")
+
+
 class Ownership:
     """The right to open one embedded store, held until `release` or the end of the process."""
 
@@ -63,8 +75,10 @@ class Ownership:
     def claim(cls, path: Path) -> Self:
         """Become the owner of the store at `path`.
 
-        Raises StoreOwned while another process is, StoreError when the file cannot be written.
+        Raises StoreOwned while another process is, StoreError when the file, or the store, cannot
+        be written.
         """
+        writable(path)
         place = owner_file(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

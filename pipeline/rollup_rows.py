@@ -35,7 +35,9 @@ PATH = ["scope", *NETWORK, "src", "dst", "dscp"]
 FEW = ("dscp", "source")
 """What tallies are told apart by that has at most 256 values."""
 SUMMED = ("samples", "least", "most")
-SENT = ("data_bytes", "data_frames", "told_frames", "sent_frames")
+MOST_FRAMES = float(1 << 53)
+"""More than anybody sends: what damaged rates say is no more."""
+SENT = ("data_bytes", "data_frames", "told_frames", "missed_frames")
 ON_LINK = [kind for kind in HOLDING if kind != RECEIVER]
 IN_NETWORK = [kind for kind in ON_LINK if kind not in AT_HOSTS]
 """Kinds of verdicts that say that a port held a flow back, and that one of the network did."""
@@ -193,7 +195,7 @@ def sent(closed: Closed) -> pl.DataFrame:
     )  # fmt: skip
     told = pl.col("data_frames") * pl.col("telemetry").fill_null(0.0)
     share = pl.when(pl.col("in_hand") > 0).then("in_hand").otherwise(1.0)
-    whole = pl.col("data_frames") / share
+    missed = (pl.col("data_frames") * (1.0 / share - 1.0)).clip(0.0, MOST_FRAMES)
     return at_once(
         seen.group_by("time_ns", "flow")
         .agg(pl.col("data_bytes", "data_frames").max())
@@ -202,7 +204,7 @@ def sent(closed: Closed) -> pl.DataFrame:
         .with_columns(
             pl.col("affected", "held").fill_null(value=False),
             told.round().cast(pl.UInt64).alias("told_frames"),
-            whole.round().cast(pl.UInt64).alias("sent_frames"),
+            missed.round().cast(pl.UInt64).alias("missed_frames"),
         )
         .drop("telemetry", "in_hand")
     )

@@ -26,7 +26,7 @@ STRANGERS_PER_S, STRANGERS_BURST = 0.1, 100.0
 """Rows of strangers who are refused, wherever they come from: nobody fills the log from outside."""
 MOST_READ, MOST_BODY, MOST_TEXT = 1 << 17, 4096, 256
 """Octets of a body that are read, and most letters of a row's body and of one text in it."""
-SECRETS = ("token", "password", "secret", "key", "authorization")
+SECRETS = ("token", "passw", "pwd", "secret", "credential", "key", "authorization")
 """What a field's name has in it when its value is left out."""
 LEFT_OUT = "left out"
 SECRET = re.compile(rf"{PREFIX}[\w-]{{6,}}|\beyJ[\w-]+\.[\w.-]*")
@@ -119,10 +119,14 @@ def row(scope: Scope, body: bytes, status: int) -> dict[str, Any]:
 def told_query(query: str) -> str:
     """A query as it came, without the values of what should be in none."""
     told = []
-    for part in query.split("&"):
-        name, equals, _ = part.partition("=")
-        told.append(f"{name}={LEFT_OUT}" if equals and secret(unquote_plus(name)) else part)
-    return "&".join(told)
+    for part in re.split("([&;])", query):
+        name, equals, value = part.partition("=")
+        # Text that is a token only when it is read is one all the same.
+        hidden = secret(unquote_plus(name)) or (
+            SECRET.search(unquote_plus(value)) and not SECRET.search(value)
+        )
+        told.append(f"{name}={LEFT_OUT}" if equals and hidden else part)
+    return "".join(told)
 
 
 def secret(name: str) -> bool:

@@ -163,7 +163,7 @@ def waiting(settings: BusSettings, batches: int) -> Bus:
     if not settings.spill_directory:
         return MemoryBus(batches, JOINED_ROWS, round(settings.behind_ms * 1_000_000))
     try:
-        return spooled(MemoryBus(batches, JOINED_ROWS), settings)
+        return spooled(MemoryBus(1), settings)
     except BusError as error:
         raise Failure(ExitCode.USAGE, str(error)) from None
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 from pipeline import StoreBusy
 
@@ -17,14 +18,24 @@ IN_TIME = 0.5
 """Share of the longest wait in which whoever waits hears an answer, as far as can be known."""
 MOST_LATER_S = 10
 """After how long whoever is sent away comes again at the latest."""
-ARRIVED: ContextVar[int | None] = ContextVar("ARRIVED", default=None)
-"""The place in the queue of the request that is answered here, for all of its questions."""
 NUMBERS = itertools.count()
 
 
-def arrive() -> int:
+@dataclass
+class Place:
+    """The place in the queue of a request, for all of its questions."""
+
+    number: int
+    begun: bool = False
+    """Whether one of them had a turn: what was begun is finished, or it was done in vain."""
+
+
+ARRIVED: ContextVar[Place | None] = ContextVar("ARRIVED", default=None)
+
+
+def arrive() -> Place:
     """Give the request that begins here its place, behind all others."""
-    ARRIVED.set(place := next(NUMBERS))
+    ARRIVED.set(place := Place(next(NUMBERS)))
     return place
 
 
@@ -35,8 +46,9 @@ class Turns:
     came later, so that it waits once and not for each of its questions. By how long questions took
     of late it is known how long the queue will take. Whoever would wait behind others and have no
     answer in half of `wait_s` is sent away at once: an answer that comes too late has cost as
-    much as one in time. Who is next waits: a page asks several questions at once, and where they
-    are slow it would never be answered else. Each is told to come again when those who were sent
+    much as one in time. Who is next waits, and what a request has begun is waited for however long
+    it takes: a page asks several questions at once, and where they are slow it would never be
+    answered else. Each is told to come again when those who were sent
     away before them may have been answered (Retry-After, RFC 9110, 10.2.3): who is told the same
     second as all others comes in vain again, and to hear so takes the time that answers are made
     of.
@@ -70,13 +82,13 @@ class Turns:
         """How many wait whose turn is before that of the request of a place."""
         return sum(each < place and not turn.done() for each, _, turn in self._waiting)
 
-    def look(self) -> int:
+    def look(self) -> Place:
         """The place of the request that is answered here; StoreBusy where it would wait in vain."""
         place = ARRIVED.get()
         place = arrive() if place is None else place
-        ahead_s = self.ahead_s(place)
-        in_vain = ahead_s > self.wait_s or self._before(place) > 0
-        if in_vain and ahead_s + self._takes_s > IN_TIME * self.wait_s:
+        ahead_s = self.ahead_s(place.number)
+        late = ahead_s > self.wait_s or self._before(place.number) > 0
+        if late and not place.begun and ahead_s + self._takes_s > IN_TIME * self.wait_s:
             raise self._away(f"an answer takes {ahead_s + self._takes_s:.1f} s")
         return place
 
@@ -91,21 +103,25 @@ class Turns:
             self._give()
             self._takes_s += MEMORY * (time.perf_counter() - begun_s - self._takes_s)
 
-    async def _take(self, place: int) -> None:
+    async def _take(self, place: Place) -> None:
         """Wait for a turn that is free, or given by who had it."""
         if self._free:
             self._free -= 1
+            place.begun = True
             return
         turn = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (place, next(NUMBERS), turn))
+        heapq.heappush(self._waiting, (place.number, next(NUMBERS), turn))
         try:
-            await asyncio.wait([turn], timeout=self.wait_s)
+            await asyncio.wait([turn], timeout=None if place.begun else self.wait_s)
+            if place.begun:
+                await asyncio.wait([turn])
         except asyncio.CancelledError:
             if not turn.cancel():
                 self._give()
             raise
         if turn.cancel():
             raise self._away(f"no turn in {self.wait_s:g} s")
+        place.begun = True
 
     def _away(self, why: str) -> StoreBusy:
         """What whoever is sent away hears."""

@@ -40,11 +40,11 @@ MEASURES = (
     Column("data_frames", U64, "", "Frames with payload.", "sum"),
     Column("told_frames", U64, "", "Those of which telemetry speaks.", "sum"),
     Column(
-        "sent_frames",
+        "missed_frames",
         U64,
         "",
-        "Frames with payload that were sent, estimated: those, and what"
-        " sampling left out, captures missed and collectors shed.",
+        "Frames with payload that were sent beside them, estimated: what sampling left out,"
+        " captures missed and collectors shed.",
         "sum",
     ),
     Column("flows", RANKS, "", "Largest rank by register of a distinct count.", "maxMap"),

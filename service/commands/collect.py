@@ -85,9 +85,11 @@ def run(request: Request) -> None:
             decoder = Decoder(request.feeds.known_to(settings.collector))
             shed = Shed() if settings.bus.overload == "shed" else None
             told_of.add(of_frames(decoder.accounting), of_bus(bus, shed), of_sink(counts))
+            stopping = asyncio.Event()
             feeding = feed(
-                sources.sources, decoder, bus, told, sources.rotations, shed, known, announced=True
-            )
+                sources.sources, decoder, bus, told, sources.rotations, shed, known,
+                announced=True, stopping=stopping,
+            )  # fmt: skip
             reading = [read(bus) for read in readers]
 
             def gone() -> None:
@@ -95,7 +97,9 @@ def run(request: Request) -> None:
                 tell(request, decoder, counts, whole=False, why=why)
 
             try:
-                whole = asyncio.run(_run(request, sources, decoder, bus, feeding, reading, gone))
+                whole = asyncio.run(_run(
+                    request, sources, decoder, bus, feeding, reading, gone, stopping
+                ))  # fmt: skip
             except (BusError, StoreError):
                 why = f"; not all of it is {where}{left(bus)}"
                 tell(request, decoder, counts, whole=False, why=why)
@@ -116,7 +120,7 @@ def run(request: Request) -> None:
 def so_far(request: Request, bus: Bus, counts: Counter[str]) -> str:
     """How much has arrived, where not all of it will."""
     if request.store is not None:
-        return f"{counts['rows_observations']:,} rows are stored"
+        return f"at least {counts['rows_observations']:,} rows are stored"
     sent = getattr(getattr(bus, "inner", bus), "sent", {})
     return f"{sent['rows']:,} rows are on the bus"
 
@@ -202,11 +206,12 @@ async def _run(
     feed_all: Coroutine[Any, Any, None],
     read_all: Sequence[Coroutine[Any, Any, None]],
     gone: Callable[[], None],
+    stopping: asyncio.Event,
 ) -> bool:
     """Feed the bus until the sources end or a signal comes; whether they ended.
 
-    What has been fed is read to its end. A reader that fails ends the feeding. `gone` is called
-    where a second signal ends it before.
+    What has been read is fed, and what has been fed is read to its end. A reader that fails ends
+    the feeding. `gone` is called where a second signal ends it before.
     """
     feeding = asyncio.ensure_future(feed_all)
     reading = [asyncio.ensure_future(each) for each in read_all]
@@ -221,7 +226,7 @@ async def _run(
         if sources.endless:
             sources.stop()
         else:
-            feeding.cancel()
+            stopping.set()
 
     def reload() -> None:
         renewed = reloaded(lambda: settings_of(request))

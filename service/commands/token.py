@@ -3,13 +3,15 @@
 import json as json_format
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
+from service.access import Identity, Scope
 from service.failure import ExitCode, Failure
-from service.tokens import faults, line_of, made, parsed, read, until_ns
+from service.tokens import TokensError, faults, line_of, made, parsed, until_ns
 
 OPTIONS = {"name": "NAME", "scope": "--scope", "tenants": "--tenants", "expiry": "--expires"}
 """Where each word of a token is given."""
@@ -54,17 +56,30 @@ def alone(file: Path, line: str) -> None:
 
     Another token of the same person is none: one takes the place of the other.
     """
-    wanted = parsed(line, "the line").identity
+    wanted, now_ns = parsed(line, "the line").identity, time.time_ns()
     try:
-        held = read(file.read_text(encoding="utf-8"), str(file)) if file.exists() else ()
-    except (OSError, ValueError):
-        return  # whoever reads it says so
-    now_ns = time.time_ns()
-    for each in held:
-        other = each.identity.name == wanted.name and each.identity != wanted
-        if other and now_ns < each.expires_ns:
-            said = f"{wanted.name} has another scope or other tenants in {file}"
-            raise Failure(ExitCode.USAGE, f"NAME: {said}; take another name, or remove that line")
+        told = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    except OSError:
+        return  # whoever writes it says so
+    for each in told.splitlines():
+        with suppress(TokensError):  # one that cannot be read lets nobody in
+            held = parsed(each.partition("#")[0], "a line")
+            known, alive = held.identity, now_ns < held.expires_ns
+            if alive and known.name == wanted.name and rights(known) != rights(wanted):
+                said = f"{wanted.name} has another scope or other tenants in {file}"
+                hint = "take another name, or remove that line"
+                raise Failure(ExitCode.USAGE, f"NAME: {said}; {hint}")
+
+
+def rights(identity: Identity) -> tuple[Scope, set[str]]:
+    """What somebody may do, and whose flows they see."""
+    return identity.scope, set(identity.tenants)
+
+
+def begun(file: Path) -> str:
+    """What ends the last line of a file that somebody has left without an end."""
+    text = file.read_bytes() if file.is_file() else b""
+    return "\n" if text and not text.endswith(b"\n") else ""
 
 
 def append(file: Path, line: str) -> None:
@@ -73,6 +88,6 @@ def append(file: Path, line: str) -> None:
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as out:
             os.fchmod(out.fileno(), 0o600)
-            out.write(f"{line}\n")
+            out.write(f"{begun(file)}{line}\n")
     except OSError as error:
         raise Failure(ExitCode.UNAVAILABLE, f"--file {file}: {error.strerror}") from None

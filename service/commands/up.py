@@ -28,6 +28,7 @@ from service.run import Job, Sink, collector_of, run_job, settings_of
 from service.server import bind
 from service.sources import Feeds, Sources
 from service.stages import of_sink
+from service.stopping import ENDING
 from service.stored_twice import noticing
 from service.topology_source import read_topology, store_topology
 from service.warming import warming
@@ -132,13 +133,15 @@ class Reading(threading.Thread):
         self._ending = True
         if self._sources is not None:
             self._sources.stop()
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # The server's loop leaves a handler of its own behind, which does nothing any more.
+        before = {each: signal.signal(each, signal.default_int_handler) for each in ENDING}
         try:
             self._drained()
         except KeyboardInterrupt:
             raise Lost(ExitCode.STORE, f"{self.left:,} {ENDED}") from None
         finally:
-            signal.signal(signal.SIGTERM, before)
+            for each, handler in before.items():
+                signal.signal(each, handler)
         if self.failure is not None:
             raise self.failure
 

@@ -3,7 +3,7 @@
 import { get, send } from "./api.js";
 import { chip, count, head, right } from "./cell.js";
 import { apiLink, csvButton, empty, h, panel } from "./dom.js";
-import { act, choice, done, field, said, typed } from "./form.js";
+import { act, choice, done, field, once, said, typed } from "./form.js";
 import { moment, span } from "./units.js";
 
 const HISTORY = 100;
@@ -12,7 +12,8 @@ const OWN = ["alertname", "severity"];
 export async function alerts() {
   const [now, rules, silences, history] = await Promise.all([get("/alerts"), get("/alerts/rules"), get("/alerts/silences"), get("/alerts/history", { limit: HISTORY })]);
   const told = said();
-  const again = () => dispatchEvent(new Event("hopsight:again"));
+  // Who has left the page meanwhile has another one drawn.
+  const again = () => { if (told.isConnected) dispatchEvent(new Event("hopsight:again")); };
   const form = silenceForm(told, again);
   const firing = now.alerts.filter((each) => each.state === "firing");
   const loud = firing.filter((each) => !each.silenced_by.length);
@@ -64,7 +65,7 @@ function quiet(rows, told, again) {
       h("td", { class: "flow" }, Object.entries(each.matchers).map((pair) => pair.join("=")).join(" ")),
       h("td", null, each.kind, each.from_ns > now && h("div", { class: "where" }, "to come")), right(moment(each.from_ns, 60e9)), right(moment(each.to_ns, 60e9)),
       h("td", null, each.author || "–"), h("td", null, each.comment || "–"),
-      h("td", null, act("End", `${each.kind} of ${words(each.matchers)}`, told, async () => { await send("DELETE", `/alerts/silences/${each.id}`); again(); })))))));
+      h("td", null, act("End", `${each.kind} of ${words(each.matchers)}`, told, async () => { await send("DELETE", `/alerts/silences/${each.id}`); again(); }, each.id)))))));
 }
 
 /** name=value pairs; a value with blanks stands in quotation marks. What is no pair is given back as `strange`. */
@@ -86,19 +87,17 @@ function labelsOf(text) {
 const written = (text) => (/^[^\s",~\\][^\s",\\]*$/.test(text) ? text : `"${text.replaceAll(/["\\]/g, "\\$&")}"`);
 
 function silenceForm(told, again) {
-  const submit = async (event) => {
-    event.preventDefault();
-    const { matchers, ...rest } = typed(event.target);
+  const submit = once(async (form) => {
+    const { matchers, ...rest } = typed(form);
     const { labels = {}, strange } = labelsOf(matchers || "");
     if (strange || !Object.keys(labels).length) {
       told.textContent = `${strange ? `“${strange}” is not understood, or said twice; nothing is kept quiet. ` : ""}Write name=value, such as device=leaf1 interface=Ethernet*; * is any text, and a value with blanks stands in "".`;
       return;
     }
-    const form = event.target;
     if (!await done(told, () => send("POST", "/alerts/silences", { matchers: labels, ...rest }))) return;
     form.reset();
     again();
-  };
+  });
   return h("form", { class: "times body", "aria-label": "Keep alerts quiet", onsubmit: submit },
     field("matchers", "Alerts with", { required: true, placeholder: "device=leaf1 interface=Ethernet*" }),
     choice("kind", "as", [["silence", "silence"], ["maintenance", "maintenance window"]]),

@@ -47,6 +47,8 @@ export function written(value) {
 }
 
 const PATIENCE_MS = 5000;
+/** Longer than the service takes for any answer. */
+const MOST_MS = 60_000;
 
 const wait = (ms) => new Promise((over) => setTimeout(over, ms));
 
@@ -54,7 +56,7 @@ const wait = (ms) => new Promise((over) => setTimeout(over, ms));
 async function patiently(url) {
   const end = performance.now() + PATIENCE_MS;
   for (;;) {
-    const answer = await fetch(url, { headers: { Accept: "application/json" } });
+    const answer = await fetch(url, { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(MOST_MS) });
     const later = 1000 * Number(answer.headers.get("Retry-After")) * (1 + Math.random() / 4);
     if (answer.status !== 503 || !(later > 0) || performance.now() + later > end) return answer;
     await wait(later);
@@ -75,15 +77,23 @@ export async function get(path, parameters) {
   return body;
 }
 
+let asked = 0;
+
+/** Whether a change is asked for and not answered yet. */
+export const sending = () => asked > 0;
+
 /** Ask for a change and read JSON; a problem document becomes an ApiError with its sentence. */
 export async function send(method, path, body) {
   const url = address(path);
   const told = body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
   let answer;
+  asked += 1;
   try {
     answer = await fetch(url, { method, ...told });
   } catch {
     throw new ApiError({ detail: "the service does not answer; is `hopsight serve` still running?" }, url);
+  } finally {
+    asked -= 1;
   }
   const read = answer.status === 204 ? {} : await answer.json().catch(() => ({}));
   if (!answer.ok) throw new ApiError(read, url);

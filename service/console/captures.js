@@ -1,9 +1,9 @@
 // Captures that are brought, and the jobs that analyse, replay and judge them, with how far each is.
 
-import { address, bring, get, send, written } from "./api.js";
+import { address, bring, get, send, sending, written } from "./api.js";
 import { chip, count, head, right } from "./cell.js";
 import { apiLink, csvButton, empty, h, panel } from "./dom.js";
-import { act, choice, done, field, said, typed } from "./form.js";
+import { act, choice, done, field, once, said, typed } from "./form.js";
 import { keeping } from "./kept.js";
 import { bytes, moment, percent } from "./units.js";
 import { findUrl, overviewUrl, rangeOf } from "./views.js";
@@ -17,9 +17,11 @@ export async function captures() {
   const kept = h("div", null);
   const jobs = h("div", null);
   const told = said();
-  let shown = null;
+  let [shown, turn] = [null, 0];
   const show = async () => {
+    const own = ++turn;
     const [held, asked] = await Promise.all([get("/captures"), get("/jobs")]);
+    if (own !== turn) return;
     const files = JSON.stringify(held);
     if (files !== shown) keeping(kept, () => kept.replaceChildren(capturesPanel(held, told, show)));
     shown = files;
@@ -29,7 +31,7 @@ export async function captures() {
   const follow = async () => {
     if (!jobs.isConnected) return;
     const still = jobs.querySelector("progress");
-    if (still && !document.hidden) {
+    if (still && !document.hidden && !sending()) {
       // What was said of something else stays.
       const lately = said();
       const was = away;
@@ -51,12 +53,10 @@ export async function captures() {
 /** The form that brings a file, with a bar while it goes. */
 function upload(told, show) {
   const bar = h("progress", { max: 1, value: 0, "aria-label": "Share of the file that has gone", hidden: true });
-  const submit = async (event) => {
-    event.preventDefault();
-    const form = event.target;
+  const submit = once(async (form) => {
     const file = form.querySelector("input[type=file]").files[0];
     const button = form.querySelector("button");
-    if (!file || button.ariaDisabled === "true") return;
+    if (!file) return;
     bar.hidden = false;
     button.ariaDisabled = "true";
     const name = file.name.replace(PLAIN, "_").slice(-100).replace(/^[^A-Za-z0-9_]+/, "") || "capture.pcap";
@@ -68,7 +68,7 @@ function upload(told, show) {
     button.ariaDisabled = null;
     if (taken) { form.reset(); told.textContent = `${name} was brought.`; }
     await show().catch((error) => { told.textContent = error.message; });
-  };
+  });
   return h("form", { class: "times", "aria-label": "Bring a capture", onsubmit: submit },
     h("label", null, "Capture ", h("input", { type: "file", name: "file", required: true, accept: ".pcap,.pcapng,.cap,.gz,.zst,.lz4" })),
     h("label", null, h("input", { type: "checkbox", name: "analyze", checked: true }), " analyse it at once"),
@@ -85,26 +85,24 @@ function capturesPanel(held, told, show) {
     head(["File", "Size#", "Brought (UTC)#", "By", "Do"]),
     h("tbody", null, rows.map((row) => h("tr", null,
       h("td", { class: "flow" }, row.name), right(bytes(row.bytes)), right(moment(row.created_ns, 60e9)), h("td", null, row.who),
-      h("td", null, act("Analyse", row.name, told, job({ kind: "analyze", capture: row.id })), " ",
-        act("Replay", row.name, told, job({ kind: "replay", capture: row.id })), " ",
-        act("Judge", row.name, told, job({ kind: "conform", capture: row.id })), " ",
-        act("Rebuild", row.name, told, job({ kind: "closed_loop", capture: row.id })), " ",
-        act("Delete", row.name, told, async () => { await send("DELETE", `/captures/${row.id}`); await show(); }))))))),
+      h("td", null, act("Analyse", row.name, told, job({ kind: "analyze", capture: row.id }), row.id), " ",
+        act("Replay", row.name, told, job({ kind: "replay", capture: row.id }), row.id), " ",
+        act("Judge", row.name, told, job({ kind: "conform", capture: row.id }), row.id), " ",
+        act("Rebuild", row.name, told, job({ kind: "closed_loop", capture: row.id }), row.id), " ",
+        act("Delete", row.name, told, async () => { await send("DELETE", `/captures/${row.id}`); await show(); }, row.id))))))),
     replayForm(rows, told, show));
 }
 
 /** A replay with an algorithm, a flow or other parameters. */
 function replayForm(rows, told, show) {
-  const submit = async (event) => {
-    event.preventDefault();
-    const { set, flow, ...rest } = typed(event.target);
+  const submit = once(async (form) => {
+    const { set, flow, ...rest } = typed(form);
     const [src, dst] = (flow || "").split(/\s+/);
     const wanted = { kind: "replay", ...rest, set: set ? set.split(/\s+/) : [], ...(flow ? { src, dst } : {}) };
-    const form = event.target;
     if (!await done(told, () => send("POST", "/jobs", wanted))) return;
     form.reset();
     await show();
-  };
+  });
   return h("form", { class: "times body", "aria-label": "Replay a capture", onsubmit: submit },
     choice("capture", "Replay", rows.map((row) => [row.id, row.name])), choice("algorithm", "by", ALGORITHMS),
     field("flow", "flow", { placeholder: "10.0.1.2:40001 10.0.2.3:5001" }), field("set", "with", { placeholder: "eta=0.9 maxStage=4" }),
@@ -123,7 +121,7 @@ function jobsPanel(asked, held, told, show) {
       const about = `${row.kind.replace("_", " ")} ${names[row.asked.capture] || row.asked.src || "a capture that is gone"}`;
       return h("tr", null, h("td", null, about, h("div", { class: "where" }, [row.asked.algorithm, ...(row.asked.set || []), ...(row.asked.what_if || []), ...(row.asked.sweep || [])].filter(Boolean).join(" "))),
         h("td", null, state(row)), right(moment(row.created_ns, 60e9)), h("td", { class: "told" }, outcome(row)),
-        h("td", null, ENDED.includes(row.state) ? act("Delete", about, told, change("DELETE", `/jobs/${row.id}`)) : act("Cancel", about, told, change("POST", `/jobs/${row.id}/cancel`))));
+        h("td", null, ENDED.includes(row.state) ? act("Delete", about, told, change("DELETE", `/jobs/${row.id}`), row.id) : act("Cancel", about, told, change("POST", `/jobs/${row.id}/cancel`), row.id)));
     })))));
 }
 

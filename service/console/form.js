@@ -28,16 +28,34 @@ export async function done(place, work) {
   }
 }
 
-/** A button that asks the service to change something, then draws anew what it changed. */
-export function act(label, about, place, work) {
+/** What a form does when it is sent: once at a time, however often it is. */
+export function once(work) {
+  let busy = false;
+  return async (event) => {
+    event.preventDefault();
+    if (busy) return;
+    busy = true;
+    try {
+      await work(event.target);
+    } finally {
+      busy = false;
+    }
+  };
+}
+
+/** A button that asks the service to change something, then draws anew what it changed; `key` tells it from others of its name. */
+export function act(label, about, place, work, key) {
   // What is disabled loses the focus of who works with the keyboard.
   const press = async ({ currentTarget: button }) => {
     if (button.ariaDisabled === "true") return;
     button.ariaDisabled = "true";
-    await done(place, work);
-    button.ariaDisabled = null;
+    try {
+      await done(place, work);
+    } finally {
+      button.ariaDisabled = null;
+    }
   };
-  return h("button", { type: "button", class: "press small", "aria-label": `${label} ${about}`, onclick: press }, label);
+  return h("button", { type: "button", class: "press small", "aria-label": `${label} ${about}`, "data-key": key, onclick: press }, label);
 }
 
 /** Under a filter that is refused: the text, and a caret below the column that is wrong. */

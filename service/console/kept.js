@@ -3,7 +3,7 @@
 /** Fields that somebody has typed in or chosen from since the view was asked for. */
 const typed = new WeakSet();
 const SLIDES = "range";
-const TOLD_BY = ["aria-label", "name", "id", "href"];
+const TOLD_BY = ["aria-label", "name", "id", "href", "data-key"];
 
 /** Take note of what is typed in a view, until its form is reset. */
 export function listening(view) {
@@ -18,15 +18,26 @@ const same = (one, other) => TOLD_BY.every((name) => one.getAttribute(name) === 
 
 const again = (place, element) => [...place.querySelectorAll(element.tagName)].find((each) => same(each, element));
 
-/** Draws a place anew, and puts back what was typed in it and the focus that was in it. */
+/** Whether a field can have a value: a choice may be gone. */
+const takes = (field, value) => field.tagName !== "SELECT" || [...field.options].some((each) => each.value === value);
+
+/** Where in its text somebody is; only fields of text tell. */
+const caret = (field) => (typeof field?.selectionStart === "number" ? [field.selectionStart, field.selectionEnd] : null);
+
+/** Draws a place anew, and puts back what was typed and said in it, and the focus that was in it. */
 export function keeping(place, draw) {
   const at = place.contains(document.activeElement) && place !== document.activeElement ? document.activeElement : null;
   const fields = [...place.querySelectorAll("input, select, textarea")].filter((field) => typed.has(field));
-  const home = at && within(at);
+  const said = [...place.querySelectorAll("[role=status]")].filter((each) => each.textContent);
+  const [home, inside] = [at && within(at), caret(at)];
   draw();
+  for (const told of said) {
+    const now = again(place, told);
+    if (now && !now.textContent) now.textContent = told.textContent;
+  }
   for (const field of fields) {
     const now = again(place, field);
-    if (!now) continue;
+    if (!now || !takes(now, field.value)) continue;
     if (field.type === "file") now.files = field.files;
     else if (field.type === "checkbox") now.checked = field.checked;
     else now.value = field.value;
@@ -36,4 +47,5 @@ export function keeping(place, draw) {
   const found = again(place, at) || [...place.querySelectorAll("form, section")].find((each) => each.getAttribute("aria-label") === home);
   if (found && found.tabIndex < 0) found.tabIndex = -1;
   found?.focus({ preventScroll: true });
+  if (inside && caret(found)) found.setSelectionRange(...inside);
 }

@@ -1,7 +1,7 @@
 // Reads the URL, draws the view that it names, and says in plain words when that fails.
 
 import { alerts } from "./alerts.js";
-import { ApiError } from "./api.js";
+import { ApiError, sending } from "./api.js";
 import { captures } from "./captures.js";
 import { empty, h } from "./dom.js";
 import { fabric } from "./fabric.js";
@@ -23,6 +23,7 @@ const VIEWS = { "/": overview, "/flow": flow, "/link": link, "/find": find, "/fa
 
 const view = document.getElementById("view");
 const AGAIN_MS = 10_000;
+const LOOK_MS = 2000;
 let drawing = 0;
 /** The view that stands, if it was drawn well, and how it is drawn again. */
 let standing = {};
@@ -32,6 +33,7 @@ async function draw(moved, beside = false) {
   const { hash } = location;
   const { path, parameters } = current();
   pause();
+  clearTimeout(put_off);
   view.setAttribute("aria-busy", "true");
   const made = await (VIEWS[path] || missing)(parameters).catch(failed);
   if (turn !== drawing) return;
@@ -63,12 +65,16 @@ async function draw(moved, beside = false) {
   if (moved) { window.scrollTo(0, 0); view.focus({ preventScroll: true }); }
 }
 
-/** Whether somebody is at work in the view. */
-const working = () => view !== document.activeElement && view.contains(document.activeElement);
+/** Whether somebody is at work in the view, or what they asked for is. */
+const working = () => sending() || view !== document.activeElement && view.contains(document.activeElement);
 
-/** Draw the same view again, unless somebody is at work in it. */
+let put_off = null;
+
+/** Draw the same view again, as soon as nobody is at work in it. */
 function refresh() {
-  if (!working()) draw(false, true);
+  clearTimeout(put_off);
+  if (working()) put_off = setTimeout(refresh, LOOK_MS);
+  else draw(false, true);
 }
 
 /** What is wider than its place can be scrolled with the keyboard. */

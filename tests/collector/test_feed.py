@@ -167,6 +167,32 @@ def test_a_bus_that_closes_early_stops_the_feed(tmp_path: Path) -> None:
         asyncio.run(run())
 
 
+def test_what_was_read_before_the_end_was_wanted_is_published(tmp_path: Path) -> None:
+    """A batch that waits for room is of frames that are counted as read."""
+    path = write(tmp_path / "a.pcapng", [PACKET] * 20, range(1, 21))
+    decoder = Decoder(CollectorSettings(frames_per_batch=PER_BATCH))
+
+    async def run(capture: Capture) -> int:
+        bus, stopping, second = MemoryBus(capacity=1), asyncio.Event(), asyncio.Event()
+        loop, told = asyncio.get_running_loop(), []
+
+        def progress(frames: int) -> None:
+            told.append(frames)
+            if len(told) == 2:
+                loop.call_soon_threadsafe(second.set)
+
+        publishing = feed([capture], decoder, bus, progress, stopping=stopping)
+        feeding = asyncio.create_task(publishing)
+        await second.wait()
+        stopping.set()
+        rows = sum([batch.frame.height async for batch in bus])
+        await feeding
+        return rows
+
+    with open_capture(path) as capture:
+        assert asyncio.run(run(capture)) == decoder.accounting.decoded == 2 * PER_BATCH
+
+
 def test_of_two_files_of_one_name_neither_is_taken_for_a_repeat_of_the_other(
     tmp_path: Path,
 ) -> None:

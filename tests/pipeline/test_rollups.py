@@ -296,6 +296,7 @@ def test_what_is_acknowledged_in_another_interval_is_not_sent_again() -> None:
         ({"sampling_rate": 100}, 3_000),
         ({"shed_from": 4}, 120),
         ({"sampling_rate": 100, "shed_from": 4}, 12_000),
+        ({"sampling_rate": (1 << 32) - 1, "shed_from": (1 << 32) - 1}, (1 << 53) + 30),
         ({}, 30),
     ],
 )
@@ -303,7 +304,7 @@ def test_what_came_is_told_beside_what_was_sent(told: dict[str, int], sent_frame
     """By rates that frames tell themselves: what a mirror left out, and what a collector shed."""
     path = rows_of(ran(frames(3, T0, 30, **told)), "path_seconds")
     [row] = path.filter(scope="prefix", source="traffic").to_dicts()
-    assert (row["data_frames"], row["sent_frames"]) == (30, sent_frames)
+    assert (row["data_frames"], row["missed_frames"]) == (30, sent_frames - 30)
     assert row["told_frames"] == 29  # the first stack of a hop has nothing to be compared with
 
 
@@ -311,7 +312,7 @@ def test_what_a_capture_missed_was_sent_as_well() -> None:
     rows = frames(3, T0, 40)
     path = rows_of(ran([*rows[:10], *rows[30:]]), "path_seconds")
     [row] = path.filter(scope="prefix", source="traffic").to_dicts()
-    assert (row["data_frames"], row["sent_frames"]) == (20, 40)
+    assert (row["data_frames"], row["missed_frames"]) == (20, 20)
 
 
 def test_frames_of_which_telemetry_speaks_are_counted_once() -> None:

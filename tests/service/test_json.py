@@ -88,13 +88,14 @@ def test_a_token_is_told_once(hopsight: Any, tmp_path: Path, kept: bool) -> None
 def test_nobody_takes_the_name_of_another(hopsight: Any, tmp_path: Path) -> None:
     """The audit log could not tell them apart; a new token of the same person is no other."""
     file = tmp_path / "tokens"
-    rights = ("--tenants", "blue", "--file", str(file))
-    for _ in range(2):
-        told(hopsight, "token", "te", *rights)
+    file.write_text("no token")  # and no end of the line
+    told(hopsight, "token", "te", "--tenants", "red,blue", "--file", str(file))
+    rights = ("--tenants", "blue,red", "--file", str(file))
+    told(hopsight, "token", "te", *rights)
     wider = hopsight.here("token", "te", "--scope", "admin", *rights)
     assert (wider.returncode, wider.stdout) == (2, "")
     assert "te has another scope or other tenants" in wider.stderr
-    assert len(file.read_text().splitlines()) == 2
+    assert len(file.read_text().splitlines()) == 3
     told(hopsight, "token", "te2", "--scope", "admin", *rights)
 
 

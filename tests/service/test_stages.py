@@ -1,26 +1,22 @@
 """Counters of every stage, as Prometheus is told them, and logs as programs read them."""
 
-import asyncio
 import json
 import logging
 import socket
 import urllib.request
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from collector import Batch, CollectorSettings, Decoder, MemoryBus, Shed
+from collector import CollectorSettings, Decoder, MemoryBus, Shed
 from collector.bus_address import spooled
 from collector.settings.bus import BusSettings
 from pipeline import Crew, Meeting, PipelineSettings, Worker
 from service.failure import Failure
 from service.logs import EVERY_S, NOISY, JsonLines, Once, begin
 from service.metrics import METRICS
-from service.run import BATCHES, waiting
 from service.stages import (
     STAGES,
     Stages,
@@ -49,27 +45,6 @@ def free() -> str:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{probe.getsockname()[1]}"
-
-
-def test_what_waits_of_several_sources_is_read_at_once_with_room_on_disk_too(
-    tmp_path: Path,
-) -> None:
-    """A pass of the worker takes as long however few rows it has: not one for each batch."""
-
-    async def run() -> list[tuple[str, int, int]]:
-        settings = BusSettings(waiting=1, spill_directory=str(tmp_path))
-        bus = waiting(settings, BATCHES)
-        for at in range(6):
-            for source in ("left", "right"):
-                rows = pl.DataFrame({"frame": [at]})
-                await bus.publish(Batch(rows, source, 1, at, at, reached_ns=at + 1))
-        async with asyncio.timeout(30):
-            await bus.close()
-        first = await anext(aiter(bus))
-        read = [first, *await bus.more(first)]
-        return [(each.source, each.first, each.last) for each in read]
-
-    assert asyncio.run(run()) == [("left", 0, 5), ("right", 0, 5)]
 
 
 def test_each_stage_is_told_as_it_stands(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -173,9 +173,10 @@ def test_the_audit_log_says_who_and_what_and_no_token(asked: Asked) -> None:
     assert newest()["body"]["matchers"] == {"token": "left out", "device": "x" * 200}
     asked.ask("POST", f"/api/v1/captures?name={TOKENS['red']}.pcap", TOKENS["ann"], content=b"no")
     assert newest()["path"] == "/api/v1/captures?name=left out.pcap"
-    query = "name=x&password=sesame&api%4Bey=abcd&key&secret="
+    query = "name=x&password=sesame&api%4Bey=abcd&key&secret=&a=1;pwd=sesame&b=hs%5Fabcdefgh"
     asked.ask("POST", f"/api/v1/captures?{query}", TOKENS["ann"], content=b"no")
     kept = "name=x&password=left out&api%4Bey=left out&key&secret=left out"
+    kept += "&a=1;pwd=left out&b=left out"
     assert newest()["path"] == f"/api/v1/captures?{kept}"
     asked.ask("POST", "/api/v1/session", json={"token": TOKENS["red"]})
     asked.http.cookies.clear()

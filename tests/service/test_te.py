@@ -119,16 +119,18 @@ def test_paths_are_told_worst_first_with_units_and_completeness(client: Client) 
 
 
 def test_what_was_sent_and_did_not_come_is_not_complete(client: Client) -> None:
-    """A path that a mirror sampled, one that it did not, and one stored before this was counted."""
+    """A path that a mirror sampled, one that it did not, and cells of before this was counted."""
     kept = {"samples": 0, "source": "traffic", "told_frames": 20, "data_frames": 20}
-    sent = {1: 2_000, 2: 20, 3: 0}
-    made = [path(one, -9_999) | kept | {"sent_frames": all_of} for one, all_of in sent.items()]
+    missed = {1: 1_980, 2: 0}
+    made = [path(one, -9_999) | kept | {"missed_frames": frames} for one, frames in missed.items()]
     client.store.insert("path_seconds", rows("path_seconds", made), "of mirrors")
+    of_before = [path(one, -9_999) | kept for one in (1, 3)]
+    client.store.insert("path_seconds", rows("path_seconds", of_before), "of before")
     began = T0 - 9_999 * S
     told = client.get("paths", params={"from": began, "to": began + S}).json()
     found = {row["src"]: (row["sent_frames"], row["completeness"]) for row in told["paths"]}
-    assert found == {"s1": (2_000, 0.01), "s2": (20, 1.0), "s3": (20, 1.0)}
-    assert told["completeness"] == pytest.approx(60 / 2_040)
+    assert found == {"s1": (2_020, 40 / 2_020), "s2": (20, 1.0), "s3": (20, 1.0)}
+    assert told["completeness"] == pytest.approx(80 / 2_060)
 
 
 def test_the_latest_cell_is_told_and_classes_are_kept_apart(

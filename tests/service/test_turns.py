@@ -106,6 +106,28 @@ def test_what_a_request_still_has_to_ask_goes_before_those_that_came_later() -> 
     asyncio.run(run())
 
 
+def test_what_a_request_has_begun_is_finished_however_long_it_takes() -> None:
+    """Who is alone is answered, be it late: a page asks more than there are turns."""
+
+    async def run() -> None:
+        turns, answered = Turns(2, 0.2), list[int]()
+
+        async def question(number: int) -> None:
+            async with turns.one():
+                await asyncio.sleep(0.15)
+                answered.append(number)
+
+        async def request() -> None:
+            arrive()
+            await asyncio.gather(*map(question, range(7)))
+
+        for _ in range(3):
+            await asyncio.create_task(request())
+        assert len(answered) == 21
+
+    asyncio.run(run())
+
+
 def test_who_goes_away_while_waiting_leaves_the_turn_to_others() -> None:
     async def run() -> None:
         turns, until = Turns(1, 5.0), asyncio.Event()

@@ -196,10 +196,13 @@ def test_nothing_is_given_up_while_code_is_compiled(
 
 
 def test_frames_that_are_given_up_at_the_end_are_told(
-    reading: up.Reading, monkeypatch: pytest.MonkeyPatch
+    reading: up.Reading, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.setattr(up, "STUCK_S", 30.0)
     before = signal.getsignal(signal.SIGTERM)
+    # As a loop that is over leaves it behind.
+    interrupt = signal.signal(signal.SIGINT, lambda *_: None)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, interrupt))
     for number in (signal.SIGINT, signal.SIGTERM):
         threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
         with pytest.raises(up.Lost, match=f"^100 {up.ENDED}$") as told:

@@ -9,6 +9,6 @@
         sum(f.data_frames) AS data_frames,
         -- Rows of before have samples alone.
         if(sum(f.told_frames) = 0, max(f.samples), sum(f.told_frames)) AS told_frames,
-        greatest(sum(f.sent_frames), sum(f.data_frames)) AS sent_frames,
+        sum(f.data_frames) + sum(f.missed_frames) AS sent_frames,
         max(f.met[1]) AS flows,
         max(f.met[2]) AS affected_flows

@@ -18,7 +18,7 @@
         sum(r.affected_bytes) AS affected_bytes,
         sum(r.data_frames) AS data_frames,
         sum(r.told_frames) AS told_frames,
-        sum(r.sent_frames) AS sent_frames,
+        sum(r.missed_frames) AS missed_frames,
         arrayMap(m -> estimate(m), arrayMap(m -> largest(m), arrayMap(m -> touched(m.1, m.2), [
             (groupArrayArray(r.flows.1), groupArrayArray(r.flows.2)),
             (groupArrayArray(r.affected_flows.1), groupArrayArray(r.affected_flows.2))
