@@ -1,6 +1,10 @@
-"""Frames that are stored already, from a file of another name: stored twice they count twice."""
+"""Frames that are stored already: from a file of another name, or read otherwise, they count twice.
 
-from collections.abc import Callable, Iterator, Sequence
+What another point saw of the same flows is no such frame, but belongs into one reading with them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -8,6 +12,16 @@ from pipeline import Asked, Output, Sink, StoreError
 
 KEY = ("source", "point", "flow", "time_ns")
 """What tells a frame from others: two points do not see one in the same nanosecond."""
+NEAR_NS = 500_000_000
+"""How far from a frame another point's frames of its flow are looked for."""
+AGAIN = (
+    "is stored already: read in the same way it counts once; what other settings, another topology"
+    " or another version make of it counts beside that"
+)
+APART = (
+    "saw its first flow at that time, and is stored: read in one command they make one verdict, and"
+    " links and paths count a byte once; read one after the other each is judged alone"
+)
 
 
 def noticing(kept: Sink, store: Asked | None, say: Callable[[Sequence[str]], None]) -> Sink:
@@ -49,15 +63,36 @@ def copies(
         # Of those that came together the later ones are told of.
         fresh = first["source"] not in named
         beside = rows.filter(same, pl.col("source") != first["source"], fresh)["source"]
-        asked = {name: first[name] for name in KEY} | {"point": first["point"] or ""}
         try:
-            stored = store.query("frame_sources", **asked)["source"] if store else ()
+            held = near(store, first) if store else ()
         except StoreError:
             continue  # what does not answer now is told of where rows are stored
-        if others := sorted({*beside, *stored}):
+        stored = {
+            source for source, point, same in held if same and point == (first["point"] or "")
+        }
+        if first["source"] in stored:
+            yield f"{first['source']}: it {AGAIN}"
+        else:
+            came = {*firsts["source"]} | met
+            apart = {source for source, _, _ in held if source not in came} - stored
+            yield from (f"{first['source']}: {source} {APART}" for source in sorted(apart))
+        if others := sorted({*beside, *stored} - {first["source"]}):
             named |= {*others}
             last = ", and of verdicts on the same time those are told that were stored last"
             yield (
                 f"{first['source']}: its first frame came from {', '.join(others)} too, by the"
                 f" same point at the same time; what both hold counts twice{last if judged else ''}"
             )
+
+
+def near(store: Asked, first: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
+    """Source, point and whether at the same time, of what is stored of a frame's flow near it."""
+    time_ns = first["time_ns"]
+    told = store.query(
+        "frame_sources",
+        flow=first["flow"],
+        time_ns=time_ns,
+        from_ns=max(time_ns - NEAR_NS, 0),
+        to_ns=time_ns + NEAR_NS,
+    )
+    return [(source, point, bool(same)) for source, point, same in told.iter_rows()]

@@ -1,11 +1,13 @@
--- From which other sources is a frame of one flow stored that came by the same point at the same time?
-SELECT DISTINCT source
+-- Which sources, and points, are stored of a flow near the time of a frame? `same` says that a frame came just then.
+SELECT DISTINCT
+    source,
+    point,
+    time_ns = {time_ns:Int64} AS same
 FROM observations
 PREWHERE flow = {flow:UInt64}
     AND slice = intDiv({time_ns:Int64}, 60000000000)
-    AND time_ns = {time_ns:Int64}
-WHERE source != {source:String}
-    AND point = {point:String}
-ORDER BY source
-LIMIT 10
+    AND time_ns >= {from_ns:Int64}
+    AND time_ns < {to_ns:Int64}
+ORDER BY source, point, same
+LIMIT 100
 SETTINGS max_threads = 1

@@ -182,10 +182,25 @@ def test_a_capture_under_another_name_is_told_of(hopsight: Any, tmp_path: Path) 
     told = "other.pcap.zst: its first frame came from one.pcap.zst too"
     assert [told in text for text in said] == [False, False, True]
     assert not any("first frame" in text for text in said[:2])
+    again = "one.pcap.zst: it is stored already: read in the same way it counts once"
+    assert [again in text for text in said] == [False, True, False]
     both = hopsight.here("analyze", str(one), str(other), "--point", "tap").stderr
     assert told in both
     apart = hopsight.here("analyze", str(one), str(other)).stderr
     assert "first frame" not in apart, "files without a point are points of their own"
+
+
+def test_points_that_are_read_one_after_the_other_are_told_of(
+    hopsight: Any, tmp_path: Path
+) -> None:
+    """Each is judged alone then, and its bytes count beside those of the others."""
+    one, other = tmp_path / "one.pcap.zst", tmp_path / "other.pcap.zst"
+    for path in (one, other):
+        path.write_bytes(CAPTURE.read_bytes())
+    store = ("--store", f"chdb://{tmp_path}/store", "--point")
+    assert "saw its first flow" not in hopsight.here("analyze", str(one), *store, "left").stderr
+    said = hopsight.here("analyze", str(other), *store, "right").stderr
+    assert "other.pcap.zst: one.pcap.zst saw its first flow at that time, and is stored" in said
 
 
 def test_analyze_stores_and_where_answers_while_serve_owns_the_store(
