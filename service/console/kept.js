@@ -3,7 +3,7 @@
 /** Fields that somebody has typed in or chosen from since the view was asked for. */
 const typed = new WeakSet();
 const SLIDES = "range";
-const TOLD_BY = ["aria-label", "name", "id", "href", "data-key"];
+const TOLD_BY = ["aria-label", "role", "name", "id", "href", "data-key"];
 
 /** Take note of what is typed in a view, until its form is reset. */
 export function listening(view) {

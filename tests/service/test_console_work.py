@@ -181,6 +181,60 @@ def test_who_works_with_the_keyboard_stays_where_they_are(
     view.page.wait_for_selector(row, state="detached")
 
 
+def test_a_row_that_is_drawn_anew_is_not_taken_for_another(page: Callable[..., View]) -> None:
+    """Two jobs of one name: who is at the second one's button stays there, and asks once."""
+    view = page("#/nowhere")
+    held = {"id": "c1", "name": "small.pcapng", "bytes": 9, "created_ns": 10**18, "who": "sre"}
+    rows = [
+        {"id": each, "kind": "analyze", "state": "running", "created_ns": 10**18, "frames": 5,
+         "progress": 0.5, "reason": None, "results": [], "asked": {"capture": "c1"}, "found": None}
+        for each in ("j1", "j2")
+    ]  # fmt: skip
+    told = {"captures": [held], "bytes": 9, "most_bytes": 99, "most_bytes_each": 99}
+    view.page.route("**/api/v1/captures", partial(fulfilled, told))
+    view.page.route("**/api/v1/jobs", partial(fulfilled, {"jobs": rows, "more": False}))
+    cancelled: list[str] = []
+    view.page.route("**/cancel", lambda route: cancelled.append(route.request.url))
+    view.turn("#/captures")
+    view.page.focus('section[aria-label="Jobs"] [data-key="j2"]')
+    for _ in range(2):
+        with view.page.expect_response("**/api/v1/jobs"):
+            pass
+    assert view.page.evaluate("document.activeElement.dataset.key") == "j2"
+    for _ in range(3):
+        view.page.keyboard.press("Enter")
+    view.page.wait_for_timeout(1500)
+    assert [url.split("/")[-2] for url in cancelled] == ["j2"]
+
+
+def test_a_form_is_sent_once(page: Callable[..., View]) -> None:
+    view = page("#/alerts")
+    sent: list[Any] = []
+
+    def hold(route: Any) -> None:
+        if route.request.method == "POST":
+            sent.append(route)
+        else:
+            route.continue_()
+
+    view.page.route("**/api/v1/alerts/silences", hold)
+    view.page.fill("input[name=matchers]", "device=leaf1")
+    view.page.fill("input[name=for]", "2h")
+    view.page.dblclick("text=Keep quiet")
+    view.page.wait_for_timeout(500)
+    [route] = sent
+    told = {"title": "busy", "status": 503, "detail": "all readers are at work"}
+    route.fulfill(status=503, json=told)
+    view.page.wait_for_selector("text=all readers are at work")
+    view.said.clear()  # the browser tells of the 503
+    view.page.evaluate("document.activeElement.blur()")
+    view.page.evaluate("document.querySelector('main h1').textContent = 'old'")
+    view.page.emulate_media(color_scheme="dark")
+    view.page.wait_for_function("() => document.querySelector('main h1').textContent !== 'old'")
+    assert "all readers are at work" in view.text
+    assert view.page.input_value("input[name=matchers]") == "device=leaf1"
+
+
 def test_what_is_typed_outlasts_news_and_what_stands_a_refusal(page: Callable[..., View]) -> None:
     view = page("#/")
     view.page.fill('main input[name="filter"]', "stage = tor")
