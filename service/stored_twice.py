@@ -1,4 +1,4 @@
-"""Frames that are stored already: from a file of another name, or read otherwise, they count twice.
+"""Frames that are stored already, from a file of another name: stored twice they count twice.
 
 What another point saw of the same flows is no such frame, but belongs into one reading with them.
 """
@@ -13,11 +13,8 @@ from pipeline import Asked, Output, Sink, StoreError
 KEY = ("source", "point", "flow", "time_ns")
 """What tells a frame from others: two points do not see one in the same nanosecond."""
 NEAR_NS = 500_000_000
-"""How far from a frame another point's frames of its flow are looked for."""
-AGAIN = (
-    "is stored already: read in the same way it counts once; what other settings, another topology"
-    " or another version make of it counts beside that"
-)
+"""How long from a frame on another point's frames of its flow are looked for; not before it, where
+an earlier file of the same tap ends."""
 APART = (
     "saw its first flow at that time, and is stored: read in one command they make one verdict, and"
     " links and paths count a byte once; read one after the other each is judged alone"
@@ -67,14 +64,11 @@ def copies(
             held = near(store, first) if store else ()
         except StoreError:
             continue  # what does not answer now is told of where rows are stored
-        stored = {
-            source for source, point, same in held if same and point == (first["point"] or "")
-        }
-        if first["source"] in stored:
-            yield f"{first['source']}: it {AGAIN}"
-        else:
+        here = first["point"] or ""
+        stored = {source for source, point, same in held if same and point == here}
+        if first["source"] not in stored:  # else it was read before, and those beside it too
             came = {*firsts["source"]} | met
-            apart = {source for source, _, _ in held if source not in came} - stored
+            apart = {source for source, point, _ in held if point != here} - came
             yield from (f"{first['source']}: {source} {APART}" for source in sorted(apart))
         if others := sorted({*beside, *stored} - {first["source"]}):
             named |= {*others}
@@ -86,13 +80,7 @@ def copies(
 
 
 def near(store: Asked, first: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
-    """Source, point and whether at the same time, of what is stored of a frame's flow near it."""
-    time_ns = first["time_ns"]
-    told = store.query(
-        "frame_sources",
-        flow=first["flow"],
-        time_ns=time_ns,
-        from_ns=max(time_ns - NEAR_NS, 0),
-        to_ns=time_ns + NEAR_NS,
-    )
+    """Source, point and whether at the same time, of what is stored of a frame's flow from it."""
+    asked = {"flow": first["flow"], "time_ns": first["time_ns"]}
+    told = store.query("frame_sources", **asked, to_ns=first["time_ns"] + NEAR_NS)
     return [(source, point, bool(same)) for source, point, same in told.iter_rows()]
