@@ -203,8 +203,7 @@ def held_back(by_marks: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
     here = ["time_ns", *HOP]
     loaded = named_only(hop_loads.lazy()).filter(pl.col("load") > FULL_LOAD)
     told = [by_marks[[*here, "probability"]].lazy(), loaded.select(*here, probability=1.0)]
-    groups = pl.concat(told).group_by(here, maintain_order=True)
-    return at_once(groups.agg(pl.col("probability").max()))
+    return at_once(pl.concat(told).group_by(here, maintain_order=True).agg(pl.max("probability")))
 
 
 def filled(marked: pl.DataFrame, full: pl.DataFrame) -> pl.DataFrame:

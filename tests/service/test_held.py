@@ -4,6 +4,7 @@ import asyncio
 import math
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from types import ModuleType
 
 import polars as pl
@@ -95,6 +96,7 @@ def test_who_would_wait_in_vain_is_sent_away_before_parameters_are_looked_at(
     path, turns = "/api/v1/flows/bottleneck", asked.app.state.reader.answers
     with monkeypatch.context() as crowded:
         crowded.setattr(turns, "_free", 0)
+        crowded.setattr(turns, "_waiting", [(-1, 0, Future())])  # somebody waits already
         crowded.setattr(turns, "_takes_s", 60.0)
         answer = asked.get(path, TOKENS["one"])
         assert answer.status_code == 503
