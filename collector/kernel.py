@@ -8,8 +8,8 @@ the old code is not found; what is as it was is found by every copy of the progr
 
 import os
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import update_wrapper
 from pathlib import Path
 from threading import RLock
@@ -75,10 +75,15 @@ class Kept(FunctionCache):
             return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call] # numba has no types
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the code for a signature, where anything may be kept and there is room."""
+        """Keep the code for a signature, where anything may be kept."""
         if KEEPS:
-            with suppress(OSError):
-                super().save_overload(sig, data)  # type: ignore[no-untyped-call] # numba has no types
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call] # numba has no types
+
+    @contextmanager
+    def _guard_against_spurious_io_errors(self) -> Iterator[None]:
+        """Code that finds no room, or cannot be read, is compiled anew, as where there is none."""
+        with suppress(OSError):
+            yield
 
 
 CACHE, KEEPS = cache_directory()

@@ -10,7 +10,7 @@ import polars as pl
 
 from pipeline import Asked, Output, Sink, StoreError
 
-KEY = ("source", "point", "flow", "time_ns")
+KEY = ("point", "flow", "time_ns")
 """What tells a frame from others: two points do not see one in the same nanosecond."""
 NEAR_NS = 500_000_000
 """How long from a frame on another point's frames of its flow are looked for; not before it, where
@@ -56,7 +56,7 @@ def copies(
     firsts = rows.unique("source", keep="first", maintain_order=True)
     for first in firsts.reverse().iter_rows(named=True):
         met.add(first["source"])
-        same = pl.all_horizontal(pl.col(name).eq_missing(first[name]) for name in KEY[1:])
+        same = pl.all_horizontal(pl.col(name).eq_missing(first[name]) for name in KEY)
         # Of those that came together the later ones are told of.
         fresh = first["source"] not in named
         beside = rows.filter(same, pl.col("source") != first["source"], fresh)["source"]

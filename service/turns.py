@@ -48,10 +48,9 @@ class Turns:
     answer in half of `wait_s` is sent away at once: an answer that comes too late has cost as
     much as one in time. Who is next waits, and what a request has begun is waited for however long
     it takes: a page asks several questions at once, and where they are slow it would never be
-    answered else. Each is told to come again when those who were sent
-    away before them may have been answered (Retry-After, RFC 9110, 10.2.3): who is told the same
-    second as all others comes in vain again, and to hear so takes the time that answers are made
-    of.
+    answered else. Each is told to come again when those who were sent away before them may have
+    been answered (Retry-After, RFC 9110, 10.2.3): who is told the same second as all others comes
+    in vain again, and to hear so takes the time that answers are made of.
     """
 
     def __init__(self, count: int, wait_s: float) -> None:
@@ -76,18 +75,16 @@ class Turns:
         """How long the request of a place waits from now on, about, seconds."""
         if not self.all_taken:
             return 0.0
-        return (self._before(place) + 1) * self._takes_s / self.count
-
-    def _before(self, place: int) -> int:
-        """How many wait whose turn is before that of the request of a place."""
-        return sum(each < place and not turn.done() for each, _, turn in self._waiting)
+        waiting = sum(each < place and not turn.done() for each, _, turn in self._waiting)
+        return (waiting + 1) * self._takes_s / self.count
 
     def look(self) -> Place:
         """The place of the request that is answered here; StoreBusy where it would wait in vain."""
         place = ARRIVED.get()
         place = arrive() if place is None else place
         ahead_s = self.ahead_s(place.number)
-        late = ahead_s > self.wait_s or self._before(place.number) > 0
+        next_s = self._takes_s / self.count  # what who is next waits
+        late = ahead_s > min(next_s, self.wait_s)
         if late and not place.begun and ahead_s + self._takes_s > IN_TIME * self.wait_s:
             raise self._away(f"an answer takes {ahead_s + self._takes_s:.1f} s")
         return place
@@ -95,7 +92,9 @@ class Turns:
     @asynccontextmanager
     async def one(self) -> AsyncIterator[None]:
         """A turn. Raises StoreBusy where there is none in time."""
-        await self._take(self.look())
+        place = self.look()
+        await self._take(place)
+        place.begun = True
         begun_s = time.perf_counter()
         try:
             yield
@@ -107,12 +106,11 @@ class Turns:
         """Wait for a turn that is free, or given by who had it."""
         if self._free:
             self._free -= 1
-            place.begun = True
             return
         turn = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (place.number, next(NUMBERS), turn))
         try:
-            await asyncio.wait([turn], timeout=None if place.begun else self.wait_s)
+            await asyncio.wait([turn], timeout=self.wait_s)
             if place.begun:
                 await asyncio.wait([turn])
         except asyncio.CancelledError:
@@ -121,7 +119,6 @@ class Turns:
             raise
         if turn.cancel():
             raise self._away(f"no turn in {self.wait_s:g} s")
-        place.begun = True
 
     def _away(self, why: str) -> StoreBusy:
         """What whoever is sent away hears."""

@@ -55,17 +55,14 @@ function upload(told, show) {
   const bar = h("progress", { max: 1, value: 0, "aria-label": "Share of the file that has gone", hidden: true });
   const submit = once(async (form) => {
     const file = form.querySelector("input[type=file]").files[0];
-    const button = form.querySelector("button");
     if (!file) return;
     bar.hidden = false;
-    button.ariaDisabled = "true";
     const name = file.name.replace(PLAIN, "_").slice(-100).replace(/^[^A-Za-z0-9_]+/, "") || "capture.pcap";
     const taken = await done(told, async () => {
       const made = await bring("/captures", { name }, file, (share) => { bar.value = share; });
       if (form.querySelector("input[type=checkbox]").checked) await send("POST", "/jobs", { kind: "analyze", capture: made.id });
     });
     bar.hidden = true;
-    button.ariaDisabled = null;
     if (taken) { form.reset(); told.textContent = `${name} was brought.`; }
     await show().catch((error) => { told.textContent = error.message; });
   });

@@ -28,33 +28,24 @@ export async function done(place, work) {
   }
 }
 
-/** What a form does when it is sent: once at a time, however often it is. */
+/** What a form or a button does: once at a time, however often it is pressed. What is disabled would lose the focus of who works with the keyboard. */
 export function once(work) {
-  let busy = false;
   return async (event) => {
     event.preventDefault();
-    if (busy) return;
-    busy = true;
+    const button = event.submitter ?? event.currentTarget;
+    if (button.ariaDisabled === "true") return;
+    button.ariaDisabled = "true";
     try {
       await work(event.target);
     } finally {
-      busy = false;
+      button.ariaDisabled = null;
     }
   };
 }
 
 /** A button that asks the service to change something, then draws anew what it changed; `key` tells it from others of its name. */
 export function act(label, about, place, work, key) {
-  // What is disabled loses the focus of who works with the keyboard.
-  const press = async ({ currentTarget: button }) => {
-    if (button.ariaDisabled === "true") return;
-    button.ariaDisabled = "true";
-    try {
-      await done(place, work);
-    } finally {
-      button.ariaDisabled = null;
-    }
-  };
+  const press = once(() => done(place, work));
   return h("button", { type: "button", class: "press small", "aria-label": `${label} ${about}`, "data-key": key, onclick: press }, label);
 }
 

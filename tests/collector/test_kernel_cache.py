@@ -145,6 +145,13 @@ def test_without_a_place_to_write_compiled_code_stays_in_memory(tree: Path, tmp_
     assert (kept["twice"], len(kept["kept"])) == (42, 2), "where it may be written, it is"
 
 
+def test_what_finds_no_room_on_the_disk_stays_in_memory(tree: Path, tmp_path: Path) -> None:
+    (tree / "collector" / "small.py").write_text(SMALL)
+    full = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    told = probe(tree, tmp_path / "cache", program=full + SMALL_PROBE)
+    assert told == {"twice": 42, "kept": []}
+
+
 def test_there_may_be_no_place_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOPSIGHT_CACHE_DIR", str(tmp_path))
     assert cache_directory() == (tmp_path / "kernels", True)
