@@ -60,7 +60,7 @@ from collector.repeated import nothing, repeated
 from collector.repeats import Repeats
 from collector.resumed import Kept, Known, has_frame, nothing_kept
 from collector.ring import ring_refusal
-from collector.rotation import UNREADABLE, Rotation
+from collector.rotation import UNREADABLE, Rotation, source_in
 from collector.scalar import Scalar
 from collector.settings import CollectorSettings
 from collector.settings.bus import PASSWORD_VARIABLE, BusSettings
@@ -166,6 +166,7 @@ __all__ = [
     "ring_refusal",
     "rows_of",
     "salt",
+    "source_in",
     "spooled",
     "step",
     "tell_apart",

@@ -134,7 +134,7 @@ class Rotation:
             self._behind(before, path)
             self._path = path
             self._open.rotates = True
-            self._open.source = f"{self.directory.name}/{path.name}"
+            self._open.source = source_in(path)
             self._open.unnamed = self._point or self.directory.name
             if self._left is not None:
                 self._open.stop()
@@ -207,6 +207,11 @@ class Rotation:
             self._left = frozenset(there)
         if self._open is not None:
             self._open.stop()
+
+
+def source_in(path: Path) -> str:
+    """What a file of a directory is called as a source."""
+    return f"{path.parent.name}/{path.name}"
 
 
 def head_of(path: Path) -> bytes:

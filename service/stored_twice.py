@@ -21,17 +21,26 @@ APART = (
 )
 
 
-def noticing(kept: Sink, store: Asked | None, say: Callable[[Sequence[str]], None]) -> Sink:
+def noticing(
+    kept: Sink,
+    store: Asked | None,
+    say: Callable[[Sequence[str]], None],
+    begin: Callable[[set[str]], None] = lambda _: None,
+) -> Sink:
     """Keeps as `kept` does; says before of each source whether others have its first frame.
 
-    Others are those that came with it and those in the store, if there is one.
+    Others are those that came with it and those in the store, if there is one. `begin` is told,
+    before rows of another source are kept, of all that have been met.
     """
     met: set[str] = set()
 
     def keep(output: Output, token: str) -> None:
         rows = output.tables.get("observations")
         if rows is not None:
+            before = len(met)
             say([*copies(rows, store, met)])
+            if len(met) > before:
+                begin(met)
         kept(output, token)
 
     return keep

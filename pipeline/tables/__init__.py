@@ -17,6 +17,7 @@ from pipeline.tables.hosts import HOSTS
 from pipeline.tables.links import LINK_ROLLUPS
 from pipeline.tables.observations import OBSERVATIONS
 from pipeline.tables.paths import PATH_ROLLUPS
+from pipeline.tables.readings import READINGS
 from pipeline.tables.rollup import NO_CLASS, ROLLED_NS
 from pipeline.tables.telemetry_health import TELEMETRY_HEALTH
 from pipeline.tables.verdicts import VERDICT_REVISIONS, VERDICTS
@@ -43,6 +44,7 @@ TABLES = {
         BUS_MESSAGES,
         CAPTURES,
         CAPTURE_GAPS,
+        READINGS,
         AUDIT,
         ALERTS,
         ALERTS_TOLD,

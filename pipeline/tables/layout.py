@@ -13,7 +13,8 @@ SHARDS = (("flow", "flow"), ("node", "node"), ("src", "cityHash64(src, dst)"),
           ("subject", "cityHash64(subject)"))  # fmt: skip
 """By which a table is spread: the first column that it has, and the expression."""
 WHOLE = frozenset({"hops", "hosts", "audit", "alerts", "alerts_told", "silences", "group_log",
-                   "group_snapshots", "bus_messages", "captures", "capture_gaps"})  # fmt: skip
+                   "group_snapshots", "bus_messages", "captures", "capture_gaps",
+                   "readings"})  # fmt: skip
 """Tables of which every node has all rows."""
 LOCAL = "_local"
 

@@ -12,8 +12,6 @@ import typer
 from collector import SlowAccounting
 from pipeline import (
     Output,
-    OwnerClient,
-    Store,
     StoreError,
     Summary,
     Worker,
@@ -27,6 +25,7 @@ from service.endpoint import parse_duration
 from service.failure import ExitCode, Failure
 from service.health_text import findings_table
 from service.keeping import store_sink
+from service.readings import Readings, judged_by
 from service.run import (
     Job,
     Sink,
@@ -107,20 +106,23 @@ def run(request: Request) -> None:
     )
     summary, workers = Summary(), []
 
-    def sink(worker: Worker, store: Store | OwnerClient | None = None) -> Sink:
+    def sink(worker: Worker, readings: Readings | None = None) -> Sink:
         workers.append(worker)
-        take = summary.take if store is None else both(summary, store_sink(store))
-        return noticing(take, store, say)
+        if readings is None:
+            return noticing(summary.take, None, say)
+        take = both(summary, store_sink(readings.store))
+        return noticing(take, readings.store, say, readings.begin)
 
     if request.store is None:
         accounting = run_job(job, sink, "analyzing")
     else:
         try:
             with open_or_ask(settings.store.dsn, settings.store, create=True) as store:
+                readings = Readings(store, request.captures, judged_by(job, settings))
                 renewed = partial(store_topology, store, beside=True)
                 if topology is not None:
                     renewed(topology.versions)
-                told = partial(sink, store=store)
+                told = partial(sink, readings=readings)
                 made = replace(job, renewed=renewed, heard=stored_last(store))
                 accounting = run_job(made, told, "analyzing")
         except StoreError as error:

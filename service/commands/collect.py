@@ -35,6 +35,7 @@ from service.hangup import reload_at
 from service.keeping import store_sink
 from service.logs import begin
 from service.progress import frames_bar
+from service.readings import Readings, read_by
 from service.reloading import reloaded
 from service.resuming import Resuming
 from service.run import waiting
@@ -171,7 +172,10 @@ def target(
         bus = waiting(settings.bus, settings.bus.waiting if request.feeds.endless else 1)
         sink = store_sink(store, counts)
         # Of files the same rows are to be sent again when they are read again.
-        kept = noticing(sink, store, say) if request.captures else Deferred(sink, at_once=())
+        whole = () if request.feeds.follow else request.captures
+        told = read_by(settings, ("collector",), point=request.point, rows="raw")
+        begin = Readings(store, whole, told).begin
+        kept = noticing(sink, store, say, begin) if request.captures else Deferred(sink, at_once=())
         take, readers = partial(take_in, stored=stored_last(store)), READERS
         known: Known = nothing_kept
         if request.captures and request.feeds.follow:

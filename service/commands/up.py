@@ -23,6 +23,7 @@ from service.decidable import say
 from service.deferred import Deferred
 from service.failure import ExitCode, Failure
 from service.keeping import store_sink
+from service.readings import Readings, judged_by
 from service.resuming import Resuming
 from service.run import Job, Sink, collector_of, run_job, settings_of
 from service.server import bind
@@ -63,7 +64,9 @@ class Lost(Failure):
 class Reading(threading.Thread):
     """Reads the sources into the store beside the server; ends the server when it fails."""
 
-    def __init__(self, job: Job, store: Store, read: Callable[[Accounting], None]) -> None:
+    def __init__(
+        self, job: Job, store: Store, readings: Readings, read: Callable[[Accounting], None]
+    ) -> None:
         """Begin with `start`; the job's sources are open before `ready` is set.
 
         `read` is told how the frames ended.
@@ -79,7 +82,7 @@ class Reading(threading.Thread):
         self._resuming = Resuming(store) if job.feeds.follow else None
         known = self._resuming or nothing_kept
         self._job = replace(job, opened=self._opened, heard=stored_last(store), known=known)
-        self._store, self._read = store, read
+        self._store, self._readings, self._read = store, readings, read
         self._counts: Counter[str] = Counter()
 
     def run(self) -> None:
@@ -94,7 +97,8 @@ class Reading(threading.Thread):
         if self._resuming is not None:
             stored = self._resuming.keeping(stored)
         # Of files the same rows are to be sent again when they are read again.
-        files = noticing(stored, self._store, say) if self._job.captures else None
+        begin = self._readings.begin
+        files = noticing(stored, self._store, say, begin) if self._job.captures else None
         kept = files or Deferred(stored, beside=True)
         try:
             with warming() as waited:
@@ -197,7 +201,10 @@ def run(request: Request) -> None:
             )
             if topology is not None:
                 store_topology(store, topology.versions)
-            reading = Reading(job, store, read_json if request.json else read)
+            # What is followed goes on where what is stored ends, whatever read that.
+            whole = () if request.feeds.follow else request.captures
+            readings = Readings(store, whole, judged_by(job, settings))
+            reading = Reading(job, store, readings, read_json if request.json else read)
             reading.start()
             try:
                 reading.ready.wait()

@@ -370,6 +370,10 @@ def test_a_capture_is_analysed_into_the_store_by_a_process(
             timed = httpx.post(f"{served.url}{JOBS}", json=between | ends | more)
             job = ended(served, timed.json()["id"])
             assert (job["state"], job["reason"]) == (DONE, None), more
+        other = httpx.post(f"{served.url}{JOBS}", json=wanted | {"base_rtt": "20us"})
+        job = ended(served, other.json()["id"])
+        assert job["state"] == FAILED
+        assert "(pipeline.base_rtt_us: not told then, 20.0 now)" in job["reason"]
         refused = served.get(f"{place}/result", format="html")
         assert (refused.status_code, refused.json()["field"]) == (422, "format")
         counted = served.get("/metrics").text

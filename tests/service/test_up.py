@@ -19,6 +19,7 @@ from collector import CollectorSettings, open_capture, write_pcapng
 from pipeline import PipelineSettings, Store
 from service.commands import up
 from service.failure import ExitCode
+from service.readings import Readings
 from service.run import Job
 
 WAIT_S = 300
@@ -162,7 +163,8 @@ def reading(capture: Path, tmp_path: Path) -> Iterator[up.Reading]:
     Slow.let = threading.Event()
     with Slow(f"chdb://{tmp_path}/store") as store:
         store.migrate()
-        made = up.Reading(Job([capture], CollectorSettings(), PipelineSettings()), store, up.read)
+        job = Job([capture], CollectorSettings(), PipelineSettings())
+        made = up.Reading(job, store, Readings(store, (), {}), up.read)
         made.start()
         made.ready.wait()
         while made.left < FRAMES:

@@ -1,0 +1,6 @@
+-- What was a file read by when it was stored, whose first frame came at from_ns?
+SELECT read_by
+FROM readings
+FINAL
+WHERE source = {source:String} AND time_ns = {from_ns:Int64}
+SETTINGS max_threads = 1

@@ -1,0 +1,19 @@
+"""What files were read by when they were stored: read in another way their rows would be others."""
+
+from pipeline.tables.column import Column, Table
+from pipeline.tables.rollup import DAYS
+from pipeline.tables.types import TEXT, TIME, WORD
+
+READINGS = Table(
+    name="readings",
+    doc="One file that was stored from its beginning on, and what it was read by.",
+    engine="ReplacingMergeTree",
+    order=("source", "time_ns"),
+    time="time_ns",
+    retention_days=DAYS["hours"],  # as long as rows that it counts in
+    columns=(
+        Column("time_ns", TIME, "ns", "When its first frame came, since 1970."),
+        Column("source", WORD, "", "Name of the file."),
+        Column("read_by", TEXT, "JSON", "What its rows depend on beside it; usual is left out."),
+    ),
+)

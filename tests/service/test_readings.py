@@ -1,0 +1,83 @@
+"""A file that is stored is stored once, however often it is read and in whatever way."""
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import Store
+from service.failure import ExitCode
+from tests.service.test_collect import followed, written
+from tests.service.test_stages import free
+
+CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
+TOPOLOGY = Path(__file__).resolve().parents[2] / "docs" / "examples" / "topology.yaml"
+AGAIN = "is stored already, read in another way"
+
+
+def frames_of(dsn: str) -> tuple[int, int]:
+    """Frames that are stored, and those that intervals count."""
+    asked = "SELECT (SELECT count() FROM observations), (SELECT sum(frames) FROM flow_intervals)"
+    with Store(dsn) as store, store.alone() as connection:
+        return tuple(connection.rows(asked)[0])
+
+
+@pytest.fixture
+def dsn(tmp_path: Path) -> str:
+    """A store that nobody has made."""
+    return f"chdb://{tmp_path}/store"
+
+
+def test_other_settings_and_commands_do_not_store_a_file_again(hopsight: Any, dsn: str) -> None:
+    def ran(*words: str) -> tuple[int, str]:
+        told = hopsight.here(*words, "--store", dsn)
+        return told.returncode, told.stderr
+
+    assert ran("analyze", str(CAPTURE)) == (0, "")
+    count = frames_of(dsn)
+    assert count[0] == count[1] > 0
+    assert ran("analyze", str(CAPTURE)) == (0, ""), "what is unchanged is repeated in silence"
+    for words, told in (
+        (("analyze", "--base-rtt", "33us"), "(pipeline.base_rtt_us: not told then, 33.0 now)"),
+        (("analyze", "--set", "dctcp.g=0.5"), "(dctcp.g: not told then, 0.5 now)"),
+        (("analyze", "--point", "tap"), "(point: not told then, tap now)"),
+        (("analyze", "--topology", str(TOPOLOGY)), "(topology: not told then, "),
+        (("collect", "--set", "collector.int_dscp=3"),
+         "(collector.int_dscp: not told then, 3 now; rows: not told then, raw now)"),
+        (("up", "--port", "0", "--set", "pipeline.sampling=5"),
+         "(pipeline.sampling: not told then, 5.0 now)"),
+    ):  # fmt: skip
+        code, said = ran(words[0], str(CAPTURE), *words[1:])
+        assert code == ExitCode.USAGE
+        assert f"{CAPTURE.name} {AGAIN} {told}" in said
+    assert frames_of(dsn) == count
+    assert ran("analyze", str(CAPTURE)) == (0, ""), "what was refused has changed nothing"
+
+
+def test_what_is_read_with_other_files_is_another_reading(
+    hopsight: Any, dsn: str, tmp_path: Path
+) -> None:
+    ring = tmp_path / "ring"
+    first = written(ring / "a.pcapng", 40)
+    assert hopsight.here("analyze", str(ring), "--store", dsn).returncode == 0
+    count = frames_of(dsn)
+    written(ring / "b.pcapng", 40, later_us=1_000_000)
+    grown = hopsight.here("analyze", str(ring), "--store", dsn)
+    assert grown.returncode == ExitCode.USAGE
+    assert f"ring/a.pcapng {AGAIN} (files: ring/a.pcapng then, ring/a.pcapng, " in grown.stderr
+    assert frames_of(dsn) == count
+    first.unlink()
+    assert hopsight.here("analyze", str(ring), "--store", dsn).returncode == 0
+    assert frames_of(dsn) == (2 * count[0], 2 * count[1]), "what is new is read"
+
+
+def test_a_file_that_has_grown_is_told_by_its_size(hopsight: Any, dsn: str, tmp_path: Path) -> None:
+    capture = written(tmp_path / "one.pcapng", 40)
+    size = capture.stat().st_size
+    assert hopsight.here("collect", str(capture), "--store", dsn).returncode == 0
+    more = written(capture, 60).stat().st_size
+    said = hopsight.here("collect", str(capture), "--store", dsn).stderr
+    assert f"one.pcapng {AGAIN} (bytes: {size} then, {more} now)" in said
+    told = followed(hopsight, capture, dsn, free(), 20, signal.SIGTERM)
+    assert told == 20, "who follows it reads what is new"
