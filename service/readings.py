@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from collector import CaptureError, open_capture, source_in, tell_apart
+from collector import Capture, CaptureError, open_capture, source_in, tell_apart
 from pipeline import OwnerClient, Store
 from service.failure import ExitCode, Failure
 from service.keeping import persist
@@ -27,9 +27,9 @@ from service.version import version
 WITHOUT = frozenset({"collector.ring_directory", "collector.ring_mib", "pipeline.topology"})
 """Settings that change no row of a file, or are told of by what they lead to."""
 DIGITS = 12
-"""Hexadecimal digits of what stands for a topology."""
+"""Hexadecimal digits of what stands for a topology, or for many files."""
 MOST = 4
-"""Differences that are named."""
+"""Files, and differences, that are named."""
 
 
 class File(NamedTuple):
@@ -42,26 +42,51 @@ class File(NamedTuple):
 
 
 def files_of(paths: Sequence[Path]) -> Iterator[File]:
-    """The files in `paths`, and in directories among them, that have a frame."""
-    named = []
+    """The files in `paths`, and in directories among them, that have a frame.
+
+    What cannot be read is passed over: whoever reads it says why.
+    """
+    begun: list[tuple[Capture, int]] = []
     for path in paths:
-        for each in sorted(path.iterdir()) if path.is_dir() else [path]:
-            if each.is_file() and not (path.is_dir() and each.name.startswith(".")):
-                with suppress(CaptureError), open_capture(each) as capture:
-                    if any(capture.chunks(1)):
-                        capture.source = source_in(each) if path.is_dir() else capture.source
-                        named.append((capture, each.stat().st_size))
-    tell_apart(capture for capture, _ in named)
-    for capture, octets in named:
+        with suppress(OSError):
+            if path.is_dir():
+                inside = sorted(each for each in path.iterdir() if not each.name.startswith("."))
+                for capture, octets in begun_in(inside):
+                    capture.source = source_in(path / capture.source)
+                    begun.append((capture, octets))
+            else:
+                begun += begun_in([path])
+    tell_apart(capture for capture, _ in begun)
+    for capture, octets in begun:
         yield File(capture.source, capture.epoch, octets)
+
+
+def begun_in(paths: Iterable[Path]) -> Iterator[tuple[Capture, int]]:
+    """Captures that have a frame, which is read, and their sizes."""
+    for path in paths:
+        with suppress(CaptureError, OSError):
+            if path.is_file():
+                with open_capture(path) as capture:
+                    if any(capture.chunks(1)):
+                        yield capture, path.stat().st_size
+
+
+def named(files: Sequence[File]) -> str:
+    """Which files are read together: by name, or where they are many by what stands for them."""
+    told = ", ".join(each.source for each in files)
+    return told if len(files) <= MOST else f"{len(files):,} files ({short(told)})"
+
+
+def short(text: str) -> str:
+    """What stands for a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
 def judged_by(job: Job, settings: Settings) -> dict[str, Any]:
     """What rows of a job depend on beside its files."""
     topology = None
     if isinstance(job.topology, TopologySource):
-        text = repr(job.topology.versions)
-        topology = hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+        topology = short(repr(job.topology.versions))
     own = {
         f"{of}.{name}": value for of, told in job.parameters.items() for name, value in told.items()
     }
@@ -97,9 +122,9 @@ class Readings:
         self.store = store
         self._left: dict[str, tuple[int, str]] = {}
         files = [*files_of(paths)]
-        names = [each.source for each in files]
+        together = named(files)
         for file in files:
-            own = {**told, "bytes": file.octets, "files": ", ".join(names)}
+            own = {**told, "bytes": file.octets, "files": together}
             text = json.dumps(own, sort_keys=True, default=str)
             before = store.query("reading_of", source=file.source, from_ns=file.began_ns)
             for known in before["read_by"]:

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline import Store
 from service.failure import ExitCode
+from service.readings import File, named
 from tests.service.test_collect import followed, written
 from tests.service.test_stages import free
 
@@ -81,3 +82,12 @@ def test_a_file_that_has_grown_is_told_by_its_size(hopsight: Any, dsn: str, tmp_
     assert f"one.pcapng {AGAIN} (bytes: {size} then, {more} now)" in said
     told = followed(hopsight, capture, dsn, free(), 20, signal.SIGTERM)
     assert told == 20, "who follows it reads what is new"
+
+
+def test_many_files_are_told_by_what_stands_for_them() -> None:
+    files = [File(f"{number}.pcap", number, 100) for number in range(9)]
+    assert named(files[:2]) == "0.pcap, 1.pcap"
+    told = named(files)
+    assert told.startswith("9 files (")
+    assert len(told) < 30
+    assert told != named([*files[:8], File("9.pcap", 8, 100)])
