@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from service import completion
 from service.argument import (
     Assignments,
     Expression,
@@ -33,7 +34,8 @@ def analyze(
     dialect: Annotated[
         str | None,
         typer.Option(
-            help="How the senders run DCTCP: auto, rfc8257, linux, linux_before, ns3, classic."
+            help="How the senders run DCTCP: auto, rfc8257, linux, linux_before, ns3, classic.",
+            autocompletion=completion.dialects,
         ),
     ] = None,
     base_rtt: Annotated[

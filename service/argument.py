@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from service import completion
+
 Captures = Annotated[
     list[Path],
     typer.Argument(
@@ -39,11 +41,17 @@ Assignments = Annotated[
         metavar="NAME=VALUE",
         help="Set a parameter of congestion control, NAME or ALGORITHM.NAME, or a setting,"
         " collector.NAME or pipeline.NAME; repeatable.",
+        autocompletion=completion.assignments,
     ),
 ]
 CollectorAssignments = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="collector.NAME=VALUE", help="Set a setting; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="collector.NAME=VALUE",
+        help="Set a setting; repeatable.",
+        autocompletion=completion.collector_settings,
+    ),
 ]
 Tenant = Annotated[
     str | None,
@@ -66,7 +74,11 @@ Point = Annotated[
 Interfaces = Annotated[
     list[str] | None,
     typer.Option(
-        "--interface", "-i", metavar="IF", help="Capture this interface by dumpcap; repeatable."
+        "--interface",
+        "-i",
+        metavar="IF",
+        help="Capture this interface by dumpcap; repeatable.",
+        autocompletion=completion.interfaces,
     ),
 ]
 Expression = Annotated[

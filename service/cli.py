@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+from service import completion
 from service.alerts_words import alerts
 from service.analyze_words import analyze
 from service.argument import (
@@ -87,7 +88,10 @@ app.command()(archive)
 app.command()(token)
 app.command()(spans)
 
-Protocol = Annotated[str, typer.Option("--proto", help="tcp, udp, … or a number.")]
+Protocol = Annotated[
+    str,
+    typer.Option("--proto", help="tcp, udp, … or a number.", autocompletion=completion.protocols),
+]
 
 
 def _version(wanted: bool) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from service import completion
 from service.argument import Assignments, Json, Store, Topology
 
 From = Annotated[
@@ -60,7 +61,8 @@ def replay(
         str | None,
         typer.Option(
             help="hpcc, dctcp or the name of a companion, which is run then; default: what the"
-            " frames carry, and companions in force."
+            " frames carry, and companions in force.",
+            autocompletion=completion.algorithms,
         ),
     ] = None,
     assignments: Assignments = None,
@@ -88,6 +90,7 @@ def replay(
             metavar="NAME=VALUE",
             help="Compare with the decisions under another parameter, setting (pipeline.NAME) or"
             " algorithm (algorithm=NAME), the signals held fixed; repeatable.",
+            autocompletion=completion.assignments,
         ),
     ] = None,
     closed_loop: Annotated[
@@ -107,7 +110,12 @@ def replay(
         ),
     ] = None,
     by: Annotated[
-        str | None, typer.Option(metavar="MEASURE", help="Of a sweep: what ranks its rows.")
+        str | None,
+        typer.Option(
+            metavar="MEASURE",
+            help="Of a sweep: what ranks its rows.",
+            autocompletion=completion.measures,
+        ),
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="Of a sweep: processes; default: all cores.", min=1)

@@ -246,6 +246,8 @@ def settings_of(
         if not equals:
             raise Failure(ExitCode.USAGE, f"--set {text!r} is not of the form NAME=VALUE")
         if dot and section in sections:
+            if key in flags.get(section, ()):
+                raise Failure(ExitCode.USAGE, f"--set {name}: another option tells it already")
             sections[section][key] = value_of(value)
         else:
             told.append((name, value))

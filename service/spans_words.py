@@ -4,13 +4,16 @@ from typing import Annotated
 
 import typer
 
+from service import completion
 from service.argument import At, Interval, Json, Server, Store, Window
 
 
 def spans(
     src: Annotated[str, typer.Argument(metavar="SRC:PORT", help="Sender, as 10.0.1.2:40001.")],
     dst: Annotated[str, typer.Argument(metavar="DST:PORT", help="Receiver.")],
-    proto: Annotated[str, typer.Option(metavar="NAME", help="Protocol.")] = "tcp",
+    proto: Annotated[
+        str, typer.Option(metavar="NAME", help="Protocol.", autocompletion=completion.protocols)
+    ] = "tcp",
     at: At = None,
     window: Window = "10s",
     interval: Interval = None,

@@ -5,13 +5,19 @@ from typing import Annotated
 
 import typer
 
+from service import completion
 from service.argument import Json
 
 
 def token(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Who it is for.")],
     scope: Annotated[
-        str, typer.Option(metavar="SCOPE", help="What it may do: read, operate or admin.")
+        str,
+        typer.Option(
+            metavar="SCOPE",
+            help="What it may do: read, operate or admin.",
+            autocompletion=completion.scopes,
+        ),
     ] = "read",
     tenants: Annotated[
         str, typer.Option(metavar="NAMES", help="Whose flows it sees, commas between; * is all.")

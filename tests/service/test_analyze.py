@@ -139,12 +139,14 @@ def test_replay_takes_a_flow_a_parameter_and_explains(hopsight: Any) -> None:
         (("analyze", "--set", "collector.int_dscp=99", str(CAPTURE)), 2, "collector.int_dscp"),
         (("analyze", "--dialect", "klingon", str(CAPTURE)), 2, "'rfc8257'"),
         (("analyze", "--base-rtt", "soon", str(CAPTURE)), 2, "--base-rtt"),
+        (("analyze", "--base-rtt", "9us", "--set", "pipeline.base_rtt_us=8", str(CAPTURE)), 2,
+         "--set pipeline.base_rtt_us: another option tells it already"),
         (("analyze", "--topology", "missing.yaml", str(CAPTURE)), 3, "missing.yaml"),
         (("replay", "--algorithm", "cubic", str(CAPTURE)), 2, "hpcc, dctcp"),
         (("replay", "--flow", "here there", str(CAPTURE)), 2, "--flow"),
         (("replay", "--algorithm", "hpcc", str(CAPTURE)), 1, "INT telemetry"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_said_in_one_line(
     hopsight: Any, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
