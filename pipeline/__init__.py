@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pipeline.cc.parameter import Parameter, Value, parse
     from pipeline.companion_names import COMPANIONS
     from pipeline.companions import companion_fields, companion_table
+    from pipeline.completeness import completeness_of_all
     from pipeline.crew import Crew
     from pipeline.decider import Decider
     from pipeline.endpoint import host_rows
@@ -157,6 +158,7 @@ __all__ = [
     "captured",
     "companion_fields",
     "companion_table",
+    "completeness_of_all",
     "condition",
     "containerlab",
     "csig_load",
@@ -228,6 +230,7 @@ HOMES = {
     "companion_names": "COMPANIONS",
     "capture_gaps": "MOST_GAPS Heard begun captured gaps_of never stored_last",
     "companions": "companion_fields companion_table",
+    "completeness": "completeness_of_all",
     "crew": "Crew",
     "decider": "Decider",
     "endpoint": "host_rows",

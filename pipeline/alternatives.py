@@ -13,6 +13,8 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.completeness import completeness_of_all
+
 MOST_WAYS = 64
 """Ways that are told; how many more there are is counted."""
 MOST_STEPS = 100_000
@@ -110,12 +112,8 @@ class Fabric:
 def loads_of(links: pl.DataFrame, dscp: int | None = None) -> dict[Hop, Row]:
     """The load of each link (the answer of `te_links`), of one class, or the worst of all."""
     own = links if dscp is None else links.filter(dscp=dscp)
-    sent = pl.col("sent_frames").sum()
     rows = own.group_by("node", "port").agg(
-        *(getattr(pl.col(name), how)() for name, how in LOADS.items()),
-        pl.when(sent > 0)
-        .then((pl.col("completeness") * pl.col("sent_frames")).sum() / sent)
-        .alias("completeness"),
+        *(getattr(pl.col(name), how)() for name, how in LOADS.items()), completeness_of_all()
     )
     return {(row["node"], row["port"]): row for row in rows.iter_rows(named=True)}
 

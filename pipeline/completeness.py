@@ -73,6 +73,13 @@ def completeness() -> pl.Expr:
     return (pl.col("telemetry") * in_hand() * in_sight).alias("completeness")
 
 
+def completeness_of_all() -> pl.Expr:
+    """The completeness of rows together: of all frames that were sent; null where none was."""
+    sent = pl.col("sent_frames")
+    spoken = (pl.col("completeness") * sent).sum()
+    return pl.when(sent.sum() > 0).then(spoken / sent.sum()).alias("completeness")
+
+
 def in_hand() -> pl.Expr:
     """Which share of what was sent came to be judged: neither left out, nor missed, nor shed."""
     captured = pl.min_horizontal("sampling", 1.0 - pl.col("gaps")).fill_null(1.0)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from pipeline import ROLLED_NS
+from pipeline import ROLLED_NS, completeness_of_all
 from service.coverage import NOTHING, told
 from service.cursor import next_page, page_of
 from service.polled import asked as whole_of
@@ -145,9 +145,7 @@ def covered(rows: pl.DataFrame, of: Covering) -> dict[str, Any]:
     What live sources did not capture of the time, it does not cover either.
     """
     there = rows["time_ns"].n_unique() if rows.height else 0
-    sent = pl.col("sent_frames").sum()
-    spoken = (pl.col("completeness") * pl.col("sent_frames")).sum()
-    share = rows.select(pl.when(sent > 0).then(spoken / sent)).item() if rows.height else None
+    share = rows.select(completeness_of_all()).item() if rows.height else None
     bounds = of.span.from_ns, of.span.to_ns
     count = (bounds[1] - bounds[0]) // of.width
     whole = told(bounds, there / max(count, 1), of.captured, share, of.width)
