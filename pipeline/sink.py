@@ -53,11 +53,12 @@ async def work(bus: Bus, outputs: Outputs, between: Callable[[], None], taker: "
         await outputs.join()
         outputs.put_nowait((output, name))
 
+    batches: list[Batch] = []
     async for batch in bus:
         batches = [batch, *await bus.more(batch)]
         await hand_over(await asyncio.to_thread(taker.take, batches), tokens(batches))
         await asyncio.to_thread(between)
-    await hand_over(await asyncio.to_thread(taker.worker.finish), "finish")
+    await hand_over(await asyncio.to_thread(taker.worker.finish), end_of(batches))
     await outputs.join()
 
 
@@ -132,6 +133,14 @@ def note(worker: Worker, batch: Batch) -> None:
         worker.order.reach(batch.source, int(batch.far_ns or 0))
     else:
         worker.add(batch.frame)
+
+
+def end_of(batches: Sequence[Batch]) -> str:
+    """The token of what is left when all has come: it is made of what came last.
+
+    Seconds have rows that may be the same of two captures that share one; their epochs differ.
+    """
+    return "+".join(["finish", *(f"{batch.source}:{batch.epoch}" for batch in batches)])
 
 
 def tokens(batches: Sequence[Batch]) -> str:

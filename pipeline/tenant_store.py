@@ -14,6 +14,8 @@ TOGETHER = frozenset({"bus_used", "capture_gaps", "hops", "hot_links", "link_oth
                       "link_timeline", "links_kept", "links_length", "old_links",
                       "te_extent", "te_links"})  # fmt: skip
 """Queries that tell of all flows together, by link or time, and of no flow by itself."""
+CONVERSATIONS = frozenset({"flow_observations"})
+"""Queries about the flows of one conversation, which has the same owner in both directions."""
 INSTEAD = {"extent": "extent_tenants"}
 """Queries that have another form for some tenants."""
 
@@ -26,7 +28,8 @@ class TenantStore:
     """Queries for the flows that some tenants own; whatever is not known to be theirs is refused.
 
     A query that takes `tenants` is given them, one about a `flow` is asked when that flow is
-    theirs, and of the others only those that tell of all flows together.
+    theirs, one about the `flows` of a conversation when the first of them is, and of the others
+    only those that tell of all flows together.
     """
 
     def __init__(self, store: Store | OwnerClient, tenants: Sequence[str]) -> None:
@@ -46,6 +49,8 @@ class TenantStore:
             return self.store.query(own, **{**parameters, "tenants": self.tenants})
         if "flow" in takes:
             self._own(int(parameters["flow"]))
+        elif own in CONVERSATIONS:
+            self._own(int(parameters["flows"][0]))
         elif own not in TOGETHER:
             raise NotTheirs(f"{name} tells of all tenants")
         return self.store.query(own, **parameters)

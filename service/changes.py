@@ -1,7 +1,9 @@
 """What changed between two looks at the store: which flows are held back, and where."""
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import polars as pl
@@ -12,6 +14,8 @@ from service.shape import flow_of, hop_of, records
 
 WINDOW_NS = 10 * 10**9
 """The latest time that is looked at."""
+AWAY_S = 60.0
+"""For how long it is looked on after the last listener has gone: most come again by then."""
 MOST_FLOWS = 10_000
 MOST_EVENTS = 200
 """Changes of one look that are told one by one; of more the number is."""
@@ -25,6 +29,10 @@ class Look:
 
     to_ns: int
     flows: Rows
+
+
+EMPTY = Look(0, {})
+"""A store in which nothing is."""
 
 
 def look(store: Asked) -> Look | None:
@@ -61,30 +69,43 @@ def shown(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 class Changes:
-    """Looks again and tells the hub what changed, while somebody listens."""
+    """Looks again and tells the hub what changed, while somebody listens or is expected again.
 
-    def __init__(self, store: Asked, hub: Hub) -> None:
+    Who comes later than that is told to ask anew: nobody looked meanwhile.
+    """
+
+    def __init__(self, store: Asked, hub: Hub, clock: Callable[[], float] = time.monotonic) -> None:
         self.store = store
         self.hub = hub
+        self.clock = clock
         self.before: Look | None = None
         self.revision: int | None = None
+        self._heard_s = -inf
+
+    def _expected(self) -> bool:
+        """Whether somebody listens, or did until a moment ago."""
+        now_s = self.clock()
+        if self.hub.listeners:
+            self._heard_s = now_s
+        return now_s - self._heard_s < AWAY_S
 
     def step(self) -> None:
         """One look. Raises StoreError."""
-        if not self.hub.listeners:
+        if not self._expected():
+            if self.before is not None:
+                self.hub.forget()
             self.before = None
             return
         revision = getattr(self.store, "revision", None)
         if self.before is not None and revision is not None and revision == self.revision:
             return
-        now, before = look(self.store), self.before
+        now, before = look(self.store) or EMPTY, self.before
         self.revision = revision
-        if now is None:
-            return
         self.before = now
         if before is None:
-            # Whoever came just now may have looked before what was stored a moment ago.
-            self.hub.publish("stored", {"to_ns": now.to_ns, "verdicts_not_told": 0})
+            if now is not EMPTY:
+                # Whoever came just now may have looked before what was stored a moment ago.
+                self.hub.publish("stored", {"to_ns": now.to_ns, "verdicts_not_told": 0})
             return
         told = list(changes(before.flows, now.flows))
         for row, data in told[:MOST_EVENTS]:

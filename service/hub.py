@@ -81,6 +81,12 @@ class Hub:
                 if listener.hears(event):
                     listener.loop.call_soon_threadsafe(listener.hand, event)
 
+    def forget(self) -> None:
+        """Keep nothing of what was: whoever was away since is told to ask for everything anew."""
+        with self._turn:
+            self._kept.clear()
+            self._before = secrets.token_hex(ID_BYTES)
+
     def close(self) -> None:
         """Send every listener away."""
         with self._turn:

@@ -216,12 +216,23 @@ async def _width(reader: Reader, span: Span) -> tuple[int, dict[str, Any]]:
         return max(step(span), length_ns), {}
     by_minute, by_hour = [await _kept(reader, span, name) for name in ("minutes", "hours")]
     earliest = min(by_minute + minutes, by_hour + hours)
-    if min(by_minute, by_hour) == NEVER or (length_ns and first_ns < earliest):
+    if min(by_minute, by_hour) == NEVER or await _whole(reader, span, earliest):
         return max(step(span), length_ns), {}
     width, name = (minutes, "minutes") if by_minute < by_hour + hours else (hours, "hours")
     # Whole ones, so that each minute or hour is in the cell of its time.
     cell = -(-max(step(span), width) // width) * width
     return cell, _of(span, name)
+
+
+async def _whole(reader: Reader, span: Span, earliest_ns: int) -> bool:
+    """Whether intervals are kept as far back as a rollup tells, whose first cell ends then.
+
+    What such a cell tells of may have been outside of the range, and in the range nothing.
+    """
+    hour = ROLLED_NS["hours"]
+    bounds = {"from_ns": span.from_ns // hour * hour, "to_ns": -(-span.to_ns // hour) * hour}
+    length_ns, first_ns = (await reader.ask("links_length", **bounds)).row(0)
+    return bool(length_ns) and first_ns < earliest_ns
 
 
 async def _kept(reader: Reader, span: Span, name: str) -> int:

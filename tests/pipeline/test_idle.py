@@ -75,7 +75,7 @@ def test_a_bus_carries_it_and_the_last_of_several_is_enough(rows: pl.DataFrame) 
         await drain(bus, Worker(SETTINGS), lambda out, token: made.append((len(out.tables), token)))
 
     asyncio.run(run())
-    assert [token for _, token in made] == ["tap:1:1-10", f"tap:1:reached-{2 * MS}", "finish"]
+    assert [token for _, token in made] == ["tap:1:1-10", f"tap:1:reached-{2 * MS}", "finish+tap:1"]
     assert made[1][0] > 0
     seen = Repeats()
     batches = [quiet("tap", MS), quiet("tap", 2 * MS), quiet("b", MS), Batch(rows, "b", 1, 1, 10)]

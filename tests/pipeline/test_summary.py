@@ -155,7 +155,7 @@ def test_a_sink_is_told_which_input_it_was_made_of(observed: Observed) -> None:
         await drain(bus, Worker(SETTINGS, None, ("a",)), lambda _, token: tokens.append(token))
 
     asyncio.run(run())
-    assert tokens == ["a:0:1-1", "a:0:2-2", "a:0:end", "finish"]
+    assert tokens == ["a:0:1-1", "a:0:2-2", "a:0:end", "finish+a:0"]
 
 
 def test_one_output_is_kept_while_the_next_is_made(observed: Observed) -> None:
@@ -164,7 +164,7 @@ def test_one_output_is_kept_while_the_next_is_made(observed: Observed) -> None:
     made = threading.Semaphore(0)
 
     def sink(_: Output, name: str) -> None:
-        if name != "finish":
+        if name != "finish+a:0":
             assert made.acquire(timeout=10), "nothing is made while this is kept"
         kept.append(name)
 
@@ -179,7 +179,7 @@ def test_one_output_is_kept_while_the_next_is_made(observed: Observed) -> None:
             return super().finish()
 
     asyncio.run(drained(observed, Told(SETTINGS, None, ("a",)), sink))
-    assert kept == ["a:0:1-1", "a:0:2-2", "a:0:3-3", "finish"]
+    assert kept == ["a:0:1-1", "a:0:2-2", "a:0:3-3", "finish+a:0"]
 
 
 def test_what_a_sink_raises_ends_the_work(observed: Observed) -> None:

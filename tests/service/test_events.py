@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 from asked import Asked, opened
 
-from pipeline import open_or_ask
-from service.changes import Changes
+from pipeline import Store, open_or_ask
+from service.changes import AWAY_S, Changes
 from service.hub import RESET, Hub, Listener
 
 
@@ -196,6 +196,44 @@ def test_nothing_is_looked_up_while_nobody_listens(asked: Asked, world: ModuleTy
 
     asyncio.run(looked())
     assert [event.name for event in hub._kept] == ["stored", "verdict", "verdict", "stored"]
+
+
+def test_who_comes_again_hears_all_or_is_told_to_ask_anew(
+    tmp_path: Path, world: ModuleType
+) -> None:
+    """It is looked on for a while after the last listener has gone."""
+    now_s = 0.0
+
+    async def looked(store: Store) -> None:
+        nonlocal now_s
+        hub = Hub(8)
+        changes = Changes(store, hub, lambda: now_s)
+        with hub.joined(Listener(None), ""):
+            changes.step()
+            assert not hub._kept, "nothing is stored"
+            for table, rows in world.frames().items():
+                store.insert(table, rows, "world")
+            changes.step()
+        first = [(event.name, event.data) for event in hub._kept]
+        assert [name for name, _ in first] == [*["verdict"] * 3, "stored"]
+        assert all(data["was"] is None for name, data in first if name == "verdict")
+        heard = hub._kept[-1].id
+        for table, rows in later(world).items():
+            store.insert(table, rows, "later")
+        now_s += AWAY_S / 2
+        changes.step()
+        with hub.joined(Listener(None), heard) as missed:
+            assert [event.name for event in missed] == ["verdict", "verdict", "stored"]
+            changes.step()
+        now_s += 2 * AWAY_S
+        changes.step()
+        with hub.joined(Listener(None), heard) as [event]:
+            assert event.name == RESET
+        with hub.joined(Listener(None), missed[-1].id) as [event]:
+            assert event.name == RESET
+
+    with opened(tmp_path) as store:
+        asyncio.run(looked(store))
 
 
 @pytest.mark.sampled(3)

@@ -102,3 +102,18 @@ def test_no_cell_lacks_a_minute_of_it(store: Store, world: ModuleType, length_s:
         told = asked.get("/api/v1/links", **{"from": begin, "to": begin + length_s * S}).json()
     assert told["interval"]["step_ns"] % (60 * S) == 0
     assert [sum(each or 0 for each in link["samples"]) for link in told["links"]] == [2400, 2400]
+
+
+def test_where_nothing_passed_nothing_is_told(store: Store, world: ModuleType) -> None:
+    """A minute's cell tells of frames before or after the range, of which intervals are kept."""
+    for name in ("link_minutes", "link_hours"):
+        assert store.query("links_kept", rollup=name, from_ns=0, to_ns=2 * world.START_NS).height
+    over = world.START_NS + world.INTERVALS * world.INTERVAL_NS
+    begin = -(-over // S) * S + 5 * S
+    with Asked(store) as asked:
+        for quiet in ({"from": begin, "to": begin + 20 * S}, {"from": begin, "to": begin + S}):
+            told = asked.get("/api/v1/links", **quiet).json()
+            assert (told["links"], told["interval"]["covered"]) == ([], 0.0)
+            assert told["interval"]["step_ns"] < 60 * S
+            sifted = asked.get("/api/v1/links", filter="u.max > 1", **quiet)
+            assert (sifted.status_code, sifted.json()["links"]) == (200, [])

@@ -84,6 +84,18 @@ def test_a_file_that_has_grown_is_told_by_its_size(hopsight: Any, dsn: str, tmp_
     assert told == 20, "who follows it reads what is new"
 
 
+def test_captures_that_share_a_second_are_summed(hopsight: Any, dsn: str, tmp_path: Path) -> None:
+    """What is left of each when it ends are the same rows of that second."""
+    sums = []
+    for number in range(3):
+        part = written(tmp_path / f"part{number}.pcapng", 40, later_us=200_000 * number)
+        assert hopsight.here("analyze", str(part), "--store", dsn).returncode == 0
+        with Store(dsn) as store, store.alone() as connection:
+            [(frames,)] = connection.rows("SELECT sum(data_frames) FROM path_seconds")
+            sums.append(frames)
+    assert sums == [sums[0], 2 * sums[0], 3 * sums[0]] != [0, 0, 0]
+
+
 def test_many_files_are_told_by_what_stands_for_them() -> None:
     files = [File(f"{number}.pcap", number, 100) for number in range(9)]
     assert named(files[:2]) == "0.pcap, 1.pcap"

@@ -125,6 +125,7 @@ def test_nothing_of_another_tenant_is_answered(asked: Asked, path: str) -> None:
             assert not RED.search(without_echo(answer, parameters)), answer.text
             assert "host1" not in without_echo(answer, parameters)
             assert "red" not in re.findall(r"\w+", answer.text)
+            assert "tells of all tenants" not in answer.text, "it asks for no more than it may"
 
 
 def test_each_sees_its_own(asked: Asked) -> None:
@@ -207,6 +208,12 @@ def test_what_is_not_known_to_be_theirs_is_refused(asked: Asked, world: ModuleTy
     with pytest.raises(NotTheirs, match="no such flow"):
         blue.query("flow_lengths", flow=world.flow_hash(1), from_ns=0, to_ns=1)
     assert blue.query("flow_lengths", flow=world.flow_hash(3), from_ns=0, to_ns=1).height == 0
+    whole = {"from_ns": 0, "to_ns": 1, "rows": 1, "skip": 0}
+    with pytest.raises(NotTheirs, match="no such flow"):
+        blue.query("flow_observations", flows=[world.flow_hash(1), world.flow_hash(3)], **whole)
+    assert blue.query("flow_observations", flows=[world.flow_hash(3)], **whole).is_empty()
+    with pytest.raises(NotTheirs, match="flows_told tells of all tenants"):
+        blue.query("flows_told", flows=[world.flow_hash(3)], slices=[0], from_ns=0, to_ns=1, rows=1)
     with pytest.raises(NotTheirs, match="audit tells of all tenants"):
         blue.query("audit", before_ns=1, rows=1)
     given = {"tenants": ["red"], "flow": world.flow_hash(1)}
