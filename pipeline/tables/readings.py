@@ -2,18 +2,26 @@
 
 from pipeline.tables.column import Column, Table
 from pipeline.tables.rollup import DAYS
-from pipeline.tables.types import TEXT, TIME, WORD
+from pipeline.tables.types import I64, TEXT, TIME, U64, WORD
 
 READINGS = Table(
     name="readings",
-    doc="One file that was stored from its beginning on, and what it was read by.",
-    engine="ReplacingMergeTree",
+    doc="One file that is stored, what it was read by, and how far, where it is followed.",
+    engine="AggregatingMergeTree",
     order=("source", "time_ns"),
     time="time_ns",
     retention_days=DAYS["hours"],  # as long as rows that it counts in
     columns=(
         Column("time_ns", TIME, "ns", "When its first frame came, since 1970."),
         Column("source", WORD, "", "Name of the file."),
-        Column("read_by", TEXT, "JSON", "What its rows depend on beside it; usual is left out."),
+        Column(
+            "read_by",
+            TEXT,
+            "JSON",
+            "What its rows depend on beside it; usual is left out.",
+            "anyLast",
+        ),
+        Column("frame", U64, "", "Last frame that is stored of a file that is followed.", "max"),
+        Column("reached_ns", I64, "ns", "When that came, since 1970.", "max"),
     ),
 )

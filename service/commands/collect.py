@@ -168,6 +168,7 @@ def target(
     if request.bus is not None:
         raise Failure(ExitCode.USAGE, "--bus and --store are two places: name one")
     with open_or_ask(settings.store.dsn, settings.store, create=True) as store:
+        resuming = Resuming(store)
         # Batches of files are large, and need not wait in memory: their file does.
         bus = waiting(settings.bus, settings.bus.waiting if request.feeds.endless else 1)
         sink = store_sink(store, counts)
@@ -179,12 +180,12 @@ def target(
         take, readers = partial(take_in, stored=stored_last(store)), READERS
         known: Known = nothing_kept
         if request.captures and request.feeds.follow:
-            resuming = Resuming(store)
             # The last frame says that all before it are stored: nobody stores beside.
             kept, readers, known = resuming.keeping(kept), 1, resuming
         yield bus, [partial(take, sink=kept)] * readers, known
         if isinstance(kept, Deferred):
             kept.flush()
+        resuming.note()
 
 
 def opened(settings: Settings) -> Bus:

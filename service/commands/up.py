@@ -105,6 +105,8 @@ class Reading(threading.Thread):
                 ended = run_job(self._job, sink, "reading", partial(self._compile, waited))
             if isinstance(kept, Deferred):
                 kept.flush()
+            if self._resuming is not None:
+                self._resuming.note()
             self._read(ended)
             self._whole()
         except Exception as error:  # noqa: BLE001 - the main thread raises it again

@@ -248,6 +248,31 @@ def test_rows_of_a_followed_file_are_stored_once_however_often_it_is_read(
     assert (rows, frames) == (5000, 5000)
 
 
+@pytest.mark.parametrize("gone", ["head", "all"])
+def test_a_followed_file_goes_on_where_its_frames_are_not_kept_any_more(
+    hopsight: Any, tmp_path: Path, gone: str
+) -> None:
+    """As after some days, or when an address was erased; what was summed of them is kept longer."""
+    file, dsn, address = tmp_path / "growing.pcapng", f"chdb://{tmp_path}/store", free()
+    cut = ("--set", "collector.frames_per_batch=50")
+    for size, kept in ((300, 300), (400, 100)):
+        written(file, size)
+        process, seen = following(hopsight, file, dsn, address, kept, *cut)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        assert seen == kept, "what was stored before is not stored again"
+        if size == 300:
+            with Store(dsn) as store, store.alone() as engine:
+                engine.command("SET mutations_sync = 2")
+                which = "frame <= 200" if gone == "head" else "1"
+                engine.command(f"ALTER TABLE observations DELETE WHERE {which}")
+    with Store(dsn) as store, store.alone() as engine:
+        [(rows, frames)] = engine.rows("SELECT count(), uniqExact(frame) FROM observations")
+        [(far,)] = engine.rows("SELECT max(frame) FROM readings")
+    assert (rows, frames) == ((200, 200) if gone == "head" else (100, 100))
+    assert far == 400
+
+
 @pytest.mark.parametrize("how", ["cut", "replaced"])
 def test_a_followed_file_that_is_none_any_more_is_a_failure(
     hopsight: Any, tmp_path: Path, how: str
