@@ -37,12 +37,15 @@ def filters() -> Iterator[str]:
     yield " ".join(picture[2].split()) + "\n"
     yield (
         "- `==` is the same as `=`.\n"
-        "- `=` and `in` of an address: it lies in the prefix; `!=` is the opposite of `=`, `!~` of"
-        " `~`.\n- `=` and `in` of an end of paths: its name; of prefixes also those that lie in the"
-        " one that is given, or the one that holds the address.\n- `~` takes `*` for any characters"
-        " and `?` for one.\n- A comparison with what is"
-        " not known is false, and `not` turns it true; `is known` asks for that alone.\n- A quoted"
-        " text may have any printable sign, a quotation mark or backslash behind a backslash.\n"
+        "- `=` and `in` of an address: it lies in the prefix.\n"
+        "- `!=`, `!~` and `not in` keep what is known and does not pass `=`, `~` and `in`.\n"
+        "- `=` and `in` of an end of paths: its name; of prefixes also those that lie in the one"
+        " that is given, or the one that holds the address.\n"
+        "- `~` takes `*` for any characters and `?` for one.\n"
+        "- A comparison with what is not known is false, and `not` turns it true; `is known` asks"
+        " for that alone. A text that is empty is not known.\n"
+        "- A quoted text may have any printable sign, a quotation mark or backslash behind a"
+        " backslash.\n"
     )
     yield "## Units\n"
     yield (

@@ -1,6 +1,7 @@
 """A filter as SQL: our own words for fields and signs, and every value a parameter.
 
-A comparison with what is not known is false, so that `not` turns each row either way.
+A comparison with what is not known is false, by `!=`, `!~` and `not in` too, so that `not` turns
+each row either way. A text that is empty is not known.
 """
 
 from collections.abc import Callable
@@ -87,8 +88,7 @@ class _Told:
         assert isinstance(name, Token)
         known = self.field(name)
         if node.data in {"known", "not_known"}:
-            there = " AND ".join(f"isNotNull({_column(known, each)})" for each in known.columns)
-            return f"({there})" if node.data == "known" else f"NOT ({there})"
+            return _there(known) if node.data == "known" else f"NOT {_there(known)}"
         tokens = list(node.scan_values(_is_token))
         values = [each for each in tokens if each is not name and each.type != "SIGN"]
         if node.data == "compared":
@@ -96,7 +96,7 @@ class _Told:
         if len(values) > MOST_VALUES:
             raise FilterError(values[MOST_VALUES].column or 1, f"up to {MOST_VALUES} values")
         made = " OR ".join(self.equal(known, each) for each in values)
-        return f"({made})" if node.data == "among" else f"NOT ({made})"
+        return f"({made})" if node.data == "among" else _other(known, made)
 
     def compared(self, known: Field, sign: Any, value: Token) -> str:
         """A field beside one value."""
@@ -113,7 +113,7 @@ class _Told:
             made = self.each(known, f"{{}} LIKE {self.put(pattern_of(value, known), 'String')}")
         else:
             raise FilterError(sign.column, f"{known.name} is no text; use {SIGNS[known.kind]}")
-        return f"NOT {made}" if word.startswith("!") else made
+        return _other(known, made) if word.startswith("!") else made
 
     def equal(self, known: Field, value: Token) -> str:
         """A field that is a value; an address, that lies in a prefix."""
@@ -164,8 +164,19 @@ def _is_token(found: object) -> bool:
     return isinstance(found, Token)
 
 
-def _column(known: Field, name: str) -> str:
-    return f"here.{name}_hi" if known.kind == "address" else f"here.{name}"
+def _there(known: Field) -> str:
+    """Whether a field is known."""
+    names = [f"here.{name}_hi" if known.kind == "address" else f"here.{name}"
+             for name in known.columns]  # fmt: skip
+    told = [f"isNotNull({name})" for name in names]
+    if known.kind in TEXTS:
+        told = [f"ifNull({name}, '') != ''" for name in names]
+    return f"({' AND '.join(told)})"
+
+
+def _other(known: Field, made: str) -> str:
+    """What is known and does not pass a test."""
+    return f"({_there(known)} AND NOT ({made}))"
 
 
 JOINED = {"start": "", "any_of": " OR ", "all_of": " AND "}
