@@ -236,8 +236,8 @@ class Group:
         settling = Settling(settle_s, self.settings.snapshot_s, now_s, now_s)
         while not leave.is_set():
             began = time.monotonic()
-            if left := renewed(part, self.versions, self.settings_of_workers):
-                logger.warning("%s: %s need a restart", part.place, ", ".join(left))
+            for left in renewed(part, self.versions, self.settings_of_workers):
+                logger.warning("%s: %s", part.place, left)
             busy, promised = part.storing.busy, bool(part.promised)
             whole, kept = settling.due(began, full=part.full, busy=busy, promised=promised)
             octets = await self.steps.step(partition, part, leave, whole=whole, snapshot=kept)
@@ -272,9 +272,10 @@ class Group:
         )
         await asyncio.to_thread(part.claim)
         self.parts[partition] = part
-        took = time.monotonic() - began
         at = "its beginning" if part.position is None else part.position
-        logger.info("%s: taken over at %s in %.2f s", place, at, took)
+        logger.info("%s: taken over at %s in %.2f s", place, at, time.monotonic() - began)
+        for left in part.left:
+            logger.warning("%s: %s", place, left)
         return part
 
     async def _committed(self, partition: int, part: Part) -> None:

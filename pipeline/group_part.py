@@ -25,11 +25,12 @@ from pipeline.meeting import Meeting
 from pipeline.settings import PipelineSettings
 from pipeline.sink import together
 from pipeline.sooner import FIRST, parted
-from pipeline.state_codec import StateReader, StateWriter
+from pipeline.state_codec import StateWriter
 from pipeline.store import Store
 from pipeline.store_error import StoreError
 from pipeline.storing import Storing
 from pipeline.tables import WAITED_FOR
+from pipeline.takeover import taken_over
 from pipeline.worker import Output, Worker
 
 TURN = threading.Lock()
@@ -97,6 +98,8 @@ class Part:
         self.kept = self.desk.kept
         self.tuned: PipelineSettings | None = None
         """Settings that were given last."""
+        self.left: list[str] = []
+        """Settings that state of before does not take, each in a sentence."""
         self.kept_to: int | None = None
         """Offset behind the newest snapshot that this worker made."""
         self.cuts_since = 0
@@ -113,14 +116,8 @@ class Part:
         known = [step for step in steps if step.kind == SNAPSHOT]
         if known:
             self._chain, self.position = known[-1].chain, known[-1].last + 1
-            settings = self.kept.worker.settings
-            reader = StateReader(self.kept.worker.versions)
             chain = self.again(lambda: [*group_state.read(self.store, self.place, self._chain)])
-            for octets in chain:
-                group_state.restore(self.kept, reader, octets)
-            self.kept.worker.renew(self.kept.worker.versions)
-            self.kept.worker.tune(settings)  # what state keeps of settings is that of before
-            self.writer.digests = reader.digests
+            self.writer.digests, self.left = taken_over(self.kept, self.place, chain)
             self._sizes = [len(octets) for octets in chain]
         if isinstance(self.kept.worker, Worker):
             self.kept.worker.hands_on = self.hand_on is not None

@@ -25,8 +25,8 @@ from pipeline.worker import Worker
 PART_BYTES = 4 << 20
 LEVEL = 1
 """Of compression: arrays that are nearly empty become small, others cost little time."""
-SKIPPED = frozenset({".worker.tracker"})
-"""The tracker takes snapshots of its own."""
+SKIPPED = frozenset({".worker.tracker", ".worker.paths", ".worker.hints", ".worker.rescaled"})
+"""The tracker takes snapshots of its own; the others are settings' alone."""
 
 
 class Kept:

@@ -36,12 +36,19 @@ class Ladder:
     """Intervals by their length, the shortest first."""
 
     def __init__(self, lengths_ns: Sequence[int], lateness_ns: int) -> None:
+        self.told_ns = tuple(lengths_ns)
+        """The lengths that settings name."""
         self.lateness_ns = lateness_ns
         self.rungs: list[Rung] = []
         self.revisions: list[Revisions] = []
         self.too_late = 0
         for length in lengths_ns:
             self._add(length)
+
+    @property
+    def lengths_ns(self) -> tuple[int, ...]:
+        """All lengths, the shortest first."""
+        return tuple(rung.interval_ns for rung in self.rungs)
 
     @property
     def flows(self) -> list[pl.Series]:
@@ -58,6 +65,13 @@ class Ladder:
         longest = self.rungs[-1].interval_ns
         if measured_ns > longest:
             self._add(-(-measured_ns // longest) * longest)
+
+    def keep_for(self, lateness_ns: int) -> None:
+        """Have intervals judged anew for so long after their end, from now on."""
+        self.lateness_ns = lateness_ns
+        for rung, revisions in zip(self.rungs, self.revisions, strict=True):
+            rung.keep_for(lateness_ns)
+            revisions.keep(keeping=lateness_ns > 0)
 
     def close(self, sums: Sums, before_ns: int | None, judge: Judge) -> Judged:
         """Judge all intervals that ended by `before_ns`; `sums` are such of the shortest length."""

@@ -23,7 +23,7 @@ from pipeline.settings import PipelineSettings
 from pipeline.sums import Sums, joined
 from pipeline.tallies import NOTHING_TALLIED
 from pipeline.topology import Topology
-from pipeline.tuning import taken
+from pipeline.tuning import taken, tune_judging
 from pipeline.versions import Versions
 from pipeline.worker import Output
 
@@ -80,6 +80,7 @@ class Meeting:
     def tune(self, settings: PipelineSettings) -> frozenset[str]:
         """Take other settings, as far as that needs no new state; those that were not taken."""
         self.settings, left = taken(self.settings, settings)
+        tune_judging(self, self.settings)
         return left
 
     def add(self, partition: int, partitions: int, handed: Handed) -> None:

@@ -2,13 +2,14 @@
 
 from pipeline.group_part import Part
 from pipeline.settings import PipelineSettings
+from pipeline.tuning import needed
 from pipeline.versions import Versions
 
 
 def renewed(part: Part, versions: Versions | None, settings: PipelineSettings | None) -> list[str]:
-    """Give a place what came since, between two cuts; the settings that need a restart.
+    """Give a place what came since, between two cuts; what settings that are not taken need.
 
-    None: nothing came.
+    In sentences. None: nothing came.
     """
     worker = part.kept.worker
     if versions is not None and worker.versions is not versions:
@@ -16,4 +17,4 @@ def renewed(part: Part, versions: Versions | None, settings: PipelineSettings | 
     if settings is None or part.tuned is settings:
         return []
     part.tuned = settings
-    return sorted(worker.tune(settings))
+    return [*needed(worker.tune(settings))]

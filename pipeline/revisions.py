@@ -36,6 +36,12 @@ class Revisions:
         self.keeping = keeping
         self._told = [compared(TABLES["verdicts"].blank)]
 
+    def keep(self, *, keeping: bool) -> None:
+        """Keep what is said from now on, or nothing."""
+        self.keeping = keeping
+        if not keeping:
+            self._told = [self._told[0].clear()]
+
     def numbered(
         self, judged: pl.DataFrame, again: pl.Series, alone: pl.Series, now_ns: int | None
     ) -> Numbered:

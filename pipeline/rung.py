@@ -76,6 +76,14 @@ class Rung:
         known = [Sums.none(), *self._open, *self._kept]
         return pl.concat(rows["flow"] for each in known for rows in each)
 
+    def keep_for(self, lateness_ns: int) -> None:
+        """Keep intervals for so long after their end, from now on."""
+        if not lateness_ns:
+            self._kept, self.floor_ns = [], None
+        elif not self.lateness_ns:
+            self.floor_ns = self.closed_ns  # of what has ended until now nothing was kept
+        self.lateness_ns = lateness_ns
+
     def close(self, late: Sums, fresh: Sums, before_ns: int | None) -> Ended:
         """Add sums of this or of a shorter length; take out what ended by `before_ns` (None: all).
 

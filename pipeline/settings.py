@@ -171,6 +171,16 @@ class PipelineSettings(BaseModel):
         """How long intervals may be judged anew, ns."""
         return round(self.lateness_ms * MILLISECOND)
 
+    @property
+    def copies_ns(self) -> int:
+        """How far apart sights of one packet may be, ns."""
+        return round(self.copies_us * MICROSECOND)
+
+    @property
+    def health_ns(self) -> int:
+        """Length of an interval of the telemetry's health, ns."""
+        return round(self.health_ms * MILLISECOND)
+
     @field_validator("companions")
     @classmethod
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:

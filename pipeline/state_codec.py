@@ -1,8 +1,8 @@
 """State as octets: every attribute of an object and of those behind it, read and put back as data.
 
 The format is a JSON tree whose arrays and tables stand behind it as octets, each with a digest; one
-that is as it was in the snapshot before is left out. It is restored into an object that was made
-with the same settings: what those give (settings, topologies, functions) is not in it. Nothing in
+that is as it was in the snapshot before is left out. It is restored into an object that settings
+made: what those give (settings, topologies, functions, what is `skipped`) is not in it. Nothing in
 it is run: only classes of this program are made, without their own code.
 """
 
@@ -117,8 +117,7 @@ class StateWriter:
             return {kind: items}
         if kind in SEQUENCES:
             held = sorted(value) if isinstance(value, set | frozenset) else value
-            parts = [self._tree(each, f"{path}[{at}]", blob) for at, each in enumerate(held)]
-            return {kind: parts}
+            return {kind: [self._tree(each, f"{path}[{at}]", blob) for at, each in enumerate(held)]}
         if attributes(value) or hasattr(value, "_fields"):
             return self._own(value, path, blob)
         raise SnapshotError(f"the state has no form for {path}, a {type(value).__qualname__}")
@@ -135,8 +134,8 @@ class StateWriter:
 class StateReader:
     """Puts the snapshots of one object back, a full one and then those that followed."""
 
-    def __init__(self, versions: Versions) -> None:
-        self.versions = versions
+    def __init__(self, versions: Versions, skipped: frozenset[str] = frozenset()) -> None:
+        self.versions, self.skipped = versions, skipped
         self.digests: dict[str, str] = {}
         self._held: dict[str, Any] = {}
         self._blobs: list[bytes] = []
@@ -157,10 +156,11 @@ class StateReader:
             raise SnapshotError(f"the state of {path or 'all'} is of {tree.get('object')}")
         known = attributes(value)
         for name, held in tree["has"].items():
-            here = f"{path}.{name}"
+            here, mine = f"{path}.{name}", known.get(name)
+            if here in self.skipped:  # an older version may have kept it
+                continue
             if name not in known and not hasattr(kind, name):
                 raise SnapshotError(f"the state has {here}, which this version does not know")
-            mine = known.get(name)
             if isinstance(held, dict) and "object" in held and same_class(mine, held):
                 self._fill(mine, held, here)
             else:

@@ -28,7 +28,7 @@ from pipeline.order import NEVER
 from pipeline.settings import PipelineSettings
 from pipeline.tables import TABLES
 from pipeline.topology import Topology
-from pipeline.unit import MILLISECOND, SECOND
+from pipeline.unit import SECOND
 from pipeline.versions import Versions
 
 FORGET_NS = 10 * SECOND
@@ -47,7 +47,7 @@ class Health:
     """Takes ordered observations without copies, and gives rows of the table `telemetry_health`."""
 
     def __init__(self, settings: PipelineSettings) -> None:
-        self.interval_ns = round(settings.health_ms * MILLISECOND)
+        self.interval_ns = settings.health_ns
         self.may_tag = settings.csig_hosts
         self.places = Places(None)
         self.pairs = Pairs(settings.copies_us)

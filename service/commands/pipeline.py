@@ -75,6 +75,8 @@ def run(request: Request) -> None:
             counters = asyncio.run(_run(settings, store, topology, parameters, request, stages))
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None
+        except SnapshotError as error:
+            raise Failure(ExitCode.USAGE, str(error)) from None
         except BusError as error:
             raise Failure(ExitCode.UNAVAILABLE, str(error)) from None
     if request.json:

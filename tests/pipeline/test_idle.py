@@ -95,3 +95,24 @@ def test_settings_that_need_no_new_state_are_taken_while_it_runs(rows: pl.DataFr
     (verdict,) = worker.finish().tables["verdicts"].to_dicts()
     assert verdict["sampling"] is not None
     assert worker.tune(SETTINGS) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "too_late"), [(0.0, 1e3, 5), (1e3, 0.0, 5), (1e3, 9.0, 0)]
+)
+def test_what_ended_before_another_lateness_was_told_is_kept_or_not_as_it_was(
+    rows: pl.DataFrame, before: float, after: float, too_late: int
+) -> None:
+    """What was not kept cannot be judged anew: late rows of it are judged by themselves."""
+    worker = Worker(SETTINGS.model_copy(update={"lateness_ms": before}))
+    worker.advance(rows.head(5))
+    worker.reach("tap", 3 * MS)
+    assert worker.tune(SETTINGS.model_copy(update={"lateness_ms": after})) == frozenset()
+    made = worker.advance(rows.tail(5)).tables["verdicts"]
+    assert worker.counters["too_late"] == too_late
+    assert made["revision"].to_list() == ([0] if too_late else [])  # 0: of late rows alone
+    later = rows.with_columns(pl.col("time_ns") + 10 * MS)
+    worker.advance(later.head(5))
+    worker.reach("tap", 13 * MS)
+    worker.advance(later.tail(5))
+    assert worker.counters["too_late"] == too_late + (0 if after else 5), "what ends now is kept"
