@@ -47,6 +47,8 @@ from service.stored_twice import noticing
 
 Readers = Sequence[Callable[[Bus], Coroutine[Any, Any, None]]]
 """What reads the bus in this process; nothing, where others do."""
+BOUND = ("bus.", "process.", "collector.ring_", "collector.frames_per_batch")
+"""How the names of settings begin that hold until it ends."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,9 @@ def run(request: Request) -> None:
                 tell(request, decoder, counts, whole=False, why=why)
 
             try:
+                again = partial(renew, request, settings, decoder)
                 whole = asyncio.run(_run(
-                    request, sources, decoder, bus, feeding, reading, gone, stopping
+                    request, sources, bus, feeding, reading, gone, again, stopping
                 ))  # fmt: skip
             except (BusError, StoreError):
                 why = f"; not all of it is {where}{left(bus)}"
@@ -154,6 +157,14 @@ def settings_of(request: Request) -> Settings:
     )
 
 
+def renew(request: Request, began: Settings, decoder: Decoder) -> None:
+    """Read settings again: what frames are read by is taken, the others are named."""
+    bound = BOUND if request.store is None else (*BOUND, "store.")
+    renewed = reloaded(lambda: settings_of(request), began, bound)
+    if renewed is not None:
+        decoder.renew(request.feeds.known_to(renewed.collector))
+
+
 @contextmanager
 def target(
     request: Request, settings: Settings, counts: Counter[str]
@@ -206,17 +217,17 @@ def opened(settings: Settings) -> Bus:
 async def _run(
     request: Request,
     sources: Sources,
-    decoder: Decoder,
     bus: Bus,
     feed_all: Coroutine[Any, Any, None],
     read_all: Sequence[Coroutine[Any, Any, None]],
     gone: Callable[[], None],
+    reload: Callable[[], None],
     stopping: asyncio.Event,
 ) -> bool:
     """Feed the bus until the sources end or a signal comes; whether they ended.
 
     What has been read is fed, and what has been fed is read to its end. A reader that fails ends
-    the feeding. `gone` is called where a second signal ends it before.
+    the feeding. `gone` is called where a second signal ends it before, `reload` at each SIGHUP.
     """
     feeding = asyncio.ensure_future(feed_all)
     reading = [asyncio.ensure_future(each) for each in read_all]
@@ -232,11 +243,6 @@ async def _run(
             sources.stop()
         else:
             stopping.set()
-
-    def reload() -> None:
-        renewed = reloaded(lambda: settings_of(request))
-        if renewed is not None:
-            decoder.renew(request.feeds.known_to(renewed.collector))
 
     reload_at(asyncio.get_running_loop(), reload)
     where = "the broker" if request.store is None else "the store"

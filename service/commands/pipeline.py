@@ -2,7 +2,7 @@
 
 import asyncio
 import json as json_format
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from pipeline import (
     CSIG_VALUES,
     Crew,
     Meeting,
+    PipelineSettings,
     SnapshotError,
     Store,
     StoreError,
@@ -32,6 +33,9 @@ from service.stages import Stages, of_crew, telling
 from service.stopping import on_ending
 from service.topology_source import TopologySource, read_topology, store_topology
 from service.way import take_turns
+
+BOUND = ("bus.", "store.", "process.", *(f"collector.{name}" for name in sorted(CSIG_VALUES)))
+"""How the names of settings begin that hold until a worker ends."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,13 @@ def worker_of(
     return worker
 
 
+def renew(request: Request, began: Settings, tune: Callable[[PipelineSettings], None]) -> None:
+    """Read settings again: what workers take is given to them, the others are named."""
+    renewed = reloaded(lambda: told(request)[0], began, BOUND)
+    if renewed is not None:
+        tune(renewed.pipeline)
+
+
 async def _run(
     settings: Settings,
     store: Store,
@@ -133,9 +144,7 @@ async def _run(
     )
 
     def reload() -> None:
-        renewed = reloaded(lambda: told(request)[0])
-        if renewed is not None:
-            crew.tune(renewed.pipeline)
+        renew(request, settings, crew.tune)
         if topology is not None and topology.refresh():
             store_topology(store, topology.versions)
             crew.renew(topology.versions)

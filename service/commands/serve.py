@@ -24,7 +24,7 @@ from service.keeping import patiently
 from service.login import Login, LoginError, login_of
 from service.logs import begin
 from service.problem import Problem
-from service.reloading import reloaded, unlike
+from service.reloading import reloaded
 from service.server import Tls, address, bind, serve
 from service.settings import Settings
 from service.stages import Stages
@@ -150,9 +150,7 @@ def serve_store(
 
 def renew(app: FastAPI, read_again: Callable[[], Settings], topology: Callable[[], None]) -> None:
     """Read all again: rules of alerts and the topology are taken, other settings are named."""
-    settings = reloaded(read_again)
-    if settings is not None and (left := unlike(app.state.settings, settings)):
-        logger.warning("%s: need a restart of the service", ", ".join(left))
+    reloaded(read_again, app.state.settings)
     _renew_alerts(app.state.watch, app.state.settings.service.alerts_file)
     topology()
 
