@@ -14,10 +14,12 @@ import pytest
 import typer
 import yaml
 
-from collector import SHED_REASONS
+from collector import SHED_REASONS, BusSettings
 from collector.datagrams import DATAGRAM_REASONS
+from collector.kafka_message import REASONS as LETTERS
 from collector.live import LIVE_REASONS
 from collector.status import STATUS
+from pipeline import Crew
 from service import cli
 from service.metrics import METRICS
 from service.settings import NOT_SETTINGS, Settings, rows
@@ -46,7 +48,7 @@ def expressions() -> Iterator[tuple[str, str]]:
         for panel in json.loads(path.read_text())["panels"]:
             for target in panel["targets"]:
                 if "expr" in target:
-                    yield f"{path.name}: {panel['title']}", target["expr"]
+                    yield f"{path.name}: {panel['title']} {target['refId']}", target["expr"]
 
 
 def metric(name: str) -> str:
@@ -97,6 +99,32 @@ def test_every_stage_is_shown() -> None:
 def test_no_alert_waits_for_what_is_counted_when_a_capture_has_ended() -> None:
     asked = {word for rule in rules() for word in re.findall(r"\w+", rule["expr"])}
     assert DATAGRAM_REASONS.keys() <= asked.difference(LIVE_REASONS) == asked
+
+
+def matched(expression: str, name: str) -> bool:
+    """Whether an expression asks for an event; Prometheus matches the whole of a label."""
+    asked = re.findall(r'event=(~?)"([^"]+)"', expression)
+    return any(
+        re.fullmatch(event if is_pattern else re.escape(event), name) for is_pattern, event in asked
+    )
+
+
+def test_dead_letters_and_a_store_that_is_away_are_told_of_both_topics_of_a_worker() -> None:
+    nothing: Any = None
+    crew = Crew("kafka://127.0.0.1:9/x", BusSettings(), nothing, nothing, nothing)
+    crew.observing.counts["store_away"] = crew.meeting.counts["store_away"] = 1
+    dead = {name for name in crew.counters if "dead" in name}
+    away = {name for name in crew.counters if "store_away" in name}
+    assert {name.removeprefix("meeting_") for name in dead} == {f"dead_{name}" for name in LETTERS}
+    assert len(dead) == 2 * len(LETTERS)
+    assert len(away) == 2
+    alerts = {rule["alert"]: rule["expr"] for rule in rules()}
+    events = {*crew.counters, "messages", "rows", "fenced", "bus_away", "idle"}
+    for alert, own in (("HopsightDeadLetters", dead), ("HopsightStoreAway", away)):
+        assert {name for name in events if matched(alerts[alert], name)} == own
+    [shown] = [each for each in EXPRESSIONS.values() if "dead_" in each and "store_away" in each]
+    others = {"fenced", "meeting_fenced", "bus_away", "meeting_bus_away"}
+    assert {each for each in dead | away | others if not matched(shown, each)} == set()
 
 
 def test_each_alert_leads_to_what_is_to_be_done() -> None:
