@@ -46,6 +46,7 @@ def observe(
     columns |= {each.name: each for each in told(raw, computed)}
     seen = context(walked, frames, arena) | identity(columns, raw.height, settings, arena)
     columns |= {each.name: each for each in table(seen)}
+    columns["length"] = sent(columns)
     columns["point"] = point(walked, frames, points)
     for name, text in (("source", source), ("tenant", settings.tenant), ("vrf", settings.vrf)):
         columns[name] = repeated(name, text, raw.height)
@@ -75,7 +76,7 @@ def point(walked: Walked, frames: Frames, points: list[str]) -> pl.Series:
 
 
 def context(walked: Walked, frames: Frames, arena: Arena) -> dict[str, pa.Array]:
-    """When each row's frame was seen, its number and its length."""
+    """When each row's frame was seen, its number, and its length as it came here."""
     time_ns, length = frames.time_ns, frames.length
     if not whole(walked, frames):
         time_ns, length = time_ns[walked.row], length[walked.row]
@@ -87,6 +88,14 @@ def context(walked: Walked, frames: Frames, arena: Arena) -> dict[str, pa.Array]
         "frame": array(number),
         "length": array(length.view(np.uint32)),
     }
+
+
+def sent(columns: Mapping[str, pl.Series]) -> pl.Series:
+    """Lengths: a sample tells how long its frame was, which the datagram that holds it does not."""
+    if "mirror_length" not in columns:
+        return columns["length"]
+    told = columns["mirror_length"]
+    return columns["length"].zip_with(told.is_null(), told)
 
 
 def identity(

@@ -43,7 +43,7 @@ FRAME = (
     Column("source", TEXT, "", "Capture file, interface or feed.", nullable=False),
     Column("point", TEXT, "", "Observation point, device:interface or unknown.", nullable=False),
     Column("frame", U64, "", "Frame number in the source, from 1.", nullable=False, codec=_TIME),
-    Column("length", U32, "bytes", "Octets on the wire.", nullable=False),
+    Column("length", U32, "bytes", "Octets on the wire; a sampled frame's own.", nullable=False),
     Column("integrity", U8, "", "Checksums: 1 valid, 2 invalid; null: unchecked.", stored=False),
     Column("status", U8, "", "How the walk ended; 0 is decoded.", nullable=False),
     Column("layers", U64, "bits", "Layers that were read.", nullable=False),

@@ -10,8 +10,9 @@ expanded sample | type 3 32 | length 32 | sequence 32 | class 32 | index 32 | ra
 raw header      | type 1 32 | length 32 | protocol 32 | frame length 32 | stripped 32 | octets 32 |
 
 A header for which the lengths around it have no room ends by name. Every sample is a row of its
-own; counter samples and other records are skipped. Type is enterprise 20 and format 12. The
-datagram is an envelope of copies: what its own transport carried is forgotten.
+own, as long as the sample says that its frame was (with the frame check sequence where the agent
+counts that); counter samples and other records are skipped. Type is enterprise 20 and format 12.
+The datagram is an envelope of copies: what its own transport carried is forgotten.
 """
 
 from dataclasses import replace

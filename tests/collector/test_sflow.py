@@ -19,9 +19,9 @@ def words(*numbers: int) -> bytes:
     return struct.pack(f">{len(numbers)}I", *numbers)
 
 
-def flow(frame: bytes, rate: int) -> bytes:
-    """A flow sample with the first octets of one frame."""
-    body = words(1, len(frame) + 4, 4, len(frame)) + frame + bytes(-len(frame) % 4)
+def flow(frame: bytes, rate: int, sent: int = 0) -> bytes:
+    """A flow sample with the first octets of one frame of so many, which are these and four."""
+    body = words(1, sent or len(frame) + 4, 4, len(frame)) + frame + bytes(-len(frame) % 4)
     sample = words(7, 3, rate, 9000, 1, 5, 6, 1) + words(1, len(body)) + body
     return words(1, len(sample)) + sample
 
@@ -41,6 +41,20 @@ def test_every_sample_is_a_row_and_counters_are_none() -> None:
     told = [(row["sampling_rate"], row["mirror_agent_lo"], row["seq"]) for row in rows]
     told = [each for each in told if each[0] is not None]
     assert told == [(1024, 0xFFFF_0A09_0807, 1000), (2048, 0xFFFF_0A09_0807, 1000)]
+
+
+def test_a_row_is_as_long_as_its_sampled_frame_was() -> None:
+    samples = [flow(FRAME, 1024, sent) for sent in (1518, 90, 9018)]
+    plain = ethernet(ipv4(tcp(payload=b"plain")))
+    frames = frames_of([plain, datagram(*samples), datagram(flow(FRAME, 1024)), plain])
+    decoder = Decoder(CollectorSettings())
+    rows = decoder.decode(frames, ["tap"], "test")
+    own = len(plain)
+    assert rows["length"].to_list() == [own, 1518, 90, 9018, len(FRAME) + 4, own]
+    assert rows["frame"].to_list() == [1, 2, 2, 2, 3, 4]
+    assert (decoder.accounting.decoded, decoder.accounting.reasons) == (4, {})
+    readings = Scalar(CollectorSettings()).read(datagram(*samples))
+    assert [each.row()["mirror_length"] for each in readings] == [1518, 90, 9018]
 
 
 REPORT = bytes.fromhex("20c000050000000a040f0000") + ipv4(tcp(payload=b"data")) + b"\0" * 16

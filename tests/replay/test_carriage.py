@@ -185,11 +185,12 @@ def test_what_has_no_place_is_refused_by_name(
 
 
 def test_samples_tell_their_rate_and_need_a_port() -> None:
-    run, _, _ = played("vxlan")
+    run, mirrored, _ = played("vxlan")
     one = Taps(one_in=16, sflow=True)
     rows = Decoder(READ).decode(frames_of(run, READ, taps=one), points(run.world), "fabric")
     samples = rows.filter(pl.col("point") != "collector")
     assert set(samples["sampling_rate"]) == {16}
+    assert set(samples["length"]) <= set(mirrored["length"])
     worker = Worker(PipelineSettings(interval_ms=1), topology(run.world))
     worker.advance(rows)
     verdicts = worker.finish().tables["verdicts"]
