@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 from collector.capture import Capture, open_capture
 from collector.follow import REPLACED, Follow
+from collector.frame import UNNAMED
 from collector.window import CaptureError
 
 UNREADABLE: Final = "file_unreadable"
@@ -33,6 +34,8 @@ ROTATION_REASONS: Final = {
 """Reason why frames of a directory are not delivered, with a sentence. It counts files."""
 SERIAL: Final = re.compile(r"(.*)_(\d{5,})_\d{14}(?:\.|$)", re.ASCII)
 """Names as dumpcap gives them: a number of the file, and when it was begun."""
+UNTOLD: Final = ("", "..")
+"""Last parts of a path that do not say what the directory is called."""
 POLL_S: Final = 0.2
 logger = logging.getLogger("hopsight.collector")
 HEAD_BYTES: Final = 1024
@@ -135,7 +138,7 @@ class Rotation:
             self._path = path
             self._open.rotates = True
             self._open.source = source_in(path)
-            self._open.unnamed = self._point or self.directory.name
+            self._open.unnamed = self._point or name_of(self.directory) or UNNAMED
             if self._left is not None:
                 self._open.stop()
             return self._open
@@ -211,7 +214,12 @@ class Rotation:
 
 def source_in(path: Path) -> str:
     """What a file of a directory is called as a source."""
-    return f"{path.parent.name}/{path.name}"
+    return f"{name_of(path.parent)}/{path.name}"
+
+
+def name_of(directory: Path) -> str:
+    """What a directory is called, also where it is written as `.` or `..`; the root has no name."""
+    return directory.name if directory.name not in UNTOLD else directory.resolve().name
 
 
 def head_of(path: Path) -> bytes:

@@ -278,3 +278,18 @@ def test_a_directory_that_is_gone_is_said(tmp_path: Path) -> None:
 def test_what_is_no_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="no directory"):
         Rotation(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("here", "given"), [("", "."), ("", "./"), ("", "../dotdir"), ("", "below/.."), ("below", "..")]
+)
+def test_a_directory_has_its_name_however_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: str, given: str
+) -> None:
+    (tmp_path / "dotdir" / "below").mkdir(parents=True)
+    write(tmp_path / "dotdir" / "ring_1.pcap", 1)
+    monkeypatch.chdir(tmp_path / "dotdir" / here)
+    capture = Rotation(Path(given), endless=False).next_file()
+    assert capture is not None
+    with capture:
+        assert (capture.source, capture.unnamed) == ("dotdir/ring_1.pcap", "dotdir")
