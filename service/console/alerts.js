@@ -26,14 +26,16 @@ export async function alerts() {
       panel("Now", null, [csvButton("alerts", () => now.alerts.map(flat)), api("")], standing(now.alerts, rules, form, now.now_ns)),
       panel("Quiet", "silences and maintenance windows that are not over, by the clock", [csvButton("silences", () => silences.silences.map(flatSilence)), api("/silences")],
         quiet(silences.silences, told, again), form, told),
-      panel("Rules", rules.receivers.length ? `told to ${rules.receivers.map((each) => `${each.name} (${each.kind}${each.waiting ? `, ${count(each.waiting, "alert")} wait for it` : ""})`).join(", ")}` : "told to nobody", [csvButton("rules", () => rules.rules), api("/rules")], rulesTable(rules.rules)),
-      panel("History", `the latest ${HISTORY} changes`, [csvButton("history", () => history.changes), api("/history", { limit: HISTORY })], past(history.changes))),
+      panel("Rules", rules.receivers.length ? `told to ${rules.receivers.map((each) => `${each.name} (${each.kind}${each.waiting ? `, ${count(each.waiting, "alert")} wait for it` : ""})`).join(", ")}` : "told to nobody", [csvButton("rules", () => rules.rules.map(flatRule)), api("/rules")], rulesTable(rules.rules)),
+      panel("History", `the latest ${HISTORY} changes`, [csvButton("history", () => history.changes.map(labelled)), api("/history", { limit: HISTORY })], past(history.changes))),
   };
 }
 
 const api = (path, parameters) => apiLink(`/alerts${path}`, parameters);
 const words = (labels) => Object.entries(labels).filter(([name]) => !OWN.includes(name)).map(([name, value]) => `${name}=${value}`).join(" ") || "everything";
-const flat = ({ labels, ...row }) => ({ ...row, ...labels, silenced_by: row.silenced_by.join(" ") });
+const labelled = ({ labels, ...row }) => ({ ...row, ...labels });
+const flat = (row) => ({ ...labelled(row), silenced_by: row.silenced_by.join(" ") });
+const flatRule = (rule) => ({ ...rule, group_by: rule.group_by.join(" ") });
 const flatSilence = ({ matchers, ...row }) => ({ ...row, matchers: JSON.stringify(matchers) });
 const value = (number) => (number === null || number === undefined ? "–" : Number(number.toPrecision(4)));
 

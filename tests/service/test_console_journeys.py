@@ -138,6 +138,10 @@ def test_a_controller_s_matrix_leads_to_the_ways_of_a_pair(
     view.page.select_option('select[name="metric"]', "delay_p99_ns")
     view.page.wait_for_selector("section[aria-label=Matrix] :text('queueing delay')")
     assert view.page.is_visible('section[aria-label="Ways from leaf1 to leaf2"] tbody tr')
+    for button in view.page.locator("section.panel header button", has_text="CSV").all():
+        with view.page.expect_download() as saved:
+            button.click()
+        assert "[object" not in saved.value.path().read_text()
     assert view.violations(axe) == []
 
 

@@ -1,6 +1,6 @@
 """What is done in the console, in a real browser: filters, silences, captures and their jobs."""
 
-import json
+import csv
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -25,10 +25,11 @@ ALERT = {
 }  # fmt: skip
 RULE = {
     "name": "port full", "over": "links", "filter": 'stage = "tor"', "value": "u.p99", "above": 1.0,
-    "below": None, "for_ns": 0, "group_by": ["device"], "severity": "page", "summary": "",
+    "below": None, "for_ns": 0, "group_by": ["device", "interface"], "severity": "page",
+    "summary": "",
 }  # fmt: skip
 CHANGE = {
-    "time_ns": 1760000000100000000, "rule": "port full", "labels": json.dumps(LABELS),
+    "time_ns": 1760000000100000000, "rule": "port full", "labels": LABELS,
     "state": "firing", "since_ns": 1760000000100000000, "value": 2.21, "changes": 1,
 }  # fmt: skip
 TOLD = {
@@ -99,6 +100,25 @@ def test_an_alert_is_kept_quiet_from_its_page(page: Callable[..., View], axe: st
     assert view.violations(axe) == []
     view.page.click(f"{kept} button")
     view.page.wait_for_selector(kept, state="detached")
+
+
+@pytest.mark.parametrize(
+    ("panel", "told"),
+    [("Now", LABELS), ("Rules", {"group_by": "device interface"}), ("History", LABELS)],
+)
+def test_alerts_in_csv_have_a_column_for_each_label(
+    page: Callable[..., View], panel: str, told: dict[str, str]
+) -> None:
+    view = page("#/nowhere")
+    for pattern, answer in TOLD.items():
+        view.page.route(pattern, partial(fulfilled, answer))
+    view.turn("#/alerts")
+    with view.page.expect_download() as saved:
+        view.page.locator(f'section[aria-label="{panel}"] header button', has_text="CSV").click()
+    text = saved.value.path().read_text()
+    assert "[object" not in text
+    [row] = csv.DictReader(text.splitlines())
+    assert {name: row[name] for name in told} == told
 
 
 @pytest.mark.parametrize(
