@@ -23,9 +23,10 @@ from tenacity import (
     wait_exponential_jitter,
 )
 
-from service.alerts.engine import MOST_UNKEPT, Standing
+from service.alerts.engine import MOST_UNKEPT
 from service.alerts.rule import Receiver
 from service.alerts.silence import Silence, silencing
+from service.alerts.standing import Standing
 from service.alerts.state import FIRING, RESOLVED
 from service.alerts.telling import REPEAT_S, Look, Telling, for_alertmanager, for_webhook
 from service.metrics import Metrics

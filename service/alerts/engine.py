@@ -3,16 +3,15 @@
 import json
 import math
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from pipeline import TABLES, Store, length_bounds
 from service.alerts.rule import COUNT, AlertFile, Rule
-from service.alerts.state import FIRING, KEPT, PENDING, RESOLVED, Alert, Patience
+from service.alerts.standing import Standing, as_told, patience, taken_up
+from service.alerts.state import FIRING, PENDING, RESOLVED, Alert
 from service.endpoint import MAX_NS
 from service.hub import Hub
 
@@ -23,18 +22,6 @@ MOST_ALERTS = 10_000
 """Alerts of one rule; groups beyond are not followed."""
 Key = tuple[str, str]
 """Name of the rule, and the labels as JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """An alert as it stands."""
-
-    rule: Rule
-    labels: Mapping[str, str]
-    state: str
-    since_ns: int
-    value: float | None
-    flapping: bool
 
 
 class Engine:
@@ -207,9 +194,7 @@ class Engine:
             for row in stood:
                 key, since_ns, many = (row["rule"], row["labels"]), row["since_ns"], row["changes"]
                 if self._has(key):
-                    changed = deque([row["changed_ns"]] * many, KEPT)
-                    held_ns = max(row["changed_ns"], to_ns)
-                    self.alerts[key] = Alert(row["state"], since_ns, held_ns, row["value"], changed)
+                    self.alerts[key] = taken_up(row, to_ns)
                 else:
                     ended.append(as_told(row))
                     changes.append(change_of(key, RESOLVED, over_ns, since_ns, None, many))
@@ -225,14 +210,6 @@ def keep(store: Store, table: str, told: list[dict[str, Any]]) -> None:
         rows = pl.DataFrame(told, schema=TABLES[table].schema)
         store.insert(table, rows, f"{table} {rows.hash_rows().sum()}")
         told.clear()
-
-
-def as_told(row: Mapping[str, Any]) -> Standing:
-    """An alert out of a row that was kept, whether its rule is still there or not."""
-    labels = json.loads(row["labels"])
-    told = {"name": row["rule"], "severity": labels.get("severity", "")}
-    rule = Rule.model_construct(**told)
-    return Standing(rule, labels, row["state"], row["since_ns"], row["value"], flapping=False)
 
 
 def change_of(
@@ -252,11 +229,6 @@ def change_of(
 def named(file: AlertFile) -> dict[str, Rule]:
     """The rules of a file by their names."""
     return {rule.name: rule for rule in file.rule}
-
-
-def patience(rule: Rule) -> Patience:
-    """How long things must hold by a rule."""
-    return Patience(rule.for_ns, rule.keep_ns, rule.flap_changes, rule.flap_ns)
 
 
 def breaks(rule: Rule, value: float | None) -> bool:

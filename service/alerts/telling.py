@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from service.alerts.engine import Standing
 from service.alerts.silence import Silence
+from service.alerts.standing import Standing
 from service.alerts.state import FIRING, RESOLVED
 from service.endpoint import time_text
 

@@ -7,9 +7,10 @@ from functools import partial
 
 from pipeline import Store, StoreError
 from service.alerts.delivery import MOST_WAITING, Delivery
-from service.alerts.engine import Engine, Standing, as_told, keep
+from service.alerts.engine import Engine, keep
 from service.alerts.rule import AlertFile
 from service.alerts.silence import Silence, silences_of, silencing
+from service.alerts.standing import Standing, as_told
 from service.alerts.telling import Look
 from service.beat import Beat
 from service.hub import Hub

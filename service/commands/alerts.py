@@ -13,9 +13,10 @@ from typing import Any
 import typer
 
 from pipeline import OwnerClient, Store, StoreError, open_or_ask
-from service.alerts.engine import MOST_ALERTS
-from service.alerts.rule import AlertFile, AlertsError, Mistake, read
-from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of, silencing
+from service.alerts.engine import MOST_ALERTS, named
+from service.alerts.rule import AlertFile, AlertsError, Mistake, Rule, read
+from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of
+from service.alerts.standing import as_kept
 from service.alerts.watch import MOST_SILENCES
 from service.commands.settings import chosen
 from service.endpoint import MAX_NS, parse_duration, time_text
@@ -65,9 +66,11 @@ def standing(dsn: str | None, *, json: bool) -> None:
     """Print what is pending or firing."""
     now_ns = time.time_ns()
     with opened(dsn) as store:
-        rows = changes_of(store.query("alerts_last", rows=MOST_ALERTS))
+        rows = store.query("alerts_last", rows=MOST_ALERTS).to_dicts()
+        to_ns = int(store.query("extent")["to_ns"][0] or 0)
         quiet = silences_of(store.query("silences", after_ns=now_ns, rows=MOST_SILENCES))
-    found = [row | {"silenced_by": silencing(quiet, row["labels"], now_ns)} for row in rows]
+    rules = _rules() if rows else {}
+    found = [as_kept(row, rules, to_ns).shown(quiet, now_ns) for row in rows]
     if json:
         typer.echo(json_format.dumps({"alerts": found}, allow_nan=False))
     elif not found:
@@ -76,8 +79,18 @@ def standing(dsn: str | None, *, json: bool) -> None:
         console().print(table(STANDING, map(_standing, found), title="alerts"))
 
 
+def _rules() -> dict[str, Rule]:
+    """The rules that the settings name; alerts are shown where these cannot be read as well."""
+    try:
+        return named(read(chosen().service.alerts_file))
+    except AlertsError as error:
+        typer.echo(f"service.alerts_file: {error}", err=True)
+        return {}
+
+
 def _standing(row: dict[str, Any]) -> tuple[Any, ...]:
-    return (row["state"], row["rule"], _labels(row["labels"]), _value(row["value"]),
+    state = f"{row['state']}, flapping" if row["flapping"] else row["state"]
+    return (state, row["rule"], _labels(row["labels"]), _value(row["value"]),
             time_text(row["since_ns"]), ", ".join(row["silenced_by"]) or None)  # fmt: skip
 
 

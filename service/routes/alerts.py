@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from service.access import identity_of
 from service.alerts.rule import Rule
-from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of, silencing
+from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of
 from service.alerts.watch import MOST_SILENCES, Watch
 from service.endpoint import MAX_NS
 from service.form import HEX
@@ -80,20 +80,7 @@ async def alerts(request: Request) -> dict[str, Any]:
     quiet = await _silences(request, now_ns)
     return {
         "now_ns": watch.engine.now_ns or None,
-        "alerts": [
-            {
-                "rule": each.rule.name,
-                "labels": dict(each.labels),
-                "state": each.state,
-                "since_ns": each.since_ns,
-                "value": each.value,
-                "flapping": each.flapping,
-                "silenced_by": silencing(quiet, each.labels, now_ns),
-                "summary": each.rule.summary,
-                "runbook": each.rule.runbook,
-            }
-            for each in watch.engine.standing()
-        ],
+        "alerts": [each.shown(quiet, now_ns) for each in watch.engine.standing()],
     }
 
 

@@ -17,12 +17,13 @@ import polars as pl
 import pytest
 from asked import Asked, opened
 
-from pipeline import TABLES, Store, StoreError
+from pipeline import TABLES, Store, StoreError, open_or_ask
 from service.alerts import delivery
 from service.alerts.delivery import Delivery
 from service.alerts.engine import Engine
 from service.alerts.rule import AlertsError, Receiver, read
 from service.alerts.silence import Silence
+from service.alerts.standing import Standing, as_kept
 from service.alerts.state import FIRING, PENDING, RESOLVED, Alert, Patience
 from service.alerts.telling import Look
 from service.alerts.watch import Watch
@@ -175,13 +176,17 @@ def test_rules_over_the_store_fire_and_are_over_and_are_kept(
         hot = next(each for each in found if each["rule"] == "hot port")
         assert (hot["state"], hot["labels"]["interface"]) == (FIRING, "Ethernet48")
         assert (hot["labels"]["severity"], hot["silenced_by"]) == ("page", [])
+        rules = {rule.name: rule for rule in read(file).rule}
+        [newest_ns] = store.query("extent")["to_ns"]
+        last = store.query("alerts_last", rows=10).iter_rows(named=True)
+        kept = [as_kept(row, rules, newest_ns).shown([], 0) for row in last]
+        assert sorted(kept, key=str) == sorted(found, key=str)
         again = Watch(read(file), store, client.app.state.hub, client.app.state.metrics)
         again.engine._restore()
         assert {each.rule.name for each in again.engine.standing()} == {
             "hot port",
             "many held back",
         }
-        newest_ns = store.query("extent")["to_ns"][0]
         restored = [each for each in again.engine.alerts.values() if each.state == FIRING]
         assert {each.held_ns for each in restored} == {newest_ns}
         assert all(len(each.changed) > 0 for each in restored)
@@ -198,9 +203,42 @@ def test_rules_over_the_store_fire_and_are_over_and_are_kept(
         assert [rule["name"] for rule in told["rules"]] == ["hot port", "many held back", "slow"]
 
 
-def firing(file: Path) -> list[Any]:
-    from service.alerts.engine import Standing
+def test_the_command_says_that_an_alert_flaps_and_what_its_rule_says(
+    hopsight: Any, served: Any, file: Path, world: ModuleType
+) -> None:
+    ruled = {"HOPSIGHT_SERVICE__ALERTS_FILE": str(file)}
+    own = type(hopsight)(hopsight.directory, hopsight.environment | ruled)
+    labels = {"alertname": "hot port", "device": "leaf1", "severity": "page"}
+    schema = TABLES["alerts"].schema
 
+    def told(command: Any, after_ns: int, state: str, changes: int) -> Any:
+        row = {"time_ns": world.START_NS + after_ns, "rule": "hot port", "value": 1.5,
+               "labels": json.dumps(labels), "state": state, "since_ns": S, "changes": changes,
+        }  # fmt: skip
+        with open_or_ask(served.dsn) as kept:
+            kept.insert("alerts", pl.DataFrame([row], schema=schema), f"after {after_ns}")
+        done = command.here("alerts", "--store", served.dsn, "--json")
+        return json.loads(done.stdout)["alerts"]
+
+    alert = {
+        "rule": "hot port", "labels": labels, "state": FIRING, "since_ns": S, "value": 1.5,
+        "flapping": False, "silenced_by": [], "summary": "a port is full",
+        "runbook": "https://runbooks.example/hot-port",
+    }  # fmt: skip
+    assert told(own, 1, FIRING, 1) == [alert]
+    assert told(own, 2, FIRING, 7) == [alert | {"flapping": True}]
+    assert "firing, flapping" in own.here("alerts", "--store", served.dsn).stdout
+    unruled = alert | {"flapping": True, "summary": "", "runbook": ""}
+    assert told(hopsight, 3, FIRING, 7) == [unruled]
+    own.environment["HOPSIGHT_SERVICE__ALERTS_FILE"] = "gone.toml"
+    done = own.here("alerts", "--store", served.dsn)
+    assert (done.returncode, done.stderr) == (
+        0, "service.alerts_file: gone.toml: No such file or directory\n"
+    )  # fmt: skip
+    assert told(hopsight, 4, RESOLVED, 8) == []
+
+
+def firing(file: Path) -> list[Any]:
     rule = read(file).rule[0]
     labels = {"alertname": rule.name, "device": "leaf1", "severity": "page"}
     return [Standing(rule, labels, FIRING, 1_760_000_000 * S, 1.4, flapping=False)]
