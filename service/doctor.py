@@ -34,6 +34,7 @@ from service.plain_frame import one_frame
 from service.settings import Settings, SettingsError, load
 from service.text import duration
 from service.topology_source import files_of
+from service.trust import TrustError, trust
 from service.usable import usable
 
 State = Literal["ok", "warning", "broken", "not asked"]
@@ -242,6 +243,9 @@ def service(owner: Owner | None, status: int | httpx.HTTPError | None) -> Check:
     if owner is None or status is None:
         return Check("service", "not asked", expected, "nobody serves this store",
                      "`hopsight serve` does")  # fmt: skip
+    if isinstance(status, TrustError):
+        return Check("service", "broken", expected, f"{owner.url}: {status}",
+                     "mend that variable, for all that ask others by HTTPS")  # fmt: skip
     if isinstance(status, httpx.HTTPError):
         return Check("service", "broken", expected, f"{owner.url}: {status}",
                      f"end process {owner.pid} and start it again")  # fmt: skip
@@ -253,10 +257,10 @@ def answered(owner: Owner | None) -> int | httpx.HTTPError | None:
     """What a service says, beside its store if it can; None: nobody serves; an error: silence."""
     if owner is None or owner.url is None:
         return None
-    beside = httpx.HTTPTransport(uds=owner.socket) if owner.socket else None
+    beside = httpx.HTTPTransport(uds=owner.socket, verify=False) if owner.socket else None
     url = "http://localhost" if beside else owner.url
     try:
-        with httpx.Client(transport=beside, timeout=ANSWER_S) as client:
+        with httpx.Client(transport=beside, timeout=ANSWER_S, verify=trust(url)) as client:
             return client.get(f"{url}/readyz").status_code
     except httpx.HTTPError as error:
         return error

@@ -8,6 +8,7 @@ import httpx
 from service.failure import ExitCode, Failure
 from service.form import is_http
 from service.service_settings import OWN_VARIABLE
+from service.trust import trust
 
 TIMEOUT_S = 60.0
 
@@ -30,7 +31,7 @@ def ask(server: str, path: str, parameters: dict[str, Any], field: str = "") -> 
     check_url("--server", server)
     url = server.rstrip("/") + path
     try:
-        answer = httpx.get(url, params=given, headers=headers, timeout=TIMEOUT_S)
+        answer = httpx.get(url, params=given, headers=headers, timeout=TIMEOUT_S, verify=trust(url))
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         why = str(error) or type(error).__name__
         raise Failure(ExitCode.UNAVAILABLE, f"--server {server}: {why}") from None

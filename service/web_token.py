@@ -16,6 +16,7 @@ import jwt
 
 from service.access import LOCAL, OWNER, SCOPES, Identity, Scope
 from service.problem import Problem
+from service.trust import trust
 
 ALGORITHMS = {
     "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -201,7 +202,9 @@ def _document(url: str) -> str:
     A look-up of a name, and a provider that sends octet by octet, end at no timeout of a client.
     """
     made: Future[str] = Future()
-    with httpx.Client(timeout=FETCH_S) as client:  # which closes what is still being read
+    with httpx.Client(
+        timeout=FETCH_S, verify=trust(url)
+    ) as client:  # which closes what is still being read
 
         def fetch() -> None:
             try:

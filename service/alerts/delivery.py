@@ -30,6 +30,7 @@ from service.alerts.standing import Standing
 from service.alerts.state import FIRING, RESOLVED
 from service.alerts.telling import REPEAT_S, Look, Telling, for_alertmanager, for_webhook
 from service.metrics import Metrics
+from service.trust import TrustError, trust
 
 FIRST_WAIT_S, MOST_WAIT_S = 0.5, 10.0
 JITTER = 0.25
@@ -185,6 +186,8 @@ class Delivery:
             why = type(error).__name__
             if isinstance(error, httpx.HTTPStatusError):
                 why = f"status {error.response.status_code}"
+            elif isinstance(error, TrustError):
+                why = str(error)
             logger.warning("alerts: %s does not take them: %s", self.receiver.name, why)
         self._count("failed")
         return None
@@ -237,7 +240,7 @@ async def posted(
     """
     async with (
         asyncio.timeout(within_s),
-        httpx.AsyncClient(timeout=within_s) as client,
+        httpx.AsyncClient(timeout=within_s, verify=trust(url)) as client,
         client.stream("POST", url, json=body, headers=headers) as answer,
     ):
         return answer

@@ -23,6 +23,7 @@ from service.routes.signals import signals_of
 from service.routes.spans import SpansParameters
 from service.span_text import shown
 from service.text import console
+from service.trust import trust
 from service.turns import Turns
 from service.version import version
 
@@ -49,7 +50,7 @@ def run(
             console().print(shown(told))
         return
     try:
-        answer = httpx.post(send, json=told, timeout=TIMEOUT_S)
+        answer = httpx.post(send, json=told, timeout=TIMEOUT_S, verify=trust(send))
         answer.raise_for_status()
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise Failure(ExitCode.UNAVAILABLE, f"--send {send}: {error}") from None

@@ -815,6 +815,15 @@ def test_a_token_that_is_not_there_is_told(caplog: pytest.LogCaptureFixture) -> 
     assert f"the variable {name} is not set" in caplog.text
 
 
+def test_authorities_that_cannot_be_read_are_told_where_nobody_is(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/gone.pem")
+    receiver = Receiver(name="hook", kind="webhook", url="https://127.0.0.1:1")
+    Delivery(receiver, Metrics()).step(seen(firing(file), [], time.time_ns()), 1.0)
+    assert "hook does not take them: SSL_CERT_FILE=/gone.pem cannot be read" in caplog.text
+
+
 def test_a_silence_is_of_alerts_that_have_its_labels() -> None:
     now_ns = time.time_ns()
     assert quiet(now_ns, device="*").fits({"device": "leaf1"}, now_ns)

@@ -180,6 +180,26 @@ def test_an_error_is_one_sentence(
     assert sentence in said
 
 
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+@pytest.mark.parametrize("command", ["where", "spans"])
+def test_authorities_that_cannot_be_read_are_named(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    variable: str,
+    command: str,
+) -> None:
+    monkeypatch.setenv("HOPSIGHT_SETTINGS", "")
+    for path, why in ((tmp_path / "gone.pem", "no such file or directory"), (Path(__file__), "")):
+        monkeypatch.setenv(variable, str(path))
+        with pytest.raises(SystemExit) as ended:
+            cli.main([command, *ENDS, "--server", "https://localhost:1"])
+        said = capsys.readouterr().err
+        assert (ended.value.code, said.count("\n")) == (ExitCode.UNAVAILABLE, 1)
+        if variable == "SSL_CERT_FILE":
+            assert f"SSL_CERT_FILE={path} cannot be read: {why}" in said
+
+
 def test_help_comes_without_loading_the_engines(hopsight: Any) -> None:
     done = hopsight.run("--help")
     assert done.returncode == 0
