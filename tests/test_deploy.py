@@ -274,6 +274,18 @@ def test_counters_on_a_nodes_network_are_at_one_address_of_it() -> None:
     assert names.index("HOST_IP") < names.index("HOPSIGHT_PROCESS__METRICS"), "named before it"
 
 
+def test_no_new_worker_begins_beside_an_old_one() -> None:
+    """As the page on upgrades has it; a rolling update starts one before another ends."""
+    documents = yaml.safe_load_all((DEPLOY / "kubernetes" / "hopsight.yaml").read_text())
+    deployed = [each for each in documents if each["kind"] == "Deployment"]
+    workers = [each["spec"] for each in deployed if each["metadata"]["name"] == "hopsight-pipeline"]
+    assert [each["strategy"] for each in workers] == [{"type": "Recreate"}]
+    page = (ROOT / "docs" / "how-to" / "deploy.md").read_text()
+    [upgrades] = re.findall(r"^## Upgrades$(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    assert "end all of its old workers before a new one begins" in upgrades
+    assert "`strategy: {type: Recreate}`" in upgrades
+
+
 def test_pods_are_not_root_and_write_nowhere_but_where_they_may() -> None:
     path = DEPLOY / "kubernetes" / "hopsight.yaml"
     documents = [*yaml.safe_load_all(path.read_text())]
