@@ -13,10 +13,13 @@ class TrustError(httpx.RequestError):
     """The authorities cannot be read; the text names the variable and what it names."""
 
 
-def trust(url: str) -> ssl.SSLContext | bool:
-    """What a client of a URL goes by; nothing where nothing is encrypted. Raises TrustError."""
+def trust(url: str) -> ssl.SSLContext:
+    """What a client of a URL goes by; where nothing is encrypted nobody is trusted.
+
+    Raises TrustError.
+    """
     if not url.lower().startswith("https:"):
-        return False
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         return httpx.create_ssl_context()
     except OSError as error:

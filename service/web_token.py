@@ -202,9 +202,8 @@ def _document(url: str) -> str:
     A look-up of a name, and a provider that sends octet by octet, end at no timeout of a client.
     """
     made: Future[str] = Future()
-    with httpx.Client(
-        timeout=FETCH_S, verify=trust(url)
-    ) as client:  # which closes what is still being read
+    # The client closes what is still being read.
+    with httpx.Client(timeout=FETCH_S, verify=trust(url)) as client:
 
         def fetch() -> None:
             try:

@@ -23,7 +23,7 @@ export async function fabric(parameters) {
   if (!links.interval) return { title: "fabric", live: true, body: h("div", null, h("h1", null, "Fabric"), h("div", { class: "panel" }, await nothingStored("The map comes by itself as soon as something is stored.", ["hopsight doctor", "hopsight analyze CAPTURE --store DSN"]))) };
   const known = await get("/topology", { at: links.interval.to_ns - 1 });
   const body = known.hops.length ? map(links, known, parameters, range, asked, write)
-    : h("div", { class: "panel" }, empty("No topology was told", "Links have loads, but which devices they join is not known. A topology names them:", ["hopsight topology import containerlab clab.yaml --output topology.yaml", "HOPSIGHT_PIPELINE__TOPOLOGY=topology.yaml hopsight serve"]));
+    : h("div", { class: "panel" }, empty("No topology was told", `${links.links.length ? "Links have loads, but which devices they join is not known" : "No link reported a load, and which links there are is not known"}. A topology names them:`, ["hopsight topology import containerlab clab.yaml --output topology.yaml", "HOPSIGHT_PIPELINE__TOPOLOGY=topology.yaml hopsight serve"]));
   return { title: "fabric", about: links, body: h("div", null, h("h1", null, "Fabric"), h("p", { class: "lead" }, "Egress ports coloured by mean load. Width and colour say the same; above 1 a port cannot carry what arrives."), body) };
 }
 

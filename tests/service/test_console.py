@@ -174,6 +174,24 @@ def test_a_page_of_an_empty_store_fills_by_itself(page: Callable[..., View]) -> 
     view.page.wait_for_selector("text=held back at", timeout=20_000)
 
 
+@pytest.mark.parametrize(
+    ("loaded", "said"), [(True, "Links have loads"), (False, "No link reported a load")]
+)
+def test_a_fabric_that_nobody_described_says_what_is_known(
+    page: Callable[..., View], loaded: bool, said: str
+) -> None:
+    view = page("#/alerts")
+
+    def told(route: Any, name: str) -> None:
+        route.fulfill(json=route.fetch().json() | {name: []})
+
+    view.page.route("**/api/v1/topology*", lambda route: told(route, "hops"))
+    if not loaded:
+        view.page.route("**/api/v1/links*", lambda route: told(route, "links"))
+    view.page.click('nav a[href^="/#/fabric"]')
+    view.page.wait_for_selector(f"text={said}")
+
+
 def test_a_flow_without_a_verdict_leads_to_what_may_be_meant(page: Callable[..., View]) -> None:
     view = page("#/alerts")
     other = {"src": "10.0.1.4", "sport": 40004, "dst": "10.0.2.1", "dport": 5001, "protocol": 6}
