@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from asked import Asked, opened
 
-from pipeline import TABLES, Store, StoreError, open_or_ask
+from pipeline import TABLES, Store, StoreError
 from service.alerts import delivery
 from service.alerts.delivery import Delivery
 from service.alerts.engine import Engine
@@ -201,41 +201,6 @@ def test_rules_over_the_store_fire_and_are_over_and_are_kept(
         assert events.count("alert") == len(client.get("/api/v1/alerts/history").json()["changes"])
         told = client.get("/api/v1/alerts/rules").json()
         assert [rule["name"] for rule in told["rules"]] == ["hot port", "many held back", "slow"]
-
-
-def test_the_command_says_that_an_alert_flaps_and_what_its_rule_says(
-    hopsight: Any, served: Any, file: Path, world: ModuleType
-) -> None:
-    ruled = {"HOPSIGHT_SERVICE__ALERTS_FILE": str(file)}
-    own = type(hopsight)(hopsight.directory, hopsight.environment | ruled)
-    labels = {"alertname": "hot port", "device": "leaf1", "severity": "page"}
-    schema = TABLES["alerts"].schema
-
-    def told(command: Any, after_ns: int, state: str, changes: int) -> Any:
-        row = {"time_ns": world.START_NS + after_ns, "rule": "hot port", "value": 1.5,
-               "labels": json.dumps(labels), "state": state, "since_ns": S, "changes": changes,
-        }  # fmt: skip
-        with open_or_ask(served.dsn) as kept:
-            kept.insert("alerts", pl.DataFrame([row], schema=schema), f"after {after_ns}")
-        done = command.here("alerts", "--store", served.dsn, "--json")
-        return json.loads(done.stdout)["alerts"]
-
-    alert = {
-        "rule": "hot port", "labels": labels, "state": FIRING, "since_ns": S, "value": 1.5,
-        "flapping": False, "silenced_by": [], "summary": "a port is full",
-        "runbook": "https://runbooks.example/hot-port",
-    }  # fmt: skip
-    assert told(own, 1, FIRING, 1) == [alert]
-    assert told(own, 2, FIRING, 7) == [alert | {"flapping": True}]
-    assert "firing, flapping" in own.here("alerts", "--store", served.dsn).stdout
-    unruled = alert | {"flapping": True, "summary": "", "runbook": ""}
-    assert told(hopsight, 3, FIRING, 7) == [unruled]
-    own.environment["HOPSIGHT_SERVICE__ALERTS_FILE"] = "gone.toml"
-    done = own.here("alerts", "--store", served.dsn)
-    assert (done.returncode, done.stderr) == (
-        0, "service.alerts_file: gone.toml: No such file or directory\n"
-    )  # fmt: skip
-    assert told(hopsight, 4, RESOLVED, 8) == []
 
 
 def firing(file: Path) -> list[Any]:
