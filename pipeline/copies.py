@@ -19,7 +19,6 @@ from collector import arrow, borrowing, inlined, prefetch
 from pipeline.cc.parameter import state_dtype
 from pipeline.point_number import PointNumbers
 from pipeline.recent import NEAR, PLACES, placed
-from pipeline.unit import MICROSECOND
 
 AT_ONCE = 1 << 12
 """Rows that are looked at together, so that their words stay near."""
@@ -44,10 +43,10 @@ FRAME = state_dtype(("u8", "mark", "frame"), ("i8", "time_ns"))
 
 
 class Copies:
-    """Finds copies among rows in order of time. Those further apart than `within_us` are none."""
+    """Finds copies among rows in order of time. Those further apart than `within_ns` are none."""
 
-    def __init__(self, within_us: float) -> None:
-        self.within_ns = round(within_us * MICROSECOND)
+    def __init__(self, within_ns: int) -> None:
+        self.within_ns = within_ns
         self.count = 0
         self.known = np.zeros(PLACES, FRAME)
         self.points = PointNumbers()

@@ -16,7 +16,6 @@ from pipeline.order import NEVER
 from pipeline.point_number import PointNumbers
 from pipeline.recent import NEAR, PLACES, placed
 from pipeline.reporter import is_reporter
-from pipeline.unit import MICROSECOND
 
 FIRST_NS = "first_ns"
 """The column that says when a row's packet was seen first."""
@@ -51,10 +50,10 @@ class Sight:
 
 
 class FirstSight:
-    """Finds packets that other points saw at most `within_us` before."""
+    """Finds packets that other points saw at most `within_ns` before."""
 
-    def __init__(self, within_us: float) -> None:
-        self.within_ns = round(within_us * MICROSECOND)
+    def __init__(self, within_ns: int) -> None:
+        self.within_ns = within_ns
         self.packets, self.stacks = Sight(), Sight()
         self.points = PointNumbers()
         self.waiting: list[pl.DataFrame] = []

@@ -34,7 +34,7 @@ class Rerun:
     ) -> None:
         self.deciders = tuple(deciders)
         self.order = Order(sources, settings.disorder_ns, settings.idle_ns)
-        self.copies = Copies(settings.copies_us)
+        self.copies = Copies(settings.copies_ns)
         self.several = len(sources) > 1
 
     @property

@@ -35,11 +35,11 @@ EMPTY = Look(0, {})
 """A store in which nothing is."""
 
 
-def look(store: Asked) -> Look | None:
-    """What is held back now; None: the store is empty."""
+def look(store: Asked) -> Look:
+    """What is held back now."""
     extent = store.query("extent").row(0, named=True)
     if not extent["verdicts"]:
-        return None
+        return EMPTY
     from_ns, to_ns = int(extent["from_ns"]), int(extent["to_ns"])
     from_ns = max(from_ns, to_ns - WINDOW_NS)  # of before nothing is stored
     span = {"from_ns": from_ns, "to_ns": to_ns - 1}
@@ -99,7 +99,7 @@ class Changes:
         revision = getattr(self.store, "revision", None)
         if self.before is not None and revision is not None and revision == self.revision:
             return
-        now, before = look(self.store) or EMPTY, self.before
+        now, before = look(self.store), self.before
         self.revision = revision
         self.before = now
         if before is None:

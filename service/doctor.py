@@ -257,10 +257,11 @@ def answered(owner: Owner | None) -> int | httpx.HTTPError | None:
     """What a service says, beside its store if it can; None: nobody serves; an error: silence."""
     if owner is None or owner.url is None:
         return None
-    beside = httpx.HTTPTransport(uds=owner.socket, verify=False) if owner.socket else None
-    url = "http://localhost" if beside else owner.url
+    url = "http://localhost" if owner.socket else owner.url
     try:
-        with httpx.Client(transport=beside, timeout=ANSWER_S, verify=trust(url)) as client:
+        trusted = trust(url)
+        beside = httpx.HTTPTransport(uds=owner.socket, verify=trusted) if owner.socket else None
+        with httpx.Client(transport=beside, timeout=ANSWER_S, verify=trusted) as client:
             return client.get(f"{url}/readyz").status_code
     except httpx.HTTPError as error:
         return error

@@ -136,9 +136,22 @@ class Readings:
         """Keep what sources are read by, before their first rows are stored."""
         for source in sources:
             if source in self._left:
-                began_ns, text = self._left.pop(source)
-                rows = pl.DataFrame({"time_ns": [began_ns], "source": [source], "read_by": [text]})
-                persist(self.store, "readings", rows, f"{source}:{began_ns}:{text}", Counter())
+                keep_reading(self.store, source, *self._left.pop(source))
+
+
+def keep_reading(
+    store: Store | OwnerClient,
+    source: str,
+    began_ns: int,
+    read_by: str,
+    frame: int = 0,
+    reached_ns: int = 0,
+) -> None:
+    """Keep what a file was read by whose first frame came then, and how far it was followed."""
+    row = {"time_ns": began_ns, "source": source, "read_by": read_by, "frame": frame,
+           "reached_ns": reached_ns}  # fmt: skip
+    token = ":".join(map(str, row.values()))
+    persist(store, "readings", pl.DataFrame([row]), token, Counter())
 
 
 def refusal(source: str, before: str, now: str) -> str:

@@ -1,7 +1,6 @@
 """A service that follows files goes on where the one before it ended, whatever ended that."""
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ import polars as pl
 
 from collector import Frames, Kept, has_frame
 from pipeline import Output, OwnerClient, Sink, Store
-from service.keeping import persist
+from service.readings import keep_reading
 
 OBSERVATIONS = "observations"
 NOTED_S = 10.0
@@ -39,6 +38,7 @@ class Resuming:
         self._noted_s = -NOTED_S
         self._began: dict[str, int] = {}
         self._far: dict[tuple[str, int], tuple[int, int]] = {}
+        """Last frame that is stored and its time, of a source that began then."""
 
     def __call__(self, source: str, epoch: int, begin: Frames) -> Kept:
         """What is stored of a file whose first frame came at `epoch`. Raises StoreError.
@@ -103,10 +103,6 @@ class Resuming:
     def note(self) -> None:
         """Note how far files are stored."""
         self._noted_s = self._clock()
-        for (source, began_ns), (frame, time_ns) in self._far.items():
-            rows = pl.DataFrame(
-                {"time_ns": [began_ns], "source": [source], "read_by": [FOLLOWED],
-                 "frame": [frame], "reached_ns": [time_ns]}
-            )  # fmt: skip
-            persist(self.store, "readings", rows, f"{source}:{began_ns}:{frame}", Counter())
+        for (source, began_ns), far in self._far.items():
+            keep_reading(self.store, source, began_ns, FOLLOWED, *far)
         self._far.clear()

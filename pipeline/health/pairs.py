@@ -16,7 +16,6 @@ from pipeline.copies import DATA, NUMBERED, TELLING, mixed, unnamed, words_of
 from pipeline.first_sight import lately
 from pipeline.point_number import PointNumbers
 from pipeline.recent import NEAR, PLACES, placed
-from pipeline.unit import MICROSECOND
 
 SEEN = ("ttl", "ecn", "csig_variant", "csig_t", "csig_s", "csig_lm")
 """What a packet showed at a point; 0 where nothing is told."""
@@ -31,10 +30,10 @@ NEEDED = TELLING | {"time_ns", "point", "source", "frame", "flow", "payload_byte
 
 
 class Pairs:
-    """Finds what two points saw of one packet within `within_us`."""
+    """Finds what two points saw of one packet within `within_ns`."""
 
-    def __init__(self, within_us: float) -> None:
-        self.within_ns = round(within_us * MICROSECOND)
+    def __init__(self, within_ns: int) -> None:
+        self.within_ns = within_ns
         self.sights = np.zeros(1, SIGHT)
         self.points = PointNumbers()
         self.sources = PointNumbers()

@@ -50,7 +50,7 @@ class Health:
         self.interval_ns = settings.health_ns
         self.may_tag = settings.csig_hosts
         self.places = Places(None)
-        self.pairs = Pairs(settings.copies_us)
+        self.pairs = Pairs(settings.copies_ns)
         self.beside = Beside()
         self.sights = Tally(*tag_sights.KEY, kept=())
         self.changes = Tally(*tag_changes.KEY)

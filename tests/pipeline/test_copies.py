@@ -81,11 +81,11 @@ def test_every_frame_mirrored_twice_gives_what_once_gives(telemetry: str, after_
 
 def test_copies_are_found_whatever_is_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = twice(captured()[0], 2_000).sort("time_ns", maintain_order=True)
-    whole = copies.Copies(SETTINGS.copies_us)
+    whole = copies.Copies(SETTINGS.copies_ns)
     kept = whole.without(rows)
     assert whole.count == kept.height == rows.height // 2
     monkeypatch.setattr(copies, "AT_ONCE", 5)
-    parts = copies.Copies(SETTINGS.copies_us)
+    parts = copies.Copies(SETTINGS.copies_ns)
     assert_frame_equal(kept, parts.without(rows), check_exact=True)
     assert parts.count == whole.count
 
@@ -159,7 +159,7 @@ def test_of_datagrams_that_are_alike_each_second_is_a_copy_where_all_comes_twice
     told = [{"ip_id": 1 + at, "seq": at, "time_ns": at * 100_000 + 5} for at in range(410)]
     rows = observed(stream + told).sort("time_ns").with_columns(frame=pl.int_range(810) + 1)
     both = twice(rows.with_columns(pl.col("frame").cast(pl.UInt64)), after_ns)
-    kept = copies.Copies(SETTINGS.copies_us).without(both.sort("time_ns", maintain_order=True))
+    kept = copies.Copies(SETTINGS.copies_ns).without(both.sort("time_ns", maintain_order=True))
     assert dict(kept.group_by("protocol").len().rows()) == {17: 400, 6: 410}
 
 
@@ -174,8 +174,8 @@ def test_no_other_packet_of_that_time_takes_one_out_of_mind(observed: Observed) 
     there = sent.with_columns(pl.col("time_ns") + MS // 2, pl.lit("b").alias("point"))
     rows = pl.concat([sent, there])
     both = twice(rows, 2_000).sort("time_ns", maintain_order=True)
-    found = copies.Copies(SETTINGS.copies_us)
+    found = copies.Copies(SETTINGS.copies_ns)
     kept = found.without(both)
     assert found.count == rows.height == kept.height
-    told = FirstSight(SETTINGS.copies_us).told(kept.sort("time_ns", "point", maintain_order=True))
+    told = FirstSight(SETTINGS.copies_ns).told(kept.sort("time_ns", "point", maintain_order=True))
     assert (told["first_ns"] == MS + told["seq"].cast(pl.Int64) * 50).all()

@@ -234,7 +234,7 @@ def test_packets_that_only_their_numbers_tell_apart_are_no_copies() -> None:
     packets = [data(0, psn) for psn in range(40)] + [ack(0, psn) for psn in range(40)]
     rows = observed(packets, step_ns=10).with_columns(ip_id=pl.lit(0, pl.UInt16))
     again = rows.with_columns(pl.col("time_ns") + 5, pl.col("frame") + 80)
-    copies = Copies(50.0)
+    copies = Copies(50_000)
     assert copies.without(pl.concat([rows, again]).sort("time_ns"))["frame"].to_list() == list(
         range(80)
     )
