@@ -1,5 +1,6 @@
 """Counters of the service, for Prometheus: a table of metrics, and a registry of their own."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,6 +26,7 @@ class Metric:
     doc: str
 
 
+CERTIFICATE_END = "hopsight_tls_certificate_end_timestamp_seconds"
 METRICS = (
     Metric(
         "hopsight_http_requests_total",
@@ -96,6 +98,13 @@ METRICS = (
         "Jobs that ended, analyze or replay; outcome: done, failed or cancelled.",
     ),
     Metric(
+        CERTIFICATE_END,
+        "gauge",
+        (),
+        "When the certificate of HTTPS, or the first of its chain, is valid no more, seconds since"
+        " 1970; 0: none is set.",
+    ),
+    Metric(
         "hopsight_build_info",
         "gauge",
         ("version",),
@@ -142,6 +151,10 @@ class Metrics:
         """Move a gauge up or down."""
         gauge = self._gauges[name]
         (gauge.labels(**labels) if labels else gauge).inc(amount)
+
+    def follow(self, name: str, value: Callable[[], float]) -> None:
+        """Have a gauge tell what a function says whenever it is asked for."""
+        self._gauges[name].set_function(value)
 
     def observe(self, name: str, value: float, **labels: str) -> None:
         """Add one value to a histogram."""

@@ -7,11 +7,8 @@ import logging
 import resource
 import signal
 import socket
-import ssl
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
 
 import uvicorn
 import uvloop
@@ -21,6 +18,7 @@ from service.failure import ExitCode, Failure
 from service.guard import UnixSocket
 from service.hangup import reload_at
 from service.head_limit import MOST_CONNECTIONS, Bounds, HeadLimited
+from service.tls import Tls
 from service.way import take_turns
 
 STOP_S = 5
@@ -71,34 +69,6 @@ def address(listener: socket.socket, *, secure: bool = False) -> str:
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-@dataclass(frozen=True, slots=True)
-class Tls:
-    """Files of a certificate and its key, which can be used."""
-
-    certificate: Path
-    key: Path
-
-    @classmethod
-    def of(cls, certificate: Path | None, key: Path | None) -> "Tls | None":
-        """The files of the settings, None without; Failure says what is wrong with them."""
-        if certificate is None and key is None:
-            return None
-        if certificate is None or key is None:
-            name = "service.tls_certificate" if certificate is None else "service.tls_key"
-            raise Failure(ExitCode.USAGE, f"{name}: HTTPS needs the certificate and its key")
-        with contextlib.suppress(OSError):  # told below
-            if b"ENCRYPTED" in key.read_bytes():
-                said = f"service.tls_key: {key}: needs a pass phrase; accepted: a key without one"
-                raise Failure(ExitCode.INPUT, said)
-        try:
-            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
-        except (OSError, ssl.SSLError) as error:
-            why = error.strerror or type(error).__name__
-            said = f"service.tls_certificate, service.tls_key: {certificate}, {key}: {why}"
-            raise Failure(ExitCode.INPUT, said) from None
-        return cls(certificate, key)
-
-
 class _Quiet(uvicorn.Server):
     """A server whose signals its owner handles."""
 
@@ -111,8 +81,7 @@ class _Quiet(uvicorn.Server):
 def _server(app: ASGIApp, tls: Tls | None = None) -> _Quiet:
     config = uvicorn.Config(
         app,
-        ssl_certfile=tls.certificate if tls else None,
-        ssl_keyfile=tls.key if tls else None,
+        ssl_context_factory=(lambda _, __: tls.context) if tls else None,
         log_config=None,
         access_log=False,
         server_header=False,

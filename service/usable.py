@@ -14,7 +14,7 @@ def usable(settings: Settings) -> None:
 
 def _usable(settings: Settings) -> None:
     from service.commands.serve import login_for
-    from service.server import Tls
+    from service.tls import Tls
 
     _addresses(settings)
     _files(settings)

@@ -23,11 +23,13 @@ from service.jobs.desk import Desk
 from service.keeping import patiently
 from service.login import Login, LoginError, login_of
 from service.logs import begin
+from service.metrics import CERTIFICATE_END
 from service.problem import Problem
 from service.reloading import reloaded
-from service.server import Tls, address, bind, serve
+from service.server import address, bind, serve
 from service.settings import Settings
 from service.stages import Stages
+from service.tls import Tls
 from service.topology_source import TopologySource, read_topology, store_topology
 from service.tracing import tracing
 from service.way import give_way
@@ -143,6 +145,9 @@ def serve_store(
         app = create_app(settings, store, source, login, traces)
         if stages is not None:
             app.state.metrics.registry.register(stages)
+        if tls is not None:
+            tls.warn()
+            app.state.metrics.follow(CERTIFICATE_END, lambda: tls.to_s)
         if read_again is not None:
             app.state.reload = partial(renew, app, read_again, app.state.reload)
         _served(app, store, listener, unix, ready, source.path if source else None, tls)
@@ -183,6 +188,7 @@ def _served(
     beats = (
         Beat([give_way]),
         Beat([store.trim_when_due]),
+        *([Beat([tls.renew])] if tls else ()),
         Beat([Changes(store, app.state.hub).step, watch.engine.step]),
     )
     desk: Desk = app.state.desk

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from pipeline import Store, StoreLimits, open_or_ask
-from service import doctor
+from service import stored_checks
 from service.settings import Settings
 
 
@@ -136,9 +136,9 @@ def test_settings_that_cannot_be_read_are_the_first_stage(hopsight: Any, tmp_pat
 def test_a_disk_is_as_broken_as_it_is_full(
     free: int, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    monkeypatch.setattr(stored_checks.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
     settings = Settings.model_validate({"store": {"dsn": f"chdb://{tmp_path}/none"}})
-    found = {check.stage: check for check in doctor.stored(settings)}
+    found = {check.stage: check for check in stored_checks.stored(settings)}
     assert found["disk"].state == state
     assert ("hopsight up" in found["store"].advice) == (state != "broken")
 
@@ -147,23 +147,23 @@ def test_a_store_is_not_asked_through_a_service_that_does_not_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner = SimpleNamespace(pid=7, url="http://127.0.0.1:1", socket=str(tmp_path / "db.sock"))
-    monkeypatch.setattr(doctor, "read_owner", lambda _: owner)
-    monkeypatch.setattr(doctor, "answered", lambda _: httpx.ReadTimeout("timed out"))
+    monkeypatch.setattr(stored_checks, "read_owner", lambda _: owner)
+    monkeypatch.setattr(stored_checks, "answered", lambda _: httpx.ReadTimeout("timed out"))
     settings = Settings.model_validate({"store": {"dsn": f"chdb://{tmp_path}"}})
-    found = [(check.stage, check.state) for check in doctor.stored(settings)]
+    found = [(check.stage, check.state) for check in stored_checks.stored(settings)]
     assert found[1:] == [("service", "broken"), ("store", "not asked")]
 
 
 def test_data_ahead_of_the_clock_is_warned_of(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_or_ask(served.dsn, StoreLimits()) as store:
         extent = store.query("extent").row(0, named=True)
-        found = {check.stage: check for check in doctor.data(store, extent)}
+        found = {check.stage: check for check in stored_checks.data(store, extent)}
         assert found["data"].state == "ok"
         assert "ago" in found["data"].seen
-        [gone] = doctor.data(store, {"verdicts": 0})
+        [gone] = stored_checks.data(store, {"verdicts": 0})
         assert (gone.state, "verdicts were kept no longer" in gone.advice) == ("warning", True)
-        monkeypatch.setattr(doctor.time, "time_ns", lambda: 1_600_000_000 * 10**9)
-        found = {check.stage: check for check in doctor.data(store, extent)}
+        monkeypatch.setattr(stored_checks.time, "time_ns", lambda: 1_600_000_000 * 10**9)
+        found = {check.stage: check for check in stored_checks.data(store, extent)}
     assert found["data"].state == "warning"
     assert "ahead of the clock here" in found["data"].seen
     assert "clocks" in found["data"].advice

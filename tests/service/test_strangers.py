@@ -21,7 +21,7 @@ from service.commands import settings
 from service.failure import Failure
 from service.jobs.kept import Kept
 from service.problem import Problem
-from service.server import Tls
+from service.tls import Tls
 from service.tokens import Tokens, digest, line_of, made
 from service.web_token import Provider, WebTokens
 
