@@ -6,7 +6,8 @@ from pathlib import Path
 
 import typer
 
-from service.doctor import Check, checks
+from service.check import Check
+from service.doctor import checks
 from service.failure import ExitCode, Failure
 from service.text import Heading, console, table
 
