@@ -4,12 +4,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import polars as pl
 
 from replay import TOLD, known, lines, trace
-from service.column_file import opened
+from service.column_file import ColumnFile
 from service.decision_text import texts
 from service.failure import ExitCode, Failure
 
@@ -81,19 +81,20 @@ class File(Output):
     def __init__(self, told: Told, path: Path, *, parquet: bool) -> None:
         super().__init__(told)
         self.path, self.parquet = path, parquet
-        self.writer: Any = None
+        self.writer: ColumnFile | None = None
         self.schema: pl.Schema | None = None
 
     def show(self, traced: pl.DataFrame) -> None:
         """Write."""
         kept = traced if self.told.explain else traced.drop("sentence", "standing")
         kept = known(kept, kept.columns)
-        if self.schema is None:
+        if self.schema is None or self.writer is None:
             self.schema = kept.schema
-            self.writer = opened(self.path, kept.to_arrow().schema, parquet=self.parquet)
+            schema = kept.to_arrow().schema
+            self.writer = ColumnFile(self.path, schema, parquet=self.parquet)
         absent = [pl.lit(None, kind).alias(name) for name, kind in self.schema.items()
                   if name not in kept.columns]  # fmt: skip
-        self.writer.write_table(kept.with_columns(absent).select(self.schema.names()).to_arrow())
+        self.writer.write(kept.with_columns(absent).select(self.schema.names()).to_arrow())
 
     def __exit__(
         self,

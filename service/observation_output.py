@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from collector import OBSERVATION, SCHEMA, UNNAMED
-from service.column_file import opened
+from service.column_file import ColumnFile
 from service.observation_text import addressed, shown
 
 FIRST_ROWS = 256
@@ -111,12 +111,12 @@ class File(Output):
         self.rows = 0
         self.path = path
         schema = told(self.picked(pl.DataFrame(schema=SCHEMA)).to_arrow().schema)
-        self.writer = opened(path, schema, parquet=parquet)
+        self.writer = ColumnFile(path, schema, parquet=parquet)
 
     def put(self, rows: pl.DataFrame) -> None:
         """Write one run."""
         self.rows += rows.height
-        self.writer.write_table(self.picked(rows).to_arrow())
+        self.writer.write(self.picked(rows).to_arrow())
 
     def __exit__(
         self,

@@ -5,7 +5,7 @@ the point itself. A row that is there is not worked out again; rows of other cap
 """
 
 import hashlib
-import os
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from service.failure import ExitCode, Failure
+from service.whole_file import write
 
 POINT = "point"
 """The column of the digest."""
@@ -52,17 +53,12 @@ class Results:
         if self.path is None or not self.rows:
             return
         whole = self.frame(list(self.rows))
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        try:
-            if self.path.suffix == ".parquet":
-                whole.write_parquet(beside)
-            else:
-                whole.write_csv(beside)
-            beside.replace(self.path)
-        except OSError as error:
-            beside.unlink(missing_ok=True)
-            reason = (os.strerror(error.errno) if error.errno else "cannot be written").lower()
-            raise Failure(ExitCode.UNAVAILABLE, f"{self.path}: {reason}") from None
+        octets = io.BytesIO()
+        if self.path.suffix == ".parquet":
+            whole.write_parquet(octets)
+        else:
+            whole.write_csv(octets)
+        write(self.path, octets.getvalue())
 
 
 def read(path: Path) -> pl.DataFrame:

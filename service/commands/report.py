@@ -37,6 +37,7 @@ from service.run import Job, Sink, collector_of, run_job, settings_of, table_of
 from service.settings import Settings
 from service.topology_source import TopologySource, read_topology
 from service.watched import Watched
+from service.whole_file import write_text
 
 if TYPE_CHECKING:
     from service.commands.replay import Request
@@ -108,10 +109,7 @@ def run(request: "Request", path: Path) -> None:
     conduct = [conduct_section(found)] if found else []
     archived = bool(request.captures) and not captured(request)
     text = form(report_of(courses, names, shown, limits, conduct, last, archived=archived))
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Failure(ExitCode.UNAVAILABLE, f"--report {path}: {error.strerror or error}") from None
+    write_text(path, text, f"--report {path}")
     typer.echo(f"{path}: {kept.decisions:,} decisions of {counted(len(told_of))}")
 
 

@@ -83,11 +83,14 @@ def begun(file: Path) -> str:
 
 
 def append(file: Path, line: str) -> None:
-    """Add a line to a file that only its owner may read."""
+    """Add a line to a file that only its owner may read; a part of it would let nobody in."""
+    had = file.stat().st_size if file.is_file() else None
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as out:
             os.fchmod(out.fileno(), 0o600)
             out.write(f"{begun(file)}{line}\n")
     except OSError as error:
+        if file.is_file():
+            os.truncate(file, had) if had is not None else file.unlink()
         raise Failure(ExitCode.UNAVAILABLE, f"--file {file}: {error.strerror}") from None

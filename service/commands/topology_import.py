@@ -12,6 +12,7 @@ from pipeline import Draft, TopologyError, containerlab, netbox, sonic
 from service.commands.topology import text_of
 from service.failure import ExitCode, Failure
 from service.text import printable
+from service.whole_file import write_text
 
 
 def containerlab_file(file: Path, output: Path | None, *, json: bool) -> None:
@@ -38,11 +39,7 @@ def written(made: Callable[[], Draft], name: str, output: Path | None, *, json: 
         said = f"{name}: {error}" if name else str(error)
         raise Failure(ExitCode.INPUT, said) from None
     if output is not None:
-        try:
-            output.write_text(text, encoding="utf-8")
-        except OSError as error:
-            sentence = f"cannot write {output}: {error.strerror}"
-            raise Failure(ExitCode.UNAVAILABLE, sentence) from None
+        write_text(output, text, f"cannot write {output}")
     if json:
         typer.echo(json_format.dumps(plain(draft, text, output)))
     elif output is None:

@@ -11,6 +11,7 @@ from collector import dissectors
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.version import version
+from service.whole_file import write_text
 
 NAME = "hopsight.lua"
 FOLDER = "Personal Lua Plugins"
@@ -44,7 +45,7 @@ def install(to: Path | None, *, json: bool) -> None:
                 f"{place} was not written by hopsight and is left as it is; --to DIR takes another"
                 " folder",
             )
-        place.write_text(script, encoding="utf-8")
+        write_text(place, script, f"cannot write the dissectors: {place}")
     except OSError as error:
         sentence = f"{error.filename or place}: {error.strerror}"
         raise Failure(ExitCode.UNAVAILABLE, f"cannot write the dissectors: {sentence}") from None
