@@ -12,7 +12,7 @@ from collector.bus import (
     MemoryBus,
     MessagesGone,
 )
-from collector.bus_address import open_bus, open_group, open_span, open_writer, spooled
+from collector.bus_address import bus_faults, open_bus, open_group, open_span, open_writer, spooled
 from collector.capture import Capture, open_capture
 from collector.carriers import headers
 from collector.commented import write_commented
@@ -133,6 +133,7 @@ __all__ = [
     "at_once",
     "beyond",
     "borrowing",
+    "bus_faults",
     "complete",
     "crc_of_octets",
     "digest",

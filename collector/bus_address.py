@@ -92,3 +92,17 @@ def open_span(url: str, settings: BusSettings, from_offset: int | None) -> "Kafk
     from collector.kafka_span import KafkaSpan
 
     return KafkaSpan(url, settings, from_offset)
+
+
+async def bus_faults(url: str, settings: BusSettings) -> list[BusError]:
+    """What is wrong with each broker of a bus that does not greet back as the settings have it.
+
+    Of `memory://` there is nothing. Raises BusError for an address that is not understood.
+    """
+    if parted(url).scheme != "kafka":
+        return []
+    from collector.kafka_login import login
+    from collector.kafka_probe import faults
+    from collector.kafka_topic import KafkaTopic
+
+    return await faults(KafkaTopic(url, settings).broker, login(settings))

@@ -29,6 +29,7 @@ from collector.bus_option import option, parted
 from collector.flow_key import PLACEMENT_VERSION
 from collector.kafka_login import login
 from collector.kafka_message import Compression
+from collector.kafka_probe import reason, said
 from collector.observation import SCHEMA_VERSION
 from collector.settings.bus import BusSettings
 
@@ -107,7 +108,9 @@ class KafkaTopic:
 
         Raises BusError.
         """
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.broker, **self._login)
+        admin = AIOKafkaAdminClient(
+            bootstrap_servers=self.broker, request_timeout_ms=REQUEST_MS, **self._login
+        )
         try:
             await admin.start()
             known = set(await admin.list_topics())
@@ -121,7 +124,7 @@ class KafkaTopic:
                 if code and for_code(code) is not TopicAlreadyExistsError:
                     raise for_code(code)(name)
         except KafkaError as error:
-            raise self.failed(error) from error
+            raise await self.unmet(error) from error
         finally:
             await admin.close()
         return self._partitions
@@ -156,15 +159,20 @@ class KafkaTopic:
         """One sentence about what a client said."""
         if isinstance(error, KafkaConnectionError):
             return BusError(f"{self.broker}: no broker answers there")
-        said = str(error).partition(chr(10))[0] or type(error).__name__
-        return BusError(f"{self.broker}: {said}")
+        return BusError(f"{self.broker}: {said(error) or type(error).__name__}")
+
+    async def unmet(self, error: Exception | None = None) -> BusError:
+        """The same of a client that was not let in, with the reason, which it does not know."""
+        if error is None or isinstance(error, KafkaConnectionError):
+            return await reason(self.broker, self._login)
+        return self.failed(error)
 
     async def _started(self, client: Any) -> Any:
         try:
             await client.start()
         except KafkaError as error:
             await client.stop()
-            raise self.failed(error) from error
+            raise await self.unmet(error) from error
         except asyncio.CancelledError:
             await client.stop()
             raise

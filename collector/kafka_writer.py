@@ -18,6 +18,8 @@ from collector.kafka_message import Message
 from collector.kafka_topic import KafkaTopic
 
 LONGEST_PAUSE_S = 5.0
+LEAST_S = 1.0
+"""Seconds that a broker has to let a writer in, at least."""
 
 
 class KafkaWriter:
@@ -81,7 +83,15 @@ class KafkaWriter:
             await producer.stop()
 
     async def _connect(self) -> None:
-        """Make the topic, and a writer."""
+        """Make the topic, and a writer, in no more time than there is for all tries."""
+        try:
+            async with asyncio.timeout(max(self.topic.settings.retry_s, LEAST_S)):
+                await self._connected()
+        except TimeoutError:
+            raise await self.topic.unmet() from None
+
+    async def _connected(self) -> None:
+        """The same, however long it takes."""
         await self.topic.make()
         producer = await self.topic.producer()
         try:

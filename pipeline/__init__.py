@@ -3,8 +3,9 @@
 A name is loaded when it is first asked for: a command pays only for what it uses.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from pipeline.on_demand import on_demand
 
 if TYPE_CHECKING:
     from pipeline.alternatives import MOST_WAYS, Fabric, by_class, loads_of, ranked, taken
@@ -284,16 +285,6 @@ HOMES = {
 """Modules of this room with the names that each of them gives: those of `__all__`."""
 
 
-def _load(name: str) -> object:
-    """A name of `__all__`, from its module; the others of that module come with it."""
-    for home, names in HOMES.items():
-        if name in names.split():
-            module = import_module(f"{__name__}.{home}")
-            globals().update({each: getattr(module, each) for each in names.split()})
-            return globals()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
 if not TYPE_CHECKING:
     # Kept from the type checker, who would take any name for one that exists.
-    __getattr__ = _load
+    __getattr__ = on_demand(HOMES, globals())

@@ -7,19 +7,21 @@ the first time leaves none.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from collector import Batch
 from pipeline.asked import Asked
-from pipeline.health import TABLE as HEALTH
 from pipeline.health.finding import BY_NAME, YES
+from pipeline.health.finding import TABLE as HEALTH
 from pipeline.question import time_text
 from pipeline.tables import TABLES
 from pipeline.unit import SECOND
-from pipeline.worker import Worker
+
+if TYPE_CHECKING:  # who asks about gaps needs nothing of what judges
+    from pipeline.worker import Worker
 
 NAME = "capture_gaps"
 LIVES = "captures"
@@ -80,7 +82,7 @@ def stored_last(store: Asked) -> Heard:
     return heard
 
 
-def heard_by(worker: Worker, stored: Heard = never) -> Heard:
+def heard_by(worker: "Worker", stored: Heard = never) -> Heard:
     """When a worker heard of a source last; of one that it does not know, when rows were stored."""
 
     def heard(source: str, before_ns: int) -> int | None:

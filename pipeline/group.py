@@ -152,8 +152,8 @@ class Group:
         while True:
             try:
                 await self.reader.start()
-            except BusError:
-                if time.monotonic() > until:
+            except BusError as error:
+                if isinstance(error, BusRefused) or time.monotonic() > until:
                     raise
                 await asyncio.sleep(WAIT_S)
             else:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+TABLE = "telemetry_health"
+"""Where findings are stored."""
 Class = Literal["coverage", "device", "deployment", "clock"]
 YES, CANNOT_TELL = "yes", "cannot_tell"
 """What is said of a finding: it is so, or what was seen does not decide."""

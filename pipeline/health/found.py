@@ -9,11 +9,10 @@ from typing import Any
 import polars as pl
 
 from pipeline.csig_profile import VARIANT_NAMES
-from pipeline.health.finding import BY_NAME, CANNOT_TELL, YES
+from pipeline.health.finding import BY_NAME, CANNOT_TELL, TABLE, YES
 from pipeline.health.place import Places, path
 from pipeline.tables import TABLES
 
-TABLE = "telemetry_health"
 FEW = 8
 """Frames that show a break of the rules before a device is accused: a damaged one is no proof."""
 FRAME = ("source", "frame")

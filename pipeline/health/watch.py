@@ -17,7 +17,8 @@ from pipeline.health.comparison import clocks, under_reporting
 from pipeline.health.coverage import coverage
 from pipeline.health.deployment import deployment
 from pipeline.health.edges import other_edges
-from pipeline.health.found import TABLE, Found, rows_of
+from pipeline.health.finding import TABLE
+from pipeline.health.found import Found, rows_of
 from pipeline.health.pairs import Pairs
 from pipeline.health.place import Places
 from pipeline.health.rules import rules
