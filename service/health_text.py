@@ -1,11 +1,12 @@
 """The health of telemetry as a person reads it in a terminal."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
+from pipeline import worth_a_look
 from service.text import Heading, table
 
 HEADINGS = (
@@ -17,11 +18,24 @@ HEADINGS = (
     Heading("what would tell more"),
 )
 ENOUGH = "nothing more is needed"
+NAMED = 3
+"""Findings that the sentence below a table names; of more it says how many."""
 
 
 def findings_table(findings: Sequence[Mapping[str, Any]]) -> Table:
     """One line a finding."""
     return table(HEADINGS, ([*_row(each)] for each in findings), title="health of the telemetry")
+
+
+def wrong(findings: Iterable[dict[str, Any]]) -> str:
+    """What is surely wrong, as a sentence; empty where nothing is."""
+    sure = (each for each in worth_a_look(findings) if each["verdict"] == "yes")
+    names = [*dict.fromkeys(each["finding"].replace("_", " ") for each in sure)]
+    if not names:
+        return ""
+    rest = len(names) - NAMED
+    more = f" and {rest} more" if rest > 0 else ""
+    return f"wrong with the telemetry: {', '.join(names[:NAMED])}{more}; begin with the first"
 
 
 def _row(each: Mapping[str, Any]) -> Iterator[Any]:

@@ -21,7 +21,10 @@ def health(
     store: Store = None,
     json: Json = False,
 ) -> None:
-    """Say what is wrong with the telemetry: where it is missing, and which devices mislead."""
+    """Say what is wrong with the telemetry: where it is missing, and which devices mislead.
+
+    Status 1 when a finding is sure and worth a look, or nothing was judged in that time.
+    """
     from service.commands import health as command
 
     command.run(at=at, window=window, everything=everything, store=store, json=json)

@@ -5,16 +5,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import polars as pl
 import pytest
+from empty_store import empty_store
 
-from collector import CollectorSettings, write_pcapng
-from pipeline import FINDINGS
+from collector import Batch, CollectorSettings, write_pcapng
+from collector.loss import Loss
+from pipeline import FINDINGS, TABLES, never
+from pipeline.capture_gaps import gap_rows
 from replay import frames_of, points, simulate, topology
 from replay.parade import LEAF, parade
+from service.commands import health
 from service.coverage import NOTHING
+from service.health_text import wrong
 
 ROUTE = "/api/v1/health/telemetry"
-MS = 1_000_000
+MS, S = 1_000_000, 10**9
+START_NS = 1_760_000_000 * S
 
 
 def whole(world: ModuleType) -> dict[str, int]:
@@ -68,14 +75,52 @@ def test_the_command_says_the_same_as_the_api(
 ) -> None:
     at = ("--at", str(whole(world)["to"]))
     told = hopsight.here("health", "--store", served.dsn, *at, "--json")
-    assert told.returncode == 0, told.stderr
+    said = "wrong with the telemetry: locator without signal; begin with the first"
+    assert (told.returncode, said in told.stderr) == (1, True), told.stderr
     answer = served.get(ROUTE, **whole(world)).json()
-    assert json.loads(told.stdout)["findings"] == answer["findings"]
-    shown = hopsight.here("health", "--store", served.dsn, *at).stdout
-    assert "locator without signal" in shown
-    assert "device leaf2" in shown
+    bounds = {name: answer["interval"][name] for name in ("from_ns", "to_ns")}
+    assert json.loads(told.stdout) == bounds | answer
+    done = hopsight.here("health", "--store", served.dsn, *at)
+    assert done.returncode == 1
+    for shown in ("locator without signal", "device leaf2", "judged: "):
+        assert shown in done.stdout
+    unsure = ("--at", str(world.START_NS + world.INTERVAL_NS), "--window", "1ms")
+    assert hopsight.here("health", "--store", served.dsn, *unsure).returncode == 0
     refused = hopsight.here("health", "--store", served.dsn, "--window", "long")
     assert (refused.returncode, "--window" in refused.stderr) == (2, True)
+
+
+def test_of_a_time_in_which_nothing_was_judged_nothing_is_said_to_be_well(
+    served: Any, hopsight: Any
+) -> None:
+    asked = ("health", "--store", served.dsn, "--at", "1990-01-01")
+    done = hopsight.here(*asked)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no telemetry was judged in that time" in done.stderr
+    done = hopsight.here(*asked, "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["interval"]["covered"], told["findings"]) == (1, 0.0, [])
+
+
+def test_gaps_are_told_of_frames_that_nobody_judged(tmp_path: Path) -> None:
+    with empty_store(tmp_path / "db") as store:
+        told = health.look(store, None, 600 * S)
+        assert told == NOTHING | {"from_ns": None, "to_ns": None, "findings": [], "more": False}
+        assert health.nothing(told) == "the store holds nothing yet"
+        columns = {"time_ns": START_NS + S, "flow": 1, "source": "mirror0", "frame": 1}
+        schema = {name: TABLES["observations"].schema[name] for name in columns}
+        store.insert("observations", pl.DataFrame([columns], schema=schema), "raw")
+        told = health.look(store, None, 600 * S)
+        assert (told["to_ns"], told["interval"]["covered"]) == (START_NS + S + 1, 0.0)
+        assert health.nothing(told) == "no telemetry was judged in that time"
+        lost = Loss(START_NS, START_NS + 2 * S)
+        batch = Batch(pl.DataFrame(), "mirror0", START_NS, 1, 1, losses=(lost,))
+        for table, rows in gap_rows(batch, never).items():
+            store.insert(table, rows, table)
+        told = health.look(store, None, 600 * S)
+        assert [each["finding"] for each in told["findings"]] == ["not_captured"]
+        assert (health.nothing(told), told["captured"]) == ("", pytest.approx(1 - 2 / 600))
+        assert wrong(told["findings"]).startswith("wrong with the telemetry: not captured")
 
 
 @pytest.fixture(scope="module")
