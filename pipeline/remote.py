@@ -3,8 +3,9 @@
 The owner answers on three routes, which pass its Store's own verbs on:
 `POST /internal/v1/insert/{table}?token=…` takes an Arrow IPC stream and gives `{"rows": n}`;
 `GET /internal/v1/query/{name}?parameters={…JSON…}` gives an Arrow IPC stream;
-`GET /api/v1/flows/bottleneck?…` is the public route. The first two are answered on the socket only,
-whose permissions let nobody but the store's user in. Errors are problem documents (RFC 9457).
+`GET /api/v1/flows/bottleneck?…` and `GET /api/v1/alerts` are public routes. The first two are
+answered on the socket only, whose permissions let nobody but the store's user in. Errors are
+problem documents (RFC 9457).
 """
 
 import json
@@ -34,6 +35,7 @@ PAUSE_S = 0.05
 INSERT_ROUTE = "/internal/v1/insert/"
 QUERY_ROUTE = "/internal/v1/query/"
 ANSWER_ROUTE = "/api/v1/flows/bottleneck"
+ALERTS_ROUTE = "/api/v1/alerts"
 ARROW = "application/vnd.apache.arrow.stream"
 
 
@@ -96,6 +98,11 @@ class OwnerClient:
     def answer(self, **asked: str | int) -> dict[str, Any]:
         """The answer of the public route to its own parameters (src, dst, proto, at, window, …)."""
         found: dict[str, Any] = self._ask("GET", ANSWER_ROUTE, params=asked).json()
+        return found
+
+    def alerts(self) -> dict[str, Any]:
+        """The answer of the public route: alerts as the owner, who moves them, has them."""
+        found: dict[str, Any] = self._ask("GET", ALERTS_ROUTE).json()
         return found
 
     def close(self) -> None:

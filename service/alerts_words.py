@@ -13,12 +13,17 @@ alerts = typer.Typer(
 
 
 @alerts.callback(invoke_without_command=True)
-def standing(context: typer.Context, store: Store = None, json: Json = False) -> None:
-    """Show alerts that are pending or firing; a silence is said beside them."""
+def standing(
+    context: typer.Context, store: Store = None, server: Server = None, json: Json = False
+) -> None:
+    """Show alerts that are pending or firing; a silence is said beside them.
+
+    As the service has them that has the store open, or as it was kept last.
+    """
     from service.commands import alerts as command
 
     if context.invoked_subcommand is None:
-        command.standing(store, json=json)
+        command.standing(store, server, json=json)
 
 
 @alerts.command()

@@ -23,7 +23,7 @@ from service.hub import Hub
 from service.jobs.desk import Desk
 from service.login import Identified, Login, login_of
 from service.loopback import is_loopback
-from service.metrics import Metrics
+from service.metrics import DATA_AHEAD, Metrics
 from service.openapi import describe
 from service.pages import Pages
 from service.reader import Reader
@@ -117,6 +117,7 @@ def create_app(
     app.state.pages = Pages()
     app.state.hub = Hub(settings.service.max_streams)
     app.state.watch = Watch(read(settings.service.alerts_file), store, app.state.hub, metrics)
+    metrics.follow(DATA_AHEAD, app.state.watch.engine.ahead_s)
     app.state.source = source
     ownership = getattr(store, "ownership", None)
     beside = Path(f"{ownership.path}.jobs") if ownership else None

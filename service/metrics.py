@@ -27,6 +27,7 @@ class Metric:
 
 
 CERTIFICATE_END = "hopsight_tls_certificate_end_timestamp_seconds"
+DATA_AHEAD = "hopsight_data_ahead_seconds"
 METRICS = (
     Metric(
         "hopsight_http_requests_total",
@@ -96,6 +97,13 @@ METRICS = (
         "counter",
         ("kind", "outcome"),
         "Jobs that ended, analyze or replay; outcome: done, failed or cancelled.",
+    ),
+    Metric(
+        DATA_AHEAD,
+        "gauge",
+        (),
+        "How far the newest verdicts are ahead of the clock of the service, seconds; 0: they are"
+        " not. Rules look at nothing that is more than a minute ahead.",
     ),
     Metric(
         CERTIFICATE_END,

@@ -21,6 +21,7 @@ from pipeline import (
 )
 from service.check import Check, State
 from service.endpoint import time_text
+from service.future import MOST_AHEAD_NS
 from service.settings import Settings
 from service.text import duration
 from service.trust import TrustError, trust
@@ -31,8 +32,6 @@ NO_ROOM = 64 << 20
 """Octets below which nothing can be relied on to be stored."""
 GIB, MIB = 1 << 30, 1 << 20
 ANSWER_S = 5.0
-MOST_AHEAD_NS = 60_000_000_000
-"""How far ahead of the clock here what is stored may be, so that no clock is doubted."""
 FINDINGS_NS = 600_000_000_000
 MOST_FINDINGS = 10_000
 NO_FLOWS = "look at the sources: do frames arrive, are they decoded?"

@@ -5,6 +5,7 @@ FROM (
     FROM alerts FINAL
     WHERE time_ns < {before_ns:Int64}
         AND ({rule:String} = '' OR rule = {rule:String})
+        AND NOT (state = 'firing' AND isNull(value)) -- a pause is none
     ORDER BY time_ns DESC
     LIMIT {rows:UInt32} WITH TIES
 )

@@ -5,7 +5,8 @@ from pipeline.tables.types import I64, MAYBE_F64, TEXT, TIME, U32, WORD
 
 ALERTS = Table(
     name="alerts",
-    doc="One change of the state of one alert.",
+    doc="One change of the state of one alert, or of one that flaps the begin or the end of a pause"
+    " of its condition (firing, without a value).",
     engine="ReplacingMergeTree",
     order=("time_ns", "rule", "labels", "state"),
     time="time_ns",

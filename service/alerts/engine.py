@@ -3,6 +3,7 @@
 import json
 import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -10,9 +11,9 @@ import polars as pl
 
 from pipeline import TABLES, Store, length_bounds
 from service.alerts.rule import COUNT, AlertFile, Rule
-from service.alerts.standing import Standing, as_told, patience, taken_up
+from service.alerts.standing import Standing, as_told, latest_first, patience, taken_up
 from service.alerts.state import FIRING, PENDING, RESOLVED, Alert
-from service.endpoint import MAX_NS
+from service.future import MOST_AHEAD_NS, Reached, reached
 from service.hub import Hub
 
 MOST_ROWS = 100_000
@@ -34,9 +35,10 @@ class Engine:
         hub: Hub,
         fired: Callable[[Standing], None] = lambda _: None,
         restored: Callable[[list[Standing]], None] = lambda _: None,
+        clock: Callable[[], int] = time.time_ns,
     ) -> None:
         """`fired` hears of each alert that begins to fire, `restored` of those of before."""
-        self.fired, self.restored = fired, restored
+        self.fired, self.restored, self.clock = fired, restored, clock
         self.unkept: list[dict[str, Any]] = []
         self.rules = named(file)
         self._next: dict[str, Rule] | None = None
@@ -44,6 +46,7 @@ class Engine:
         self.hub = hub
         self.alerts: dict[Key, Alert] = {}
         self.now_ns = 0
+        self.reached = Reached(0, 0)
         self._restored = False
         self._seen: tuple[int | None, int] | None = None
         self._turn = threading.Lock()
@@ -56,26 +59,33 @@ class Engine:
     def step(self) -> None:
         """One look at every rule, when something was stored since the last. Raises StoreError.
 
-        What changed is told at once; that the store does not take it now loses nothing.
+        What changed is told at once; that the store does not take it now loses nothing. Time is
+        that of the data, as far as that has come by the clock: who is ahead stops no time.
         """
-        if not self._restored:
-            self._restore()
+        clock_ns = self.clock()
+        self.reached = reached(self.store, clock_ns)
+        to_ns = self.reached.to_ns
+        if self.reached.newest_ns and not to_ns:
+            return  # all is ahead: it may as well be the clock here that is wrong, for now
+        if not self._restored or self.now_ns > clock_ns + MOST_AHEAD_NS:
+            self._restore(clock_ns + MOST_AHEAD_NS)
         self._take_next()
         self._keep()
-        if not self.rules:
+        if not self.rules or not to_ns:
             return
-        extent = self.store.query("extent").row(0, named=True)
-        if not extent["verdicts"]:
-            return
-        seen = self.store.revision, int(extent["to_ns"])
+        seen = self.store.revision, to_ns
         if self._seen == seen and seen[0] is not None:
             return
-        now_ns = max(seen[1], self.now_ns + 1)
+        now_ns = max(to_ns, self.now_ns + 1)
         for rule in self.rules.values():  # each told by itself: the next one may find no store
             self._tell([*self._moved(rule, self._values(rule, now_ns), now_ns)])
         self._keep()
         # What is stored here itself is no reason to look again.
-        self._seen = self.store.revision, seen[1]
+        self._seen = self.store.revision, to_ns
+
+    def ahead_s(self) -> float:
+        """How far the newest verdicts are ahead of the clock, seconds; 0: they are not."""
+        return max(self.reached.newest_ns - self.clock(), 0) / 10**9
 
     def _take_next(self) -> None:
         """Take rules that were given; what stands by none of them, as it is labelled, is over."""
@@ -101,10 +111,12 @@ class Engine:
         )
 
     def _tell(self, made: list[dict[str, Any]]) -> None:
-        """Tell changes, which wait for the store."""
+        """Tell changes, which wait for the store; pauses of what is damped are kept alone."""
         self.unkept += made
         del self.unkept[:-MOST_UNKEPT]
         for change in made:
+            if change["state"] == FIRING and change["value"] is None:
+                continue
             labels = json.loads(change["labels"])
             self.hub.publish("alert", change | {"labels": labels}, "")
             if change["state"] == FIRING:
@@ -119,14 +131,14 @@ class Engine:
         keep(self.store, "alerts", self.unkept)
 
     def standing(self) -> list[Standing]:
-        """Every alert that is pending or firing."""
+        """Every alert that is pending or firing, the latest first."""
         with self._turn:
-            return [
+            return latest_first(
                 Standing(rule, json.loads(labels), alert.state, alert.since_ns, alert.value,
                          alert.flaps(self.now_ns, patience(rule)))
                 for (name, labels), alert in self.alerts.items()
                 if alert.state in {PENDING, FIRING} and (rule := self.rules.get(name))
-            ]  # fmt: skip
+            )  # fmt: skip
 
     def _values(self, rule: Rule, now_ns: int) -> dict[str, float]:
         """The values that break a rule, by the labels of their group."""
@@ -161,35 +173,41 @@ class Engine:
     def _moved(
         self, rule: Rule, values: Mapping[str, float], now_ns: int
     ) -> Iterator[dict[str, Any]]:
-        """The changes of a rule's alerts."""
+        """The changes of a rule's alerts, and begin and end of pauses of what is damped."""
         waits = patience(rule)
         with self._turn:
             self.now_ns = now_ns
             known = {labels for name, labels in self.alerts if name == rule.name}
             for labels in sorted(known | values.keys()):
                 alert = self.alerts.setdefault((rule.name, labels), Alert())
+                paused = alert.pauses
                 state = alert.advance(values.get(labels), now_ns, waits)
+                many, key = alert.changes(now_ns, rule.flap_ns), (rule.name, labels)
                 if state is not None:
-                    many = alert.changes(now_ns, rule.flap_ns)
-                    key = rule.name, labels
                     yield change_of(key, state, now_ns, alert.since_ns, alert.value, many)
+                elif alert.pauses != paused:
+                    yield change_of(key, alert.state, now_ns, alert.since_ns, None, many)
                 old = now_ns - max(alert.changed, default=0) > rule.flap_ns
                 if alert.state not in {PENDING, FIRING} and old:
                     del self.alerts[rule.name, labels]
 
-    def _restore(self) -> None:
-        """Go on from the states that the store has.
+    def _restore(self, latest_ns: int) -> None:
+        """Go on from the states that the store has, of no later time.
 
         What fires is taken to have held until now, and to have changed when it did so last. What
         stands by rules that there are no more is over, and that is kept.
         """
-        stood = self.store.query("alerts_last", rows=MOST_ROWS).rows(named=True)
-        newest = self.store.query("alerts_history", rule="", before_ns=MAX_NS, rows=1)
-        to_ns = int(self.store.query("extent")["to_ns"][0] or 0)
+        given = {"until_ns": latest_ns, "rows": MOST_ROWS}
+        stood = self.store.query("alerts_last", **given).rows(named=True)
+        newest = self.store.query("alerts_history", rule="", before_ns=latest_ns + 1, rows=1)
+        to_ns = self.reached.to_ns
         ended: list[Standing] = []
         changes: list[dict[str, Any]] = []
         with self._turn:
-            self.now_ns = max(newest["time_ns"], default=0)
+            self.alerts.clear()
+            self._seen = None
+            told_ns = [*newest["time_ns"], *(row["changed_ns"] for row in stood)]
+            self.now_ns = max(told_ns, default=0)
             over_ns = max(to_ns, self.now_ns + 1)
             for row in stood:
                 key, since_ns, many = (row["rule"], row["labels"]), row["since_ns"], row["changes"]
@@ -217,8 +235,9 @@ def change_of(
 ) -> dict[str, Any]:
     """A change of an alert: a row of the table `alerts`.
 
-    Times of changes grow, so that the last one tells how an alert stands even where the data's
-    time stood still in between.
+    One that fires and has no value began or ended a pause, while it is damped. Times of changes
+    grow, so that the last one tells how an alert stands even where the data's time stood still in
+    between.
     """
     return {
         "time_ns": time_ns, "rule": key[0], "labels": key[1], "state": state, "since_ns": since_ns,

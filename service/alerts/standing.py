@@ -45,11 +45,18 @@ def as_told(row: Mapping[str, Any]) -> Standing:
     return Standing(rule, labels, row["state"], row["since_ns"], row["value"], flapping=False)
 
 
+def latest_first(standing: Iterable[Standing]) -> list[Standing]:
+    """Alerts in the order in which they are told."""
+    return sorted(
+        standing, key=lambda each: (-each.since_ns, each.rule.name, sorted(each.labels.items()))
+    )
+
+
 def taken_up(row: Mapping[str, Any], to_ns: int) -> Alert:
-    """An alert out of its last change, where there is data until `to_ns`."""
+    """An alert out of its last row, where there is data until `to_ns`."""
     changed = deque([row["changed_ns"]] * row["changes"], KEPT)
     held_ns = max(row["changed_ns"], to_ns)
-    return Alert(row["state"], row["since_ns"], held_ns, row["value"], changed)
+    return Alert(row["state"], row["since_ns"], held_ns, row["value"], changed, bool(row["damped"]))
 
 
 def as_kept(row: Mapping[str, Any], rules: Mapping[str, Rule], to_ns: int) -> Standing:

@@ -16,11 +16,12 @@ from pipeline import OwnerClient, Store, StoreError, open_or_ask
 from service.alerts.engine import MOST_ALERTS, named
 from service.alerts.rule import AlertFile, AlertsError, Mistake, Rule, read
 from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of
-from service.alerts.standing import as_kept
+from service.alerts.standing import as_kept, latest_first
 from service.alerts.watch import MOST_SILENCES
 from service.commands.settings import chosen
 from service.endpoint import MAX_NS, parse_duration, time_text
 from service.failure import ExitCode, Failure
+from service.future import MOST_AHEAD_NS, reached
 from service.remote_api import ask
 from service.shape import changes_of
 from service.text import Heading, console, table
@@ -38,6 +39,9 @@ SILENCES = (
     Heading("name"), Heading("labels"), Heading("kind"), Heading("state"), Heading("from"),
     Heading("until"), Heading("by"), Heading("why"),
 )  # fmt: skip
+AS_KEPT = (
+    "by the last change that was kept: no service that looks at rules was asked (--server asks one)"
+)
 MISTAKES = (Heading("file"), Heading("place"), Heading("mistake"))
 
 
@@ -62,21 +66,36 @@ def opened(dsn: str | None, *, writes: bool = False) -> Iterator[Store | OwnerCl
         raise Failure(ExitCode.STORE, str(error)) from None
 
 
-def standing(dsn: str | None, *, json: bool) -> None:
-    """Print what is pending or firing."""
-    now_ns = time.time_ns()
-    with opened(dsn) as store:
-        rows = store.query("alerts_last", rows=MOST_ALERTS).to_dicts()
-        to_ns = int(store.query("extent")["to_ns"][0] or 0)
-        quiet = silences_of(store.query("silences", after_ns=now_ns, rows=MOST_SILENCES))
-    rules = _rules() if rows else {}
-    found = [as_kept(row, rules, to_ns).shown(quiet, now_ns) for row in rows]
-    if json:
-        typer.echo(json_format.dumps({"alerts": found}, allow_nan=False))
-    elif not found:
-        typer.echo("no alert is pending or firing")
+def standing(dsn: str | None, server: str | None, *, json: bool) -> None:
+    """Print what is pending or firing, as the service has it that moves it, or as it was kept."""
+    if server is not None:
+        told = ask(server, "/api/v1/alerts", {})
     else:
-        console().print(table(STANDING, map(_standing, found), title="alerts"))
+        with opened(dsn) as store:
+            told = store.alerts() if isinstance(store, OwnerClient) else kept(store)
+    if json:
+        typer.echo(json_format.dumps(told, allow_nan=False))
+        return
+    if told["alerts"]:
+        console().print(table(STANDING, map(_standing, told["alerts"]), title="alerts"))
+    else:
+        typer.echo("no alert is pending or firing")
+    if (now_ns := told["now_ns"]) is None:
+        typer.echo(AS_KEPT)
+    else:
+        typer.echo(f"looked at {time_text(now_ns)}, in the time of the data")
+
+
+def kept(store: Store) -> dict[str, Any]:
+    """The same by the changes that a store has; when it was looked at last is not known."""
+    now_ns = time.time_ns()
+    given = {"until_ns": now_ns + MOST_AHEAD_NS, "rows": MOST_ALERTS}
+    rows = store.query("alerts_last", **given).to_dicts()
+    quiet = silences_of(store.query("silences", after_ns=now_ns, rows=MOST_SILENCES))
+    to_ns = reached(store, now_ns).to_ns
+    rules = _rules() if rows else {}
+    stood = latest_first(as_kept(row, rules, to_ns) for row in rows)
+    return {"now_ns": None, "alerts": [each.shown(quiet, now_ns) for each in stood]}
 
 
 def _rules() -> dict[str, Rule]:

@@ -33,6 +33,7 @@ from service.metrics import Metrics
 from service.settings import Settings
 
 S = 10**9
+LAST = {"until_ns": 2**62, "rows": 100}
 RULES = """
 [[rule]]
 name = "hot port"
@@ -178,11 +179,12 @@ def test_rules_over_the_store_fire_and_are_over_and_are_kept(
         assert (hot["labels"]["severity"], hot["silenced_by"]) == ("page", [])
         rules = {rule.name: rule for rule in read(file).rule}
         [newest_ns] = store.query("extent")["to_ns"]
-        last = store.query("alerts_last", rows=10).iter_rows(named=True)
+        last = store.query("alerts_last", **LAST).iter_rows(named=True)
         kept = [as_kept(row, rules, newest_ns).shown([], 0) for row in last]
         assert sorted(kept, key=str) == sorted(found, key=str)
         again = Watch(read(file), store, client.app.state.hub, client.app.state.metrics)
-        again.engine._restore()
+        again.engine.reached = watch.engine.reached
+        again.engine._restore(newest_ns)
         assert {each.rule.name for each in again.engine.standing()} == {
             "hot port",
             "many held back",
@@ -686,7 +688,7 @@ def test_an_alert_ends_with_its_rule(tmp_path: Path, store: Store) -> None:
     engine.step()
     assert [(each.rule.name, each.state) for each in known] == [("old", FIRING)]
     assert [each.rule.name for each in engine.standing()] == ["new"]
-    standing = store.query("alerts_last", rows=10)["rule"]
+    standing = store.query("alerts_last", **LAST)["rule"]
     assert "new" in standing
     assert "old" not in standing
 
@@ -716,7 +718,7 @@ def test_a_rule_that_comes_back_while_no_data_comes_fires_anew(
     assert changes["time_ns"].n_unique() == 3
     Engine(following[-1], store, Hub(1), restored=known.extend).step()
     assert ("again", FIRING) in [(each.rule.name, each.state) for each in known]
-    assert "again" not in store.query("alerts_last", rows=100)["rule"]
+    assert "again" not in store.query("alerts_last", **LAST)["rule"]
 
 
 @pytest.mark.parametrize("changed", ['severity = "page"', 'group_by = ["kind"]'])
