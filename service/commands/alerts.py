@@ -68,11 +68,15 @@ def opened(dsn: str | None, *, writes: bool = False) -> Iterator[Store | OwnerCl
 
 def standing(dsn: str | None, server: str | None, *, json: bool) -> None:
     """Print what is pending or firing, as the service has it that moves it, or as it was kept."""
+    said = ""
     if server is not None:
         told = ask(server, "/api/v1/alerts", {})
     else:
         with opened(dsn) as store:
-            told = store.alerts() if isinstance(store, OwnerClient) else kept(store)
+            if isinstance(store, OwnerClient):
+                told = store.alerts()
+            else:
+                told, said = kept(store), AS_KEPT
     if json:
         typer.echo(json_format.dumps(told, allow_nan=False))
         return
@@ -80,10 +84,9 @@ def standing(dsn: str | None, server: str | None, *, json: bool) -> None:
         console().print(table(STANDING, map(_standing, told["alerts"]), title="alerts"))
     else:
         typer.echo("no alert is pending or firing")
-    if (now_ns := told["now_ns"]) is None:
-        typer.echo(AS_KEPT)
-    else:
-        typer.echo(f"looked at {time_text(now_ns)}, in the time of the data")
+    if now_ns := told["now_ns"]:
+        said = f"looked at {time_text(now_ns)}, in the time of the data"
+    typer.echo(said or "no rule was looked at yet")
 
 
 def kept(store: Store) -> dict[str, Any]:
