@@ -9,7 +9,6 @@ spans again changes nothing. Source: OpenTelemetry protocol 1.x, JSON encoding; 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
-from itertools import pairwise
 from typing import Any
 
 PARENT = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}")
@@ -66,7 +65,7 @@ def path_spans(found: Mapping[str, Any], at: int, trace: str, parent: str) -> It
         hops.append(hop_span(hop, at, (trace, own, flow["flow"]), (begin, end), hop is worst))
         begin = end
     ends = f"{flow['src']}:{flow['sport']} → {flow['dst']}:{flow['dport']}"
-    width = width_of(found, at)
+    width = int(found["lengths_ns"][at])
     told_of_flow = {f"hopsight.{name}": found["signals"].get(name, [None] * (at + 1))[at]
                     for name in ("U", "alpha", "rate_bps", "inflight_bytes")}  # fmt: skip
     yield span(
@@ -123,13 +122,6 @@ def value_of(value: Any) -> Json:
     if isinstance(value, int):
         return {"intValue": str(value)}
     return {"doubleValue": value} if isinstance(value, float) else {"stringValue": str(value)}
-
-
-def width_of(found: Mapping[str, Any], at: int) -> int:
-    """Length of an interval: up to the next one, of the last as long as the shortest."""
-    times = found["times_ns"]
-    least = found["interval"].get("step_ns") or min((b - a for a, b in pairwise(times)), default=1)
-    return int(min(times[at + 1] - times[at], least) if at + 1 < len(times) else least)
 
 
 def digest(octets: int, *told: object) -> str:

@@ -1,5 +1,6 @@
 -- How loaded was each hop of one flow in each interval of a window, by telemetry and observation point?
--- Intervals shorter than `step_ns` are added up to that length.
+-- Intervals shorter than `step_ns` are added up to that length; `least_ns`, `begins_ns` and `ends_ns` are those of
+-- `flow_signals.sql`.
 WITH names AS (
 -- part: hop_names
 ),
@@ -13,6 +14,9 @@ seen AS (
         hop_index,
         node,
         port,
+        min(h.interval_ns) AS least_ns,
+        min(h.time_ns) AS begins_ns,
+        max(h.time_ns + h.interval_ns) AS ends_ns,
         sum(h.samples) AS samples,
         sum(h.u_sum_n) / samples * 1e-9 AS u_mean,
         max(h.u_max_n) * 1e-9 AS u_max,
@@ -35,6 +39,9 @@ seen AS (
 SELECT
     here.time_ns AS time_ns,
     here.interval_ns AS interval_ns,
+    here.least_ns AS least_ns,
+    here.begins_ns AS begins_ns,
+    here.ends_ns AS ends_ns,
     here.point AS point,
     here.source AS source,
     here.hop_index AS hop_index,

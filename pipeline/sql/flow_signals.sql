@@ -1,9 +1,13 @@
 -- What did one flow do in each interval of a window, at each observation point, and in which state was it?
--- Intervals shorter than `step_ns` are added up to that length; states are those of the last of them.
+-- Intervals shorter than `step_ns` are added up to that length, those that touch the window: `least_ns` is the shortest
+-- of them, `begins_ns` and `ends_ns` are where the first begins and the last ends. States are those of the last.
 SELECT
     intDiv(i.time_ns, greatest(i.interval_ns, {step_ns:Int64})) * greatest(i.interval_ns, {step_ns:Int64}) AS time_ns,
     greatest(i.interval_ns, {step_ns:Int64}) AS interval_ns,
     point,
+    min(i.interval_ns) AS least_ns,
+    min(i.time_ns) AS begins_ns,
+    max(i.time_ns + i.interval_ns) AS ends_ns,
     sum(i.frames) AS frames,
     sum(i.bytes) AS bytes,
     sum(i.data_bytes) AS data_bytes,

@@ -1,9 +1,13 @@
 -- What did one flow do in each second, minute or hour of a long window, at each observation point?
 -- `rollup` is flow_seconds, flow_minutes or flow_hours, `step_ns` its width or several of it; states are the last ones.
+-- A row has all of its time, so the window is to begin and to end with whole steps.
 SELECT
     intDiv(r.time_ns, {step_ns:Int64}) * {step_ns:Int64} AS time_ns,
     {step_ns:Int64} AS interval_ns,
     point,
+    {step_ns:Int64} AS least_ns,
+    time_ns AS begins_ns,
+    begins_ns + least_ns AS ends_ns,
     sum(r.frames) AS frames,
     sum(r.bytes) AS bytes,
     sum(r.data_bytes) AS data_bytes,
@@ -32,7 +36,7 @@ SELECT
     max(r.aecn_congested_hops_max) AS aecn_congested_hops_max
 FROM {rollup:Identifier} AS r FINAL
 WHERE flow = {flow:UInt64}
-    AND r.time_ns > {from_ns:Int64} - {step_ns:Int64}
+    AND r.time_ns >= {from_ns:Int64}
     AND r.time_ns <= {to_ns:Int64}
 GROUP BY time_ns, interval_ns, point
 ORDER BY time_ns, interval_ns, point

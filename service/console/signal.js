@@ -31,6 +31,7 @@ export function signalRows(signals) {
   const columns = Object.entries(signals.signals);
   return signals.times_ns.map((_, i) => ({
     time_ns: exact(signals.times_ns, i),
+    length_ns: signals.lengths_ns[i],
     ...Object.fromEntries(columns.map(([name, values]) => [name, values[i]])),
     ...Object.fromEntries(signals.hops.flatMap((one) => ["u_mean", "queue_mean_bytes", "abw_bps", "delay_ns"].map((key) => [`${key} ${one.device} ${one.interface}`, one[key][i]]))),
   }));

@@ -10,6 +10,7 @@ from pipeline import ROLLED_NS, Question, found_flows, hpcc, integrity, key_of
 from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
+from service.routes.added import CELL, SEEN, added_up
 from service.routes.coverage import coverage_of
 from service.routes.parameter import EndsParameters, FlowParameters, SignalsParameters
 from service.routes.span import LATEST_NS, Span, check_window
@@ -52,8 +53,12 @@ NS_PER_S = 1e9
 async def signals(request: Request, asked: Annotated[SignalsParameters, Query()]) -> dict[str, Any]:
     """What one flow did, and the load of each of its hops, on one time axis.
 
-    Windows of more than ten minutes are told by seconds, minutes or hours. Loads of hops are means
-    over the samples of the flow itself.
+    A cell begins at `times_ns` and adds up `lengths_ns`: of its width the whole stored intervals
+    that touch the window, from where the flow began to where it was seen last, silence between them
+    too. `rate_bps` is payload over that time. Windows of more than ten minutes, and times of which
+    no intervals are kept, are told by whole seconds, minutes or hours, to which `interval` is
+    widened: where the flow sent in a part of one, its rate is the mean over all of it. Loads of
+    hops are means over the samples of the flow itself.
     """
     most_s = request.app.state.settings.service.max_window_s
     return await signals_of(reader_of(request), asked, most_s)
@@ -66,41 +71,48 @@ async def signals_of(reader: Reader, asked: FlowParameters, most_s: float) -> di
     check_window(asked.window, most_s)
     from_ns, first_ns = to_ns - asked.window, int(flow["first_ns"])
     span = Span(first_ns if from_ns < first_ns < to_ns else from_ns, to_ns)
-    about = {"flow": flow["flow"], **span.touched}
-    step_ns, own = await _own(reader, about, asked)
+    step_ns, span, own = await _own(reader, flow["flow"], span, asked)
     hops = await reader.ask("flow_hops", flow=flow["flow"], **span.bounds, step_ns=step_ns)
     told = await reader.ask("flow_integrity", flow=flow["flow"], **span.touched)
-    least_ns, made = await run_in_threadpool(_shaped, flow, (own, hops, told))
+    least_ns, made = await run_in_threadpool(_shaped, flow, span, (own, hops, told))
     return await coverage_of(reader, span, least_ns, flow=flow["flow"]) | made
 
 
 async def _own(
-    reader: Reader, about: dict[str, Any], asked: FlowParameters
-) -> tuple[int, pl.DataFrame]:
-    """What a flow did, and the length that intervals are added up to, ns (0: their own).
+    reader: Reader, flow: int, span: Span, asked: FlowParameters
+) -> tuple[int, Span, pl.DataFrame]:
+    """What a flow did, in which time, and the length that intervals are added up to, ns (0: none).
 
-    Over long windows, and where intervals are not kept any more, rollups tell.
+    Over long windows, and where intervals are not kept any more, rollups tell, of whole cells.
     """
     step_ns = asked.interval or 0
+    about = {"flow": flow, **span.touched}
     if asked.window <= LATEST_NS:
         own = await reader.ask("flow_signals", **about, step_ns=step_ns)
         if own.height:
-            return step_ns, own
-    rollup, width = rolled(asked.window, step_ns)
+            return step_ns, span, own
+    lengths = (await reader.ask("flow_lengths", **about))["interval_ns"]
+    rollup, width = rolled(asked.window, step_ns, min(lengths, default=0))
     if rollup is None:
-        return step_ns, await reader.ask("flow_signals", **about, step_ns=step_ns)
-    return width, await reader.ask("flow_signals_long", rollup=rollup, **about, step_ns=width)
+        return step_ns, span, await reader.ask("flow_signals", **about, step_ns=step_ns)
+    whole = span.whole(width)
+    about = {"flow": flow, **whole.touched}
+    own = await reader.ask("flow_signals_long", rollup=rollup, **about, step_ns=width)
+    return width, whole if own.height else span, own
 
 
-def rolled(window_ns: int, step_ns: int) -> tuple[str | None, int]:
+def rolled(window_ns: int, step_ns: int, least_ns: int = 0) -> tuple[str | None, int]:
     """The rollup that tells a window, and its step: as asked for, else the finest that suits.
 
-    None where a step is asked for that no rollup has a part of.
+    A rollup has an interval, `least_ns` long, where that begins, so one that is shorter would tell
+    too much of that time and nothing of the next. None where a step is asked for that no rollup has
+    a part of.
     """
+    wide = {name: width for name, width in ROLLED_NS.items() if width >= least_ns}
     if step_ns:
-        whole = [name for name, width in ROLLED_NS.items() if step_ns % width == 0]
+        whole = [name for name, width in wide.items() if step_ns % width == 0]
         return (f"flow_{whole[-1]}" if whole else None), step_ns
-    name = next((name for name, width in ROLLED_NS.items() if window_ns <= width * MOST_STEPS),
+    name = next((name for name, width in wide.items() if window_ns <= width * MOST_STEPS),
                 [*ROLLED_NS][-1])  # fmt: skip
     return f"flow_{name}", ROLLED_NS[name]
 
@@ -121,7 +133,7 @@ async def flows_with(reader: Reader, asked: EndsParameters) -> list[dict[str, An
 
 
 def _shaped(
-    flow: dict[str, Any], found: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
+    flow: dict[str, Any], span: Span, found: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 ) -> tuple[int | None, dict[str, Any]]:
     """The width of cells, and the answer of `signals`, but for what it says of its time.
 
@@ -134,20 +146,27 @@ def _shaped(
         carried.max().over("time_ns").alias("ce_share"),
         (pl.col("aecn_u_mean") * pl.col("aecn_samples")).alias("aecn_u_sum"),
     )
-    own = _of_each_point(own).with_columns(
-        (pl.col("marked_bytes") / pl.col("acked_bytes")).fill_nan(None).alias("mark_share"),
-        (pl.col("data_bytes") * BITS * NS_PER_S / pl.col("interval_ns")).alias("rate_bps"),
+    seen = pl.concat([each.select(*CELL, *SEEN) for each in (own, hops)])
+    cells = added_up(seen, span, int(flow["last_ns"]))
+    own = (
+        _of_each_point(own)
+        .join(cells, on=CELL, how="left")
+        .with_columns(
+            (pl.col("marked_bytes") / pl.col("acked_bytes")).fill_nan(None).alias("mark_share"),
+            (pl.col("data_bytes") * BITS * NS_PER_S / pl.col("length_ns")).alias("rate_bps"),
+        )
     )
     measured = hops.filter(pl.col("source") == "int")
     loads = _one_point(measured, "samples") if measured.height else _summed(hops)
     loads = _headroom(loads)
-    cells = pl.concat([each.select("time_ns", "interval_ns") for each in (own, loads)])
-    cells = cells.group_by("time_ns").max().sort("time_ns")
-    times, lengths = cells["time_ns"].to_list(), cells["interval_ns"].to_list()
-    return min(lengths, default=None), {
+    told_of = pl.concat([each.select(CELL) for each in (own, loads)])
+    cells = cells.join(told_of, on=CELL, how="semi").sort(CELL)
+    cells = cells.unique("time_ns", keep="last", maintain_order=True)
+    times = cells["time_ns"].to_list()
+    return min(cells["interval_ns"], default=None), {
         "flow": flow_of(flow | {"flow": str(flow["flow"])}),
-        "times_ns": times,
-        "lengths_ns": lengths,
+        "times_ns": cells["begin_ns"].to_list(),
+        "lengths_ns": cells["length_ns"].to_list(),
         "eta": ETA,
         "signals": series(records(own), times, SIGNALS),
         "hops": [
@@ -166,7 +185,7 @@ def _of_each_point(own: pl.DataFrame) -> pl.DataFrame:
     for weights, names in SPEAKS.items():
         rows = _one_point(own, *weights).select("time_ns", "interval_ns", *names)
         told = told.join(rows, on=["time_ns", "interval_ns"], how="left")
-    return told.sort("time_ns")
+    return told.sort("time_ns", "interval_ns")
 
 
 def _hop(rows: pl.DataFrame, times: list[int]) -> dict[str, Any]:

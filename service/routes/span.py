@@ -37,6 +37,10 @@ class Span:
         """Parameters of queries for whatever touches the range, whose upper end is inclusive."""
         return {"from_ns": self.from_ns, "to_ns": self.last_ns}
 
+    def whole(self, step_ns: int) -> "Span":
+        """The same, widened to whole cells of that width."""
+        return Span(self.from_ns // step_ns * step_ns, -(-self.to_ns // step_ns) * step_ns)
+
 
 async def chosen(
     reader: Reader, asked: RangeParameters, max_window_s: float, *, of_all: bool = False

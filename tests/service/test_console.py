@@ -237,6 +237,10 @@ def test_a_chart_gives_its_data_as_csv(page: Callable[..., View]) -> None:
     text = saved.value.path().read_text()
     assert text.startswith("time_ns,u_mean,u_max,queue_mean_bytes\n")
     assert len(text.splitlines()) == 21
+    view.turn(FLOW)
+    with view.page.expect_download() as saved:
+        view.page.click('section[aria-label="Signals"] header button')
+    assert saved.value.path().read_text().startswith("time_ns,length_ns,U,")
 
 
 @pytest.mark.parametrize("name", ["overview", "flow", "link", "fabric", "telemetry", "find"])

@@ -37,8 +37,12 @@ def test_a_long_window_says_what_the_intervals_say(asked: Asked, window: str, st
     for name in ("U", "W"):  # rollups have seven digits of them
         assert long["signals"][name] == pytest.approx(short["signals"][name], rel=1e-7), name
     assert [hop["device"] for hop in long["hops"]] == [hop["device"] for hop in short["hops"]]
-    rate = long["signals"]["rate_bps"][0] * step_ns
-    assert rate == pytest.approx(short["signals"]["rate_bps"][0] * S)
+    # What rollups tell is the mean over whole cells, and that is the time they tell of.
+    assert long["lengths_ns"] == [step_ns]
+    assert [long["interval"]["from_ns"]] == long["times_ns"]
+    assert long["interval"]["to_ns"] == long["times_ns"][0] + step_ns
+    sent = [told["signals"]["rate_bps"][0] * told["lengths_ns"][0] for told in (long, short)]
+    assert sent[0] == pytest.approx(sent[1])
 
 
 def test_rollups_tell_what_is_kept_no_longer(asked: Asked) -> None:
@@ -50,9 +54,28 @@ def test_rollups_tell_what_is_kept_no_longer(asked: Asked) -> None:
     assert after["decisions"][0] > 0
 
 
+def test_a_window_of_rollups_is_widened_to_all_that_they_hold(
+    asked: Asked, world: ModuleType
+) -> None:
+    """A second has all of its bytes, also where the window ends or begins inside of it."""
+    whole = asked.get("/api/v1/flows/signals", **FLOW, window="1h").json()
+    inside_ns = world.START_NS + 5 * world.INTERVAL_NS
+    for at_ns, interval in ((inside_ns, "1s"), (inside_ns + S, "4s"), (inside_ns + 660 * S, "1m")):
+        given = {"at": str(at_ns), "window": "11m", "interval": interval}
+        told = asked.get("/api/v1/flows/signals", **FLOW, **given).json()
+        [length_ns] = told["lengths_ns"]
+        assert told["interval"]["from_ns"] <= told["times_ns"][0]
+        assert told["times_ns"][0] + length_ns <= told["interval"]["to_ns"]
+        assert told["signals"]["decisions"] == whole["signals"]["decisions"]
+        assert told["hops"][0]["samples"] == whole["hops"][0]["samples"]
+
+
 def test_the_finest_rollup_that_suits_is_asked() -> None:
     assert rolled(3600 * S, 0) == ("flow_seconds", S)
     assert rolled(86_400 * S, 0) == ("flow_minutes", 60 * S)
     assert rolled(365 * 86_400 * S, 0) == ("flow_hours", 3600 * S)
     assert rolled(3600 * S, 120 * S) == ("flow_minutes", 120 * S)
     assert rolled(3600 * S, 10**6) == (None, 10**6)
+    # One that is shorter than the intervals would tell ten times the rate of a tenth of the time.
+    assert rolled(3600 * S, 0, 10 * S) == ("flow_minutes", 60 * S)
+    assert rolled(3600 * S, 5 * S, 10 * S) == (None, 5 * S)

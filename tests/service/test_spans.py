@@ -68,7 +68,8 @@ def signals(delays: list[list[float | None]]) -> dict[str, Any]:
     flow = {"flow": "7", "src": "10.0.1.1", "sport": 1, "dst": "10.0.2.1", "dport": 2}
     time = {"from_ns": 0, "to_ns": 20 * MS, "step_ns": 10 * MS, "covered": 1.0}
     return {"flow": flow, "interval": time, "captured": 1.0, "completeness": 0.5, "hops": hops,
-            "times_ns": [0, 10 * MS], "signals": {"U": [0.9, None]}}  # fmt: skip
+            "times_ns": [0, 10 * MS], "lengths_ns": [10 * MS, 4 * MS],
+            "signals": {"U": [0.9, None]}}  # fmt: skip
 
 
 def spans_of(told: dict[str, Any]) -> list[dict[str, Any]]:
@@ -92,6 +93,11 @@ def test_a_hop_is_as_long_as_its_queue_and_begins_where_the_one_before_ends() ->
     said = [{one["key"]: one["value"] for one in each["attributes"]} for each in made]
     assert said[0]["hopsight.queue_delay_complete"] == {"boolValue": False}
     assert said[4]["hopsight.queue_delay_complete"] == {"boolValue": True}
+    # A path is as long as what its cell adds up, or its queues kept a packet.
+    assert [said[at]["hopsight.interval_ns"]["intValue"] for at in (0, 4)] == [
+        "10000000",
+        "4000000",
+    ]
     assert said[2]["hopsight.queue_delay_known"] == {"boolValue": False}
     assert [one["hopsight.most_loaded"]["boolValue"] for one in said[1:4]] == [False, False, True]
     assert said[1]["hopsight.samples"] == {"intValue": "3"}
