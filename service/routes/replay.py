@@ -50,7 +50,8 @@ async def decisions(request: Request, asked: Annotated[DecisionsParameters, Quer
     """The decisions at each acknowledgment, in order, with the line and the sentence of each.
 
     They are those of `hopsight replay`. `next` is where the next page starts, null at the end. The
-    interval is that from the first to the last decision, whatever was asked for.
+    interval is that from the first to the last decision, whatever was asked for. A table (CSV) has
+    the variables of all algorithms that decided, on every page the same columns.
     """
     state, reader = request.app.state, reader_of(request)
     same = await flows_with(reader, asked)
@@ -69,7 +70,7 @@ async def decisions(request: Request, asked: Annotated[DecisionsParameters, Quer
     }
     if media_type(request) == CSV:
         told = dict(flat("Hopsight", about))
-        text = await run_in_threadpool(as_csv, page)
+        text = await run_in_threadpool(as_csv, page, columns_of(found.decisions, asked.algorithm))
         return tagged(request, text, json.dumps(about).encode(), CSV, told)
     names = await hop_names(reader, page)
     about |= {
@@ -193,13 +194,22 @@ def body(about: dict[str, Any], page: pl.DataFrame, names: list[list[str]]) -> b
     return f'{head[:-1]},"decisions":[{",".join(rows)}]}}'.encode()
 
 
-def as_csv(page: pl.DataFrame) -> bytes:
-    """The page as a table: what all decisions have, then the variables of those that decided."""
+def columns_of(decisions: pl.DataFrame, asked: str | None) -> list[str]:
+    """The columns of a table of decisions: what all have, then variables of those that decided.
+
+    They are the same on every page, whichever decided there; of nothing those that were asked for.
+    """
+    ran = [asked] if asked else []
+    if decisions.height:
+        ran = decisions["algorithm"].cast(pl.String).unique().sort().to_list()
+    return [*dict.fromkeys([*COMMON, *(each for name in ran for each in variables(name)), *TOLD])]
+
+
+def as_csv(page: pl.DataFrame, names: list[str]) -> bytes:
+    """The page as a table with these columns; of no decisions the heading alone."""
     if page.is_empty():
-        return b""
-    ran = page["algorithm"].cast(pl.String).unique().sort()
-    names = dict.fromkeys([*COMMON, *(each for name in ran for each in variables(name)), *TOLD])
-    rows = known(page, [name for name in names if name in page.columns])
+        return pl.DataFrame(schema=dict.fromkeys(names, pl.String)).write_csv().encode()
+    rows = known(page, names)
     listed = [name for name, kind in rows.schema.items() if isinstance(kind, pl.List)]
     words = pl.col(listed).cast(pl.List(pl.String))
     joined = [words.list.join(" ", ignore_nulls=True)] if listed else []

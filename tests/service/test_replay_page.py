@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from browser import View
+
+from service.routes.replay import as_csv, columns_of
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 CONSOLE = Path(__file__).resolve().parent.parent.parent / "service" / "console"
@@ -69,6 +72,35 @@ def test_a_page_as_a_table(replays: Any) -> None:
     for name in ("captured", "completeness", "total", "next"):
         assert told[f"hopsight-{name}"] == str(said[name])
     assert told["hopsight-interval-from-ns"] == str(said["interval"]["from_ns"])
+
+
+def test_every_page_of_a_table_has_its_heading(replays: Any) -> None:
+    """Also one of no decisions, which readers of tables refused."""
+    total = replays.get(PATH, **FLOW, limit=1).json()["total"]
+    first, last, beyond = (
+        replays.get(PATH, **FLOW, format="csv", start=start, limit=2).text.splitlines()
+        for start in (0, total - 1, total)
+    )
+    assert [len(page) for page in (first, last, beyond)] == [3, 2, 1]
+    assert first[0] == last[0] == beyond[0]
+    never = {"from": 1, "to": 2, "format": "csv"}
+    [head] = replays.get(PATH, **FLOW, **never).text.splitlines()
+    assert head.split(",")[:2] == ["time_ns", "src"]
+    assert "alpha" not in head
+    [head] = replays.get(PATH, **FLOW, **never, algorithm="dctcp").text.splitlines()
+    assert head == first[0]
+
+
+def test_columns_are_those_of_all_that_decided_and_not_of_the_page() -> None:
+    decided = [
+        {"time_ns": 1, "algorithm": "dctcp", "branch": "close", "alpha": 0.5},
+        {"time_ns": 2, "algorithm": "hpcc", "branch": "fast", "alpha": None},
+    ]
+    rows = pl.DataFrame(decided)
+    names = columns_of(rows, None)
+    heads = [as_csv(rows.slice(at, 1), names).splitlines()[0] for at in range(3)]
+    assert heads == [",".join(names).encode()] * 3
+    assert {"alpha", "Wc"} <= {*names}
 
 
 @pytest.mark.parametrize(
