@@ -10,8 +10,9 @@ import polars as pl
 from pipeline import TABLES
 
 KINDS = ("silence", "maintenance")
-LONGEST_NS = 366 * 86_400 * 10**9
-"""The farthest end, from now."""
+MOST_DAYS = 366
+LONGEST_NS = MOST_DAYS * 86_400 * 10**9
+"""The farthest end, from now: the same day of the next year, also of a leap year."""
 Labels = Mapping[str, str]
 
 

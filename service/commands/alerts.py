@@ -15,7 +15,7 @@ import typer
 from pipeline import OwnerClient, Store, StoreError, open_or_ask
 from service.alerts.engine import MOST_ALERTS, named
 from service.alerts.rule import AlertFile, AlertsError, Mistake, Rule, read
-from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of
+from service.alerts.silence import LONGEST_NS, MOST_DAYS, Silence, ending, silences_of
 from service.alerts.standing import as_kept, latest_first
 from service.alerts.watch import MOST_SILENCES
 from service.commands.settings import chosen
@@ -198,7 +198,7 @@ def silence(wish: Wish, dsn: str | None, *, json: bool) -> None:
     made = Silence(secrets.token_hex(8), now_ns, now_ns, now_ns + length_ns, matchers, wish.kind,
                    getpass.getuser(), wish.comment)  # fmt: skip
     if length_ns > LONGEST_NS:
-        raise Failure(ExitCode.USAGE, "--for: is more than a year")
+        raise Failure(ExitCode.USAGE, f"--for: is more than {MOST_DAYS} days")
     with opened(dsn, writes=True) as store:
         store.insert("silences", made.row(), f"{made.id} {now_ns}")
     if json:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from service.access import identity_of
 from service.alerts.rule import Rule
-from service.alerts.silence import LONGEST_NS, Silence, ending, silences_of
+from service.alerts.silence import LONGEST_NS, MOST_DAYS, Silence, ending, silences_of
 from service.alerts.watch import MOST_SILENCES, Watch
 from service.endpoint import MAX_NS
 from service.form import HEX
@@ -131,8 +131,8 @@ async def silence(request: Request, wanted: Wanted) -> dict[str, Any]:
     to_ns = from_ns + (wanted.for_ or 0) if wanted.to is None else wanted.to
     if not max(from_ns, now_ns) < to_ns <= now_ns + LONGEST_NS:
         if wanted.for_ is not None:
-            raise invalid({"for": "ends before now, or more than a year from now"})
-        raise invalid({"to": "is not after from and now, or more than a year from now"})
+            raise invalid({"for": f"ends before now, or more than {MOST_DAYS} days from now"})
+        raise invalid({"to": f"is not after from and now, or more than {MOST_DAYS} days from now"})
     identity = identity_of(request)
     made = Silence(
         secrets.token_hex(8), now_ns, from_ns, to_ns, wanted.matchers, wanted.kind,

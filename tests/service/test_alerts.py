@@ -22,12 +22,13 @@ from service.alerts import delivery
 from service.alerts.delivery import Delivery
 from service.alerts.engine import Engine
 from service.alerts.rule import AlertsError, Receiver, read
-from service.alerts.silence import Silence
+from service.alerts.silence import LONGEST_NS, MOST_DAYS, Silence
 from service.alerts.standing import Standing, as_kept
 from service.alerts.state import FIRING, PENDING, RESOLVED, Alert, Patience
 from service.alerts.telling import Look
 from service.alerts.watch import Watch
 from service.commands.serve import renew
+from service.endpoint import NS_PER_S, time_text
 from service.hub import Hub
 from service.metrics import Metrics
 from service.settings import Settings
@@ -312,6 +313,19 @@ def test_silences_are_asked_for_and_ended(store: Store, file: Path) -> None:
             assert answer.status_code == 422, (wrong, answer.text)
 
 
+def test_the_farthest_end_of_a_silence_is_what_its_refusal_says(store: Store, file: Path) -> None:
+    settings = Settings.model_validate({"service": {"alerts_file": file}})
+    with Asked(store, settings) as client:
+        wish: dict[str, Any] = {"matchers": {"device": "never"}}
+        for days, status in ((MOST_DAYS, 201), (MOST_DAYS + 1, 422)):
+            told = client.ask("POST", "/api/v1/alerts/silences", json=wish | {"for": f"{days}d"})
+            assert told.status_code == status, told.text
+        assert f"more than {MOST_DAYS} days from now" in told.json()["detail"]
+        late = wish | {"to": time_text(time.time_ns() + LONGEST_NS + NS_PER_S)}
+        told = client.ask("POST", "/api/v1/alerts/silences", json=late)
+        assert f"more than {MOST_DAYS} days from now" in told.json()["detail"]
+
+
 @pytest.mark.parametrize(
     ("told", "said"),
     [
@@ -407,8 +421,8 @@ def test_the_command_shows_alerts_and_asks_for_silence(
     assert served.get("/api/v1/alerts/silences").json()["silences"] == []
     none = hopsight.here("alerts", "silences", "--server", served.url)
     assert (none.returncode, none.stdout) == (0, "no silence is in force or to come\n")
-    done = hopsight.here("alerts", "silence", "a=b", "--for", "9000h", "--store", served.dsn)
-    assert (done.returncode, "more than a year" in done.stderr) == (2, True)
+    done = hopsight.here("alerts", "silence", "a=b", "--for", "367d", "--store", served.dsn)
+    assert (done.returncode, "more than 366 days" in done.stderr) == (2, True)
     fine = hopsight.here("alerts", "check", str(file))
     assert fine.stdout == "3 rules and 0 receivers are fine\n"
 
