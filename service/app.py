@@ -16,6 +16,7 @@ from service.access import allowed
 from service.alerts.rule import read
 from service.alerts.watch import Watch
 from service.audit import Audited
+from service.body import named_once
 from service.guard import LOCAL_NAMES, Guard
 from service.headed import Headed
 from service.held import Held
@@ -64,13 +65,14 @@ ROOMS = (health, session, flows, flow_search, signals, spans, contributors, link
          export, telemetry, topology, replay, captures, jobs, alerts, events, audit, internal, docs,
          console)  # fmt: skip
 """Routes in the order of the reference."""
-CHECKS = (allowed, given_once)
+CHECKS = (allowed, given_once, named_once)
 """What is asked of every request before its route is; each raises Problem."""
 logger = logging.getLogger("hopsight.service")
 DESCRIPTION = (
     "Where flows are bottlenecked. Times are ns since 1970, rates bit/s, sizes bytes; `flow` is the"
     " decimal text of a 64-bit hash. Errors are RFC 9457 problem documents that name the field."
-    " A parameter that holds one value and is given several times is such an error."
+    " A parameter that holds one value and is given several times is such an error, and so is a"
+    " name that an object of a body has twice."
     " An answer about a time says how much of it is known: `interval` is the time, `covered` of it"
     " the share that was judged, or of cells of time the share with rows that a filter keeps;"
     " `captured` the share that live sources captured, 1 where none is known to have missed any, of"

@@ -150,7 +150,7 @@ def _is_unread(error: Mapping[str, Any]) -> bool:
     return tuple(error.get("loc", ())) == (BODY,) and error.get("type") != "missing"
 
 
-def _no_json(request: Request) -> str | None:
+def no_json(request: Request) -> str | None:
     """What is wrong with the Content-Type of a body that should be JSON, None for JSON."""
     kind = request.headers.get("content-type", "").strip()
     if JSON_KIND.fullmatch(kind.partition(";")[0].strip()):
@@ -169,7 +169,7 @@ async def _on_problem(_: Request, error: Exception) -> Response:
 async def _on_validation(request: Request, error: Exception) -> Response:
     found = error.errors() if isinstance(error, RequestValidationError) else []
     body = error.body if isinstance(error, RequestValidationError) else None
-    if any(_is_unread(one) for one in found) and (said := _no_json(request)):
+    if any(_is_unread(one) for one in found) and (said := no_json(request)):
         return await _on_problem(request, Problem(415, said, field="Content-Type"))
     kind = body.get(KIND) if isinstance(body, dict) else None
     fields = {_location(one, kind): _sentence(one) for one in found}

@@ -94,6 +94,31 @@ def test_a_parameter_that_is_given_twice_is_refused(
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("alerts/silences", '{"matchers": {"a": "b"}, "for": "1h", "for": "2h"}', "for"),
+        ("alerts/silences", '{"matchers": {"a": "b", "a": "c"}, "for": "1h"}', "matchers.a"),
+        ("jobs", '{"kind": "analyze", "capture": "0", "capture": "1"}', "capture"),
+        ("session", '{"token": "abc", "token": "abd"}', "token"),
+        ("session", '[{"token": "abc"}, {"token": "abd", "token": "abd"}]', "1.token"),
+    ],
+)
+def test_a_name_that_a_body_has_twice_is_refused(
+    served: Any, path: str, body: str, field: str
+) -> None:
+    kind = {"Content-Type": "application/json"}
+    found = problem(
+        httpx.post(f"{served.url}/api/v1/{path}", content=body, headers=kind, timeout=30), 422
+    )
+    assert (found["field"], found["detail"]) == (
+        field,
+        f"{field}: is given 2 times; one is accepted",
+    )
+    other = httpx.post(f"{served.url}/api/v1/{path}", content=body, timeout=30)
+    assert problem(other, 415)["field"] == "Content-Type"
+
+
 def test_a_list_is_given_as_often_as_there_are_values(served: Any) -> None:
     flow = "src=10.0.1.1:40001&dst=10.0.2.1:5001"
     answer = served.get(f"/api/v1/replay/decisions?{flow}&set=eta=0.9&set=N=wrong")
