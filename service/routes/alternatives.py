@@ -11,7 +11,7 @@ from pydantic import Field
 
 from pipeline import MOST_WAYS, Fabric, address_words, by_class, loads_of, ranked, taken
 from service.endpoint import parse_address
-from service.problem import Problem
+from service.problem import Problem, invalid
 from service.reader import Reader, reader_of
 from service.representation import Tags, documented
 from service.routes.coverage import captured_of
@@ -46,8 +46,8 @@ async def alternatives(
 ) -> Response:
     """All shortest ways between two ends, the best first, with the flows that take each.
 
-    Without a class a link's load is that of its worst one, and `classes` rank the same ways by each
-    class alone.
+    Two addresses are of one family, as those of a packet are. Without a class a link's load is that
+    of its worst one, and `classes` rank the same ways by each class alone.
     """
     state = request.app.state
     revision = reader_of(request).store.revision
@@ -82,7 +82,11 @@ async def _answered(request: Request, asked: AlternativesParameters) -> dict[str
 
 
 def ends_of(asked: AlternativesParameters, hosts: pl.DataFrame, hops: pl.DataFrame) -> list[End]:
-    """Both ends. Raises Problem."""
+    """Both ends. Raises Problem, also for addresses that no packet has both."""
+    src, dst = address_of(asked.src), address_of(asked.dst)
+    if src and dst and src.version != dst.version:
+        told = f"{dst} is IPv{dst.version}, and src is IPv{src.version}; no packet has both"
+        raise invalid({"dst": told})
     named = (("src", asked.src), ("dst", asked.dst))
     return [end_of(name, hosts, hops, field) for field, name in named]
 
@@ -127,10 +131,7 @@ def _of(links: pl.DataFrame, ways: list[dict[str, Any]]) -> pl.DataFrame:
 
 def end_of(name: str, hosts: pl.DataFrame, hops: pl.DataFrame, field: str) -> End:
     """Where an end is: an address by the longest prefix that the topology has, or a name of it."""
-    try:
-        address = parse_address(name)
-    except ValueError:
-        address = None
+    address = address_of(name)
     if address is not None:
         found = [row for row in hosts.iter_rows(named=True) if _within(address, row["prefix"])]
         if not found:
@@ -145,6 +146,14 @@ def end_of(name: str, hosts: pl.DataFrame, hops: pl.DataFrame, field: str) -> En
     raise Problem(
         404, f"{field}: {name!r} is no address, host or device of the topology", field=field
     )
+
+
+def address_of(name: str) -> IPv4Address | IPv6Address | None:
+    """The address that an end is told by, None for a name."""
+    try:
+        return parse_address(name)
+    except ValueError:
+        return None
 
 
 def _within(address: IPv4Address | IPv6Address, prefix: str) -> bool:

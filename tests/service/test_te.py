@@ -318,6 +318,14 @@ def test_an_end_that_no_topology_has_is_told(client: Client, src: str) -> None:
     assert (told.status_code, told.json()["field"]) == (404, "src")
 
 
+def test_ends_that_no_packet_has_both_are_refused(client: Client) -> None:
+    for src, dst in (("10.0.1.5", "fd00:2::4"), ("fd00:2::4", "10.0.1.5")):
+        told = client.get("alternatives", params={"src": src, "dst": dst})
+        assert (told.status_code, told.json()["field"]) == (422, "dst"), told.text
+    mapped = {"src": "10.0.1.5", "dst": "::ffff:10.0.2.5"}  # an IPv4 address, as IPv6 writes it
+    assert client.get("alternatives", params=mapped).status_code == 200
+
+
 def test_flows_of_two_addresses_are_found_on_the_way_that_they_take(client: Client) -> None:
     words = {"src_hi": 0, "src_lo": 0xFFFF_0A00_0101, "dst_hi": 0, "dst_lo": 0xFFFF_0A00_0201}
     flows = [{"flow": n, "sport": n, **words} for n in (1, 2)]
