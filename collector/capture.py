@@ -15,6 +15,7 @@ from collector.follow import PIECE_BYTES, REPLACED, Follow, FollowedWindow, Pipe
 from collector.frame import UNNAMED, Frames
 from collector.index import CORRUPT, FULL, MORE, SMALLEST_RECORD, Index
 from collector.loss import Loss
+from collector.marks import inode_of
 from collector.pcap import Pcap
 from collector.pcapng import Pcapng
 from collector.window import CaptureError, MappedWindow, StreamWindow, Window
@@ -74,11 +75,12 @@ class Capture:
         self.last_ns: int | None = None
         """Time of the last frame that was delivered."""
         self.hole_ns: int | None = None
-        """From when on frames before the first one of this file are known to be lost; None: none
-        are."""
+        """From when on frames before its first one are known to be lost; None: none are."""
         self.delivered = 0
         self.unnamed = UNNAMED
         """Name of the observation points that the file leaves without one."""
+        self.inode = inode_of(os.fstat(file.fileno()))
+        """What the file is known by, whatever its name."""
         self._path = path
         self._file = file
         self._window = window
@@ -106,6 +108,10 @@ class Capture:
     def closed(self) -> bool:
         """Whether the file was closed."""
         return self._file.closed
+
+    def renamed(self, path: Path) -> None:
+        """Go on in the same file by its new name; as a source it keeps the name that it had."""
+        self._path, self._file.name = path, str(path)
 
     def stop(self) -> None:
         """End a file that is followed; what is there then is still read."""

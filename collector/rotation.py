@@ -12,14 +12,14 @@ import logging
 import re
 from collections import Counter
 from contextlib import suppress
-from enum import Enum
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from collector.capture import Capture, open_capture
 from collector.follow import REPLACED, Follow
 from collector.frame import UNNAMED
+from collector.marks import Marks, Since, inode_of
 from collector.window import CaptureError
 
 UNREADABLE: Final = "file_unreadable"
@@ -38,47 +38,6 @@ UNTOLD: Final = ("", "..")
 """Last parts of a path that do not say what the directory is called."""
 POLL_S: Final = 0.2
 logger = logging.getLogger("hopsight.collector")
-HEAD_BYTES: Final = 1024
-"""By so many first bytes a file that was written anew is told from one that grew: the time of its
-first frame is among them."""
-
-
-class Mark(NamedTuple):
-    """A file as it was when it had been read."""
-
-    written_ns: int
-    octets: int
-    head: bytes | None
-    """Its first bytes; None where it gave no frame: whatever is written to it then is new."""
-
-    @classmethod
-    def of(cls, path: Path, *, gave: bool) -> "Mark":
-        """A file as it is. Raises OSError."""
-        status = path.stat()
-        return cls(status.st_mtime_ns, status.st_size, head_of(path) if gave else None)
-
-    def since(self, path: Path) -> "Since":
-        """What became of the file since."""
-        try:
-            status = path.stat()
-            if status.st_mtime_ns == self.written_ns:
-                return Since.SAME
-            if self.head is None or not head_of(path).startswith(self.head):
-                return Since.RENEWED
-        except OSError:  # gone meanwhile, or not to be read: nothing to open
-            return Since.SAME
-        return Since.GROWN if status.st_size > self.octets else Since.SAME
-
-
-class Since(Enum):
-    """What became of a file that had been read."""
-
-    SAME, RENEWED, GROWN = range(3)
-    """As it was, or shorter; written anew; written on."""
-
-
-MOST_OCTETS: Final = 1 << 63
-"""Of a file that was counted already: it grows no further."""
 
 
 class Rotation:
@@ -96,7 +55,7 @@ class Rotation:
         self.reasons: Counter[str] = Counter()
         self.poll_s = POLL_S
         self._endless = endless
-        self._read: dict[str, Mark] = {}
+        self._marks = Marks()
         self._point = point
         self._open: Capture | None = None
         self._path: Path | None = None
@@ -116,6 +75,7 @@ class Rotation:
 
         The one before it ends with what is in it as soon as there is another.
         """
+        self._renamed()
         if self._open is not None and not self._open.closed:
             if not self._endless or self._waiting():
                 self._open.stop()
@@ -131,8 +91,8 @@ class Rotation:
             except CaptureError as error:
                 logger.warning("%s", error)
                 self.reasons[UNREADABLE] += 1
-                self._mark(path, gave=False)
-                self._last = path
+                self._marks.put(path, gave=False)
+                self._went_by(path)
                 continue
             self._behind(before, path)
             self._path = path
@@ -150,8 +110,34 @@ class Rotation:
             return
         if REPLACED not in self._open.reasons:
             unread = UNREADABLE in self._open.reasons or not self._open.delivered
-            self._mark(self._path, gave=not unread)
+            if self._is_open(self._path) is not False:
+                self._marks.put(self._path, gave=not unread)
         self._last, self._path = self._path, None
+
+    def _is_open(self, path: Path) -> bool | None:
+        """Whether a name leads to the file that was opened last; None: it leads nowhere."""
+        assert self._open is not None
+        try:
+            return inode_of(path.stat()) == self._open.inode
+        except OSError:
+            return None
+
+    def _renamed(self) -> None:
+        """Follow the file that is open to another name in the directory."""
+        if self._open is None or self._path is None or self._is_open(self._path):
+            return
+        with suppress(OSError):  # gone, as `_waiting` tells
+            for path in self.directory.iterdir():
+                if self._is_open(path):
+                    self._path = path
+                    self._open.renamed(path)
+                    return
+
+    def _went_by(self, path: Path) -> None:
+        """Go past a file that cannot be read: no number before it comes next."""
+        here, there = serial(path), serial(self._last) if self._last is not None else None
+        if self._last is None or (here and not (there and ahead(there, here))):
+            self._last = path
 
     def _behind(self, before: Capture | None, path: Path) -> None:
         """Count and tell what is known to be lost between the file before and the one of a path."""
@@ -164,17 +150,12 @@ class Rotation:
         if lost > 0 or REPLACED in before.reasons:
             self._open.hole_ns = before.last_ns
 
-    def _mark(self, path: Path, *, gave: bool) -> None:
-        """Remember that a file was read, unless it is gone."""
-        with suppress(OSError):
-            self._read[path.name] = Mark.of(path, gave=gave)
-
-    def _grows(self, path: Path, mark: Mark) -> None:
+    def _grows(self, path: Path) -> None:
         """Count a file that was read and is written on."""
         self.reasons[GROWN] += 1
         told = "was written on when a newer file was there: give each capture that rotates"
         logger.warning("%s %s a directory of its own", path, told)
-        self._read[path.name] = mark._replace(octets=MOST_OCTETS)
+        self._marks.grown(path.name)
 
     def _waiting(self) -> list[Path]:
         """Files that are to be opened, in order."""
@@ -182,9 +163,8 @@ class Rotation:
             there = [path for path in self.directory.iterdir() if not path.name.startswith(".")]
         except OSError as error:
             raise CaptureError(f"{self.directory}: {(error.strerror or '').lower()}") from error
-        names = {path.name for path in there}
-        self._read = {name: mark for name, mark in self._read.items() if name in names}
-        new = sorted((path for path in there if self._new(path) and path.is_file()), key=order)
+        self._marks.look(there)
+        new = sorted((path for path in there if self._new(path)), key=order)
         return in_turn(new) if self._endless else new
 
     def _new(self, path: Path) -> bool:
@@ -193,13 +173,19 @@ class Rotation:
             return False
         if self._left is not None and path.name not in self._left:
             return False
-        mark = self._read.get(path.name)
-        if mark is None or not self._endless:
-            return mark is None
-        since = mark.since(path)
+        since = self._marks.since(path)
+        if since is None or not self._endless:
+            return since is None and self._marks.regular(path) and not self._repeats(path)
         if since is Since.GROWN and self._left is None:
-            self._grows(path, mark)
-        return since is Since.RENEWED
+            self._grows(path)
+        return since is Since.RENEWED and not self._repeats(path)
+
+    def _repeats(self, path: Path) -> bool:
+        """Whether a file that is followed only holds what one that was read held, compressed."""
+        if not self._endless or not self._marks.packed(path):
+            return False
+        self._marks.put(path, gave=False)
+        return True
 
     def stop(self) -> None:
         """Open no file that is not there yet; each that is ends with what is in it."""
@@ -222,16 +208,15 @@ def name_of(directory: Path) -> str:
     return directory.name if directory.name not in UNTOLD else directory.resolve().name
 
 
-def head_of(path: Path) -> bytes:
-    """The first bytes of a file. Raises OSError."""
-    with path.open("rb") as file:
-        return file.read(HEAD_BYTES)
-
-
 def serial(path: Path) -> tuple[str, int] | None:
     """What dumpcap's names of one ring have in common, and the number that each has alone."""
     told = SERIAL.match(path.name)
     return (told[1], int(told[2])) if told else None
+
+
+def ahead(one: tuple[str, int], other: tuple[str, int]) -> bool:
+    """Whether a number of a ring comes behind another one of it."""
+    return one[0] == other[0] and one[1] > other[1]
 
 
 def in_turn(ordered: list[Path]) -> list[Path]:

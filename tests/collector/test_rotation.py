@@ -223,6 +223,147 @@ def test_what_a_ring_wrote_over_before_it_was_read_is_counted_and_told(tmp_path:
     assert (decoder.accounting.decoded, decoder.accounting.reasons) == (5, {"file_overwritten": 2})
 
 
+def dumpcap(number: int) -> str:
+    """A name as dumpcap gives it."""
+    return f"cap_{number:05}_20251009085320.pcapng"
+
+
+def test_a_file_that_is_compressed_once_it_was_read_is_no_loss(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first was passed by then; the third is compressed while it is the newest."""
+    write(tmp_path / dumpcap(1), 1, 2)
+    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
+
+    def compress(number: int) -> None:
+        plain = tmp_path / dumpcap(number)
+        plain.with_name(f"{plain.name}.gz").write_bytes(gzip.compress(plain.read_bytes()))
+        plain.unlink()
+
+    async def run() -> list[Loss]:
+        losses = []
+        async for batch in batches(decoder, rotation):
+            losses += batch.losses
+            if not batch.frame.height:
+                continue
+            number = int(batch.source.rsplit("/")[-1].split("_")[1])
+            if number == 2:
+                compress(1)
+                await asyncio.sleep(0.5)
+            if number == 3:
+                compress(3)
+                await asyncio.sleep(1)
+            if number < 4:
+                write(tmp_path / dumpcap(number + 1), 10 * number)
+            else:
+                rotation.stop()
+        return losses
+
+    assert asyncio.run(run()) == []
+    assert (decoder.accounting.decoded, decoder.accounting.reasons) == (5, {})
+    assert not caplog.text
+
+
+def test_a_file_that_was_never_read_and_is_compressed_is_counted_once(tmp_path: Path) -> None:
+    """It comes in its turn, and what comes behind it is no loss."""
+    write(tmp_path / dumpcap(4), 1)
+    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
+
+    async def run() -> list[Loss]:
+        losses = []
+        async for batch in batches(decoder, rotation):
+            losses += batch.losses
+            if batch.source.endswith(dumpcap(4)) and batch.frame.height:
+                (tmp_path / f"{dumpcap(2)}.gz").write_bytes(gzip.compress(b"late"))
+                await asyncio.sleep(0.5)
+                write(tmp_path / dumpcap(5), 2)
+            if batch.source.endswith(dumpcap(5)) and batch.frame.height:
+                rotation.stop()
+        return losses
+
+    assert asyncio.run(run()) == []
+    assert (decoder.accounting.decoded, decoder.accounting.reasons) == (2, {"file_unreadable": 1})
+
+
+@pytest.mark.parametrize("endless", [True, False])
+def test_a_file_that_was_read_is_not_read_again_by_another_name(
+    tmp_path: Path, *, endless: bool
+) -> None:
+    for number in range(1, 4):
+        write(tmp_path / f"cap{number}", number)
+    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path, endless=endless)
+
+    async def run() -> list[int]:
+        got = []
+        async for batch in batches(decoder, rotation):
+            got += batch.frame["time_ns"].to_list()
+            if batch.frame.height and batch.source.endswith(("2", "3")):
+                read = f"cap{len(got) - 1}"
+                (tmp_path / read).rename(tmp_path / f"{read}.done")
+            if len(got) == 3 and not batch.ended:
+                await asyncio.sleep(0.5)
+                rotation.stop()
+        return got
+
+    assert asyncio.run(run()) == [1, 2, 3]
+    assert decoder.accounting.reasons == {}
+
+
+def test_a_chain_of_names_brings_each_file_once_and_no_gap(tmp_path: Path) -> None:
+    """As logrotate does: the newest is renamed while it is read, and all before it again."""
+    kept = tmp_path / "x.pcap"
+    write(kept, 1)
+    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
+
+    def turn() -> None:
+        for number in range(3, 0, -1):
+            if (older := tmp_path / f"x.pcap.{number}").exists():
+                older.rename(tmp_path / f"x.pcap.{number + 1}")
+        kept.rename(tmp_path / "x.pcap.1")
+
+    async def run() -> tuple[list[int], list[Loss]]:
+        got, losses = [], []
+        async for batch in batches(decoder, rotation):
+            got += batch.frame["time_ns"].to_list()
+            losses += batch.losses
+            if batch.frame.height:
+                await asyncio.sleep(0.5)
+                turn()
+                await asyncio.sleep(0.7)
+                if len(got) == 4:
+                    rotation.stop()
+                else:
+                    write(kept, len(got) + 1)
+        return got, losses
+
+    assert asyncio.run(run()) == ([1, 2, 3, 4], [])
+    assert decoder.accounting.reasons == {}
+
+
+def test_a_later_file_with_the_inode_of_one_that_was_read_is_another_one(tmp_path: Path) -> None:
+    """Written into the same inode by another name: what a system does that gives it anew."""
+    write(tmp_path / "cap1", 1)
+    decoder, rotation = Decoder(CollectorSettings()), Rotation(tmp_path)
+
+    async def run() -> list[int]:
+        got = []
+        async for batch in batches(decoder, rotation):
+            got += batch.frame["time_ns"].to_list()
+            if got == [1] and not batch.ended:
+                write(tmp_path / "cap2", 2)
+            if got == [1, 2] and not batch.ended:
+                (tmp_path / "cap1").rename(tmp_path.parent / "elsewhere")
+                await asyncio.sleep(0.5)
+                write(tmp_path.parent / "elsewhere", 3, 4)
+                (tmp_path.parent / "elsewhere").rename(tmp_path / "cap3")
+            if len(got) == 4:
+                rotation.stop()
+        return got
+
+    assert asyncio.run(run()) == [1, 2, 3, 4]
+    assert decoder.accounting.reasons == {}
+
+
 def test_a_directory_that_nobody_writes_to_ends_with_its_last_file(tmp_path: Path) -> None:
     write(tmp_path / "a1", 1)
     write(tmp_path / "a2", 2, 3)
