@@ -195,7 +195,7 @@ def open_datagrams(name: str, host: str, port: int, sockets: int = 1) -> list[Da
     Port 0 takes a free one. Raises LiveError, one sentence that begins with the name.
     """
     opened: list[Datagrams] = []
-    where = f"{name} {host}:{port}"
+    where = f"{name} [{host}]:{port}" if ":" in host else f"{name} {host}:{port}"
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, socket.SOCK_DGRAM) as probe:

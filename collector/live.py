@@ -78,7 +78,7 @@ class Live(Capture):
         )
         window = self._files or PipeWindow(b"", file, follow)
         super().__init__(interface, file, window, None, follow)
-        self.source = interface
+        self.source = self._interface = interface
         self.epoch = time.time_ns()
         self.losses.append(Loss(None, self.epoch))
         self._process = process
@@ -165,7 +165,7 @@ class Live(Capture):
         code = self._process.returncode
         if code and code < 0:
             return f"dumpcap was ended by {signal.Signals(-code).name}"
-        if self.source not in {*(name for _, name in socket.if_nameindex()), ANY}:
+        if self._interface not in {*(name for _, name in socket.if_nameindex()), ANY}:
             return "the interface is gone"
         if not code and COUNTS.search(said):
             return "somebody else told dumpcap to end"

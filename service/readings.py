@@ -24,7 +24,9 @@ from service.settings import Settings
 from service.topology_source import TopologySource
 from service.version import version
 
-WITHOUT = frozenset({"collector.ring_directory", "collector.ring_mib", "pipeline.topology"})
+WITHOUT = frozenset(
+    {"collector.name", "collector.ring_directory", "collector.ring_mib", "pipeline.topology"}
+)
 """Settings that change no row of a file, or are told of by what they lead to."""
 DIGITS = 12
 """Hexadecimal digits of what stands for a topology, or for many files."""

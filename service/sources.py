@@ -111,7 +111,7 @@ def open_sources(
     """Everything opened, or nothing: Failure says in a sentence what cannot be.
 
     A directory stands for the files in it; with `follow` also for those that arrive later.
-    `settings` say how frames of interfaces come.
+    `settings` say how frames of interfaces come, and what the collector is called.
     """
     ring = None
     if settings is not None and settings.ring_directory:
@@ -137,6 +137,7 @@ def open_sources(
                 host = text.rpartition(":")[0].strip("[]")
                 count = os.cpu_count() or 1
                 opened.sources += open_datagrams(kind, host, port_of(text), count)
+        name_sources(opened.sources, settings.name if settings is not None else "")
     except CaptureError as error:
         opened.close()
         raise not_read(error) from None
@@ -144,6 +145,13 @@ def open_sources(
         opened.close()
         raise
     return opened
+
+
+def name_sources(sources: Sequence[Source], collector: str) -> None:
+    """Tell live sources from those of other collectors that listen to the same names."""
+    for each in sources if collector else ():
+        if each.live:
+            each.source = f"{collector}/{each.source}"
 
 
 def not_read(error: CaptureError) -> Failure:

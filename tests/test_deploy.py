@@ -270,6 +270,8 @@ def test_counters_on_a_nodes_network_are_at_one_address_of_it() -> None:
     names = [each["name"] for each in container["env"]]
     given = {each["name"]: each for each in container["env"]}
     assert given["HOPSIGHT_PROCESS__METRICS"]["value"] == "$(HOST_IP):9470"
+    named = given["HOPSIGHT_COLLECTOR__NAME"]
+    assert named["valueFrom"]["fieldRef"]["fieldPath"] == "spec.nodeName", "sources told apart"
     assert given["HOST_IP"]["valueFrom"]["fieldRef"]["fieldPath"] == "status.hostIP"
     assert names.index("HOST_IP") < names.index("HOPSIGHT_PROCESS__METRICS"), "named before it"
 

@@ -24,6 +24,13 @@ class CollectorSettings(
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    name: str = Field(
+        "",
+        pattern=r"^[A-Za-z0-9._-]{0,253}$",
+        description="What this collector is called, such as its machine: it stands before the names"
+        " of interfaces and UDP feeds as sources (leaf1/mirror0). Collectors of one bus or store"
+        " need different ones; empty: nothing stands there.",
+    )
     tenant: str = Field("", description="Tenant of all flows of this collector.")
     vrf: str = Field("", description="VRF of all flows of this collector.")
     verify_checksums: bool = Field(

@@ -47,7 +47,7 @@ from service.stored_twice import noticing
 
 Readers = Sequence[Callable[[Bus], Coroutine[Any, Any, None]]]
 """What reads the bus in this process; nothing, where others do."""
-BOUND = ("bus.", "process.", "collector.ring_", "collector.frames_per_batch")
+BOUND = ("bus.", "process.", "collector.name", "collector.ring_", "collector.frames_per_batch")
 """How the names of settings begin that hold until it ends."""
 
 

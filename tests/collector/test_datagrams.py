@@ -70,7 +70,8 @@ def test_a_datagram_is_given_back_the_headers_that_it_came_with(host: str) -> No
     assert rows.height >= len(whole) > 0
     assert rows["time_ns"].is_between(before - 10**9, time.time_ns()).all()
     assert decoder.accounting.seen == len(reports)
-    assert rows["point"].unique().to_list() == [f"int-reports {host}:0"]
+    named = f"[{host}]" if ":" in host else host
+    assert rows["point"].unique().to_list() == [f"int-reports {named}:0"]
 
 
 @pytest.mark.parametrize("host", FAMILIES)
