@@ -7,6 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 
+from service.assignment import same
 from service.failure import ExitCode, Failure
 
 MOST_POINTS = 100_000
@@ -54,9 +55,19 @@ def axis(text: str) -> Axis:
     return Axis(name, tuple(f"{step:.{DIGITS}g}" for step in steps))
 
 
-def grid(texts: Sequence[str]) -> tuple[tuple[Axis, ...], list[tuple[str, ...]]]:
-    """The axes, and every point as assignments in their order. Failure for one too many."""
+def grid(
+    texts: Sequence[str], fixed: Sequence[str] = ()
+) -> tuple[tuple[Axis, ...], list[tuple[str, ...]]]:
+    """The axes, and every point as assignments in their order. Failure for one too many.
+
+    `fixed` are the changes of every point, of which none may be of an axis.
+    """
     axes = tuple(map(axis, texts))
+    for each, text in product(axes, fixed):
+        if same(each.name, text.partition("=")[0].strip()):
+            raise Failure(
+                ExitCode.USAGE, f"--sweep {each.name}: --what-if {text} sets it too; leave one out"
+            )
     for one, other in combinations([each.name for each in axes], 2):
         if one == other:
             raise Failure(ExitCode.USAGE, f"--sweep {one}: told twice; one axis has all its values")
@@ -64,12 +75,6 @@ def grid(texts: Sequence[str]) -> tuple[tuple[Axis, ...], list[tuple[str, ...]]]
             raise Failure(ExitCode.USAGE, f"--sweep {one}: {other} sets it too; leave one out")
     few(math.prod(len(each.values) for each in axes))
     return axes, list(points(axes))
-
-
-def same(one: str, other: str) -> bool:
-    """Whether two names may set one parameter: without an algorithm a name is that of all."""
-    (owner, _, own), (owner_too, _, own_too) = one.rpartition("."), other.rpartition(".")
-    return own == own_too and (owner == owner_too or not owner or not owner_too)
 
 
 def few(count: int) -> None:

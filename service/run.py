@@ -28,7 +28,6 @@ from collector import (
     spooled,
 )
 from pipeline import (
-    COMPANIONS,
     CSIG_VALUES,
     Heard,
     Output,
@@ -44,9 +43,9 @@ from pipeline import (
     drain,
     hpcc,
     never,
-    parse,
 )
 from service.assigned import value_of
+from service.assignment import parameter_of, told_once
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
 from service.progress import frames_bar
@@ -236,8 +235,16 @@ def settings_of(
     """Settings with `section.name=value` assignments on top, and parameters of the recurrences.
 
     A parameter is told as NAME=VALUE, for every algorithm that has it, or as ALGORITHM.NAME=VALUE.
-    `companion` is run beside those that the settings name.
+    `companion` is run beside those that the settings name. Failure for what is told twice.
     """
+    told_once("--set", assignments)
+    return settled(assignments, companion, **flags)
+
+
+def settled(
+    assignments: Sequence[str], companion: str | None = None, **flags: Mapping[str, Any]
+) -> tuple[Settings, dict[str, dict[str, Value]]]:
+    """The same where a later assignment may take the place of an earlier one, as a change does."""
     sections: dict[str, dict[str, Any]] = {name: dict(flags.get(name, {})) for name in SECTIONS}
     told: list[tuple[str, str]] = []
     for text in assignments:
@@ -262,36 +269,3 @@ def settings_of(
         for algorithm, values in parameter_of(name, value, tables).items():
             parameters.setdefault(algorithm, {}).update(values)
     return settings, parameters
-
-
-def parameter_of(
-    name: str, value: str, tables: Mapping[str, tuple[Parameter, ...]]
-) -> dict[str, dict[str, Value]]:
-    """A parameter by algorithm; Failure says what is accepted."""
-    algorithm, dot, own = name.rpartition(".")
-    own_tables = {algorithm: tables.get(algorithm, ())} if dot else tables
-    known = {a: t for a, t in own_tables.items() if any(row.name == own for row in t)}
-    if not known:
-        reason = f"no parameter is called {name!r}; {hint(name, tables)}"
-        raise Failure(ExitCode.USAGE, f"--set: {reason}")
-    try:
-        return {algorithm: parse(table, [f"{own}={value}"]) for algorithm, table in known.items()}
-    except ValueError as error:
-        meant = f" (it is meant for {' and '.join(known)})" if len(known) > 1 else ""
-        raise Failure(ExitCode.USAGE, f"--set {name}: {error}{meant}") from None
-
-
-def hint(name: str, tables: Mapping[str, tuple[Parameter, ...]]) -> str:
-    """What is accepted in the place of a name, or who would know it."""
-    algorithm, dot, own = name.rpartition(".")
-    idle = [each for each in COMPANIONS if each not in tables and (not dot or each == algorithm)]
-    knows = [each for each in idle if any(row.name == own for row in companion_table(each))]
-    if knows:
-        return f"{' and '.join(knows)} would know it: name it in pipeline.companions"
-    if dot and algorithm in tables:
-        others = [each for each in tables if any(row.name == own for row in tables[each])]
-        known = [f"{each}.{own}" for each in others]
-        known += [f"{algorithm}.{row.name}" for row in tables[algorithm]]
-        return f"accepted are {', '.join(known)}"
-    accepted = ", ".join(sorted({row.name for table in tables.values() for row in table}))
-    return f"accepted are {accepted}, collector.NAME and pipeline.NAME"

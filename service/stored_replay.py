@@ -22,13 +22,14 @@ from pipeline import (
     hpcc,
     retained,
 )
+from service.assignment import parameter_of, told_once
 from service.decision_output import Output, Told
 from service.decisions import Decisions
 from service.endpoint import Endpoint
 from service.failure import Failure
 from service.problem import Problem, invalid
 from service.reader import Reader
-from service.run import TABLES, parameter_of
+from service.run import TABLES
 from service.watched import Watched
 
 MOST_OBSERVATIONS = 200_000
@@ -185,17 +186,17 @@ def parameters_of(told: Sequence[str], settings: PipelineSettings) -> dict[str, 
     """Parameters out of NAME=VALUE; Problem names what is not accepted. Settings are none."""
     tables = TABLES | {name: companion_table(name) for name in settings.companions}
     made: dict[str, dict[str, Value]] = {}
-    for text in told:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise invalid({"set": f"{text!r} is not of the form NAME=VALUE"})
-        try:
-            found = parameter_of(name, value, tables)
-        except Failure as error:
-            said = str(error).removeprefix("--set").lstrip(": ")
-            raise invalid({"set": said}) from None
-        for algorithm, values in found.items():
-            made.setdefault(algorithm, {}).update(values)
+    try:
+        told_once("--set", told)
+        for text in told:
+            name, equals, value = text.partition("=")
+            if not equals:
+                raise invalid({"set": f"{text!r} is not of the form NAME=VALUE"})
+            for algorithm, values in parameter_of(name, value, tables).items():
+                made.setdefault(algorithm, {}).update(values)
+    except Failure as error:
+        said = str(error).removeprefix("--set").lstrip(": ")
+        raise invalid({"set": said}) from None
     return made
 
 

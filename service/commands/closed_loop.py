@@ -1,7 +1,7 @@
 """`hopsight replay --closed-loop`: the fabric of a capture, played again and with changes."""
 
 import json as json_format
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -9,12 +9,13 @@ import typer
 
 from pipeline import Parameter, companion_table
 from replay import rebuild
+from service.assignment import parameter_of, told_once
 from service.closed_loop_text import shown
 from service.decidable import say
 from service.failure import ExitCode, Failure, refused_by
 from service.gathering import Frames, gathered
 from service.progress import working
-from service.run import TABLES, parameter_of
+from service.run import TABLES
 from service.window_step import steps_assumed
 
 FABRIC = "fabric."
@@ -40,8 +41,9 @@ def run(frames: Frames, what_if: Sequence[str], *, json: bool) -> None:
     shown(told)
 
 
-def change_of(what_if: Iterable[str]) -> rebuild.Change:
+def change_of(what_if: Sequence[str]) -> rebuild.Change:
     """Assignments as a change; Failure says what is accepted."""
+    told_once("--what-if", what_if)
     parameters: dict[str, dict[str, Any]] = {}
     fabric: dict[str, float] = {}
     algorithm = None

@@ -14,6 +14,7 @@ import typer
 from collector import SCHEMA, Capture, CaptureError, Decoder, Follow, Frames, is_compiled
 from service.accounting_text import accounting_line
 from service.assigned import value_of
+from service.assignment import told_once
 from service.captures import name_points, open_all, written_apart
 from service.commands.settings import chosen
 from service.failure import ExitCode, Failure
@@ -190,6 +191,7 @@ def condition_of(text: str | None) -> pl.Expr | None:
 
 def assigned(assignments: Sequence[str]) -> dict[str, Any]:
     """Settings of the collector that `--set collector.NAME=VALUE` gives."""
+    told_once("--set", assignments)
     given: dict[str, Any] = {}
     for text in assignments:
         name, equals, value = text.partition("=")

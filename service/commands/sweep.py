@@ -52,7 +52,7 @@ def run(
     `told` is all that results depend on beside the point; `ranks` ranks where nothing was asked;
     `about` is what the JSON says of all of them.
     """
-    axes, points = grid(asked.axes)
+    axes, points = grid(asked.axes, asked.what_if)
     results = Results(asked.output)
     names = {point: digest(version(), *told, sorted(asked.what_if), point) for point in points}
     missing = [point for point in points if names[point] not in results.rows]

@@ -36,7 +36,7 @@ class Needed:
 
 def run(frames: Frames, asked: sweep.Sweep) -> None:
     """Rebuild once, play every point; the unchanged re-run says what to believe."""
-    axes, points = grid(asked.axes)
+    axes, points = grid(asked.axes, asked.what_if)
     sweep.check_measure(asked.by, axes, MEASURES)
     change_of(asked.what_if)
     for point in each_value(axes):

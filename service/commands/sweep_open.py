@@ -39,7 +39,7 @@ class Needed:
 
 def run(source: Source, asked: what_if.Asked, topology: Path | None, swept: sweep.Sweep) -> None:
     """Read once, decide twice at every point; ranked only where that is asked for."""
-    axes, points = grid(swept.axes)
+    axes, points = grid(swept.axes, asked.what_if)
     sweep.check_measure(swept.by, axes, MEASURES)
     known = topology_of(asked, topology)
     what_if.making_of(asked, known)

@@ -13,13 +13,14 @@ import typer
 from pipeline import COMPANIONS, Decider, Reran, Rerun, Tracked
 from replay import Difference, difference, from_best, kept, steered, vantage
 from service.absence import absence
+from service.assignment import told_once
 from service.decidable import Decidable, say
 from service.decision_output import written
 from service.endpoint import time_text
 from service.failure import ExitCode, Failure, refused_by
 from service.flow_names import FlowNames, end_text, flow_of
 from service.rerunning import Making, Ran, Source, rerun
-from service.run import settings_of
+from service.run import settled
 from service.settings import Settings
 from service.text import NONE, signed
 from service.topology_source import TopologySource
@@ -198,7 +199,12 @@ def making_of(asked: Asked, topology: TopologySource | None) -> Making:
 
 
 def told_by(asked: Asked, changes: Sequence[str]) -> tuple[Settings, dict[str, Any]]:
-    """Settings and parameters of one run; companions of both run in either."""
+    """Settings and parameters of one run; companions of both run in either.
+
+    A change takes the place of what both runs are told.
+    """
+    told_once("--set", asked.assignments)
+    told_once("--what-if", asked.what_if)
     assignments = [*asked.assignments, *changes]
     closed = next((text for text in changes if text.startswith(FABRIC)), None)
     if closed:
@@ -207,7 +213,7 @@ def told_by(asked: Asked, changes: Sequence[str]) -> tuple[Settings, dict[str, A
     if len(named) > 1:
         assignments.insert(0, f'pipeline.companions=["{named[0]}"]')
     with refused_by("--what-if") if changes else nullcontext():
-        return settings_of(assignments, named[-1] if named else None)
+        return settled(assignments, named[-1] if named else None)
 
 
 def told_of(

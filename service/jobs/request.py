@@ -80,7 +80,7 @@ def swept(wanted: Sweep) -> None:
     from service.axis import each_value, grid
     from service.commands import sweep, sweep_closed, sweep_open
 
-    axes, points = grid(wanted.sweep)
+    axes, points = grid(wanted.sweep, wanted.what_if)
     if len(points) > POINTS:
         raise invalid({"sweep": f"{len(points):,} points are more than {POINTS:,}; ask in parts"})
     form = sweep_closed if wanted.closed_loop else sweep_open

@@ -126,7 +126,7 @@ def wanted_of(asked: DecisionsParameters, flow: Mapping[str, Any]) -> Wanted:
         src=asked.src.address, sport=asked.src.port, dst=asked.dst.address, dport=asked.dst.port,
         protocol=asked.proto, tenant=flow["tenant"], vrf=flow["vrf"], vni=flow["vni"],
     )  # fmt: skip
-    told = tuple(sorted(asked.set_))
+    told = tuple(asked.set_)
     return Wanted(question, asked.from_, asked.to, asked.algorithm, told, asked.point)
 
 
