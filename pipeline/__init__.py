@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pipeline.question import Question, address_words, duration_text
     from pipeline.remote import OwnerClient, left_at, may_be, open_or_ask
     from pipeline.rerun import Reran, Rerun
-    from pipeline.retained_rows import retained
+    from pipeline.retained_rows import held
     from pipeline.rolled import Rolled
     from pipeline.scale_in_force import CSIG_VALUES
     from pipeline.settings import Dialect, PipelineSettings
@@ -177,6 +177,7 @@ __all__ = [
     "flow_count",
     "found_flows",
     "gaps_of",
+    "held",
     "hop_load",
     "hop_record",
     "host_rows",
@@ -204,7 +205,6 @@ __all__ = [
     "read_manifest",
     "read_owner",
     "restore",
-    "retained",
     "same_ends",
     "sonic",
     "stored_last",
@@ -253,7 +253,7 @@ HOMES = {
     "question": "Question address_words duration_text",
     "remote": "OwnerClient left_at may_be open_or_ask",
     "rerun": "Reran Rerun",
-    "retained_rows": "retained",
+    "retained_rows": "held",
     "rolled": "Rolled",
     "scale_in_force": "CSIG_VALUES",
     "settings": "Dialect PipelineSettings",

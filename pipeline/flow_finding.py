@@ -11,13 +11,15 @@ from typing import Any
 import polars as pl
 
 from pipeline.protocol_names import protocol_name
-from pipeline.question import Question, address_words
+from pipeline.question import Question, address_words, time_text
 from pipeline.tables.flow_by_ends import TOLD, ends_number
 from pipeline.tables.flows import FLOWS
 from pipeline.told_row import reader_of, values_of
 
 MOST = 16
 """Flows with the same ends that are told of."""
+FEW = 3
+"""Flows with the same ends that are named beside the one that is taken."""
 READERS = {column.name: reader_of(column) for column in FLOWS.columns}
 NARROWING = ("protocol", "tenant", "vrf", "vni")
 
@@ -38,8 +40,16 @@ def key_of(question: Question) -> dict[str, int]:
     return {"ends": ends_number(whole_ends(question))}
 
 
-def found_flows(rows: pl.DataFrame, question: Question, most: int = MOST) -> list[dict[str, Any]]:
-    """The flows that the question may mean, the one seen last first; `rows` answer its key."""
+def found_flows(
+    rows: pl.DataFrame,
+    question: Question,
+    most: int | None = MOST,
+    seen: tuple[int | None, int | None] = (None, None),
+) -> list[dict[str, Any]]:
+    """The flows that the question may mean, the one seen last first; `rows` answer its key.
+
+    They are `most` at most (None: all), those that were seen in a time first (`seen_in`).
+    """
     wanted = whole_ends(question).items()
     parts: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
@@ -48,13 +58,48 @@ def found_flows(rows: pl.DataFrame, question: Question, most: int = MOST) -> lis
         if narrow and wanted <= whole.items():
             parts.setdefault(row["flow"], []).append(whole)
     flows = [joined(each, question) for each in parts.values()]
-    return sorted(flows, key=lambda flow: (-flow["last_ns"], flow["flow"]))[:most]
+    return seen_in(sorted(flows, key=lambda flow: (-flow["last_ns"], flow["flow"])), *seen)[:most]
+
+
+def seen_in(
+    found: Sequence[dict[str, Any]], from_ns: int | None, to_ns: int | None
+) -> list[dict[str, Any]]:
+    """The same flows, those that were seen from `from_ns` to before `to_ns` first.
+
+    Of the others those that were seen nearest to that time come first; else they stay in order.
+    None: there is no such end, ns since 1970.
+    """
+
+    def away(flow: Mapping[str, Any]) -> int:
+        before = 0 if from_ns is None else from_ns - flow["last_ns"]
+        after = 0 if to_ns is None else flow["first_ns"] - to_ns + 1
+        return max(before, after, 0)
+
+    return sorted(found, key=away) if len(found) > 1 else [*found]
 
 
 def same_ends(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """What is said where several flows may be meant, of which the first is taken."""
-    several = f"{len(found)} flows have these ends; this is the one seen last"
-    return [several] if len(found) > 1 else []
+    taken, *others = found or [{}]
+    if not others:
+        return []
+    last = taken["last_ns"] >= max(flow["last_ns"] for flow in others)
+    which = "seen last" if last else "seen in that time, or nearest to it"
+    names = [name for name in NARROWING if len({flow[name] or None for flow in found}) > 1]
+    own = f", with {_by(names, taken)}" if names else ""
+    beside = [f"with {_by(names, flow)} " if names else "" for flow in others[:FEW]]
+    told = [
+        f"{text}from {time_text(flow['first_ns'])} to {time_text(flow['last_ns'])}"
+        for text, flow in zip(beside, others, strict=False)
+    ]
+    more = [f"{len(others) - FEW} more"] if len(others) > FEW else []
+    seen = ", ".join([*told, *more])
+    return [f"{len(found)} flows have these ends; this is the one {which}{own}; also seen: {seen}"]
+
+
+def _by(names: Sequence[str], flow: Mapping[str, Any]) -> str:
+    """What tells a flow from others with the same ends."""
+    return " and ".join(_named(name, flow[name]) for name in names)
 
 
 def told_flow(text: str) -> dict[str, Any]:

@@ -43,6 +43,11 @@ class Question:
         return None if self.at_ns is None else self.at_ns - 1
 
     @property
+    def seen(self) -> tuple[int | None, int | None]:
+        """The window, in which the flow was seen that is meant; without a time it has no ends."""
+        return (None, None) if self.at_ns is None else (self.at_ns - self.window_ns, self.at_ns)
+
+    @property
     def flow_text(self) -> str:
         """`10.0.0.1:40000 → 10.0.1.1:5001`."""
         return f"{end_text(self.src, self.sport)} → {end_text(self.dst, self.dport)}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -22,22 +22,49 @@ EVER_NS = 1 << 62
 """After every time; the reverse of a flow begins and ends at other times than the flow."""
 
 
-def retained(
-    store: Asked, question: Question, from_ns: int | None, to_ns: int | None, page: int = PAGE
-) -> Iterator[pl.DataFrame]:
-    """Observations of the newest flow with these ends, page by page; none where none are held.
+class Held(NamedTuple):
+    """Flows whose observations are given, and what stands apart under the same ends.
 
-    Without times all that is held is given. Columns that are null in all rows of a page are left
-    out, as a decoder does.
+    `apart` has one flow of each conversation, the one that is given first.
     """
-    found = flows_of(store, question, MOST_PAIRS)
-    if found:
-        flows = both_ways(store, found, question)
-        yield from pages(store, flows, from_ns, to_ns, page)
+
+    flows: list[int]
+    apart: list[dict[str, Any]]
+
+    def pages(
+        self, store: Asked, from_ns: int | None, to_ns: int | None, page: int = PAGE
+    ) -> Iterator[pl.DataFrame]:
+        """What the store holds of the flows, page by page; none where none is held.
+
+        Without times it is all. Columns that are null in all rows of a page are left out, as a
+        decoder does.
+        """
+        if self.flows:
+            yield from pages(store, self.flows, from_ns, to_ns, page)
+
+
+def held(
+    store: Asked, question: Question, from_ns: int | None, to_ns: int | None, *, every: bool = False
+) -> Held:
+    """The flow with these ends that is meant, of several the newest that was seen in that time.
+
+    With `every` it is all of them. There are none where none is known.
+    """
+    seen = from_ns, None if to_ns is None else to_ns + 1
+    found = flows_of(store, question, MOST_PAIRS, seen)
+    firsts: dict[Any, dict[str, Any]] = {}
+    for flow in found:
+        own = flow["conversation"]  # None: an older version stored it
+        firsts.setdefault(("flow", flow["flow"]) if own is None else own, flow)
+    apart = [*firsts.values()]
+    flows: dict[int, None] = {}
+    for flow in apart if every else apart[:1]:
+        flows |= dict.fromkeys(both_ways(store, [flow, *found], question))
+    return Held([*flows], apart)
 
 
 def both_ways(store: Asked, found: list[dict[str, Any]], question: Question) -> list[int]:
-    """The newest of the flows that were found, those beside it, and those that answer them.
+    """The first of the flows that were found, those beside it, and those that answer them.
 
     Several stand beside each other where flows have something of their own beside their ends, as
     queue pairs have. Such a one has no reverse that could be worked out: all are taken that come
@@ -46,7 +73,9 @@ def both_ways(store: Asked, found: list[dict[str, Any]], question: Question) -> 
     conversation, direction = found[0]["conversation"], found[0]["direction"]
     if conversation is None or direction is None:
         return [found[0]["flow"]]  # an older version stored it
-    beside = [each["flow"] for each in found if each["conversation"] == conversation]
+    beside = [*dict.fromkeys(
+        each["flow"] for each in found if each["conversation"] == conversation
+    )]  # fmt: skip
     answer = reverse_flow(conversation, direction)
     if beside == [reverse_flow(conversation, 1 - direction)]:
         return [*beside, answer]

@@ -11,14 +11,23 @@ from collector import TCP
 from pipeline.asked import Asked
 from pipeline.beside import beside
 from pipeline.capture_gaps import captured, gaps_of, touching
-from pipeline.composed_answer import HOLDING, JUDGED, compose_answer, flow_of
+from pipeline.composed_answer import HOLDING, compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, judged, summed
-from pipeline.flow_finding import MOST, differing, ends_of, found_flows, key_of, same_ends
+from pipeline.flow_finding import (
+    FEW,
+    MOST,
+    differing,
+    ends_of,
+    found_flows,
+    key_of,
+    same_ends,
+)
 from pipeline.flow_rows import FlowRows, FlowWindow, frames_of, rows_of
 from pipeline.hop import Row
 from pipeline.lengths import fitting
 from pipeline.likely_flow import likely_window
-from pipeline.question import Question, duration_text, end_text, time_text
+from pipeline.question import TEN_SECONDS_NS, Question, end_text, time_text
+from pipeline.silent_answer import nothing, silent
 from pipeline.told_row import parted, verdict_row
 from pipeline.witness import (
     STACKS,
@@ -45,11 +54,12 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
 
     Keys: flow, interval, verdict, candidates, signals, evidence, history, integrity, topology,
     notes; without a verdict also `message`, one sentence, and `flows`, what was seen between both
-    ends: of a flow that is known its other direction.
+    ends: of a flow that is known itself, others with its ends, and its other direction, where they
+    have verdicts when they were seen last.
     """
     with beside() as begin:
         around = begin(lambda: _around(store, frames=question.frames))
-        finding = begin(lambda: flows_of(store, question))
+        finding = begin(lambda: flows_of(store, question, None, question.seen))
         likely = likely_window(question)
         ahead = likely and rows_of(store, likely, begin, frames=question.frames)
         found = finding.result()
@@ -73,7 +83,7 @@ def answer(store: Asked, question: Question) -> dict[str, Any]:
         span = from_ns, to_ns
         made, rows = _composed(store, question, flow, window, span, meant, notes, around)
         if not rows:
-            return made
+            return _offering(store, question, found, made)
         gaps, bus = around.result()
         if meant.frames is not None:
             frames = meant.frames.result()
@@ -113,7 +123,7 @@ def _composed(
     length = fitting(lengths, to_ns - from_ns, question.interval_ns)
     if length is None:
         said = captured(around.result()[0], *span).said
-        return _silent(store, flow, question, span, [*notes, *said], lengths), []
+        return silent(flow, question, span, [*notes, *said], lengths), []
     if found is None:
         told, _ = parted(store.query("flow_bottleneck", **window, interval_ns=length))
     rows = newest(verdict_row(each) for each in told if each.interval_ns == length)
@@ -137,9 +147,14 @@ def newest(rows: Iterable[Row]) -> list[Row]:
     return [*{row["time_ns"]: row for row in ordered}.values()]
 
 
-def flows_of(store: Asked, question: Question, most: int = MOST) -> list[dict[str, Any]]:
-    """The flows that the question may mean, the one seen last first."""
-    return found_flows(store.query("flow_of_key", **key_of(question)), question, most)
+def flows_of(
+    store: Asked,
+    question: Question,
+    most: int | None = MOST,
+    seen: tuple[int | None, int | None] = (None, None),
+) -> list[dict[str, Any]]:
+    """The flows that the question may mean, in order (`found_flows`)."""
+    return found_flows(store.query("flow_of_key", **key_of(question)), question, most, seen)
 
 
 def _with_frames(
@@ -224,54 +239,31 @@ def _unknown(store: Asked, question: Question) -> dict[str, Any]:
     else:
         seen = ", ".join(_flow_text(flow) for flow in flows) or "none"
         message = f"no verdict for {question.flow_text}; flows seen between these addresses: {seen}"
-    return _nothing(message) | {"flows": flows}
+    return nothing(message) | {"flows": flows}
 
 
-def _silent(
-    store: Asked,
-    flow: Mapping[str, Any],
-    question: Question,
-    window: tuple[int, int],
-    notes: list[str],
-    lengths: list[int],
+def _offering(
+    store: Asked, question: Question, found: list[dict[str, Any]], made: dict[str, Any]
 ) -> dict[str, Any]:
-    """The flow is known, but there is no verdict in the window, or none of the asked length."""
+    """The answer of `silent` with the flows that have verdicts, to be asked for without a time."""
+    flow, interval = found[0], made["interval"]
     turned = replace(
         question, src=question.dst, sport=question.dport, dst=question.src, dport=question.sport,
         protocol=flow["protocol"], tenant=flow["tenant"], vrf=flow["vrf"], vni=flow["vni"],
     )  # fmt: skip
-    back = [flow_of(row) for row in flows_of(store, turned)]
-    from_text, to_text = map(time_text, window)
-    first, last = time_text(flow["first_ns"]), time_text(flow["last_ns"])
-    message = (
-        f"no verdict for {question.flow_text} from {from_text} to {to_text};"
-        f" the flow was seen from {first} to {last}"
-    )
-    if lengths and question.interval_ns is not None:
-        there = ", ".join(map(duration_text, lengths))
-        message = (
-            f"no verdict for {question.flow_text} on intervals of"
-            f" {duration_text(question.interval_ns)} from {from_text} to {to_text};"
-            f" there are such of {there}"
-        )
-    elif flow["first_ns"] < window[1] and flow["last_ns"] >= window[0] and back:
-        message += "; none of its data was judged then, the other direction may have sent some"
-    interval = {"from_ns": window[0], "to_ns": window[1], "step_ns": None, "covered": 0.0,
-                **dict.fromkeys(JUDGED), "lengths_ns": lengths}  # fmt: skip
-    return _nothing(message) | {
-        "flow": flow_of(flow), "interval": interval, "notes": notes, "flows": back,
-    }  # fmt: skip
+    back = [each for each in flows_of(store, turned, FEW) if _judged(store, each)]
+    said, seen = made["message"], flow["first_ns"] < interval["to_ns"]
+    if not interval["lengths_ns"] and seen and flow["last_ns"] >= interval["from_ns"] and back:
+        said += "; none of its data was judged then, the other direction may have sent some"
+    message = "; ".join([said, *same_ends(found)])
+    itself = [each for each in found[: FEW + 1] if _judged(store, each)]
+    return made | {"message": message, "flows": [flow_of(each) for each in (*itself, *back)]}
 
 
-def _nothing(message: str) -> dict[str, Any]:
-    """The shape of an answer without a verdict."""
-    empty: dict[str, Any] = {
-        "candidates": [], "signals": [], "evidence": [], "history": [], "flows": [],
-    }  # fmt: skip
-    return {
-        "flow": None, "interval": None, "verdict": None, **empty,
-        "integrity": None, "topology": "", "notes": [], "message": message,
-    }  # fmt: skip
+def _judged(store: Asked, flow: Mapping[str, Any]) -> bool:
+    """Whether a question about a flow that tells no time finds a verdict."""
+    last_ns = flow["last_ns"]
+    return bool(_lengths(store, FlowWindow.of(flow, last_ns - TEN_SECONDS_NS, last_ns).alone))
 
 
 def _flow_text(flow: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ one JSON object a decision. Neither reads anything but its arguments, nor goes r
 import json
 import re
 from collections.abc import Collection, Iterator
+from itertools import compress
 from typing import Any
 
 import polars as pl
@@ -25,6 +26,8 @@ MARK = re.compile(r"\{(\w+)\}")
 KEY = ("src", "sport", "dst", "dport")
 UNKNOWN_RECEIVER = " is unknown by none, sure to 0"
 """How the sentence of a receiver ends that nothing is known of, to be said plainly."""
+NETWORK = ("tenant", "vrf", "vni")
+"""What tells flows with the same ends apart; an object has what of it is told."""
 BY_BRANCH = {(step.algorithm, step.branch): step for step in STEPS}
 FAMILIES = {step.algorithm for step in STEPS}
 """Algorithms with sentences of their own; the other forms of HPCC++ (hpcc_aecn, …) share its."""
@@ -60,12 +63,13 @@ def trace(
 ) -> pl.DataFrame:
     """Decisions of the tracker with the key of their flow, the document's line and a sentence.
 
-    `keys` has one row a flow: flow (u64), src and dst (text), sport, dport. `eta` and `max_stage`
-    are those the tracker was given, `upper` the algorithms whose parameter `acts_on` is upper. Rows
-    keep their order; a flow without a key has nulls. `standing` says whether the state is exact,
-    estimated or unknown, and why.
+    `keys` has one row a flow: flow (u64), src and dst (text), sport, dport, and what of `NETWORK`
+    is known. `eta` and `max_stage` are those the tracker was given, `upper` the algorithms whose
+    parameter `acts_on` is upper. Rows keep their order; a flow without a key has nulls. `standing`
+    says whether the state is exact, estimated or unknown, and why.
     """
-    rows = decisions.join(keys.select("flow", *KEY), on="flow", how="left", maintain_order="left")
+    named = keys.select("flow", *KEY, *(name for name in NETWORK if name in keys.columns))
+    rows = decisions.join(named, on="flow", how="left", maintain_order="left")
     given = {"eta": f"{eta:g}", "maxStage": str(max_stage)}
     parts = []
     for algorithm, branch, at in branches(rows):
@@ -146,11 +150,17 @@ def worded(sentence: str, schema: pl.Schema) -> pl.Expr:
 
 
 def lines(traced: pl.DataFrame, told: Collection[str] = TOLD) -> pl.Series:
-    """One JSON object a decision as text, in order: `COMMON`, its algorithm's variables, `told`."""
+    """One JSON object a decision as text, in order: `COMMON`, its algorithm's variables, `told`.
+
+    What is not null of `NETWORK` stands behind `COMMON`.
+    """
     numbered = traced.with_columns(pl.col("algorithm").cast(pl.String)).with_row_index("at")
     parts = [pl.DataFrame(schema={"at": pl.UInt32, "text": pl.String})]
-    for (algorithm,), part in numbered.group_by("algorithm", maintain_order=True):
-        fields = known(part, (*COMMON, *variables(str(algorithm))))
+    there = [name for name in NETWORK if name in traced.columns]
+    kinds = (pl.col(name).is_not_null().alias(f"has_{name}") for name in there)
+    for (algorithm, *has), part in numbered.group_by("algorithm", *kinds, maintain_order=True):
+        network = compress(there, has)
+        fields = known(part, (*COMMON, *network, *variables(str(algorithm))))
         if algorithm in FAULTS:
             fields = fields.with_columns(fault_lists(fields["faults"], str(algorithm)))
         fields = fields.with_columns(part[name] for name in TOLD if name in told)

@@ -70,12 +70,12 @@ ANSWERS = {
     },
     "GET /api/v1/flows/signals": COVERED | {
         "flow": "object", "times_ns": "times", "lengths_ns": "times", "eta": "number",
-        "signals": "object", "hops": "rows", "integrity": "object?",
+        "signals": "object", "hops": "rows", "integrity": "object?", "notes": "texts",
     },
     "GET /api/v1/flows/spans": {"resourceSpans": "rows"},
     "GET /api/v1/flows/contributors": COVERED | {
         "flow": "object", "hop": "object?", "others": "object",
-        "flows": "rows",
+        "flows": "rows", "notes": "texts",
     },
     "GET /api/v1/links": COVERED | {
         "times_ns": "times", "links": "rows",

@@ -63,6 +63,7 @@ Vrf = Annotated[
 Vni = Annotated[
     int | None, typer.Option("--vni", help="Of flows with these ends that of it.", min=0)
 ]
+
 Topology = Annotated[
     Path | None,
     typer.Option("--topology", metavar="FILE", help="Topology (YAML) that names the hops."),
@@ -124,3 +125,8 @@ Interval = Annotated[
         " that suits the window.",
     ),
 ]
+
+
+def network_of(tenant: str | None, vrf: str | None, vni: int | None) -> dict[str, str | int | None]:
+    """What tells flows with the same ends apart; None of what may be any."""
+    return {"tenant": tenant, "vrf": vrf, "vni": vni}

@@ -31,6 +31,7 @@ from service.argument import (
     Vni,
     Vrf,
     Window,
+    network_of,
 )
 from service.bus_words import collect, pipeline
 from service.conform_words import conform
@@ -201,7 +202,7 @@ def where(
 
     command.run(
         src=src, dst=dst, proto=proto, at=at, window=window, interval=interval,
-        network={"tenant": tenant, "vrf": vrf, "vni": vni}, store=store, server=server, json=json,
+        network=network_of(tenant, vrf, vni), store=store, server=server, json=json,
     )  # fmt: skip
 
 

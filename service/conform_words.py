@@ -1,6 +1,6 @@
 """What can be typed behind `hopsight conform`; what it does is in `service/commands/conform.py`."""
 
-from service.argument import Assignments, Json, Store, Topology
+from service.argument import Assignments, Json, Store, Tenant, Topology, Vni, Vrf, network_of
 from service.replay_words import (
     Flow,
     From,
@@ -20,6 +20,9 @@ def conform(
     topology: Topology = None,
     json: Json = False,
     point: ReplayedPoint = None,
+    tenant: Tenant = None,
+    vrf: Vrf = None,
+    vni: Vni = None,
     store: Store = None,
     bus: ReplayedBus = None,
     from_offset: FromOffset = None,
@@ -32,6 +35,6 @@ def conform(
     request = command.Request(
         captures=captures or [], flow=flow, assignments=assignments or [], topology=topology,
         json=json, point=point, store=store, from_=from_, to=to,
-        bus=bus, from_offset=from_offset,
+        bus=bus, from_offset=from_offset, network=network_of(tenant, vrf, vni),
     )  # fmt: skip
     command.run(request)

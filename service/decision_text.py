@@ -3,7 +3,7 @@
 import polars as pl
 
 from pipeline import FAULTS, companion_fields, fault_names
-from replay import COMMON, TOLD, known
+from replay import COMMON, NETWORK, TOLD, known
 from replay import variables as variables_of
 from service.flow_names import end_texts
 from service.text import NONE
@@ -24,10 +24,13 @@ def texts(traced: pl.DataFrame, *, explain: bool) -> pl.Series:
     parts = [pl.DataFrame(schema={"at": pl.UInt32, "text": pl.String})]
     for (algorithm,), part in numbered.group_by("algorithm", maintain_order=True):
         names = (*COMMON, *variables_of(str(algorithm)))
-        told = known(part, names).with_columns(part["at"], *(part[name] for name in TOLD))
+        network = [name for name in NETWORK if name in part.columns and part[name].count()]
+        beside = (part[name] for name in (*TOLD, *network))
+        told = known(part, names).with_columns(part["at"], *beside)
         words = [
             pl.from_epoch("time_ns", time_unit="ns").dt.strftime(TIME),
             pl.format("{} → {}", end_texts("src"), end_texts("dst")),
+            *(pl.format(f"{name}={{}}", name) for name in network),
             pl.format("{} {}", "algorithm", "branch"),
             pl.format("ack={}", "ack"),
             *variables(told, str(algorithm)),

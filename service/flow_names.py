@@ -8,6 +8,7 @@ import polars as pl
 
 from collector import directed
 from pipeline import address_text
+from replay import NETWORK
 from service.endpoint import Endpoint, parse_endpoint
 from service.failure import ExitCode, Failure
 
@@ -27,9 +28,12 @@ KEYS = pl.Schema(
         "sport": pl.UInt16(),
         "dst": pl.String(),
         "dport": pl.UInt16(),
+        "tenant": pl.String(),
+        "vrf": pl.String(),
+        "vni": pl.UInt32(),
     }
 )
-"""Keys of flows, addresses as text."""
+"""Keys of flows, addresses as text; null is what tells no flow from another."""
 REVERSE = pl.Schema({"flow": pl.UInt64()})
 PLACED = ("conversation", "direction")
 PARTS = ("src", "sport", "dst", "dport")
@@ -72,7 +76,8 @@ class FlowNames:
 
     def learn(self, rows: pl.DataFrame) -> None:
         """Take the keys of flows that are new."""
-        flows = rows.select("flow", *ENDS, *PLACED).unique("flow", maintain_order=True)
+        network = [name for name in NETWORK if name in rows.columns]
+        flows = rows.select("flow", *ENDS, *PLACED, *network).unique("flow", maintain_order=True)
         flows = flows.join(self.seen, on="flow", how="anti", maintain_order="left")
         if flows.is_empty():
             return
@@ -117,7 +122,8 @@ def ends_text(ends: Ends) -> str:
 def key_of(row: Mapping[str, object]) -> dict[str, object]:
     """The key of one flow, addresses as text."""
     ends = {end: address_text(row, end) for end in ("src", "dst")}
-    return {name: ends.get(name, row.get(name)) for name in KEYS}
+    own = {name: row.get(name) for name in KEYS} | ends
+    return own | {name: None if own[name] == "" else own[name] for name in NETWORK}
 
 
 def reverse(flows: pl.DataFrame) -> pl.DataFrame:
@@ -126,7 +132,8 @@ def reverse(flows: pl.DataFrame) -> pl.DataFrame:
     flow = np.empty(flows.height, np.uint64)
     directed(flows["conversation"].to_numpy(), other.to_numpy(), flow)
     turned = [pl.col(other).alias(name) for name, other in ENDS.items()]
-    return flows.select(pl.Series("flow", flow), *turned)
+    network = [name for name in NETWORK if name in flows.columns]
+    return flows.select(pl.Series("flow", flow), *turned, *network)
 
 
 def flow_of(text: str | None) -> Ends | None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from service import completion
-from service.argument import Assignments, Json, Store, Topology
+from service.argument import Assignments, Json, Store, Tenant, Topology, Vni, Vrf, network_of
 
 From = Annotated[
     str | None,
@@ -136,6 +136,9 @@ def replay(
             " may take twice as long.",
         ),
     ] = False,
+    tenant: Tenant = None,
+    vrf: Vrf = None,
+    vni: Vni = None,
     store: Store = None,
     bus: ReplayedBus = None,
     from_offset: FromOffset = None,
@@ -168,6 +171,7 @@ def replay(
         pcapng=pcapng,
         bus=bus,
         from_offset=from_offset,
+        network=network_of(tenant, vrf, vni),
     )
     command.run(request)
 
@@ -177,16 +181,22 @@ def archive(
         list[str],
         typer.Option(
             metavar='"SRC:PORT DST:PORT"',
-            help="A flow to keep, both its directions; repeatable.",
+            help="A flow to keep, both its directions, of several with these ends all; repeatable.",
         ),
     ],
     output: Annotated[Path, typer.Option(metavar="FILE", help="Where to: .parquet or .arrow.")],
     from_: From = None,
     to: To = None,
+    tenant: Tenant = None,
+    vrf: Vrf = None,
+    vni: Vni = None,
     store: Store = None,
     json: Json = False,
 ) -> None:
     """Keep the observations of flows past their retention, in a file that replay reads."""
     from service.commands import archive as command
 
-    command.run(flows=flow, output=output, from_=from_, to=to, store=store, json=json)
+    command.run(
+        flows=flow, output=output, from_=from_, to=to, network=network_of(tenant, vrf, vni),
+        store=store, json=json,
+    )  # fmt: skip

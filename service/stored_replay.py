@@ -19,8 +19,8 @@ from pipeline import (
     Value,
     Versions,
     companion_table,
+    held,
     hpcc,
-    retained,
 )
 from service.assignment import parameter_of, told_once
 from service.decision_output import Output, Told
@@ -167,7 +167,8 @@ def check_point(rows: pl.DataFrame, point: str | None) -> None:
 def observations(store: Any, wanted: Wanted) -> pl.DataFrame:
     """What the store holds of the flow, both directions. Raises Problem when it is too much."""
     parts: list[pl.DataFrame] = []
-    for part in retained(store, wanted.question, wanted.from_ns, wanted.to_ns):
+    asked = wanted.from_ns, wanted.to_ns
+    for part in held(store, wanted.question, *asked).pages(store, *asked):
         parts.append(part)
         if sum(each.height for each in parts) > MOST_OBSERVATIONS:
             most = f"{MOST_OBSERVATIONS:,}"

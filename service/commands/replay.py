@@ -1,8 +1,9 @@
 """`hopsight replay`: what congestion control decided at each ACK, and by which branch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from collector import CollectorSettings
 from pipeline import COMPANIONS, Decider, Rerun, Versions, hpcc
@@ -69,6 +70,8 @@ class Request:
     pcapng: Path | None = None
     bus: str | None = None
     from_offset: int | None = None
+    network: Mapping[str, Any] = field(default_factory=dict)
+    """Tenant, vrf and vni of the flow of a store; None, or nothing, of what may be any."""
 
 
 def run(request: Request) -> None:
@@ -211,12 +214,13 @@ def sweep_of(request: Request) -> Sweep:
 def source_of(request: Request, settings: CollectorSettings) -> Source:
     """Captures, traces, the bus or the store; Failure for a mixture."""
     told = [name for name in ("store", "from_", "to") if getattr(request, name) is not None]
+    of_store(request)
     if request.bus is not None or request.from_offset is not None:
         return bus_source(request)
     if not request.captures:
         held = chosen(store={"dsn": request.store}).store
         flows = () if request.flow is None else (request.flow,)
-        return StoredTrace(held.dsn, held, flows, request.from_, request.to)
+        return StoredTrace(held.dsn, held, flows, request.from_, request.to, request.network)
     if told:
         word = told[0].rstrip("_")
         said = f"--{word}: of a store or a bus, which are read where no file is named"
@@ -227,6 +231,15 @@ def source_of(request: Request, settings: CollectorSettings) -> Source:
     if len(traces) < len(request.captures):
         raise Failure(ExitCode.USAGE, "captures and files of observations: only one kind at a time")
     return TraceSource(traces)
+
+
+def of_store(request: Request) -> None:
+    """Failure for what tells stored flows apart where none is read."""
+    given = [name for name, value in request.network.items() if value is not None]
+    elsewhere = request.captures or request.bus is not None or request.from_offset is not None
+    if given and elsewhere:
+        said = f"--{given[0]}: of a store, which is read where no file or bus is named"
+        raise Failure(ExitCode.USAGE, said)
 
 
 def bus_source(request: Request) -> Source:

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,7 @@ from pipeline import (
     Versions,
     Worker,
     answer,
+    held,
     hpcc,
     open_or_ask,
 )
@@ -36,6 +38,7 @@ from service.rerunning import Source, rerun, tell_unread
 from service.run import Job, Sink, collector_of, run_job, settings_of, table_of
 from service.settings import Settings
 from service.topology_source import TopologySource, read_topology
+from service.typed import moment
 from service.watched import Watched
 from service.whole_file import write_text
 
@@ -177,11 +180,17 @@ def stored(request: "Request") -> list[dict[str, Any]]:
     from service.commands.settings import chosen
 
     ends = flow_of(request.flow)
-    held = chosen(store={"dsn": request.store}).store
+    limits = chosen(store={"dsn": request.store}).store
     if ends is None:
         return []
-    question = Question(ends[0].address, ends[0].port, ends[1].address, ends[1].port)
-    with open_or_ask(held.dsn, held) as store:
+    question = Question(
+        ends[0].address, ends[0].port, ends[1].address, ends[1].port, **request.network
+    )
+    from_ns, to_ns = moment("--from", request.from_), moment("--to", request.to)
+    with open_or_ask(limits.dsn, limits) as store:
+        for flow in held(store, question, from_ns, to_ns).apart[:1]:  # that of the decisions
+            network = {name: flow[name] for name in ("tenant", "vrf", "vni")}
+            question = replace(question, **network)
         found = answer(store, question)
     return [told(found["flow"], found["verdict"])] if found["verdict"] else []
 

@@ -127,11 +127,16 @@ function failed(error) {
   const why = error instanceof ApiError ? error.message : "The console failed while drawing this page.";
   const absent = error.problem?.status === 404;
   const again = error instanceof ApiError && error.passes;
-  return { title: absent ? "nothing to show" : "error", again, refused: again && why, body: h("div", null, h("h1", null, absent ? "Nothing to show" : "No answer"), h("div", { class: "panel" }, empty(absent ? "Nothing is known of this" : heading(error), why, more(error), others(error)))) };
+  return { title: absent ? "nothing to show" : "error", again, refused: again && why, body: h("div", null, h("h1", null, absent ? "Nothing to show" : "No answer"), h("div", { class: "panel" }, empty(heading(error), why, more(error), others(error)))) };
 }
 
 /** What a page is called that has nothing to show; an answer that never came refuses nothing. */
-const heading = (error) => (!(error instanceof ApiError) ? "This page failed" : error.problem?.status ? "The service refused" : "The service is away");
+const heading = (error) => {
+  if (!(error instanceof ApiError)) return "This page failed";
+  const { status, field } = error.problem || {};
+  if (status === 404) return field === "at" ? "Nothing is known of this at that time" : "Nothing is known of this";
+  return status ? "The service refused" : "The service is away";
+};
 
 /** What was typed or pasted, on one line. */
 const words = (form) => (form.get("q") || "").replace(/\s+/g, " ").trim();

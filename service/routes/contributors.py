@@ -35,6 +35,7 @@ async def contributors(
         "interval": interval(span.from_ns, span.to_ns - 1) | {"covered": whole["covered"]},
         "captured": verdict["parts"]["captured"],
         "completeness": verdict["completeness"],
+        "notes": found["notes"],
     }
     hop = verdict["hop"]
     if hop is None:

@@ -164,7 +164,7 @@ async def answered(
         return found
     others = found["interval"] and found["interval"]["lengths_ns"]
     field = "interval" if others and asked.interval else "at" if found["interval"] else "src"
-    raise Problem(404, found["message"], field=field, flows=found["flows"])
+    raise Problem(404, found["message"], field=field, flows=found["flows"], notes=found["notes"])
 
 
 router.add_api_route("/flows/bottleneck", bottleneck, route_class_override=Awaited)

@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from pipeline import COMPANIONS, Question, same_ends
-from replay import COMMON, TOLD, known, lines, pseudocode, variables
+from replay import COMMON, NETWORK, TOLD, known, lines, pseudocode, variables
 from service.coverage import NOTHING
 from service.problem import invalid
 from service.reader import Reader, reader_of
@@ -54,7 +54,7 @@ async def decisions(request: Request, asked: Annotated[DecisionsParameters, Quer
     the variables of all algorithms that decided, on every page the same columns.
     """
     state, reader = request.app.state, reader_of(request)
-    same = await flows_with(reader, asked)
+    same = await flows_with(reader, asked, asked.from_, asked.to and asked.to + 1)
     flow = same[0]
     if asked.from_ is not None and asked.to is not None and asked.to <= asked.from_:
         raise invalid({"to": "is not after from"})
@@ -199,10 +199,12 @@ def columns_of(decisions: pl.DataFrame, asked: str | None) -> list[str]:
 
     They are the same on every page, whichever decided there; of nothing those that were asked for.
     """
-    ran = [asked] if asked else []
+    ran, network = [asked] if asked else [], []
     if decisions.height:
         ran = decisions["algorithm"].cast(pl.String).unique().sort().to_list()
-    return [*dict.fromkeys([*COMMON, *(each for name in ran for each in variables(name)), *TOLD])]
+        network = [name for name in NETWORK if decisions[name].count()]
+    own = (each for name in ran for each in variables(name))
+    return [*dict.fromkeys([*COMMON, *network, *own, *TOLD])]
 
 
 def as_csv(page: pl.DataFrame, names: list[str]) -> bytes:

@@ -6,7 +6,7 @@ import polars as pl
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 
-from pipeline import ROLLED_NS, Question, found_flows, hpcc, integrity, key_of
+from pipeline import ROLLED_NS, Question, found_flows, hpcc, integrity, key_of, same_ends
 from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
@@ -66,7 +66,9 @@ async def signals(request: Request, asked: Annotated[SignalsParameters, Query()]
 
 async def signals_of(reader: Reader, asked: FlowParameters, most_s: float) -> dict[str, Any]:
     """The same for whoever reads a store; windows are `most_s` long at most. Raises Problem."""
-    flow = await found_flow(reader, asked)
+    at_ns = asked.at
+    same = await flows_with(reader, asked, at_ns and at_ns - asked.window, at_ns)
+    flow = same[0]
     to_ns = int(flow["last_ns"]) if asked.at is None else asked.at
     check_window(asked.window, most_s)
     from_ns, first_ns = to_ns - asked.window, int(flow["first_ns"])
@@ -75,7 +77,8 @@ async def signals_of(reader: Reader, asked: FlowParameters, most_s: float) -> di
     hops = await reader.ask("flow_hops", flow=flow["flow"], **span.bounds, step_ns=step_ns)
     told = await reader.ask("flow_integrity", flow=flow["flow"], **span.touched)
     least_ns, made = await run_in_threadpool(_shaped, flow, span, (own, hops, told))
-    return await coverage_of(reader, span, least_ns, flow=flow["flow"]) | made
+    told_of = await coverage_of(reader, span, least_ns, flow=flow["flow"])
+    return told_of | made | {"notes": same_ends(same)}
 
 
 async def _own(
@@ -117,16 +120,17 @@ def rolled(window_ns: int, step_ns: int, least_ns: int = 0) -> tuple[str | None,
     return f"flow_{name}", ROLLED_NS[name]
 
 
-async def found_flow(reader: Reader, asked: EndsParameters) -> dict[str, Any]:
-    """The stored flow of a request, the one seen last of several; 404 when it was never seen."""
-    return (await flows_with(reader, asked))[0]
+async def flows_with(
+    reader: Reader, asked: EndsParameters, from_ns: int | None, to_ns: int | None
+) -> list[dict[str, Any]]:
+    """The stored flows that a request may mean; 404 without any.
 
-
-async def flows_with(reader: Reader, asked: EndsParameters) -> list[dict[str, Any]]:
-    """The stored flows that a request may mean, the one seen last first; 404 without any."""
+    Of those seen from `from_ns` to before `to_ns` (None: no such end) the one seen last is first.
+    """
     ends = Question(asked.src.address, asked.src.port, asked.dst.address, asked.dst.port,
                     asked.proto, tenant=asked.tenant, vrf=asked.vrf, vni=asked.vni)  # fmt: skip
-    found = found_flows(await reader.ask("flow_of_key", **key_of(ends)), ends)
+    rows = await reader.ask("flow_of_key", **key_of(ends))
+    found = found_flows(rows, ends, None, (from_ns, to_ns))
     if not found:
         raise Problem(404, f"no flow {asked.src} → {asked.dst} was seen", field="src")
     return found

@@ -361,6 +361,12 @@ def asked(**changed: Any) -> Question:
     return Question(**ends | changed)
 
 
+TWINS = (
+    "2 flows have these ends; this is the one seen last, with no tenant and no vni; also seen: with"
+    " tenant blue and vni 7 from 2023-11-14T22:13:20.000000Z to 2023-11-14T22:13:20.500000Z"
+)
+
+
 def test_without_a_time_the_window_ends_with_the_flow_and_says_so(store: Store) -> None:
     made = answer(store, asked())
     assert (made["interval"]["from_ns"], made["interval"]["to_ns"]) == (
@@ -369,7 +375,7 @@ def test_without_a_time_the_window_ends_with_the_flow_and_says_so(store: Store) 
     )
     last = "2023-11-14T22:15:00.000000Z"
     assert made["notes"] == [
-        "2 flows have these ends; this is the one seen last",
+        TWINS,
         f"no time was given: the window ends with this flow's last frame, {last}",
     ]
     assert made["verdict"]["hop"]["name"] == "leaf2 Ethernet8"
@@ -391,7 +397,7 @@ def test_feedback_that_cannot_be_trusted_is_said_beside_the_verdict(store: Store
     assert told["integrity"]["value"] == "invalid"
     assert (told["integrity"]["feedback"], told["integrity"]["feedback_invalid"]) == (20, 1)
     said = "feedback to the sender is invalid: of 20 1 with a wrong checksum"
-    assert told["notes"] == ["2 flows have these ends; this is the one seen last", said]
+    assert told["notes"] == [TWINS, said]
     right = answer(store, asked(at_ns=T0 + 507 * STEP, window_ns=5 * STEP))
     assert right["integrity"]["value"] == "valid"
 

@@ -18,7 +18,7 @@ import pytest
 
 from collector import Batch, Frames, open_bus, write_pcapng
 from collector.loss import Loss
-from pipeline import Question, Store, retained
+from pipeline import Question, Store, held
 from service import cli
 from service.failure import ExitCode
 from tests.service.test_stages import free, told
@@ -151,7 +151,7 @@ def test_a_flow_that_nobody_judged_is_found_with_its_raw_rows(
     assert ended("collect", str(capture), "--store", dsn) == ExitCode.OK
     asked = Question(IPv4Address("10.7.0.1"), 4003, IPv4Address("10.7.0.2"), 5001)
     with Store(dsn) as store:
-        rows = pl.concat(retained(store, asked, None, None))
+        rows = pl.concat(held(store, asked, None, None).pages(store, None, None))
     assert rows["frame"].to_list() == [*range(4, 81, 8)]
 
 

@@ -205,6 +205,19 @@ def test_a_flow_without_a_verdict_leads_to_what_may_be_meant(page: Callable[...,
     view.said.clear()  # the browser tells of the 404
 
 
+def test_a_flow_at_a_time_without_a_verdict_leads_to_the_flow_as_it_was_seen(
+    page: Callable[..., View],
+) -> None:
+    view = page("#/alerts")
+    view.page.goto(f"{view.page.url.partition('#')[0]}{FLOW}&at=1990-01-01T00:00:00Z")
+    view.page.wait_for_selector("text=Nothing is known of this at that time")
+    assert "hopsight where 10.0.1.1:40001 10.0.2.1:5001\n" in view.text
+    assert view.page.locator("#view .empty a").count() == 1, "its acknowledgments have no verdict"
+    view.page.click("#view .empty a")
+    view.page.wait_for_selector(".stop.here")
+    view.said.clear()  # the browser tells of the 404
+
+
 def test_times_in_csv_have_all_their_digits(page: Callable[..., View], served: Any) -> None:
     view = page("#/find")
     told = httpx.get(f"{served.url}/api/v1/flows").json()["flows"]
