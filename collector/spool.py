@@ -49,9 +49,10 @@ class Spool:
         self._leaving = False
         self._worth = bool(left)
         """Whether frames are told of, by what was published or by what an earlier life left."""
-        # What readers in this process had not stored is gone with the process that left it.
-        unsure = bool(left) and not hasattr(inner, "reached")
-        self._surely: set[str] | None = set() if unsure else None
+        self._elsewhere = hasattr(inner, "reached")
+        """Whether readers are in other processes, and drop what comes again. Readers in this one
+        would store it twice; what they had not stored is gone with it, and told as a gap."""
+        self._surely: set[str] | None = set() if left and not self._elsewhere else None
         """Sources that brought a batch since one may have been lost on the way; None: none may."""
         self._failed: BaseException | None = None
         self._changed = asyncio.Condition()
@@ -239,6 +240,8 @@ class Spool:
         if sent:
             self._arrived()
             self._handed = one  # before it goes: `keep` may be called at any time
+            if not self._elsewhere:
+                self._arrived()
         else:
             self.counts["spill_damaged"] += 1
             self._forget(one)
