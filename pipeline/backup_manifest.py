@@ -35,6 +35,14 @@ class Piece(Told):
     digest: str
 
 
+class Tokens(Told):
+    """The file with the tokens that tables remember, and the engine that made them."""
+
+    file: Annotated[str, AfterValidator(_plain)]
+    digest: str
+    engine: str
+
+
 class Version(Told):
     """Who can read a backup; looked at first, since pieces of a newer one may be others."""
 
@@ -46,31 +54,44 @@ class Manifest(Version):
     """All that a manifest says."""
 
     pieces: list[Piece]
+    tokens: Tokens | None = None
+    """None: the store has them where nobody reads them, or an older hopsight made the backup."""
+    unsettled: list[str] = []
+    """Places of which only the tokens tell what is stored since their last snapshot."""
 
 
-def manifest_of(pieces: Sequence[Piece]) -> str:
+def manifest_of(
+    pieces: Sequence[Piece], tokens: Tokens | None = None, unsettled: Sequence[str] = ()
+) -> str:
     """The text of a manifest."""
-    told = Manifest(format=FORMAT, schema=SCHEMA_VERSION, pieces=list(pieces))
+    told = Manifest(
+        format=FORMAT,
+        schema=SCHEMA_VERSION,
+        pieces=list(pieces),
+        tokens=tokens,
+        unsettled=list(unsettled),
+    )
     return told.model_dump_json(by_alias=True, indent=1)
 
 
-def pieces_of(octets: bytes, folder: str) -> list[Piece]:
-    """The files that the manifest of a folder names. Raises StoreError, which names the field."""
+def manifest_from(octets: bytes, folder: str) -> Manifest:
+    """What the manifest of a folder says. Raises StoreError, which names the field."""
     try:
         by = Version.model_validate_json(octets)
         if by.format != FORMAT or by.version > SCHEMA_VERSION:
             raise StoreError(
                 f"{folder} was made by a newer hopsight (schema {by.version}); use that one"
             )
-        pieces = Manifest.model_validate_json(octets).pieces
+        manifest = Manifest.model_validate_json(octets)
     except ValidationError as error:
         raise StoreError(f"{folder} is no backup: {MANIFEST} there: {_sentence(error)}") from None
+    pieces = manifest.pieces
     told = Counter(piece.file for piece in pieces)
     if twice := [name for name, times in told.items() if times > 1]:
         raise StoreError(f"{folder} names {', '.join(sorted(twice))} more than once")
     if unknown := {piece.table for piece in pieces} - set(TABLES):
         raise StoreError(f"{folder} holds {', '.join(sorted(unknown))}, which this hopsight lacks")
-    return pieces
+    return manifest
 
 
 def _sentence(error: ValidationError) -> str:

@@ -16,9 +16,15 @@ from pipeline.store import Store
 from pipeline.store_error import Fenced, StoreError
 
 CLAIM, AHEAD, CUT, IDLE, SNAPSHOT = "claim", "ahead", "cut", "idle", "snapshot"
-KINDS = (CLAIM, AHEAD, CUT, IDLE, SNAPSHOT)
+RESTORED = "restored"
+KINDS = (CLAIM, AHEAD, CUT, IDLE, SNAPSHOT, RESTORED)
 DECIDED = ("kind", "first", "last", "chain")
 """What a step says."""
+HALTED = (
+    "the store was put back from a backup that does not tell which rows are stored since the last"
+    " snapshot, so what its workers did after it would count twice; put an exact backup back, made"
+    " after they were ended by SIGTERM, or see `restore --repeat`"
+)
 MOST_CLAIMS = 100
 """Times that a claim is tried again when another worker took the number."""
 
@@ -63,9 +69,14 @@ class GroupLog:
         return [Step(**row) for row in rows.iter_rows(named=True)]
 
     def claim(self) -> Sequence[Step]:
-        """Take the place over: nobody else decides anything after what this returns."""
+        """Take the place over: nobody else decides anything after what this returns.
+
+        Raises StoreError for one that was put back, where nobody knows what of it is stored.
+        """
         for _ in range(MOST_CLAIMS):
             steps = self.read()
+            if any(step.kind == RESTORED for step in steps):
+                raise StoreError(f"{self.place}: {HALTED}")
             last = steps[-1] if steps else Step(0, CLAIM, 0, "")
             self.number, self.epoch = last.number, last.epoch + 1
             try:

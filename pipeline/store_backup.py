@@ -16,7 +16,16 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline.backup_manifest import MANIFEST, Piece, manifest_of, pieces_of
+from pipeline.backup_manifest import (
+    MANIFEST,
+    Manifest,
+    Piece,
+    Tokens,
+    manifest_from,
+    manifest_of,
+)
+from pipeline.backup_tokens import FILE as TOKENS
+from pipeline.backup_tokens import engine_of, remember, tokens_of
 from pipeline.connection import Connection
 from pipeline.room import days_of
 from pipeline.store import Store
@@ -24,6 +33,7 @@ from pipeline.store_error import StoreError
 from pipeline.tables import TABLES, Table
 from pipeline.tables.column import STORED_AT
 from pipeline.tables.gathered import gathered
+from pipeline.unsettled import close, halt, logs_of, named, unsettled
 
 PLAIN = "MergeTree"
 """The engine of tables whose rows are never joined."""
@@ -31,9 +41,22 @@ ROWS = 500_000
 """Rows of a file, about."""
 Progress = Callable[[str, int], None]
 """Is told a table and its rows, file by file."""
+UNSETTLED = (
+    "{}: workers ran, or did not end by SIGTERM, and this store does not tell which rows since"
+    " their last snapshot are in the backup: no worker goes on from it there; end them by SIGTERM"
+    " and back up again"
+)
+NOT_REPEATED = (
+    "{}: which of its rows are stored is not known here, and what was stored would be stored again:"
+    " {}; with --repeat it would"
+)
+Say = Callable[[str], None]
+"""Is told in a sentence what is not exact."""
 
 
-def backup(store: Store, folder: Path, progress: Progress = lambda *_: None) -> list[Piece]:
+def backup(
+    store: Store, folder: Path, progress: Progress = lambda *_: None, say: Say = lambda _: None
+) -> list[Piece]:
     """Write everything into a folder that is empty or new. Raises StoreError and OSError."""
     _refuse_cluster(store)
     store.readable()
@@ -43,6 +66,7 @@ def backup(store: Store, folder: Path, progress: Progress = lambda *_: None) -> 
     with suppress(PermissionError):  # a folder of another owner; the files are for us alone too
         folder.chmod(0o700)
     pieces = []
+    before = logs_of(store)
     with store.alone() as connection:
         days = days_of(connection)
     for table in TABLES.values():
@@ -57,10 +81,24 @@ def backup(store: Store, folder: Path, progress: Progress = lambda *_: None) -> 
                 if piece is not None:
                     pieces.append(piece)
                     progress(table.name, piece.rows)
+    tokens = _tokens(store, folder)
+    open_places = unsettled(before, logs_of(store))
+    if open_places and tokens is None:
+        say(UNSETTLED.format(named(open_places)))
     unfinished = folder / f"{MANIFEST}.part"
-    _put(unfinished, manifest_of(pieces).encode())
+    _put(unfinished, manifest_of(pieces, tokens, open_places).encode())
     unfinished.replace(folder / MANIFEST)
     return pieces
+
+
+def _tokens(store: Store, folder: Path) -> Tokens | None:
+    """A file with what the tables remember; None: nobody can tell."""
+    with store.alone() as connection:
+        octets, engine = tokens_of(connection), engine_of(connection)
+    if octets is None:
+        return None
+    _put(folder / TOKENS, octets)
+    return Tokens(file=TOKENS, digest=_digest(octets), engine=engine)
 
 
 def _refuse_cluster(store: Store) -> None:
@@ -72,20 +110,30 @@ def _refuse_cluster(store: Store) -> None:
         )
 
 
-def restore(store: Store, folder: Path, progress: Progress = lambda *_: None) -> list[Piece]:
+def restore(
+    store: Store,
+    folder: Path,
+    progress: Progress = lambda *_: None,
+    say: Say = lambda _: None,
+    *,
+    repeat: bool = False,
+) -> list[Piece]:
     """Put a backup into a store without rows; one that was broken off begins with a new store.
 
-    What fills rollups is taken away meanwhile, since the backup has their rows too. Raises
+    What fills rollups is taken away meanwhile, since the backup has their rows too. Where it is not
+    known which inserts the rows are of, nothing is repeated unless `repeat` says so. Raises
     StoreError for a store with rows of its own, and for a damaged or foreign backup.
     """
     _refuse_cluster(store)
-    pieces = read_manifest(folder)
+    manifest = manifest_in(folder)
+    pieces = manifest.pieces
     _refuse_unnamed(folder, pieces)
     store.migrate()
     with store.alone() as connection:
         _refuse_rows(connection)
         for piece in pieces:  # all of them before the first row: half a store helps nobody
             _check_table(folder, piece, _intact(folder, piece))
+        tokens = _usable(connection, folder, manifest.tokens)
         for table in TABLES.values():
             if table.fed_by:
                 connection.command(f"DROP VIEW IF EXISTS {table.name}_feed SYNC")
@@ -98,8 +146,22 @@ def restore(store: Store, folder: Path, progress: Progress = lambda *_: None) ->
                 now = _as_now(table, body)
             connection.put(piece.table, _columns(table), now, f"restore/{piece.digest}")
             progress(piece.table, piece.rows)
+        if tokens is not None:
+            remember(connection, tokens)
     store.migrate()
+    if tokens is None and not repeat:
+        if halted := halt(store, manifest.unsettled):
+            say(NOT_REPEATED.format(named(halted), "no worker goes on there"))
+        if closed := close(store):
+            say(NOT_REPEATED.format(named(closed), "no command stores it again"))
     return pieces
+
+
+def _usable(connection: Connection, folder: Path, tokens: Tokens | None) -> bytes | None:
+    """Tokens that this store can take: one of the same embedded engine."""
+    if tokens is None or connection.address.path is None or tokens.engine != engine_of(connection):
+        return None
+    return _intact(folder, tokens)
 
 
 def _refuse_unnamed(folder: Path, pieces: Sequence[Piece]) -> None:
@@ -109,7 +171,7 @@ def _refuse_unnamed(folder: Path, pieces: Sequence[Piece]) -> None:
         raise StoreError(f"{folder / min(left)}: {MANIFEST} there does not name it")
 
 
-def _intact(folder: Path, piece: Piece) -> bytes:
+def _intact(folder: Path, piece: Piece | Tokens) -> bytes:
     """The octets of a piece. Raises StoreError for others."""
     try:
         body = (folder / piece.file).read_bytes()
@@ -146,11 +208,16 @@ def _check_table(folder: Path, piece: Piece, body: bytes) -> None:
 
 def read_manifest(folder: Path) -> list[Piece]:
     """The files of a backup. Raises StoreError."""
+    return manifest_in(folder).pieces
+
+
+def manifest_in(folder: Path) -> Manifest:
+    """What the manifest in a folder says. Raises StoreError."""
     try:
         octets = (folder / MANIFEST).read_bytes()
     except OSError as error:
         raise StoreError(f"{folder} is no backup: {MANIFEST} there: {error.strerror}") from None
-    return pieces_of(octets, str(folder))
+    return manifest_from(octets, str(folder))
 
 
 def _cut(store: Store, table: Table, partition: str) -> Iterator[str]:

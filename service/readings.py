@@ -2,10 +2,13 @@
 
 The same rows are stored once however often they come. Other settings, another topology or other
 files read with it make other rows of the same frames, and these would count beside those of before.
+That all of a file is stored is noted at its end: a table remembers its last inserts alone, and a
+backup may not tell them.
 """
 
 import hashlib
 import json
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,9 +18,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from collector import Capture, CaptureError, open_capture, source_in, tell_apart
-from pipeline import OwnerClient, Store
+from pipeline import Output, OwnerClient, Sink, Store
 from service.failure import ExitCode, Failure
-from service.keeping import persist
+from service.keeping import add, persist
 from service.provenance import STEERING, unusual
 from service.run import Job
 from service.settings import Settings
@@ -115,30 +118,87 @@ class Readings:
     """The files of one command that stores them, and what it reads them by."""
 
     def __init__(
-        self, store: Store | OwnerClient, paths: Sequence[Path], told: Mapping[str, Any]
+        self,
+        store: Store | OwnerClient,
+        paths: Sequence[Path],
+        told: Mapping[str, Any],
+        *,
+        alone: bool = True,
     ) -> None:
-        """`told` is what rows depend on beside them.
+        """`told` is what rows depend on beside them; `alone`: nothing is read that goes on.
 
         Failure where one is stored already that was read by something else.
         """
         self.store = store
-        self._left: dict[str, tuple[int, str]] = {}
+        self._files: dict[str, tuple[int, str]] = {}
+        self._begun: set[str] = set()
+        self._reached: dict[str, tuple[int, int]] = {}
+        """Last frame with a row, and when that came."""
+        self._turn = threading.Lock()
         files = [*files_of(paths)]
-        together = named(files)
+        together, whole = named(files), 0
         for file in files:
             own = {**told, "bytes": file.octets, "files": together}
             text = json.dumps(own, sort_keys=True, default=str)
             before = store.query("reading_of", source=file.source, from_ns=file.began_ns)
-            for known in before["read_by"]:
+            for known, frame in before.select("read_by", "frame").iter_rows():
                 if known != text:
                     raise Failure(ExitCode.USAGE, refusal(file.source, known, text))
-            self._left[file.source] = file.began_ns, text
+                whole += frame > 0
+            self._files[file.source] = file.began_ns, text
+        # What comes of a pipe is not known before, and is judged with the rest.
+        self._plain = alone and all(path.is_file() or path.is_dir() for path in paths)
+        self.whole = self._plain and 0 < whole == len(files)
+        """Whether all of it is stored: rows are made of it, and not stored again."""
 
     def begin(self, sources: Iterable[str]) -> None:
         """Keep what sources are read by, before their first rows are stored."""
-        for source in sources:
-            if source in self._left:
-                keep_reading(self.store, source, *self._left.pop(source))
+        for source in self._files.keys() & {*sources} - self._begun:
+            self._begun.add(source)
+            if not self.whole:
+                keep_reading(self.store, source, *self._files[source])
+
+    def keeping(self, sink: Sink, counts: Counter[str] | None = None) -> Sink:
+        """Keeps as `sink` does what is not stored; what is counts as rows of its table, too."""
+
+        def keep(output: Output, token: str) -> None:
+            observed = output.tables.get("observations")
+            if not self.whole:
+                sink(output, token)
+                self._reach(observed)
+                return
+            self._refuse_new(observed)
+            if counts is not None:
+                for name, rows in output.whole.items():
+                    add(counts, f"rows_{name}", rows.height)
+
+        return keep
+
+    def _refuse_new(self, rows: pl.DataFrame | None) -> None:
+        """Failure for a file that came into a directory after these were looked at."""
+        came = set() if rows is None else {*rows["source"].unique()} - self._files.keys()
+        if came:
+            raise Failure(
+                ExitCode.USAGE, f"{min(came)} came meanwhile and is not stored: repeat it"
+            )
+
+    def _reach(self, rows: pl.DataFrame | None) -> None:
+        """Rows of frames are stored."""
+        if rows is None or not self._plain or not self._files:
+            return
+        far = rows.group_by("source").agg(pl.col("frame", "time_ns").max())
+        with self._turn:
+            for source, *reached in far.iter_rows():
+                known = self._reached.get(source, (0, 0))
+                self._reached[source] = max(known[0], reached[0]), max(known[1], reached[1])
+
+    def end(self) -> None:
+        """Note that all of the files is stored: each was read to its end."""
+        if self.whole or not self._plain:
+            return
+        for source, (began_ns, text) in self._files.items():
+            frame, reached_ns = self._reached.get(source, (1, began_ns))  # without rows
+            keep_reading(self.store, source, began_ns, text, frame, reached_ns)
 
 
 def keep_reading(

@@ -41,8 +41,19 @@ def backup(folder: Folder, store: Store = None, json: Json = False) -> None:
     store_life.run_backup(folder, store=store, json=json)
 
 
-def restore(folder: Folder, store: Store = None, json: Json = False) -> None:
+def restore(
+    folder: Folder,
+    repeat: Annotated[
+        bool,
+        typer.Option(
+            "--repeat",
+            help="Workers and commands repeat what the backup may have: it may count twice.",
+        ),
+    ] = False,
+    store: Store = None,
+    json: Json = False,
+) -> None:
     """Put a backup into an empty store."""
     from service.commands import store_life
 
-    store_life.run_restore(folder, store=store, json=json)
+    store_life.run_restore(folder, store=store, repeat=repeat, json=json)

@@ -19,7 +19,7 @@ GROUP_LOG = Table(
             "",
             "claim: another worker has the place; cut: messages become rows, and all that waited is"
             " stored; ahead: of their rows those that nobody waits for wait; snapshot: state is"
-            " kept.",
+            " kept; restored: a backup does not tell what is stored, so no worker goes on.",
         ),
         Column("epoch", U64, "", "Claims of the place so far; older ones insert nothing."),
         Column("worker", TEXT, "", "Who took the step, and its own number of it."),

@@ -21,7 +21,13 @@ READINGS = Table(
             "What its rows depend on beside it; usual is left out.",
             "anyLast",
         ),
-        Column("frame", U64, "", "Last frame that is stored of a file that is followed.", "max"),
+        Column(
+            "frame",
+            U64,
+            "",
+            "Last frame that is stored of a file that is followed, or stored whole; 0: not known.",
+            "max",
+        ),
         Column("reached_ns", I64, "ns", "When that came, since 1970.", "max"),
     ),
 )

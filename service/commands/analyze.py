@@ -110,7 +110,7 @@ def run(request: Request) -> None:
         workers.append(worker)
         if readings is None:
             return noticing(summary.take, None, say)
-        take = both(summary, store_sink(readings.store))
+        take = both(summary, readings.keeping(store_sink(readings.store)))
         return noticing(take, readings.store, say, readings.begin)
 
     if request.store is None:
@@ -118,13 +118,17 @@ def run(request: Request) -> None:
     else:
         try:
             with open_or_ask(settings.store.dsn, settings.store, create=True) as store:
-                readings = Readings(store, request.captures, judged_by(job, settings))
+                readings = Readings(
+                    store, request.captures, judged_by(job, settings),
+                    alone=not request.feeds.endless,
+                )  # fmt: skip
                 renewed = partial(store_topology, store, beside=True)
                 if topology is not None:
                     renewed(topology.versions)
                 told = partial(sink, readings=readings)
                 made = replace(job, renewed=renewed, heard=stored_last(store))
                 accounting = run_job(made, told, "analyzing")
+                readings.end()
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None
     report = summary.report(accounting)

@@ -77,7 +77,7 @@ def run(request: Request) -> None:
     where = "on the bus" if request.store is None else "in the store"
     try:
         with (
-            target(request, settings, counts) as (bus, readers, known),
+            target(request, settings, counts) as (bus, readers, known, stored),
             telling(settings.process.metrics) as told_of,
             open_sources(
                 request.captures, request.feeds, request.point, settings.collector
@@ -106,6 +106,8 @@ def run(request: Request) -> None:
                 whole = asyncio.run(_run(
                     request, sources, bus, feeding, reading, gone, again, stopping
                 ))  # fmt: skip
+                if whole and not sources.failed:
+                    stored()
             except (BusError, StoreError):
                 why = f"; not all of it is {where}{left(bus)}"
                 tell(request, decoder, counts, whole=False, why=why)
@@ -170,13 +172,13 @@ def renew(request: Request, began: Settings, decoder: Decoder) -> None:
 @contextmanager
 def target(
     request: Request, settings: Settings, counts: Counter[str]
-) -> Iterator[tuple[Bus, Readers, Known]]:
+) -> Iterator[tuple[Bus, Readers, Known, Callable[[], None]]]:
     """The bus that is published on, who reads it here, and what is stored of files.
 
-    That is nobody, or what stores raw rows.
+    That is nobody, or what stores raw rows. The last is called when all of the files was read.
     """
     if request.store is None:
-        yield opened(settings), (), nothing_kept
+        yield opened(settings), (), nothing_kept, lambda: None
         return
     if request.bus is not None:
         raise Failure(ExitCode.USAGE, "--bus and --store are two places: name one")
@@ -184,18 +186,19 @@ def target(
         resuming = Resuming(store)
         # Batches of files are large, and need not wait in memory: their file does.
         bus = waiting(settings.bus, settings.bus.waiting if request.feeds.endless else 1)
-        sink = store_sink(store, counts)
         # Of files the same rows are to be sent again when they are read again.
         whole = () if request.feeds.follow else request.captures
         told = read_by(settings, ("collector",), point=request.point, rows="raw")
-        begin = Readings(store, whole, told).begin
-        kept = noticing(sink, store, say, begin) if request.captures else Deferred(sink, at_once=())
+        readings = Readings(store, whole, told, alone=not request.feeds.endless)
+        sink = readings.keeping(store_sink(store, counts), counts)
+        files = noticing(sink, store, say, readings.begin) if request.captures else None
+        kept = files or Deferred(sink, at_once=())
         take, readers = partial(take_in, stored=stored_last(store)), READERS
         known: Known = nothing_kept
         if request.captures and request.feeds.follow:
             # The last frame says that all before it are stored: nobody stores beside.
             kept, readers, known = resuming.keeping(kept), 1, resuming
-        yield bus, [partial(take, sink=kept)] * readers, known
+        yield bus, [partial(take, sink=kept)] * readers, known, readings.end
         if isinstance(kept, Deferred):
             kept.flush()
         resuming.note()

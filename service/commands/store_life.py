@@ -118,7 +118,7 @@ def run_backup(folder: Path, *, store: str | None, json: bool) -> None:
     """Write a backup."""
     with opened(store, there=True) as held:
         try:
-            pieces = backup(held, folder, _told())
+            pieces = backup(held, folder, _told(), _said)
         except OSError as error:
             said = f"{error.filename or folder}: {error.strerror}"
             raise Failure(ExitCode.UNAVAILABLE, said) from None
@@ -128,12 +128,12 @@ def run_backup(folder: Path, *, store: str | None, json: bool) -> None:
     typer.echo(f"{folder}: {sum(piece.rows for piece in pieces)} rows in {len(pieces)} files")
 
 
-def run_restore(folder: Path, *, store: str | None, json: bool) -> None:
+def run_restore(folder: Path, *, store: str | None, repeat: bool, json: bool) -> None:
     """Put a backup into an empty store."""
     with told_of_errors():
         read_manifest(folder)  # or a store would be made for nothing
     with opened(store) as held:
-        pieces = restore(held, folder, _told())
+        pieces = restore(held, folder, _told(), _said, repeat=repeat)
     if json:
         typer.echo(_moved(folder, pieces))
         return
@@ -155,3 +155,8 @@ def _told() -> Callable[[str, int], None]:
         typer.echo(f"{table}: {rows} rows", err=True)
 
     return tell
+
+
+def _said(sentence: str) -> None:
+    """Says on standard error what is not exact."""
+    typer.echo(sentence, err=True)

@@ -93,7 +93,7 @@ class Reading(threading.Thread):
             self._job.stages.add(of_sink(self._counts))
             return kept
 
-        stored = store_sink(self._store, self._counts)
+        stored = self._readings.keeping(store_sink(self._store, self._counts), self._counts)
         if self._resuming is not None:
             stored = self._resuming.keeping(stored)
         # Of files the same rows are to be sent again when they are read again.
@@ -109,6 +109,8 @@ class Reading(threading.Thread):
                 self._resuming.note()
             self._read(ended)
             self._whole()
+            if not self._ending:
+                self._readings.end()
         except Exception as error:  # noqa: BLE001 - the main thread raises it again
             self.failure = error
             if self.ready.is_set() and not self._ending:
@@ -205,7 +207,9 @@ def run(request: Request) -> None:
                 store_topology(store, topology.versions)
             # What is followed goes on where what is stored ends, whatever read that.
             whole = () if request.feeds.follow else request.captures
-            readings = Readings(store, whole, judged_by(job, settings))
+            readings = Readings(
+                store, whole, judged_by(job, settings), alone=not request.feeds.endless
+            )
             reading = Reading(job, store, readings, read_json if request.json else read)
             reading.start()
             try:

@@ -1,14 +1,18 @@
 """A file that is stored is stored once, however often it is read and in whatever way."""
 
+import json
 import signal
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from pipeline import Store
-from service.failure import ExitCode
-from service.readings import File, named
+from pipeline import Output, Sink, Store
+from service.failure import ExitCode, Failure
+from service.keeping import store_sink
+from service.readings import File, Readings, named
 from tests.service.test_collect import followed, written
 from tests.service.test_stages import free
 
@@ -94,6 +98,98 @@ def test_captures_that_share_a_second_are_summed(hopsight: Any, dsn: str, tmp_pa
             [(frames,)] = connection.rows("SELECT sum(data_frames) FROM path_seconds")
             sums.append(frames)
     assert sums == [sums[0], 2 * sums[0], 3 * sums[0]] != [0, 0, 0]
+
+
+def forgotten(hopsight: Any, dsn: str, folder: Path, unfinished: str = "") -> str:
+    """The same store without its tokens, as a server or an older hopsight gives a backup."""
+    if unfinished:
+        with Store(dsn) as store, store.alone() as connection:
+            where = f"WHERE source = '{unfinished}' SETTINGS mutations_sync = 2"
+            connection.command(f"ALTER TABLE readings UPDATE frame = 0 {where}")
+    assert hopsight.here("backup", str(folder), "--store", dsn).returncode == 0
+    manifest = folder / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "tokens": None}))
+    new = f"{dsn}-{folder.name}"
+    told = hopsight.here("restore", str(folder), "--store", new)
+    assert told.returncode == 0
+    said = f"{unfinished}: which of its rows are stored is not known here"
+    assert (said in told.stderr) == bool(unfinished)
+    return new
+
+
+@pytest.mark.parametrize("command", ["analyze", "collect"])
+def test_what_was_stored_whole_is_known_without_tokens(
+    hopsight: Any, dsn: str, tmp_path: Path, command: str
+) -> None:
+    ring = tmp_path / "ring"
+    written(ring / "a.pcapng", 40)
+    written(ring / "b.pcapng", 30, later_us=1_000_000)
+    words = (command, str(ring), "--json", "--store")
+    first = hopsight.here(*words, dsn)
+    count = frames_of(dsn)
+    assert first.returncode == 0
+    assert count[0] > 0
+    new = forgotten(hopsight, dsn, tmp_path / "kept")
+    again = hopsight.here(*words, new)
+    assert (again.returncode, again.stdout) == (0, first.stdout), "all of it is told again"
+    assert frames_of(new) == count
+    written(ring / "c.pcapng", 20, later_us=2_000_000)
+    (ring / "a.pcapng").unlink()
+    (ring / "b.pcapng").unlink()
+    assert hopsight.here(*words, new).returncode == 0
+    assert frames_of(new)[0] > count[0], "what is new is stored"
+
+
+def test_what_is_not_known_to_be_whole_is_refused_without_tokens(
+    hopsight: Any, dsn: str, tmp_path: Path
+) -> None:
+    capture = written(tmp_path / "one.pcapng", 40)
+    words = ("collect", str(capture), "--store")
+    assert hopsight.here(*words, dsn).returncode == 0
+    new = forgotten(hopsight, dsn, tmp_path / "kept", unfinished="one.pcapng")
+    told = hopsight.here(*words, new)
+    assert told.returncode == ExitCode.USAGE
+    assert "(restored: not known to be stored whole then, not told now)" in told.stderr
+    assert frames_of(new)[0] == 40
+
+
+def test_the_rest_of_what_was_broken_off_is_stored_once(dsn: str, tmp_path: Path) -> None:
+    capture, told = written(tmp_path / "one.pcapng", 40), {"rows": "raw"}
+    rows = pl.DataFrame(
+        {"time_ns": [10**18 + at * 1000 for at in range(40)], "source": ["one.pcapng"] * 40,
+         "frame": range(1, 41), "flow": [7] * 40}
+    )  # fmt: skip
+
+    def kept(readings: Readings, counts: Counter[str], first: int = 0, count: int = 20) -> None:
+        readings.begin(["one.pcapng"])
+        keep: Sink = readings.keeping(store_sink(readings.store, counts), counts)
+        keep(Output({"observations": rows.slice(first, count)}), f"one:{first}")
+
+    with Store(dsn) as store:
+        store.migrate()
+
+        def ran(*, ends: bool, alone: bool = True) -> tuple[bool, int, int]:
+            readings, counts = Readings(store, [capture], told, alone=alone), Counter[str]()
+            kept(readings, counts)
+            if ends:
+                kept(readings, counts, 20)
+                readings.end()
+            with store.alone() as connection:
+                [(there,)] = connection.rows("SELECT count() FROM observations")
+            return readings.whole, counts["rows_observations"], there
+
+        assert ran(ends=False) == (False, 20, 20), "it was broken off"
+        assert ran(ends=True, alone=False) == (False, 40, 40), "beside it something goes on"
+        assert ran(ends=True) == (False, 40, 40)
+        assert ran(ends=True) == (True, 40, 40)
+        with store.alone() as connection:
+            connection.command("TRUNCATE TABLE observations")
+        assert ran(ends=True) == (True, 40, 0), "nothing is sent"
+        assert ran(ends=True, alone=False)[0] is False, "what goes on is to be stored"
+        readings = Readings(store, [capture], told)
+        late = rows.with_columns(source=pl.lit("two.pcapng"))
+        with pytest.raises(Failure, match=r"two\.pcapng came meanwhile and is not stored"):
+            readings.keeping(lambda *_: None)(Output({"observations": late}), "two")
 
 
 def test_many_files_are_told_by_what_stands_for_them() -> None:
