@@ -202,7 +202,8 @@ def columns_of(decisions: pl.DataFrame, asked: str | None) -> list[str]:
     ran, network = [asked] if asked else [], []
     if decisions.height:
         ran = decisions["algorithm"].cast(pl.String).unique().sort().to_list()
-        network = [name for name in NETWORK if decisions[name].count()]
+        there = (name for name in NETWORK if name in decisions.columns)
+        network = [name for name in there if decisions[name].count()]
     own = (each for name in ran for each in variables(name))
     return [*dict.fromkeys([*COMMON, *network, *own, *TOLD])]
 
