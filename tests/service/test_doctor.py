@@ -29,14 +29,16 @@ def test_a_service_that_is_well_is_found_to_be(hopsight: Any, served: Any, tmp_p
         assert found[stage] == "ok", told.stdout
     assert found["decoder"] in {"ok", "warning"}
     assert {found[stage] for stage in ("ring", "topology", "bus")} == {"not asked"}
-    shown = hopsight.run("--settings", str(settings), "doctor").stdout
+    shown = hopsight.here("--settings", str(settings), "doctor").stdout
     assert served.url in shown
 
 
 def test_what_a_command_was_given_can_be_looked_at(hopsight: Any, served: Any) -> None:
-    told = hopsight.run("doctor", "--store", served.dsn, "--json")
+    told = hopsight.here("doctor", "--store", served.dsn, "--json")
     assert states(told)["data"] == "ok", told.stdout
-    bare = hopsight.run("doctor", "--bus", "kafka://127.0.0.1", "--topology", "away.yaml", "--json")
+    bare = hopsight.here(
+        "doctor", "--bus", "kafka://127.0.0.1", "--topology", "away.yaml", "--json"
+    )
     assert "away.yaml: " in bare.stdout
     assert {states(bare)[stage] for stage in ("bus", "topology")} == {"broken"}, bare.stdout
 
@@ -44,7 +46,7 @@ def test_what_a_command_was_given_can_be_looked_at(hopsight: Any, served: Any) -
 def test_addresses_are_read_as_by_other_commands(hopsight: Any, served: Any) -> None:
     plain = served.dsn.removeprefix("chdb://")
     for told in (plain, served.dsn.replace("/store", "/%73tore")):
-        found = states(hopsight.run("doctor", "--store", told, "--json"))
+        found = states(hopsight.here("doctor", "--store", told, "--json"))
         assert {found[stage] for stage in ("disk", "service", "store", "data")} == {"ok"}, told
     for flag, stage, told in (
         ("--store", "store", "chdb://[x"),
@@ -52,7 +54,7 @@ def test_addresses_are_read_as_by_other_commands(hopsight: Any, served: Any) -> 
         ("--bus", "bus", "kafka://[::1"),
         ("--bus", "bus", "xyz"),
     ):
-        found = hopsight.run("doctor", flag, told, "--json")
+        found = hopsight.here("doctor", flag, told, "--json")
         assert found.returncode == 1, found.stderr
         assert states(found)[stage] == "broken", found.stdout
 
@@ -69,7 +71,7 @@ def test_each_broken_stage_is_named_with_what_to_do(hopsight: Any, tmp_path: Pat
             f'[bus]\nurl = "kafka://127.0.0.1:{port}/observations"\n'
             f'[store]\ndsn = "chdb://{tmp_path}/none"\n'
         )
-        told = hopsight.run("--settings", str(settings), "doctor", "--json")
+        told = hopsight.here("--settings", str(settings), "doctor", "--json")
     assert told.returncode == 1
     assert "broken: topology, bus; begin with the first" in told.stderr
     found = states(told)
@@ -86,12 +88,12 @@ def test_a_ring_that_others_could_change_is_broken_before_anything_is_captured(
         f'[collector]\nring_directory = "{rings}"\nring_mib = 8\n'
         f'[store]\ndsn = "chdb://{tmp_path}/none"\n'
     )
-    well = hopsight.run("--settings", str(settings), "doctor", "--json")
+    well = hopsight.here("--settings", str(settings), "doctor", "--json")
     assert states(well)["ring"] == "ok", well.stdout
     assert not rings.exists()
     rings.mkdir()
     rings.chmod(0o777)
-    told = hopsight.run("--settings", str(settings), "doctor", "--json")
+    told = hopsight.here("--settings", str(settings), "doctor", "--json")
     assert told.returncode == 1
     assert states(told)["ring"] == "broken"
     assert f"{rings} is one that other people can change" in told.stdout
@@ -105,7 +107,7 @@ def test_what_would_keep_a_service_from_starting_is_broken(hopsight: Any, tmp_pa
         f'[service]\nhost = "0.0.0.0"\ntokens_file = "{tokens}"\n'
         f'[store]\ndsn = "chdb://{tmp_path}/none"\n'
     )
-    told = hopsight.run("--settings", str(settings), "doctor", "--json")
+    told = hopsight.here("--settings", str(settings), "doctor", "--json")
     assert states(told)["settings"] == "broken"
     assert "can be read by others" in told.stdout
 
@@ -116,7 +118,7 @@ def test_a_store_that_a_worker_has_is_not_broken(hopsight: Any, tmp_path: Path) 
         store.migrate()
         settings = tmp_path / "hopsight.toml"
         settings.write_text(f'[store]\ndsn = "{dsn}"\n')
-        told = hopsight.run("--settings", str(settings), "doctor", "--json")
+        told = hopsight.here("--settings", str(settings), "doctor", "--json")
     found = {check["stage"]: check for check in json.loads(told.stdout)}
     assert found["store"]["state"] == "not asked"
     assert "answers no questions" in found["store"]["seen"]
@@ -125,7 +127,7 @@ def test_a_store_that_a_worker_has_is_not_broken(hopsight: Any, tmp_path: Path) 
 def test_settings_that_cannot_be_read_are_the_first_stage(hopsight: Any, tmp_path: Path) -> None:
     settings = tmp_path / "hopsight.toml"
     settings.write_text("[store]\nnosuch = 1\n")
-    told = hopsight.run("--settings", str(settings), "doctor", "--json")
+    told = hopsight.here("--settings", str(settings), "doctor", "--json")
     assert told.returncode == 1
     assert states(told) == {"settings": "broken"}
 
