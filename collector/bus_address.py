@@ -100,9 +100,8 @@ async def bus_faults(url: str, settings: BusSettings) -> list[BusError]:
     Of `memory://` there is nothing. Raises BusError for an address that is not understood.
     """
     if parted(url).scheme != "kafka":
+        open_bus(url, settings)
         return []
-    from collector.kafka_login import login
-    from collector.kafka_probe import faults
     from collector.kafka_topic import KafkaTopic
 
-    return await faults(KafkaTopic(url, settings).broker, login(settings))
+    return await KafkaTopic(url, settings).faults()

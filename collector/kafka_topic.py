@@ -29,7 +29,7 @@ from collector.bus_option import option, parted
 from collector.flow_key import PLACEMENT_VERSION
 from collector.kafka_login import login
 from collector.kafka_message import Compression
-from collector.kafka_probe import reason, said
+from collector.kafka_probe import AbsentError, faults, reason, said
 from collector.observation import SCHEMA_VERSION
 from collector.settings.bus import BusSettings
 
@@ -158,8 +158,12 @@ class KafkaTopic:
     def failed(self, error: Exception) -> BusError:
         """One sentence about what a client said."""
         if isinstance(error, KafkaConnectionError):
-            return BusError(f"{self.broker}: no broker answers there")
+            return AbsentError(self.broker)
         return BusError(f"{self.broker}: {said(error) or type(error).__name__}")
+
+    async def faults(self) -> list[BusError]:
+        """What each of the brokers that do not greet back says."""
+        return await faults(self.broker, self._login)
 
     async def unmet(self, error: Exception | None = None) -> BusError:
         """The same of a client that was not let in, with the reason, which it does not know."""

@@ -49,13 +49,14 @@ if TYPE_CHECKING:
     from pipeline.meeting import Meeting
     from pipeline.owner import Owner, StoreOwned, read_owner
     from pipeline.protocol_names import PROTOCOLS, protocol_name
-    from pipeline.question import Question, address_words, duration_text
+    from pipeline.question import Question, address_words, duration_text, end_text
     from pipeline.remote import OwnerClient, left_at, may_be, open_or_ask
     from pipeline.rerun import Reran, Rerun
     from pipeline.retained_rows import held
     from pipeline.rolled import Rolled
     from pipeline.scale_in_force import CSIG_VALUES
     from pipeline.settings import Dialect, PipelineSettings
+    from pipeline.several_names import some_of
     from pipeline.sharing import LEAST_SHARE, LITTLE
     from pipeline.sink import Sink, drain
     from pipeline.snapshot_error import SnapshotError
@@ -168,6 +169,7 @@ __all__ = [
     "drain",
     "dre",
     "duration_text",
+    "end_text",
     "erase",
     "fault_names",
     "files_of_before",
@@ -206,6 +208,7 @@ __all__ = [
     "read_owner",
     "restore",
     "same_ends",
+    "some_of",
     "sonic",
     "stored_last",
     "swift",
@@ -250,13 +253,14 @@ HOMES = {
     "lengths": "fitting length_bounds",
     "meeting": "Meeting",
     "owner": "Owner StoreOwned read_owner",
-    "question": "Question address_words duration_text",
+    "question": "Question address_words duration_text end_text",
     "remote": "OwnerClient left_at may_be open_or_ask",
     "rerun": "Reran Rerun",
     "retained_rows": "held",
     "rolled": "Rolled",
     "scale_in_force": "CSIG_VALUES",
     "settings": "Dialect PipelineSettings",
+    "several_names": "some_of",
     "sharing": "LEAST_SHARE LITTLE",
     "sink": "Sink drain",
     "snapshot_error": "SnapshotError",

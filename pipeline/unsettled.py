@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import polars as pl
 
 from pipeline.group_log import RESTORED, GroupLog
+from pipeline.several_names import some_of
 from pipeline.store import Store
 
 NAMED = 4
@@ -57,5 +58,4 @@ def close(store: Store) -> list[str]:
 
 def named(names: Sequence[str]) -> str:
     """The first of some names, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
+    return some_of(names, NAMED)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline import some_of
 from service.flow_names import FlowNames, ends_text
 from service.text import NONE
 
@@ -32,9 +33,7 @@ def absence(read: Read, names: FlowNames, point: str | None) -> str | None:
 
 def no_frames(read: Read) -> str:
     """A sentence for sources without a single frame that says something."""
-    where = ", ".join(path.name or str(path) for path in read.files[:MOST_FILES])
-    if len(read.files) > MOST_FILES:
-        where += f" and {len(read.files) - MOST_FILES:,} more"
+    where = some_of([path.name or str(path) for path in read.files], MOST_FILES)
     where = f" in {where}" if where else ""
     if read.unread == 1:
         return f"the only frame{where} could not be read"

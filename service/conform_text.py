@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from service.flow_names import end_text
+from pipeline import end_text
 from service.sureness import odds, sureness
 from service.text import NONE, Heading, printable, table
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import polars as pl
 import typer
 
+from pipeline import end_text
 from replay import reason, reason_names
-from service.flow_names import end_text
 from service.text import several
 from service.window_step import Parameters, step_assumed
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from collector import BusError, Decoder, bus_faults, is_compiled, open_bus, ring_refusal
+from collector import BusError, Decoder, bus_faults, is_compiled, ring_refusal
 from pipeline import findings
 from service.check import Check
 from service.endpoint import time_text
@@ -20,7 +20,7 @@ from service.failure import Failure
 from service.plain_frame import one_frame
 from service.settings import Settings, SettingsError, load
 from service.stored_checks import stored
-from service.tls import SOON_S, Tls
+from service.tls import SOON_DAYS, Tls
 from service.topology_source import files_of
 from service.usable import usable
 
@@ -28,7 +28,6 @@ PROGRAMS = (
     ("dumpcap", "live capture (`--interface`)"),
     ("tshark", "`dissect` and `--slow-path`"),
 )
-DAY_S = 86_400
 
 
 def checks(flags: Mapping[str, Mapping[str, Any]] | None = None) -> Iterator[Check]:
@@ -127,7 +126,6 @@ def bus(settings: Settings) -> Check:
     if not url:
         return Check("bus", "not asked", expected, "none is set: all in one process")
     try:
-        open_bus(url, settings.bus)
         found = asyncio.run(bus_faults(url, settings.bus))
     except BusError as error:
         return Check("bus", "broken", expected, str(error), "mend what [bus] or --bus says")
@@ -141,7 +139,7 @@ def bus(settings: Settings) -> Check:
 
 def certificate(settings: Settings) -> Check:
     """Whether clients accept the certificate of the service, and for how long."""
-    expected = f"a certificate that is valid for {SOON_S // DAY_S} days and more"
+    expected = f"a certificate that is valid for {SOON_DAYS} days and more"
     try:
         tls = Tls.of(settings.service.tls_certificate, settings.service.tls_key)
     except Failure as error:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
-from pipeline import PROTOCOLS
+from pipeline import PROTOCOLS, end_text
 
 NS_PER_S = 1_000_000_000
 
@@ -43,11 +43,7 @@ class Endpoint:
 
     def __str__(self) -> str:
         """`10.0.0.1:5001` or `[2001:db8::1]:5001`."""
-        return (
-            f"[{self.address}]:{self.port}"
-            if isinstance(self.address, IPv6Address)
-            else f"{self.address}:{self.port}"
-        )
+        return end_text(self.address, self.port)
 
 
 def parse_address(text: str) -> IPv4Address | IPv6Address:

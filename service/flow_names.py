@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from collector import directed
-from pipeline import address_text
+from pipeline import address_text, end_text
 from replay import NETWORK
 from service.endpoint import Endpoint, parse_endpoint
 from service.failure import ExitCode, Failure
@@ -150,11 +150,6 @@ def ends_of(text: str) -> Ends:
         told = "two ends are needed" if "unpack" in str(error) else str(error)
         raise Failure(ExitCode.USAGE, f'--flow must be "SRC:PORT DST:PORT": {told}') from None
     return source, destination
-
-
-def end_text(address: str, port: int) -> str:
-    """An end as `--flow` takes it: IPv6 addresses in brackets."""
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def end_texts(end: str) -> pl.Expr:

@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from pipeline import worth_a_look
+from pipeline import some_of, worth_a_look
 from service.text import Heading, table
 
 HEADINGS = (
@@ -33,9 +33,7 @@ def wrong(findings: Iterable[dict[str, Any]]) -> str:
     names = [*dict.fromkeys(each["finding"].replace("_", " ") for each in sure)]
     if not names:
         return ""
-    rest = len(names) - NAMED
-    more = f" and {rest} more" if rest > 0 else ""
-    return f"wrong with the telemetry: {', '.join(names[:NAMED])}{more}; begin with the first"
+    return f"wrong with the telemetry: {some_of(names, NAMED)}; begin with the first"
 
 
 def _row(each: Mapping[str, Any]) -> Iterator[Any]:

@@ -14,6 +14,7 @@ import uvicorn
 import uvloop
 from starlette.types import ASGIApp
 
+from pipeline import end_text
 from service.failure import ExitCode, Failure
 from service.guard import UnixSocket
 from service.hangup import reload_at
@@ -66,7 +67,7 @@ def address(listener: socket.socket, *, secure: bool = False) -> str:
     """The URL that a bound TCP socket is reached at."""
     host, port = listener.getsockname()[:2]
     scheme = "https" if secure else "http"
-    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+    return f"{scheme}://{end_text(host, port)}"
 
 
 class _Quiet(uvicorn.Server):

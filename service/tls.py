@@ -9,8 +9,9 @@ from pathlib import Path
 from service.endpoint import NS_PER_S, time_text
 from service.failure import ExitCode, Failure
 
-SOON_S = 14 * 86_400
-"""Seconds before its end at which somebody should be told; those who renew do so a month before."""
+SOON_DAYS = 14
+"""Days before its end at which somebody should be told; those who renew do so a month before."""
+DAY_NS = 86_400 * NS_PER_S
 logger = logging.getLogger("hopsight.service")
 
 
@@ -90,7 +91,7 @@ class Tls:
             return f"is valid no more since {time_text(self.to_ns)}: clients refuse it"
         if now_ns < self.from_ns:
             return f"is not valid before {time_text(self.from_ns)}: clients refuse it"
-        if self.to_ns - now_ns < SOON_S * NS_PER_S:
+        if self.to_ns - now_ns < SOON_DAYS * DAY_NS:
             return f"is valid until {time_text(self.to_ns)} only"
         return ""
 

@@ -23,6 +23,7 @@ from pipeline import (
     hpcc,
     open_or_ask,
 )
+from replay import NETWORK
 from service.absence import Read
 from service.decidable import say
 from service.decision_output import Told
@@ -189,7 +190,7 @@ def stored(request: "Request") -> list[dict[str, Any]]:
     from_ns, to_ns = moment("--from", request.from_), moment("--to", request.to)
     with open_or_ask(limits.dsn, limits) as store:
         for flow in held(store, question, from_ns, to_ns).apart[:1]:  # that of the decisions
-            network = {name: flow[name] for name in ("tenant", "vrf", "vni")}
+            network = {name: flow[name] for name in NETWORK}
             question = replace(question, **network)
         found = answer(store, question)
     return [told(found["flow"], found["verdict"])] if found["verdict"] else []

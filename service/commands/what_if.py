@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import typer
 
-from pipeline import COMPANIONS, Decider, Reran, Rerun, Tracked
+from pipeline import COMPANIONS, Decider, Reran, Rerun, Tracked, end_text
 from replay import Difference, difference, from_best, kept, steered, vantage
 from service.absence import absence
 from service.assignment import told_once
@@ -18,7 +18,7 @@ from service.decidable import Decidable, say
 from service.decision_output import written
 from service.endpoint import time_text
 from service.failure import ExitCode, Failure, refused_by
-from service.flow_names import FlowNames, end_text, flow_of
+from service.flow_names import FlowNames, flow_of
 from service.rerunning import Making, Ran, Source, rerun
 from service.run import settled
 from service.settings import Settings

@@ -58,7 +58,7 @@ def dsn(tmp_path_factory: pytest.TempPathFactory, hopsight: Any) -> str:
 @pytest.fixture(scope="module")
 def asked(dsn: str) -> Iterator[Asked]:
     """The API of that store, and nobody else's."""
-    with open_or_ask(dsn) as store, Asked(store) as client:  # type: ignore[arg-type]
+    with open_or_ask(dsn) as store, Asked(store) as client:
         yield client
 
 

@@ -14,7 +14,7 @@ from certificates import Pair
 from cryptography import x509
 
 from service.failure import Failure
-from service.tls import SOON_S, Tls
+from service.tls import SOON_DAYS, Tls
 
 TAKEN_S = 10.0
 
@@ -108,7 +108,7 @@ def test_of_a_pair_that_does_not_fit_nothing_is_taken(
     ("days", "since", "state", "said"),
     [
         (90, -1, "ok", "valid until"),
-        (SOON_S / 86_400 - 1, -1, "warning", "only"),
+        (SOON_DAYS - 1, -1, "warning", "only"),
         (-1, -90, "broken", "is valid no more since"),
         (90, 1, "broken", "is not valid before"),
     ],
