@@ -36,6 +36,9 @@ NEARLY = 0.99
 STILL = 3
 """Seconds without a new verdict behind which none is expected."""
 STOPPED_BROKER_S = 3.0
+TAKEOVER_S = 20.0
+"""How long a takeover is waited for; of a worker that holds nothing none comes. The capture does not
+grow meanwhile: behind `IDLE_S` its sources are waited for no more, in any run."""
 
 
 class Rounds:
@@ -87,7 +90,7 @@ class Rounds:
         known = len(TAKEN.findall(other.text()))
         at = time.time()
         victim.kill()
-        until(lambda: bool(holds(other, known)), "a takeover", fails=False, patience_s=30)
+        until(lambda: bool(holds(other, known)), "a takeover", fails=False, patience_s=TAKEOVER_S)
         time.sleep(1)  # for the last of its partitions
         if found := holds(other, known):
             self.takeovers.append(max(found.values()) - at)

@@ -1,4 +1,4 @@
-"""A spill: batches in files of one directory, at most so many octets, the oldest first out.
+"""A spill: batches in files of one directory, at most so many octets, in the order of their names.
 
 Each file is a line that says what the batch covers, and an Arrow IPC stream. It is written under
 another name first, so that what has its name is whole; a digest tells what was damaged later.
@@ -7,8 +7,8 @@ another name first, so that what has its name is whole; a digest tells what was 
 import fcntl
 import io
 import json
-from collections import deque
-from errno import ENOSPC
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import polars as pl
@@ -19,8 +19,6 @@ from collector.loss import losses_of, text_of
 from collector.observation import SCHEMA_VERSION
 
 SUFFIX = ".batch"
-FIRST = 10**6
-"""Number of the first file: older batches that are put back have room before it."""
 LOCK = "lock"
 
 
@@ -38,45 +36,25 @@ class Spill:
             self._lock = (directory / LOCK).open("w")
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             found = sorted(each for each in directory.glob(f"*{SUFFIX}") if each.stem.isdecimal())
-            self._files = deque((path, path.stat().st_size) for path in found)
+            self.sizes = {path: path.stat().st_size for path in found}
+            """Octets of each file, the oldest first."""
         except BlockingIOError:
             self._lock.close()
             raise BusError(f"bus.spill_directory: another process spills to {directory}") from None
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise BusError(f"bus.spill_directory: {directory}: {reason}") from None
-        self.octets = sum(size for _, size in self._files)
+        self.octets = sum(self.sizes.values())
         """Octets that all files take."""
-        self._number = int(self._files[-1][0].stem) if self._files else FIRST
-
-    @property
-    def count(self) -> int:
-        """Batches that are here."""
-        return len(self._files)
+        self._numbers = count(int(found[-1].stem) + 1 if found else 1)
 
     @property
     def fill(self) -> float:
         """Share of the room that is taken; 1: there is none for another batch."""
         return min(self.octets / self.most_octets, 1.0)
 
-    def put(self, batch: Batch) -> int:
-        """Keep a batch behind the others; its octets. Raises OSError, and leaves nothing behind."""
-        self._number += 1
-        path, octets = self._written(batch, self._number)
-        self._files.append((path, octets))
-        return octets
-
-    def put_back(self, batch: Batch) -> int:
-        """Keep a batch before the others, as far as there are numbers; see `put`."""
-        number = int(self._files[0][0].stem) - 1 if self._files else self._number
-        if number < 0:
-            raise OSError(ENOSPC, "no number is left before the oldest file")
-        path, octets = self._written(batch, number)
-        self._files.appendleft((path, octets))
-        return octets
-
-    def _written(self, batch: Batch, number: int) -> tuple[Path, int]:
-        """A batch as a file, and its octets."""
+    def put(self, batch: Batch) -> Path:
+        """Keep a batch behind the others. Raises OSError, and leaves nothing behind then."""
         body = io.BytesIO()
         batch.frame.write_ipc_stream(body, compression="lz4")
         value = body.getvalue()
@@ -86,7 +64,7 @@ class Spill:
             "reached_ns": batch.reached_ns, "digest": digest(value),
             "losses": text_of(batch.losses),
         }  # fmt: skip
-        path = self.directory / f"{number:012}{SUFFIX}"
+        path = self.directory / f"{next(self._numbers):012}{SUFFIX}"
         unfinished = path.with_suffix(".part")
         whole = json.dumps(told).encode() + b"\n" + value
         try:
@@ -95,13 +73,14 @@ class Spill:
         except OSError:
             unfinished.unlink(missing_ok=True)
             raise
+        self.sizes[path] = len(whole)
         self.octets += len(whole)
-        return path, len(whole)
+        return path
 
-    def oldest(self) -> Batch | None:
-        """The batch that came first; None when its file cannot be read."""
+    def read(self, path: Path) -> Batch | None:
+        """The batch of a file; None when it cannot be read."""
         try:
-            head, _, value = self._files[0][0].read_bytes().partition(b"\n")
+            head, _, value = path.read_bytes().partition(b"\n")
             told = json.loads(head)
             if told.pop("schema") != SCHEMA_VERSION or told.pop("digest") != digest(value):
                 return None
@@ -110,11 +89,11 @@ class Spill:
         except (OSError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError):
             return None
 
-    def drop(self) -> None:
-        """Forget the batch that came first."""
-        path, octets = self._files.popleft()
-        self.octets -= octets
-        path.unlink(missing_ok=True)
+    def drop(self, path: Path) -> None:
+        """Forget the batch of a file."""
+        self.octets -= self.sizes.pop(path)
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Give the directory up; what is in it stays."""

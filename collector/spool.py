@@ -1,19 +1,31 @@
 """A spool in front of a bus: what waits is bounded, first in memory, then on disk.
 
 Batches leave in the order in which they came. Those on disk outlive the process: the next one sends
-them first, and readers drop what they have.
+them first, and readers drop what they have. What is on disk of the life of a source has no hole: it
+begins with the oldest batch that has not arrived, whose losses tell the time before, so that what a
+killed process had in memory alone is the newest, and lies in the gap until the next life.
 """
 
 import asyncio
-import contextlib
 import logging
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from collector.bus import Batch, Bus, BusError
+from collector.bus import Batch, Bus, BusError, begun_ns
+from collector.loss import Loss
 from collector.spill import Spill
 
 logger = logging.getLogger("hopsight.collector")
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A batch that has not arrived: in memory, in a file, or both."""
+
+    batch: Batch | None
+    file: Path | None = None
 
 
 class Spool:
@@ -29,13 +41,19 @@ class Spool:
         self.spill = spill
         self.counts: Counter[str] = Counter()
         """Batches and octets that went to disk, files that could not be read or written."""
-        self._waiting: deque[Batch] = deque()
-        self._handed: Batch | None = None
+        left = spill.sizes if spill is not None else ()
+        self._waiting = deque(Waiting(None, file) for file in left)
+        self._handed: Waiting | None = None
         """The batch that the bus has last; it has surely arrived when the next one is taken."""
         self._closed = False
         self._leaving = False
-        self._worth = spill is not None and spill.count > 0
+        self._worth = bool(left)
         """Whether frames are told of, by what was published or by what an earlier life left."""
+        self._elsewhere = hasattr(inner, "reached")
+        """Whether readers are in other processes, and drop what comes again. Readers in this one
+        would store it twice; what they had not stored is gone with it, and told as a gap."""
+        self._surely: set[str] | None = set() if left and not self._elsewhere else None
+        """Sources that brought a batch since one may have been lost on the way; None: none may."""
         self._failed: BaseException | None = None
         self._changed = asyncio.Condition()
         self._sending: asyncio.Task[None] | None = None
@@ -50,7 +68,12 @@ class Spool:
             return 0.0
         if self.spill is not None and not self.spill.broken:
             return self.spill.fill
-        return len(self._waiting) / self.capacity
+        return 1.0 if self._behind else len(self._waiting) / self.capacity
+
+    @property
+    def _behind(self) -> bool:
+        """Whether what waits last is on disk alone: whatever comes next waits behind it."""
+        return bool(self._waiting) and self._waiting[-1].batch is None
 
     async def publish(self, batch: Batch) -> None:
         """See Bus."""
@@ -92,26 +115,48 @@ class Spool:
         try:
             await self.inner.close()
             if self._failed is None:
-                self._handed = None
+                self._arrived()
         finally:
+            await asyncio.to_thread(self.keep)
             if self.spill is not None:
-                await self._put_back(self.spill)
                 self.spill.close()
         self._raise()
 
-    async def _put_back(self, spill: Spill) -> None:
-        """Put what was not sent on disk, before what is there: for the next process, in order."""
-        left = (self._handed, *self._waiting)
-        unsent = [batch for batch in left if batch is not None and batch.live]
-        for batch in reversed(unsent):
-            try:
-                octets = await asyncio.to_thread(spill.put_back, batch)
-            except OSError as error:
-                self.counts["spill_failed"] += 1
+    def keep(self) -> None:
+        """Put all on disk that has not arrived, for the next process: this one ends."""
+        self._kept(bounded=False)
+
+    def _kept(self, *, bounded: bool) -> bool:
+        """Whether what has not arrived is on disk, in order, as far as it is of live sources.
+
+        What is there already lies before the rest. `bounded`: there has to be room for it.
+        """
+        if self.spill is None:
+            return False
+        for each in (self._handed, *self._waiting):
+            if each is None or each.file is not None or each.batch is None or not each.batch.live:
+                continue
+            if bounded and self.spill.fill >= 1:
+                return False
+            each.file = self._put(self.spill, each.batch)
+            if each.file is None:
+                return False
+        return True
+
+    def _put(self, spill: Spill, batch: Batch) -> Path | None:
+        """The file that a batch was put into; None: the disk takes none."""
+        try:
+            file = spill.put(batch)
+        except OSError as error:
+            self.counts["spill_failed"] += 1
+            if not spill.broken:
                 logger.warning("%s takes nothing more: %s", spill.directory, error.strerror)
-                return
-            self.counts["spilled_batches"] += 1
-            self.counts["spilled_octets"] += octets
+            spill.broken = True
+            return None
+        spill.broken = False
+        self.counts["spilled_batches"] += 1
+        self.counts["spilled_octets"] += spill.sizes[file]
+        return file
 
     def _begin(self) -> None:
         if self._sending is None:
@@ -125,8 +170,7 @@ class Spool:
 
     def _has_room(self) -> bool:
         """Whether a batch may go into memory: behind those on disk it may not."""
-        behind = self.spill is not None and self.spill.count > 0
-        free = not behind and len(self._waiting) < self.capacity
+        free = not self._behind and len(self._waiting) < self.capacity
         return free or self._failed is not None or self._in_vain()
 
     async def _taken(self, batch: Batch) -> bool:
@@ -134,7 +178,7 @@ class Spool:
         self._worth |= told_of_frames(batch)
         if self._has_room():
             self._raise()
-            self._waiting.append(batch)
+            self._waiting.append(Waiting(batch))
         elif not await self._spilled(batch):
             return False
         self._changed.notify_all()
@@ -145,59 +189,75 @@ class Spool:
         return self._leaving and not self._worth and not getattr(self.inner, "reached", True)
 
     async def _spilled(self, batch: Batch) -> bool:
-        """Put a batch of a live source on disk, if there is room; a file has its frames there."""
-        if self.spill is None or self.spill.fill >= 1 or batch.reached_ns is None:
+        """Put a batch of a live source on disk, if there is room; a file has its frames there.
+
+        What waits in memory goes there first: it would be gone with the process, this would not.
+        """
+        spill = self.spill
+        if spill is None or batch.reached_ns is None:
             return False
-        try:
-            octets = await asyncio.to_thread(self.spill.put, batch)
-        except OSError as error:
-            self.counts["spill_failed"] += 1
-            if not self.spill.broken:
-                logger.warning("%s takes nothing more: %s", self.spill.directory, error.strerror)
-            self.spill.broken = True
+        if not await asyncio.to_thread(self._kept, bounded=True) or spill.fill >= 1:
             return False
-        self.spill.broken = False
-        self.counts["spilled_batches"] += 1
-        self.counts["spilled_octets"] += octets
-        return True
+        file = await asyncio.to_thread(self._put, spill, batch)
+        if file is not None:
+            self._waiting.append(Waiting(None, file))
+        return file is not None
 
     async def _send(self) -> None:
         """Hand batches on until closed and empty, the oldest first."""
         try:
-            # What waits here came before what this process put on disk.
-            if self.spill is not None and not self._waiting:
-                await self._unspill()
-            while (batch := await self._next()) is not None:
-                await self.inner.publish(batch)
+            while (next_one := await self._next()) is not None:
+                batch = await self._read(next_one)
+                if batch is not None:
+                    await self.inner.publish(batch)
                 async with self._changed:
-                    self._handed = self._waiting.popleft()
+                    self._gone_on(sent=batch is not None)
                     self._changed.notify_all()
-                if self.spill is not None and not self._waiting:
-                    await self._unspill()
         except Exception as error:  # noqa: BLE001 - whoever publishes hears it
             self._failed = error
             async with self._changed:
                 self._changed.notify_all()
 
-    async def _next(self) -> Batch | None:
+    async def _next(self) -> Waiting | None:
         async with self._changed:
             await self._changed.wait_for(lambda: self._closed or bool(self._waiting))
             return self._waiting[0] if self._waiting else None
 
-    async def _unspill(self) -> None:
-        """Send what is on disk until nothing is."""
-        assert self.spill is not None
-        while self.spill.count:
-            batch = await asyncio.to_thread(self.spill.oldest)
-            if batch is None:
-                self.counts["spill_damaged"] += 1
-            else:
-                await self.inner.publish(batch)
-                self._handed = batch
-            async with self._changed:
-                with contextlib.suppress(OSError):
-                    self.spill.drop()
-                self._changed.notify_all()
+    async def _read(self, waiting: Waiting) -> Batch | None:
+        """What is to be sent; None: its file cannot be read."""
+        batch = waiting.batch
+        if batch is None and waiting.file is not None and self.spill is not None:
+            batch = await asyncio.to_thread(self.spill.read, waiting.file)
+        sources = self._surely
+        if batch is None or not batch.live or sources is None or batch.source in sources:
+            return batch
+        sources.add(batch.source)
+        return replace(batch, losses=(Loss(None, begun_ns(batch)), *batch.losses))
+
+    def _gone_on(self, *, sent: bool) -> None:
+        """Go past the batch that waited longest: the bus has it, or nobody can read it."""
+        one = self._waiting[0]
+        if sent:
+            self._arrived()
+            self._handed = one  # before it goes: `keep` may be called at any time
+            if not self._elsewhere:
+                self._arrived()
+        else:
+            self.counts["spill_damaged"] += 1
+            self._forget(one)
+            self._surely = set()
+        self._waiting.popleft()
+
+    def _arrived(self) -> None:
+        """Forget the batch that the bus had last."""
+        if self._handed is not None:
+            self._forget(self._handed)
+        self._handed = None
+
+    def _forget(self, one: Waiting) -> None:
+        """Leave no file of a batch."""
+        if one.file is not None and self.spill is not None:
+            self.spill.drop(one.file)
 
 
 def told_of_frames(batch: Batch) -> bool:

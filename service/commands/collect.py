@@ -96,6 +96,8 @@ def run(request: Request) -> None:
             reading = [read(bus) for read in readers]
 
             def gone() -> None:
+                if isinstance(bus, Spool):
+                    bus.keep()
                 why = f"; ended again before; {so_far(request, bus, counts)}{left(bus)}"
                 tell(request, decoder, counts, whole=False, why=why)
 

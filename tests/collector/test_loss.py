@@ -59,8 +59,7 @@ def test_joining_and_spilling_keep_losses(tmp_path: Path) -> None:
     both = joined([batch(3, 1, BEGUN), batch(2, 4, LOST)])
     assert (both.first, both.last, both.losses) == (1, 5, (BEGUN, LOST))
     spill = Spill(tmp_path / "spill", 1 << 20)
-    spill.put(both)
-    kept = spill.oldest()
+    kept = spill.read(spill.put(both))
     assert kept is not None
     assert kept.losses == (BEGUN, LOST)
     spill.close()

@@ -36,6 +36,7 @@ def batch(first: int, rows: int = 100, source: str = "tap") -> Batch:
             "frame": np.arange(first, first + rows, dtype=np.uint64),
             "conversation": noise.integers(0, 1 << 64, rows, np.uint64),
             "status": np.zeros(rows, np.uint8),
+            "time_ns": np.arange(first, first + rows),
         }
     )
     return Batch(frame, source, 1, first, first + rows - 1, reached_ns=first)
@@ -266,6 +267,12 @@ class Stuck(MemoryBus):
         await super().publish(batch)
 
 
+class Reached(MemoryBus):
+    """A bus whose readers are elsewhere: what it has taken outlives this process."""
+
+    reached = True
+
+
 def test_what_has_no_room_goes_to_disk_and_leaves_in_order(tmp_path: Path) -> None:
     sent = [batch(1 + 100 * at) for at in range(12)]
 
@@ -274,9 +281,9 @@ def test_what_has_no_room_goes_to_disk_and_leaves_in_order(tmp_path: Path) -> No
         spool = Spool(bus, 2, Spill(tmp_path, MIB))
         for each in sent[:10]:
             await spool.publish(each)
-        assert spool.counts["spilled_batches"] == 8
+        assert spool.counts["spilled_batches"] == 10, "those in memory, too, ahead of the others"
         assert 0 < spool.fill < 1
-        assert files(tmp_path) == 8
+        assert files(tmp_path) == 10
         bus.free.set()
         for each in sent[10:]:
             await spool.publish(each)
@@ -293,7 +300,9 @@ def test_a_full_spill_makes_its_writer_wait_and_says_that_it_is_full(tmp_path: P
     async def run() -> None:
         bus = Stuck()
         spill = Spill(tmp_path, MIB)
-        spill.most_octets = 3000
+        measured = spill.put(batch(1))
+        spill.most_octets = round(2.5 * spill.octets)
+        spill.drop(measured)
         spool = Spool(bus, 1, spill)
         for at in range(3):
             await spool.publish(batch(1 + 100 * at))
@@ -314,6 +323,7 @@ def test_what_could_not_be_sent_is_put_before_what_is_on_disk(tmp_path: Path) ->
     sent = [batch(1 + 100 * at) for at in range(9)]
 
     class Lost(Stuck):
+        reached = True
         taken = 0
 
         async def publish(self, batch: Batch) -> None:
@@ -338,6 +348,92 @@ def test_what_could_not_be_sent_is_put_before_what_is_on_disk(tmp_path: Path) ->
 
     # The first one was acknowledged with the second; whether that arrived nobody knows.
     assert asyncio.run(run()) == [each.first for each in sent[1:]] + [901]
+
+
+@pytest.mark.parametrize(("sent", "told"), [(9, False), (3, True)])
+def test_what_a_killed_process_left_begins_with_what_had_not_arrived(
+    tmp_path: Path, sent: int, *, told: bool
+) -> None:
+    """Also the loss before its first batch; what was in memory alone is kept where it is told."""
+    begun = Loss(None, 1)
+
+    async def run() -> list[Batch]:
+        killed = Spool(Stuck(), 3, Spill(tmp_path, MIB))
+        await killed.publish(replace(batch(1), losses=(begun,)))
+        for at in range(1, sent):
+            await killed.publish(batch(1 + 100 * at))
+        if told:
+            killed.keep()
+        assert killed._sending is not None
+        assert killed.spill is not None
+        killed._sending.cancel()
+        killed.spill.close()  # as the system does of a process that is gone
+        again = Spool(Reached(1 << 20), 3, Spill(tmp_path, MIB))
+        await again.publish(batch(901, source="next"))
+        await again.close()
+        return [each async for each in again]
+
+    got = asyncio.run(run())
+    assert [each.first for each in got] == [*range(1, 100 * sent, 100), 901]
+    assert [loss for each in got for loss in each.losses] == [begun]
+    assert not files(tmp_path)
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_a_file_goes_once_its_batch_has_arrived(tmp_path: Path, *, elsewhere: bool) -> None:
+    """A broker acknowledges it when the next one is taken; who is killed before sends it again.
+
+    A reader in the same process does not know in its next life what it has stored.
+    """
+    free = asyncio.Event()
+
+    class Here(MemoryBus):
+        async def publish(self, batch: Batch) -> None:
+            if batch.first == 201:
+                await free.wait()
+            await super().publish(batch)
+
+    class There(Here):
+        reached = True
+
+    async def run() -> None:
+        before = Spill(tmp_path, MIB)
+        for at in range(3):
+            before.put(batch(1 + 100 * at))
+        before.close()
+        spool = Spool(There() if elsewhere else Here(), 3, Spill(tmp_path, MIB))
+        await spool.publish(batch(301))
+        for _ in range(50):
+            await asyncio.sleep(0.01)
+        assert files(tmp_path) == 2 + elsewhere, "201 and 301 wait, 101 may not have arrived"
+        free.set()
+        await spool.close()
+        assert not files(tmp_path)
+
+    asyncio.run(run())
+
+
+def test_what_may_be_lost_before_what_is_on_disk_is_told_as_a_time(tmp_path: Path) -> None:
+    """A damaged file; and of readers in one process, what these had taken and not stored."""
+
+    def left() -> None:
+        before = Spill(tmp_path, MIB)
+        for at in range(4):
+            before.put(batch(1 + 100 * at))
+        before.close()
+        second = sorted(tmp_path.glob("*.batch"))[1]
+        second.write_bytes(second.read_bytes()[:-9])
+
+    async def run(bus: MemoryBus) -> list[tuple[int, tuple[Loss, ...]]]:
+        left()
+        spool = Spool(bus, 3, Spill(tmp_path, MIB))
+        await spool.publish(batch(901))
+        await spool.close()
+        return [(each.first, each.losses) async for each in spool]
+
+    behind = [(201, (Loss(None, 201),)), (301, ()), (901, ())]
+    assert asyncio.run(run(Reached(16))) == [(1, ()), *behind]
+    assert asyncio.run(run(MemoryBus(16))) == [(1, (Loss(None, 1),)), *behind]
 
 
 def test_a_file_is_not_copied_to_disk(tmp_path: Path) -> None:
@@ -448,7 +544,7 @@ def test_what_a_full_disk_has_no_room_for_is_offered_and_not_waited_with(tmp_pat
             await asyncio.sleep(60 * len(batch.source))
 
     class Full(Spill):
-        def put(self, batch: Batch) -> int:
+        def put(self, batch: Batch) -> Path:
             raise OSError(ENOSPC, "No space left on device", batch.source)
 
     async def run() -> None:

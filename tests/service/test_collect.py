@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from collector import Batch, Frames, open_bus, write_pcapng
+from collector.loss import Loss
 from pipeline import Question, Store, held
 from service import cli
 from service.failure import ExitCode
@@ -25,13 +26,21 @@ from tests.service.test_stages import free, told
 ROWS = ("rows_observations",)
 
 
+REPORT = bytes.fromhex("14200000 03344c41 00000001 00000000")
+"""Version 1, the IP packet of a tracked flow without metadata."""
+
+
+def segment(port: int) -> bytes:
+    """A TCP segment in Ethernet."""
+    header = bytes(12) + b"\x08\x00" + bytes([0x45, 2, 0, 60, 0, 0, 0, 0, 64, 6, 0, 0, 10, 7, 0, 1])
+    tail = bytes([10, 7, 0, 2, 0x13, 0x89]) + bytes(8) + bytes([0x50, 0x10]) + bytes(26)
+    return header + tail[:4] + port.to_bytes(2, "big") + tail[4:]
+
+
 def written(path: Path, count: int, later_us: int = 0) -> Path:
     """A capture of `count` TCP segments of eight flows."""
     path.parent.mkdir(exist_ok=True)
-    header = bytes(12) + b"\x08\x00" + bytes([0x45, 2, 0, 60, 0, 0, 0, 0, 64, 6, 0, 0, 10, 7, 0, 1])
-    tail = bytes([10, 7, 0, 2, 0x13, 0x89]) + bytes(8) + bytes([0x50, 0x10]) + bytes(26)
-    packets = [header + tail[:4] + (4000 + at % 8).to_bytes(2, "big") + tail[4:]
-               for at in range(count)]  # fmt: skip
+    packets = [segment(4000 + at % 8) for at in range(count)]
     lengths = np.full(count, len(packets[0]), np.int32)
     frames = Frames(
         data=np.frombuffer(b"".join(packets), np.uint8),
@@ -204,6 +213,63 @@ def test_what_waits_on_disk_for_the_next_collector_is_said(hopsight: Any, tmp_pa
     octets = sum(path.stat().st_size for path in spill.iterdir() if path.suffix != ".lock")
     assert octets
     assert f"bytes of it wait in {spill} for the next collector" in said
+
+
+@pytest.mark.parametrize(("room", "signals"), [(4, ["KILL"]), (1000, ["TERM", "TERM"])])
+def test_what_a_killed_collector_left_has_no_hole_and_tells_of_the_time_before(
+    hopsight: Any,
+    bus_url: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    room: int,
+    signals: list[str],
+) -> None:
+    """With much room in memory nothing is on disk until the second signal comes."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = probe.getsockname()
+    spill = tmp_path / "spill"
+    monkeypatch.setitem(hopsight.environment, "HOPSIGHT_BUS__SPILL_DIRECTORY", str(spill))
+    feed = ("--int-reports", f"{address[0]}:{address[1]}")
+    metrics, sent = free(), 0
+    monkeypatch.setitem(hopsight.environment, "HOPSIGHT_PROCESS__METRICS", metrics)
+    monkeypatch.setitem(hopsight.environment, "HOPSIGHT_BUS__WAITING", str(room))
+    process = hopsight.start("collect", *feed, "--bus", "kafka://127.0.0.1:9/none?idempotence=off")
+    assert "Unable connect" in process.stdout.readline()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        until, decoded = time.monotonic() + 60, 0.0
+        while (sent < 20 or decoded < sent) and time.monotonic() < until:
+            if decoded == sent:
+                sender.sendto(REPORT + segment(4000)[14:], address)
+                sent += 1
+            time.sleep(0.02)
+            frames = told(metrics).get("hopsight_collector_frames_total", {})
+            decoded = frames.get(("decoded",), 0.0)
+    time.sleep(0.3)
+    for name in signals:
+        process.send_signal(getattr(signal, f"SIG{name}"))
+        time.sleep(0.5)
+    said, _ = process.communicate(timeout=60)
+    assert ("bytes of it wait in" in said) is (signals != ["KILL"])
+    before = set(spill.glob("*.batch"))
+    assert before
+    url = bus_url("drained", partitions=1)
+    process = hopsight.start("collect", *feed, "--bus", url)
+    deadline = time.monotonic() + 30
+    while before & set(spill.glob("*.batch")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert not {*spill.glob("*.batch")}
+    batches, _ = on_the_bus(url)
+    for source in {each.source for each in batches}:
+        own = [each for each in batches if each.source == source]
+        lives = list(dict.fromkeys(each.epoch for each in own))
+        assert [loss for each in own for loss in each.losses] == [Loss(None, at) for at in lives]
+        assert len(lives) == 2
+        assert own[0].losses
+    got = [frame for each in batches if each.frame.height for frame in each.frame["frame"]]
+    assert got == [*range(1, sent + 1)]
 
 
 def following(
