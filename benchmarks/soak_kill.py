@@ -37,8 +37,8 @@ STILL = 3
 """Seconds without a new verdict behind which none is expected."""
 STOPPED_BROKER_S = 3.0
 TAKEOVER_S = 20.0
-"""How long a takeover is waited for; of a worker that holds nothing none comes. The capture does not
-grow meanwhile: behind `IDLE_S` its sources are waited for no more, in any run."""
+"""How long a takeover is waited for; of a worker that holds nothing none comes. The capture does
+not grow meanwhile: behind `IDLE_S` its sources are waited for no more, in any run."""
 
 
 class Rounds:
