@@ -122,6 +122,7 @@ def replay_request(asked: dict[str, Any], captures: Sequence[Path], dsn: str, **
         told["flow"] = wanted.flow
         if not captures:
             told |= {"store": dsn, "from_": text(wanted.from_), "to": text(wanted.to)}
+            told["network"] = wanted.network
     if isinstance(wanted, Replay | WhatIf | Sweep):
         told["algorithm"] = wanted.algorithm
     if isinstance(wanted, WhatIf | ClosedLoop | Sweep):
@@ -139,6 +140,8 @@ def words_of(asked: dict[str, Any]) -> list[str]:
     wanted = Replay.model_validate(asked)
     single = {"--flow": wanted.flow, "--from": text(wanted.from_), "--to": text(wanted.to),
               "--algorithm": wanted.algorithm, "--point": wanted.point}  # fmt: skip
+    single |= {f"--{name}": None if value is None else str(value)
+               for name, value in wanted.network.items()}  # fmt: skip
     told = [word for name, value in single.items() if value for word in (name, value)]
     return told + [word for each in wanted.set_ for word in ("--set", each)]
 

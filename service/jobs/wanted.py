@@ -8,7 +8,7 @@ from pipeline import Dialect
 from service.endpoint import MAX_NS, Endpoint, seconds_text
 from service.form import ID
 from service.problem import about
-from service.routes.parameter import Algorithm, End, Name, Time, Written, written
+from service.routes.parameter import Algorithm, End, Name, Time, Vni, Written, written
 
 CaptureId = Annotated[str, Field(pattern=ID, description="A capture that was brought.")]
 Told = Annotated[
@@ -30,6 +30,8 @@ Changes = Annotated[
 
 
 WRITTEN_END = written("is a text such as 10.0.1.2:40001")
+NETWORK = ("tenant", "vrf", "vni")
+"""What tells flows of the store apart that have the same ends."""
 
 
 class Wanted(BaseModel):
@@ -65,6 +67,9 @@ class Traced(Wanted):
         None, alias="from", description="Of the store: since when."
     )
     to: Annotated[Time | None, Written] = Field(None, description="Of the store: until when.")
+    tenant: Name | None = Field(None, description="Of the store: whose flow; none: anybody's.")
+    vrf: Name | None = Field(None, description="Of the store: its routing instance.")
+    vni: Vni | None = Field(None, description="Of the store: identifier of its tunnel's network.")
 
     @model_validator(mode="after")
     def whole(self) -> "Traced":
@@ -73,6 +78,9 @@ class Traced(Wanted):
             raise about("src" if self.src is None else "dst", "src and dst name a flow together")
         if self.capture is None and self.src is None:
             raise about("capture", "is required, or src and dst of a flow of the store")
+        given = [name for name, value in self.network.items() if value is not None]
+        if self.capture is not None and given:
+            raise about(given[0], "is of the store, not of a capture")
         if any(each is not None and not 0 <= each <= MAX_NS for each in (self.from_, self.to)):
             raise about("from", "from and to are times from 1970 on")
         timed = self.from_ is not None or self.to is not None
@@ -91,6 +99,11 @@ class Traced(Wanted):
     def flow(self) -> str | None:
         """The flow as the command line has it."""
         return f"{self.src} {self.dst}" if self.src else None
+
+    @property
+    def network(self) -> dict[str, str | int | None]:
+        """What tells it from others of the store with its ends; None of what may be any."""
+        return {name: getattr(self, name) for name in NETWORK}
 
 
 class Replay(Traced):

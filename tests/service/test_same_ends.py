@@ -12,7 +12,9 @@ import zstandard
 from asked import Asked
 
 from pipeline import open_or_ask
+from service.commands import replay
 from service.failure import ExitCode
+from service.jobs.request import replay_request, words_of
 
 CAPTURE = Path(__file__).resolve().parent.parent / "data" / "cc" / "dctcp_a1.pcap.zst"
 HEAD, FRAMES = 24, 600
@@ -100,6 +102,15 @@ def test_replay_of_a_store_takes_one_flow_names_the_other_and_tells_whose_rows_a
         output = ("--output", "none.parquet") if verb == "archive" else ()
         none = hopsight.here(verb, *FLOW, "--tenant", "red", *output, "--store", dsn)
         assert none.returncode == ExitCode.WRONG
+
+
+@pytest.mark.parametrize("vni", NETWORKS)
+def test_a_job_reads_the_flow_of_one_network(dsn: str, tmp_path: Path, vni: int) -> None:
+    wanted = {"kind": "replay", **ASKED, "vni": vni}
+    rows = tmp_path / "rows.arrow"
+    replay.run(replay_request(wanted, [], dsn, output=rows))
+    assert pl.read_ipc(rows)["vni"].unique().to_list() == [vni]
+    assert words_of(wanted) == [*FLOW, "--vni", str(vni)]
 
 
 @pytest.mark.parametrize("verb", ["replay", "conform"])
