@@ -59,7 +59,7 @@ def test_where_says_how_to_open_the_packets_of_its_evidence() -> None:
 
 
 def test_where_on_a_flow_that_was_not_seen(hopsight: Any, served: Any) -> None:
-    asked = hopsight.run("where", "10.0.1.1:1", ENDS[1], "--store", served.dsn)
+    asked = hopsight.here("where", "10.0.1.1:1", ENDS[1], "--store", served.dsn)
     assert asked.returncode == ExitCode.WRONG
     assert "flows seen between these addresses: 10.0.1.1:40001" in asked.stderr
 
@@ -71,7 +71,7 @@ def test_where_asks_for_the_flow_of_one_network(
 ) -> None:
     name, value = network
     for place in (("--store", served.dsn), ("--server", served.url)):
-        other = hopsight.run("where", *ENDS, *network, *place)
+        other = hopsight.here("where", *ENDS, *network, *place)
         assert other.returncode == ExitCode.WRONG
         assert f"no {name[2:]} instead of {name[2:]} {value}" in other.stderr
 
@@ -293,7 +293,7 @@ def test_replay_runs_an_algorithm_that_packets_do_not_show(hopsight: Any) -> Non
     assert first["cwnd"] == 10.1
     assert first["sentence"].endswith(" for each packet acked = 10.1 packets, 10 before")
     assert {json.loads(line)["algorithm"] for line in done.stdout.splitlines()} == {"swift"}
-    wrong = hopsight.run(*asked, "--set", "swift.nothing=1")
+    wrong = hopsight.here(*asked, "--set", "swift.nothing=1")
     assert wrong.returncode == ExitCode.USAGE
     assert "no parameter is called 'swift.nothing'" in wrong.stderr
 
@@ -329,7 +329,7 @@ def test_a_store_whose_name_is_wrong_is_not_made(
     hopsight: Any, tmp_path: Path, words: tuple[str, str]
 ) -> None:
     place = tmp_path / "nothing"
-    told = hopsight.run(words[0], words[1].format(tmp_path), "--store", f"chdb://{place}")
+    told = hopsight.here(words[0], words[1].format(tmp_path), "--store", f"chdb://{place}")
     assert told.returncode == ExitCode.STORE
     assert f"there is no store at chdb://{place}" in told.stderr
     assert not place.exists()
@@ -337,13 +337,13 @@ def test_a_store_whose_name_is_wrong_is_not_made(
 
 def test_what_is_no_backup_leaves_no_store_behind(hopsight: Any, tmp_path: Path) -> None:
     place = tmp_path / "nothing"
-    told = hopsight.run("restore", str(tmp_path), "--store", f"chdb://{place}")
+    told = hopsight.here("restore", str(tmp_path), "--store", f"chdb://{place}")
     assert told.returncode == ExitCode.STORE
     assert "is no backup: manifest.json there: No such file or directory" in told.stderr
     assert not place.exists()
 
 
 def test_a_demo_where_nothing_can_be_written_says_so(hopsight: Any) -> None:
-    told = hopsight.run("demo", "--once", "--directory", "/proc/demo")
+    told = hopsight.here("demo", "--once", "--directory", "/proc/demo")
     assert told.returncode == ExitCode.UNAVAILABLE
     assert told.stderr.startswith("hopsight: /proc/demo: ")

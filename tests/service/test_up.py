@@ -135,14 +135,14 @@ def test_telemetry_reports_are_listened_for_on_the_port_that_is_named(
 
 
 def test_there_must_be_something_to_read(hopsight: Any) -> None:
-    told = hopsight.run("up", "--port", "0")
+    told = hopsight.here("up", "--port", "0")
     assert told.returncode == 2
     assert "nothing to read: name a capture, --interface or another feed" in told.stderr
     form, range_ = "is not of the form HOST:PORT", ": ports are from 1 to 65535"
     feeds = {"127.0.0.1": form, "127.0.0.1:x": form, ":5": form, "127.0.0.1:0": range_,
              "127.0.0.1:99999": range_}  # fmt: skip
     for feed, said in feeds.items():
-        told = hopsight.run("analyze", "--sflow", feed)
+        told = hopsight.here("analyze", "--sflow", feed)
         assert told.returncode == 2
         assert f"{feed!r}{' ' * (said is form)}{said}" in told.stderr
 
