@@ -1,20 +1,18 @@
 """The audit log: who asked for a change, when, what, and what was answered."""
 
 import json
-import logging
 import re
 import time
-import uuid
+from collections import Counter
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote_plus
 
-import anyio.to_thread
-import polars as pl
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipeline import TABLES, Store, StoreError
+from pipeline import Store
 from service.access import IDENTITY
+from service.audit_log import AuditLog, left_out
 from service.bucket import Buckets
 from service.metrics import Metrics
 from service.tokens import PREFIX
@@ -24,6 +22,10 @@ NOT_TOLD = ("/internal/",)
 """Rows of other processes of the same user, which have their own names in the store."""
 STRANGERS_PER_S, STRANGERS_BURST = 0.1, 100.0
 """Rows of strangers who are refused, wherever they come from: nobody fills the log from outside."""
+REFUSED_PER_S, REFUSED_BURST = 1.0, 100.0
+"""The same of each login."""
+LEFT_OUT_OF = "strangers_left_out", "refused_left_out"
+"""What the log calls those that have no row, of nobody known and of logins."""
 MOST_READ, MOST_BODY, MOST_TEXT = 1 << 17, 4096, 256
 """Octets of a body that are read, and most letters of a row's body and of one text in it."""
 SECRETS = ("token", "passw", "pwd", "secret", "credential", "key", "authorization")
@@ -33,7 +35,6 @@ SECRET = re.compile(rf"{PREFIX}[\w-]{{6,}}|\beyJ[\w-]+\.[\w.-]*")
 """Tokens of ours and JSON Web Tokens, wherever they stand."""
 WHO = "hopsight.logged_in"
 """Where a request's scope has who logged in by it."""
-logger = logging.getLogger("hopsight.audit")
 
 
 class Audited:
@@ -41,10 +42,11 @@ class Audited:
 
     def __init__(self, app: ASGIApp, *, store: Store, metrics: Metrics) -> None:
         self.app = app
-        self.store = store
+        self.log = AuditLog(store, metrics)
         self.metrics = metrics
         self.strangers = Buckets(STRANGERS_PER_S, STRANGERS_BURST)
-        self.left_out = 0
+        self.refused = Buckets(REFUSED_PER_S, REFUSED_BURST)
+        self.left_out: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, and keep what was answered."""
@@ -69,35 +71,24 @@ class Audited:
             await self.app(scope, heard, told)
         finally:
             if status != HTTPStatus.TOO_MANY_REQUESTS and self._worth(scope, status):
-                await self._keep(self._row(scope, bytes(body), status))
+                await self.log.keep(row(scope, bytes(body), status), *self._untold())
 
     def _worth(self, scope: Scope, status: int) -> bool:
-        """Whether a row is kept: of strangers who are refused only so many, the rest counted."""
-        if scope.get(IDENTITY) is not None or status < HTTPStatus.BAD_REQUEST:
+        """Whether a row is kept: of those who are refused only so many, the rest counted."""
+        if status < HTTPStatus.BAD_REQUEST:
             return True
-        if not self.strangers.wait("", time.monotonic()):
+        identity = scope.get(IDENTITY)
+        bucket, who = (self.refused, identity.name) if identity else (self.strangers, "")
+        if not bucket.wait(who, time.monotonic()):
             return True
-        self.left_out += 1
+        self.left_out[LEFT_OUT_OF[identity is not None]] += 1
         self.metrics.count("hopsight_audit_rows_total", outcome="left_out")
         return False
 
-    def _row(self, scope: Scope, body: bytes, status: int) -> dict[str, Any]:
-        """A row; it says how many refused strangers have none since the row before."""
-        made = row(scope, body, status)
-        if self.left_out:
-            made["body"] = json.dumps({"strangers_left_out": self.left_out})
-            self.left_out = 0
-        return made
-
-    async def _keep(self, made: dict[str, Any]) -> None:
-        frame = pl.DataFrame([made], schema=TABLES["audit"].schema)
-        outcome = "kept"
-        try:
-            await anyio.to_thread.run_sync(self.store.insert, "audit", frame, uuid.uuid4().hex)
-        except StoreError as error:
-            outcome = "failed"
-            logger.error("the audit log could not be written: %s: %s", made, error)  # noqa: TRY400 - the sentence says it
-        self.metrics.count("hopsight_audit_rows_total", outcome=outcome)
+    def _untold(self) -> list[dict[str, Any]]:
+        """Rows that say how many have none since the row before."""
+        told, self.left_out = self.left_out, Counter()
+        return [left_out(name, count) for name, count in told.items()]
 
 
 def row(scope: Scope, body: bytes, status: int) -> dict[str, Any]:

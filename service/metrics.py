@@ -83,7 +83,7 @@ METRICS = (
         "counter",
         ("outcome",),
         "Requests for a change in the audit log; outcome: kept, failed (they are logged), or"
-        " left_out (refused without a login, beyond a few; the next row says how many).",
+        " left_out (refused, beyond a few; a row behind the next one says how many).",
     ),
     Metric(
         "hopsight_alert_deliveries_total",
