@@ -181,9 +181,13 @@ def messages(batch: Batch, compression: Compression = "lz4") -> Iterator[tuple[B
 
 
 def octets_of(frame: pl.DataFrame, compression: Compression = "lz4") -> bytes:
-    """Rows as an Arrow IPC stream."""
+    """Rows as an Arrow IPC stream.
+
+    They are written from a frame of its own: Polars holds the one that it writes and waits for the
+    interpreter meanwhile, which another thread may have that waits to look at the same frame.
+    """
     buffer = io.BytesIO()
-    frame.write_ipc_stream(buffer, compression=compression)
+    frame.clone().write_ipc_stream(buffer, compression=compression)
     return buffer.getvalue()
 
 

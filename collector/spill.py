@@ -7,6 +7,8 @@ another name first, so that what has its name is whole; a digest tells what was 
 import fcntl
 import io
 import json
+import logging
+import re
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -14,12 +16,16 @@ from pathlib import Path
 import polars as pl
 
 from collector.bus import Batch, BusError
-from collector.kafka_message import digest
+from collector.kafka_message import digest, octets_of
 from collector.loss import losses_of, text_of
 from collector.observation import SCHEMA_VERSION
 
 SUFFIX = ".batch"
+DIGITS = 12
+"""Of the number that names a file; the order of names is that of numbers."""
+OURS = re.compile(rf"[0-9]{{{DIGITS}}}\{SUFFIX}")
 LOCK = "lock"
+logger = logging.getLogger("hopsight.collector")
 
 
 class Spill:
@@ -35,7 +41,11 @@ class Spill:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = (directory / LOCK).open("w")
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            found = sorted(each for each in directory.glob(f"*{SUFFIX}") if each.stem.isdecimal())
+            there = sorted(directory.glob(f"*{SUFFIX}"))
+            found = [each for each in there if OURS.fullmatch(each.name) and each.is_file()]
+            if len(there) > len(found):
+                other = next(each.name for each in there if each not in found)
+                logger.warning("%s: %s is no file of a batch and stays", directory, other)
             self.sizes = {path: path.stat().st_size for path in found}
             """Octets of each file, the oldest first."""
         except BlockingIOError:
@@ -55,16 +65,14 @@ class Spill:
 
     def put(self, batch: Batch) -> Path:
         """Keep a batch behind the others. Raises OSError, and leaves nothing behind then."""
-        body = io.BytesIO()
-        batch.frame.write_ipc_stream(body, compression="lz4")
-        value = body.getvalue()
+        value = octets_of(batch.frame)
         told = {
             "schema": SCHEMA_VERSION, "source": batch.source, "epoch": batch.epoch,
             "first": batch.first, "last": batch.last, "ended": batch.ended,
             "reached_ns": batch.reached_ns, "digest": digest(value),
             "losses": text_of(batch.losses),
         }  # fmt: skip
-        path = self.directory / f"{next(self._numbers):012}{SUFFIX}"
+        path = self.directory / f"{next(self._numbers):0{DIGITS}}{SUFFIX}"
         unfinished = path.with_suffix(".part")
         whole = json.dumps(told).encode() + b"\n" + value
         try:
@@ -78,15 +86,21 @@ class Spill:
         return path
 
     def read(self, path: Path) -> Batch | None:
-        """The batch of a file; None when it cannot be read."""
+        """The batch of a file; None when it is gone or damaged.
+
+        Raises OSError where it cannot be read now, and may be later.
+        """
         try:
             head, _, value = path.read_bytes().partition(b"\n")
+        except FileNotFoundError:
+            return None
+        try:
             told = json.loads(head)
             if told.pop("schema") != SCHEMA_VERSION or told.pop("digest") != digest(value):
                 return None
             told["losses"] = losses_of(told.get("losses", ""))
             return Batch(pl.read_ipc_stream(io.BytesIO(value)), **told)
-        except (OSError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError):
+        except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):
             return None
 
     def drop(self, path: Path) -> None:

@@ -227,12 +227,23 @@ class Spool:
         """What is to be sent; None: its file cannot be read."""
         batch = waiting.batch
         if batch is None and waiting.file is not None and self.spill is not None:
-            batch = await asyncio.to_thread(self.spill.read, waiting.file)
+            batch = await asyncio.to_thread(self._opened, self.spill, waiting)
         sources = self._surely
         if batch is None or not batch.live or sources is None or batch.source in sources:
             return batch
         sources.add(batch.source)
         return replace(batch, losses=(Loss(None, begun_ns(batch)), *batch.losses))
+
+    def _opened(self, spill: Spill, waiting: Waiting) -> Batch | None:
+        """The batch of a file; one that cannot be read now is left to the next process."""
+        assert waiting.file is not None
+        try:
+            return spill.read(waiting.file)
+        except OSError as error:
+            self.counts["spill_failed"] += 1
+            logger.warning("%s stays: %s", waiting.file, error.strerror)
+            waiting.file = None
+            return None
 
     def _gone_on(self, *, sent: bool) -> None:
         """Go past the batch that waited longest: the bus has it, or nobody can read it."""
@@ -243,7 +254,7 @@ class Spool:
             if not self._elsewhere:
                 self._arrived()
         else:
-            self.counts["spill_damaged"] += 1
+            self.counts["spill_damaged"] += one.file is not None
             self._forget(one)
             self._surely = set()
         self._waiting.popleft()

@@ -146,11 +146,14 @@ def desk_of(
 
 
 def news(batches: Sequence[Batch]) -> list[Batch]:
-    """Batches without those that say only what a later one of the same source says as well."""
-    last = {batch.source: number for number, batch in enumerate(batches)}
+    """Batches without those that say only what a later one of the same source says as well.
+
+    The last one of a life stays: the gap before the next one begins there.
+    """
+    last = {batch.stream: number for number, batch in enumerate(batches)}
     return [
         batch for number, batch in enumerate(batches)
-        if not batch.quiet or batch.begins or batch.losses or last[batch.source] == number
+        if not batch.quiet or batch.begins or batch.losses or last[batch.stream] == number
     ]  # fmt: skip
 
 

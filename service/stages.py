@@ -53,7 +53,7 @@ STAGES = (
         "counter",
         ("event",),
         "What went to disk: spilled_batches, spilled_octets; spill_failed: tries that the disk"
-        " refused, spill_damaged: files that could not be read.",
+        " refused, to write or to read; spill_damaged: files without a whole batch.",
     ),
     Metric(
         "hopsight_bus_sent_total",

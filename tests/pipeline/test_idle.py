@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -9,8 +10,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from collector import Batch, Repeats, open_bus
+from collector.loss import Loss
 from pipeline import Output, PipelineSettings, Worker, drain
+from pipeline.capture_gaps import never
 from pipeline.desk import news, passes
+from pipeline.sink import Taker
 
 Observed = Callable[[Iterable[Mapping[str, Any]]], pl.DataFrame]
 MS = 1_000_000
@@ -82,6 +86,21 @@ def test_a_bus_carries_it_and_the_last_of_several_is_enough(rows: pl.DataFrame) 
     assert [seen.fresh(batch) for batch in batches] == batches
     [told] = passes(news(batches))
     assert [(each.source, each.quiet) for each in told] == [("tap", True), ("b", False)]
+
+
+def test_the_gap_before_a_life_begins_where_the_one_before_was_heard_of_last() -> None:
+    """Taken at once, of the beats of both all but the last were left out."""
+    lost = (Loss(None, 9 * MS),)
+    again = replace(quiet("tap", 9 * MS), epoch=2, losses=lost)
+    batches = [
+        quiet("tap", MS),
+        quiet("tap", 5 * MS),
+        again,
+        replace(quiet("tap", 10 * MS), epoch=2),
+    ]
+    taker = Taker(Worker(SETTINGS, sources=("tap",)), never)
+    [gap] = taker.take(news(batches)).tables["capture_gaps"].to_dicts()
+    assert (gap["time_ns"], gap["to_ns"]) == (5 * MS, 9 * MS)
 
 
 def test_settings_that_need_no_new_state_are_taken_while_it_runs(rows: pl.DataFrame) -> None:
