@@ -210,14 +210,14 @@ class Burst:
         """Nothing."""
 
 
-def shed_of(source: Burst) -> tuple[list[Batch], Accounting]:
+def shed_of(source: Burst, each_s: float = 0.1) -> tuple[list[Batch], Accounting]:
     """What comes of a live source whose rows are taken slowly, and how its frames ended."""
     decoder = Decoder(CollectorSettings())
     taken: list[Batch] = []
 
     async def slow(bus: MemoryBus) -> None:
         async for each in bus:
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(each_s)
             taken.append(each)
 
     async def run() -> None:
@@ -233,7 +233,7 @@ def shed_of(source: Burst) -> tuple[list[Batch], Accounting]:
 def test_a_source_with_room_of_its_own_waits_while_it_has_some() -> None:
     source = Burst(20)
     source.backlog = 0.5
-    taken, accounting = shed_of(source)
+    taken, accounting = shed_of(source, 0.02)
     assert (accounting.decoded, accounting.reasons) == (20 * len(source.frames), {})
     assert sum(each.frame.height for each in taken) == accounting.seen
     source = Burst(60)
