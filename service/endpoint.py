@@ -114,15 +114,15 @@ def parse_time(text: str) -> int:
         seconds, _, decimals = value.partition(".")
         return int(seconds) * NS_PER_S + int(decimals.ljust(9, "0") or 0)
     try:
-        moment = datetime.fromisoformat(value)
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-        time_ns = (moment - _EPOCH) // timedelta(microseconds=1) * 1000
-    except (ValueError, OverflowError):
-        time_ns = -1
-    if not 0 <= time_ns <= MAX_NS:
+        moment = datetime.fromisoformat(value.upper())
+    except ValueError:
         raise ValueError(
             f"{text!r} is not a time; write 2026-01-31T12:00:00Z or seconds since 1970"
-        )
+        ) from None
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    time_ns = (moment - _EPOCH) // timedelta(microseconds=1) * 1000
+    if not 0 <= time_ns <= MAX_NS:
+        raise ValueError(f"{text!r} is not a time from 1970 to {time_text(MAX_NS)[:10]}")
     return time_ns
 
 

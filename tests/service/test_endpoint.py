@@ -77,6 +77,7 @@ def test_durations_of_another_length_name_the_one_that_is_told(text: str, said: 
         ("2023-11-14T22:13:20Z", 1_700_000_000 * SECOND),
         ("2023-11-14 23:13:20.5+01:00", 1_700_000_000 * SECOND + SECOND // 2),
         ("2023-11-14T22:13:20", 1_700_000_000 * SECOND),
+        ("2023-11-14t22:13:20z", 1_700_000_000 * SECOND),
     ],
 )
 def test_times(text: str, ns: int) -> None:
@@ -84,8 +85,14 @@ def test_times(text: str, ns: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "yesterday", "1969-01-01T00:00:00Z", "9999-01-01", "1" * 19 + "x"]
+    "text", ["1969-01-01T00:00:00Z", "9999-01-01", "0001-01-01T00:00:00+14:00"]
 )
+def test_times_that_no_store_has_name_those_that_it_has(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a time from 1970 to 2262-04-11"):
+        parse_time(text)
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "1" * 19 + "x"])
 def test_wrong_times_say_what_is_accepted(text: str) -> None:
     with pytest.raises(ValueError, match="2026-01-31T12:00:00Z or seconds"):
         parse_time(text)
