@@ -20,6 +20,8 @@ IN_PART = "hop_load_in_part"
 """Flag of a load that is a bound."""
 ESTIMATED, UNSEEN = "marks_estimated", "ecn_form_unknown"
 """Flags of how marks were told (`ecn_echo` of flow_intervals)."""
+UNSCALED = "window_scale_unknown"
+"""Flag of a calm verdict on a flow that its receiver's window may hold back."""
 IMPLAUSIBLE_U = 10.0
 """Hop load that no port can sustain: ten times what it can send."""
 MOST_CARRIED = 1.1
@@ -69,6 +71,11 @@ DOUBTS = {
             IN_PART,
             "of the hop's load a part alone is told, so that it is at least what is said",
         ),
+        Doubt(
+            UNSCALED,
+            "the connection's beginning was not seen, so that the scale of the receiver's window is"
+            " not known: whether that window holds the flow back is not either",
+        ),
         Doubt("telemetry_disagrees", "kinds of telemetry contradict each other on this hop"),
     )
 }  # fmt: skip
@@ -87,9 +94,11 @@ FLAGS = {
     ESTIMATED: pl.col("ecn_echo") & 2 != 0,
     UNSEEN: pl.col("ecn_echo") & 4 != 0,
     IN_PART: pl.col("bounded"),
+    UNSCALED: pl.col("unscaled"),
     "telemetry_disagrees": pl.col("agreement") < DIFFER,
 }
-"""When a flag holds of a headline, with what the flow did and `lacking` (`with_lacking`)."""
+"""When a flag holds of a headline, with what the flow did, `lacking` (`with_lacking`), and
+`unscaled` (`judgment.may_be_shut`)."""
 T = (
     pl.col("source").str.split("_").list.last()
     .replace_strict({name: number for number, name in SOURCES.items()}, default=None)

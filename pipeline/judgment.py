@@ -52,6 +52,8 @@ is, half of that, since packets are spread evenly over the time in which a port 
 LEAST_NOISE = 0.006
 UNMARKED = 0.03
 """How likely congestion is where nothing tells."""
+EITHER_END = 0.5
+"""How likely the sender holds itself back where the receiver's window may be what does."""
 
 
 def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
@@ -62,7 +64,8 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
     found = rows.lazy().with_columns(
         is_congested(settings).alias("congested"), SHUT, *PARTS, *LIMITED
     )
-    found = found.with_columns(KIND, COMPLETENESS, doubts(rows), sure)
+    rows = at_once(found.with_columns(KIND, UNSCALED))
+    found = rows.lazy().with_columns(COMPLETENESS, doubts(rows), sure)
     return at_once(found.with_columns(*SHOWN, CONFIDENCE))
 
 
@@ -70,6 +73,12 @@ def window_is_shut() -> pl.Expr:
     """Whether the receiver's window held the flow back: it was full most of the time, or 0."""
     full = pl.col("rwnd_full") > FILLED * pl.col("rwnd_acks")
     return (full | (pl.col("rwnd_zero") > 0)).fill_null(value=False)
+
+
+def may_be_shut() -> pl.Expr:
+    """Whether the receiver's window may hold the flow back, whose scale is not known."""
+    unscaled = pl.col("rwnd_unscaled") > FILLED * (pl.col("rwnd_acks") + pl.col("rwnd_unscaled"))
+    return (unscaled & ~pl.col("congested") & ~pl.col("shut")).fill_null(value=False)
 
 
 def limits() -> list[pl.Expr]:
@@ -101,6 +110,7 @@ def lacks() -> list[pl.Expr]:
 
 LACKS = lacks()
 SHUT = window_is_shut().alias("shut")
+UNSCALED = may_be_shut().alias("unscaled")
 PARTS, COMPLETENESS = parts(), completeness()
 LIMITED = [each.alias(f"limited{place}") for place, each in enumerate(limits())]
 ITSELF = pl.any_horizontal(f"limited{place}" for place in range(len(LIMITED)))
@@ -122,6 +132,8 @@ CONFIDENCE = (
     .then(
         pl.when("congested")
         .then(pl.col("probability") * pl.col("sure"))
+        .when(pl.col("unscaled") & (pl.col("kind") == "sender_limited"))
+        .then((1 - pl.col("sure")) * EITHER_END)
         .otherwise(1 - pl.col("sure"))
     )
     .alias("confidence")

@@ -211,6 +211,16 @@ def test_without_congestion_no_hop_is_named_a_bottleneck() -> None:
     assert made["history"][0]["hop"] is None
 
 
+def test_a_window_of_unknown_scale_is_told_beside_the_sender() -> None:
+    flag = ["window_scale_unknown"]
+    said = composed(row(0, kind="sender_limited", plausibility=flag))["verdict"]
+    either = "may, or the receiver's window, whose scale is not known, holds it back;"
+    assert either in said["sentence"]
+    assert any("the scale of the receiver's window is not known" in each for each in said["doubts"])
+    calm = composed(row(0, kind="not_congested", plausibility=flag))["verdict"]
+    assert "window" not in calm["sentence"]
+
+
 def test_nothing_is_said_of_hops_out_of_sight_or_of_what_is_not_known() -> None:
     seen = {"hops": 3, "hops_seen": 2}
     made = composed(row(0, kind="not_congested", u_mean=0.4, **seen))

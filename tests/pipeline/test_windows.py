@@ -88,6 +88,15 @@ def test_without_the_handshake_the_scale_is_not_known_and_nothing_is_judged() ->
     assert sums["rwnd_acks"].sum() == 0
 
 
+def test_a_sender_that_a_window_of_unknown_scale_may_hold_back_is_not_surely_limited() -> None:
+    """It pauses: by itself, or since the receiver lets nothing in."""
+    begun, joined = (judged([*first, *streamed(60_000, 4)])[0] for first in (shaken(), []))
+    for verdict, flags in ((begun, []), (joined, ["window_scale_unknown"])):
+        assert verdict["kind"].to_list() == ["sender_limited"]
+        assert verdict["plausibility"].to_list() == [flags]
+    assert joined["confidence"].to_list() == [begun["confidence"].item() / 2]
+
+
 def test_a_window_of_nothing_needs_no_scale() -> None:
     rows = streamed(1_000, 4)
     rows[20]["window"] = 0
