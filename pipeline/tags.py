@@ -187,6 +187,7 @@ BURST = pl.col("rate") + (1 - pl.col("rate")).clip(0.0) * pl.col("busy_part") + 
 LOADS = [
     (pl.col("rate") + pl.col("queue")).alias("u_mean"),
     BURST.alias("burst_u"),
+    pl.col("queue").alias("queue_term"),
     pl.lit("csig").alias("signal"),
 ]
 
@@ -200,7 +201,7 @@ def of_all(named: pl.LazyFrame) -> pl.LazyFrame:
     here = ["time_ns", *HOP, pl.when(pl.col("node") >= PLACE).then("flow")]
     weight = pl.col("samples") * pl.col("share") ** 2
     part = weight / weight.sum().over(here)
-    loads = ("u_mean", "burst_u", "standing_share")
+    loads = ("u_mean", "burst_u", "queue_term", "standing_share")
     queued = pl.col("queued").sum().over(here)
     return named.with_columns(
         *((pl.col(name).fill_null(0.0) * part).sum().over(here) for name in loads),

@@ -19,6 +19,7 @@ import polars as pl
 from collector import at_once
 from pipeline.cc.hop_record import JITTER_NS, MOST_SENT
 from pipeline.fallen import FELL_NS
+from pipeline.groups import HOP
 from pipeline.load_unit import NANO
 from pipeline.unit import BITS, SECOND
 
@@ -26,6 +27,11 @@ COUNTERS = ("seen", "ts", "sent")
 GAP = 5.0
 BURSTY = 0.8
 """Share of an interval in which the flows of a hop sent, below which they sent in bursts."""
+UNEVEN, UNEVEN_NOISE = 0.7, 0.25
+"""What a port can have sent as a share of the rate that packets met there, below which its flows
+sent unevenly: of the smallest frames a capture lacks as much, what comes between them on the wire.
+And the standard error of how long a queue stood then, as a share of it: each flow's packets are
+spread otherwise over the time in which the port is busy."""
 MOST_APART = 0.25
 """How far the clocks of hop and tap may differ over an interval, as a share of it, queues counted:
 more is a clock that wrapped."""
@@ -118,18 +124,27 @@ OVER_TIME = [
 ]
 
 
-def over_time(rows: pl.DataFrame) -> pl.DataFrame:
+def over_time(rows: pl.DataFrame, limits: pl.DataFrame) -> pl.DataFrame:
     """Headlines whose loads are means over the whole interval.
 
     Packets of a burst see the load of the burst: where a hop's flows sent in part of the interval
     only, it was empty in the rest. Its part is at least what flows surely brought to it, and a port
     with a queue sends at its rate, whatever it measured over a longer time (`burst_u`).
+
+    Flows that trickle between their bursts send in all of the interval, though next to no packet
+    tells of most of it. Where taps at all ends show what a port sent at most (`limits`, as
+    `throughput.utilisation`), and that is far less than what packets met, it was busy for as long,
+    and its queue (`queue_term`, of packets) stood in that time.
     """
-    brought = rows.lazy().select("duty", "busy", *BROUGHT).with_columns(PART)
-    told = at_once(brought.with_columns(MORE))
+    here = ["time_ns", *HOP]
+    most = limits.lazy().filter("whole").select(*here, pl.col("most").alias("at_most"))
+    known = rows.lazy().join(most, on=here, how="left", maintain_order="left")
+    brought = known.select(*MET, *BROUGHT).with_columns(PART)
+    told = at_once(brought.with_columns(MORE, CALMER))
     counted = pl.col("contributors", "victims").fill_null(0)
-    grown = rows.lazy().with_columns(BURST_LOAD, counted, told["more"])
-    return at_once(grown.with_columns(*GROWN, told["part"].alias("duty"), told["carried"]))
+    grown = rows.lazy().with_columns(BURST_LOAD, counted, told["more"], told["calmer"])
+    grown = grown.with_columns(*GROWN, told["part"].alias("duty"), told["carried"])
+    return at_once(grown.drop("calmer"))
 
 
 def brought() -> list[pl.Expr]:
@@ -155,11 +170,24 @@ def missed() -> pl.Expr:
     return after.fill_null(1.0)
 
 
+def calmer() -> pl.Expr:
+    """The load of a hop whose flows sent unevenly; null: of others."""
+    rate = pl.col("burst_u") - pl.col("queue_term")
+    over = pl.col("at_most") * (1 + pl.col("queue_term"))
+    in_bursts = pl.when("bursts").then(pl.col("burst_u") * pl.col("part"))
+    return pl.when(pl.col("at_most") < UNEVEN * rate).then(pl.min_horizontal(over, in_bursts))
+
+
+MET = ("duty", "busy", "burst_u", "queue_term", "at_most")
 BROUGHT = brought()
 PART = pl.when("bursts").then(pl.max_horizontal("duty", "surely")).otherwise(1.0).alias("part")
 MORE = pl.when(pl.col("busy").is_null()).then("part").otherwise(missed()).alias("more")
+CALMER = calmer().alias("calmer")
+NOISE = pl.when(pl.col("calmer").is_not_null()).then(pl.col("standing_share") * UNEVEN_NOISE)
 GROWN = [
-    pl.col("u_mean", "standing_share", "standing_noise") * pl.col("more"),
+    pl.coalesce("calmer", pl.col("u_mean") * pl.col("more")).alias("u_mean"),
+    pl.col("standing_share") * pl.col("more"),
+    pl.max_horizontal("standing_noise", NOISE) * pl.col("more"),
     pl.col("queue_mean_bytes") * pl.col("more") * pl.col("busy").fill_null(1.0),
 ]
 BURST_LOAD = (

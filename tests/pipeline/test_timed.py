@@ -116,8 +116,19 @@ HEADLINE = {
     "duty": 0.3, "interval_ns": INTERVAL_NS, "capacity_bps": 10**10, "crossing_bytes": 1,
     "wire_bytes": 1, "busy": None, "u_mean": 1.2, "burst_u": 2.0, "standing_share": 0.5,
     "standing_noise": 0.1, "queue_mean_bytes": 1000.0, "contributors": 1, "victims": 0,
+    "time_ns": 0, "node": 1, "port": 1, "queue_term": 1.1,
 }  # fmt: skip
-KINDS = {"busy": pl.Float64, "burst_u": pl.Float64, "capacity_bps": pl.Int64}
+KINDS = {
+    "busy": pl.Float64, "burst_u": pl.Float64, "queue_term": pl.Float64, "capacity_bps": pl.Int64,
+    "standing_noise": pl.Float64,
+}  # fmt: skip
+
+
+def whole(told: dict[str, Any], most: float, *, at_all_ends: bool = True) -> dict[str, Any]:
+    """A headline over the whole interval, of whose hop taps show that it sent so much at most."""
+    rows = pl.DataFrame([HEADLINE | told], schema_overrides=KINDS)
+    limits = rows.select("time_ns", "node", "port", most=pl.lit(most), whole=pl.lit(at_all_ends))
+    return over_time(rows, limits).row(0, named=True)
 
 
 @pytest.mark.parametrize(
@@ -137,6 +148,32 @@ KINDS = {"busy": pl.Float64, "burst_u": pl.Float64, "capacity_bps": pl.Int64}
 def test_a_burst_is_empty_time_beside_a_full_hop(
     told: dict[str, Any], u: float, standing: float
 ) -> None:
-    row = over_time(pl.DataFrame([HEADLINE | told], schema_overrides=KINDS)).row(0, named=True)
+    row = whole(told, 1.0)
     assert row["u_mean"] == pytest.approx(u)
     assert row["standing_share"] == pytest.approx(standing)
+    assert whole(told, 0.1, at_all_ends=False) == row
+
+
+@pytest.mark.parametrize(
+    ("told", "most", "u"),
+    [
+        # Bursts with a queue of 1.1 base round trips, and a trickle through all of the interval.
+        ({"duty": 1.0}, 0.4, 0.4 * (1 + 1.1)),
+        # In bursts alone they sent in 0.1 of it.
+        ({"duty": 0.1}, 0.4, 0.1 * 2.0),
+        # As much as packets met, but for what comes between the smallest frames on the wire.
+        ({"duty": 1.0}, 0.9 * 60 / 84, 1.2),
+        ({"duty": 1.0, "burst_u": None, "queue_term": None}, 0.4, 1.2),
+    ],
+)
+def test_a_trickle_between_bursts_does_not_make_a_port_busy(
+    told: dict[str, Any], most: float, u: float
+) -> None:
+    assert whole(told, most)["u_mean"] == pytest.approx(u)
+
+
+def test_how_long_a_queue_stood_in_bursts_is_less_sure() -> None:
+    """Each flow's packets are spread otherwise over the time in which the port is busy."""
+    told = {"duty": 1.0, "standing_noise": 0.01}
+    assert whole(told, 0.4)["standing_noise"] == pytest.approx(0.5 / 4)
+    assert whole(told, 0.9)["standing_noise"] == pytest.approx(0.01)
