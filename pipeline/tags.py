@@ -184,10 +184,13 @@ def tied_rate() -> pl.Expr:
 QUEUE, RATE = longer_queue().alias("queue"), tied_rate().alias("rate")
 BUSY = (pl.col("queue") / (pl.col("queue") + QUEUEING)).alias("busy_part")
 BURST = pl.col("rate") + (1 - pl.col("rate")).clip(0.0) * pl.col("busy_part") + pl.col("queue")
+SENDS = pl.when(pl.col("path_rate").is_null()).then(1.0).otherwise(pl.col("rate").clip(0.0, 1.0))
+"""Share of its rate that a port sends, as packets met it; 1 where no tag tells."""
 LOADS = [
     (pl.col("rate") + pl.col("queue")).alias("u_mean"),
     BURST.alias("burst_u"),
     pl.col("queue").alias("queue_term"),
+    SENDS.alias("rate_term"),
     pl.lit("csig").alias("signal"),
 ]
 
@@ -201,7 +204,7 @@ def of_all(named: pl.LazyFrame) -> pl.LazyFrame:
     here = ["time_ns", *HOP, pl.when(pl.col("node") >= PLACE).then("flow")]
     weight = pl.col("samples") * pl.col("share") ** 2
     part = weight / weight.sum().over(here)
-    loads = ("u_mean", "burst_u", "queue_term", "standing_share")
+    loads = ("u_mean", "burst_u", "queue_term", "rate_term", "standing_share")
     queued = pl.col("queued").sum().over(here)
     return named.with_columns(
         *((pl.col(name).fill_null(0.0) * part).sum().over(here) for name in loads),

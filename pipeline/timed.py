@@ -129,7 +129,8 @@ def over_time(rows: pl.DataFrame, limits: pl.DataFrame) -> pl.DataFrame:
 
     Packets of a burst see the load of the burst: where a hop's flows sent in part of the interval
     only, it was empty in the rest. Its part is at least what flows surely brought to it, and a port
-    with a queue sends at its rate, whatever it measured over a longer time (`burst_u`).
+    with a queue sends at its rate, whatever it measured over a longer time (`burst_u`). Else what
+    tags tell of its queue holds while the port is busy: for `rate_term` of the time.
 
     Flows that trickle between their bursts send in all of the interval, though next to no packet
     tells of most of it. Where taps at all ends show what a port sent at most (`limits`, as
@@ -140,11 +141,11 @@ def over_time(rows: pl.DataFrame, limits: pl.DataFrame) -> pl.DataFrame:
     most = limits.lazy().filter("whole").select(*here, pl.col("most").alias("at_most"))
     known = rows.lazy().join(most, on=here, how="left", maintain_order="left")
     brought = known.select(*MET, *BROUGHT).with_columns(PART)
-    told = at_once(brought.with_columns(MORE, CALMER))
+    told = at_once(brought.with_columns(MORE, CALMER).with_columns(*UNSURE))
     counted = pl.col("contributors", "victims").fill_null(0)
-    grown = rows.lazy().with_columns(BURST_LOAD, counted, told["more"], told["calmer"])
+    grown = rows.lazy().with_columns(BURST_LOAD, counted, *told[ADDED])
     grown = grown.with_columns(*GROWN, told["part"].alias("duty"), told["carried"])
-    return at_once(grown.drop("calmer"))
+    return at_once(grown.drop("calmer", "stood", "unsure"))
 
 
 def brought() -> list[pl.Expr]:
@@ -178,21 +179,37 @@ def calmer() -> pl.Expr:
     return pl.when(pl.col("at_most") < UNEVEN * rate).then(pl.min_horizontal(over, in_bursts))
 
 
-MET = ("duty", "busy", "burst_u", "queue_term", "at_most")
+def unsure() -> list[pl.Expr]:
+    """How long a queue stood that tags tell of, as a share of packets: `stood`, and its error.
+
+    Without taps at all ends it stood for as much of the time as of the packets at most. For less
+    where these came while the port was busy: for as much of that as the port sent of its rate.
+    """
+    even = pl.col("at_most").is_null() & ~pl.col("bursts")
+    apart = pl.when(even).then((1 - pl.col("rate_term")) / 2)
+    uneven = pl.when(pl.col("calmer").is_not_null()).then(UNEVEN_NOISE)
+    return [(1 - apart.fill_null(0.0)).alias("stood"), pl.coalesce(uneven, apart).alias("unsure")]
+
+
+MET = ("duty", "busy", "burst_u", "queue_term", "rate_term", "at_most")
 BROUGHT = brought()
 PART = pl.when("bursts").then(pl.max_horizontal("duty", "surely")).otherwise(1.0).alias("part")
 MORE = pl.when(pl.col("busy").is_null()).then("part").otherwise(missed()).alias("more")
 CALMER = calmer().alias("calmer")
-NOISE = pl.when(pl.col("calmer").is_not_null()).then(pl.col("standing_share") * UNEVEN_NOISE)
+UNSURE = unsure()
+ADDED = ["more", "calmer", "stood", "unsure"]
+NOISE = pl.col("standing_share") * pl.col("unsure")
 GROWN = [
     pl.coalesce("calmer", pl.col("u_mean") * pl.col("more")).alias("u_mean"),
-    pl.col("standing_share") * pl.col("more"),
+    pl.col("standing_share") * pl.col("stood") * pl.col("more"),
     pl.max_horizontal("standing_noise", NOISE) * pl.col("more"),
     pl.col("queue_mean_bytes") * pl.col("more") * pl.col("busy").fill_null(1.0),
 ]
+IDLE = (pl.col("queue_term") * (1 - pl.col("rate_term"))).fill_null(0.0)
+"""What packets tell of the queue more than its mean over time: they come while the port is busy."""
 BURST_LOAD = (
     pl.when((pl.col("duty") < BURSTY).fill_null(value=False))
     .then(pl.coalesce("burst_u", "u_mean"))
-    .otherwise("u_mean")
+    .otherwise(pl.col("u_mean") - IDLE)
     .alias("u_mean")
 )

@@ -117,6 +117,7 @@ HEADLINE = {
     "wire_bytes": 1, "busy": None, "u_mean": 1.2, "burst_u": 2.0, "standing_share": 0.5,
     "standing_noise": 0.1, "queue_mean_bytes": 1000.0, "contributors": 1, "victims": 0,
     "time_ns": 0, "node": 1, "port": 1, "queue_term": 1.1,
+    "rate_term": 1.0,
 }  # fmt: skip
 KINDS = {
     "busy": pl.Float64, "burst_u": pl.Float64, "queue_term": pl.Float64, "capacity_bps": pl.Int64,
@@ -170,6 +171,15 @@ def test_a_trickle_between_bursts_does_not_make_a_port_busy(
     told: dict[str, Any], most: float, u: float
 ) -> None:
     assert whole(told, most)["u_mean"] == pytest.approx(u)
+
+
+def test_tags_tell_of_a_queue_while_its_port_is_busy() -> None:
+    """A fifth of the rate of a port: of its time its queue stood for that of packets at most."""
+    told = {"duty": 1.0, "u_mean": 1.3, "rate_term": 0.2, "standing_noise": 0.01}
+    row = whole(told, 0.2, at_all_ends=False)
+    assert row["u_mean"] == pytest.approx(0.2 * (1 + 1.1))
+    assert row["standing_share"] == pytest.approx(0.5 * (1 + 0.2) / 2)
+    assert row["standing_noise"] == pytest.approx(0.5 * (1 - 0.2) / 2)
 
 
 def test_how_long_a_queue_stood_in_bursts_is_less_sure() -> None:
