@@ -151,7 +151,7 @@ def terms_of_hop() -> list[pl.Expr]:
         part.filter(DELAY).sum().alias("queue_part"),
         pl.col("samples").filter(DELAY).sum().alias("queued"),
         (pl.col("u_max_n").max() * NANO).alias("u_max"),
-        pl.col("queue_max_bytes").max().cast(pl.Float64).alias("queue_mean_bytes"),
+        pl.when(QUEUED.any()).then(OCTETS.filter(QUEUED).sum()).alias("queue_mean_bytes"),
         (stood() / pl.col("all")).max().alias("standing_share"),
         pl.col("samples").sum(),
         (part.sum() / (DELAY.any().cast(pl.Int8) + (~DELAY).any())).alias("share"),
@@ -162,6 +162,9 @@ def terms_of_hop() -> list[pl.Expr]:
 
 OF_TYPE = pl.col("samples").sum().over([*KEY, "signal_type"]).alias("all")
 DELAY = pl.col("signal_type") == "delay"
+QUEUED = DELAY & pl.col("queue_sum_bytes").is_not_null()
+OCTETS = pl.col("queue_sum_bytes") / pl.col("all")
+"""Mean queue as the queue term is a mean: what names another hop, or none, tells none here."""
 RATIO = (pl.col("signal_type") == "utilization").any().over(KEY)
 TELLS = (pl.col("signal_type") != "abw") | ~RATIO.fill_null(value=False)
 """ABW and ABW/C say the same of a port: where both were seen, the ratio is taken."""
@@ -170,9 +173,9 @@ TERMS = terms_of_hop()
 
 
 def longer_queue() -> pl.Expr:
-    """The queue term of a hop with what it had where another hop was the slowest."""
+    """Queue and queue term of a hop with what they had where another hop was the slowest."""
     unheard = pl.min_horizontal("queue_part", 1 - pl.col("queue_part")) / pl.col("queue_part")
-    return pl.col("queue") * (1 + SECOND_BEST * unheard.fill_nan(0.0))
+    return pl.col("queue", "queue_mean_bytes") * (1 + SECOND_BEST * unheard.fill_nan(0.0))
 
 
 def tied_rate() -> pl.Expr:
@@ -181,7 +184,7 @@ def tied_rate() -> pl.Expr:
     return pl.col("rate") + tie * pl.col("busy_part")
 
 
-QUEUE, RATE = longer_queue().alias("queue"), tied_rate().alias("rate")
+QUEUE, RATE = longer_queue(), tied_rate().alias("rate")
 BUSY = (pl.col("queue") / (pl.col("queue") + QUEUEING)).alias("busy_part")
 BURST = pl.col("rate") + (1 - pl.col("rate")).clip(0.0) * pl.col("busy_part") + pl.col("queue")
 SENDS = pl.when(pl.col("path_rate").is_null()).then(1.0).otherwise(pl.col("rate").clip(0.0, 1.0))
@@ -196,7 +199,7 @@ LOADS = [
 
 
 def of_all(named: pl.LazyFrame) -> pl.LazyFrame:
-    """Hops with one load each: that of all flows that name it, the more the oftener they do.
+    """Hops with one load and queue each: that of all flows that name it, the more the oftener.
 
     A flow that rarely names a hop knows least of it: it missed what was less than elsewhere. A
     locator that no topology knows may be another hop on each path.
@@ -206,8 +209,11 @@ def of_all(named: pl.LazyFrame) -> pl.LazyFrame:
     part = weight / weight.sum().over(here)
     loads = ("u_mean", "burst_u", "queue_term", "rate_term", "standing_share")
     queued = pl.col("queued").sum().over(here)
+    queue = pl.col("queue_mean_bytes")
+    told = pl.when(queue.is_not_null().any().over(here))
     return named.with_columns(
         *((pl.col(name).fill_null(0.0) * part).sum().over(here) for name in loads),
+        told.then((queue.fill_null(0.0) * part).sum().over(here)).alias("queue_mean_bytes"),
         queued.alias("queued"),
     ).with_columns(noise(pl.col("queued")).alias("standing_noise"))
 

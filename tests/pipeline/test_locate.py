@@ -124,6 +124,22 @@ def test_a_hop_that_both_signals_name_gets_both_terms(rows_of: RowsOf) -> None:
     assert found["u_mean"].to_list() == pytest.approx([0.9 * 30 / 40 + queue + tie, 0.9 * 10 / 40])
 
 
+def test_the_mean_queue_of_tags_is_made_as_their_mean_load_is(rows_of: RowsOf) -> None:
+    """Tags that tell of a shorter queue, or of none, count: the longest one is not the mean."""
+    queue = {"queue_sum_bytes": 20 * 30_000, "queue_max_bytes": 90_000}
+    rows = [
+        hop(1.0, 20, "csig_delay", port=1, **queue),
+        hop(0.0, 20, "csig_delay", node=LOCATOR, port=UNTOLD),
+        hop(0.5, 10, "csig_delay", flow=2, port=1, queue_sum_bytes=10 * 15_000),
+        hop(0.9, 40, "csig_utilization", flow=3, port=2),
+    ]
+    found = congestion_signals(tags_of(rows_of("hop_intervals", rows))).sort("flow", "port")
+    first, second, rate = found.select("u_mean", "queue_mean_bytes").rows()
+    assert first == second
+    assert first[1] == pytest.approx(30_000 * first[0])
+    assert rate[1] is None
+
+
 def test_a_later_hop_with_a_queue_ties_for_the_rate(rows_of: RowsOf) -> None:
     """Both hops are full; the rate's locator stays with the first one, which has the less queue."""
     rows = [
