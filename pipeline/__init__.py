@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pipeline.completeness import completeness_of_all
     from pipeline.crew import Crew
     from pipeline.decider import Decider
+    from pipeline.doubt import IN_PART
     from pipeline.endpoint import host_rows
     from pipeline.erasure import erase, files_of_before
     from pipeline.faults import FAULTS, fault_names
@@ -89,6 +90,7 @@ __all__ = [
     "FAULTS",
     "FIELDS",
     "FINDINGS",
+    "IN_PART",
     "KINDS",
     "LEAST_SHARE",
     "LITTLE",
@@ -237,6 +239,7 @@ HOMES = {
     "completeness": "completeness_of_all",
     "crew": "Crew",
     "decider": "Decider",
+    "doubt": "IN_PART",
     "endpoint": "host_rows",
     "erasure": "erase files_of_before",
     "faults": "FAULTS fault_names",

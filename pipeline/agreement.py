@@ -3,7 +3,11 @@
 Agreement is the ratio of the least to the largest load that a kind reports of the hop, each with
 `LITTLE_U` added so that two small loads agree; 1 is the same, none where one kind alone speaks.
 Loads are compared as packets met them: counters alone tell of the time between packets (`timed`).
+What is told in part (`bounded`), or at the highest value that telemetry can tell, is at least so
+much and agrees with what is more (by as much as `above`).
 """
+
+from math import inf
 
 import polars as pl
 
@@ -33,13 +37,16 @@ def agreement(candidates: pl.DataFrame) -> pl.DataFrame:
     )
     weight = pl.col("samples") * pl.col("share").fill_null(1.0) ** 2
     met = pl.coalesce("packet_u", "u_mean")
+    unbounded = pl.when(pl.col("bounded").fill_null(value=False).any()).then(inf).otherwise(0.0)
+    above = (pl.col("above").fill_null(0.0) * weight).sum() / weight.sum()
     loads = at_once(
         rows.group_by(["time_ns", *HOP, "signal"], maintain_order=True)
-        .agg(((met * weight).sum() / weight.sum()).alias("u"))
+        .agg(((met * weight).sum() / weight.sum()).alias("u"), (unbounded + above).alias("above"))
         .sort("time_ns", *HOP, "signal")
     )
-    told = pl.format("{} {}", pl.col("signal"), pl.col("u").round(2))
-    least, largest = pl.col("u").min() + LITTLE_U, pl.col("u").max() + LITTLE_U
+    bound = pl.when(pl.col("above") > 0).then(pl.lit("at least ")).otherwise(pl.lit(""))
+    told = pl.format("{} {}{}", pl.col("signal"), bound, pl.col("u").round(2))
+    least, largest = (pl.col("u") + pl.col("above")).min() + LITTLE_U, pl.col("u").max() + LITTLE_U
     here = ["time_ns", *HOP]
     first = begun(loads, here)
     several = ~first

@@ -278,23 +278,23 @@ def named_only(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 NO_HOPS = pl.DataFrame(
     schema={"time_ns": pl.Int64, "flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32,
-            "u_mean": pl.Float64, "u_max": pl.Float64, "standing_share": pl.Float64,
+            **dict.fromkeys(("u_mean", "u_max", "standing_share", "above"), pl.Float64),
             "samples": pl.UInt64, "signal": pl.String, "probability": pl.Float64}
 )  # fmt: skip
 
 
 def with_hops(told: pl.DataFrame, found: pl.DataFrame, hop_loads: pl.DataFrame) -> pl.DataFrame:
     """The candidates of flow-intervals that wanted some, and a row without a hop for the others."""
-    wanted = told["wanted"]
-    if not wanted.any():
+    if not told["wanted"].any():
         return NO_HOPS
-    path = pl.when(pl.col("signal") == "aecn").then("low")
-    asked = told.lazy().filter(wanted).select(*KEY, "signal", path.alias("u_mean"), "samples")
+    is_load, above = pl.when(pl.col("signal") == "aecn"), pl.col("high") - pl.col("low")  # at most
+    path = is_load.then("low").alias("u_mean"), is_load.then(above).alias("above")
+    asked = told.lazy().filter("wanted").select(*KEY, "signal", *path, "samples")
     rows = asked.join(found.lazy(), on=KEY, how="left", maintain_order="left_right").join(
         hop_loads.lazy(), on=["time_ns", *HOP], how="left", maintain_order="left"
     )
     load = pl.coalesce("u_mean", "load")
     return at_once(rows.select(
         *KEY, *HOP, load.alias("u_mean"), load.alias("u_max"), "standing_share", "samples",
-        "signal", "probability",
+        "signal", "probability", "above",
     ))  # fmt: skip

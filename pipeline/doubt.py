@@ -12,6 +12,7 @@ from pipeline.locate import KEY
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 from pipeline.signals import SOURCES
 from pipeline.topology import Topology
+from pipeline.unit import BITS, SECOND
 
 FINER, FINER_AECN = "interval_finer_than_csig", "interval_finer_than_aecn"
 TOO_FINE = (FINER, FINER_AECN)
@@ -22,8 +23,11 @@ ESTIMATED, UNSEEN = "marks_estimated", "ecn_form_unknown"
 """Flags of how marks were told (`ecn_echo` of flow_intervals)."""
 UNSCALED = "window_scale_unknown"
 """Flag of a calm verdict on a flow that its receiver's window may hold back."""
-IMPLAUSIBLE_U = 10.0
-"""Hop load that no port can sustain: ten times what it can send."""
+MOST_RATE = 3.0
+"""What no port sends, as a share of its capacity: more than a packet on the wrong side of the
+shortest time between two records makes of it."""
+LONGEST_QUEUE_NS = float(SECOND)
+"""Time to drain a queue that no port's buffer holds."""
 MOST_CARRIED = 1.1
 """Share of a port's capacity that its flows send, above which a rate or the capacity is wrong."""
 
@@ -44,7 +48,11 @@ DOUBTS = {
             "locator_not_in_topology",
             "telemetry names other hops or locators that the topology lacks",
         ),
-        Doubt("hop_load_above_reason", "a load was told that no port can sustain"),
+        Doubt(
+            "hop_load_above_reason",
+            "a load was told that no port can have: it sends more than its capacity, or its queue"
+            " is longer than any buffer",
+        ),
         Doubt("hop_load_below_zero", "a load below zero was told"),
         Doubt(
             "rate_above_line_rate", "the hop's flows send more than the port can: a rate or the"
@@ -69,7 +77,8 @@ DOUBTS = {
         ),
         Doubt(
             IN_PART,
-            "of the hop's load a part alone is told, so that it is at least what is said",
+            "of the hop's load a part alone is told, or the most that telemetry can tell, so that"
+            " it is at least what is said",
         ),
         Doubt(
             UNSCALED,
@@ -85,7 +94,8 @@ DOUBTS = {
 FLAGS = {
     "hop_not_in_topology": pl.col("unknown_hop"),
     "locator_not_in_topology": pl.col("lacking") & ~pl.col("unknown_hop"),
-    "hop_load_above_reason": pl.col("u_max") > IMPLAUSIBLE_U,
+    "hop_load_above_reason": (pl.col("rate") > MOST_RATE)
+    | (pl.col("drained_ns") > LONGEST_QUEUE_NS),
     "hop_load_below_zero": pl.col("u_mean") < 0.0,
     "rate_above_line_rate": pl.col("carried") > MOST_CARRIED,
     "counter_backwards": pl.col("backwards") > 0,
@@ -93,7 +103,7 @@ FLAGS = {
     FINER_AECN: (pl.col("signal") == "aecn") & (pl.col("t_ns") > pl.col("interval_ns")),
     ESTIMATED: pl.col("ecn_echo") & 2 != 0,
     UNSEEN: pl.col("ecn_echo") & 4 != 0,
-    IN_PART: pl.col("bounded"),
+    IN_PART: pl.col("bounded").fill_null(value=False) | (pl.col("above") > 0),
     UNSCALED: pl.col("unscaled"),
     "telemetry_disagrees": pl.col("agreement") < DIFFER,
 }
@@ -108,8 +118,26 @@ T = (
 HOLDS = [when.alias(name) for name, when in FLAGS.items()]
 
 
-def doubts(rows: pl.DataFrame) -> pl.Series:
-    """The flags of headlines."""
+def terms() -> list[pl.Expr]:
+    """Of a load at its most what the port sends at least, and how long its queue takes to drain.
+
+    A queue whose part of it is not told is divided by what the topology knows. Where it is not
+    known which part is a queue all of it may be one.
+    """
+    longest_ns = pl.col("queue_most_bytes") * float(BITS * SECOND) / pl.col("capacity_bps")
+    longest_ns = pl.when(pl.col("capacity_bps") > 0).then(longest_ns)
+    return [
+        pl.coalesce("rate_most", pl.col("u_max") - longest_ns / pl.col("base_t_ns")).alias("rate"),
+        pl.coalesce(longest_ns, pl.col("u_max") * pl.col("base_t_ns")).alias("drained_ns"),
+    ]
+
+
+TERMS = terms()
+
+
+def doubts(rows: pl.DataFrame, t_ns: float) -> pl.Series:
+    """The flags of headlines; `t_ns` is the least T of their loads (`testimony.shortest_t`)."""
+    rows = rows.with_columns(pl.lit(t_ns).alias("base_t_ns")).with_columns(TERMS)
     bits = np.zeros(rows.height, np.uint16)
     for place, holds in enumerate(rows.select(HOLDS)):
         if holds.any():

@@ -17,7 +17,9 @@ TITLES = {"int": "INT", "csig": "CSIG, all signals", "csig_abw": "min(ABW)",
           "csig_utilization": "min(ABW/C)", "csig_delay": "max(PD)", "delay": "queueing delay",
           "aecn": "Advanced ECN", "ecn": "ECN", "window": "advertised window"}  # fmt: skip
 """Signals of which each says by itself where it points, as people call them."""
-OF_PATHS = frozenset({"mark share", "CE share", "inflight ratio", "queue delay", "congested hops"})
+HIGHEST = "inflight ratio at its highest value"
+OF_PATHS = frozenset({"mark share", "CE share", "inflight ratio", HIGHEST, "queue delay",
+                      "congested hops"})  # fmt: skip
 """Evidence that is of the path and of no hop."""
 MOST_HOPS = 3
 """Hops of one signal that evidence is shown of, those of most intervals first."""

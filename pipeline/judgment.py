@@ -56,8 +56,8 @@ EITHER_END = 0.5
 """How likely the sender holds itself back where the receiver's window may be what does."""
 
 
-def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
-    """Kind, confidence, completeness, plausibility of each headline."""
+def judged(rows: pl.DataFrame, settings: PipelineSettings, t_ns: float) -> pl.DataFrame:
+    """Kind, confidence, completeness, plausibility of headlines; `t_ns`: `testimony.shortest_t`."""
     # Step by step: what an expression costs beside its rows grows with the square of its depth.
     rows = rows.with_columns(LACKS)
     sure = pl.Series("sure", certainty(rows, settings))
@@ -65,7 +65,7 @@ def judged(rows: pl.DataFrame, settings: PipelineSettings) -> pl.DataFrame:
         is_congested(settings).alias("congested"), SHUT, *PARTS, *LIMITED
     )
     rows = at_once(found.with_columns(KIND, UNSCALED))
-    found = rows.lazy().with_columns(COMPLETENESS, doubts(rows), sure)
+    found = rows.lazy().with_columns(COMPLETENESS, doubts(rows, t_ns), sure)
     return at_once(found.with_columns(*SHOWN, CONFIDENCE))
 
 

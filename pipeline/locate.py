@@ -58,6 +58,24 @@ def load() -> list[pl.Expr]:
     ]
 
 
+def most() -> list[pl.Expr]:
+    """What partial rows tell at most of a port: how much it sends, and how long its queue is.
+
+    Of the fullest sample the queue's part is at most that of the longest queue.
+    """
+    longest, queue_u = pl.col("queue_max_bytes"), pl.col("queue_u_sum_n")
+    part = longest * (queue_u / pl.col("queue_sum_bytes")) * NANO
+    silent = longest.is_null() & queue_u.is_null()
+    part = pl.when(silent | (longest == 0)).then(0.0).otherwise(part)
+    return [
+        (pl.col("u_max_n") * NANO - part).max().alias("rate_most"),
+        longest.max().alias("queue_most_bytes"),
+    ]
+
+
+MOST = most()
+
+
 def stood() -> pl.Expr:
     """Samples with a standing queue, or how many there likely are where a bucket leaves it open."""
     return pl.coalesce(pl.col("stood_sum_n") * NANO, "standing")
@@ -91,7 +109,9 @@ def inband(hops: pl.DataFrame, sent: pl.DataFrame | None = None) -> pl.DataFrame
     flows that measured it in the interval, over time where their counters tell (`timed`), else by
     their samples (`packet_u` always); bounds count where nothing else does, and the hop is
     `bounded` then, by its queue where `queue_u` is told. `busy` is the share of time in which it
-    sent, `seen_at` the point (or `REPORTER`). `sent` (`activity`) tells how long packets are.
+    sent, `seen_at` the point (or `REPORTER`). `sent` (`activity`) tells how long packets are. Of a
+    flow's samples `rate_most` is what the fullest sends at least, null where its queue's part is
+    not told, and `queue_most_bytes` the longest queue.
     """
     rows = hops.filter(IS_INT)
     return nothing_inband() if rows.is_empty() else hops_of_stacks(rows, sent)
@@ -112,7 +132,7 @@ def hops_of_stacks(rows: pl.DataFrame, sent: pl.DataFrame | None) -> pl.DataFram
     found = (
         mine.lazy()
         .group_by([*KEY, *HOP, "alone"], maintain_order=True)
-        .agg(*load(), pl.col("view").first().alias("seen_at"))
+        .agg(*load(), *MOST, pl.col("view").first().alias("seen_at"))
     )
     here = ["time_ns", *HOP, "alone"]
     pooled = over_flows(with_packets(mine, sent), here)

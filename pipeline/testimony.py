@@ -79,6 +79,12 @@ def measured_against(topology: Topology | None, settings: PipelineSettings) -> f
     return float(told or (topology.base_rtt_ns if topology else 0) or ASSUMED_RTT_NS)
 
 
+def shortest_t(topology: Topology | None, settings: PipelineSettings) -> float:
+    """The least T that a delay may have been divided by, ns."""
+    pairs = () if topology is None or settings.base_rtt_us else topology.rtt_by_sites.values()
+    return float(min((measured_against(topology, settings), *filter(None, pairs))))
+
+
 def with_locators(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:
     """The rows with `locators`: CSIG's locators of their hop, of the signal's type or of all."""
     told = locators_of(topology)

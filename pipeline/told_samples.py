@@ -42,7 +42,8 @@ def of_hop(
 ) -> pl.DataFrame:
     """Samples of one hop; those of which nothing is known are left out.
 
-    A bound that is the queue's part of a load is told as such, too (`queue_n`).
+    A bound that is the queue's part of a load is told as such, too (`queue_n`), and so is what a
+    latency is of a load, of which no queue tells that it is one.
     """
     queue, capacity, used, latency = (
         value(rows, f"h{hop}_{name}")
@@ -67,5 +68,5 @@ def of_hop(
         nano(pl.coalesce(whole_load, held, used)).alias("u_n"),
         whole(queue).alias("queue_bytes"),
         standing.told(queue, waited).alias("standing"),
-        nano(pl.when(whole_load.is_null()).then(held)).alias("queue_n"),
+        nano(pl.when(whole_load.is_null() | queue.is_null()).then(held)).alias("queue_n"),
     ).drop_nulls("u_n")

@@ -29,7 +29,7 @@ from pipeline.settings import PipelineSettings
 from pipeline.sharing import counts, crossing
 from pipeline.tables import TABLES
 from pipeline.tapped import tapped
-from pipeline.testimony import delays, measured_against, testimony, with_locators
+from pipeline.testimony import delays, measured_against, shortest_t, testimony, with_locators
 from pipeline.throughput import utilisation
 from pipeline.timed import over_time
 from pipeline.topology import Topology
@@ -77,7 +77,7 @@ def verdicts(
     rows = with_marks(rows, marked_shares(crossed, sent), carried)
     rows = with_lacking(rows, hop_intervals, topology)
     rows = with_own_t(with_delta_t(rows, candidates, topology), topology)
-    rows = judged(rows, settings)
+    rows = judged(rows, settings, shortest_t(topology, settings))
     t_ns = measured_against(topology, settings)
     waits = delays(candidates, topology, t_ns)
     each = pl.concat([candidates, waits], how="diagonal_relaxed") if waits.height else candidates

@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from collector import arrow, at_once, kernel
+from pipeline.evidence import HIGHEST
 from pipeline.groups import HOP
 from pipeline.judgment import window_is_shut
 from pipeline.kind import RECEIVER
@@ -123,7 +124,7 @@ def pieces_of(topology: Topology | None) -> list[Told]:
     ce = pl.when(~acked & (pl.col("ce_frames") > 0)).then(carried)
     ecn, aecn, state = pl.lit("ecn"), pl.lit("aecn"), pl.lit("state")
     ratio, options = pl.col("aecn_u_sum") / pl.col("aecn_samples"), pl.col("aecn_samples")
-    waited = pl.col("aecn_queue_delay") / options
+    waited, full = pl.col("aecn_queue_delay") / options, pl.col("aecn_saturated")
     here = ((LOAD, "u_mean", "ratio"), (QUEUE, "queue_mean_bytes", "bytes"),
             (STANDING, "standing_share", "ratio"))  # fmt: skip
     told = [
@@ -131,6 +132,7 @@ def pieces_of(topology: Topology | None) -> list[Told]:
           for name, column, unit in here),
         Piece(pl.col("testimony").is_not_null(), pl.col("testimony")),
         piece(aecn, "inflight ratio", ratio, "ratio", options, "aecn_point"),
+        piece(aecn, HIGHEST, pl.when(full > 0).then(full), "options", full, "aecn_point"),
         piece(aecn, "queue delay", waited, "option units", options, "aecn_point"),
         piece(aecn, "congested hops", pl.col("congested_hops"), "hops", options, "aecn_point"),
         piece(ecn, "mark share", pl.when(acked).then(echoed), "ratio", pl.col("acks"), "ack_point"),

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from pipeline import IN_PART
 from service.endpoint import time_text
 from service.evidence_text import candidates_text, evidence_text, opened
 from service.text import NONE, Heading, duration, flow, load, printable, share, size, table
@@ -57,9 +58,10 @@ def _facts(verdict: Mapping[str, Any], interval: Mapping[str, Any]) -> dict[str,
     began = NONE if since is None else time_text(since)
     window = f"{time_text(interval['from_ns'])} to {time_text(interval['to_ns'])}"
     queue = verdict["queue_mean_bytes"]
+    least = "at least " if IN_PART in verdict["plausibility"] else ""
     return {
         "kind": verdict["kind"].replace("_", " "),
-        "load u": f"{load(verdict['u_mean'])} mean, {load(verdict['u_max'])} peak",
+        "load u": f"{least}{load(verdict['u_mean'])} mean, {least}{load(verdict['u_max'])} peak",
         "queue": size(queue) if queue is None else f"{size(queue)} mean",
         "since": began if verdict["since_exact"] or since is None else f"{began} or before",
         "shared by": _sharing(verdict),
@@ -113,7 +115,8 @@ def _sharing(verdict: Mapping[str, Any]) -> str:
     if not verdict["contributors"]:
         return NONE
     victims = f", {verdict['victims']} held back by others" if verdict["victims"] else ""
-    return f"{verdict['contributors']} flows{victims}"
+    flows = "flow" if verdict["contributors"] == 1 else "flows"
+    return f"{verdict['contributors']} {flows}{victims}"
 
 
 def _completeness(verdict: Mapping[str, Any]) -> str:

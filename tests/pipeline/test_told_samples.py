@@ -45,6 +45,15 @@ def test_a_hop_without_counters(
     assert sample["standing"] == (u in (1.4, 0.5))
 
 
+def test_of_a_latency_the_queues_part_is_told(
+    observed: Callable[[list[dict[str, Any]]], pl.DataFrame],
+) -> None:
+    told = {"h0_latency_ns": 15_500, "h0_utilization": 0.9, "h0_b_bps": 10**10}
+    loads = Tracker().advance(observed([{**HOP, **told}])).hop_loads
+    (made,) = [*samples_of_told(loads, KNOWN, T_NS, STANDING)]
+    assert made.select("source", "u_n", "queue_n").row(0) == ("int", 1_400_000_000, 500_000_000)
+
+
 def test_counted_hops_and_silent_ones_give_nothing(
     observed: Callable[[list[dict[str, Any]]], pl.DataFrame],
 ) -> None:

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from pipeline import TABLES, PipelineSettings, Topology, verdicts
+from pipeline.composed_answer import compose_answer
 from pipeline.hop_samples import UNPLACED
 from pipeline.reserved import LOCATOR, PLACE, UNTOLD
 
@@ -41,7 +42,8 @@ def judge(
             row["flow"] = number[row["flow"]]
         for row in hops:
             u = row.pop("u")
-            row |= {"u_sum_n": round(u * row["samples"] * 1e9), "u_max_n": round(u * 1e9)}
+            most = row.pop("u_max", u)
+            row |= {"u_sum_n": round(u * row["samples"] * 1e9), "u_max_n": round(most * 1e9)}
         return verdicts(
             flows.with_columns(pl.lit(unseen).alias("unseen")),
             rows_of("flow_intervals", sent),
@@ -249,6 +251,58 @@ def test_what_cannot_be_true_is_said(
     assert (row["device"], row["interface"]) == names
     assert row["plausibility"] == doubts
     assert one(judge([{}], [hop]))["plausibility"] == [d for d in doubts if "topology" not in d]
+
+
+QUEUED = {"queue_u_sum_n": 90 * 9 * 10**9, "queue_sum_bytes": 90 * 120_000}
+"""A queue of nine base round trips."""
+
+
+@pytest.mark.parametrize(
+    ("hop", "doubted"),
+    [
+        ({"u": 10.0, "u_max": 17.5, **QUEUED, "queue_max_bytes": 220_000}, False),
+        ({"u": 40.0, "source": "csig_delay", "hop_index": UNPLACED, "queue_sum_bytes": 90 * 10**6,
+          "queue_max_bytes": 2 * 10**6}, False),
+        ({"u": 20.0, "queue_sum_bytes": 90 * 625_000, "queue_max_bytes": 625_000}, False),
+        ({"u": 12.0, "source": "int", "queue_u_sum_n": 90 * 11 * 10**9}, False),  # a latency
+        ({"u": 14.0, "u_max": 17.5, **QUEUED, "queue_max_bytes": 150_000}, True),
+        ({"u": 5.0, "queue_sum_bytes": 0, "queue_max_bytes": 0}, True),
+        ({"u": 5.0, **QUEUED, "queue_max_bytes": 2 * 10**9}, True),
+        ({"u": 1e6, "source": "csig_delay", "hop_index": UNPLACED}, True),
+    ],
+)  # fmt: skip
+def test_no_queue_that_buffers_hold_is_beyond_reason(
+    judge: Judge, line: Topology, hop: dict[str, Any], doubted: bool
+) -> None:
+    row = one(judge([{}], [{"node": 1, "port": 1} | hop], line))
+    assert row["device"] == "leaf1"
+    assert ("hop_load_above_reason" in row["plausibility"]) == doubted
+
+
+@pytest.mark.parametrize(("full", "u", "said"), [
+    (90, 5.7, ""),
+    (0, 5.7, "load aecn 2.55, int 5.7"),
+    (90, 1.2, "load aecn at least 2.55, int 1.2"),
+])  # fmt: skip
+def test_a_ratio_at_its_highest_says_at_least_so_much(
+    judge: Judge, line: Topology, full: int, u: float, said: str
+) -> None:
+    aecn = {"aecn_samples": 90, "aecn_u_sum_n": 90 * 255 * 10**7, "aecn_saturated": full}
+    loads = (1, 1, 0.1), (2, 1, 0.1), (3, 3, u)
+    hops = [{"node": node, "port": port, "u": load, "hop_index": place}
+            for place, (node, port, load) in enumerate(loads)]  # fmt: skip
+    flows = [{}, {"sport": 7}]
+    rows = judge([{}, {"flow": 2, **aecn}], hops, line, flows).sort("sport", descending=True)
+    by_stack, by_option = rows.to_dicts()
+    assert by_stack["disagreement"] == ("telemetry differs on this hop: " * bool(said)) + said
+    assert ("telemetry_disagrees" in by_stack["plausibility"]) == bool(said)
+    assert by_option["u_mean"] == pytest.approx(2.55)
+    for row, bound in ((by_stack, False), (by_option, full > 0)):
+        answer = compose_answer({"first_ns": 0, "last_ns": 999_999}, [row], 0, 1_000_000)
+        assert ("mean load at least" in answer["verdict"]["sentence"]) == bound
+    told = {piece["name"]: piece for piece in json.loads(by_option["evidence"])}
+    highest = told.get("inflight ratio at its highest value")
+    assert (highest["value"] if highest else 0) == full
 
 
 def test_three_signals_name_three_ports_and_there_is_one_headline(
