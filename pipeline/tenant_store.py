@@ -10,8 +10,8 @@ from pipeline.remote import OwnerClient
 from pipeline.store import Store
 from pipeline.store_error import StoreError
 
-TOGETHER = frozenset({"bus_used", "capture_gaps", "hops", "hot_links", "link_others",
-                      "link_timeline", "links_kept", "links_length", "old_links",
+TOGETHER = frozenset({"bus_used", "capture_gaps", "hops", "hot_links", "intervals_kept",
+                      "link_others", "link_timeline", "links_kept", "links_length", "old_links",
                       "te_extent", "te_links"})  # fmt: skip
 """Queries that tell of all flows together, by link or time, and of no flow by itself."""
 CONVERSATIONS = frozenset({"flow_observations"})

@@ -83,7 +83,7 @@ ANSWERS = {
     },
     "GET /api/v1/links/flows": COVERED | {
         "link": "object?", "others": "object",
-        "flows": "rows", "cursor": "text?",
+        "flows": "rows", "notes": "texts", "cursor": "text?",
     },
     "GET /api/v1/te/paths": CELLS | {"paths": "rows"},
     "GET /api/v1/te/links": CELLS | {"links": "rows"},

@@ -4,7 +4,7 @@
 WITH
 -- part: held_there
 sent AS (
-    SELECT flow, max(at_point) AS data_bytes
+    SELECT flow, toNullable(max(at_point)) AS data_bytes
     FROM (
         SELECT flow, point, sum(i.data_bytes) AS at_point
         FROM flow_intervals AS i

@@ -31,6 +31,7 @@ export async function link(parameters) {
         h("a", { href: fabricUrl({ from: asked.from, to: asked.to, device: asked.device }) }, "Show it in the fabric"), "."),
       panel("Load and queue", null, [csvButton(name, () => rows(timeline, one)), apiLink("/links", asked)], chart),
       panel("Flows on this link", `${count(users.flows.length, "flow")}${users.cursor ? " that sent most" : ""}, ${users.flows.filter((row) => row.held_back).length} held back here${unseen(users.others)}`, [csvButton(`${name} flows`, () => users.flows), apiLink("/links/flows", asked)],
+        users.notes.map((text) => h("p", { class: "aside" }, text)),
         users.flows.length ? table(users.flows, asked.from || asked.to ? during(timeline.interval) : {}) : empty("No flow", "No flow with telemetry passed this link in this time, or its intervals are not kept any more. All flows that were seen are listed under Flows, or by:", ["hopsight top"]))),
     drawn: () => stack(chart, timeline.interval, [
       { title: "Load u", unit: "", mark: { at: 1, text: "capacity" }, area: true, lines: [
@@ -52,7 +53,7 @@ function table(flows, more) {
   return h("div", { class: "scroll" }, h("table", { class: "list" },
     head(["Flow", "Sent#", "Of what was sent#", "Load it saw here", "Samples#", "Part", "Held back here", "Congestion control"]),
     h("tbody", null, flows.map((row) => h("tr", null,
-      flowCell(row, more), right(bytes(row.data_bytes)), right(row.data_bytes ? percent(row.share) : "–"),
+      flowCell(row, more), right(bytes(row.data_bytes)), right(row.share === null ? "–" : percent(row.share)),
       h("td", null, meter(row.u_mean)), right(row.samples), h("td", null, row.role || "–"),
       h("td", null, row.held_back ? chip(true, "yes") : h("span", { class: "quiet" }, "no")), h("td", null, row.cc || "–"))))));
 }

@@ -7,8 +7,8 @@ from fastapi.concurrency import run_in_threadpool
 
 from service.polled import Polled
 from service.reader import reader_of
+from service.routes.crossing import NO_OTHERS, crossing, flows_of
 from service.routes.flows import answered
-from service.routes.links import crossing, flows_of
 from service.routes.parameter import FlowParameters
 from service.routes.span import Span, check_window
 from service.shape import interval
@@ -23,7 +23,8 @@ async def contributors(
     """The flows at the hop that holds a flow back, most bytes first, with the role of each.
 
     `hop` is null, and there are no flows, where the network does not hold it back. `first_ns` and
-    `last_ns` are the edges of the intervals in which a flow crossed the hop.
+    `last_ns` are the edges of the intervals in which a flow crossed the hop. Where intervals are
+    not kept any more, bytes, shares and roles are as `/links/flows` tells them.
     """
     limits, reader = request.app.state.settings.service, reader_of(request)
     check_window(asked.window, limits.max_window_s)
@@ -39,8 +40,9 @@ async def contributors(
     }
     hop = verdict["hop"]
     if hop is None:
-        return told | {"hop": None, "others": {"flows": 0, "data_bytes": 0}, "flows": []}
+        return told | {"hop": None, "others": NO_OTHERS, "flows": []}
     place = {"node": hop["node"], "port": hop["port"]}
-    rows, others = await crossing(reader, span, place, limits.max_rows)
+    rows, others, notes = await crossing(reader, span, place, limits.max_rows)
     shown = await run_in_threadpool(flows_of, rows)
+    told["notes"] = [*told["notes"], *notes]
     return told | {"hop": hop, "others": others, "flows": shown}

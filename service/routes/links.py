@@ -1,6 +1,5 @@
 """Links: which are hot over time, one link's timeline, and the flows that cross it."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import polars as pl
@@ -8,26 +7,24 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from pipeline import ROLLED_NS, length_bounds
+from pipeline import ROLLED_NS
 from service.coverage import NOTHING
 from service.cursor import next_page, page_of
 from service.polled import Polled
 from service.problem import Problem
 from service.reader import Reader, reader_of
-from service.roles import with_roles
 from service.routes.coverage import coverage_of
+from service.routes.crossing import NO_OTHERS, crossing, flows_of
 from service.routes.filtering import FilterText, filtered
 from service.routes.parameter import Cursor, Name, RangeParameters
 from service.routes.span import Span, axis, check, chosen, step
-from service.shape import HOP, flow_of, hop_of, records, rest_of, series
+from service.shape import HOP, hop_of, records, series
 
 router = APIRouter(prefix="/api/v1", tags=["links"], route_class=Polled)
 
 SERIES = ("u_mean", "u_max", "queue_mean_bytes", "queue_max_bytes", "samples", "flows")
 MOST_LINKS = 200
 NEVER = 1 << 62
-NO_OTHERS = {"flows": 0, "data_bytes": 0}
-"""What somebody does not see who sees all."""
 
 
 class LinksParameters(RangeParameters):
@@ -103,58 +100,34 @@ async def link_flows(request: Request, asked: Annotated[LinkParameters, Query()]
 
     `u_mean` is the mean over the samples of the flow itself: what its own frames met at the link.
     `first_ns` and `last_ns` are the edges of the intervals in which it crossed the link.
+
+    Where intervals of the range are not kept any more, `notes` says so: flows that the link held
+    back are told by verdicts, and their bytes then are those of whole seconds, minutes or hours;
+    of flows that it did not hold back nothing is known, so that `share` is null and `role` empty.
     """
     reader, span, start = await _start(request, asked)
     if span is None:
-        return NOTHING | {"link": None, "others": NO_OTHERS, "flows": [], "cursor": None}
+        nothing: dict[str, Any] = {
+            "link": None,
+            "others": NO_OTHERS,
+            "flows": [],
+            "notes": [],
+            "cursor": None,
+        }
+        return NOTHING | nothing
     hop = await _hop(reader, asked.device, asked.interface, span)
     place = {"node": hop["node"], "port": hop["port"]}
     most = request.app.state.settings.service.max_rows
-    whole, others = await crossing(reader, span, place, most)
+    whole, others, notes = await crossing(reader, span, place, most)
     last = start + asked.limit
     shown = await run_in_threadpool(flows_of, whole.slice(start, asked.limit))
     return await coverage_of(reader, span) | {
         "link": hop,
         "others": others,
         "flows": shown,
+        "notes": notes,
         "cursor": next_page(span, last, asked) if last < whole.height else None,
     }
-
-
-async def crossing(
-    reader: Reader, span: Span, place: Mapping[str, int], most: int
-) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The flows whose telemetry names a link, and those that verdicts place there without it.
-
-    `held_share` is the share of a flow's intervals in which the link held it back; the role of each
-    is told beside it. With them goes what whoever asks does not see (flows, data_bytes).
-    """
-    found = await reader.ask("link_flows", **span.bounds, **place, rows=most)
-    there = span.touched | length_bounds(span.to_ns - span.from_ns, None) | dict(place)
-    others = NO_OTHERS
-    if not reader.sees_all:
-        others = (await reader.ask("link_others", **there)).row(0, named=True)
-    held = await reader.ask("link_held", **there, rows=most)
-    return await run_in_threadpool(_joined, found, held, others), others
-
-
-def _joined(found: pl.DataFrame, held: pl.DataFrame, others: Mapping[str, int]) -> pl.DataFrame:
-    """The flows of both, with the share of their intervals in which the link held them back."""
-    common = [name for name in found.columns if name in held.columns]
-    inferred = held.join(found.select("flow"), on="flow", how="anti").select(common)
-    share = pl.col("held_share").fill_null(0.0)
-    return with_roles(
-        pl.concat([found, inferred], how="diagonal_relaxed")
-        .join(held.select("flow", "held_share"), on="flow", how="left", maintain_order="left")
-        .with_columns(share, (share > 0).alias("held_back"))
-        .sort("data_bytes", "flow", descending=[True, False], nulls_last=True),
-        others,
-    )
-
-
-def flows_of(rows: pl.DataFrame) -> list[dict[str, Any]]:
-    """Flows that crossed a link as an answer shows them."""
-    return [flow_of(row) | rest_of(row) for row in records(rows)]
 
 
 async def _start(

@@ -231,7 +231,8 @@ def test_every_query_runs_and_says_what_it_asks(store: Store, name: str) -> None
     lists |= {"Array(UInt64)": [1], "Array(UInt16)": [1]}
     given: dict[str, object] = {"from_ns": T0, "to_ns": T0 + STEP, "step_ns": STEP}
     rollups = {"te_links": "link_seconds", "old_links": "link_minutes",
-               "links_kept": "link_hours", "flow_signals_long": "flow_seconds"}  # fmt: skip
+               "links_kept": "link_hours", "flow_signals_long": "flow_seconds",
+               "flows_sent": "flow_hours"}  # fmt: skip
     given |= {"interval_ns": STEP, "rollup": rollups.get(name, "path_seconds")}
     assert (
         store.query(

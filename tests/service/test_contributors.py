@@ -13,19 +13,20 @@ NOBODY = {"flows": 0, "data_bytes": 0}
 
 def test_roles_are_by_what_each_sends() -> None:
     rows = pl.DataFrame({
-        "data_bytes": [9000, 900, 60, 40, None], "held_back": [True, False, True, False, True]
+        "data_bytes": [9000, 900, 60, 40, 0], "held_back": [True, False, True, False, True]
     })  # fmt: skip
     made = with_roles(rows, NOBODY)
     assert made["role"].to_list() == ["culprit", "contributor", "victim", "", "victim"]
     assert made["share"].to_list() == pytest.approx([0.9, 0.09, 0.006, 0.004, 0.0])
-    unknown = with_roles(
-        pl.DataFrame(
-            {"data_bytes": [None], "held_back": [True]},
-            schema={"data_bytes": pl.UInt64, "held_back": pl.Boolean},
-        ),
-        NOBODY,
-    )
-    assert unknown.select("share", "role").row(0) == (None, "")
+
+
+def test_no_role_is_by_bytes_that_nobody_knows() -> None:
+    rows = pl.DataFrame({"data_bytes": [9000, None], "held_back": [True, True]})
+    known = pl.DataFrame({"data_bytes": [9000, 0], "held_back": [True, True]})
+    elsewhere = {"flows": 3, "data_bytes": None}
+    for made in (with_roles(rows, NOBODY), with_roles(rows[1:], NOBODY),
+                 with_roles(known, elsewhere), with_roles(known, NOBODY, known=False)):  # fmt: skip
+        assert set(made.select("share", "role").iter_rows()) == {(None, "")}
 
 
 def test_who_is_not_seen_has_a_share_too() -> None:
