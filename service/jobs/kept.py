@@ -12,6 +12,9 @@ State = Literal["queued", "running", "done", "failed", "cancelled"]
 QUEUED, RUNNING, DONE, FAILED, CANCELLED = "queued", "running", "done", "failed", "cancelled"
 WAITING = frozenset({QUEUED, RUNNING})
 """States of a job that has not ended."""
+NEARLY = 0.99
+"""The most that a job which is not done says of how far it is: frames are judged and stored yet
+when all of them were read."""
 
 
 def new_id() -> str:
@@ -76,9 +79,12 @@ class Job(Kept):
         return told | {"results": sorted(self.results), "progress": self.progress()}
 
     def progress(self) -> float | None:
-        """How much is done, 0 to 1: of a sweep's points, else of the frames; None: not known."""
+        """How much is done, 0 to 1: of a sweep's points, else of the frames; None: not known.
+
+        It is 1 when the job is done, not before.
+        """
         if self.state == DONE:
             return 1.0
         if self.points_total:
-            return min(self.points / self.points_total, 1.0)
-        return min(self.frames / self.frames_total, 1.0) if self.frames_total else None
+            return min(self.points / self.points_total, NEARLY)
+        return min(self.frames / self.frames_total, NEARLY) if self.frames_total else None

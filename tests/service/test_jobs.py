@@ -343,6 +343,17 @@ def ended(served: Any, name: str) -> dict[str, Any]:
         time.sleep(0.1)
 
 
+@pytest.mark.parametrize(
+    "counts",
+    [{"frames": 100, "frames_total": 100}, {"points": 2, "points_total": 2}],
+)
+def test_a_job_that_is_not_done_says_less_than_all(counts: dict[str, int]) -> None:
+    """Frames that were read are judged and stored yet."""
+    job = Job(who="x", tenants=(), created_ns=0, kind="analyze", asked={}, state=RUNNING, **counts)
+    assert job.progress() == 0.99
+    assert job.model_copy(update={"state": DONE}).progress() == 1.0
+
+
 def test_a_capture_is_analysed_into_the_store_by_a_process(
     tmp_path: Path, serve: Callable[[str], Any], capture: Path
 ) -> None:
