@@ -93,8 +93,8 @@ LINKS = (
     _number("u.max", "Largest load u'."),
     _number("queue.mean", "Mean queue.", "queue_mean_bytes", "bytes"),
     _number("queue.max", "Longest queue.", "queue_max_bytes", "bytes"),
-    _number("flows", "Flows that crossed it."),
-    _number("samples", "Samples of load."),
+    _number("flows", "Flows whose telemetry named it."),
+    _number("samples", "Samples of what tells the load."),
 )
 
 
@@ -120,7 +120,7 @@ CELLS = (
     _number("affected", "Payload bytes of flows that were held back.", "affected_bytes", "bytes"),
     _number("flows", "Flows, estimated."),
     _number("affected_flows", "Flows that were held back, estimated."),
-    _number("samples", "Samples of telemetry."),
+    _number("samples", "Samples of what tells the load; without one of what tells most."),
     _number("completeness", "Share of the data frames sent that telemetry covers.", unit="ratio"),
 )
 PATH_CELLS = (

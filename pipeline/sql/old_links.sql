@@ -3,7 +3,7 @@
 -- not kept, and flows are counted to about 6 %.
 WITH
 -- part: te_functions
-(buckets, counts, first, most) -> arraySum(
+(buckets, counts, first, fewest, most) -> arraySum(
     (b, c) -> c *
 -- part: middle
     , buckets, counts
@@ -27,8 +27,8 @@ by_family AS (
         node,
         port,
 -- part: family
-        sum(r.samples) AS samples,
-        mean(groupArrayArray(r.u_hist.1), groupArrayArray(r.u_hist.2), 20, max(r.u_max_n)) * 1e-9 AS u_mean,
+        sumIf(r.samples, notEmpty(r.u_hist.1)) AS samples,
+        mean(groupArrayArray(r.u_hist.1), groupArrayArray(r.u_hist.2), 20, 0, max(r.u_max_n)) * 1e-9 AS u_mean,
         max(r.u_max_n) AS most,
         estimate(largest(touched(groupArrayArray(r.flows.1), groupArrayArray(r.flows.2)))) AS flows
     FROM {rollup:Identifier} AS r

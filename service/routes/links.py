@@ -50,8 +50,12 @@ class LinkParameters(RangeParameters):
 async def links(request: Request, asked: Annotated[LinksParameters, Query()]) -> dict[str, Any]:
     """Load of links over time: the hottest of a range, or the one that is named.
 
-    Loads are means over the samples of all flows, whoever asks. Where intervals are not kept any
-    more cells are minutes or hours, whose means are 4.4 % off at most, without queues.
+    Loads are means over the samples of all flows, whoever asks, and `samples` are those of the
+    telemetry that tells the load: INT where there is any. `flows` are those whose telemetry named
+    the link in a cell; `/links/flows` has those that verdicts place there, too.
+
+    Where intervals are not kept any more cells are minutes or hours, whose means are 4.4 % off at
+    most, without queues.
     """
     sifted = filtered("links", asked.filter)
     reader, span, start = await _start(request, asked)

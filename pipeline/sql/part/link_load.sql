@@ -1,6 +1,11 @@
     -- Load of a hop out of its rows `h`: measured (INT) where there is any, else the rate and the delay term of CSIG.
     sumIf(h.samples, h.source = 'int') AS measured,
-    sum(h.samples) AS samples,
+    -- Of what tells the load: INT has a sample a hop of what others tell in several signals, and echo.
+    if(
+        measured > 0,
+        measured,
+        sumIf(h.samples, match(h.source, '(bound|abw|utilization|delay)$'))
+    ) AS samples,
     if(
         measured > 0,
         sumIf(h.u_sum_n, h.source = 'int') / measured,

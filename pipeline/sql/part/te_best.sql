@@ -1,5 +1,10 @@
 -- Of each metric the kind of telemetry that tells it best: its name, quantiles, and the extremes.
-        max(f.samples) AS samples,
+        -- Behind the load; where none tells it, of what has most.
+        if(
+            max(f.u_samples) > 0,
+            argMinIf(f.u_samples, indexOf(['int', 'aecn', 'csig_echo', 'csig'], f.family), notEmpty(f.told[1])),
+            max(f.samples)
+        ) AS samples,
         argMinIf((f.family, f.told[1], f.u_max_n), indexOf(['int', 'aecn', 'csig_echo', 'csig'], f.family), notEmpty(f.told[1])) AS u,
         argMinIf((f.family, f.told[2], f.utilization_max_n), indexOf(['int', 'csig_echo', 'csig', 'aecn'], f.family), notEmpty(f.told[2])) AS utilization,
         argMinIf((f.family, f.told[3], f.abw_max_bps, f.abw_min_bps), indexOf(['csig_echo', 'csig', 'int', 'aecn'], f.family), notEmpty(f.told[3])) AS abw,

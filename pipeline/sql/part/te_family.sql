@@ -3,11 +3,12 @@
 -- stands: so each is used once, on an array.
 -- part: family
         sum(r.samples) AS samples,
-        arrayMap(m -> quantiles(m.1, m.2, m.3, m.4), [
-            (groupArrayArray(r.u_hist.1), groupArrayArray(r.u_hist.2), 20, max(r.u_max_n)),
-            (groupArrayArray(r.utilization_hist.1), groupArrayArray(r.utilization_hist.2), 20, max(r.utilization_max_n)),
-            (groupArrayArray(r.abw_hist.1), groupArrayArray(r.abw_hist.2), 17, max(r.abw_max_bps)),
-            (groupArrayArray(r.delay_hist.1), groupArrayArray(r.delay_hist.2), 3, max(r.delay_max_ns))
+        sumIf(r.samples, notEmpty(r.u_hist.1)) AS u_samples,
+        arrayMap(m -> quantiles(m.1, m.2, m.3, m.4, m.5), [
+            (groupArrayArray(r.u_hist.1), groupArrayArray(r.u_hist.2), 20, 0, max(r.u_max_n)),
+            (groupArrayArray(r.utilization_hist.1), groupArrayArray(r.utilization_hist.2), 20, 0, max(r.utilization_max_n)),
+            (groupArrayArray(r.abw_hist.1), groupArrayArray(r.abw_hist.2), 17, ifNull(min(r.abw_min_bps), 0), max(r.abw_max_bps)),
+            (groupArrayArray(r.delay_hist.1), groupArrayArray(r.delay_hist.2), 3, 0, max(r.delay_max_ns))
         ]) AS told,
         max(r.u_max_n) AS u_max_n,
         max(r.utilization_max_n) AS utilization_max_n,

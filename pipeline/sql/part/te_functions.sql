@@ -1,6 +1,6 @@
 -- Quantiles of a histogram of log buckets, 8 an octave, and the number of flows behind registers of a sketch: a bucket
 -- or register of several rows stands there several times.
-(buckets, counts, first, most) -> if(
+(buckets, counts, first, fewest, most) -> if(
     arraySum(counts) = 0,
     [],
     arrayMap(
