@@ -55,7 +55,7 @@ async def links(request: Request, asked: Annotated[LinksParameters, Query()]) ->
     the link in a cell; `/links/flows` has those that verdicts place there, too.
 
     Where intervals are not kept any more cells are minutes or hours, whose means are 4.4 % off at
-    most, without queues.
+    most, without queues; they count the flows that verdicts place there, too.
     """
     sifted = filtered("links", asked.filter)
     reader, span, start = await _start(request, asked)
