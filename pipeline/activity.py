@@ -5,6 +5,7 @@ from functools import cache
 import polars as pl
 
 from collector import at_once
+from pipeline.gaps import sent_unseen
 from pipeline.load_unit import NANO
 from pipeline.sharing import sending
 
@@ -26,8 +27,10 @@ def activity(
 ) -> pl.DataFrame:
     """One row a flow and interval in which it sent data.
 
-    Of flows whose column `unseen` is true only acknowledgments were captured: for them an interval
-    counts in which data was acknowledged, or telemetry reflected.
+    Where no data was captured an interval counts in which data was acknowledged that was not seen
+    before either: trailing ACKs are of what was sent before. Of flows whose column `unseen` is true
+    no frame was captured: for them one counts in which data was acknowledged, or telemetry
+    reflected.
 
     Counts are those of the point that saw most. Marks are those of the point that saw most
     acknowledged, path sums those of the point furthest downstream, where they are largest, and none
@@ -57,7 +60,7 @@ def activity(
     )
     spoken = pl.when(pl.col("data_frames") > 0).then("data_frames").otherwise("acks")
     sent = pl.when(pl.col("slices") > 0).then(sending(pl.col("slices"), pl.col("data_frames")))
-    here = rows.filter((pl.col("data_bytes") > 0) | is_unseen)
+    here = rows.filter((pl.col("data_bytes") > 0) | is_unseen | pl.col("elsewhere"))
     also = (spoken.alias("spoken"), sent.alias("own_duty"), mark_share().alias("mark_share"))
     return at_once(here.with_columns(also))
 
@@ -73,6 +76,7 @@ def over_points(columns: frozenset[str]) -> list[pl.Expr]:
     return [
         pl.col("bytes", "data_bytes", "data_frames", "slices", "point").get(most),
         (pl.col("data_bytes") > 0).sum().alias("points"),
+        sent_unseen(columns).any().alias("elsewhere"),
         pl.col("acked_bytes", "acks").get(marks),
         # A counter may run ahead of what is acknowledged.
         pl.col("marked_bytes").clip(upper_bound=pl.col("acked_bytes")).get(marks),

@@ -15,6 +15,7 @@ captured the smaller share counts.
 import polars as pl
 
 from collector import at_once
+from pipeline.gaps import ENDS
 from pipeline.locate import KEY
 from pipeline.told_samples import BOUND, LOAD
 
@@ -28,8 +29,6 @@ FRAMES = (
     pl.col("samples").filter(pl.col("view") != "tag").max().alias("told"),
     pl.col("samples").filter(pl.col("view") == "tag").max().alias("tags"),
 )
-ENDS = 2
-"""Sequence numbers that SYN and FIN take."""
 
 
 def told_frames(hop_intervals: pl.DataFrame) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from collector import arrow, at_once
 from pipeline.completeness import in_hand
 from pipeline.composed_answer import HOLDING
 from pipeline.endpoint import Endpoint, endpoints, owned
+from pipeline.gaps import sent_bytes
 from pipeline.group_lists import lists
 from pipeline.groups import Ints, numbered, words
 from pipeline.heaps import Heaps
@@ -176,15 +177,17 @@ def sent(closed: Closed) -> pl.DataFrame:
     """What each flow sent in each interval, by the point that saw most, and if it was held back.
 
     By the network (`affected`), or at a port, which may be the sender's own (`held`). Of a flow of
-    which only acknowledgments were captured it is what was acknowledged.
+    which only acknowledgments were captured it is what was acknowledged, in an interval in which
+    none of its data was captured what was acknowledged of unseen data.
     """
     alone = closed.flows["flow"].filter(closed.flows["unseen"])
     unseen = pl.col("flow").is_in(alone.implode()) if len(alone) else pl.lit(value=False)
-    sent_bytes = pl.when(unseen).then("acked_bytes").otherwise("data_bytes")
+    captured = sent_bytes(closed.flow_intervals.columns)
+    told_bytes = pl.when(unseen).then("acked_bytes").otherwise(captured)
     seen = closed.flow_intervals.lazy().select(
         "time_ns",
         "flow",
-        sent_bytes.fill_null(0).alias("data_bytes"),
+        told_bytes.fill_null(0).alias("data_bytes"),
         pl.col("data_frames").fill_null(0),
     )
     kind = pl.col("kind")

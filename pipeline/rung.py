@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from pipeline.gaps import sent_bytes
 from pipeline.open_rows import MOST_ROWS
 from pipeline.sums import Sums, beside, joined
 
@@ -41,14 +42,14 @@ class Ended(NamedTuple):
             return pl.concat(others, how="diagonal_relaxed")
         now, before = (
             each.flows.group_by("time_ns", "interval_ns", "flow", maintain_order=True).agg(
-                pl.col(SENT).fill_null(0).max()
+                sent_bytes(each.flows.columns).max(), pl.col(SENT[1:]).fill_null(0).max()
             )
             for each in (joined([self.late, self.kept]), self.kept)
         )
         both = now.join(before, on=["time_ns", "flow"], how="left", suffix="_before")
         more = both.select(
             "time_ns", "interval_ns", "flow",
-            *(pl.col(name) - pl.col(f"{name}_before").fill_null(0) for name in SENT),
+            *(more_than_before(name) for name in SENT),
         )  # fmt: skip
         return pl.concat([*others, more], how="diagonal_relaxed")
 
@@ -153,6 +154,12 @@ class Rung:
     def _ends(self, sums: Sums) -> int:
         """When the last of some intervals ends."""
         return int(sums.times[-1]) + self.interval_ns
+
+
+def more_than_before(name: str) -> pl.Expr:
+    """By how much a number grew; data that comes late may be less than was acknowledged unseen."""
+    before = pl.col(f"{name}_before").fill_null(0)
+    return pl.max_horizontal(name, before) - before
 
 
 def filling(late: Sums) -> Sums:

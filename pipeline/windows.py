@@ -2,6 +2,9 @@
 
 The scale of a window is told by the handshake alone (RFC 7323 section 2): of a connection that was
 not seen to begin windows are not judged, but for those of 0.
+
+Beside it is told what ACKs acknowledge that no point has seen: of a flow whose data goes another
+way, or of which only ACKs are captured, it says when data was sent. Trailing ACKs tell none.
 """
 
 import numpy as np
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 
 from collector import TCP, arrow, borrowing, inlined
 from pipeline.cc.parameter import Record, state_dtype
+from pipeline.far_numbers import FAR
 from pipeline.flow import WAYS, key_of
 from pipeline.point_number import PointNumbers
 from pipeline.recent import placed
@@ -19,11 +23,17 @@ from pipeline.signals import reverse
 BYTES, FULL = "rwnd", "rwnd_is_full"
 """Columns of rows: the window in bytes, and whether, when it came, the one before the last was
 filled but for less than a segment: what the last one let go may not have passed the tap yet."""
+UNSEEN = "acked_unseen"
+"""Column of rows: bytes that an ACK acknowledges first and of which no point has seen the data."""
 PLACES = 1 << 16
 """Conversations at points that are remembered."""
 NO_ACK, UNSCALED = -2, -1
 UNTOLD, PENDING = -1, 32
 """A scale that is not known, and one that holds if the SYN-ACK has one too."""
+SEEN, ACKED = 1, 2
+"""What told the end of a sender's data: the data itself, or the last ACK."""
+ANYWHERE = 1 << 32
+"""Stands for all points in the key of what is known of a conversation at any of them."""
 MOST_SCALE = 14
 """The largest scale; more in an option means this (RFC 7323 section 2.3)."""
 NEEDED = ("window", "seq", "ack", "flags")
@@ -34,7 +44,10 @@ CONVERSATION = state_dtype(
 )  # fmt: skip
 """One conversation at one point. By the direction of the data: its end so far, the ends that the
 last two ACKs let it have, its largest segment, whether any came and how many of these ends are
-known; scale is by that of the ACKs. Its fields leave no gap, which a snapshot would not keep."""
+known; scale is by that of the ACKs. Its fields leave no gap, which a snapshot would not keep.
+
+Of one at any point `nxt` is the end that data or ACKs tell, and `sent` which of them did last
+(`SEEN`, `ACKED`)."""
 
 
 class Windows:
@@ -46,7 +59,7 @@ class Windows:
         self.times = np.zeros(PLACES, np.int64)
 
     def told(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows in order, with `rwnd` and `rwnd_is_full` where they are of TCP."""
+        """Rows in order, with `rwnd`, `rwnd_is_full`, `acked_unseen` where they are of TCP."""
         point = self.points.of(rows["point"])
         if any(name not in rows.columns for name in NEEDED):
             return rows
@@ -57,6 +70,7 @@ class Windows:
             scales = least.cast(pl.Int8).fill_null(UNTOLD).to_numpy()
         octets = np.full(rows.height, NO_ACK, np.int64)
         full = np.zeros(rows.height, np.bool_)
+        unseen = np.zeros(rows.height, np.int64)
         fields = [
             arrow.fixed(each.astype(np.int64, copy=False))
             for each in (
@@ -66,16 +80,20 @@ class Windows:
         ]  # fmt: skip
         follow(
             np.stack(fields), arrow.values(rows["conversation"]), arrow.values(rows["time_ns"]),
-            self.known, self.times, octets, full,
+            self.known, self.times, octets, full, unseen,
         )  # fmt: skip
-        return rows.with_columns(pl.Series(BYTES, octets), pl.Series(FULL, full))
+        made = (pl.Series(BYTES, octets), pl.Series(FULL, full), pl.Series(UNSEEN, unseen))
+        return rows.with_columns(made)
 
 
 def counted_windows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Windows that each row's reverse flow was given: time_ns, flow, point and counts."""
+    """Windows that each row's reverse flow was given: time_ns, flow, point and counts.
+
+    With them goes what was acknowledged of it unseen.
+    """
     if BYTES not in rows.columns:
         return rows[["time_ns", "flow", "point"]].clear()
-    needed = ("time_ns", "point", "conversation", "direction", "window", BYTES, FULL)
+    needed = ("time_ns", "point", "conversation", "direction", "window", BYTES, FULL, UNSEEN)
     told = rows.select(needed).filter(pl.col(BYTES) != NO_ACK)
     known, number = pl.col(BYTES) >= 0, pl.UInt64
     return told.select(
@@ -87,6 +105,7 @@ def counted_windows(rows: pl.DataFrame) -> pl.DataFrame:
         (pl.col("window") == 0).cast(number).alias("rwnd_zero"),
         (~known).cast(number).alias("rwnd_unscaled"),
         pl.when(known).then(BYTES).otherwise(0).cast(number).alias("rwnd_sum_bytes"),
+        UNSEEN,
     )
 
 
@@ -99,6 +118,7 @@ def follow(
     times: NDArray[np.int64],
     octets: NDArray[np.int64],
     full: NDArray[np.bool_],
+    unseen: NDArray[np.int64],
 ) -> None:
     """Every TCP row: what it lets the other end send, and how far its own data goes."""
     keys = known["key"]
@@ -107,6 +127,12 @@ def follow(
         payload, r, scale = told[4, at], told[5, at], told[7, at]
         if told[6, at] != TCP or flags & RST:
             continue
+        key = key_of(conversation[at], ANYWHERE)
+        place = placed(keys, times, key, WAYS)
+        c, times[place] = known[place], time_ns[at]
+        if c.key != key or flags & (SYN | ACK) == SYN:
+            begin(c, key)
+        unseen[at] = acked_unseen(c, r, seq, ack, flags, payload)
         key = key_of(conversation[at], told[8, at])
         place = placed(keys, times, key, WAYS)
         c, times[place] = known[place], time_ns[at]
@@ -139,6 +165,34 @@ def begin(c: Record, key: np.uint64) -> None:
     for r in range(2):
         c.nxt[r], c.edge[r], c.largest[r], c.sent[r], c.allowed[r] = 0, 0, 0, 0, 0
         c.scale[r] = UNTOLD
+
+
+@inlined
+def acked_unseen(c: Record, r: int, seq: int, ack: int, flags: int, payload: int) -> int:
+    """What a row acknowledges beyond all that was seen or acknowledged at any point, bytes.
+
+    The first ACK beyond data that was seen tells none: a frame or a FIN that was not captured is no
+    data that goes another way.
+    """
+    d, beyond = 1 - r, 0
+    if flags & SYN:
+        if c.sent[r] == 0:
+            c.nxt[r], c.sent[r] = seq + 1 + payload & 0xFFFFFFFF, SEEN if payload > 0 else ACKED
+        return 0
+    if flags & ACK:
+        ahead = unwrap(ack, int(c.nxt[d])) - int(c.nxt[d])
+        if c.sent[d] == 0 or abs(ahead) > FAR:
+            c.nxt[d], c.sent[d] = ack, ACKED
+        elif ahead > 0:
+            beyond = ahead if c.sent[d] == ACKED else 0
+            c.nxt[d], c.sent[d] = ack, ACKED
+    if payload > 0:
+        end = seq + payload & 0xFFFFFFFF
+        ahead = unwrap(end, int(c.nxt[r])) - int(c.nxt[r])
+        if c.sent[r] == 0 or ahead > 0 or ahead < -FAR:
+            c.nxt[r] = end
+        c.sent[r] = SEEN
+    return beyond
 
 
 @inlined

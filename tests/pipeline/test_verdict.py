@@ -391,6 +391,8 @@ def test_a_flow_of_which_only_acknowledgments_were_seen_is_judged(
     row = one(judge([heard], [hop], line, unseen=True))
     assert (row["kind"], row["completeness"]) == ("last_hop_elephant", None)
     assert judge([heard], [hop], line).is_empty(), "trailing ACKs of a flow that was seen"
+    elsewhere = heard | {"unseen_bytes": 5_000}
+    assert one(judge([elsewhere], [hop], line))["kind"] == "last_hop_elephant"
 
 
 def test_nothing_sent_is_nothing_to_judge(judge: Judge) -> None:
