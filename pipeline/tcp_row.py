@@ -92,8 +92,19 @@ def acknowledge(
         return
     if row.echo != Echo.ECE.value:
         answer_counted(slot, row, at, ack, acked, duplicate, marked, batch, memory, rules)
-    elif slot.marks[d] & (Mark.ECN_AGREED.value | Mark.ECT_SEEN.value):
+    elif uses_ecn(slot, d, marked):
         dialect, _ = dialect_of(slot, d, rules.dialect)
         if acked == 0 and predicted(slot, row, rules.dctcp[dialect].predicted_ns):
             return
         hear(slot, row, at, ack, acked, duplicate, batch, memory, rules)
+
+
+@inlined
+def uses_ecn(slot: Record, d: int, marked: int) -> bool:
+    """Whether data of sender d may be marked: by the handshake, by itself, or by ECE on its ACK.
+
+    The last holds where no handshake was seen: with one that agreed on nothing ECE says nothing.
+    """
+    if marked > 0 and not (slot.marks[0] | slot.marks[1]) & Mark.SYN_SEEN.value:
+        slot.marks[d] |= Mark.ECT_SEEN.value
+    return bool(slot.marks[d] & (Mark.ECN_AGREED.value | Mark.ECT_SEEN.value))

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from pipeline.settings import PipelineSettings
+from pipeline.signals import reverse
 from pipeline.worker import Worker
 from tests.pipeline.conftest import observations
 
@@ -52,17 +53,17 @@ def timed(at_ms: float, rows: Iterable[Row], **also: Any) -> list[Row]:
     ]
 
 
-def judged(rows: Sequence[Row], cut: int = 0, interval_ms: float = 1.0) -> pl.DataFrame:
-    """Verdicts on the flow of the first row, with the number of their interval."""
+def judged(rows: Sequence[Row], cut: int = 0, flow: int | None = None) -> pl.DataFrame:
+    """Verdicts on a flow, or on that of the first row, with the number of their interval."""
     told = observations(sorted(rows, key=lambda row: row["time_ns"]))
-    settings = PipelineSettings(interval_ms=interval_ms, disorder_us=1.0)
+    settings = PipelineSettings(interval_ms=1.0, disorder_us=1.0)
     worker = Worker(settings, None, ("a",))
     parts = [told[:cut], told[cut:]] if cut else [told]
     made = [worker.advance(part).tables for part in parts]
     made.append(worker.finish().tables)
     verdicts = pl.concat([each["verdicts"] for each in made if "verdicts" in each])
-    own = verdicts.filter(pl.col("flow") == told["flow"][0])
-    return own.with_columns(((pl.col("time_ns") - T0) // (interval_ms * MS)).alias("at"))
+    own = verdicts.filter(pl.col("flow") == (flow or told["flow"][0]))
+    return own.with_columns(((pl.col("time_ns") - T0) // MS).alias("at"))
 
 
 @pytest.mark.parametrize("cut", [0, 1, 3, 30, 60])
@@ -111,3 +112,13 @@ def test_attempts_to_connect_send_nothing() -> None:
     first, second = ({**handshake()[0], "seq": seq} for seq in (1_000, 500_000))
     refused = {**BACK, "flags": RST | ACK, "seq": 0, "ack": 500_001}
     assert judged(timed(0.1, [first, second, refused, second, refused])).is_empty()
+
+
+def test_ece_tells_of_ecn_where_neither_handshake_nor_data_was_captured() -> None:
+    """Marks that nobody saw are echoed; of a handshake without ECN the same flag says nothing."""
+    rows = timed(0.1, acks(0, TURNS)) + timed(1.1, acks(TURNS, TURNS))
+    unseen = reverse(observations(rows))[0]
+    found = judged(rows, flow=unseen)
+    assert found.select("at", "kind").rows() == [(0, "congested_path"), (1, "congested_path")]
+    begun = timed(0, [{**row, "flags": row["flags"] & ~(ECE | CWR)} for row in handshake()])
+    assert "congested_path" not in judged(begun + rows)["kind"].to_list()
