@@ -91,7 +91,7 @@ def test_numbers_of_another_connection_are_not_acknowledged(ahead: int) -> None:
 
 
 def test_acknowledgments_alone_go_on_behind_a_gap() -> None:
-    """Where data takes another way, what passed unseen is not told by it."""
+    """Where data takes another way, what passed unseen is not told by it; ECE is heard."""
     trace = Trace()
     for k in range(20):
         trace.ack(1001 + k * MSS)
@@ -100,7 +100,8 @@ def test_acknowledgments_alone_go_on_behind_a_gap() -> None:
     trace.data(500_000_001 + 19 * MSS)
     trace.ack(500_000_001 + 20 * MSS, ece=True)
     rows = trace.decisions()
-    assert rows["acked_bytes"].to_list() == [MSS]
+    assert rows["acked_bytes"].to_list() == [MSS] * 19
+    assert set(rows["quality"]) == {"unknown"}
 
 
 def test_what_is_in_flight_is_not_far_however_much_it_is() -> None:
