@@ -174,9 +174,8 @@ def missed() -> pl.Expr:
 def calmer() -> pl.Expr:
     """The load of a hop whose flows sent unevenly; null: of others."""
     rate = pl.col("burst_u") - pl.col("queue_term")
-    over = pl.col("at_most") * (1 + pl.col("queue_term"))
-    in_bursts = pl.when("bursts").then(pl.col("burst_u") * pl.col("part"))
-    return pl.when(pl.col("at_most") < UNEVEN * rate).then(pl.min_horizontal(over, in_bursts))
+    uneven = ~pl.col("bursts") & (pl.col("at_most") < UNEVEN * rate)
+    return pl.when(uneven).then(pl.col("at_most") * (1 + pl.col("queue_term")))
 
 
 def unsure() -> list[pl.Expr]:
