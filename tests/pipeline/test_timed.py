@@ -187,3 +187,11 @@ def test_how_long_a_queue_stood_in_bursts_is_less_sure() -> None:
     told = {"duty": 1.0, "standing_noise": 0.01}
     assert whole(told, 0.4)["standing_noise"] == pytest.approx(0.5 / 4)
     assert whole(told, 0.9)["standing_noise"] == pytest.approx(0.01)
+
+
+def test_flows_that_pause_are_not_those_that_trickle() -> None:
+    """Their packets tell of the time in which they sent; what they brought tells less of it."""
+    told = {"duty": 0.5, "standing_noise": 0.01}
+    assert whole(told, 0.3) == whole(told, 0.3, at_all_ends=False)
+    trickling = {"duty": 1.0, "standing_noise": 0.01}
+    assert whole(trickling, 0.3) != whole(trickling, 0.3, at_all_ends=False)
