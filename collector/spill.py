@@ -41,11 +41,13 @@ class Spill:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = (directory / LOCK).open("w")
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            there = sorted(directory.glob(f"*{SUFFIX}"))
-            found = [each for each in there if OURS.fullmatch(each.name) and each.is_file()]
-            if len(there) > len(found):
-                other = next(each.name for each in there if each not in found)
-                logger.warning("%s: %s is no file of a batch and stays", directory, other)
+            found: list[Path] = []
+            others: list[Path] = []
+            for each in sorted(directory.glob(f"*{SUFFIX}")):
+                ours = OURS.fullmatch(each.name) and each.is_file()
+                (found if ours else others).append(each)
+            if others:
+                logger.warning("%s: %s is no file of a batch and stays", directory, others[0].name)
             self.sizes = {path: path.stat().st_size for path in found}
             """Octets of each file, the oldest first."""
         except BlockingIOError:

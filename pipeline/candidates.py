@@ -287,8 +287,8 @@ def with_hops(told: pl.DataFrame, found: pl.DataFrame, hop_loads: pl.DataFrame) 
     """The candidates of flow-intervals that wanted some, and a row without a hop for the others."""
     if not told["wanted"].any():
         return NO_HOPS
-    is_load, above = pl.when(pl.col("signal") == "aecn"), pl.col("high") - pl.col("low")  # at most
-    path = is_load.then("low").alias("u_mean"), is_load.then(above).alias("above")
+    aecn, above = pl.when(pl.col("signal") == "aecn"), pl.col("high") - pl.col("low")  # at most
+    path = aecn.then("low").alias("u_mean"), aecn.then(above).alias("above")
     asked = told.lazy().filter("wanted").select(*KEY, "signal", *path, "samples")
     rows = asked.join(found.lazy(), on=KEY, how="left", maintain_order="left_right").join(
         hop_loads.lazy(), on=["time_ns", *HOP], how="left", maintain_order="left"

@@ -13,14 +13,13 @@ from pipeline.doubt import DOUBTS, IN_PART, UNSCALED
 from pipeline.evidence import candidates, evidence, grouped, listed, signals
 from pipeline.history import edges, since, stretches
 from pipeline.hop import Row, described, hop_of, ids, load, weighted
-from pipeline.kind import CONGESTED, KINDS, RECEIVER
+from pipeline.kind import CONGESTED, KINDS, RECEIVER, SENDER
 from pipeline.lengths import fitting
 from pipeline.question import time_text
 from pipeline.revisions import FIRST
 
-PATH, LIMITED, UNKNOWN = "congested_path", "sender_limited", "unknown"
-"""Kinds that say that the network holds the flow back, but not where, that the sender does itself,
-and that nothing tells."""
+PATH, UNKNOWN = "congested_path", "unknown"
+"""Kinds that say that the network holds the flow back, but not where, and that nothing tells."""
 OR_WINDOW = ", or the receiver's window, whose scale is not known, holds it back"
 ELSEWHERE = {PATH: "now the path is congested elsewhere", RECEIVER: "now it is the receiver"}
 """What is said of a latest stretch without a hop, by its kind."""
@@ -229,7 +228,7 @@ def sentence(said: Row, last: Row) -> str:
     if said["kind"] not in HOLDING:
         hop = said["most_loaded"]
         most = f"the most loaded is {described(hop)} with {mean}" if hop and mean else ""
-        if said["kind"] == LIMITED and UNSCALED in said["plausibility"]:
+        if said["kind"] == SENDER and UNSCALED in said["plausibility"]:
             why += OR_WINDOW
         return "; ".join(filter(None, (f"{calm(said)}: {why}", most))) + "."
     flows = said["contributors"]

@@ -137,9 +137,9 @@ TERMS = terms()
 
 def doubts(rows: pl.DataFrame, t_ns: float) -> pl.Series:
     """The flags of headlines; `t_ns` is the least T of their loads (`testimony.shortest_t`)."""
-    rows = rows.with_columns(pl.lit(t_ns).alias("base_t_ns")).with_columns(TERMS)
+    told = rows.lazy().with_columns(pl.lit(t_ns).alias("base_t_ns")).with_columns(TERMS)
     bits = np.zeros(rows.height, np.uint16)
-    for place, holds in enumerate(rows.select(HOLDS)):
+    for place, holds in enumerate(at_once(told.select(HOLDS))):
         if holds.any():
             bits |= arrow.values(holds).astype(np.uint16) << np.uint16(place)
     # There are few sets of flags beside the rows that they are said of.

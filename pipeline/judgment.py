@@ -10,7 +10,7 @@ from collector import at_once
 from pipeline.completeness import completeness, parts
 from pipeline.doubt import doubts
 from pipeline.groups import HOP
-from pipeline.kind import RECEIVER, congested_kind
+from pipeline.kind import RECEIVER, SENDER, congested_kind
 from pipeline.locate import QUEUE
 from pipeline.marking import full_by_marks, likely_by_marks, unhindered
 from pipeline.odds import odds
@@ -118,7 +118,7 @@ KINDS = (
     (pl.col("congested") & pl.col("node").is_not_null(), congested_kind()),
     (pl.col("congested"), pl.lit("congested_path")),
     (pl.col("shut"), pl.lit(RECEIVER)),
-    (ITSELF, pl.lit("sender_limited")),
+    (ITSELF, pl.lit(SENDER)),
     (pl.col("u_mean").is_not_null() | (pl.col("acked_bytes") > 0), pl.lit("not_congested")),
 )
 """Kinds and when they hold, the first that does."""
@@ -132,7 +132,7 @@ CONFIDENCE = (
     .then(
         pl.when("congested")
         .then(pl.col("probability") * pl.col("sure"))
-        .when(pl.col("unscaled") & (pl.col("kind") == "sender_limited"))
+        .when(pl.col("unscaled") & (pl.col("kind") == SENDER))
         .then((1 - pl.col("sure")) * EITHER_END)
         .otherwise(1 - pl.col("sure"))
     )

@@ -12,7 +12,7 @@ import polars as pl
 from pipeline.stage import RANKS
 
 ANY = ""
-RECEIVER = "receiver_host"
+RECEIVER, SENDER = "receiver_host", "sender_limited"
 SEVERAL = 2
 """From this many flows on a last hop is shared."""
 
@@ -51,7 +51,7 @@ AT_HOSTS = frozenset(kind.name for kind in CONGESTED if kind.stage == "host")
 """Kinds of which an end of the flow is what is full."""
 OTHER = (
     Kind("congested_path", ANY, ANY, None, "unknown", "the path marks, but nothing says where"),
-    Kind("sender_limited", ANY, ANY, None, "no", "the sender sends less than it may"),
+    Kind(SENDER, ANY, ANY, None, "no", "the sender sends less than it may"),
     Kind("not_congested", ANY, ANY, None, "no", "no hop that was seen is congested"),
     Kind("unknown", ANY, ANY, None, "unknown", "nothing in these packets tells"),
 )

@@ -81,8 +81,9 @@ def measured_against(topology: Topology | None, settings: PipelineSettings) -> f
 
 def shortest_t(topology: Topology | None, settings: PipelineSettings) -> float:
     """The least T that a delay may have been divided by, ns."""
-    pairs = () if topology is None or settings.base_rtt_us else topology.rtt_by_sites.values()
-    return float(min((measured_against(topology, settings), *filter(None, pairs))))
+    t_ns = measured_against(topology, settings)
+    least_ns = None if topology is None or settings.base_rtt_us else topology.least_rtt_ns
+    return min(t_ns, float(least_ns or t_ns))
 
 
 def with_locators(rows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:

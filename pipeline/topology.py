@@ -194,6 +194,11 @@ class Topology:
         """Round trips of the pairs of sites that have one of their own."""
         return {frozenset(rtt.sites): rtt.base_rtt_ns for rtt in self.base_rtts}
 
+    @cached_property
+    def least_rtt_ns(self) -> int | None:
+        """The least of these; None where none is told."""
+        return min(filter(None, self.rtt_by_sites.values()), default=None)
+
     def hops(self, source: Host, destination: Host) -> frozenset[Hop]:
         """Egress ports of every shortest way between two hosts; none where none leads there."""
         between = _ways(self, source.device, destination.device)

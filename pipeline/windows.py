@@ -121,23 +121,17 @@ def follow(
     unseen: NDArray[np.int64],
 ) -> None:
     """Every TCP row: what it lets the other end send, and how far its own data goes."""
-    keys = known["key"]
     for at in range(conversation.size):
         window, seq, ack, flags = told[0, at], told[1, at], told[2, at], told[3, at]
         payload, r, scale = told[4, at], told[5, at], told[7, at]
         if told[6, at] != TCP or flags & RST:
             continue
+        anew = flags & (SYN | ACK) == SYN
         key = key_of(conversation[at], ANYWHERE)
-        place = placed(keys, times, key, WAYS)
-        c, times[place] = known[place], time_ns[at]
-        if c.key != key or flags & (SYN | ACK) == SYN:
-            begin(c, key)
+        c = known[seen_at(known, times, key, time_ns[at], anew)]
         unseen[at] = acked_unseen(c, r, seq, ack, flags, payload)
         key = key_of(conversation[at], told[8, at])
-        place = placed(keys, times, key, WAYS)
-        c, times[place] = known[place], time_ns[at]
-        if c.key != key or flags & (SYN | ACK) == SYN:
-            begin(c, key)
+        c = known[seen_at(known, times, key, time_ns[at], anew)]
         if flags & SYN:
             agree(c, r, flags, scale)
             continue
@@ -156,6 +150,18 @@ def follow(
                 c.nxt[r] = end & 0xFFFFFFFF
             c.sent[r] = 1
             c.largest[r] = max(c.largest[r], payload)
+
+
+@inlined
+def seen_at(
+    known: NDArray[np.void], times: NDArray[np.int64], key: np.uint64, time_ns: int, anew: bool
+) -> int:
+    """The place of a conversation that is seen now, from its beginning where there is another."""
+    place = placed(known["key"], times, key, WAYS)
+    times[place] = time_ns
+    if anew or known[place].key != key:
+        begin(known[place], key)
+    return int(place)
 
 
 @inlined

@@ -14,6 +14,8 @@ from typing import Any
 import polars as pl
 from yacryptopan import CryptoPAn
 
+from replay import NETWORK
+
 RATIOS = (
     "u_p50", "u_p90", "u_p99", "u_max", "utilization_p50", "utilization_p90", "utilization_p99",
     "utilization_max", "headroom_ratio", "completeness",
@@ -24,7 +26,6 @@ KNOWN = ("captured", "completeness")
 """Shares of the whole time."""
 DIGITS = 3
 """Significant digits of a ratio: loads are known to 4 % anyway."""
-NETWORK = ["tenant", "vrf", "vni"]
 REMEMBERED = 1 << 16
 
 

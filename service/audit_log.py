@@ -44,14 +44,15 @@ class AuditLog:
         if not rows:
             return
         frame = pl.DataFrame(rows, schema=TABLES[TABLE].schema)
-        outcome = "kept"
+        failed: StoreError | None = None
         try:
             self.store.insert(TABLE, frame, uuid.uuid4().hex)
         except StoreError as error:
-            outcome = "failed"
-            for made in rows:
-                logger.error("the audit log could not be written: %s: %s", made, error)  # noqa: TRY400 - the sentence says it
-        for _ in rows:
+            failed = error
+        for made in rows:
+            if failed is not None:
+                logger.error("the audit log could not be written: %s: %s", made, failed)
+            outcome = "kept" if failed is None else "failed"
             self.metrics.count("hopsight_audit_rows_total", outcome=outcome)
 
 

@@ -12,6 +12,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from pipeline import PROTOCOLS, end_text
 
 NS_PER_S = 1_000_000_000
+DAY_NS = 86_400 * NS_PER_S
 
 DURATION_UNITS = {
     "ns": 1,
@@ -20,7 +21,7 @@ DURATION_UNITS = {
     "s": NS_PER_S,
     "m": 60 * NS_PER_S,
     "h": 3600 * NS_PER_S,
-    "d": 86_400 * NS_PER_S,
+    "d": DAY_NS,
 }
 """Unit suffixes of a duration and their length in nanoseconds."""
 

@@ -6,12 +6,11 @@ import ssl
 import time
 from pathlib import Path
 
-from service.endpoint import NS_PER_S, time_text
+from service.endpoint import DAY_NS, NS_PER_S, time_text
 from service.failure import ExitCode, Failure
 
 SOON_DAYS = 14
 """Days before its end at which somebody should be told; those who renew do so a month before."""
-DAY_NS = 86_400 * NS_PER_S
 logger = logging.getLogger("hopsight.service")
 
 

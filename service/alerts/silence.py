@@ -8,10 +8,11 @@ from typing import Any, Self
 import polars as pl
 
 from pipeline import TABLES
+from service.endpoint import DAY_NS
 
 KINDS = ("silence", "maintenance")
 MOST_DAYS = 366
-LONGEST_NS = MOST_DAYS * 86_400 * 10**9
+LONGEST_NS = MOST_DAYS * DAY_NS
 """The farthest end, from now: the same day of the next year, also of a leap year."""
 Labels = Mapping[str, str]
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from service.access import LOCAL, Identity
+from service.endpoint import DAY_NS
 from service.jobs.environment import environment_of
 from service.jobs.folder import Folder, FolderError
 from service.jobs.kept import CANCELLED, WAITING, Brought, Job, new_id
@@ -21,7 +22,6 @@ from service.settings import Settings
 
 UPLOADS = 2
 """Captures that are brought at a time."""
-DAY_NS = 86_400 * 10**9
 
 
 class Desk:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
 from pipeline import Dialect
+from replay import NETWORK
 from service.endpoint import MAX_NS, Endpoint, seconds_text
 from service.form import ID
 from service.problem import about
@@ -30,8 +31,6 @@ Changes = Annotated[
 
 
 WRITTEN_END = written("is a text such as 10.0.1.2:40001")
-NETWORK = ("tenant", "vrf", "vni")
-"""What tells flows of the store apart that have the same ends."""
 
 
 class Wanted(BaseModel):
