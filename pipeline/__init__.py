@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pipeline.crew import Crew
     from pipeline.decider import Decider
     from pipeline.doubt import IN_PART
-    from pipeline.endpoint import host_rows
+    from pipeline.endpoint import NETWORK, host_rows
     from pipeline.erasure import erase, files_of_before
     from pipeline.faults import FAULTS, fault_names
     from pipeline.feedback_integrity import integrity
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pipeline.insert_body import to_arrow
     from pipeline.intake import READERS, take_in
     from pipeline.interface import Device, Host, Interface, Point, Tenant
-    from pipeline.kind import KINDS
+    from pipeline.kind import CALM, KINDS
     from pipeline.lengths import fitting, length_bounds
     from pipeline.meeting import Meeting
     from pipeline.owner import Owner, StoreOwned, read_owner
@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from pipeline.worker import Output, Worker
 
 __all__ = [
+    "CALM",
     "COMPANIONS",
     "CSIG_VALUES",
     "DECISIONS",
@@ -98,6 +99,7 @@ __all__ = [
     "MOST_GAPS",
     "MOST_SCALE",
     "MOST_WAYS",
+    "NETWORK",
     "NO_CLASS",
     "PROTOCOLS",
     "READERS",
@@ -240,7 +242,7 @@ HOMES = {
     "crew": "Crew",
     "decider": "Decider",
     "doubt": "IN_PART",
-    "endpoint": "host_rows",
+    "endpoint": "NETWORK host_rows",
     "erasure": "erase files_of_before",
     "faults": "FAULTS fault_names",
     "filter": "FIELDS FilterError MOST_CHARACTERS SUBJECTS condition",
@@ -252,7 +254,7 @@ HOMES = {
     "insert_body": "to_arrow",
     "intake": "READERS take_in",
     "interface": "Device Host Interface Point Tenant",
-    "kind": "KINDS",
+    "kind": "CALM KINDS",
     "lengths": "fitting length_bounds",
     "meeting": "Meeting",
     "owner": "Owner StoreOwned read_owner",

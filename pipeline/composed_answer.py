@@ -13,20 +13,16 @@ from pipeline.doubt import DOUBTS, IN_PART, UNSCALED
 from pipeline.evidence import candidates, evidence, grouped, listed, signals
 from pipeline.history import edges, since, stretches
 from pipeline.hop import Row, described, hop_of, ids, load, weighted
-from pipeline.kind import CONGESTED, KINDS, RECEIVER, SENDER
+from pipeline.kind import HOLDING, KINDS, PATH, RECEIVER, SENDER, UNKNOWN
 from pipeline.lengths import fitting
 from pipeline.question import time_text
 from pipeline.revisions import FIRST
 
-PATH, UNKNOWN = "congested_path", "unknown"
-"""Kinds that say that the network holds the flow back, but not where, and that nothing tells."""
 OR_WINDOW = ", or the receiver's window, whose scale is not known, holds it back"
 ELSEWHERE = {PATH: "now the path is congested elsewhere", RECEIVER: "now it is the receiver"}
 """What is said of a latest stretch without a hop, by its kind."""
 AS_LIKELY_AS_NOT = 0.5
 """Confidence below which the hop of a latest stretch is one of several that may be it."""
-HOLDING = (*dict.fromkeys(kind.name for kind in CONGESTED), PATH)
-"""Kinds that say that the network holds the flow back."""
 REROUTE = {
     "yes": "another path would help",
     "no": "another path would not help",

@@ -12,6 +12,8 @@ from pipeline.tables import TABLES
 from pipeline.topology import Topology
 from pipeline.versions import Versions
 
+NETWORK = ("tenant", "vrf", "vni")
+"""Columns that tell whose addresses rows have, and flows with the same ends apart."""
 PLAIN = {4: 24, 6: 64}
 """Length of the prefix that an address counts to when no topology has one, by version of IP."""
 REMEMBERED = 1 << 17
@@ -60,7 +62,7 @@ def tenants(flows: pl.DataFrame, topology: Topology | None) -> list[str]:
     """The tenant of each flow by the topology; empty: none is known."""
     if topology is None or not topology.tenants:
         return [""] * flows.height
-    return [topology.tenant(*key) for key in flows[["tenant", "vrf", "vni"]].iter_rows()]
+    return [topology.tenant(*key) for key in flows[[*NETWORK]].iter_rows()]
 
 
 def owned(flows: pl.DataFrame, topology: Topology | None) -> pl.DataFrame:

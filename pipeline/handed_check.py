@@ -3,11 +3,12 @@
 import polars as pl
 
 from collector import UnreadableError
+from pipeline.endpoint import NETWORK
 from pipeline.known_flows import KEY_COLUMNS
 
 MOST = (1 << 63) - 1
 """What no sum or count comes to: with a sign there are no more."""
-ENDS = tuple(name for name in KEY_COLUMNS if name not in {"tenant", "vrf", "vni"})
+ENDS = tuple(name for name in KEY_COLUMNS if name not in NETWORK)
 """What every flow has."""
 WHOSE = frozenset(
     ("time_ns", "interval_ns", "interval", "bin", "seen_ns", "flow", "point", "port", *ENDS)

@@ -10,7 +10,7 @@ from collector import at_once
 from pipeline.completeness import completeness, parts
 from pipeline.doubt import doubts
 from pipeline.groups import HOP
-from pipeline.kind import RECEIVER, SENDER, congested_kind
+from pipeline.kind import PATH, RECEIVER, SENDER, UNKNOWN, congested_kind
 from pipeline.locate import QUEUE
 from pipeline.marking import full_by_marks, likely_by_marks, unhindered
 from pipeline.odds import odds
@@ -116,19 +116,19 @@ LIMITED = [each.alias(f"limited{place}") for place, each in enumerate(limits())]
 ITSELF = pl.any_horizontal(f"limited{place}" for place in range(len(LIMITED)))
 KINDS = (
     (pl.col("congested") & pl.col("node").is_not_null(), congested_kind()),
-    (pl.col("congested"), pl.lit("congested_path")),
+    (pl.col("congested"), pl.lit(PATH)),
     (pl.col("shut"), pl.lit(RECEIVER)),
     (ITSELF, pl.lit(SENDER)),
     (pl.col("u_mean").is_not_null() | (pl.col("acked_bytes") > 0), pl.lit("not_congested")),
 )
 """Kinds and when they hold, the first that does."""
-KIND = pl.coalesce(*(pl.when(when).then(kind) for when, kind in KINDS), pl.lit("unknown")).alias(
+KIND = pl.coalesce(*(pl.when(when).then(kind) for when, kind in KINDS), pl.lit(UNKNOWN)).alias(
     "kind"
 )
 SHOWN = [pl.when(pl.col("congested") | (pl.col("kind") != RECEIVER)).then(name).alias(name)
          for name in (*HOP, *NAMES)]  # fmt: skip
 CONFIDENCE = (
-    pl.when(pl.col("kind") != "unknown")
+    pl.when(pl.col("kind") != UNKNOWN)
     .then(
         pl.when("congested")
         .then(pl.col("probability") * pl.col("sure"))

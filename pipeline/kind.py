@@ -12,7 +12,8 @@ import polars as pl
 from pipeline.stage import RANKS
 
 ANY = ""
-RECEIVER, SENDER = "receiver_host", "sender_limited"
+RECEIVER, SENDER, PATH, UNKNOWN = "receiver_host", "sender_limited", "congested_path", "unknown"
+"""An end of the flow holds it back; the network does, but not known where; or nothing tells."""
 SEVERAL = 2
 """From this many flows on a last hop is shared."""
 
@@ -50,13 +51,17 @@ never taken for one.
 AT_HOSTS = frozenset(kind.name for kind in CONGESTED if kind.stage == "host")
 """Kinds of which an end of the flow is what is full."""
 OTHER = (
-    Kind("congested_path", ANY, ANY, None, "unknown", "the path marks, but nothing says where"),
+    Kind(PATH, ANY, ANY, None, "unknown", "the path marks, but nothing says where"),
     Kind(SENDER, ANY, ANY, None, "no", "the sender sends less than it may"),
     Kind("not_congested", ANY, ANY, None, "no", "no hop that was seen is congested"),
-    Kind("unknown", ANY, ANY, None, "unknown", "nothing in these packets tells"),
+    Kind(UNKNOWN, ANY, ANY, None, "unknown", "nothing in these packets tells"),
 )
 """Kinds without a congested hop."""
 KINDS = {kind.name: kind for kind in (*CONGESTED, *OTHER)}
+HOLDING = (*dict.fromkeys(kind.name for kind in CONGESTED), PATH)
+"""Kinds that say that the network holds the flow back."""
+CALM = tuple(name for name in KINDS if name not in HOLDING)
+"""Kinds that call nothing congested."""
 
 
 def congested_kind() -> pl.Expr:

@@ -6,6 +6,7 @@ import polars as pl
 
 from collector import repeated
 from pipeline.cc.parameter import Value
+from pipeline.endpoint import NETWORK
 from pipeline.groups import numbered, words
 from pipeline.hop_samples import MOST_QUEUE
 from pipeline.placed import READERS, with_ports
@@ -16,8 +17,6 @@ from pipeline.versions import Versions
 
 ASSUMED_RTT_NS = 10_000
 """HPCC++ T when neither topology nor settings know it."""
-OWNERS = ("tenant", "vrf", "vni")
-"""Columns that say whose addresses a row has."""
 
 
 class Paths:
@@ -96,7 +95,7 @@ def with_site_rtt(rows: pl.DataFrame, topology: Topology) -> pl.DataFrame:
 
 def owners(rows: pl.DataFrame, topology: Topology) -> list[str]:
     """Columns that tell whose addresses rows have, where the topology has tenants."""
-    told = OWNERS if topology.tenants and set(OWNERS) <= set(rows.columns) else ()
+    told = NETWORK if topology.tenants and set(NETWORK) <= set(rows.columns) else ()
     return list(told)
 
 

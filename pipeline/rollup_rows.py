@@ -14,14 +14,13 @@ from polars.datatypes import DataTypeClass
 
 from collector import arrow, at_once
 from pipeline.completeness import in_hand
-from pipeline.composed_answer import HOLDING
-from pipeline.endpoint import Endpoint, endpoints, owned
+from pipeline.endpoint import NETWORK, Endpoint, endpoints, owned
 from pipeline.gaps import sent_bytes
 from pipeline.group_lists import lists
 from pipeline.groups import Ints, numbered, words
 from pipeline.heaps import Heaps
 from pipeline.histogram import METRICS, REGISTERS, registers
-from pipeline.kind import AT_HOSTS, RECEIVER
+from pipeline.kind import AT_HOSTS, HOLDING, RECEIVER
 from pipeline.reserved import LOCATOR, UNTOLD
 from pipeline.tables import TABLES
 from pipeline.tables.rollup import NO_CLASS, SECOND_NS, TRAFFIC
@@ -30,7 +29,6 @@ from pipeline.tallies import added as in_all
 from pipeline.topology import Topology
 from pipeline.versions import Versions
 
-NETWORK = ("tenant", "vrf", "vni")
 LINK = ["time_ns", "node", "port", "dscp"]
 PATH = ["scope", *NETWORK, "src", "dst", "dscp"]
 FEW = ("dscp", "source")

@@ -8,14 +8,12 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.datatypes import DataTypeClass
 
-from pipeline.endpoint import tenants
+from pipeline.endpoint import NETWORK, tenants
 from pipeline.groups import numbered, words
 from pipeline.reserved import UNTOLD
 from pipeline.topology import Hop, Host, Topology, distances
 
 ENDS = ("src_hi", "src_lo", "dst_hi", "dst_lo")
-OWNERS = ("tenant", "vrf", "vni")
-"""Columns that tell whose addresses a flow has."""
 WAYS = {"flow": pl.UInt64, "node": pl.UInt32, "port": pl.UInt32, "way_length": pl.UInt32}
 PATHS = {"flow": pl.UInt64, "path": pl.UInt32, "place": pl.UInt8, "node": pl.UInt32,
          "port": pl.UInt32, "via_node": pl.UInt32, "via_port": pl.UInt32}  # fmt: skip
@@ -59,7 +57,7 @@ def by_pair(
     told: Callable[[Topology, Host, Host], Told],
 ) -> pl.DataFrame:
     """What is told of the hosts at the ends of each flow, the rows of a flow together."""
-    ends = [*ENDS, *(name for name in OWNERS if name in flows.columns)]
+    ends = [*ENDS, *(name for name in NETWORK if name in flows.columns)]
     # There are fewer pairs of ends than flows between them.
     pair, first = numbered(words(flows, ends))
     number = pl.Series("flow", np.arange(len(first), dtype=np.uint64))
@@ -106,7 +104,7 @@ def ends_of(
     flows: pl.DataFrame, topology: Topology | None
 ) -> Iterator[tuple[int, Host | None, Host | None]]:
     """Each flow with the hosts at its ends, by its tenant where the flow's key tells one."""
-    keyed = set(OWNERS) <= set(flows.columns)
+    keyed = set(NETWORK) <= set(flows.columns)
     whose = tenants(flows, topology) if keyed else [""] * flows.height
     told = flows[["flow", *ENDS]].iter_rows()
     for (flow, *ends), tenant in zip(told, whose, strict=True):

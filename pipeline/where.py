@@ -11,7 +11,7 @@ from collector import TCP
 from pipeline.asked import Asked
 from pipeline.beside import beside
 from pipeline.capture_gaps import captured, gaps_of, touching
-from pipeline.composed_answer import HOLDING, compose_answer, flow_of
+from pipeline.composed_answer import compose_answer, flow_of
 from pipeline.feedback_integrity import doubt, integrity, judged, summed
 from pipeline.flow_finding import (
     FEW,
@@ -24,6 +24,7 @@ from pipeline.flow_finding import (
 )
 from pipeline.flow_rows import FlowRows, FlowWindow, frames_of, rows_of
 from pipeline.hop import Row
+from pipeline.kind import HOLDING
 from pipeline.lengths import fitting
 from pipeline.likely_flow import likely_window
 from pipeline.question import TEN_SECONDS_NS, Question, end_text, time_text

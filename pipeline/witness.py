@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.composed_answer import HOLDING
 from pipeline.hop import Row
+from pipeline.kind import HOLDING
 from pipeline.reporter import REPORTER
 
 Told = tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, int], tuple[int, int], int]

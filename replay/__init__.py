@@ -4,7 +4,7 @@ from replay import rebuild, scenario
 from replay.conformance import Accounts, Conformance
 from replay.conformance_answer import answer as conformance_answer
 from replay.conformance_rule import RULES
-from replay.decision import COMMON, NETWORK, TOLD, known, lines, objects, trace, variables
+from replay.decision import COMMON, TOLD, known, lines, objects, trace, variables
 from replay.difference import WINDOW_BYTES, Difference, difference, kept, steered
 from replay.emit import frames_of
 from replay.fabric import Run, simulate
@@ -21,7 +21,6 @@ from replay.world import FlowScript, Phase, World
 __all__ = [
     "COMMON",
     "HOPS",
-    "NETWORK",
     "RULES",
     "TOLD",
     "WINDOW_BYTES",

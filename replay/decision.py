@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from pipeline import FAULTS, companion_fields, fault_names
+from pipeline import FAULTS, NETWORK, companion_fields, fault_names
 from replay.heard import HOPS
 from replay.standing import standing
 from replay.step import STEPS, Step
@@ -26,8 +26,6 @@ MARK = re.compile(r"\{(\w+)\}")
 KEY = ("src", "sport", "dst", "dport")
 UNKNOWN_RECEIVER = " is unknown by none, sure to 0"
 """How the sentence of a receiver ends that nothing is known of, to be said plainly."""
-NETWORK = ("tenant", "vrf", "vni")
-"""What tells flows with the same ends apart; an object has what of it is told."""
 BY_BRANCH = {(step.algorithm, step.branch): step for step in STEPS}
 FAMILIES = {step.algorithm for step in STEPS}
 """Algorithms with sentences of their own; the other forms of HPCC++ (hpcc_aecn, …) share its."""

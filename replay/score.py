@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from pipeline import CALM
 from replay.truth import Truth
 
-CALM = ("sender_limited", "not_congested", "unknown")
-"""Kinds of verdict that call nothing congested."""
 MEASURED = "int"
 """The telemetry whose answers must all be right: every hop is measured."""
 

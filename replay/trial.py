@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from collector import CollectorSettings, Decoder
-from pipeline import PipelineSettings, Worker, address_text
+from pipeline import CALM, PipelineSettings, Worker, address_text
 from replay import signal_score
 from replay.ceiling import ceiling
 from replay.emit import frames_of, sightings
@@ -13,7 +13,6 @@ from replay.ends import RECEIVER
 from replay.fabric import Run, simulate
 from replay.listed import LISTED, claimed, forecasts
 from replay.observer import observer
-from replay.score import CALM
 from replay.state import DATA
 from replay.taps import ALL, Taps
 from replay.truth import truth_of

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 from yacryptopan import CryptoPAn
 
-from replay import NETWORK
+from pipeline import NETWORK
 
 RATIOS = (
     "u_p50", "u_p90", "u_p99", "u_max", "utilization_p50", "utilization_p90", "utilization_p99",

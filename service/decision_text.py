@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from pipeline import FAULTS, companion_fields, fault_names
-from replay import COMMON, NETWORK, TOLD, known
+from pipeline import FAULTS, NETWORK, companion_fields, fault_names
+from replay import COMMON, TOLD, known
 from replay import variables as variables_of
 from service.flow_names import end_texts
 from service.text import NONE

@@ -7,8 +7,7 @@ import numpy as np
 import polars as pl
 
 from collector import directed
-from pipeline import address_text, end_text
-from replay import NETWORK
+from pipeline import NETWORK, address_text, end_text
 from service.endpoint import Endpoint, parse_endpoint
 from service.failure import ExitCode, Failure
 

@@ -7,13 +7,10 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from pipeline import IN_PART
+from pipeline import CALM, IN_PART
 from service.endpoint import time_text
 from service.evidence_text import candidates_text, evidence_text, opened
 from service.text import NONE, Heading, duration, flow, load, printable, share, size, table
-
-CALM = frozenset({"not_congested", "sender_limited", "unknown"})
-"""Kinds of verdict that name no congested hop."""
 
 LITTLE = 0.001
 """Share of missing data from which it is said."""

@@ -10,11 +10,12 @@ from ipaddress import IPv6Address
 
 import polars as pl
 
+from pipeline.endpoint import NETWORK
 from pipeline.groups import numbered, words
 from pipeline.interface import Interface
 from pipeline.question import HALF
 from pipeline.topology import REMEMBERED, Topology
-from pipeline.ways import ENDS, OWNERS, ends_of
+from pipeline.ways import ENDS, ends_of
 
 Tag = tuple[int, int, int]
 """Variant, signal type and locator."""
@@ -121,7 +122,7 @@ class Places:
 
     def attached(self, flows: pl.DataFrame) -> pl.DataFrame:
         """Ports of both ends of flows: flow, src, dst (DEVICE:INTERFACE or null), sender."""
-        owners = [name for name in OWNERS if name in flows.columns]
+        owners = [name for name in NETWORK if name in flows.columns]
         pair, first = numbered(words(flows, [*ENDS, *owners]))
         few = flows[first]
         rows = []

@@ -11,6 +11,7 @@ import typer
 
 from collector import CollectorSettings
 from pipeline import (
+    NETWORK,
     Output,
     Question,
     Reran,
@@ -23,7 +24,6 @@ from pipeline import (
     hpcc,
     open_or_ask,
 )
-from replay import NETWORK
 from service.absence import Read
 from service.decidable import say
 from service.decision_output import Told

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
-from pipeline import Dialect
-from replay import NETWORK
+from pipeline import NETWORK, Dialect
 from service.endpoint import MAX_NS, Endpoint, seconds_text
 from service.form import ID
 from service.problem import about

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from pipeline import COMPANIONS, Question, same_ends
-from replay import COMMON, NETWORK, TOLD, known, lines, pseudocode, variables
+from pipeline import COMPANIONS, NETWORK, Question, same_ends
+from replay import COMMON, TOLD, known, lines, pseudocode, variables
 from service.coverage import NOTHING
 from service.problem import invalid
 from service.reader import Reader, reader_of
