@@ -3,9 +3,11 @@
 `tcpreplay` puts 100,000 frames a second on one end of a veth pair, and `hopsight up` captures,
 judges and stores what comes out of the other end; it sheds whole flows when it falls behind. 200
 clients, in this process, ask for 60 s: four of five requests are of consoles and TE controllers,
-one is `where` of a flow drawn at random. Whoever gets 503 comes again after the time that it is
-told. Clients, sender and service share the machine's cores. Told is also what was shed of the
-frames that came before the clients, and of those that came while they asked.
+one is `where` of a flow drawn at random, of thousands that were stored before. As many send in a
+second run; in the first 64 do (`--flows`), for to judge thousands takes more than a core by itself.
+Whoever gets 503 comes again after the time that it is told. Clients, sender and service share the
+machine's cores. Told is also what was shed of the frames that came before the clients, and of those
+that came while they asked.
 """
 
 import argparse
@@ -13,8 +15,10 @@ import re
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 
 import httpx
+import mirror
 import soak_live as live
 import uvloop
 from bar import end, met
@@ -23,6 +27,8 @@ from clients import Heard, asked, percentile
 from pipeline import read_owner
 
 CLIENTS, SECONDS, RATE = 200, 60.0, 100_000
+SENDING, KNOWN = (64, 4096), 4096
+"""Flows whose frames come in, of one run each, and those that were stored before."""
 LEAST_WHERE, MOST_P99_S, MOST_BEHIND_S, MOST_GROWTH = 40.0, 1.0, 5.0, 1.25
 WARM_S = 20.0
 """Time before the clients come, in which flows are seen."""
@@ -70,47 +76,64 @@ def show(heard: Heard, seconds: float) -> None:
           f" ({p99:.2f} s)")  # fmt: skip
 
 
+def kept(place: Path) -> None:
+    """Fill the store with the flows that clients ask for, in as many frames as each was seen in."""
+    sending, mirror.FLOWS = mirror.FLOWS, KNOWN
+    mirror.csig(place / "known.pcap", live.FRAMES)
+    mirror.FLOWS = sending
+    live.analyzed(place, "known.pcap", "store")
+
+
 def main() -> None:
     """Send, ask, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="how long clients ask")
     parser.add_argument("--clients", type=int, default=CLIENTS)
     parser.add_argument("--rate", type=int, default=RATE, help="frames a second that come in")
+    parser.add_argument("--flows", type=int, nargs="*", default=SENDING, help="that send (64 4096)")
     given = parser.parse_args()
-    with live.captured() as (place, process):
+    for flows in given.flows:
+        mirror.FLOWS = flows
+        loaded(given.clients, given.seconds, given.rate)
+    end()
+
+
+def loaded(clients: int, seconds: float, rate: int) -> None:
+    """Send, ask and print, with so many clients for so long and so many frames a second."""
+    with live.captured(before=kept) as (place, process):
         owner = read_owner(place / "store")
         assert owner is not None
         url = owner.url
-        length = f"--duration={WARM_S + given.seconds + ENDS_S:.0f}"
-        pace = (*live.at(given.rate), "--loop=0", length)
+        known = httpx.get(f"{url}/api/v1/flows?limit=10000&filter=dport%3D5001", timeout=60)
+        flows = known.json()["flows"]
+        if not flows:
+            raise SystemExit("no flow is stored")
+        length = f"--duration={WARM_S + seconds + ENDS_S:.0f}"
+        pace = (*live.at(rate), "--loop=0", length)
         sent: list[tuple[int, float]] = []
         sender = threading.Thread(target=lambda: sent.append(live.send(place / "sent.pcap", *pace)))
         sender.start()
         time.sleep(WARM_S)
-        before, lag = frames(url), behind_s(url)
-        known = httpx.get(f"{url}/api/v1/flows?limit=10000&filter=dport%3D5001", timeout=60)
-        flows, memory = known.json()["flows"], live.resident(process.pid)
-        if not flows:
-            raise SystemExit(f"no flow is stored after {WARM_S:g} s")
-        heard = uvloop.run(asked(url, flows, given.clients, given.seconds))
+        before, lag, memory = frames(url), behind_s(url), live.resident(process.pid)
+        heard = uvloop.run(asked(url, flows, clients, seconds))
         beside, late, grown = frames(url) - before, behind_s(url), live.resident(process.pid)
         sender.join()
     [(count, took)] = sent
-    print(f"{given.clients} clients, {len(flows):,} flows, {count / took:,.0f} frames/s offered:")
-    show(heard, given.seconds)
+    print(f"{clients} clients, {len(flows):,} flows known, {mirror.FLOWS:,} that send,"
+          f" {count / took:,.0f} frames/s offered:")  # fmt: skip
+    show(heard, seconds)
     for when, ends in (("before them", before), ("beside them", beside)):
         told = ", ".join(f"{name} {count:,}" for name, count in sorted(ends.items()) if count)
         print(f"frames {when}: {told}")
-    kept = not beside["shed"] if count / took >= live.LEAST * RATE else None
-    print(f"{RATE:,} frames/s come in meanwhile, nothing shed:"
-          f" {'not shown' if kept is None else met(kept, 'rate')}")  # fmt: skip
+    whole = not beside["shed"] if count / took >= live.LEAST * rate else None
+    print(f"{rate:,} frames/s come in meanwhile, nothing shed:"
+          f" {'not shown' if whole is None else met(whole, 'rate')}")  # fmt: skip
     fresh = late <= max(MOST_BEHIND_S, 2 * lag)
     print(f"verdicts at most {MOST_BEHIND_S:g} s behind the frames: {met(fresh, 'freshness')}"
           f" ({lag:.1f} s before, {late:.1f} s after)")  # fmt: skip
     flat = grown <= memory * MOST_GROWTH
     print(f"memory grows by less than {MOST_GROWTH - 1:.0%}: {met(flat, 'memory')}"
           f" ({memory:,.0f} MB before, {grown:,.0f} MB after)")  # fmt: skip
-    end()
 
 
 if __name__ == "__main__":

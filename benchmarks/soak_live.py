@@ -25,7 +25,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -181,22 +181,36 @@ def warmed(place: Path, *, judged: bool) -> None:
     """Have everything compiled before frames come that nobody can hold up."""
     (place / "fabric.yaml").write_text(topology(mirror.CSIG_WORLD).to_yaml())
     mirror.csig(place / "warm.pcap", WARM_FRAMES)
-    what = ["analyze", "--topology", str(place / "fabric.yaml")] if judged else ["collect"]
-    command = [*HOPSIGHT, *what, str(place / "warm.pcap"), "--store", f"chdb://{place}/warm"]
+    if judged:
+        analyzed(place, "warm.pcap", "warm")
+        return
+    command = [*HOPSIGHT, "collect", str(place / "warm.pcap"), "--store", f"chdb://{place}/warm"]
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
+
+
+def analyzed(place: Path, capture: str, store: str) -> None:
+    """Judge a capture, and keep what came of it."""
+    command = [
+        *HOPSIGHT, "analyze", str(place / capture), "--topology", str(place / "fabric.yaml"),
+        "--store", f"chdb://{place}/{store}",
+    ]  # fmt: skip
     subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
 
 
 @contextmanager
-def captured(*, judged: bool = True) -> Iterator[tuple[Path, "subprocess.Popen[str]"]]:
+def captured(
+    *, judged: bool = True, before: Callable[[Path], None] = lambda _: None
+) -> Iterator[tuple[Path, "subprocess.Popen[str]"]]:
     """A service, or a collector, on a link of our own, with all code compiled: place and process.
 
-    The frames to be sent are `sent.pcap` there.
+    The frames to be sent are `sent.pcap` there; `before` may fill the store, `store` there.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the link goes then, too
     with tempfile.TemporaryDirectory() as folder, wire():
         place = Path(folder)
         mirror.csig(place / "sent.pcap", FRAMES)
         warmed(place, judged=judged)
+        before(place)
         with (served if judged else collected)(place) as process:
             yield place, process
 

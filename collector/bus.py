@@ -8,7 +8,7 @@ removing duplicates.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -143,16 +143,12 @@ class MemoryBus:
     @property
     def fill(self) -> float:
         """See Bus."""
-        share = len(self._waiting) / self.capacity
-        if self.behind_ns and self._waiting and not self._few:
-            waits_ns = span_ns([each for held in self._waiting for each in (held[0], held[-1])])
+        waiting = [*self._waiting]  # other threads look, too, while it changes
+        share = len(waiting) / self.capacity
+        if self.behind_ns and waiting and not few(waiting):
+            waits_ns = span_ns([each for held in waiting for each in (held[0], held[-1])])
             share = max(share, min(waits_ns / self.behind_ns, NEXT_TO_NONE))
         return share
-
-    @property
-    def _few(self) -> bool:
-        """Whether the rows that wait take a reader as long as none would."""
-        return sum(each.frame.height for held in self._waiting for each in held) <= FEW_ROWS
 
     async def publish(self, batch: Batch) -> None:
         """See Bus."""
@@ -215,6 +211,11 @@ def fits(held: Sequence[Batch], more: Sequence[Batch], most_rows: int) -> bool:
     together = (*held, *more)
     rows = sum(each.frame.height for each in together)
     return rows <= most_rows and all(each.live for each in together)
+
+
+def few(waiting: Iterable[Sequence[Batch]]) -> bool:
+    """Whether the rows that wait take a reader as long as none would."""
+    return sum(each.frame.height for held in waiting for each in held) <= FEW_ROWS
 
 
 def span_ns(batches: Sequence[Batch]) -> int:

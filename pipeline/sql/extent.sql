@@ -8,3 +8,4 @@ SELECT
         WHERE slice >= (SELECT intDiv(max(time_ns), 60000000000) FROM verdicts)
     ) AS to_ns
 FROM verdicts
+SETTINGS max_threads = 1
