@@ -20,7 +20,6 @@ evidence where it is asked for them, as the command and the console do; that is 
 
 import argparse
 import asyncio
-import gc
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -36,15 +35,13 @@ from bar import end, met
 from clients import percentile
 from fastapi import FastAPI
 from stored_day import FLOWS, GAP_NS, HOURS, Day, begin, day_of, hour, seeded
-from within import Application
+from within import Application, as_a_service
 
 from pipeline import Store, StoreLimits, answer
 from service.app import create_app
-from service.cli import COLLECT_AFTER
 from service.routes.flows import WhereParameters, question_of
 from service.settings import Settings
 from service.told_answers import ToldAnswers
-from service.way import give_way, take_turns
 
 FRAMES = 100_000_000
 UNIFORM, LARGEST, EACH, COLD = 200, 10, 10, 200
@@ -269,7 +266,7 @@ async def asked_all(store: Store, place: Path, day: Day) -> None:
     uniform = questions(day, [*map(int, chance.choice(FLOWS, UNIFORM, replace=False))], 1)
     # A service has been asked before: its connections are open, and its code is there.
     await asyncio.gather(*(where(Application(app), each) for each in uniform[-BEFORE:]))
-    give_way()
+    as_a_service()
     await measured(app, store, place, "flows drawn uniformly", uniform,
                    {0.5: P50_MS, 0.99: P99_MS})  # fmt: skip
     framed = [each | {"frames": "true"} for each in uniform[::2]]
@@ -289,8 +286,6 @@ def main() -> None:
         "--store", type=Path, help="directory of the store; none: it is thrown away"
     )
     given = parser.parse_args()
-    gc.set_threshold(COLLECT_AFTER)  # as `hopsight` and its service do
-    take_turns()
     day = day_of(int(given.frames))
     with tempfile.TemporaryDirectory() as folder:
         place = given.store or Path(folder)

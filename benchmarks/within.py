@@ -5,6 +5,7 @@ Python's takes a millisecond of its own to write a request of `where` and to rea
 eighth of the whole.
 """
 
+import gc
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -13,6 +14,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from starlette.types import ASGIApp, Message
+
+from service.cli import COLLECT_AFTER
+from service.way import give_way, take_turns
 
 HEADERS = ((b"host", b"localhost"), (b"accept", b"*/*"))
 
@@ -64,3 +68,10 @@ class Application:
         if answer.status >= HTTPStatus.BAD_REQUEST:
             raise SystemExit(f"{path}: {answer.status} {body[:300]!r}")
         return answer
+
+
+def as_a_service() -> None:
+    """Set this process up as `hopsight serve` does; its connections to the store are open."""
+    gc.set_threshold(COLLECT_AFTER)
+    take_turns()
+    give_way()

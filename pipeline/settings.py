@@ -7,11 +7,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidato
 
 from pipeline.companion_names import COMPANIONS
 from pipeline.lengths import lengths_ns
-from pipeline.unit import MICROSECOND, MILLISECOND
+from pipeline.unit import DAY, MICROSECOND, MILLISECOND
 
 MOST_US = 1e9
 MOST_LATE_MS = 60_000.0
-DAY_MS = 86_400_000.0
+DAY_MS = DAY / MILLISECOND
 """Flows that were silent for longer are forgotten."""
 
 

@@ -9,9 +9,9 @@ from polars.datatypes import DataTypeClass
 from pipeline.tables.feed import Feed
 from pipeline.tables.gathered import Gathered
 from pipeline.tables.types import Type
+from pipeline.unit import SECOND
 
-DAY_NS = 86_400_000_000_000
-SLICE_NS = 60_000_000_000
+SLICE_NS = 60 * SECOND
 """Slices of time that the sort key of tables ordered by flow starts with. Inside a slice one
 flow's rows stand together, and a question over all flows reads the slices of its window only."""
 STORED_AT = "stored_at"

@@ -4,9 +4,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from pipeline.tables.column import DAY_NS, STORED_AT, Column, Table
+from pipeline.tables.column import STORED_AT, Column, Table
 from pipeline.tables.layout import ALONE, Layout
 from pipeline.tables.types import WIDER
+from pipeline.unit import DAY
 
 DEDUPLICATION_WINDOW = 10_000
 """Inserts whose tokens a table remembers. With the engine's default, 0, a retry doubles rows."""
@@ -119,7 +120,7 @@ def create_table(
     )
     clauses = [
         f"ENGINE = {layout.engine(table.engine, table.name, sharded=layout.sharded(table))}",
-        f"PARTITION BY intDiv({table.time}, {DAY_NS})" if table.time else "",
+        f"PARTITION BY intDiv({table.time}, {DAY})" if table.time else "",
         f"ORDER BY ({', '.join(table.order)})",
         f"TTL {ttl(retention_days)}" if retention_days else "",
         f"SETTINGS {settings}",
