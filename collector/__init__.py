@@ -74,6 +74,7 @@ from collector.window import CaptureError, LiveError
 from collector.wire.place import Field
 from collector.wire.roce import PORT as ROCE_PORT
 from collector.wire.table import Header
+from collector.writable import unwritable
 
 __all__ = [
     "HOP",
@@ -173,6 +174,7 @@ __all__ = [
     "tell_apart",
     "texts_of",
     "together",
+    "unwritable",
     "word_at",
     "write_commented",
     "write_pcapng",

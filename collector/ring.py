@@ -22,6 +22,7 @@ from typing import Final
 from collector import window
 from collector.follow import PIECE_BYTES, Follow
 from collector.window import RunWindow
+from collector.writable import unwritable
 
 FILES: Final = 64
 """Files of a ring: dumpcap writes into one while those before it are read."""
@@ -59,6 +60,8 @@ def check_ring(directory: Path, mib: int) -> None:
         shared = held.st_mode & OTHERS and not held.st_mode & stat.S_ISVTX
         if held.st_uid not in {0, os.geteuid()} or shared:
             raise PermissionError(f"{each} is one that other people can change")
+    if said := unwritable(directory):
+        raise PermissionError(said)
     free_mib = shutil.disk_usage(places[0]).free // MIB
     if free_mib < mib:
         raise OSError(ENOSPC, f"{free_mib} MiB are free and {mib} wanted (collector.ring_mib)")

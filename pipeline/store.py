@@ -82,13 +82,15 @@ GIVEN = {"tenants": ["*"], "skip": 0}
 class Store:
     """An open store; an embedded one belongs to this process until `close`.
 
-    Raises StoreOwned when another process has the embedded store open, StoreError when it cannot be
-    opened for another reason.
+    Raises StoreOwned when another process has the embedded store open, StoreAway, within seconds,
+    where a server is not there or does not answer, StoreError when it cannot be opened for another
+    reason.
     """
 
     def __init__(self, dsn: str, limits: StoreLimits | None = None) -> None:
         """Open the store at `dsn`; its tables are made by `migrate`."""
         self.address = parse_address(dsn)
+        reach(self.address)
         self.limits = limits or StoreLimits()
         self.ownership = Ownership.claim(self.address.path) if self.address.path else None
         self._inserts = 0
@@ -116,11 +118,6 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @staticmethod
-    def reach(dsn: str) -> None:
-        """Raise StoreAway where a server is not there or does not answer soon."""
-        reach(parse_address(dsn))
 
     def migrate(self) -> list[str]:
         """Make or complete the tables, and give the statements of it; may be repeated.

@@ -4,6 +4,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from pipeline.tables import TABLES
 
+MOST_DAYS = 10_000
+"""Days that rows can be told to be kept: the engine's times end in 2106, and begin anew there."""
+
 
 class StoreLimits(BaseModel):
     """Bounds of a store; the defaults suit one machine."""
@@ -53,8 +56,9 @@ class StoreLimits(BaseModel):
         for table, kept in days.items():
             if table not in TABLES:
                 raise ValueError(f"there is no table {table!r}; accepted: {', '.join(TABLES)}")
-            if kept < 0:
-                raise ValueError(f"{table}: {kept} is no number of days; accepted: 0 or more")
+            if not 0 <= kept <= MOST_DAYS:
+                raise ValueError(f"{table}: {kept} is no number of days; accepted: 0 (for ever) to"
+                                 f" {MOST_DAYS:,}")  # fmt: skip
         return days
 
     def retention(self, table: str) -> int:

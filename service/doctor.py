@@ -112,7 +112,8 @@ def topology(settings: Settings) -> Check:
         files = list(files_of(Path(path)))
         found = [one for file in files for one in findings(file.read_text(encoding="utf-8"))]
     except (OSError, UnicodeDecodeError) as error:
-        return Check("topology", "broken", expected, f"{path}: {error}", "name another file")
+        said = getattr(error, "strerror", None) or error
+        return Check("topology", "broken", expected, f"{path}: {said}", "name another file")
     wrong = [one for one in found if one.level == "inconsistent"]
     if wrong:
         return Check("topology", "broken", expected, f"{path}: {len(wrong)} mistakes",

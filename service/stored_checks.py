@@ -1,6 +1,5 @@
 """What `hopsight doctor` looks at of a store: its disk, who serves it, and what it holds."""
 
-import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -9,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from collector import unwritable
 from pipeline import (
     Asked,
     Owner,
@@ -55,7 +55,7 @@ def stored(settings: Settings) -> Iterator[Check]:
         if room.state == "broken":
             seen = f"{path} is not there yet, and there is no room for it"
             yield Check("store", "not asked", expected, seen, "make room first")
-        elif above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+        elif not unwritable(above):
             made = "`hopsight analyze CAPTURE --store DSN` or `hopsight up` makes it"
             yield Check("store", "not asked", expected, f"{path} is not there yet", made)
         else:

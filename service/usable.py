@@ -1,5 +1,7 @@
 """Whether what settings name can be used: files are read, addresses looked at, nothing opened."""
 
+from pathlib import Path
+
 from service.failure import ExitCode, Failure
 from service.settings import Settings
 
@@ -24,7 +26,7 @@ def _usable(settings: Settings) -> None:
 
 def _addresses(settings: Settings) -> None:
     """Look at addresses as whoever uses them does, without connecting. Raises Failure."""
-    from collector import BusError, open_bus
+    from collector import BusError, open_bus, unwritable
     from pipeline import StoreError, parse_address
     from service.sources import port_of
 
@@ -37,6 +39,9 @@ def _addresses(settings: Settings) -> None:
             open_bus(settings.bus.url, settings.bus)
         except BusError as error:
             raise Failure(ExitCode.USAGE, f"bus.url: {error}") from None
+    spill = settings.bus.spill_directory
+    if spill and (said := unwritable(Path(spill))):
+        raise Failure(ExitCode.USAGE, f"bus.spill_directory: {said}")
     if settings.process.metrics is not None:
         try:
             port_of(settings.process.metrics)

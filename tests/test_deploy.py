@@ -21,6 +21,7 @@ from collector.live import LIVE_REASONS
 from collector.status import STATUS
 from pipeline import Crew
 from service import cli
+from service.commands.serve import login_for
 from service.metrics import METRICS
 from service.settings import NOT_SETTINGS, Settings, rows
 from service.stages import STAGES
@@ -163,6 +164,15 @@ def test_settings_that_are_shipped_are_accepted(told: dict[str, Any]) -> None:
     known = {name for name, _, _, _ in rows()}
     assert {f"{part}.{name}" for part, names in told.items() for name in names} <= known
     assert Settings(**told)
+
+
+@pytest.mark.parametrize("told", TABLES.values(), ids=TABLES)
+def test_settings_that_are_shipped_need_no_tokens_where_nobody_serves(
+    told: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers and collectors share them; `doctor` would call a setting broken that they ignore."""
+    monkeypatch.delenv("HOPSIGHT_TOKENS", raising=False)
+    login_for(Settings(**told))
 
 
 @pytest.mark.parametrize("path", YAML, ids=lambda path: path.relative_to(DEPLOY).as_posix())

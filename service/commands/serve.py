@@ -90,14 +90,8 @@ def open_store(
     `taken` says what there is to be done when another process has it. One that does not answer is
     tried again for `patience_s`, and that is told within seconds.
     """
-
-    def tried() -> Store:
-        if patience_s:
-            Store.reach(settings.store.dsn)
-        return opened(settings)
-
     try:
-        return patiently(tried, patience_s)
+        return patiently(partial(opened, settings), patience_s)
     except StoreOwned as error:
         raise Failure(ExitCode.STORE, taken(error)) from None
     except StoreError as error:

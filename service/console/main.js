@@ -65,16 +65,24 @@ async function draw(moved, beside = false) {
   if (moved) { window.scrollTo(0, 0); view.focus({ preventScroll: true }); }
 }
 
+/** Where the focus may stay while a view is drawn anew (`keeping`): a field would be taken from under somebody's hands. */
+const STAYS = "a, button";
+const WAITS = "not of now: what is new waits until the focus leaves";
+
 /** Whether somebody is at work in the view, or what they asked for is. */
-const working = () => sending() || view !== document.activeElement && view.contains(document.activeElement);
+const working = () => {
+  const at = document.activeElement;
+  return sending() || view !== at && view.contains(at) && !at.matches(STAYS);
+};
 
 let put_off = null;
 
 /** Draw the same view again, as soon as nobody is at work in it. */
 function refresh() {
   clearTimeout(put_off);
-  if (working()) put_off = setTimeout(refresh, LOOK_MS);
-  else draw(false, true);
+  if (!working()) { draw(false, true); return; }
+  covered(standing.about || {}, WAITS);
+  put_off = setTimeout(refresh, LOOK_MS);
 }
 
 /** What is wider than its place can be scrolled with the keyboard. */

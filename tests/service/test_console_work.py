@@ -276,6 +276,27 @@ def test_what_is_typed_outlasts_news_and_what_stands_a_refusal(page: Callable[..
     )
 
 
+def test_news_reach_whoever_stands_on_a_button_and_wait_for_who_is_in_a_field(
+    page: Callable[..., View], served: Any
+) -> None:
+    """Of a view that waits it is said; where the focus was on a button, it stays there."""
+    view = page("#/alerts")
+    view.page.focus("main button >> text=CSV >> nth=0")
+    wish = {"matchers": {"device": "leaf9"}, "for": "1h", "comment": "planned work"}
+    place = f"{served.url}/api/v1/alerts/silences"
+    made = httpx.post(place, json=wish).raise_for_status().json()
+    view.page.wait_for_selector("main:has-text('planned work')")
+    assert view.page.evaluate("document.activeElement.textContent") == "CSV"
+    view.page.focus("input[name=matchers]")
+    httpx.delete(f"{place}/{made['id']}").raise_for_status()
+    view.page.wait_for_selector("#covered:has-text('not of now')")
+    assert "planned work" in view.page.inner_text("main")
+    view.page.evaluate("document.activeElement.blur()")
+    view.page.wait_for_selector("main:not(:has-text('planned work'))")
+    view.settled()
+    assert "not of now" not in view.page.inner_text("#covered")
+
+
 def test_a_text_that_is_no_end_may_be_a_switch_a_link_or_a_prefix(
     page: Callable[..., View],
 ) -> None:

@@ -112,6 +112,29 @@ def test_what_would_keep_a_service_from_starting_is_broken(hopsight: Any, tmp_pa
     assert "can be read by others" in told.stdout
 
 
+def test_what_is_no_directory_holds_no_ring_no_spill_and_no_topology(
+    hopsight: Any, tmp_path: Path
+) -> None:
+    file, empty, settings = tmp_path / "file", tmp_path / "empty", tmp_path / "hopsight.toml"
+    file.write_text("")
+    empty.mkdir()
+    settings.write_text(
+        f'[collector]\nring_directory = "{file}"\n[pipeline]\ntopology = "{empty}"\n'
+        f'[store]\ndsn = "chdb://{tmp_path}/none"\n'
+    )
+    told = hopsight.here("--settings", str(settings), "doctor", "--json")
+    found = {check["stage"]: check for check in json.loads(told.stdout)}
+    assert found["ring"]["state"] == "broken"
+    assert found["ring"]["seen"] == f"{file}: not a directory"
+    assert found["topology"]["seen"] == f"{empty}: holds no file *.yaml or *.yml"
+    settings.write_text(f'[bus]\nspill_directory = "{file}/spill"\n')
+    for words in (("doctor", "--json"), ("settings", "--check")):
+        told = hopsight.here("--settings", str(settings), *words)
+        assert told.returncode != 0
+        said = " ".join((told.stdout + told.stderr).split())
+        assert f"bus.spill_directory: {file}: not a directory" in said
+
+
 def test_a_store_that_a_worker_has_is_not_broken(hopsight: Any, tmp_path: Path) -> None:
     dsn = f"chdb://{tmp_path}/store"
     with Store(dsn) as store:

@@ -106,6 +106,20 @@ def test_what_is_no_store_is_told_once_and_soon(
     assert told[0].startswith(f"tried again for 1.5 s: the store http://127.0.0.1:{port}/none does")
 
 
+@pytest.mark.parametrize("command", ["migrate", "doctor", "top"])
+def test_every_command_tells_soon_that_no_store_answers(
+    hopsight: Any, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """It would say nothing for five minutes, the time that the library waits for a server."""
+    monkeypatch.setattr(connection, "ANSWER_S", 1)
+    with listening(lambda _: None) as port:
+        began = time.monotonic()
+        told = hopsight.here(command, "--store", f"http://127.0.0.1:{port}/none")
+        assert time.monotonic() - began < SILENCE_S
+    assert told.returncode != ExitCode.OK
+    assert "does not answer: timed out" in " ".join((told.stdout + told.stderr).split())
+
+
 @pytest.mark.parametrize("command", ["serve", "up", "collect", "pipeline"])
 def test_what_loads_its_engines_is_not_ended_by_a_reload(hopsight: Any, command: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
