@@ -181,19 +181,13 @@ def warmed(place: Path, *, judged: bool) -> None:
     """Have everything compiled before frames come that nobody can hold up."""
     (place / "fabric.yaml").write_text(topology(mirror.CSIG_WORLD).to_yaml())
     mirror.csig(place / "warm.pcap", WARM_FRAMES)
-    if judged:
-        analyzed(place, "warm.pcap", "warm")
-        return
-    command = [*HOPSIGHT, "collect", str(place / "warm.pcap"), "--store", f"chdb://{place}/warm"]
-    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
+    keep(place, "warm.pcap", "warm", judged=judged)
 
 
-def analyzed(place: Path, capture: str, store: str) -> None:
-    """Judge a capture, and keep what came of it."""
-    command = [
-        *HOPSIGHT, "analyze", str(place / capture), "--topology", str(place / "fabric.yaml"),
-        "--store", f"chdb://{place}/{store}",
-    ]  # fmt: skip
+def keep(place: Path, capture: str, store: str, *, judged: bool) -> None:
+    """Keep what a capture said in a store, and verdicts where it is judged."""
+    what = ["analyze", "--topology", str(place / "fabric.yaml")] if judged else ["collect"]
+    command = [*HOPSIGHT, *what, str(place / capture), "--store", f"chdb://{place}/{store}"]
     subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
 
 

@@ -61,7 +61,7 @@ def check_ring(directory: Path, mib: int) -> None:
         if held.st_uid not in {0, os.geteuid()} or shared:
             raise PermissionError(f"{each} is one that other people can change")
     if said := unwritable(directory):
-        raise PermissionError(said)
+        raise OSError(said)
     free_mib = shutil.disk_usage(places[0]).free // MIB
     if free_mib < mib:
         raise OSError(ENOSPC, f"{free_mib} MiB are free and {mib} wanted (collector.ring_mib)")
