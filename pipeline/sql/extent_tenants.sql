@@ -1,10 +1,17 @@
--- What the store holds of some tenants: how many verdicts; from when to when is that of all.
+-- Whether the store holds verdicts of some tenants; from when until the end of the interval that began last is that of all.
+WITH (SELECT tuple(min(time_ns), max(time_ns)) FROM verdicts) AS known
 SELECT
-    countIf(flow IN (SELECT flow FROM flows WHERE has({tenants:Array(String)}, owner))) AS verdicts,
-    min(time_ns) AS from_ns,
     (
-        SELECT max(time_ns + interval_ns)
-        FROM verdicts
-        WHERE slice >= (SELECT intDiv(max(time_ns), 60000000000) FROM verdicts)
-    ) AS to_ns
+        SELECT count()
+        FROM (
+            SELECT 1
+            FROM verdicts
+            WHERE flow IN (SELECT flow FROM flows WHERE has({tenants:Array(String)}, owner))
+            LIMIT 1
+        )
+    ) AS verdicts,
+    known.1 AS from_ns,
+    max(time_ns + interval_ns) AS to_ns
 FROM verdicts
+WHERE time_ns = known.2
+SETTINGS max_threads = 1
