@@ -116,24 +116,28 @@ def bits(packed: NDArray[np.uint8], array: pa.Array) -> NDArray[np.uint8]:
 
 def lists(array: pa.Array) -> tuple[str, list[Part]]:
     """Arrays; a null is an empty one."""
-    lengths = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+    counted = array.value_lengths()
+    [octets] = plain(counted)
+    lengths = np.frombuffer(octets, f"i{counted.type.bit_width // 8}")
+    if counted.null_count:
+        lengths = np.where(nulls(counted), 0, lengths)
     kind, values = told(array.flatten())
     return f"Array({kind})", [np.cumsum(lengths, dtype=np.uint64), *values]
 
 
 def words(array: pa.DictionaryArray) -> tuple[str, list[Part]]:
     """Texts of which there are few different ones."""
-    places = array.indices
+    width, [places] = array.indices.type.bit_width // 8, plain(array.indices)
     known = array.dictionary.cast(pa.large_string())
     kind = "String"
     if array.null_count:
         kind = "Nullable(String)"
-        known = pa.concat_arrays([pa.array([""], pa.large_string()), known])
-        places = pc.fill_null(pc.add(places.cast(pa.uint32()), 1), 0)
-    width = places.type.bit_width // 8
+        known = pa.concat_arrays([nothing().cast(pa.large_string()), known])
+        numbers = np.frombuffer(places, f"u{width}").astype(np.uint32) + 1
+        width, places = numbers.itemsize, np.where(nulls(array.indices), 0, numbers)
     head = np.array([SHARED_DICTIONARY, OWN_WORDS | WIDTHS[width], len(known)], np.uint64)
-    rows = np.array([len(places)], np.uint64)
-    return f"LowCardinality({kind})", [head, texts(known), rows, *plain(places)]
+    rows = np.array([len(array)], np.uint64)
+    return f"LowCardinality({kind})", [head, texts(known), rows, places]
 
 
 def texts(array: pa.Array) -> NDArray[np.uint8]:
@@ -148,7 +152,7 @@ def texts(array: pa.Array) -> NDArray[np.uint8]:
     octets |= (place + 1 < np.repeat(sevens, sevens)) << SEVEN_BITS
     told = octets_of(first, octets.astype(np.uint8))
     letters = octets_of(ends, array.buffers()[2] or b"")
-    whole = pc.binary_join_element_wise(told, letters, pa.scalar(b"", pa.large_binary()))
+    whole = pc.binary_join_element_wise(told, letters, nothing()[0])
     end = int(ends[-1] - ends[0] + first[-1])
     return np.frombuffer(whole.buffers()[2] or b"", np.uint8)[:end]
 
@@ -159,6 +163,11 @@ def octets_of(ends: NDArray[np.int64], octets: NDArray[np.uint8] | pa.Buffer | b
     return pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), len(ends) - 1, [None, pa.py_buffer(ends), held]
     )
+
+
+def nothing() -> pa.Array:
+    """One piece without octets; `pa.array` and `pa.scalar` would load pandas to make it."""
+    return octets_of(np.zeros(2, np.int64), b"")
 
 
 def length(number: int) -> bytes:

@@ -96,8 +96,11 @@ def test_a_directory_without_a_capture_is_an_error_and_one_with_a_capture_is_not
     assert ran.stdout.rstrip().splitlines()[-1].endswith("+ 2 file_unreadable")
 
 
-def test_analyzing_does_not_load_pandas(hopsight: Any) -> None:
-    python, *rest = hopsight.command("analyze", str(CAPTURE))
+@pytest.mark.parametrize("stores", [False, True])
+def test_analyzing_does_not_load_pandas(hopsight: Any, tmp_path: Path, stores: bool) -> None:
+    """Neither to print nor to store: it takes 40 MB and a fifth of a second."""
+    more = ["--store", f"chdb://{tmp_path}/store"] if stores else []
+    python, *rest = hopsight.command("analyze", str(CAPTURE), *more)
     ran = subprocess.run(
         [python, "-X", "importtime", *rest],
         capture_output=True, text=True, check=True,
