@@ -40,6 +40,8 @@ LOCAL = Identity("local", Scope.ADMIN)
 """Whoever asks from this machine where no login is asked for."""
 OWNER = Identity("socket", Scope.ADMIN)
 """The store's own user, over its Unix socket."""
+OURS = frozenset({LOCAL.name, OWNER.name})
+"""Names that nobody may log in by."""
 IDENTITY = "hopsight.identity"
 """Where a request's scope has who asks."""
 AGAIN = "hopsight.again"

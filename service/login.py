@@ -33,6 +33,8 @@ BURST_S = 5.0
 SITE_BITS = 64
 FAILED_PER_S, FAILED_BURST = 0.5, 60.0
 """Wrong tokens of one address that are answered by 401; more get 429."""
+GUESSES = "too many tokens that are not known"
+"""What such an address hears."""
 HEADERS = {
     HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": 'Bearer realm="hopsight"'},
     HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "5"},
@@ -58,6 +60,16 @@ class Login:
     def possible(self) -> bool:
         """Whether anybody can log in."""
         return bool(self.tokens) or self.web is not None
+
+    def guesses(self, error: Problem, address: str) -> float:
+        """For how long an address that is refused is not heard, seconds; 0: it may try again.
+
+        Who is let in and may not do a thing does not guess, and where the provider is away nobody
+        knows who does.
+        """
+        if error.status != HTTPStatus.UNAUTHORIZED:
+            return 0.0
+        return self.failed.wait(network_of(address), time.monotonic())
 
     async def who(self, token: str, now_ns: int) -> Identity:
         """Who has a token. Raises Problem."""
@@ -145,22 +157,28 @@ class Identified:
             identity = await self._who(scope)
         except Problem as error:
             if not _is_open(scope["path"]):
-                wait_s = self.login.failed.wait(network_of(address), time.monotonic())
-                await _refusal(error, wait_s)(scope, receive, send)
+                await self._refusal(error, address)(scope, receive, send)
                 return
             identity = None  # a probe whose token is over is a stranger, and no sign of death
         if identity is None and not _is_open(scope["path"]):
-            wait_s = self.login.failed.wait(network_of(address), time.monotonic())
-            await _refusal(Problem(401, NO_LOGIN), wait_s)(scope, receive, send)
+            await self._refusal(Problem(401, NO_LOGIN), address)(scope, receive, send)
             return
         scope[IDENTITY] = identity
         scope[AGAIN] = partial(self._who, scope)
         if identity not in {LOCAL, OWNER}:
             asker = identity.name if identity else f"address {network_of(address)}"
             if wait_s := self.asked.wait(asker, time.monotonic()):
-                await _too_many(wait_s)(scope, receive, send)
+                said = "more requests than service.requests_per_s allows"
+                await _too_many(said, wait_s)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
+
+    def _refusal(self, error: Problem, address: str) -> ASGIApp:
+        """The answer to whoever is not let in."""
+        if wait_s := self.login.guesses(error, address):
+            return _too_many(GUESSES, wait_s)
+        headers = HEADERS.get(HTTPStatus(error.status), {})
+        return problem.response(error.status, error.detail, error.more, headers)
 
     async def _who(self, scope: Scope) -> Identity | None:
         """Who asks; None: a stranger. Raises Problem for a token that is wrong."""
@@ -199,14 +217,5 @@ def _is_open(path: str) -> bool:
     return path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
 
 
-def _too_many(wait_s: float) -> ASGIApp:
-    headers = {"Retry-After": str(math.ceil(wait_s))}
-    return problem.response(429, "more requests than service.requests_per_s allows", None, headers)
-
-
-def _refusal(error: Problem, wait_s: float) -> ASGIApp:
-    """The answer to whoever is not let in."""
-    if wait_s:
-        return _too_many(wait_s)
-    headers = HEADERS.get(HTTPStatus(error.status), {})
-    return problem.response(error.status, error.detail, error.more, headers)
+def _too_many(said: str, wait_s: float) -> ASGIApp:
+    return problem.response(429, said, None, {"Retry-After": str(math.ceil(wait_s))})

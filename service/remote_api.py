@@ -49,4 +49,6 @@ def ask(server: str, path: str, parameters: dict[str, Any], field: str = "") -> 
     detail = str(told.get("detail", f"status {answer.status_code}"))
     if answer.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
         raise Failure(ExitCode.UNAVAILABLE, f"--server {server}: {detail} ({OWN_VARIABLE})")
-    raise Failure(ExitCode.STORE, f"--server {server}: {detail}")
+    wrong = answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    code = ExitCode.USAGE if wrong else ExitCode.STORE
+    raise Failure(code, f"--server {server}: {detail}")

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from service.access import ALL, SCOPES, Identity
+from service.access import ALL, OURS, SCOPES, Identity
 from service.endpoint import MAX_NS, parse_time
 from service.service_settings import TOKENS_VARIABLE
+from service.stamp import stamp
 
 PREFIX = "hs_"
 """What every token begins with, so that it is recognised where it should not stand."""
@@ -64,6 +65,8 @@ def faults(name: str, scope: str, tenants: str, expires: str = "") -> Iterator[t
     """Words of a token that cannot be used, each by its name and why; none is repeated."""
     if not NAME.fullmatch(name):
         yield "name", "has other signs than letters, digits and ._@-, or more than 64"
+    if name in OURS:
+        yield "name", "is what hopsight calls who asks from this machine"
     if scope not in SCOPES:
         yield "scope", f"is none of {', '.join(SCOPES)}"
     names = names_of(tenants)
@@ -146,13 +149,7 @@ class Tokens:
                 logger.error("%s; nobody whose token it holds is let in", error)  # noqa: TRY400 - see above
 
     def _now(self) -> tuple[int, ...]:
-        try:
-            state = self._file.stat() if self._file else None
-        except OSError:
-            state = None
-        if state is None:
-            return ()
-        return (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino)
+        return stamp(self._file) if self._file else ()
 
     def _from_file(self) -> tuple[Token, ...]:
         if self._file is None:

@@ -11,11 +11,14 @@ from typing import Any
 from fastapi.telemetry import TelemetryConfig
 from opentelemetry.trace import NoOpTracerProvider, TracerProvider
 
+from service.audit import told_query
 from service.failure import ExitCode, Failure
 from service.version import version
 
 UNTRACED = ("/healthz", "/readyz", "/metrics", "/api/v1/events")
 """What is asked every few seconds by machines, or does not end."""
+QUERY = "url.query"
+"""Attribute of the span of a request (OpenTelemetry, semantic conventions for URLs)."""
 END_MS = 3000
 NOTHING: TracerProvider = NoOpTracerProvider()
 
@@ -32,6 +35,7 @@ def tracing(url: str | None) -> Iterator[TracerProvider]:
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import SpanProcessor
         from opentelemetry.sdk.trace import TracerProvider as Provider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
@@ -39,8 +43,17 @@ def tracing(url: str | None) -> Iterator[TracerProvider]:
             ExitCode.UNAVAILABLE,
             "process.traces: OpenTelemetry is not installed; pip install 'hopsight[traces]'",
         ) from None
+
+    class Masked(SpanProcessor):
+        """Keeps out of a query what the audit log leaves out."""
+
+        def on_start(self, span: Any, parent_context: Any = None) -> None:
+            if query := span.attributes.get(QUERY):
+                span.set_attribute(QUERY, told_query(str(query)))
+
     resource = Resource.create({"service.name": "hopsight", "service.version": version()})
     provider = Provider(resource=resource, shutdown_on_exit=False)
+    provider.add_span_processor(Masked())
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=url)))
     try:
         yield provider

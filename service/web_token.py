@@ -14,19 +14,18 @@ from typing import Any, NamedTuple
 import httpx
 import jwt
 
-from service.access import LOCAL, OWNER, SCOPES, Identity, Scope
+from service.access import OURS, SCOPES, Identity, Scope
 from service.problem import Problem
+from service.stamp import stamp
 from service.trust import trust
 
 ALGORITHMS = {
     "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
-    "EC": ("ES256", "ES384"), "OKP": ("EdDSA",),
+    "EC": ("ES256", "ES384", "ES512"), "OKP": ("EdDSA",),
 }  # fmt: skip
 """Signatures by a private key alone, by the kind of key: with a shared secret every reader of it
 could sign."""
 MOST_NAME, HASHED = 64, 16
-OURS = frozenset({LOCAL.name, OWNER.name})
-"""Names that nobody may log in by."""
 LEEWAY_S = 30
 REFRESH_S = 60.0
 """Least time between two fetches of the provider's keys, however many unknown keys are named."""
@@ -69,6 +68,10 @@ class WebTokens:
         self.provider = provider
         self._keys: dict[str, Key] = {}
         self._fetched_s: float | None = None
+        self._failed = False
+        """Whether the keys were not to be had when they were asked for last."""
+        self._stamp: tuple[int, ...] = ()
+        """Of the file of keys, as it was read last."""
         self._turn = threading.Lock()
 
     def known(self, token: str) -> Identity:
@@ -118,10 +121,10 @@ class WebTokens:
         try:
             if self._may_fetch(REFRESH_S if found is None else OLD_S):
                 self._keys = self._fetch()
-                self._fetched_s = time.monotonic()
+                self._fetched_s, self._failed = time.monotonic(), False
         except Problem:
             # From the end on: a provider that does not answer takes as long as it is given.
-            self._fetched_s = time.monotonic()
+            self._fetched_s, self._failed = time.monotonic(), True
             if found is None:
                 self._fetched_s -= REFRESH_S - FAILED_S
                 raise
@@ -130,25 +133,35 @@ class WebTokens:
         return self._signed(self._known(name))
 
     def _signed(self, found: Key | None) -> Key:
-        if found is None:
-            raise Problem(401, "the token is refused: no key of the provider signed it")
-        return found
+        if found is not None:
+            return found
+        if self._failed:  # the token may be good: whoever is told that it is not throws it away
+            raise Problem(503, f"the keys of {self.provider.issuer} are not to be had")
+        raise Problem(401, "the token is refused: no key of the provider signed it")
 
     def _known(self, name: str) -> Key | None:
         only = next(iter(self._keys.values())) if len(self._keys) == 1 and not name else None
         return self._keys.get(name) or only
 
     def _may_fetch(self, after_s: float) -> bool:
+        if self._file is not None and stamp(self._file) != self._stamp:
+            return True
         return self._fetched_s is None or time.monotonic() - self._fetched_s > after_s
+
+    @property
+    def _file(self) -> Path | None:
+        """The file of keys, where it is one."""
+        place = self.provider.keys
+        return Path(place) if place and not place.startswith(URLS) else None
 
     def _fetch(self) -> dict[str, Key]:
         """The provider's key set, of its file or its URL."""
         try:
-            place = self.provider.keys or self._discovered()
-            if place.startswith(URLS):
-                told = _document(place)
+            if (file := self._file) is not None:
+                self._stamp = stamp(file)
+                told = file.read_text(encoding="utf-8")
             else:
-                told = Path(place).read_text(encoding="utf-8")
+                told = _document(self.provider.keys or self._discovered())
             keys = key_set(told)
         except (httpx.HTTPError, *NO_KEYS) as error:
             raise Problem(503, f"the keys of {self.provider.issuer} are not to be had:"

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 PENDING, FIRING, RESOLVED = "pending", "firing", "resolved"
 KEPT = 64
 """Changes that are remembered of an alert."""
+SILENT_NS = 60 * 10**9
+"""Between two looks at a condition that hold, or `for` if that is longer: over a longer time in
+which nothing was stored nobody knows that it held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ class Alert:
     def advance(self, value: float | None, now_ns: int, patience: Patience) -> str | None:
         """Take the value that breaks the rule, None where none does; the new state, if it is one.
 
-        A pending alert whose condition does not hold any more is over, which is no flap.
+        A pending alert whose condition does not hold any more is over, which is no flap; one that
+        was not looked at for long begins anew.
         """
         if value is not None:
             return self._held(value, now_ns, patience)
@@ -67,7 +71,10 @@ class Alert:
         return self._become(RESOLVED, now_ns)
 
     def _held(self, value: float, now_ns: int, patience: Patience) -> str | None:
+        silent_ns = now_ns - self.held_ns
         self.value, self.held_ns = value, now_ns
+        if self.state == PENDING and silent_ns > max(patience.before_ns, SILENT_NS):
+            self.since_ns = now_ns
         if self.state == RESOLVED:
             self.since_ns = now_ns
             if patience.before_ns == 0:

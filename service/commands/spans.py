@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from pipeline import StoreError, open_or_ask
 from service.commands.settings import chosen
+from service.decidable import say
 from service.failure import ExitCode, Failure
 from service.form import said_of
 from service.hop_spans import hop_spans
@@ -27,6 +28,8 @@ from service.trust import trust
 from service.turns import Turns
 from service.version import version
 
+MOST_SAID = 200
+"""Letters of what a collector says."""
 ENDS = {"src": "SRC:PORT", "dst": "DST:PORT"}
 """Arguments that no option names."""
 
@@ -51,11 +54,36 @@ def run(
         return
     try:
         answer = httpx.post(send, json=told, timeout=TIMEOUT_S, verify=trust(send))
-        answer.raise_for_status()
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise Failure(ExitCode.UNAVAILABLE, f"--send {send}: {error}") from None
+    if not answer.is_success:
+        why = f"{answer.status_code} {answer.reason_phrase} {shortened(answer.text)}".rstrip()
+        raise Failure(ExitCode.UNAVAILABLE, f"--send {send}: {why}")
+    left, why = refused(answer)
+    if left:
+        said = f"{left} of {len(made)} spans were refused{why and f': {why}'}"
+        raise Failure(ExitCode.WRONG, f"--send {send}: {said}")
+    if why:
+        say([f"--send {send}: {why}"])
     sent = json_format.dumps({"spans": len(made), "sent": send})
     typer.echo(sent if json else f"{len(made)} spans sent to {send}")
+
+
+def refused(answer: httpx.Response) -> tuple[int, str]:
+    """How many spans a collector did not take that took the rest, and what it says (OTLP/HTTP).
+
+    With 0 what it says is a warning.
+    """
+    try:
+        told = answer.json()["partialSuccess"]
+        return int(told.get("rejectedSpans", 0)), shortened(str(told.get("errorMessage", "")))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return 0, ""  # it says nothing of them
+
+
+def shortened(text: str) -> str:
+    """What somebody else says, on one line."""
+    return " ".join(text.split())[:MOST_SAID]
 
 
 def read(given: dict[str, Any], dsn: str | None) -> dict[str, Any]:

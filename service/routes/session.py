@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.access import Identity, identity_of
 from service.audit import WHO
-from service.login import Login, network_of
+from service.login import GUESSES, Login
 from service.problem import Problem
 from service.sessions import COOKIE, LIFE_NS, cookie_of
 
@@ -44,8 +44,7 @@ async def log_in(request: Request, response: Response, brought: Credential) -> d
         identity = await login.who(brought.token, now_ns)
     except Problem as error:
         address = request.client.host if request.client else ""
-        wait_s = login.failed.wait(network_of(address), time.monotonic())
-        raise Problem(429, "too many tokens that are not known") if wait_s else error from None
+        raise Problem(429, GUESSES) if login.guesses(error, address) else error from None
     request.scope[WHO] = identity
     response.set_cookie(
         COOKIE,

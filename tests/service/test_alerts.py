@@ -128,6 +128,19 @@ def test_states_move_by_what_holds_and_for_how_long() -> None:
     assert Alert().advance(1.0, 5, Patience(0, 0, 6, 100)) == FIRING
 
 
+def test_what_nobody_looked_at_did_not_hold_all_the_time() -> None:
+    """Two bursts with a long silence between them are no condition that held for minutes."""
+    waits, alert = Patience(300 * S, 0, 6, 600 * S), Alert()
+    assert alert.advance(2.0, 1000 * S, waits) == PENDING
+    assert alert.advance(2.0, 1700 * S, waits) is None
+    assert alert.since_ns == 1700 * S
+    assert alert.advance(2.0, 1900 * S, waits) is None
+    assert alert.advance(2.0, 2000 * S, waits) == FIRING
+    soon, alert = Patience(2 * S, 0, 6, 600 * S), Alert()
+    assert alert.advance(2.0, 1000 * S, soon) == PENDING
+    assert alert.advance(2.0, 1030 * S, soon) == FIRING, "looks of a busy service are far apart"
+
+
 def test_an_alert_that_flaps_stays_until_it_is_quiet() -> None:
     alert, waits, told = Alert(), Patience(0, 0, 4, 100), []
     for now_ns in range(60):

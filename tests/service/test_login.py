@@ -14,8 +14,8 @@ from typing import Any
 import jwt
 import pytest
 from asked import Asked, opened, strict
-from cryptography.hazmat.primitives.asymmetric import rsa
-from jwt.algorithms import RSAAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from pipeline import Store
 from service.access import ROUTES, Scope
@@ -213,6 +213,7 @@ def test_a_file_of_tokens_is_its_owners_and_read_again(tmp_path: Path) -> None:
         ("a read * sha256:" + "0" * 63, "64 hexadecimal"),
         ("a read * sha256:" + "0" * 64 + " soon", "the expiry is no time"),
         ("<b> read * sha256:" + "0" * 64, "the name has other signs"),
+        ("local admin * sha256:" + "0" * 64, "what hopsight calls who asks from this machine"),
     ],
 )
 def test_a_wrong_line_is_named_and_not_repeated(line: str, said: str) -> None:
@@ -309,6 +310,50 @@ def test_keys_that_are_not_to_be_had_are_said_to_be(store: Store) -> None:
         answer = client.get("/api/v1/flows", web_token())
     assert answer.status_code == 503
     assert answer.headers["retry-after"]
+
+
+def test_nobody_guesses_while_the_keys_are_not_to_be_had(store: Store, tmp_path: Path) -> None:
+    """A token that may be good is not called a wrong one, whoever asks how often."""
+    settings, _ = strict(LINES)
+    keys = tmp_path / "keys.json"
+    provider = Provider("https://id.example", "hopsight", str(keys))
+    login = Login(Tokens({}, None), WebTokens(provider), required=True)
+    with Asked(store, settings, login) as client:
+        assert {client.get("/api/v1/flows", web_token()).status_code for _ in range(80)} == {503}
+        own = RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True) | {"kid": "k1"}
+        keys.write_text(json.dumps({"keys": [own]}))
+        assert client.get("/api/v1/flows", web_token()).status_code == 200
+
+
+def test_a_changed_file_of_keys_holds_at_once(store: Store, tmp_path: Path) -> None:
+    settings, _ = strict(LINES)
+    signing = {"P-521": (ec.generate_private_key(ec.SECP521R1()), "ES512"), "RSA": (KEY, "RS256")}
+    keys = tmp_path / "keys.json"
+    provider = Provider("https://id.example", "hopsight", str(keys))
+    login = Login(Tokens({}, None), WebTokens(provider), required=True)
+    claims = {"iss": "https://id.example", "aud": "hopsight", "sub": "ann", "scope": "read",
+              "exp": int(time.time()) + 60}  # fmt: skip
+    tokens = {name: jwt.encode(claims, key, by, {"kid": name})
+              for name, (key, by) in signing.items()}  # fmt: skip
+    with Asked(store, settings, login) as client:
+        for named in (False, True):
+            for name, (key, by) in signing.items():
+                made = (ECAlgorithm if name == "P-521" else RSAAlgorithm).to_jwk(
+                    key.public_key(), as_dict=True
+                )
+                told = made | {"kid": name} | ({"alg": by} if named else {})
+                keys.write_text(json.dumps({"keys": [told]}))
+                for other, token in tokens.items():
+                    answer = client.get("/api/v1/flows", token)
+                    assert answer.status_code == (200 if other == name else 401), answer.text
+
+
+def test_what_is_no_guess_is_not_slowed_down(web: Asked) -> None:
+    without = web_token(scope="email")
+    assert {web.get("/api/v1/flows", without).status_code for _ in range(80)} == {403}
+    told = [web.get("/api/v1/flows", f"hs_{number}") for number in range(80)]
+    assert {each.status_code for each in told} == {401, 429}
+    assert told[-1].json()["detail"] == "too many tokens that are not known"
 
 
 @contextmanager

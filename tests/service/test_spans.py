@@ -20,6 +20,7 @@ from fastapi import FastAPI
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from service.app import create_app
+from service.failure import ExitCode
 from service.hop_spans import hop_spans
 from service.settings import Settings
 from service.span_text import rows
@@ -34,12 +35,15 @@ class Collector(BaseHTTPRequestHandler):
     """Takes traces as a collector does."""
 
     told: ClassVar[list[tuple[str, bytes]]] = []
+    answers: ClassVar[tuple[int, str]] = (200, "")
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.told.append((self.headers["Content-Type"], body))
-        self.send_response(200)
+        status, said = self.answers
+        self.send_response(status)
         self.end_headers()
+        self.wfile.write(said.encode())
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -47,7 +51,7 @@ class Collector(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
-    Collector.told = []
+    Collector.told, Collector.answers = [], (200, "")
     server = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -132,6 +136,36 @@ def test_spans_are_asked_for_and_sent(
     assert {each["name"] for each in spans_of(json.loads(body))} == names
 
 
+@pytest.mark.parametrize(
+    ("answers", "code", "said"),
+    [
+        ((200, '{"partialSuccess": {"rejectedSpans": "3", "errorMessage": "too old"}}'), 1,
+         "3 of 80 spans were refused: too old"),
+        ((200, '{"partialSuccess": {"errorMessage": "slow down"}}'), 0, "slow down"),
+        ((200, '{"partialSuccess": {}}'), 0, ""),
+        ((200, "[1]"), 0, ""),
+        ((503, "try later\n"), 5, "503 Service Unavailable try later"),
+    ],
+)  # fmt: skip
+def test_what_a_collector_does_not_take_is_said(
+    served: Any, hopsight: Any, collector: tuple[str, Any], answers: Any, code: int, said: str
+) -> None:
+    Collector.answers = answers
+    done = hopsight.here("spans", *FLOW.values(), "--server", served.url, "--send", collector[0])
+    assert done.returncode == code, done.stderr
+    assert done.stderr == (f"hopsight: --send {collector[0]}: {said}\n" if said else "")
+    assert bool(done.stdout) == (code == 0)
+
+
+def test_a_parameter_that_a_service_refuses_is_a_wrong_command_line(
+    served: Any, hopsight: Any
+) -> None:
+    for asked in (("--server", served.url), ("--store", served.dsn)):
+        done = hopsight.here("spans", *FLOW.values(), *asked, "--traceparent", "garbage")
+        assert done.returncode == ExitCode.USAGE
+        assert "traceparent" in done.stderr
+
+
 def on_a_terminal(hopsight: Any, *arguments: str) -> str:
     """What a command shows on a terminal of 80 columns."""
     leader, follower = pty.openpty()
@@ -207,6 +241,18 @@ def test_requests_and_questions_to_the_store_are_traced_where_that_is_asked_for(
     assert root.trace_id.hex() == PARENT.split("-")[1]
     assert root.parent_span_id.hex() == PARENT.split("-")[2]
     assert names["store flows_search"].parent_span_id == root.span_id
+
+
+def test_what_no_log_keeps_is_not_traced(
+    tmp_path: Any, collector: tuple[str, list[tuple[str, bytes]]]
+) -> None:
+    url, told = collector
+    with opened(tmp_path) as store, tracing(url) as provider:
+        app = create_app(Settings(), store, traces=provider)
+        assert asyncio.run(asked(app, "/api/v1/flows?limit=7&token=secretquery")) == [422]
+    sent = b"".join(body for _, body in told)
+    assert b"limit=7&token=left out" in sent
+    assert b"secretquery" not in sent
 
 
 def test_without_the_library_the_setting_says_what_to_install(
