@@ -48,6 +48,7 @@ def tracing(url: str | None) -> Iterator[TracerProvider]:
         """Keeps out of a query what the audit log leaves out."""
 
         def on_start(self, span: Any, parent_context: Any = None) -> None:
+            del parent_context
             if query := span.attributes.get(QUERY):
                 span.set_attribute(QUERY, told_query(str(query)))
 
