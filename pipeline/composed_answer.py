@@ -89,7 +89,7 @@ def compose_answer(
             **dict(zip(JUDGED, edges(told), strict=True)),
             "lengths_ns": list(lengths or known),
         },
-        "verdict": said | {"sentence": sentence(said, latest)},
+        "verdict": said | {"sentence": sentence(said, latest, len(told))},
         "candidates": pointed,
         "signals": signals(pointed, speaks),
         "evidence": speaks,
@@ -215,15 +215,19 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def sentence(said: Row, last: Row) -> str:
-    """The headline as a sentence; `last` is the latest stretch, with its confidence."""
+def sentence(said: Row, last: Row, intervals: int) -> str:
+    """The headline as a sentence; `last` is the latest stretch, with its confidence.
+
+    Of several `intervals` of a calm flow each has a most loaded hop of its own.
+    """
     kind = KINDS.get(said["kind"])
     why = kind.sentence if kind else said["kind"]
     least = "at least " if IN_PART in said["plausibility"] else ""
     mean = "" if said["u_mean"] is None else f"mean load {least}{said['u_mean']:.2f}"
     if said["kind"] not in HOLDING:
         hop = said["most_loaded"]
-        most = f"the most loaded is {described(hop)} with {mean}" if hop and mean else ""
+        often = "most often the" if said["intervals"] < intervals else "the"
+        most = f"{often} most loaded is {described(hop)} with {mean}" if hop and mean else ""
         if said["kind"] == SENDER and UNSCALED in said["plausibility"]:
             why += OR_WINDOW
         return "; ".join(filter(None, (f"{calm(said)}: {why}", most))) + "."

@@ -94,9 +94,15 @@ def load(u: float | None) -> str:
     return NONE if u is None else f"{u:.2f}"
 
 
+LARGE, LARGEST = 9999.5, 1e15
+"""Between which a number is written out: beyond people count the powers of ten."""
+
+
 def number(value: float | None) -> str:
-    """A number with four digits."""
-    return NONE if value is None else f"{value:.4g}"
+    """A number with four digits, or more where it is a large one."""
+    if value is None:
+        return NONE
+    return f"{value:,.0f}" if LARGE <= abs(value) < LARGEST else f"{value:.4g}"
 
 
 def share(value: float | None) -> str:

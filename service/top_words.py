@@ -11,7 +11,9 @@ At = Annotated[
     typer.Option(metavar="TIME", help="End of the window; default: the latest that is stored."),
 ]
 Window = Annotated[str, typer.Option(metavar="DURATION", help="Length of the window.")]
-Rows = Annotated[int, typer.Option("-n", "--rows", help="Most hops and flows shown.", min=1)]
+Rows = Annotated[
+    int, typer.Option("-n", "--rows", help="Most hops and flows shown; --json has all.", min=1)
+]
 Filter = Annotated[
     str,
     typer.Option(

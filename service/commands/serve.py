@@ -11,13 +11,14 @@ from pathlib import Path
 import typer
 from fastapi import FastAPI
 
-from pipeline import Store, StoreError, StoreOwned
+from pipeline import Store, StoreError, StoreOwned, parse_address
 from service.alerts.rule import AlertsError, read
 from service.alerts.watch import Watch
 from service.app import create_app
 from service.beat import Beat
 from service.changes import Changes
 from service.commands.settings import chosen
+from service.decidable import say
 from service.failure import ExitCode, Failure
 from service.jobs.desk import Desk
 from service.keeping import patiently
@@ -100,12 +101,16 @@ def open_store(
 
 def opened(settings: Settings) -> Store:
     """The same, once. Raises StoreError."""
+    place = parse_address(settings.store.dsn).path
+    new = place is not None and not place.exists()
     store = Store(settings.store.dsn, settings.store)
     try:
         store.migrate()
     except StoreError:
         store.close()
         raise
+    if new:
+        say([f"there was no store at {place}: a new one, which is empty, was made"])
     return store
 
 

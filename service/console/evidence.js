@@ -2,7 +2,7 @@
 
 import { chip, confidence, count, flowCell, head, hop, meter, right } from "./cell.js";
 import { apiLink, csvButton, h, panel } from "./dom.js";
-import { bytes, percent } from "./units.js";
+import { bytes, percent, rate, span } from "./units.js";
 import { during, rangeOf } from "./views.js";
 
 const SIGNAL = { headline: "headline", state: "sender's state" };
@@ -32,6 +32,8 @@ const open = (row) => (row.source.includes(".pcap") ? `hopsight dissect '${row.s
 function quantity(value, unit) {
   if (value === null || value === undefined) return "–";
   if (unit === "bytes") return bytes(value);
+  if (unit === "bit/s") return rate(value);
+  if (unit === "ns") return span(value);
   return Number(value.toPrecision(4)) + (unit === "ratio" ? "" : ` ${unit}`);
 }
 

@@ -26,18 +26,24 @@ export async function find(parameters) {
     wrong = error;
     return { flows: [], more: false };
   });
-  const rows = found.flows;
+  const rows = [...found.flows].sort((a, b) => turned(a, q) - turned(b, q));
   return {
     title: `find ${q || filter}`,
     again: !wrong && !rows.length,
     body: h("div", null,
       h("h1", null, q || filter ? `Flows that match “${q || filter}”` : "All flows"),
-      h("p", { class: "lead" }, wrong ? (ofFilter(wrong) ? "The filter is not understood." : "These are no ends of flows.") : `${count(rows.length, "flow")}, newest first${found.more ? "; more were seen, add an end or a port" : ""}.`),
+      h("p", { class: "lead" }, wrong ? (ofFilter(wrong) ? "The filter is not understood." : "These are no ends of flows.") : `${count(rows.length, "flow")}, ${q ? "as typed first, then the other direction, " : ""}newest first${found.more ? "; more were seen, add an end or a port" : ""}.`),
       form(q, filter), wrong && (ofFilter(wrong) ? pointed(wrong, filter) : meant(wrong, q)),
       !wrong && panel("Flows", null, [csvButton("flows", () => rows), apiLink("/flows", { q, filter })],
         rows.length ? h("div", { class: "scroll" }, table(rows))
           : empty("No flow matches", filter ? "Other flows may have been seen: leave the filter out, or one of its parts. What can be searched for:" : "No flow with these ends was seen. What can be searched for:", EXAMPLES))),
   };
+}
+
+/** Whether a flow's ends were typed the other way round; sorting by it keeps the order of the rest. */
+function turned(flow, q) {
+  const [src, dst] = [q.indexOf(flow.src), q.indexOf(flow.dst)];
+  return src > dst && dst >= 0;
 }
 
 /** What else than ends a text may name: a prefix, a port of a switch, a switch. */

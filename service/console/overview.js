@@ -7,7 +7,7 @@ import { apiLink, csvButton, empty, h, panel } from "./dom.js";
 import { field, ofFilter, ofTime, pointed } from "./form.js";
 import { cells, heat, legend } from "./heat.js";
 import { sankey } from "./sankey.js";
-import { after, kind, load, missed, moment, span } from "./units.js";
+import { after, kind, load, missed, moment, percent, span } from "./units.js";
 import { during, overviewUrl } from "./views.js";
 
 const COMMANDS = [
@@ -54,7 +54,7 @@ export async function overview(parameters) {
         [legend(), csvButton("links", () => cells(links)), apiLink("/links", range)],
         links.links.length ? heat(links, range)
           : empty("No link reported a load", "Frames of this time, if there are any, carried neither INT nor CSIG, so hops have no measured load. Marks still name congestion, not its place. What telemetry was seen is on the page Telemetry.", ["hopsight doctor"])),
-      !wrong && panel("Flows that are held back", `${found.more ? "the first " : ""}${flows.length} of ${found.flows_seen} known`, [csvButton("bottlenecks", () => flows.map(flat)), api()],
+      !wrong && panel("Flows that are held back", `${found.more ? "the first " : ""}${flows.length} of ${found.flows_seen} known, by load times the share of their time`, [csvButton("bottlenecks", () => flows.map(flat)), api()],
         flows.length ? flowsTable(flows, covered, range, more)
           : filter ? empty("No flow that is held back is kept by this filter", "Leave out one of its parts, or choose another time above.", null)
           : empty("No flow was held back by the network", `Of ${count(found.flows_seen, "known flow")} none had a hop above its capacity in this time: senders or receivers set the pace, or nothing was sent. Another time may be chosen above, or one flow looked at:`, ["hopsight where SRC:PORT DST:PORT"]))),
@@ -105,7 +105,7 @@ function placesTable(rows, links, covered, range) {
       h("td", { class: "hop" }, hop(place.hop, range)),
       h("td", null, [...place.kinds].map((name) => chip(true, kind(name)))),
       h("td", null, meter(place.u_mean)),
-      h("td", null, timeline(place) ? strip(timeline(place).u_mean) : h("span", { class: "quiet" }, "not among the hottest")),
+      h("td", null, timeline(place) ? strip(timeline(place).u_mean) : h("span", { class: "quiet" }, "see the link")),
       right(place.flows), right(after(place.since_ns - covered.from_ns)),
       h("td", null, place.reroute.size === 1 ? [...place.reroute][0] : "for some"),
       h("td", null, confidence(place.confidence)))))));
@@ -139,15 +139,15 @@ function times(found, range, filter) {
 function flowsTable(flows, covered, range, more) {
   const line = (row) => h("tr", null,
     flowCell(row.flow, more), h("td", { class: "hop" }, hop(row.hop, range)),
-    h("td", null, chip(true, kind(row.kind))), h("td", null, meter(row.u_mean)),
+    h("td", null, chip(true, kind(row.kind))), h("td", null, meter(row.u_mean)), right(percent(row.share)),
     right(after(row.since_ns - covered.from_ns), { title: moment(row.since_ns, 1) }),
     right(row.contributors ? count(row.contributors, "flow") : "–"), h("td", null, confidence(row.confidence)));
   const body = h("tbody", null, flows.slice(0, MOST_ROWS).map(line));
   const rest = flows.slice(MOST_ROWS);
   const all = h("button", { type: "button", class: "rest", onclick: () => { body.append(...rest.map(line)); all.remove(); } }, `Show ${rest.length} more`);
-  return [h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Flow", "Bottleneck", "Kind", "Load u", "Since#", "Shared by#", "Confidence"]), body)), rest.length > 0 && all];
+  return [h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Flow", "Bottleneck", "Kind", "Load u", "Of the time#", "Since#", "Shared by#", "Confidence"]), body)), rest.length > 0 && all];
 }
 
-const flat = (row) => ({ ...row.flow, kind: row.kind, ...row.hop, u_mean: row.u_mean, u_max: row.u_max, since_ns: row.since_ns, contributors: row.contributors, confidence: row.confidence, src_site: row.src_site, dst_site: row.dst_site });
+const flat = (row) => ({ ...row.flow, kind: row.kind, ...row.hop, u_mean: row.u_mean, u_max: row.u_max, share: row.share, since_ns: row.since_ns, contributors: row.contributors, confidence: row.confidence, src_site: row.src_site, dst_site: row.dst_site });
 
 const flatPlace = (place) => ({ ...place.hop, kinds: [...place.kinds].join(" "), u_mean: place.u_mean, flows: place.flows, since_ns: place.since_ns, confidence: place.confidence });

@@ -57,7 +57,8 @@ function secondOf(asked, first, told) {
 function form(parameters, first, known) {
   const submit = (event) => {
     event.preventDefault();
-    location.hash = replayUrl({ ...Object.fromEntries(parameters), at: "", ...Object.fromEntries(new FormData(event.target)) });
+    const at = new URLSearchParams(location.hash.split("?")[1]).get("at") || "";
+    location.hash = replayUrl({ ...Object.fromEntries(parameters), at, ...Object.fromEntries(new FormData(event.target)) });
   };
   const text = (name, label, hint) => h("label", null, label, " ", h("input", { name, value: parameters.get(name) || "", placeholder: hint, spellcheck: "false", autocomplete: "off" }));
   return h("form", { class: "times", "aria-label": "What is run", onsubmit: submit },

@@ -16,7 +16,7 @@ export function signalLines(signals) {
   return [
     { title: "U, normalised inflight", unit: "", lines: [line("U (HPCC++)", "U", NAMES[0])], mark: signals.eta ? { at: signals.eta, text: `eta ${signals.eta}` } : null },
     { title: "Load u of each hop", unit: "", mark: { at: 1, text: "capacity" }, lines: signals.hops.map((one, i) => ({ ...all, name: `${one.device} ${one.interface}`, values: one.u_mean, colour: NAMES[(i + 1) % NAMES.length], dash: DASHES[i % DASHES.length] })) },
-    { title: "Window W, bytes", unit: "B", lines: [line("W", "W", NAMES[0]), line("Wc", "Wc", NAMES[1], { dash: "dot" }), line("in flight", "inflight_bytes", NAMES[7], { dash: "dash" })] },
+    { title: "Window W, bytes", unit: "B", lines: [line("W", "W", NAMES[0]), line("Wc", "Wc", NAMES[1], { dash: "dot" }), line("in flight after the last ACK", "inflight_bytes", NAMES[7], { dash: "dash" })] },
     { title: "alpha (DCTCP)", unit: "", share: true, lines: [line("alpha", "alpha", NAMES[2], { step: true })] },
     { title: "Available bandwidth ABW, bit/s", unit: "bit/s", lines: [{ ...all, name: "least of the hops", values: ofHops("abw_bps", (seen) => Math.min(...seen)), colour: NAMES[2] }] },
     { title: "Queueing delay, s", unit: "s", lines: [{ ...all, name: "all hops in sight", values: ofHops("delay_ns", (seen) => seen.reduce((sum, ns) => sum + ns, 0) / 1e9), colour: NAMES[3] }] },

@@ -115,7 +115,7 @@ async function ways(now) {
   const range = rangeOf(found.interval);
   const flat = found.alternatives.flatMap((way) => way.links.map((link) => ({ rank: way.rank, ...link })));
   return panel(title, `${found.ways} shortest, the best first`, [csvButton("ways", () => flat), apiLink("/te/alternatives", asked)],
-    h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Rank#", "Over", "Load u, 90 %", "Available bandwidth, 10 %#", "Delay 99 %#", "Telemetry covers#"]),
+    h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Rank#", "Over", "Load u, 90 %", "Available bandwidth, 10 %#", "Links' delays 99 %, summed#", "Telemetry covers#"]),
       h("tbody", null, found.alternatives.map((way) => h("tr", null, right(way.rank),
         h("td", null, way.links.map((link, at) => [at > 0 && " → ", h("a", { href: linkUrl(link, range) }, `${link.device} ${link.interface}`)])),
         h("td", null, meter(way.u_p90)), right(rate(way.abw_p10_bps)), right(span(way.delay_sum_p99_ns)), right(percent(way.completeness))))))));

@@ -3,7 +3,7 @@
 import { get, written } from "./api.js";
 import { chip, count } from "./cell.js";
 import { apiLink, csvButton, empty, h, panel } from "./dom.js";
-import { kind, moment } from "./units.js";
+import { kind, moment, percent } from "./units.js";
 import { telemetryUrl } from "./views.js";
 
 const CLASSES = { device: "Devices that break the rules", coverage: "Where telemetry is, and where not", deployment: "How congestion control is deployed", clock: "Clocks" };
@@ -19,19 +19,26 @@ export async function telemetry(parameters) {
     live: true,
     body: h("div", null,
       h("h1", null, headline(found, worth, asked)),
-      h("p", { class: "lead" }, found.interval ? `${count(rows.length, "finding")}${found.more ? " and more" : ""}; ${rows.length - worth.length} are as they should be. What a verdict rests on cannot be better than this.` : "No telemetry was judged yet."),
+      h("p", { class: "lead" }, lead(found, worth)),
       form(asked),
       Object.entries(CLASSES).map(([name, title]) => group(title, rows.filter((row) => row.class === name), asked)),
       !rows.length && h("div", { class: "panel" }, empty("No finding in this time", "Findings are made while frames are analysed; a longer time or fewer conditions may have some.", ["hopsight doctor", "hopsight health --all"]))),
   };
 }
 
-/** Findings that are as they should be are findings, too: without any nothing was judged. */
+function lead(found, worth) {
+  if (!found.interval) return "No telemetry was judged yet.";
+  const { length } = found.findings;
+  const told = `${count(length, "finding")}${found.more ? " and more" : ""}`;
+  return length ? `${told}; ${length - worth.length} are as they should be. What a verdict rests on cannot be better than this.` : `${told} in this time, of which ${percent(found.covered)} was judged.`;
+}
+
+/** Findings that are as they should be are findings, too; a time without any may have been judged all the same. */
 function headline(found, worth, asked) {
   if (worth.length) return `${count(worth.length, "finding")} worth a look`;
   if (!found.interval) return "No telemetry was judged yet";
   if (asked.class || asked.verdict) return "No such finding is worth a look";
-  return found.findings.length ? "Nothing is wrong with the telemetry" : "No telemetry was judged in this time";
+  return found.findings.length || found.covered > 0 ? "Nothing is wrong with the telemetry, as far as was seen" : "No telemetry was judged in this time";
 }
 
 function form(asked) {

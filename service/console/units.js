@@ -10,6 +10,7 @@ export const ALL = 0.995;
 
 export function percent(share) {
   if (share === null || share === undefined) return "–";
+  if (share > 0 && share < 1 - ALL) return "< 1 %";
   return share >= ALL && share < 1 ? "> 99 %" : `${Math.round(share * 100)} %`;
 }
 

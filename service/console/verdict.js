@@ -23,7 +23,7 @@ export function verdict(answer, asked) {
       h("span", { class: "tools" }, apiLink("/flows/bottleneck", asked))),
     h("div", { class: "body" },
       h("p", { class: "sentence" }, best.sentence),
-      (best.doubts || []).map((words) => h("p", { class: "note" }, `The telemetry cannot be quite right: ${words}.`)),
+      (best.doubts || []).map((words) => h("p", { class: "note" }, `To be borne in mind: ${words}.`)),
       answer.notes.map((text) => h("p", { class: "aside" }, text)),
       h("dl", { class: "facts" }, facts.filter(([term, value]) => term !== "Revised" || value).map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value ?? "–"))))));
 }
@@ -65,7 +65,7 @@ function changes(answer) {
   const earlier = answer.history.length - told.length;
   return h("ol", { class: "changes" },
     earlier > 0 && h("li", { class: "quiet" }, `${earlier} earlier; the API has all`),
-    told.map((piece) => h("li", null, after(Math.max(0, piece.from_ns - answer.interval.from_ns)), " ", piece.sentence.replaceAll("_", " "),
+    told.map((piece) => h("li", null, after(Math.max(0, piece.from_ns - answer.interval.from_ns)), ", ", piece.sentence.replaceAll("_", " "),
       piece.covered < ALL && h("span", { class: "quiet" }, ` (${percent(piece.covered)} judged)`),
       piece.revised > 0 && h("span", { class: "quiet" }, ` (${piece.revised} revised by late frames)`))));
 }
