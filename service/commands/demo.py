@@ -266,5 +266,7 @@ def explain(directory: Path, world: World, result: Score, tell: Tell) -> None:
     told = " ".join(f"--set {name}={value}" for name, value in world.hpcc.items())
     tell(
         f"in another shell:\n  {command} where {ends}\n"
-        f'  {command} replay {directory / CAPTURE} {told} --explain --flow "{ends}" | head'
+        f'  {command} replay {directory / CAPTURE} {told} --explain --flow "{ends}" | head\n'
+        f"what is stored was decided {told}, as this fabric's senders were told: a replay in the"
+        " console, too, has it when it is told so"
     )
