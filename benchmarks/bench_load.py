@@ -5,7 +5,7 @@ judges and stores what comes out of the other end; it sheds whole flows when it 
 clients, in this process, ask for 60 s: four of five requests are of consoles and TE controllers,
 one is `where` of a flow drawn at random, of thousands that were stored before. As many send in a
 second run; in the first 64 do (`--flows`), for to judge thousands takes more than a core by itself.
-Then they ask for as long again, for the memory alone: threads and caches that are there for clients
+Then they ask for twice as long, for the memory alone: threads and caches that are there for clients
 come with the first of them, and what grows goes on to grow. Whoever gets 503 comes again after the
 time that it is told. Clients, sender and service share the machine's cores. Told is also what was
 shed of the frames that came before the clients, and of those that came while they asked.
@@ -109,7 +109,7 @@ def loaded(clients: int, seconds: float, rate: int) -> None:
         flows = known.json()["flows"]
         if not flows:
             raise SystemExit("no flow is stored")
-        length = f"--duration={WARM_S + 2 * seconds + ENDS_S:.0f}"
+        length = f"--duration={WARM_S + 3 * seconds + ENDS_S:.0f}"
         pace = (*live.at(rate), "--loop=0", length)
         sent: list[tuple[int, float]] = []
         sender = threading.Thread(target=lambda: sent.append(live.send(place / "sent.pcap", *pace)))
@@ -120,7 +120,7 @@ def loaded(clients: int, seconds: float, rate: int) -> None:
         look.start()
         heard = uvloop.run(asked(url, flows, clients, seconds))
         beside, late = frames(url) - before, behind_s(url)
-        heard.wrong += uvloop.run(asked(url, flows, clients, seconds)).wrong
+        heard.wrong += uvloop.run(asked(url, flows, clients, 2 * seconds)).wrong
         look.over.set()
         grown = live.resident(process.pid)
         sender.join()
