@@ -44,17 +44,39 @@ def run(*, store: str | None, host: str | None, port: int | None, json: bool) ->
     settings = read_again()
     login = login_for(settings)
     source = read_topology(None, settings.pipeline.topology)
+    started = told_json if json else told
     with bind(settings.service.host, settings.service.port) as listener:
+        new = missing(settings)
         opened = open_store(settings)
         try:
             if source is not None:
                 store_topology(opened, source.versions)
-            started = told_json if json else told
+            if new is not None:
+                started = told_as_new(started, new)
             serve_store(settings, opened, listener, started, source, login, read_again=read_again)
         except StoreError as error:
             raise Failure(ExitCode.STORE, str(error)) from None
         finally:
             opened.close()
+
+
+def missing(settings: Settings) -> Path | None:
+    """The embedded store that the settings name, where there is none yet."""
+    try:
+        place = parse_address(settings.store.dsn).path
+    except StoreError:
+        return None  # whoever opens it says why
+    return None if place is None or place.exists() else place
+
+
+def told_as_new(started: Callable[[str], None], place: Path) -> Callable[[str], None]:
+    """The same, and that nobody stored anything there: a name may be mistyped."""
+
+    def tell(url: str) -> None:
+        started(url)
+        say([f"there was no store at {place}: a new one, which is empty, was made"])
+
+    return tell
 
 
 def login_for(settings: Settings) -> Login:
@@ -101,16 +123,12 @@ def open_store(
 
 def opened(settings: Settings) -> Store:
     """The same, once. Raises StoreError."""
-    place = parse_address(settings.store.dsn).path
-    new = place is not None and not place.exists()
     store = Store(settings.store.dsn, settings.store)
     try:
         store.migrate()
     except StoreError:
         store.close()
         raise
-    if new:
-        say([f"there was no store at {place}: a new one, which is empty, was made"])
     return store
 
 

@@ -1,7 +1,11 @@
-"""The listening socket of the service."""
+"""The listening socket of the service, and what it says when it begins."""
 
 import asyncio
+import signal
 import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from service.server import bind
 
@@ -24,3 +28,15 @@ def test_a_piece_of_an_answer_does_not_wait_for_the_one_before() -> None:
             return told
 
     assert asyncio.run(answered())
+
+
+def test_a_store_that_is_not_there_is_made_and_that_is_said(
+    serve: Callable[[str], Any], tmp_path: Path
+) -> None:
+    said = []
+    for _ in range(2):
+        service = serve(f"chdb://{tmp_path}/store")
+        service.process.send_signal(signal.SIGTERM)
+        said.append(service.process.communicate(timeout=60)[0])
+    assert f"there was no store at {tmp_path}/store" in said[0]
+    assert "there was no store" not in said[1]
