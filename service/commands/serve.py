@@ -44,7 +44,7 @@ def run(*, store: str | None, host: str | None, port: int | None, json: bool) ->
     settings = read_again()
     login = login_for(settings)
     source = read_topology(None, settings.pipeline.topology)
-    started = told_json if json else told
+    started: Callable[[str], None] = told_json if json else told
     with bind(settings.service.host, settings.service.port) as listener:
         new = missing(settings)
         opened = open_store(settings)

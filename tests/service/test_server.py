@@ -35,8 +35,9 @@ def test_a_store_that_is_not_there_is_made_and_that_is_said(
 ) -> None:
     said = []
     for _ in range(2):
-        service = serve(f"chdb://{tmp_path}/store")
-        service.process.send_signal(signal.SIGTERM)
-        said.append(service.process.communicate(timeout=60)[0])
+        with serve(f"chdb://{tmp_path}/store").process as process:
+            process.send_signal(signal.SIGTERM)
+            said.append(process.stdout.read())  # to its end
+        assert process.returncode == 0
     assert f"there was no store at {tmp_path}/store" in said[0]
     assert "there was no store" not in said[1]
