@@ -139,13 +139,13 @@ function times(found, range, filter) {
 function flowsTable(flows, covered, range, more) {
   const line = (row) => h("tr", null,
     flowCell(row.flow, more), h("td", { class: "hop" }, hop(row.hop, range)),
-    h("td", null, chip(true, kind(row.kind))), h("td", null, meter(row.u_mean)), right(percent(row.share)),
+    h("td", null, chip(true, kind(row.kind)), h("div", { class: "where", title: "share of the flow's time" }, `for ${percent(row.share)}`)), h("td", null, meter(row.u_mean)),
     right(after(row.since_ns - covered.from_ns), { title: moment(row.since_ns, 1) }),
     right(row.contributors ? count(row.contributors, "flow") : "–"), h("td", null, confidence(row.confidence)));
   const body = h("tbody", null, flows.slice(0, MOST_ROWS).map(line));
   const rest = flows.slice(MOST_ROWS);
   const all = h("button", { type: "button", class: "rest", onclick: () => { body.append(...rest.map(line)); all.remove(); } }, `Show ${rest.length} more`);
-  return [h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Flow", "Bottleneck", "Kind", "Load u", "Of the time#", "Since#", "Shared by#", "Confidence"]), body)), rest.length > 0 && all];
+  return [h("div", { class: "scroll" }, h("table", { class: "list" }, head(["Flow", "Bottleneck", "Kind", "Load u", "Since#", "Shared by#", "Confidence"]), body)), rest.length > 0 && all];
 }
 
 const flat = (row) => ({ ...row.flow, kind: row.kind, ...row.hop, u_mean: row.u_mean, u_max: row.u_max, share: row.share, since_ns: row.since_ns, contributors: row.contributors, confidence: row.confidence, src_site: row.src_site, dst_site: row.dst_site });
