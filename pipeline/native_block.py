@@ -99,6 +99,12 @@ def plain(array: pa.Array) -> Iterator[Part]:
         yield octets[array.offset * width : (array.offset + len(array)) * width]
 
 
+def numbers(array: pa.Array) -> NDArray[Any]:
+    """Whole numbers of an array, anything where one is null."""
+    [octets] = plain(array)
+    return np.frombuffer(octets, array.type.to_pandas_dtype())
+
+
 def nulls(array: pa.Array) -> NDArray[np.uint8]:
     """An octet for each value: 1 where there is none."""
     if pa.types.is_null(array.type):
@@ -117,8 +123,7 @@ def bits(packed: NDArray[np.uint8], array: pa.Array) -> NDArray[np.uint8]:
 def lists(array: pa.Array) -> tuple[str, list[Part]]:
     """Arrays; a null is an empty one."""
     counted = array.value_lengths()
-    [octets] = plain(counted)
-    lengths = np.frombuffer(octets, f"i{counted.type.bit_width // 8}")
+    lengths = numbers(counted)
     if counted.null_count:
         lengths = np.where(nulls(counted), 0, lengths)
     kind, values = told(array.flatten())
@@ -127,15 +132,15 @@ def lists(array: pa.Array) -> tuple[str, list[Part]]:
 
 def words(array: pa.DictionaryArray) -> tuple[str, list[Part]]:
     """Texts of which there are few different ones."""
-    width, [places] = array.indices.type.bit_width // 8, plain(array.indices)
+    places = numbers(array.indices)
     known = array.dictionary.cast(pa.large_string())
     kind = "String"
     if array.null_count:
         kind = "Nullable(String)"
         known = pa.concat_arrays([nothing().cast(pa.large_string()), known])
-        numbers = np.frombuffer(places, f"u{width}").astype(np.uint32) + 1
-        width, places = numbers.itemsize, np.where(nulls(array.indices), 0, numbers)
-    head = np.array([SHARED_DICTIONARY, OWN_WORDS | WIDTHS[width], len(known)], np.uint64)
+        places = np.where(nulls(array.indices), 0, places.astype(np.uint32) + 1)
+    width = WIDTHS[places.itemsize]
+    head = np.array([SHARED_DICTIONARY, OWN_WORDS | width, len(known)], np.uint64)
     rows = np.array([len(array)], np.uint64)
     return f"LowCardinality({kind})", [head, texts(known), rows, places]
 

@@ -104,17 +104,16 @@ def login_of(settings: ServiceSettings, environment: Mapping[str, str]) -> Login
                 "service.jwt_issuer: is no URL that could be asked for keys, and service.jwt_keys"
                 " names none"
             )
-        if settings.jwt_keys is not None and not settings.jwt_keys.startswith(URLS):
-            _readable(Path(settings.jwt_keys))
-        web = WebTokens(
-            Provider(
-                settings.jwt_issuer,
-                settings.jwt_audience,
-                settings.jwt_keys,
-                settings.jwt_scope_claim,
-                settings.jwt_tenants_claim,
-            )
+        provider = Provider(
+            settings.jwt_issuer,
+            settings.jwt_audience,
+            settings.jwt_keys,
+            settings.jwt_scope_claim,
+            settings.jwt_tenants_claim,
         )
+        if provider.file is not None:
+            _readable(provider.file)
+        web = WebTokens(provider)
     reachable = not is_loopback(settings.host)
     login = Login(tokens, web, required=reachable or settings.require_login)
     if login.required and not login.possible:

@@ -53,6 +53,11 @@ class Provider:
     scope_claim: str = "scope"
     tenants_claim: str = "tenants"
 
+    @property
+    def file(self) -> Path | None:
+        """The file of keys, where it is one."""
+        return None if self.keys is None or self.keys.startswith(URLS) else Path(self.keys)
+
 
 class Key(NamedTuple):
     """A key of a provider, and the algorithms that it signs by."""
@@ -144,20 +149,15 @@ class WebTokens:
         return self._keys.get(name) or only
 
     def _may_fetch(self, after_s: float) -> bool:
-        if self._file is not None and stamp(self._file) != self._stamp:
+        file = self.provider.file
+        if file is not None and stamp(file) != self._stamp:
             return True
         return self._fetched_s is None or time.monotonic() - self._fetched_s > after_s
-
-    @property
-    def _file(self) -> Path | None:
-        """The file of keys, where it is one."""
-        place = self.provider.keys
-        return Path(place) if place and not place.startswith(URLS) else None
 
     def _fetch(self) -> dict[str, Key]:
         """The provider's key set, of its file or its URL."""
         try:
-            if (file := self._file) is not None:
+            if (file := self.provider.file) is not None:
                 self._stamp = stamp(file)
                 told = file.read_text(encoding="utf-8")
             else:

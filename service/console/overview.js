@@ -49,7 +49,7 @@ export async function overview(parameters) {
       times(found, range, filter), wrong && pointed(wrong, filter),
       placed(flows).length > 0 && panel("Where", "the links that hold flows back, the fullest first; each flow counts at its likeliest link",
         [csvButton("places", () => places(flows).map(flatPlace)), api()], placesTable(places(flows), links, covered, range)),
-      placed(flows).length > 0 && panel("Who meets there", "sites of senders → links → flows", [csvButton("bottlenecks", () => flows.map(flat)), api()], sankey(placed(flows), range, more)),
+      placed(flows).length > 0 && panel("Who meets there", "sites of senders → links → flows", [csvButton("bottlenecks", () => flows.map(flat)), api()], sankey(placed(flows), new Map(places(flows).map((place) => [`${place.hop.device} ${place.hop.interface}`, place.u_mean])), range, more)),
       panel("Links over time", `${count(links.links.length, "link")}, each cell ${span(links.interval.step_ns)}${filter ? "; all of them, whatever the filter" : ""}`,
         [legend(), csvButton("links", () => cells(links)), apiLink("/links", range)],
         links.links.length ? heat(links, range)

@@ -9,7 +9,7 @@ import { code, hops, variables } from "./moment.js";
 import { before, divergence, MOST, rowsOf, run } from "./run.js";
 import { timeline } from "./timeline.js";
 import { kind, moment, span } from "./units.js";
-import { addressed, flowUrl, replayUrl } from "./views.js";
+import { addressed, current, flowUrl, replayUrl } from "./views.js";
 
 const FIELDS = ["src", "dst", "proto", "tenant", "vrf", "vni", "from", "to", "point"];
 const SPEEDS = [1, 5, 20, 100, 500];
@@ -57,8 +57,7 @@ function secondOf(asked, first, told) {
 function form(parameters, first, known) {
   const submit = (event) => {
     event.preventDefault();
-    const at = new URLSearchParams(location.hash.split("?")[1]).get("at") || "";
-    location.hash = replayUrl({ ...Object.fromEntries(parameters), at, ...Object.fromEntries(new FormData(event.target)) });
+    location.hash = replayUrl({ ...Object.fromEntries(current().parameters), ...Object.fromEntries(new FormData(event.target)) });
   };
   const text = (name, label, hint) => h("label", null, label, " ", h("input", { name, value: parameters.get(name) || "", placeholder: hint, spellcheck: "false", autocomplete: "off" }));
   return h("form", { class: "times", "aria-label": "What is run", onsubmit: submit },

@@ -12,13 +12,8 @@ const COLUMNS = [130, 430, 760];
 const NODE = 10;
 const MOST = 60;
 
-/** Bottlenecked flows as `/bottlenecks` answers them; those beyond the most are told by number. */
-export function sankey(flows, range, more) {
-  const fullest = new Map();  // of all its flows, those that are not drawn as well
-  for (const { hop, u_mean: u } of flows) {
-    const name = `${hop.device} ${hop.interface}`;
-    if (u !== null) fullest.set(name, Math.max(fullest.get(name) ?? 0, u));
-  }
+/** Bottlenecked flows as `/bottlenecks` answers them, and loads by link; flows beyond the most are told by number. */
+export function sankey(flows, loads, range, more) {
   const rows = flows.slice(0, MOST).map((flow, at) => ({ flow, at, site: flow.src_site || "unknown site", hop: `${flow.hop.device} ${flow.hop.interface}` }));
   const hops = stacked(rows, (row) => row.hop);
   const order = new Map(hops.map((hop, at) => [hop.key, at]));
@@ -30,8 +25,8 @@ export function sankey(flows, range, more) {
     bands(rows, sites, hops, COLUMNS[0], COLUMNS[1], (row) => row.site, (row) => row.hop),
     bands(rows, hops, ends, COLUMNS[1], COLUMNS[2], (row) => row.hop, (row) => row.at),
     sites.map((node) => [box(node, COLUMNS[0], "var(--edge-strong)"), label(node, COLUMNS[0] - 8, "end", node.key, null, `${node.rows.length}`)]),
-    hops.map((node) => [box(node, COLUMNS[1], loadColour(fullest.get(node.key) ?? 0)),
-      label(node, COLUMNS[1] + NODE + 8, "start", node.key, linkUrl(node.rows[0].flow.hop, range), `u ${load(fullest.get(node.key))}`, true)]),
+    hops.map((node) => [box(node, COLUMNS[1], loadColour(loads.get(node.key) ?? 0)),
+      label(node, COLUMNS[1] + NODE + 8, "start", node.key, linkUrl(node.rows[0].flow.hop, range), `u ${load(loads.get(node.key))}`, true)]),
     ends.map((node) => [box(node, COLUMNS[2], "var(--edge-strong)"),
       label(node, COLUMNS[2] + NODE + 8, "start", pair(node.rows[0].flow.flow), flowUrl(node.rows[0].flow.flow, more))]));
   return h("div", { class: "body" }, h("div", { class: "scroll" }, picture),
