@@ -148,10 +148,10 @@ class Spool:
         try:
             file = spill.put(batch)
         except OSError as error:
+            known, spill.broken = spill.broken, True  # before it is counted: `fill` asks for it
             self.counts["spill_failed"] += 1
-            if not spill.broken:
+            if not known:
                 logger.warning("%s takes nothing more: %s", spill.directory, error.strerror)
-            spill.broken = True
             return None
         spill.broken = False
         self.counts["spilled_batches"] += 1
