@@ -20,7 +20,7 @@ from wire_page import wire_pages
 
 from collector.observation import HOPS, OBSERVATION, SCHEMA_VERSION
 from collector.status import STATUS
-from pipeline import COMPANIONS, FAULTS, companion_table
+from pipeline import COMPANIONS, FAULTS, parameter_table
 from pipeline.cc import (
     csig_load,
     dctcp,
@@ -141,7 +141,7 @@ def parameters() -> Iterator[str]:
         (
             (code(name), code(row.name), code(row.default), row.accepted(), row.doc, row.section)
             for name in COMPANIONS
-            for row in companion_table(name)
+            for row in parameter_table(name)
             if row not in listed
         ),
     )

@@ -1,7 +1,4 @@
-"""Observations in; flow state, hop load and verdicts in a store out.
-
-A name is loaded when it is first asked for: a command pays only for what it uses.
-"""
+"""Observations in; flow state, hop load and verdicts in a store out."""
 
 from typing import TYPE_CHECKING
 
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
     )
     from pipeline.cc.parameter import Parameter, Value, parse
     from pipeline.companion_names import COMPANIONS
-    from pipeline.companions import companion_fields, companion_table
+    from pipeline.companions import companion_fields
     from pipeline.completeness import completeness_of_all
     from pipeline.crew import Crew
     from pipeline.decider import Decider
@@ -71,6 +68,7 @@ if TYPE_CHECKING:
     from pipeline.summary import Summary, address_text
     from pipeline.tables import NO_CLASS, ROLLED_NS, TABLES, WAITED_FOR
     from pipeline.tenant_store import NotTheirs, TenantStore
+    from pipeline.told_parameters import SHOWN, parameter_table
     from pipeline.topology import Csig, Topology, TopologyError, in_force
     from pipeline.topology_check import Finding, findings
     from pipeline.track import DECISIONS, Tracked, Tracker
@@ -104,6 +102,7 @@ __all__ = [
     "PROTOCOLS",
     "READERS",
     "ROLLED_NS",
+    "SHOWN",
     "SUBJECTS",
     "TABLES",
     "WAITED_FOR",
@@ -163,7 +162,6 @@ __all__ = [
     "by_class",
     "captured",
     "companion_fields",
-    "companion_table",
     "completeness_of_all",
     "condition",
     "containerlab",
@@ -201,6 +199,7 @@ __all__ = [
     "netbox",
     "never",
     "open_or_ask",
+    "parameter_table",
     "parse",
     "parse_address",
     "parted",
@@ -237,7 +236,7 @@ HOMES = {
     "cc.parameter": "Parameter Value parse",
     "companion_names": "COMPANIONS",
     "capture_gaps": "MOST_GAPS Heard begun captured gaps_of never stored_last",
-    "companions": "companion_fields companion_table",
+    "companions": "companion_fields",
     "completeness": "completeness_of_all",
     "crew": "Crew",
     "decider": "Decider",
@@ -279,6 +278,7 @@ HOMES = {
     "summary": "Summary address_text",
     "tables": "NO_CLASS ROLLED_NS TABLES WAITED_FOR",
     "tenant_store": "NotTheirs TenantStore",
+    "told_parameters": "SHOWN parameter_table",
     "topology": "Csig Topology TopologyError in_force",
     "topology_check": "Finding findings",
     "track": "DECISIONS Tracked Tracker",
@@ -291,7 +291,8 @@ HOMES = {
     "windows": "MOST_SCALE",
     "worker": "Output Worker",
 }
-"""Modules of this room with the names that each of them gives: those of `__all__`."""
+"""Modules of this room with the names that each of them gives: those of `__all__`. One is loaded
+when a name of it is first asked for: a command pays only for what it uses."""
 
 
 if not TYPE_CHECKING:

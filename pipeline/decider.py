@@ -20,9 +20,10 @@ from pipeline.versions import Versions
 
 
 class Decider:
-    """Keeps the state of every sender; `parameters` change the recurrences' defaults, by algorithm.
+    """Keeps the state of every sender.
 
-    ValueError names a parameter that is not accepted.
+    `parameters` change the recurrences' defaults, by algorithm, over those that settings tell.
+    ValueError names one that is not accepted.
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class Decider:
         topology: Versions | Topology | None = None,
         parameters: Mapping[str, Mapping[str, Value]] | None = None,
     ) -> None:
-        told = {name: dict(values) for name, values in (parameters or {}).items()}
+        told = settings.parameters_with(parameters)
         self.paths = Paths(settings, Versions.of(topology), told.get("hpcc"))
         self.hints = Hints(settings)
         self.accecn = AccurateEcn()

@@ -1,10 +1,12 @@
 """Settings of the pipeline: how time is cut, what counts as congested, how senders are read."""
 
+from collections.abc import Mapping
 from ipaddress import ip_network
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, field_validator
 
+from pipeline.cc.parameter import Value
 from pipeline.companion_names import COMPANIONS
 from pipeline.lengths import lengths_ns
 from pipeline.unit import DAY, MICROSECOND, MILLISECOND
@@ -35,6 +37,8 @@ def _lengths(told: Any) -> float | tuple[float, ...]:
 
 Prefix = Annotated[str, AfterValidator(_prefix)]
 Lengths = Annotated[float | tuple[float, ...], PlainValidator(_lengths)]
+Told = dict[str, Value]
+"""Values of parameters by their names."""
 Dialect = Literal["rfc8257", "linux", "linux_before", "ns3", "classic"]
 
 
@@ -128,6 +132,11 @@ class PipelineSettings(BaseModel):
         le=1 << 26,
         description="Most conversations whose state is kept at a time.",
     )
+    parameters: dict[str, Told] = Field(
+        {},
+        description="Parameters of congestion control that senders run with, by algorithm, such as "
+        "{ hpcc = { N = 4 } }; the reference page of parameters has them all.",
+    )
     companions: tuple[str, ...] = Field(
         (),
         description="Algorithms to run on the same signals beside those that packets show: "
@@ -180,6 +189,20 @@ class PipelineSettings(BaseModel):
     def health_ns(self) -> int:
         """Length of an interval of the telemetry's health, ns."""
         return round(self.health_ms * MILLISECOND)
+
+    def parameters_with(self, more: Mapping[str, Mapping[str, Value]] | None) -> dict[str, Told]:
+        """Parameters of congestion control with `more` on top, which win."""
+        both = (self.parameters, more or {})
+        names = dict.fromkeys(name for each in both for name in each)
+        return {name: {**both[0].get(name, {}), **both[1].get(name, {})} for name in names}
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def _accepted(cls, told: Any) -> Any:
+        """Names and values that the algorithms have."""
+        from pipeline.told_parameters import checked  # loads what computes: for who tells any
+
+        return checked(told) if isinstance(told, Mapping) and told else told
 
     @field_validator("companions")
     @classmethod

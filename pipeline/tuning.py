@@ -17,7 +17,7 @@ TUNED = (
 )  # fmt: skip
 SHAPES = ("interval_ms", "health_ms")
 """Settings that state goes on with as it was made; a worker with others says so."""
-REFUSED = ("dctcp_dialect", "flows", "companions", "probe_dscp")
+REFUSED = ("dctcp_dialect", "parameters", "flows", "companions", "probe_dscp")
 """Settings without which state cannot be read: a worker with others is refused."""
 
 

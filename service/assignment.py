@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 
-from pipeline import COMPANIONS, Parameter, Value, companion_table, parse
+from pipeline import COMPANIONS, Parameter, Value, parameter_table, parse
 from service.failure import ExitCode, Failure
 
 OTHERS = ("collector", "fabric", "pipeline")
@@ -49,7 +49,7 @@ def hint(name: str, tables: Mapping[str, tuple[Parameter, ...]]) -> str:
     """What is accepted in the place of a name, or who would know it."""
     algorithm, dot, own = name.rpartition(".")
     idle = [each for each in COMPANIONS if each not in tables and (not dot or each == algorithm)]
-    knows = [each for each in idle if any(row.name == own for row in companion_table(each))]
+    knows = [each for each in idle if any(row.name == own for row in parameter_table(each))]
     if knows:
         return f"{' and '.join(knows)} would know it: name it in pipeline.companions"
     if dot and algorithm in tables:

@@ -36,10 +36,9 @@ def dialects() -> Told:
 
 def algorithms() -> Told:
     """Behind `--algorithm`."""
-    from pipeline import COMPANIONS
-    from service.run import TABLES
+    from pipeline import COMPANIONS, SHOWN
 
-    yield from (*TABLES, *COMPANIONS)
+    yield from (*SHOWN, *COMPANIONS)
 
 
 def collector_settings() -> Told:
@@ -49,10 +48,11 @@ def collector_settings() -> Told:
 
 def assignments() -> Told:
     """Behind `--set` and `--what-if`: settings, and parameters of congestion control."""
-    from service.run import SECTIONS, TABLES
+    from pipeline import SHOWN
+    from service.run import SECTIONS
 
     yield from settings_of(*SECTIONS)
-    for algorithm, table in TABLES.items():
+    for algorithm, table in SHOWN.items():
         for row in table:
             yield f"{algorithm}.{row.name}=", row.doc
 

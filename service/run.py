@@ -29,20 +29,18 @@ from collector import (
 )
 from pipeline import (
     CSIG_VALUES,
+    SHOWN,
     Heard,
     Output,
-    Parameter,
     PipelineSettings,
     StoreError,
     Topology,
     Value,
     Versions,
     Worker,
-    companion_table,
-    dctcp,
     drain,
-    hpcc,
     never,
+    parameter_table,
 )
 from service.assigned import value_of
 from service.assignment import parameter_of, told_once
@@ -58,8 +56,6 @@ from service.warming import warming
 
 BATCHES = 4
 """Batches that may wait on the bus of a replay."""
-TABLES = {"hpcc": hpcc.TABLE, "dctcp": dctcp.TABLE}
-"""Parameters of the algorithms that packets show; companions bring their own."""
 SECTIONS = ("collector", "pipeline")
 Sink = Callable[[Output, str], None]
 
@@ -89,11 +85,6 @@ class Job:
     """Knows when live sources were heard of before they began."""
     opened: Callable[[Sources], None] = lambda _: None
     """Is given the sources, so that another thread can end them. Without it a signal does."""
-
-
-def table_of(algorithm: str) -> tuple[Parameter, ...]:
-    """The parameters of an algorithm; KeyError for one that there is not."""
-    return TABLES[algorithm] if algorithm in TABLES else companion_table(algorithm)
 
 
 def run_job(
@@ -234,7 +225,8 @@ def settings_of(
 ) -> tuple[Settings, dict[str, dict[str, Value]]]:
     """Settings with `section.name=value` assignments on top, and parameters of the recurrences.
 
-    A parameter is told as NAME=VALUE, for every algorithm that has it, or as ALGORITHM.NAME=VALUE.
+    A parameter is told as NAME=VALUE, for every algorithm that has it, or as ALGORITHM.NAME=VALUE,
+    over those that settings tell.
     `companion` is run beside those that the settings name. Failure for what is told twice.
     """
     told_once("--set", assignments)
@@ -263,9 +255,9 @@ def settled(
     if companion is not None:
         sections["pipeline"]["companions"] = [*settings.pipeline.companions, companion]
         settings = chosen(**sections, **rest)
-    tables = {name: table_of(name) for name in (*TABLES, *settings.pipeline.companions)}
+    tables = {name: parameter_table(name) for name in (*SHOWN, *settings.pipeline.companions)}
     parameters: dict[str, dict[str, Value]] = {}
     for name, value in told:
         for algorithm, values in parameter_of(name, value, tables).items():
             parameters.setdefault(algorithm, {}).update(values)
-    return settings, parameters
+    return settings, settings.pipeline.parameters_with(parameters)

@@ -12,15 +12,16 @@ import polars as pl
 
 from pipeline import (
     COMPANIONS,
+    SHOWN,
     Decider,
     PipelineSettings,
     Question,
     Rerun,
     Value,
     Versions,
-    companion_table,
     held,
     hpcc,
+    parameter_table,
 )
 from service.assignment import parameter_of, told_once
 from service.decision_output import Output, Told
@@ -29,7 +30,6 @@ from service.endpoint import Endpoint
 from service.failure import Failure
 from service.problem import Problem, invalid
 from service.reader import Reader
-from service.run import TABLES
 from service.watched import Watched
 
 MOST_OBSERVATIONS = 200_000
@@ -184,8 +184,11 @@ def ends_of(question: Question) -> tuple[Endpoint, Endpoint]:
 
 
 def parameters_of(told: Sequence[str], settings: PipelineSettings) -> dict[str, dict[str, Value]]:
-    """Parameters out of NAME=VALUE; Problem names what is not accepted. Settings are none."""
-    tables = TABLES | {name: companion_table(name) for name in settings.companions}
+    """Parameters out of NAME=VALUE, over those that settings tell; others of these are not taken.
+
+    Problem names what is not accepted.
+    """
+    tables = {name: parameter_table(name) for name in (*SHOWN, *settings.companions)}
     made: dict[str, dict[str, Value]] = {}
     try:
         told_once("--set", told)
@@ -198,7 +201,7 @@ def parameters_of(told: Sequence[str], settings: PipelineSettings) -> dict[str, 
     except Failure as error:
         said = str(error).removeprefix("--set").lstrip(": ")
         raise invalid({"set": said}) from None
-    return made
+    return settings.parameters_with(made)
 
 
 def with_hops(decisions: pl.DataFrame, paths: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from pipeline import Value
-from service.run import table_of
+from pipeline import Value, parameter_table
 
 STEPS = {"N", "W_ai", "R_ai_bps"}
 """Parameters of HPCC++ of which one must be told for W to be a sender's: there is no usual one."""
@@ -27,10 +26,10 @@ def step_assumed(ran: Collection[str], parameters: Parameters, whose: str = "") 
     """
     if step_known(parameters) or STEPPED.isdisjoint(ran):
         return
-    usual = next(row.default for row in table_of("hpcc") if row.name == "N")
+    usual = next(row.default for row in parameter_table("hpcc") if row.name == "N")
     yield (
         f"W and R of HPCC++{whose} hold for N = {usual}, which is only the default: tell the N of"
-        " its senders as hpcc.N (--set N=4; of the API, set=N=4)"
+        " its senders as hpcc.N (--set N=4; of the API, set=N=4; in settings, pipeline.parameters)"
     )
 
 

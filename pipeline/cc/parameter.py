@@ -41,8 +41,8 @@ class Parameter:
             return self.choices.index(str(value))
         whole = isinstance(self.default, int)
         try:
-            number = float(value)
-        except ValueError:
+            number = nan if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):  # settings may hold anything
             number = nan
         if not self.low <= number <= self.high or (whole and number != int(number)):
             raise ValueError(f"{self.name} takes {self.accepted()}, not {value!r}")

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import typer
 
-from pipeline import Parameter, companion_table
+from pipeline import SHOWN, Parameter, parameter_table
 from replay import rebuild
 from service.assignment import parameter_of, told_once
 from service.closed_loop_text import shown
@@ -15,7 +15,6 @@ from service.decidable import say
 from service.failure import ExitCode, Failure, refused_by
 from service.gathering import Frames, gathered
 from service.progress import working
-from service.run import TABLES
 from service.window_step import steps_assumed
 
 FABRIC = "fabric."
@@ -73,7 +72,7 @@ def change_of(what_if: Sequence[str]) -> rebuild.Change:
 
 def tables() -> Mapping[str, tuple[Parameter, ...]]:
     """Parameters of the algorithms that can be played."""
-    return TABLES | {"swift": companion_table("swift")}
+    return SHOWN | {"swift": parameter_table("swift")}
 
 
 def altered(scene: rebuild.Scene, change: rebuild.Change) -> rebuild.Scene:

@@ -61,7 +61,8 @@ HEADINGS = (
 
 def run(*, once: bool, seed: int, directory: Path, port: int | None, json: bool) -> None:
     """Make the fabric, analyze its capture, print the table, then serve unless `once`."""
-    settings = settings_for(directory, port)
+    world = scenario.demo(seed)
+    settings = settings_for(directory, port, world)
     tell = partial(typer.echo, err=json)
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -70,8 +71,8 @@ def run(*, once: bool, seed: int, directory: Path, port: int | None, json: bool)
     with opened(settings, directory) as store:
         # The fabric's code is compiled here, the worker's beside it.
         with warming("judge") as ready:
-            world, truth, fabric = make(directory, settings, seed, tell)
-            found, frames = analyze(directory, settings, world, fabric, store, ready)
+            truth, fabric = make(directory, settings, world, seed, tell)
+            found, frames = analyze(directory, settings, fabric, store, ready)
         tell(accounting_line(frames))
         result = score(truth, found)
         if json:
@@ -95,11 +96,14 @@ def told(url: str) -> None:
     typer.echo(f"console and API: {url}  (Ctrl-C ends)")
 
 
-def settings_for(directory: Path, port: int | None) -> Settings:
-    """The demo's settings: its own telemetry numbers, a short interval, a store of its own."""
+def settings_for(directory: Path, port: int | None, world: World) -> Settings:
+    """The demo's settings: its own telemetry numbers, a short interval, a store of its own.
+
+    And what the fabric's senders were told beyond their documents' defaults.
+    """
     return chosen(
         collector={"int_dscp": INT_DSCP},
-        pipeline={"interval_ms": INTERVAL_MS},
+        pipeline={"interval_ms": INTERVAL_MS, "parameters": world_parameters(world)},
         store={"dsn": f"chdb://{(directory / STORE).resolve()}"},
         service={"port": port},
     )
@@ -123,11 +127,10 @@ def opened(settings: Settings, directory: Path) -> Store:
 
 
 def make(
-    directory: Path, settings: Settings, seed: int, tell: Tell
-) -> tuple[World, Truth, Topology]:
+    directory: Path, settings: Settings, world: World, seed: int, tell: Tell
+) -> tuple[Truth, Topology]:
     """Simulate the fabric; write capture, topology, settings and truth."""
     with progress_console().status("simulating a leaf-spine fabric"):
-        world = scenario.demo(seed)
         ran = simulate(world, settings.collector)
     with progress_console().status("writing what its mirrors saw"):
         frames = frames_of(ran, settings.collector)
@@ -136,21 +139,27 @@ def make(
         truth.verdicts.write_parquet(directory / TRUTH)
         fabric = topology(world)
         (directory / TOPOLOGY).write_text(fabric.to_yaml(), encoding="utf-8")
-        (directory / SETTINGS).write_text(settings_text(directory), encoding="utf-8")
+        (directory / SETTINGS).write_text(settings_text(directory, settings), encoding="utf-8")
     tell(
         f"fabric: {len(world.flows)} flows, {world.duration_ns / MILLION:g} ms, seed {seed};"
         f" {len(frames):,} mirrored frames in {directory / CAPTURE}"
     )
-    return world, truth, fabric
+    return truth, fabric
 
 
-def settings_text(directory: Path) -> str:
+def settings_text(directory: Path, settings: Settings) -> str:
     """Settings by which any other command reads the demo's capture, wherever it is typed."""
     place = directory.resolve()
+    told = "".join(
+        f"{algorithm}.{name} = {json_format.dumps(value)}\n"
+        for algorithm, values in settings.pipeline.parameters.items()
+        for name, value in values.items()
+    )
     return (
         "# What the demo's fabric uses where the documents leave numbers open.\n"
         f"[collector]\nint_dscp = {INT_DSCP}\n\n"
         f'[pipeline]\ninterval_ms = {INTERVAL_MS}\ntopology = "{place / TOPOLOGY}"\n\n'
+        f"[pipeline.parameters]\n{told}\n"
         f'[store]\ndsn = "chdb://{place / STORE}"\n'
     )
 
@@ -158,7 +167,6 @@ def settings_text(directory: Path) -> str:
 def analyze(
     directory: Path,
     settings: Settings,
-    world: World,
     fabric: Topology,
     store: Store,
     ready: Callable[[], None],
@@ -181,13 +189,7 @@ def analyze(
 
         return take
 
-    job = Job(
-        (directory / CAPTURE,),
-        settings.collector,
-        settings.pipeline,
-        fabric,
-        world_parameters(world),
-    )
+    job = Job((directory / CAPTURE,), settings.collector, settings.pipeline, fabric)
     accounting = run_job(job, sink, "collector → bus → pipeline → store", ready)
     return with_text(pl.concat(kept)) if kept else pl.DataFrame(), accounting.numbers
 
@@ -254,7 +256,8 @@ def failing(result: Score) -> str:
 
 def world_parameters(world: World) -> dict[str, dict[str, Value]]:
     """What the fabric's senders were told beyond their documents' defaults."""
-    return {"hpcc": dict(world.hpcc), "dctcp": dict(world.dctcp)}
+    told = {"hpcc": dict(world.hpcc), "dctcp": dict(world.dctcp)}
+    return {algorithm: values for algorithm, values in told.items() if values}
 
 
 def explain(directory: Path, world: World, result: Score, tell: Tell) -> None:
@@ -263,10 +266,10 @@ def explain(directory: Path, world: World, result: Score, tell: Tell) -> None:
     command = f"{program} --settings {directory / SETTINGS}"
     first = result.flows.row(0, named=True)
     ends = f"{first['src']}:{first['sport']} {first['dst']}:{first['dport']}"
-    told = " ".join(f"--set {name}={value}" for name, value in world.hpcc.items())
+    told = ", ".join(f"{name} = {value}" for name, value in world.hpcc.items())
     tell(
         f"in another shell:\n  {command} where {ends}\n"
-        f'  {command} replay {directory / CAPTURE} {told} --explain --flow "{ends}" | head\n'
-        f"what is stored was decided {told}, as this fabric's senders were told: a replay in the"
-        " console, too, has it when it is told so"
+        f'  {command} replay {directory / CAPTURE} --explain --flow "{ends}" | head\n'
+        f"this fabric's HPCC++ senders were told {told}; those settings say so"
+        " (pipeline.parameters)"
     )

@@ -23,6 +23,7 @@ from pipeline import (
     held,
     hpcc,
     open_or_ask,
+    parameter_table,
 )
 from service.absence import Read
 from service.decidable import say
@@ -36,7 +37,7 @@ from service.report_conduct import conduct_section
 from service.report_content import counted, names_of, parameter_section, provenance, report_of
 from service.report_output import Kept
 from service.rerunning import Source, rerun, tell_unread
-from service.run import Job, Sink, collector_of, run_job, settings_of, table_of
+from service.run import Job, Sink, collector_of, run_job, settings_of
 from service.settings import Settings
 from service.topology_source import TopologySource, read_topology
 from service.typed import moment
@@ -92,7 +93,9 @@ def run(request: "Request", path: Path) -> None:
     ran = {course.algorithm for course in courses}
     in_force = {
         name: {row.name: (told.get(row.name, row.default), row.name in told) for row in table}
-        for name, table, told in ((n, table_of(n), parameters.get(n, {})) for n in sorted(ran))
+        for name, table, told in (
+            (n, parameter_table(n), parameters.get(n, {})) for n in sorted(ran)
+        )
     }
     last = [
         parameter_section(in_force),

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from pipeline import COMPANIONS, NETWORK, Question, same_ends
+from pipeline import COMPANIONS, NETWORK, SHOWN, Question, parameter_table, same_ends
 from replay import COMMON, TOLD, known, lines, pseudocode, variables
 from service.coverage import NOTHING
 from service.problem import invalid
@@ -19,7 +19,6 @@ from service.routes.coverage import coverage_of
 from service.routes.parameter import Algorithm, EndsParameters, Name, Parameters, Start, Time
 from service.routes.signals import flows_with
 from service.routes.span import Span
-from service.run import TABLES, table_of
 from service.shape import flow_of
 from service.stored_replay import PORTS, Replayed, Replays, Wanted
 from service.watched import in_words
@@ -93,7 +92,7 @@ class AlgorithmsParameters(Parameters):
 @router.get("/algorithms")
 async def algorithms(request: Request, asked: Annotated[AlgorithmsParameters, Query()]) -> Response:
     """What can be replayed: pseudo-code with the branches of each line, variables, parameters."""
-    names = [asked.name] if asked.name else [*TABLES, *COMPANIONS]
+    names = [asked.name] if asked.name else [*SHOWN, *COMPANIONS]
     told = await run_in_threadpool(lambda: [described(str(name)) for name in names])
     return documented(request, {"algorithms": told})
 
@@ -107,7 +106,7 @@ def described(name: str) -> dict[str, Any]:
     own = [
         {"name": row.name, "default": row.default, "unit": row.unit, "accepted": row.accepted(),
          "meaning": row.doc, "section": row.section}
-        for row in table_of(name)
+        for row in parameter_table(name)
     ]  # fmt: skip
     return {"name": name, "variables": variables(name), "pseudocode": code, "parameters": own}
 
@@ -143,7 +142,8 @@ def in_force(found: Replayed, page: pl.DataFrame) -> dict[str, dict[str, Any]]:
     ran = page["algorithm"].cast(pl.String).unique().sort() if page.height else ()
     told = {name: dict(values) for name, values in found.parameters.items()}
     return {
-        name: {row.name: row.default for row in table_of(name)} | told.get(name, {}) for name in ran
+        name: {row.name: row.default for row in parameter_table(name)} | told.get(name, {})
+        for name in ran
     }
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from pipeline import COMPANIONS, Tracker, companion_fields, companion_table, fault_names, swift
+from pipeline import COMPANIONS, Tracker, companion_fields, fault_names, parameter_table, swift
 from pipeline.companions import companion
 from tests.pipeline.conftest import observations
 from tests.pipeline.test_track import DATA
@@ -104,7 +104,7 @@ def test_any_split_gives_the_same_and_decisions_do_not_change() -> None:
 
 @pytest.mark.parametrize("name", COMPANIONS)
 def test_parameters_are_those_of_its_table(name: str) -> None:
-    assert companion_table(name)
+    assert parameter_table(name)
     assert companion_fields(name)
     with pytest.raises(ValueError, match="no parameter is called 'nothing'"):
         companion(name, {"nothing": 1})

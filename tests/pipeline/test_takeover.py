@@ -29,8 +29,8 @@ OTHERS: dict[str, Any] = {
     "copies_us": 0.0, "base_rtt_us": 8.0, "nic_gbps": 100.0, "congested_u": 0.5, "sampling": 4.0,
     "standing_queue": 2.0, "standing_bytes": 1000, "dctcp_dialect": "ns3",
     "dctcp_dialects": {"10.0.0.0/8": "ns3"}, "near": ("10.0.0.0/8",), "flows": 1000,
-    "companions": ("swift",), "probe_dscp": 5, "health_ms": 0.0, "csig_hosts": ("10.0.0.0/8",),
-    "topology": "fabric.yaml",
+    "parameters": {"hpcc": {"N": 4}}, "companions": ("swift",), "probe_dscp": 5,
+    "health_ms": 0.0, "csig_hosts": ("10.0.0.0/8",), "topology": "fabric.yaml",
 }  # fmt: skip
 """Another value of each setting."""
 ELSEWHERE = frozenset({"congested_u", "topology"})

@@ -50,10 +50,15 @@ def notes_of_windows(hopsight: Any, place: Path) -> None:
     """What no packet tells, the N of HPCC++, is said to be the default until it is told."""
     flow = ("10.2.0.1:53274", "10.3.0.1:5201")
     beginning = begun(place / "capture.pcapng")
-    words = ("--settings", str(place / "hopsight.toml"), "replay", str(beginning))
+    settings = place / "hopsight.toml"
+    words = ("--settings", str(settings), "replay", str(beginning))
     asked = (*words, "--flow", " ".join(flow), "--topology", str(place / "topology.yaml"))
     said = "W and R of HPCC++ hold for N = 100"
+    told_by_settings = hopsight.here(*asked)
+    assert said not in told_by_settings.stderr
+    settings.write_text(settings.read_text().replace("hpcc.N = 4\n", ""))
     assert said in hopsight.here(*asked).stderr
+    assert hopsight.here(*asked, "--set", "N=4").stdout == told_by_settings.stdout
     assert said not in hopsight.here(*asked, "--set", "N=4").stderr
     alone = "W and R of HPCC++ without the change hold for N = 100"
     held = hopsight.here(*asked, "--what-if", "eta=0.9", "--json")
@@ -92,9 +97,9 @@ def test_the_demo_is_served_with_its_topology(
     flows = pl.DataFrame({"script": [0], "src": ["10.0.0.1"], "seen": ["leaf1 e1"]})
     right = Score(pl.DataFrame({"agrees": [True, True]}), flows, 1.0, measured_right=True)
 
-    def made(directory: Path, *_: Any) -> tuple[None, None, None]:
+    def made(directory: Path, *_: Any) -> tuple[None, None]:
         (directory / demo.TOPOLOGY).write_text("version: one\ndevices: {}\n")
-        return None, None, None
+        return None, None
 
     def hinted(*given: Any) -> None:
         given[-1]("in another shell")
@@ -109,6 +114,7 @@ def test_the_demo_is_served_with_its_topology(
     monkeypatch.setattr(demo, "serve_store", lambda *given: served.extend(given))
     demo.run(once=False, seed=1, directory=tmp_path, port=0, json=json)
     assert served[-1].path == tmp_path / demo.TOPOLOGY
+    assert served[0].pipeline.parameters["hpcc"] == {"N": 4}
     served[-2]("http://127.0.0.1:1")
     said = capsys.readouterr()
     hints = "frames: 3 seen = 3 decoded\nin another shell\n"
