@@ -47,6 +47,9 @@ def parse_address(dsn: str) -> StoreAddress:
     if parts.scheme == "chdb":
         if parts.netloc or not parts.path.startswith("/") or parts.path == "/":
             raise StoreError(f"store {dsn!r} names no absolute directory; accepted: {ACCEPTED}")
+        if parts.query or parts.fragment:
+            said = "an embedded store has no options, and a # of its directory is written %23"
+            raise StoreError(f"store {dsn!r}: {said}")
         return _embedded(unquote(parts.path))
     if parts.scheme in {"http", "https"} and parts.hostname:
         _options(parts)

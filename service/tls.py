@@ -8,6 +8,7 @@ from pathlib import Path
 
 from service.endpoint import DAY_NS, NS_PER_S, time_text
 from service.failure import ExitCode, Failure
+from service.stamp import stamp
 
 SOON_DAYS = 14
 """Days before its end at which somebody should be told; those who renew do so a month before."""
@@ -52,12 +53,9 @@ class Tls:
             raise Failure(ExitCode.INPUT, said) from None
         return context
 
-    def _changed(self) -> list[tuple[int, int]]:
-        """When the files were changed, and which they are; links are followed."""
-        with contextlib.suppress(OSError):
-            told = [path.stat() for path in (self.certificate, self.key)]
-            return [(each.st_mtime_ns, each.st_ino) for each in told]
-        return []
+    def _changed(self) -> list[tuple[int, ...]]:
+        """What is another one once a file has changed; links are followed."""
+        return [stamp(file) for file in (self.certificate, self.key)]
 
     def renew(self) -> None:
         """Take files that have changed for the connections to come.

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline import OwnerClient, Store, Topology, TopologyError, Versions, host_rows
 from service.failure import ExitCode, Failure
+from service.stamp import stamp
 
 LOOKED_S = 1.0
 """For how long nobody looks again whether files have changed."""
@@ -19,7 +20,6 @@ SUFFIXES = (".yaml", ".yml")
 """What a topology in a folder is called."""
 TAKEN, REFUSED = "taken", "refused"
 """Outcomes of reading a changed file."""
-Stamp = tuple[tuple[str, int, int], ...]
 logger = logging.getLogger("hopsight.service")
 
 
@@ -85,18 +85,18 @@ class TopologySource:
         self.path = path
         self.told = told
         self._turn = threading.Lock()
-        self._stamp = self._now()
+        self._seen = self._now()
         self.versions = read_versions(path)
 
     def refresh(self, *, again: bool = False) -> bool:
         """Whether another topology was taken; `again` reads also files that have not changed."""
-        if self._now() == self._stamp and not again:
+        if self._now() == self._seen and not again:
             return False
         with self._turn:
-            stamp = self._now()
-            if stamp == self._stamp and not again:
+            seen = self._now()
+            if seen == self._seen and not again:
                 return False
-            self._stamp = stamp
+            self._seen = seen
             try:
                 self.versions = read_versions(self.path)
             except TopologyError as error:
@@ -109,13 +109,12 @@ class TopologySource:
             self.told(TAKEN)
             return True
 
-    def _now(self) -> Stamp:
-        """Name, time and size of every file, as they are now; empty when they cannot be asked."""
+    def _now(self) -> dict[Path, tuple[int, ...]]:
+        """What of every file is another one once it has changed; empty when there is none."""
         try:
-            states = [(each, each.stat()) for each in files_of(self.path)]
+            return {file: stamp(file) for file in files_of(self.path)}
         except OSError:
-            return ()
-        return tuple((str(each), state.st_mtime_ns, state.st_size) for each, state in states)
+            return {}
 
 
 def store_topology(

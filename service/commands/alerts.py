@@ -24,7 +24,7 @@ from service.failure import ExitCode, Failure
 from service.future import MOST_AHEAD_NS, reached
 from service.remote_api import ask
 from service.shape import changes_of
-from service.text import Heading, console, table
+from service.text import Heading, console, several, table
 from service.typed import parsed
 
 STANDING = (
@@ -146,7 +146,9 @@ def check(file: Path, *, json: bool) -> None:
         told = {"rules": rules, "receivers": receivers, "errors": errors}
         typer.echo(json_format.dumps(told))
     elif not wrong:
-        typer.echo(f"{rules} rules and {receivers} receivers are fine")
+        typer.echo(
+            f"fine: {several(len(found.rule), 'rule')}, {several(len(found.receiver), 'receiver')}"
+        )
     else:
         lines = ((file.name, mistake.place or None, mistake.sentence) for mistake in wrong)
         console().print(table(MISTAKES, lines))

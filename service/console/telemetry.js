@@ -19,7 +19,7 @@ export async function telemetry(parameters) {
     live: true,
     body: h("div", null,
       h("h1", null, headline(found, worth, asked)),
-      h("p", { class: "lead" }, lead(found, worth)),
+      found.interval && h("p", { class: "lead" }, lead(found, worth)),
       form(asked),
       Object.entries(CLASSES).map(([name, title]) => group(title, rows.filter((row) => row.class === name), asked)),
       !rows.length && h("div", { class: "panel" }, empty("No finding in this time", "Findings are made while frames are analysed; a longer time or fewer conditions may have some.", ["hopsight doctor", "hopsight health --all"]))),
@@ -27,7 +27,6 @@ export async function telemetry(parameters) {
 }
 
 function lead(found, worth) {
-  if (!found.interval) return "No telemetry was judged yet.";
   const { length } = found.findings;
   const told = `${count(length, "finding")}${found.more ? " and more" : ""}`;
   return length ? `${told}; ${length - worth.length} are as they should be. What a verdict rests on cannot be better than this.` : `${told} in this time, of which ${percent(found.covered)} was judged.`;

@@ -377,9 +377,11 @@ def test_the_engine_keeps_no_logs_of_its_own(store: Store) -> None:
         ("", "is no store address; accepted: chdb:///absolute/directory"),
         ("chdb://relative/place", "names no absolute directory"),
         ("chdb:///", "names no absolute directory"),
+        ("chdb:///data/store?verify=0", "an embedded store has no options"),
+        ("chdb:///data/store#2", "a # of its directory is written %23"),
         ("postgres://user:secret@host/db", "'postgres://host/db' is no store address"),
         ("http://", "is no store address"),
-        ("chdb:///tmp/a?b=%3F", None),
+        ("chdb:///tmp/%61", None),
     ],
 )
 def test_addresses_of_stores(dsn: str, said: str | None) -> None:

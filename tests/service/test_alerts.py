@@ -437,7 +437,7 @@ def test_the_command_shows_alerts_and_asks_for_silence(
     done = hopsight.here("alerts", "silence", "a=b", "--for", "367d", "--store", served.dsn)
     assert (done.returncode, "more than 366 days" in done.stderr) == (2, True)
     fine = hopsight.here("alerts", "check", str(file))
-    assert fine.stdout == "3 rules and 0 receivers are fine\n"
+    assert fine.stdout == "fine: 3 rules, 0 receivers\n"
 
 
 def test_what_fired_and_ended_while_a_receiver_was_away_is_told(
