@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, field_validator
 
-from pipeline.cc.parameter import Value
 from pipeline.companion_names import COMPANIONS
 from pipeline.lengths import lengths_ns
 from pipeline.unit import DAY, MICROSECOND, MILLISECOND
@@ -37,7 +36,7 @@ def _lengths(told: Any) -> float | tuple[float, ...]:
 
 Prefix = Annotated[str, AfterValidator(_prefix)]
 Lengths = Annotated[float | tuple[float, ...], PlainValidator(_lengths)]
-Told = dict[str, Value]
+Told = dict[str, float | int | str]
 """Values of parameters by their names."""
 Dialect = Literal["rfc8257", "linux", "linux_before", "ns3", "classic"]
 
@@ -190,7 +189,7 @@ class PipelineSettings(BaseModel):
         """Length of an interval of the telemetry's health, ns."""
         return round(self.health_ms * MILLISECOND)
 
-    def parameters_with(self, more: Mapping[str, Mapping[str, Value]] | None) -> dict[str, Told]:
+    def parameters_with(self, more: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Told]:
         """Parameters of congestion control with `more` on top, which win."""
         both = (self.parameters, more or {})
         names = dict.fromkeys(name for each in both for name in each)
