@@ -36,8 +36,10 @@ from kill_world import PARTITIONS, TAKEN, hopsight
 from pipeline import OwnerClient, Store, read_owner
 
 SECONDS, RATE, LOAD = 30.0, 100_000, 100_000
-FLOWS = 64, 512
-"""Flows of a mirror; each is judged ten times a second."""
+FLOWS = 64, 128, 256, 512
+"""Flows of a mirror; each is judged ten times a second: the more there are, the more is judged."""
+ENDS = min(FLOWS), max(FLOWS)
+"""Those that are sent through Kafka: broker, store and two more processes share the cores there."""
 ELEPHANTS = 0.0, 0.6
 """Share of the frames that one of the flows has, beside whom the fewest others are judged."""
 BAR_S, KAFKA_BAR_S = 1.0, 2.0
@@ -118,13 +120,13 @@ class Way(NamedTuple):
 
     begun: Callable[[], AbstractContextManager[Running]]
     bar_s: float
-    flows: tuple[int, ...] = FLOWS
+    flows: tuple[int, ...] = ENDS
 
 
 BUSES = {
-    "memory": Way(in_one, BAR_S),
+    "memory": Way(in_one, BAR_S, FLOWS),
     "kafka-1": Way(partial(through_kafka, 1), KAFKA_BAR_S),
-    f"kafka-{PARTITIONS}": Way(partial(through_kafka, PARTITIONS), KAFKA_BAR_S, FLOWS[:1]),
+    f"kafka-{PARTITIONS}": Way(partial(through_kafka, PARTITIONS), KAFKA_BAR_S, ENDS[:1]),
 }
 
 
@@ -141,7 +143,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="time of the sender (30)")
     parser.add_argument("--rate", type=int, default=RATE, help="frames a second (100,000)")
-    parser.add_argument("--flows", type=int, nargs="*", help="of the mirror (64, 512)")
+    parser.add_argument("--flows", type=int, nargs="*", help="of the mirror (64 to 512)")
     parser.add_argument("--elephant", type=float, nargs="*", help="share of one flow (0, 0.6)")
     parser.add_argument("--bus", choices=BUSES, nargs="*", default=tuple(BUSES))
     asked = parser.parse_args()
