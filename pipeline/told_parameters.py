@@ -10,6 +10,12 @@ from pipeline.companions import companion_table
 
 SHOWN = {"hpcc": hpcc_table.TABLE, "dctcp": dialect.TABLE}
 """Parameters of the algorithms that packets show; companions bring their own."""
+ELSEWHERE = {
+    ("hpcc", "T_ns"): "base_rtt_us",
+    ("hpcc", "B_nic_bps"): "nic_gbps",
+    ("dctcp", "dialect"): "dctcp_dialect",
+}
+"""Parameters for which there are settings of their own: told twice, only one would hold."""
 
 
 def parameter_table(algorithm: str) -> tuple[Parameter, ...]:
@@ -30,6 +36,8 @@ def checked(told: Mapping[str, Any]) -> dict[str, dict[str, Value]]:
     for algorithm, values in told.items():
         rows = {row.name: row for row in parameter_table(algorithm)}
         for name, value in known(rows.values(), values).items():
+            if own := ELSEWHERE.get((algorithm, name)):
+                raise ValueError(f"{algorithm}.{name} is told by pipeline.{own}")
             number = rows[name].number(value)  # a choice stays the word that it is
             made.setdefault(algorithm, {})[name] = value if rows[name].choices else number
     return made

@@ -8,6 +8,8 @@ from service.failure import ExitCode, Failure
 
 OTHERS = ("collector", "fabric", "pipeline")
 """Sections whose names are no parameters of congestion control."""
+AND_SETTINGS = ", collector.NAME and pipeline.NAME"
+"""What a command line accepts besides."""
 
 
 def told_once(option: str, assignments: Iterable[str]) -> None:
@@ -58,4 +60,4 @@ def hint(name: str, tables: Mapping[str, tuple[Parameter, ...]]) -> str:
         known += [f"{algorithm}.{row.name}" for row in tables[algorithm]]
         return f"accepted are {', '.join(known)}"
     accepted = ", ".join(sorted({row.name for table in tables.values() for row in table}))
-    return f"accepted are {accepted}, collector.NAME and pipeline.NAME"
+    return f"accepted are {accepted}{AND_SETTINGS}"

@@ -36,7 +36,7 @@ def checks(flags: Mapping[str, Mapping[str, Any]] | None = None) -> Iterator[Che
     `flags` are settings that were given beside the others (`settings.load`).
     """
     expected = "settings that can be used"
-    advice = "mend that setting; `hopsight settings --dump` lists all"
+    advice = "mend that setting; `hopsight settings --check` tells whether it is"
     try:
         settings = load(flags)
     except SettingsError as error:

@@ -41,7 +41,7 @@ NONE = "none"
 """In the place of a value: the setting has none. TOML and the environment have no other word."""
 FORMS = {
     "tuple_type": 'should be a list, such as [1], [0x9900, 7] or ["swift"]',
-    "dict_type": "should be a table, such as { 0 = [1, 2] } in a settings file",
+    "dict_type": "should be a table, such as { NAME = VALUE } in a settings file",
 }
 """What is accepted, in the words of a settings file, by what pydantic calls the error."""
 

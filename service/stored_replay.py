@@ -23,7 +23,7 @@ from pipeline import (
     hpcc,
     parameter_table,
 )
-from service.assignment import parameter_of, told_once
+from service.assignment import AND_SETTINGS, parameter_of, told_once
 from service.decision_output import Output, Told
 from service.decisions import Decisions
 from service.endpoint import Endpoint
@@ -199,7 +199,7 @@ def parameters_of(told: Sequence[str], settings: PipelineSettings) -> dict[str, 
             for algorithm, values in parameter_of(name, value, tables).items():
                 made.setdefault(algorithm, {}).update(values)
     except Failure as error:
-        said = str(error).removeprefix("--set").lstrip(": ")
+        said = str(error).removeprefix("--set").lstrip(": ").removesuffix(AND_SETTINGS)
         raise invalid({"set": said}) from None
     return settings.parameters_with(made)
 

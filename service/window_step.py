@@ -4,8 +4,6 @@ from collections.abc import Collection, Iterator, Mapping
 
 from pipeline import Value, parameter_table
 
-STEPS = {"N", "W_ai", "R_ai_bps"}
-"""Parameters of HPCC++ of which one must be told for W to be a sender's: there is no usual one."""
 STEPPED = {"hpcc", "hpcc_aecn", "hpcc_csig", "hpcc_latency", "hpcc_probe", "hpcc_reported"}
 """Algorithms whose W grows by that step."""
 Parameters = Mapping[str, Mapping[str, Value]]
@@ -14,8 +12,13 @@ Run = tuple[Collection[str], Parameters]
 
 
 def step_known(parameters: Parameters) -> bool:
-    """Whether the step of W is told."""
-    return not STEPS.isdisjoint(parameters.get("hpcc", {}))
+    """Whether the step of W is told, for which there is no usual one: by N or itself.
+
+    One of 0 is derived from N; that of the rate holds in that form alone.
+    """
+    told = parameters.get("hpcc", {})
+    by_rate = told.get("form") == "rate" and told.get("R_ai_bps")
+    return bool("N" in told or told.get("W_ai") or by_rate)
 
 
 def step_assumed(ran: Collection[str], parameters: Parameters, whose: str = "") -> Iterator[str]:

@@ -13,7 +13,7 @@ import polars as pl
 import typer
 
 from collector import write_pcapng
-from pipeline import Output, Store, StoreError, StoreOwned, Topology, Value, Worker, address_text
+from pipeline import Output, Store, StoreError, StoreOwned, Topology, Worker, address_text
 from replay import (
     Score,
     Truth,
@@ -103,7 +103,7 @@ def settings_for(directory: Path, port: int | None, world: World) -> Settings:
     """
     return chosen(
         collector={"int_dscp": INT_DSCP},
-        pipeline={"interval_ms": INTERVAL_MS, "parameters": world_parameters(world)},
+        pipeline={"interval_ms": INTERVAL_MS, **world_parameters(world)},
         store={"dsn": f"chdb://{(directory / STORE).resolve()}"},
         service={"port": port},
     )
@@ -158,7 +158,9 @@ def settings_text(directory: Path, settings: Settings) -> str:
     return (
         "# What the demo's fabric uses where the documents leave numbers open.\n"
         f"[collector]\nint_dscp = {INT_DSCP}\n\n"
-        f'[pipeline]\ninterval_ms = {INTERVAL_MS}\ntopology = "{place / TOPOLOGY}"\n\n'
+        f"[pipeline]\ninterval_ms = {INTERVAL_MS}\n"
+        f'dctcp_dialect = "{settings.pipeline.dctcp_dialect}"\n'
+        f'topology = "{place / TOPOLOGY}"\n\n'
         f"[pipeline.parameters]\n{told}\n"
         f'[store]\ndsn = "chdb://{place / STORE}"\n'
     )
@@ -254,10 +256,13 @@ def failing(result: Score) -> str:
     )
 
 
-def world_parameters(world: World) -> dict[str, dict[str, Value]]:
-    """What the fabric's senders were told beyond their documents' defaults."""
-    told = {"hpcc": dict(world.hpcc), "dctcp": dict(world.dctcp)}
-    return {algorithm: values for algorithm, values in told.items() if values}
+def world_parameters(world: World) -> dict[str, Any]:
+    """What the fabric's senders were told beyond their documents' defaults, as settings."""
+    dctcp = dict(world.dctcp)
+    return {
+        "dctcp_dialect": dctcp.pop("dialect", "auto"),
+        "parameters": {"hpcc": dict(world.hpcc), "dctcp": dctcp},
+    }
 
 
 def explain(directory: Path, world: World, result: Score, tell: Tell) -> None:

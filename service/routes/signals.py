@@ -60,8 +60,9 @@ async def signals(request: Request, asked: Annotated[SignalsParameters, Query()]
     widened: where the flow sent in a part of one, its rate is the mean over all of it. Loads of
     hops are means over the samples of the flow itself.
     """
-    most_s = request.app.state.settings.service.max_window_s
-    return await signals_of(reader_of(request), asked, most_s)
+    settings = request.app.state.settings
+    told = await signals_of(reader_of(request), asked, settings.service.max_window_s)
+    return told | {"eta": settings.pipeline.parameters.get("hpcc", {}).get("eta", ETA)}
 
 
 async def signals_of(reader: Reader, asked: FlowParameters, most_s: float) -> dict[str, Any]:
@@ -171,7 +172,6 @@ def _shaped(
         "flow": flow_of(flow | {"flow": str(flow["flow"])}),
         "times_ns": cells["begin_ns"].to_list(),
         "lengths_ns": cells["length_ns"].to_list(),
-        "eta": ETA,
         "signals": series(records(own), times, SIGNALS),
         "hops": [
             _hop(rows, times)
@@ -212,11 +212,18 @@ def _headroom(loads: pl.DataFrame) -> pl.DataFrame:
 
 
 def _one_point(rows: pl.DataFrame, *weights: str) -> pl.DataFrame:
-    """Rows of the observation point that saw most, so that no packet counts twice."""
+    """Rows of the observation point that saw most, so that no packet counts twice.
+
+    Of those that saw as much it is the one that saw fewest marked, which is nearest to the sender
+    and knows best what that knows.
+    """
     if rows.is_empty():
         return rows
-    by_point = rows.group_by("point").agg(pl.col(weights).sum()).sort(*weights, "point")
-    return rows.filter(pl.col("point") == by_point["point"][-1])
+    least = [name for name in ("ce_frames",) if name in rows.columns]
+    by_point = rows.group_by("point").agg(pl.col(*weights, *least).sum())
+    falling = [True] * len(weights) + [False] * len(least) + [False]
+    by_point = by_point.sort(*weights, *least, "point", descending=falling)
+    return rows.filter(pl.col("point") == by_point["point"][0])
 
 
 def _summed(hops: pl.DataFrame) -> pl.DataFrame:

@@ -48,6 +48,9 @@ def test_every_algorithm_has_a_table() -> None:
         ({"hpcc": {"N": [4]}}, r"N takes a whole number from 1 to 1e+09 flows, not [4]"),
         ({"hpcc": {"eta": float("nan")}}, "eta takes a number from 0.01 to 1, not nan"),
         ({"dctcp": {"counts": "packets"}}, "counts takes bytes or segments or whole_segments, "),
+        ({"hpcc": {"T_ns": 9}}, "hpcc.T_ns is told by pipeline.base_rtt_us"),
+        ({"hpcc": {"B_nic_bps": 9}}, "hpcc.B_nic_bps is told by pipeline.nic_gbps"),
+        ({"dctcp": {"dialect": "ns3"}}, "dctcp.dialect is told by pipeline.dctcp_dialect"),
         ([4], "Input should be a valid dictionary"),
     ],
 )

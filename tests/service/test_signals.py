@@ -29,6 +29,21 @@ def test_data_acknowledgments_and_the_load_of_the_path_have_points_of_their_own(
     assert told["acked_bytes"].to_list() == [800, None]
 
 
+def test_of_points_that_saw_as_much_the_one_nearest_to_the_sender_tells_its_state() -> None:
+    """Behind the queue, where marks are seen, what the sender knew is an estimate."""
+    rows = pl.DataFrame(
+        {
+            "time_ns": [0, 0], "interval_ns": [100, 100], "point": ["edge", "leaf"],
+            "data_bytes": [1000, 1000], "acked_bytes": [900, 900], "ce_frames": [0, 3],
+            "ce_share": [0.3, 0.3], "aecn_u_sum": [0.0, 0.0], "alpha": [0.5, 0.7],
+        }
+    )  # fmt: skip
+    for order in (rows, rows.reverse(), rows.with_columns(pl.col("point").reverse())):
+        others = {name for names in SPEAKS.values() for name in names} - {*order.columns}
+        told = _of_each_point(order.with_columns(pl.lit(None).alias(name) for name in others))
+        assert told["alpha"].to_list() == [0.5]
+
+
 def test_where_nothing_was_seen_nothing_is_told() -> None:
     names = {"point", "ce_share", "aecn_u_sum"} | {each for of in SPEAKS.values() for each in of}
     floats = dict.fromkeys(names - {"point"}, pl.Float64)
