@@ -192,7 +192,7 @@ class Group:
         leave = self._leave[partition]
         while not leave.is_set():
             try:
-                await self.steps.until_stored(partition, self._follow(partition, leave))
+                await self._follow(partition, leave)
             except Fenced as error:
                 logger.warning("%s", error)
                 self.counts["fenced"] += 1

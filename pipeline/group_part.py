@@ -41,6 +41,8 @@ FULL_EVERY = 32
 """Snapshots at most until the next full one, which lets those before it be forgotten."""
 MOST_ROWS = 1 << 18
 """Rows that wait for a later cut at most: two seconds (`group.SETTLE_S`) of 130,000 each."""
+
+
 HandOn = Callable[[Handed, int, int, bool], None]
 """Takes what messages, or silence (`IDLE`) behind them, gave for those who judge."""
 
@@ -186,11 +188,10 @@ class Part:
     def work(
         self, first: int, last: int, messages: Sequence[Any], *, snapshot: bool = False
     ) -> int:
-        """Turn the messages of a cut that is decided into rows; how many came in."""
+        """Turn the messages of a cut that is decided into rows: `take`, `pass_on`, `keep`."""
         taken = self.take(messages)
         self.pass_on(first, last, taken)
-        self.keep(self.behind(taken), taken, snapshot=snapshot)
-        return taken.rows
+        return self.keep(first, last, taken, snapshot=snapshot)
 
     def take(self, messages: Sequence[Any], begun: Callable[[], Any] = lambda: None) -> Taken:
         """Turn messages into rows; the cut may be decided meanwhile.
@@ -211,34 +212,29 @@ class Part:
         if self.hand_on and taken.output.handed is not None:
             self.hand_on(taken.output.handed, first, last, self.promised[0].kind == IDLE)
 
-    def behind(self, taken: Taken) -> Step:
-        """Go on behind the next cut that is decided, which is handed on; what to `keep`.
+    def keep(self, first: int, last: int, taken: Taken, *, snapshot: bool = False) -> int:
+        """Store what came of a cut that is decided; the rows that came in.
 
-        Whoever takes the place over works on all cuts since the last snapshot again.
+        Behind a whole cut the state may be kept, too. What nobody waits for is stored beside what
+        comes next.
         """
-        step = self.promised.pop(0)
-        self.position = step.last + 1
-        self.cuts_since += 1
-        self.counts["rows"] += taken.rows
-        return step
-
-    def keep(self, step: Step, taken: Taken, *, snapshot: bool = False) -> None:
-        """Store what came of a cut, those before it being stored; others may be worked on.
-
-        Behind a whole cut the state may be kept, too, if nothing was worked on since. What nobody
-        waits for is stored beside what comes next.
-        """
-        token = f"{self.place}/{step.first}-{step.last}" + f"/{IDLE}" * (step.kind == IDLE)
+        kind = self.promised[0].kind
+        token = f"{self.place}/{first}-{last}" + (f"/{IDLE}" if kind == IDLE else "")
         at_once, waits = parted(taken.output.tables, self.at_once, taken.output.new)
         self.waiting.append(Output(waits, rolled=taken.output.rolled))
         self._insert(at_once, f"{token}/{FIRST}")
-        if step.kind != AHEAD:
+        self.promised.pop(0)
+        self.position = last + 1
+        self.cuts_since += 1
+        self.counts["rows"] += taken.rows
+        if kind != AHEAD:
             self.storing.wait()
             # Behind a snapshot no cut is read again: one that was decided must be worked on first.
             state = self._state() if snapshot and not self.promised else b""
             waiting, self.waiting = self.waiting, []
             ending = partial(self._settled, waiting, token)
-            self.storing.begin(partial(ending, state, self.log.number, step.last, self._chain))
+            self.storing.begin(partial(ending, state, self.log.number, last, self._chain))
+        return taken.rows
 
     def settle(self, *, snapshot: bool = False) -> None:
         """Store what waits, by a whole cut without messages, and keep the state if it has changed.
@@ -288,8 +284,9 @@ class Part:
 
     def _insert(self, tables: Mapping[str, pl.DataFrame], token: str) -> None:
         """Store the rows of a cut, behind this worker's fence."""
+        fence = self.log.fence
         for table, rows in tables.items():
-            self.again(partial(self.store.insert, table, rows, token, self.log.fence))
+            self.again(partial(self.store.insert, table, rows, token, fence))
 
 
 def long(sizes: Sequence[int]) -> bool:

@@ -1,8 +1,7 @@
 """Cut after cut of the partitions of a process, which stand in line for their turn.
 
 Whoever is next in line looks for messages once more: what came while others were worked on is part
-of the same cut, so a process that has much to do makes few large ones. The rows of a cut are stored
-while the next one is worked on.
+of the same cut, so a process that has much to do makes few large ones.
 """
 
 import asyncio
@@ -10,7 +9,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -83,8 +82,6 @@ class Steps:
         """When a partition had no message last, by the monotonic clock."""
         self._heard: dict[int, tuple[Part, float]] = {}
         """When a partition had a message last, in whose hands."""
-        self._keeping: dict[int, asyncio.Task[None]] = {}
-        """What stores the rows of a partition's last cut."""
 
     async def step(
         self,
@@ -103,7 +100,6 @@ class Steps:
             if leave.is_set():
                 return 0
         elif not records:
-            await self.stored(partition)
             self.emptied_s = time.monotonic()
             if self._silence(partition, part) > IDLE_S and part.silent:
                 await self._given_up(part)
@@ -130,26 +126,9 @@ class Steps:
             self.line.working.add(passing)
             passing.add_done_callback(self.line.working.discard)
         taken = await passing
-        step = part.behind(taken)
-        await self.stored(partition)
-        keep = partial(part.keep, step, taken, snapshot=snapshot)
-        self._keeping[partition] = asyncio.create_task(asyncio.to_thread(keep))
-        if snapshot:  # of the state as it is now
-            await self.stored(partition)
+        await asyncio.to_thread(partial(part.keep, first, last, taken, snapshot=snapshot))
         self.counts["messages"] += len(records)
         return octets_of(records)
-
-    async def stored(self, partition: int) -> None:
-        """Returns when the rows of a partition's last cut are stored; raises what went wrong."""
-        if (keeping := self._keeping.pop(partition, None)) is not None:
-            await keeping
-
-    async def until_stored(self, partition: int, serving: Coroutine[Any, Any, None]) -> None:
-        """Serve a partition; returns when the rows of its last cut are stored, too."""
-        try:
-            await serving
-        finally:
-            await self.stored(partition)
 
     def _silence(self, partition: int, part: Part) -> float:
         """Seconds since a partition had a message, or came into these hands.

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from time import sleep
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ from collector import BusError, BusSettings
 from collector.kafka_group import Record
 from pipeline import PipelineSettings, Worker
 from pipeline.group import Group
-from pipeline.group_log import GroupLog, Step
+from pipeline.group_log import GroupLog
 from pipeline.group_part import Part
 from pipeline.store_error import Fenced, StoreBusy
 
@@ -148,59 +147,6 @@ def test_of_a_cut_that_another_worker_decided_nothing_leaves_the_process(
         step(group, part)
     assert handed == []
     assert part.position == 0
-
-
-def test_rows_are_stored_while_the_next_cut_is_worked_on(
-    group: Group, part: Part, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those of a cut behind those of the one before, and what goes wrong there is heard."""
-    kept: list[int] = []
-    taken, room = threading.Event(), threading.Event()
-    take = part.take
-
-    def second(*given: Any) -> Any:
-        if part.position:
-            taken.set()
-        return take(*given)
-
-    def keep(one: Step, *_: object, **__: object) -> None:
-        assert room.wait(20)
-        kept.append(one.first)
-        if len(kept) == 2:
-            raise StoreBusy("no room")
-
-    async def records(*_: object) -> list[Any]:
-        return [Record(9 + 10 * bool(part.position), SimpleNamespace(value=b""))]
-
-    async def run() -> None:
-        leave = threading.Event()
-        steps = partial(group.steps.step, 0, part, leave, whole=False, snapshot=False)
-        await steps()
-        following = asyncio.create_task(steps())
-        assert await asyncio.to_thread(taken.wait, 20), "the second is taken"
-        assert (kept, part.position) == ([], 10)
-        room.set()
-        await following
-        with pytest.raises(StoreBusy, match="no room"):
-            await group.steps.until_stored(0, asyncio.sleep(0))
-
-    monkeypatch.setattr(group.reader, "records", records)
-    monkeypatch.setattr(part, "take", second)
-    monkeypatch.setattr(part, "keep", keep)
-    asyncio.run(run())
-    assert (kept, part.position) == ([0, 10], 20)
-
-
-def test_a_snapshot_is_of_the_cut_that_it_stands_behind(group: Group, part: Part) -> None:
-    """Nothing is worked on before the state is read."""
-
-    async def run() -> None:
-        await group.steps.step(0, part, threading.Event(), whole=True, snapshot=True)
-        assert group.steps._keeping == {}
-
-    asyncio.run(run())
-    part.storing.wait()
-    assert (part.cuts_since, part.kept_to) == (0, 10)
 
 
 def test_nobody_is_given_up_while_the_broker_does_not_answer(
