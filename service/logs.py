@@ -42,6 +42,18 @@ class Once(logging.Filter):
         return True
 
 
+class TextLines(logging.Formatter):
+    """Each record on a line: what strangers wrote into a file neither ends it nor steers a screen.
+
+    What went wrong stands behind it as Python tells it.
+    """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """See logging.Formatter."""
+        told = super().formatMessage(record)
+        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in told)
+
+
 class JsonLines(logging.Formatter):
     """Each record as a JSON object on a line: time, level, logger, message, and what went wrong."""
 
@@ -75,7 +87,7 @@ def quiet() -> None:
 def begin(form: Literal["text", "json"]) -> None:
     """Log from now on, in this form."""
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines() if form == "json" else logging.Formatter(TEXT))
+    handler.setFormatter(JsonLines() if form == "json" else TextLines(TEXT))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     for name in NOISY:
         logging.getLogger(name).setLevel(logging.ERROR)

@@ -93,7 +93,11 @@ class ServiceSettings(Section):
     max_streams: int = Field(
         64, ge=0, description="Listeners to events (`/api/v1/events`) that are served at once."
     )
-    max_rows: int = Field(10_000, ge=1, description="Most rows that one answer of the API holds.")
+    max_rows: int = Field(
+        10_000,
+        ge=1,
+        description="Most flows that one answer of the API tells; `limit` bounds other rows.",
+    )
     alerts_file: Path | None = Field(
         None, description="File (TOML) with the rules of alerts and who is told; none: no alerts."
     )

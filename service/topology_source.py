@@ -24,8 +24,13 @@ logger = logging.getLogger("hopsight.service")
 
 
 def files_of(path: Path) -> Iterator[Path]:
-    """The file itself, or every topology of a folder by name. OSError where there is none."""
+    """The file itself, or every topology of a folder by name.
+
+    OSError where there is none, or what is there would be waited for, such as a pipe.
+    """
     if not path.is_dir():
+        if path.exists() and not path.is_file():
+            raise OSError(0, "is no file and no folder")
         yield path
         return
     found = sorted(each for each in path.iterdir() if each.suffix in SUFFIXES and each.is_file())
@@ -161,16 +166,22 @@ class Refreshed:
         self.source = source
         self.renewed = renewed
         self._look_at_s = 0.0
+        self._looking = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Look, then pass on; who asks just after somebody else need not look again."""
-        if scope["type"] == "http" and (now_s := time.monotonic()) >= self._look_at_s:
+        """Look, then pass on; who asks just after somebody else, or meanwhile, need not look."""
+        now_s = time.monotonic()
+        if scope["type"] == "http" and now_s >= self._look_at_s and not self._looking:
             self._look_at_s = now_s + LOOKED_S
             await run_in_threadpool(self._look)
         await self.app(scope, receive, send)
 
     def _look(self) -> None:
-        renew(self.source, self.renewed)
+        self._looking = True
+        try:
+            renew(self.source, self.renewed)
+        finally:
+            self._looking = False
 
 
 def renew(

@@ -6,7 +6,7 @@ from pathlib import Path
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from service.problem import Problem
 
@@ -17,8 +17,28 @@ CHECK_AGAIN = "no-cache"
 """Browsers keep the files and ask by ETag whether they changed, so an upgrade shows at once."""
 
 
+def without_range(scope: Scope) -> Scope:
+    """A request for all of a file.
+
+    Ranges may be left alone (RFC 9110, 14.2); wrong ones the library answers in plain text.
+    """
+    return {**scope, "headers": [each for each in scope["headers"] if each[0] != b"range"]}
+
+
+class Whole(FileResponse):
+    """A file, whatever part of it is asked for."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        await super().__call__(without_range(scope), receive, send)
+
+
 class ConsoleFiles(StaticFiles):
     """The files of the console."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send one, whole."""
+        await super().__call__(without_range(scope), receive, send)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """A file by its path below the folder; browsers ask for it again by its ETag."""
@@ -30,7 +50,7 @@ class ConsoleFiles(StaticFiles):
 @router.get("/")
 async def index() -> FileResponse:
     """The one page of the console."""
-    return FileResponse(FOLDER / "index.html", headers={"Cache-Control": CHECK_AGAIN})
+    return Whole(FOLDER / "index.html", headers={"Cache-Control": CHECK_AGAIN})
 
 
 @router.get("/console/plotly.min.js")
@@ -42,7 +62,7 @@ async def plotly() -> FileResponse:
     if not file.is_file():
         raise Problem(404, "the plotly package is not installed, so charts cannot be drawn")
     headers = {"Cache-Control": CHECK_AGAIN}
-    return FileResponse(file, media_type="text/javascript", headers=headers)
+    return Whole(file, media_type="text/javascript", headers=headers)
 
 
 def mount(app: FastAPI) -> None:

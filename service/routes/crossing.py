@@ -20,6 +20,10 @@ GONE = (
     " that time, bytes of it are of whole seconds, minutes or hours, and shares and roles are not"
     " told"
 )
+MORE = (
+    "more than {most:,} flows crossed it: those that sent most are told, and sums, shares and roles"
+    " are of these alone"
+)
 ALL_KEPT, NONE_KEPT = 0, 1 << 62
 
 
@@ -37,21 +41,26 @@ async def crossing(reader: Reader, span: Span, place: Mapping[str, int], most: i
     `held_share` is the share of a flow's intervals in which the link held it back; the role of each
     is told beside it. With them goes what whoever asks does not see (flows, data_bytes). Where
     intervals of the range are gone, so are flows that were not held back there: what the link
-    carried is not known then, and neither are shares and roles.
+    carried is not known then, and neither are shares and roles. Of more than `most` those are told
+    that sent most.
     """
-    found = await reader.ask("link_flows", **span.bounds, **place, rows=most)
+    found = await reader.ask("link_flows", **span.bounds, **place, rows=most + 1)
     there = span.touched | length_bounds(span.to_ns - span.from_ns, None) | dict(place)
     others = NO_OTHERS
     kept_ns = await _kept(reader, span)
     if not reader.sees_all:
         others = (await reader.ask("link_others", **there)).row(0, named=True)
         others = others | ({"data_bytes": None} if kept_ns else {})
-    held = await reader.ask("link_held", **there, rows=most)
-    rows = await run_in_threadpool(_joined, found, held)
+    held = await reader.ask("link_held", **there, rows=most + 1)
+    cut = max(found.height, held.height) > most
+    # Where one is cut, what the other has alone may be of the same flows, with other bytes.
+    alone = held.head(most if found.height <= most else 0)
+    rows = await run_in_threadpool(_joined, found.head(most), held, alone)
     if kept_ns:
         rows = await _rolled(reader, rows, kept_ns)
     rows = await run_in_threadpool(_ranked, rows, others, not kept_ns)
-    return Crossing(rows, others, _notes(span, kept_ns))
+    notes = [*_notes(span, kept_ns), *([MORE.format(most=most)] * cut)]
+    return Crossing(rows, others, notes)
 
 
 def flows_of(rows: pl.DataFrame) -> list[dict[str, Any]]:
@@ -81,10 +90,13 @@ def _notes(span: Span, kept_ns: int) -> list[str]:
     return [GONE.format(when=when)]
 
 
-def _joined(found: pl.DataFrame, held: pl.DataFrame) -> pl.DataFrame:
-    """The flows of both, and from when to when (`since_ns`, `until_ns`) either places them."""
+def _joined(found: pl.DataFrame, held: pl.DataFrame, alone: pl.DataFrame) -> pl.DataFrame:
+    """The flows that were found, and those that are held `alone`, without being found.
+
+    With them goes from when to when (`since_ns`, `until_ns`) either places them.
+    """
     common = [name for name in found.columns if name in held.columns]
-    inferred = held.join(found.select("flow"), on="flow", how="anti").select(common)
+    inferred = alone.join(found.select("flow"), on="flow", how="anti").select(common)
     times = held.select("flow", "held_share", since_ns="first_ns", until_ns="last_ns")
     share = pl.col("held_share").fill_null(0.0)
     return (

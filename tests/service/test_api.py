@@ -219,6 +219,14 @@ def test_every_answer_carries_the_security_headers(served: Any) -> None:
         assert "access-control-allow-origin" not in headers
 
 
+@pytest.mark.parametrize("path", ["/", "/console/main.js", "/console/plotly.min.js"])
+def test_files_are_sent_whole_whatever_part_is_asked_for(served: Any, path: str) -> None:
+    whole = httpx.get(f"{served.url}{path}")
+    for told in ("bytes=5-1", "bytes=abc", "items=0-1", "bytes=999999999-", "bytes=0-1,4-5"):
+        part = httpx.get(f"{served.url}{path}", headers={"range": told})
+        assert (part.status_code, part.content) == (200, whole.content), told
+
+
 def test_the_chart_library_comes_from_its_package(served: Any) -> None:
     answer = httpx.get(f"{served.url}/console/plotly.min.js", timeout=30)
     assert answer.headers["content-type"].startswith("text/javascript")

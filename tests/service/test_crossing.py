@@ -10,6 +10,7 @@ import pytest
 from asked import Asked, opened, strict
 
 from pipeline import Store
+from service.settings import Settings
 from service.tokens import line_of, made
 
 HALF = 10
@@ -116,3 +117,19 @@ def test_silence_is_no_loss(store: Store, world: ModuleType) -> None:
         answer = told(asked, world)
     assert answer["notes"] == []
     assert all(row["share"] is not None for row in answer["flows"])
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_of_more_flows_than_are_told_those_that_sent_most_are_and_that_is_said(
+    store: Store, world: ModuleType, most: int
+) -> None:
+    with Asked(store) as asked:
+        whole = told(asked, world)
+    settings = Settings.model_validate({"service": {"max_rows": most}})
+    with Asked(store, settings) as asked:
+        part = told(asked, world)
+    ranked = [*sent(whole).items()]
+    assert (whole["notes"], len(ranked) > 1) == ([], True)
+    assert [*sent(part).items()] == ranked[:most]
+    said = [f"more than {most:,} flows crossed it"] if most < len(ranked) else []
+    assert [note.partition(":")[0] for note in part["notes"]] == said

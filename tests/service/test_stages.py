@@ -15,7 +15,7 @@ from collector.bus_address import spooled
 from collector.settings.bus import BusSettings
 from pipeline import Crew, Meeting, PipelineSettings, Worker
 from service.failure import Failure
-from service.logs import EVERY_S, NOISY, JsonLines, Once, begin
+from service.logs import EVERY_S, NOISY, TEXT, JsonLines, Once, TextLines, begin
 from service.metrics import METRICS
 from service.stages import (
     STAGES,
@@ -140,6 +140,15 @@ def test_a_log_line_is_an_object() -> None:
     line = json.loads(JsonLines().format(record))
     assert (line["level"], line["logger"], line["message"]) == ("warning", "hopsight.x", "a is 1")
     assert line["time"].endswith("+00:00")
+
+
+def test_what_a_stranger_wrote_ends_no_line_of_a_log() -> None:
+    told = ("fab\x1b[31m\n1 hopsight: all is well", "größe")
+    record = logging.LogRecord("hopsight.x", logging.WARNING, "", 0, "%s of %s", told, None)
+    line = TextLines(TEXT).format(record)
+    assert line.endswith(r"hopsight.x: fab\x1b[31m\n1 hopsight: all is well of größe")
+    record.exc_info = ZeroDivisionError, ZeroDivisionError(), None
+    assert TextLines(TEXT).format(record) == f"{line}\nZeroDivisionError"
 
 
 def test_addresses_that_are_asked_are_not_logged() -> None:

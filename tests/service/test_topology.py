@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,13 @@ from service.failure import Failure
 from service.routes.internal import unknown
 from service.run import Job, collector_of, renewing
 from service.settings import Settings, load
-from service.topology_source import TopologySource, read_topology, read_versions, store_topology
+from service.topology_source import (
+    Refreshed,
+    TopologySource,
+    read_topology,
+    read_versions,
+    store_topology,
+)
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "topology.yaml"
 Write = Callable[[str], Path]
@@ -130,6 +137,7 @@ def test_a_folder_holds_a_version_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [(lambda path: path.mkdir(), "holds no file"), (lambda _: None, "No such file"),
+     (os.mkfifo, "is no file and no folder"),
      (lambda path: path.write_bytes(b"\xff"), "not UTF-8")],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused_in_a_sentence(
@@ -161,6 +169,35 @@ def test_a_changed_file_is_taken_and_a_wrong_one_refused_once(
     write(version("d"))
     assert source.refresh()
     assert told == ["taken", "refused", "refused", "taken"]
+
+
+def test_a_read_that_takes_long_holds_up_nobody_else(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mount that does not answer, say: whoever asks meanwhile is told what is held."""
+    source = TopologySource(write(version("a")))
+    reading, room, answered = threading.Event(), threading.Event(), []
+
+    async def answer(*_: object) -> None:
+        answered.append(True)
+
+    def refresh(**_: object) -> bool:
+        reading.set()
+        return not room.wait(20)
+
+    async def run() -> None:
+        looked: Any = Refreshed(answer, source=source, renewed=lambda _: None)
+        slow = asyncio.create_task(looked({"type": "http"}, None, None))
+        assert await asyncio.to_thread(reading.wait, 20)
+        looked._look_at_s = 0.0
+        await asyncio.wait_for(looked({"type": "http"}, None, None), 20)
+        assert len(answered) == 1
+        room.set()
+        await slow
+        assert len(answered) == 2
+
+    monkeypatch.setattr(source, "refresh", refresh)
+    asyncio.run(run())
 
 
 class Kept:
