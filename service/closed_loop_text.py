@@ -4,7 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replay import rebuild
-from service.text import NONE, Heading, console, duration, rate, share, signed, size, table
+from service.text import (
+    NONE,
+    Heading,
+    console,
+    duration,
+    rate,
+    several,
+    share,
+    signed,
+    size,
+    table,
+)
 
 NAMES = {
     "queue_mean_bytes": "queue, mean",
@@ -48,9 +59,10 @@ def shown(told: Mapping[str, Any]) -> None:
     """Print a closed loop."""
     out = console()
     scene = told["scene"]
+    counted = {"host": scene["hosts"], "port": scene["ports"], "flow": told["flows"]}
+    there = ", ".join(several(len(rows), what) for what, rows in counted.items())
     out.print(
-        f"rebuilt from {duration(scene['duration_ns'])} of frames: {some(scene['hosts'], 'host')},"
-        f" {some(scene['ports'], 'port')}, {some(told['flows'], 'flow')}; queues are sampled by"
+        f"rebuilt from {duration(scene['duration_ns'])} of frames: {there}; queues are sampled by"
         f" {SAMPLED[told['measure']]}"
     )
     for note in scene["assumed"]:
@@ -104,17 +116,12 @@ def apart(each: Mapping[str, Any]) -> str:
 
 
 def believed(trust: Mapping[str, Any], change: Mapping[str, Any]) -> str:
-    """Whether a change is larger than what the re-run is off by."""
+    """Whether a change can be seen, and is larger than what the re-run is off by."""
     if trust["difference"] is None or change["difference"] is None:
         return "cannot be told"
     if trust["kind"] == rebuild.EXACT:
         return "no" if trust["difference"] else "yes"
-    return "yes" if abs(change["difference"]) > abs(trust["difference"]) else "no"
-
-
-def some(rows: Sequence[Any], noun: str) -> str:
-    """How many there are."""
-    return f"{len(rows):,} {noun}{'s' * (len(rows) != 1)}"
+    return "yes" if abs(change["difference"]) > max(abs(trust["difference"]), LEAST) else "no"
 
 
 def sentences(trust: Sequence[Mapping[str, Any]]) -> Iterator[str]:

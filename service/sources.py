@@ -22,7 +22,7 @@ from collector import (
 )
 from service.captures import name_points
 from service.failure import ExitCode, Failure
-from service.named_once import named_once
+from service.named_once import STDIN, named_once
 
 POLL_S = 0.1
 """Seconds for which frames of an interface are gathered."""
@@ -46,7 +46,10 @@ class Feeds:
         return self.follow or bool([*self.interfaces, *self.int_reports, *self.sflow])
 
     def beside(self, paths: Sequence[Path]) -> None:
-        """Failure when there is nothing to read, or a filter that nothing is read through."""
+        """Failure when there is nothing to read, or a filter that nothing is read through.
+
+        A file that is not there is told of before a store is made for it.
+        """
         if self.expression is not None and not self.interfaces:
             told = "of --interface; of files every frame is read"
             raise Failure(ExitCode.USAGE, f"--filter: {told}")
@@ -54,6 +57,8 @@ class Feeds:
             raise Failure(
                 ExitCode.USAGE, "nothing to read: name a capture, --interface or another feed"
             )
+        if missing := [path for path in paths if path != STDIN and not path.exists()]:
+            open_sources(missing[:1], Feeds(), None).close()
 
     def known_to(self, settings: CollectorSettings) -> CollectorSettings:
         """Settings that also take the feeds' own ports for what they are."""

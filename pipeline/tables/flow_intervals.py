@@ -18,7 +18,8 @@ from pipeline.tables.types import (
 
 FLOW_INTERVALS = Table(
     name="flow_intervals",
-    doc="One flow in one interval at one observation point: counts, and state at its end.",
+    doc="One flow in one interval at one observation point: counts, and state at its end. A packet"
+    " that several points saw is of the interval in which the first of them did.",
     engine="AggregatingMergeTree",
     order=(SLICE.expression, "flow", "time_ns", "interval_ns", "point"),
     time="time_ns",

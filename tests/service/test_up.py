@@ -134,6 +134,21 @@ def test_telemetry_reports_are_listened_for_on_the_port_that_is_named(
         process.kill()
 
 
+@pytest.mark.parametrize(
+    "words", [("up",), ("up", "--follow"), ("collect", "--store"), ("analyze", "--store")]
+)
+def test_for_a_file_that_is_not_there_no_store_is_made(
+    hopsight: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """A store that holds nothing would have every other command say that all is well."""
+    place, gone = f"chdb://{tmp_path / 'store'}", tmp_path / "gone"
+    monkeypatch.setitem(hopsight.environment, "HOPSIGHT_STORE__DSN", place)
+    done = hopsight.run(*words, *([place] * (words[-1] == "--store")), str(gone))
+    said = f"hopsight: {gone}: no such file or directory\n"
+    assert (done.returncode, done.stderr) == (3, said)
+    assert not (tmp_path / "store").exists()
+
+
 def test_there_must_be_something_to_read(hopsight: Any) -> None:
     told = hopsight.here("up", "--port", "0")
     assert told.returncode == 2
