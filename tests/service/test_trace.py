@@ -199,8 +199,8 @@ def test_windows_of_a_step_that_nobody_told_say_for_which_they_hold() -> None:
     )  # fmt: skip
     [said] = told.step_assumed({"hpcc": {"eta": 0.9}, "dctcp": {"g": 0.5}})
     assert said.startswith("W and R of HPCC++ hold for N = 100, which is only the default")
-    for name in ("N", "W_ai", "R_ai_bps"):
-        assert list(told.step_assumed({"hpcc": {name: 4}})) == []
+    for step in ({"N": 4}, {"W_ai": 4}, {"R_ai_bps": 4, "form": "rate"}):
+        assert list(told.step_assumed({"hpcc": step})) == []
 
 
 @pytest.mark.parametrize(
