@@ -28,7 +28,7 @@ from replay import (
 )
 from service.accounting_text import accounting_line
 from service.commands.serve import serve_store, told_json
-from service.commands.settings import chosen
+from service.commands.settings import chosen, toml_value
 from service.failure import ExitCode, Failure
 from service.keeping import store_sink
 from service.run import Job, Sink, run_job
@@ -150,18 +150,13 @@ def make(
 def settings_text(directory: Path, settings: Settings) -> str:
     """Settings by which any other command reads the demo's capture, wherever it is typed."""
     place = directory.resolve()
-    told = "".join(
-        f"{algorithm}.{name} = {json_format.dumps(value)}\n"
-        for algorithm, values in settings.pipeline.parameters.items()
-        for name, value in values.items()
-    )
     return (
         "# What the demo's fabric uses where the documents leave numbers open.\n"
         f"[collector]\nint_dscp = {INT_DSCP}\n\n"
         f"[pipeline]\ninterval_ms = {INTERVAL_MS}\n"
         f'dctcp_dialect = "{settings.pipeline.dctcp_dialect}"\n'
+        f"parameters = {toml_value(settings.pipeline.parameters)}\n"
         f'topology = "{place / TOPOLOGY}"\n\n'
-        f"[pipeline.parameters]\n{told}\n"
         f'[store]\ndsn = "chdb://{place / STORE}"\n'
     )
 

@@ -59,16 +59,16 @@ def _toml(rows: list[tuple[str, str, Any, str]]) -> Iterator[str]:
         if value is None and usual[name] is None:
             yield f"# {key} is not set"
         else:
-            yield f"{key} = {_value(service_settings.NONE if value is None else value)}"
+            yield f"{key} = {toml_value(service_settings.NONE if value is None else value)}"
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """A value as TOML writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
-        pairs = (f'"{key}" = {_value(item)}' for key, item in value.items())
+        pairs = (f'"{key}" = {toml_value(item)}' for key, item in value.items())
         return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(_value(item) for item in value)}]"
+        return f"[{', '.join(toml_value(item) for item in value)}]"
     return json_format.dumps(value) if isinstance(value, str) else repr(value)

@@ -219,10 +219,11 @@ def _one_point(rows: pl.DataFrame, *weights: str) -> pl.DataFrame:
     """
     if rows.is_empty():
         return rows
-    least = [name for name in ("ce_frames",) if name in rows.columns]
+    least = ["ce_frames"] if "ce_frames" in rows.columns else []
     by_point = rows.group_by("point").agg(pl.col(*weights, *least).sum())
-    falling = [True] * len(weights) + [False] * len(least) + [False]
-    by_point = by_point.sort(*weights, *least, "point", descending=falling)
+    rising = [*least, "point"]
+    falling = [True] * len(weights) + [False] * len(rising)
+    by_point = by_point.sort(*weights, *rising, descending=falling)
     return rows.filter(pl.col("point") == by_point["point"][0])
 
 

@@ -56,7 +56,7 @@ def notes_of_windows(hopsight: Any, place: Path) -> None:
     said = "W and R of HPCC++ hold for N = 100"
     told_by_settings = hopsight.here(*asked)
     assert said not in told_by_settings.stderr
-    settings.write_text(settings.read_text().replace("hpcc.N = 4\n", ""))
+    settings.write_text(settings.read_text().replace('"N" = 4', ""))
     assert said in hopsight.here(*asked).stderr
     assert hopsight.here(*asked, "--set", "N=4").stdout == told_by_settings.stdout
     assert said not in hopsight.here(*asked, "--set", "N=4").stderr
