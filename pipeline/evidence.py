@@ -108,9 +108,9 @@ def about(entry: Row) -> tuple[int, ...]:
 def signals(candidates: Sequence[Row], evidence: Sequence[Row]) -> list[dict[str, Any]]:
     """Each signal by itself: its hops by probability, and what it says."""
     told = []
+    pointing, saying = (grouped(each, itemgetter("signal")) for each in (candidates, evidence))
     for signal, title in TITLES.items():
-        hops = [each for each in candidates if each["signal"] == signal]
-        pieces = [each for each in evidence if each["signal"] == signal]
+        hops, pieces = pointing.get(signal, []), saying.get(signal, [])
         if hops or pieces:
             told.append({
                 "signal": signal,

@@ -43,6 +43,9 @@ def load(row: Row) -> float:
 
 def weighted(rows: Sequence[Row], name: str) -> float | None:
     """Mean of a column weighted by the samples behind each row; None where no row has it."""
+    if len(rows) == 1:  # as most often
+        value: float | None = rows[0].get(name)
+        return None if value is None else float(value)
     known = [(v, row["samples"] or 0) for row in rows if (v := row.get(name)) is not None]
     weight = sum([samples for _, samples in known])
     if weight:

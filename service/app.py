@@ -61,10 +61,11 @@ from service.tracing import NOTHING, told_of
 from service.turns import Turns, arrive
 from service.version import version
 
-ROOMS = (health, session, flows, flow_search, signals, spans, contributors, links, te, alternatives,
-         export, telemetry, topology, replay, captures, jobs, alerts, events, audit, internal, docs,
-         console)  # fmt: skip
-"""Routes in the order of the reference."""
+ROOMS = (flows, te, links, flow_search, signals, spans, contributors, alternatives, export,
+         telemetry, topology, replay, captures, jobs, alerts, events, audit, health, session,
+         internal, docs, console)  # fmt: skip
+"""Routes in the order of the reference. They are looked through in it for each request: what many
+ask for comes first."""
 CHECKS = (allowed, given_once, named_once)
 """What is asked of every request before its route is; each raises Problem."""
 logger = logging.getLogger("hopsight.service")
@@ -156,7 +157,7 @@ def reader_on(store: Store, metrics: Metrics, traces: TracerProvider = NOTHING) 
     """A store as routes see it."""
     # The reference page is written without a store.
     bounds = getattr(store, "limits", None) or StoreLimits()
-    tracer = traces.get_tracer("hopsight")
+    tracer = None if traces is NOTHING else traces.get_tracer("hopsight")
     return Reader(store, metrics, Turns(bounds.readers, bounds.wait_s), tracer)
 
 

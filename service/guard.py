@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from ipaddress import ip_address
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service import problem
@@ -37,6 +37,12 @@ SECURITY_HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 """Headers of every answer. There are no CORS headers: no other origin may read an answer."""
+
+ADDED = [
+    (name.lower().encode("latin-1"), value.encode("latin-1"))
+    for name, value in {**SECURITY_HEADERS, "Cache-Control": "no-store"}.items()
+]
+"""What an answer gets that does not have it, as it is sent."""
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
@@ -261,10 +267,9 @@ def _adorned(send: Send) -> Send:
 
     async def adorned(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in SECURITY_HEADERS.items():
-                headers.setdefault(name, value)
-            headers.setdefault("Cache-Control", "no-store")
+            told = dict(message["headers"])
+            added = [each for each in ADDED if each[0] not in told]
+            message = {**message, "headers": [*message["headers"], *added]}
         await send(message)
 
     return adorned

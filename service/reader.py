@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from contextvars import copy_context
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -28,7 +28,6 @@ from service.access import identity_of
 from service.metrics import Metrics
 from service.problem import Problem
 from service.same_question import Shared
-from service.tracing import NOTHING
 from service.turns import Turns
 
 T = TypeVar("T")
@@ -49,7 +48,7 @@ async def in_thread(call: Callable[[], T]) -> T:
 
     A thread of anyio is waited for a third of a millisecond longer.
     """
-    running = asyncio.get_running_loop().run_in_executor(_threads(), copy_context().run, call)
+    running = asyncio.wrap_future(_threads().submit(copy_context().run, call))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
@@ -75,7 +74,7 @@ class Reader:
         answers: Turns | None = None,
     ) -> None:
         self.shared = shared or Shared()
-        self.tracer = tracer or NOTHING.get_tracer("hopsight")
+        self.tracer = tracer
         self.store = store
         self.metrics = metrics
         self.turns = turns
@@ -138,8 +137,9 @@ class Reader:
 
     async def _timed(self, label: str, call: Callable[[], T], turns: Turns) -> T:
         began, outcome = time.perf_counter(), "failed"
+        spans = self.tracer
         try:
-            with self.tracer.start_as_current_span(f"store {label}"):
+            with spans.start_as_current_span(f"store {label}") if spans else nullcontext():
                 async with turns.one():
                     told = await in_thread(call)
             outcome = "answered"

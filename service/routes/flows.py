@@ -41,6 +41,56 @@ class WhereParameters(FlowParameters):
     )
 
 
+def question_of(asked: FlowParameters, *, frames: bool = False) -> Question:
+    """The request as the store is asked."""
+    return Question(
+        src=asked.src.address,
+        sport=asked.src.port,
+        dst=asked.dst.address,
+        dport=asked.dst.port,
+        protocol=asked.proto,
+        at_ns=asked.at,
+        window_ns=asked.window,
+        tenant=asked.tenant,
+        vrf=asked.vrf,
+        vni=asked.vni,
+        interval_ns=asked.interval,
+        frames=frames,
+    )
+
+
+async def bottleneck(
+    request: Request, asked: Annotated[WhereParameters, Query()]
+) -> dict[str, Any]:
+    """Where one flow is bottlenecked: verdict, evidence, candidates, history; 404 without one.
+
+    Loads of an interval are means over its time; of several intervals each counts by its samples.
+    `/flows/signals` tells means over samples.
+    """
+    state = request.app.state
+    check_window(asked.window, state.settings.service.max_window_s)
+    reader = reader_of(request)
+    return await answered(reader, asked, frames=asked.frames)
+
+
+async def answered(
+    reader: Reader, asked: FlowParameters, *, frames: bool = False
+) -> dict[str, Any]:
+    """The answer about a flow that has a verdict. Raises Problem: 404 names what there is none of.
+
+    That is the flow, or else the length of intervals that was asked for, or the time.
+    """
+    found = await reader.answer(question_of(asked, frames=frames))
+    if found["verdict"] is not None:
+        return found
+    others = found["interval"] and found["interval"]["lengths_ns"]
+    field = "interval" if others and asked.interval else "at" if found["interval"] else "src"
+    raise Problem(404, found["message"], field=field, flows=found["flows"], notes=found["notes"])
+
+
+router.add_api_route("/flows/bottleneck", bottleneck, route_class_override=Awaited)
+
+
 class BottlenecksParameters(RangeParameters):
     """A time range and how many flows."""
 
@@ -118,53 +168,3 @@ def _held_back(rows: pl.DataFrame, places: Places) -> list[dict[str, Any]]:
         {"flow": flow_of(row), "hop": hop_of(row), **rest_of(row)}
         for row in records(sited(rows, places))
     ]
-
-
-def question_of(asked: FlowParameters, *, frames: bool = False) -> Question:
-    """The request as the store is asked."""
-    return Question(
-        src=asked.src.address,
-        sport=asked.src.port,
-        dst=asked.dst.address,
-        dport=asked.dst.port,
-        protocol=asked.proto,
-        at_ns=asked.at,
-        window_ns=asked.window,
-        tenant=asked.tenant,
-        vrf=asked.vrf,
-        vni=asked.vni,
-        interval_ns=asked.interval,
-        frames=frames,
-    )
-
-
-async def bottleneck(
-    request: Request, asked: Annotated[WhereParameters, Query()]
-) -> dict[str, Any]:
-    """Where one flow is bottlenecked: verdict, evidence, candidates, history; 404 without one.
-
-    Loads of an interval are means over its time; of several intervals each counts by its samples.
-    `/flows/signals` tells means over samples.
-    """
-    state = request.app.state
-    check_window(asked.window, state.settings.service.max_window_s)
-    reader = reader_of(request)
-    return await answered(reader, asked, frames=asked.frames)
-
-
-async def answered(
-    reader: Reader, asked: FlowParameters, *, frames: bool = False
-) -> dict[str, Any]:
-    """The answer about a flow that has a verdict. Raises Problem: 404 names what there is none of.
-
-    That is the flow, or else the length of intervals that was asked for, or the time.
-    """
-    found = await reader.answer(question_of(asked, frames=frames))
-    if found["verdict"] is not None:
-        return found
-    others = found["interval"] and found["interval"]["lengths_ns"]
-    field = "interval" if others and asked.interval else "at" if found["interval"] else "src"
-    raise Problem(404, found["message"], field=field, flows=found["flows"], notes=found["notes"])
-
-
-router.add_api_route("/flows/bottleneck", bottleneck, route_class_override=Awaited)

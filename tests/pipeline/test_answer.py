@@ -491,3 +491,11 @@ def test_the_direction_without_data_names_the_other_one(store: Store) -> None:
     assert made["verdict"] is None
     assert made["message"].endswith("the other direction may have sent some")
     assert [(flow["src"], flow["sport"]) for flow in made["flows"]] == [("10.0.0.1", 40000)]
+
+
+def test_what_one_interval_says_is_told_to_the_last_bit() -> None:
+    """A mean that is weighted by samples would round twice."""
+    load, samples = 0.7887233511355132, 7
+    assert load * samples / samples != load
+    told = compose_answer(FLOW, [row(0, u_mean=load, samples=samples)], T0, T0 + STEP)
+    assert told["verdict"]["u_mean"] == load
