@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pipeline.doubt import DOUBTS, IN_PART, UNSCALED
-from pipeline.evidence import candidates, evidence, grouped, listed, signals
+from pipeline.evidence import candidates, evidence, grouped, pointed, signals
 from pipeline.history import edges, since, stretches
 from pipeline.hop import Row, described, hop_of, ids, load, weighted
 from pipeline.kind import HOLDING, KINDS, PATH, RECEIVER, SENDER, UNKNOWN
@@ -77,8 +77,8 @@ def compose_answer(
     }
     said = verdict(mine, held=held) | time
     latest = history[-1] | {"confidence": told[-1]["confidence"]}
-    found = [*listed(told, "candidates")]
-    pointed, speaks = candidates(found), evidence(told, found)
+    found = pointed(told)
+    likely, speaks = candidates(found), evidence(told, found.named)
     return {
         "flow": flow_of(flow),
         "interval": {
@@ -90,8 +90,8 @@ def compose_answer(
             "lengths_ns": list(lengths or known),
         },
         "verdict": said | {"sentence": sentence(said, latest, len(told))},
-        "candidates": pointed,
-        "signals": signals(pointed, speaks),
+        "candidates": likely,
+        "signals": signals(likely, speaks),
         "evidence": speaks,
         "history": history,
         "topology": told[-1]["topology"],

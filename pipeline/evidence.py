@@ -4,10 +4,11 @@ A candidate is {signal, node, port, device, interface, u_mean, probability, samp
 evidence is {signal, name, value, unit, samples, point}, and of a hop what `testimony` adds.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from math import fsum
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
@@ -29,25 +30,46 @@ STATE = "state"
 """Signal of evidence that is a state of congestion control: of several values the last counts."""
 
 
-def candidates(found: Sequence[Row]) -> list[dict[str, Any]]:
+class Pointed(NamedTuple):
+    """Entries of column `candidates` by signal and hop, and the intervals each signal speaks in."""
+
+    hops: Mapping[tuple[str, tuple[int, int]], Sequence[Row]]
+    intervals: Mapping[str, int]
+
+    @property
+    def named(self) -> dict[tuple[int, ...], Row]:
+        """An entry that names a hop, by its ids."""
+        return {hop: entries[-1] for (_, hop), entries in self.hops.items()}
+
+
+def pointed(rows: Sequence[Row]) -> Pointed:
+    """Where signals point in rows, which are of an interval each, in order of time."""
+    hops: dict[tuple[str, tuple[int, int]], list[Row]] = {}
+    intervals: Counter[str] = Counter()
+    for row in rows:
+        time_ns, entries = row["time_ns"], from_json(row["candidates"] or "[]")
+        for entry in entries:
+            entry["time_ns"] = time_ns
+            key = entry["signal"], ids(entry)
+            if key in hops:
+                hops[key].append(entry)
+            else:
+                hops[key] = [entry]
+        intervals.update({entry["signal"] for entry in entries})
+    return Pointed(hops, intervals)
+
+
+def candidates(found: Pointed) -> list[dict[str, Any]]:
     """Every hop that a signal points at, per signal the likeliest first; the headline's before all.
 
-    `found` are the entries of column `candidates` (`listed`). `probability` is the mean over the
-    intervals in which the signal speaks; of hops that are as likely in whole percent the one that
-    was so last comes first.
+    `probability` is the mean over the intervals in which the signal speaks; of hops that are as
+    likely in whole percent the one that was so last comes first.
     """
-    speaks: dict[str, set[int]] = {}
-    hops: dict[tuple[str, tuple[int, int]], list[Row]] = {}
-    for entry in found:
-        signal = entry["signal"]
-        speaks.setdefault(signal, set()).add(entry["time_ns"])
-        hops.setdefault((signal, ids(entry)), []).append(entry)
     ranked = []
-    for (signal, hop), entries in hops.items():
-        chances = [entry["probability"] or 0.0 for entry in entries]
-        chance = fsum(chances) / len(speaks[signal])
-        likely = (e["time_ns"] for e, each in zip(entries, chances, strict=True) if each > LIKELY)
-        rank = signal != "headline", signal, -round(chance, 2), -max(likely, default=0), hop
+    for (signal, hop), entries in found.hops.items():
+        chance = fsum([entry["probability"] or 0.0 for entry in entries]) / found.intervals[signal]
+        newest = (e["time_ns"] for e in reversed(entries) if (e["probability"] or 0.0) > LIKELY)
+        rank = signal != "headline", signal, -round(chance, 2), -next(newest, 0), hop
         ranked.append((rank, {
             "signal": signal,
             "hop": hop_of(entries[-1]),
@@ -58,27 +80,54 @@ def candidates(found: Sequence[Row]) -> list[dict[str, Any]]:
     return [told for _, told in sorted(ranked, key=itemgetter(0))]
 
 
-def evidence(rows: Sequence[Row], pointed: Iterable[Row]) -> list[dict[str, Any]]:
+class Said:
+    """What a signal says under one name: in how many intervals, and its entries by hop."""
+
+    __slots__ = ("hops", "intervals", "of_path", "time_ns")
+
+    def __init__(self, signal: str, name: str) -> None:
+        self.of_path = name in OF_PATHS or signal in {STATE, "window"}
+        self.hops: dict[tuple[int, ...], list[Row]] = {}
+        self.intervals, self.time_ns = 0, -1
+
+    def seen(self, time_ns: int) -> None:
+        """It is said in an interval, which may have been told before; no earlier one comes."""
+        self.intervals += time_ns != self.time_ns
+        self.time_ns = time_ns
+
+    def about(self, entry: Row, of: tuple[int, int]) -> tuple[int, ...]:
+        """The hop that an entry is about, none of a path; older ones are the headline's, `of`."""
+        if self.of_path:
+            return ()
+        return of if entry.get("node") is None else (entry["node"], entry["port"])
+
+
+def evidence(rows: Sequence[Row], named: Mapping[tuple[int, ...], Row]) -> list[dict[str, Any]]:
     """What speaks in the intervals that are `here`: a piece a signal, what it says, and its hop.
 
-    `pointed` are the entries of column `candidates`, which name hops. `share` is their share of all
-    intervals in which the signal says it. Values are means weighted by samples; of the states of
-    congestion control the last counts.
+    `named` are entries that name hops (`Pointed.named`). `share` is their share of all intervals in
+    which the signal says it. Values are means weighted by samples; of the states of congestion
+    control the last counts.
     """
-    named = {(each["node"], each["port"]): each for each in pointed}
-    named |= {ids(row): row for row in rows}
-    said: dict[tuple[str, str, str], tuple[set[int], dict[tuple[int, ...], list[Row]]]] = {}
-    for entry in listed(rows, "evidence"):
-        times, hops = said.setdefault((entry["signal"], entry["name"], entry["unit"]), (set(), {}))
-        times.add(entry["time_ns"])
-        if entry["here"]:
-            hops.setdefault(about(entry), []).append(entry)
+    known: dict[tuple[int, ...], Row] = {**named}
+    known.update((ids(row), row) for row in rows)
+    found: dict[tuple[str, str, str], Said] = {}
+    for row in rows:
+        time_ns, here, of = row["time_ns"], row["here"], ids(row)
+        for entry in from_json(row["evidence"] or "[]"):
+            key = entry["signal"], entry["name"], entry["unit"]
+            if (said := found.get(key)) is None:
+                said = found[key] = Said(*key[:2])
+            said.seen(time_ns)
+            if here:
+                entry["time_ns"] = time_ns
+                said.hops.setdefault(said.about(entry, of), []).append(entry)
     told = []
-    for (signal, name, unit), (times, hops) in said.items():
-        for hop in sorted(hops, key=lambda each: -len(hops[each]))[:MOST_HOPS]:
+    for (signal, name, unit), said in found.items():
+        for hop in sorted(said.hops, key=lambda each: -len(said.hops[each]))[:MOST_HOPS]:
             piece = {"signal": signal, "name": name, "unit": unit}
-            where = hop_of(named[hop]) if hop in named else None
-            told.append(piece | told_of(hops[hop], len(times)) | {"hop": where})
+            where = hop_of(known[hop]) if hop in known else None
+            told.append(piece | told_of(said.hops[hop], said.intervals) | {"hop": where})
     return told
 
 
@@ -89,20 +138,12 @@ def told_of(entries: Sequence[Row], intervals: int) -> dict[str, Any]:
              if name in last}  # fmt: skip
     return {
         "value": last["value"] if last["signal"] == STATE else weighted(entries, "value"),
-        "samples": sum(entry["samples"] for entry in entries),
+        "samples": sum([entry["samples"] for entry in entries]),
         "share": len({entry["time_ns"] for entry in entries}) / intervals,
         "points": sorted({e["point"] for e in entries if e.get("point")}),
         "frames": [],
         **found,
     }
-
-
-def about(entry: Row) -> tuple[int, ...]:
-    """The ids of the hop that an entry is about, none of a path; older ones are the headline's."""
-    if entry["name"] in OF_PATHS or entry["signal"] in {STATE, "window"}:
-        return ()
-    of: tuple[int, int] = entry["of"]
-    return of if entry.get("node") is None else (entry["node"], entry["port"])
 
 
 def signals(candidates: Sequence[Row], evidence: Sequence[Row]) -> list[dict[str, Any]]:
@@ -124,15 +165,6 @@ def signals(candidates: Sequence[Row], evidence: Sequence[Row]) -> list[dict[str
                           "hop": each["hop"]["name"] if each["hop"] else None} for each in pieces],
             })  # fmt: skip
     return told
-
-
-def listed(rows: Sequence[Row], column: str) -> Iterator[Row]:
-    """The entries of a JSON column, each with `time_ns`, `here` and the hop (`of`) of its row."""
-    for row in rows:
-        known = {"time_ns": row["time_ns"], "here": row["here"], "of": ids(row)}
-        for entry in from_json(row[column] or "[]"):
-            entry.update(known)
-            yield entry
 
 
 def grouped(entries: Iterable[Row], key: Callable[[Row], Hashable]) -> dict[Any, list[Row]]:

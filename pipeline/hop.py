@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import fsum
+from operator import mul
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -15,8 +16,9 @@ def hop_of(row: Row) -> dict[str, Any] | None:
     """The hop of a row, or None where no hop is named. Names that the row lacks are None."""
     if row["node"] is None:
         return None
-    known = {name: row.get(name) for name in HOP}
-    return known | {"name": f"{row['device']} {row['interface']}"}
+    known = dict(zip(HOP, map(row.get, HOP), strict=True))
+    known["name"] = f"{row['device']} {row['interface']}"
+    return known
 
 
 def ids(row: Row) -> tuple[int, int]:
@@ -46,8 +48,11 @@ def weighted(rows: Sequence[Row], name: str) -> float | None:
     if len(rows) == 1:  # as most often
         value: float | None = rows[0].get(name)
         return None if value is None else float(value)
-    known = [(v, row["samples"] or 0) for row in rows if (v := row.get(name)) is not None]
-    weight = sum([samples for _, samples in known])
-    if weight:
-        return fsum([value * samples for value, samples in known]) / weight
-    return fsum(value for value, _ in known) / len(known) if known else None
+    values, samples = [], []
+    for row in rows:
+        if (each := row.get(name)) is not None:
+            values.append(each)
+            samples.append(row["samples"] or 0)
+    if weight := sum(samples):
+        return fsum(map(mul, values, samples)) / weight
+    return fsum(values) / len(values) if values else None
