@@ -37,7 +37,7 @@ from collector.kafka_message import (
 )
 from collector.kernel import borrowing, inlined, inner, is_compiled, kernel, merged, step
 from collector.layer import LAYERS
-from collector.live import open_interface
+from collector.live import capturing, open_interface
 from collector.lua import dissectors
 from collector.lying import WORD, address_of, fetch_at, word_at
 from collector.observation import (
@@ -135,6 +135,7 @@ __all__ = [
     "beyond",
     "borrowing",
     "bus_faults",
+    "capturing",
     "complete",
     "crc_of_octets",
     "digest",

@@ -190,6 +190,19 @@ class Live(Capture):
         super().close()
 
 
+def capturing(interface: str) -> str:
+    """The program that captures an interface. Raises LiveError where that cannot begin."""
+    names = [name for _, name in socket.if_nameindex()]
+    if interface not in {*names, ANY}:
+        raise LiveError(f"{interface}: there is no such interface; there are {', '.join(names)}")
+    if interface.isdecimal():
+        raise LiveError(f"{interface}: dumpcap takes a number for a place in its list of names")
+    program = shutil.which("dumpcap")
+    if program is None:
+        raise LiveError(f"{interface}: dumpcap is not installed; it comes with Wireshark")
+    return program
+
+
 def open_interface(
     interface: str,
     follow: Follow,
@@ -206,14 +219,7 @@ def open_interface(
     the files may take in it through which frames come then; none: they come through a pipe. Raises
     LiveError, one sentence that begins with the interface.
     """
-    names = [name for _, name in socket.if_nameindex()]
-    if interface not in {*names, ANY}:
-        raise LiveError(f"{interface}: there is no such interface; there are {', '.join(names)}")
-    if interface.isdecimal():
-        raise LiveError(f"{interface}: dumpcap takes a number for a place in its list of names")
-    program = shutil.which("dumpcap")
-    if program is None:
-        raise LiveError(f"{interface}: dumpcap is not installed; it comes with Wireshark")
+    program = capturing(interface)
     held = None if ring is None else _ring(interface, *ring)
     command = [program, "-n", "-q", "-i", interface, "-B", str(buffer_mib)]
     command += ["-w", "-"] if held is None else held.words

@@ -15,6 +15,7 @@ from collector import (
     LiveError,
     Rotation,
     Source,
+    capturing,
     open_capture,
     open_datagrams,
     open_interface,
@@ -48,7 +49,7 @@ class Feeds:
     def beside(self, paths: Sequence[Path]) -> None:
         """Failure when there is nothing to read, or a filter that nothing is read through.
 
-        A file that is not there is told of before a store is made for it.
+        A file or an interface that is not there is told of before a store is made for it.
         """
         if self.expression is not None and not self.interfaces:
             told = "of --interface; of files every frame is read"
@@ -59,6 +60,11 @@ class Feeds:
             )
         if missing := [path for path in paths if path != STDIN and not path.exists()]:
             open_sources(missing[:1], Feeds(), None).close()
+        try:
+            for name in self.interfaces:
+                capturing(name)
+        except LiveError as error:
+            raise not_read(error) from None
 
     def known_to(self, settings: CollectorSettings) -> CollectorSettings:
         """Settings that also take the feeds' own ports for what they are."""

@@ -10,7 +10,7 @@ import logging
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -28,6 +28,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 HASH = re.compile(r"sha256:([0-9a-f]{64})")
 FORM = "accepted: NAME SCOPE TENANTS sha256:HEX [EXPIRES]"
 FIELDS = (4, 5)
+MOST_NAMED = 10
+"""Lines that cannot be used and are told of by themselves."""
 logger = logging.getLogger("hopsight.tokens")
 
 
@@ -102,12 +104,31 @@ def parsed(line: str, place: str) -> Token:
     return Token(Identity(name, SCOPES[scope], names_of(tenants)), found[1], until_ns(*expires))
 
 
+def lines(text: str, place: str) -> Iterator[tuple[str, str]]:
+    """Every line of a text that says something, and its place."""
+    for number, line in enumerate(re.split(r"[\n;]", text), 1):
+        if told := line.partition("#")[0].strip():
+            yield told, f"{place}, line {number}"
+
+
 def read(text: str, place: str) -> tuple[Token, ...]:
     """Every token of a text. Raises TokensError."""
-    lines = [line.partition("#")[0].strip() for line in re.split(r"[\n;]", text)]
-    return tuple(
-        parsed(line, f"{place}, line {number}") for number, line in enumerate(lines, 1) if line
-    )
+    return tuple(parsed(line, where) for line, where in lines(text, place))
+
+
+def usable(text: str, place: str) -> tuple[Token, ...]:
+    """The tokens of the lines that can be used; of others it is said why they cannot."""
+    found, left = [], []
+    for line, where in lines(text, place):
+        try:
+            found.append(parsed(line, where))
+        except TokensError as error:
+            left.append(f"{error}; the line lets nobody in")
+    for said in left[:MOST_NAMED]:
+        logger.error("%s", said)
+    if more := len(left[MOST_NAMED:]):
+        logger.error("%s: %d more lines let nobody in", place, more)
+    return tuple(found)
 
 
 class Tokens:
@@ -118,7 +139,7 @@ class Tokens:
         self._told = read(environment.get(TOKENS_VARIABLE, ""), TOKENS_VARIABLE)
         self._file = file
         self._stamp = self._now()
-        self._read = self._from_file()
+        self._read = self._from_file(read)
         self._any = bool(self._told or self._read)
 
     def __bool__(self) -> bool:
@@ -138,11 +159,14 @@ class Tokens:
         return found
 
     def _renew(self) -> None:
-        """Read a changed file; one that cannot be read leaves nobody in."""
+        """Read a changed file: each line by itself, since it may still be written, or mistyped.
+
+        One that cannot be read leaves nobody in.
+        """
         if self._file is not None and (stamp := self._now()) != self._stamp:
             self._stamp = stamp
             try:
-                self._read = self._from_file()
+                self._read = self._from_file(usable)
             except TokensError as error:
                 self._read = ()
                 # The sentence says it, and never what was read.
@@ -151,7 +175,7 @@ class Tokens:
     def _now(self) -> tuple[int, ...]:
         return stamp(self._file) if self._file else ()
 
-    def _from_file(self) -> tuple[Token, ...]:
+    def _from_file(self, read: Callable[[str, str], tuple[Token, ...]]) -> tuple[Token, ...]:
         if self._file is None:
             return ()
         place = f"service.tokens_file: {self._file}"

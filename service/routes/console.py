@@ -4,33 +4,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from service.problem import Problem
+from service.sent_file import NO_RANGES, SentFile, without_range
 
 router = APIRouter(include_in_schema=False)
 
 FOLDER = Path(__file__).resolve().parent.parent / "console"
 CHECK_AGAIN = "no-cache"
 """Browsers keep the files and ask by ETag whether they changed, so an upgrade shows at once."""
-
-
-def without_range(scope: Scope) -> Scope:
-    """A request for all of a file.
-
-    Ranges may be left alone (RFC 9110, 14.2); wrong ones the library answers in plain text.
-    """
-    return {**scope, "headers": [each for each in scope["headers"] if each[0] != b"range"]}
-
-
-class Whole(FileResponse):
-    """A file, whatever part of it is asked for."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
-        await super().__call__(without_range(scope), receive, send)
 
 
 class ConsoleFiles(StaticFiles):
@@ -43,18 +28,18 @@ class ConsoleFiles(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         """A file by its path below the folder; browsers ask for it again by its ETag."""
         answer = await super().get_response(path, scope)
-        answer.headers["Cache-Control"] = CHECK_AGAIN
+        answer.headers.update({"Cache-Control": CHECK_AGAIN} | NO_RANGES)
         return answer
 
 
 @router.get("/")
-async def index() -> FileResponse:
+async def index() -> SentFile:
     """The one page of the console."""
-    return Whole(FOLDER / "index.html", headers={"Cache-Control": CHECK_AGAIN})
+    return SentFile(FOLDER / "index.html", headers={"Cache-Control": CHECK_AGAIN})
 
 
 @router.get("/console/plotly.min.js")
-async def plotly() -> FileResponse:
+async def plotly() -> SentFile:
     """The chart library as the installed plotly package brings it."""
     found = find_spec("plotly")
     places = found.submodule_search_locations if found else None
@@ -62,7 +47,7 @@ async def plotly() -> FileResponse:
     if not file.is_file():
         raise Problem(404, "the plotly package is not installed, so charts cannot be drawn")
     headers = {"Cache-Control": CHECK_AGAIN}
-    return Whole(file, media_type="text/javascript", headers=headers)
+    return SentFile(file, media_type="text/javascript", headers=headers)
 
 
 def mount(app: FastAPI) -> None:

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import FileResponse
 from pydantic import Field
 
 from replay import TOLD, lines
@@ -21,6 +20,7 @@ from service.jobs.wanted import Asked
 from service.problem import Problem
 from service.representation import JSON, tagged
 from service.routes.parameter import Cursor, Parameters, Start
+from service.sent_file import SentFile
 
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
@@ -130,9 +130,9 @@ async def result(
         raise Problem(404, "the result is not kept any more", field="name")
     if asked.format in MEDIA:
         headers = {"Content-Security-Policy": SANDBOX} if asked.format == "html" else {}
-        return FileResponse(path, media_type=MEDIA[asked.format], headers=headers)
+        return SentFile(path, media_type=MEDIA[asked.format], headers=headers)
     if found.kind != "replay":
-        return FileResponse(path, media_type=JSON)
+        return SentFile(path, media_type=JSON)
     body = await run_in_threadpool(paged, path, found, asked)
     return tagged(request, body, b"", JSON, {})
 

@@ -1,11 +1,12 @@
 """Traffic engineering: loads of paths and links across flows, and the ways between two ends."""
 
+from ipaddress import ip_network
 from typing import Annotated, Any, Literal, NamedTuple
 
 import polars as pl
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from pipeline import ROLLED_NS, completeness_of_all
 from service.coverage import NOTHING, told
@@ -56,6 +57,17 @@ class PathsParameters(TeParameters):
     by: Literal["site", "prefix", "device"] = Field("site", description="What an end is.")
     src: Name = Field("", description="Only paths from this end.")
     dst: Name = Field("", description="Only paths to this end.")
+
+    @field_validator("src", "dst")
+    @classmethod
+    def written(cls, end: str, info: ValidationInfo) -> str:
+        """A prefix as paths have it; no path begins at what is none. Raises ValueError."""
+        if not end or info.data.get("by") != "prefix":
+            return end
+        try:
+            return str(ip_network(end))
+        except ValueError as error:
+            raise ValueError(f"should be a prefix, such as 10.0.0.0/24: {error}") from None
 
 
 @router.get("/paths")

@@ -246,3 +246,12 @@ def test_a_live_source_that_is_not_to_be_had_is_no_file_that_cannot_be_read(
     tool("dumpcap")
     told = hopsight.here("analyze", *words)
     assert (told.returncode, said in told.stderr) == (code, True), told.stderr
+
+
+def test_for_an_interface_that_is_not_there_no_store_is_made(
+    hopsight: Any, tool: Callable[..., str], tmp_path: Path
+) -> None:
+    tool("dumpcap")
+    place = tmp_path / "store"
+    told = hopsight.here("analyze", "--interface", "nosuch0", "--store", f"chdb://{place}")
+    assert (told.returncode, place.exists()) == (ExitCode.UNAVAILABLE, False), told.stderr

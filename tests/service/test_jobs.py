@@ -369,6 +369,8 @@ def test_a_capture_is_analysed_into_the_store_by_a_process(
         assert (job["found"]["flows"], job["found"]["stored"]) == (1, True)
         report = served.get(f"{place}/result").json()
         table = served.get(f"{place}/result", format="arrow").content
+        whole = httpx.get(f"{served.url}{place}/result", headers={"range": "bytes=abc"})
+        assert (whole.status_code, whole.json()) == (200, report)
         told = pl.read_ipc(io.BytesIO(table))["data_bytes"].to_list()
         assert told == [each["data_bytes"] for each in report["flows"]]
         found = served.get("/api/v1/flows", q="10.7.0.1:40000").json()["flows"]

@@ -1,6 +1,7 @@
 """What whoever is let in, or is not, can do to others: hold them up, see theirs, hide from logs."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -212,9 +213,9 @@ def test_a_file_of_tokens_that_cannot_be_read_is_told_of_and_heals(
     assert "can be read by others" in caplog.text
     file.chmod(0o600)
     assert tokens.known(known, 0) is not None
-    file.write_text(f"{LINES}\nbroken line\n")
-    assert tokens.known(known, 0) is None
-    assert "line 4: 2 words" in caplog.text
+    file.write_text(f"broken line\n{LINES}\nbroken line\n")
+    assert tokens.known(known, 0) is not None, "one that is mistyped locks nobody else out"
+    assert re.findall(r"line (\d+): 2 words", caplog.text) == ["1", "5"]
     assert "broken" not in caplog.text
 
 

@@ -152,6 +152,17 @@ def test_a_time_that_ends_before_it_begins_is_refused(client: Client) -> None:
         assert (answer.status_code, answer.json()["field"]) == (422, "to"), route
 
 
+@pytest.mark.parametrize("end", ["10.0.0.1/24", "10.0.0.0/33", "leaf1"])
+def test_what_is_no_prefix_is_refused_where_paths_are_between_prefixes(
+    client: Client, end: str
+) -> None:
+    answer = client.get("paths", params={"by": "prefix", "dst": end})
+    assert (answer.status_code, answer.json()["field"]) == (422, "dst")
+    assert client.get("paths", params={"by": "device", "dst": end}).status_code == 200
+    wide = client.get("paths", params={"by": "prefix", "dst": "2001:db8:0::/64"})
+    assert wide.status_code == 200
+
+
 def test_all_pages_are_of_one_moment_whatever_is_stored_since(client: Client) -> None:
     asked: dict[str, Any] = {"from": T0 - 200 * S, "to": T0 - 199 * S, "limit": 2}
     first = [path(number, at=-200) for number in range(4)]
