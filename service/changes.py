@@ -1,7 +1,8 @@
 """What changed between two looks at the store: which flows are held back, and where."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -18,9 +19,13 @@ AWAY_S = 60.0
 """For how long it is looked on after the last listener has gone: most come again by then."""
 MOST_FLOWS = 10_000
 MOST_EVENTS = 200
-"""Changes of one look that are told one by one; of more the number is."""
+"""Changes of one look that are told one by one, to whoever sees all and of each tenant to its
+people; of more the number is."""
+UNTOLD = "verdicts_not_told"
 TOLD = ("kind", "u_mean", "confidence", "reroute_helps", "since_ns")
 Rows = Mapping[str, Mapping[str, Any]]
+Change = tuple[Mapping[str, Any], dict[str, Any]]
+"""A flow's row, and what was and is told of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ def look(store: Asked) -> Look:
     return Look(to_ns, {row["flow"]: row for row in records(found)})
 
 
-def changes(before: Rows, now: Rows) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
+def changes(before: Rows, now: Rows) -> Iterator[Change]:
     """Flows whose bottleneck is another one, each with what was and what is."""
     for flow in {**now, **before}:
         was, here = before.get(flow), now.get(flow)
@@ -105,11 +110,29 @@ class Changes:
         if before is None:
             if now is not EMPTY:
                 # Whoever came just now may have looked before what was stored a moment ago.
-                self.hub.publish("stored", {"to_ns": now.to_ns, "verdicts_not_told": 0})
+                self.hub.publish("stored", {"to_ns": now.to_ns, UNTOLD: 0})
             return
         told = list(changes(before.flows, now.flows))
-        for row, data in told[:MOST_EVENTS]:
-            self.hub.publish("verdict", data, row.get("owner") or "")
+        owned = self._tell(told)
         if told or now.to_ns != before.to_ns or revision is not None:
-            more = max(len(told) - MOST_EVENTS, 0)
-            self.hub.publish("stored", {"to_ns": now.to_ns, "verdicts_not_told": more})
+            latest = {"to_ns": now.to_ns}
+
+            def own(tenants: tuple[str, ...]) -> dict[str, Any]:
+                return latest | {UNTOLD: sum(beyond(owned[tenant]) for tenant in tenants)}
+
+            self.hub.publish("stored", latest | {UNTOLD: beyond(len(told))}, own=own)
+
+    def _tell(self, told: Sequence[Change]) -> Counter[str]:
+        """Publish changes one by one, the worst first; how many each tenant has."""
+        owned: Counter[str] = Counter()
+        for number, (row, data) in enumerate(told):
+            owner = row.get("owner") or ""
+            if not beyond(number + 1) or (owner and not beyond(owned[owner] + 1)):
+                self.hub.publish("verdict", data, owner, wide=number < MOST_EVENTS)
+            owned[owner] += 1
+        return owned
+
+
+def beyond(count: int) -> int:
+    """How many changes are not told one by one."""
+    return max(count - MOST_EVENTS, 0)

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 KEPT = 1000
@@ -25,13 +25,22 @@ RESET = "reset"
 ID_BYTES = 8
 
 
+Data = Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event; `owner` is the tenant that it is about, None: it is for everybody."""
+    """One event; `owner` is the tenant that it is about, None: it is for everybody.
+
+    One that is not `wide` is heard by the people of its tenant alone, and by nobody who sees all.
+    `own` gives what people of some tenants are told instead of `data`.
+    """
 
     name: str
-    data: Mapping[str, Any]
+    data: Data
     owner: str | None = None
+    wide: bool = True
+    own: Callable[[tuple[str, ...]], Data] | None = None
     id: str = field(default_factory=lambda: secrets.token_hex(ID_BYTES))
 
 
@@ -45,9 +54,13 @@ class Listener:
         self.loop = asyncio.get_running_loop()
         self.waiting: asyncio.Queue[Event | None] = asyncio.Queue(KEPT)
 
-    def hears(self, event: Event) -> bool:
-        """Whether an event is for this one."""
-        return self.tenants is None or event.owner is None or event.owner in self.tenants
+    def heard(self, event: Event) -> Event | None:
+        """An event as it is for this one; None: it is not."""
+        if self.tenants is None:
+            return event if event.wide else None
+        if event.owner is not None and event.owner not in self.tenants:
+            return None
+        return replace(event, data=event.own(self.tenants)) if event.own else event
 
     def hand(self, event: Event | None) -> None:
         """Take an event, or the end; who cannot follow is sent away, and may come again."""
@@ -70,16 +83,24 @@ class Hub:
         """The id of what came before all that is kept."""
         self._turn = threading.Lock()
 
-    def publish(self, name: str, data: Mapping[str, Any], owner: str | None = None) -> None:
-        """Hand an event to everybody whom it is for."""
+    def publish(
+        self,
+        name: str,
+        data: Data,
+        owner: str | None = None,
+        *,
+        wide: bool = True,
+        own: Callable[[tuple[str, ...]], Data] | None = None,
+    ) -> None:
+        """Hand an event (`Event`) to everybody whom it is for."""
         with self._turn:
-            event = Event(name, data, owner)
+            event = Event(name, data, owner, wide, own)
             if len(self._kept) == KEPT:
                 self._before = self._kept[0].id
             self._kept.append(event)
             for listener in self.listeners:
-                if listener.hears(event):
-                    listener.loop.call_soon_threadsafe(listener.hand, event)
+                if (heard := listener.heard(event)) is not None:
+                    listener.loop.call_soon_threadsafe(listener.hand, heard)
 
     def forget(self) -> None:
         """Keep nothing of what was: whoever was away since is told to ask for everything anew."""
@@ -100,7 +121,7 @@ class Hub:
             missed = self._missed(last_id)
             self.listeners.add(listener)
         try:
-            yield [event for event in missed if listener.hears(event)]
+            yield [heard for event in missed if (heard := listener.heard(event)) is not None]
         finally:
             with self._turn:
                 self.listeners.discard(listener)

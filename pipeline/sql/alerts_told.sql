@@ -1,4 +1,4 @@
--- Which alerts does each receiver take to fire, by what it was told last?
+-- Which alerts does each receiver take to fire, or may it (asked), by what it was told last?
 SELECT
     a.receiver AS receiver,
     a.rule AS rule,
@@ -8,6 +8,6 @@ SELECT
     argMax(tuple(a.value), a.told_ns).1 AS value
 FROM alerts_told AS a
 GROUP BY receiver, rule, labels
-HAVING state = 'firing'
+HAVING state IN ('asked', 'firing')
 ORDER BY receiver, rule, labels
 LIMIT {rows:UInt32} BY receiver

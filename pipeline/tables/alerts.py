@@ -25,17 +25,17 @@ ALERTS = Table(
 )
 ALERTS_TOLD = Table(
     name="alerts_told",
-    doc="One thing that a receiver took: that an alert began to fire, or that it is over.",
+    doc="One thing that a receiver was told: that an alert began to fire, or that it is over.",
     engine="ReplacingMergeTree",
     order=("told_ns", "receiver", "rule", "labels", "state"),
     time="told_ns",
     retention_days=365,
     columns=(
-        Column("told_ns", TIME, "ns", "When it was taken, by the clock, since 1970."),
+        Column("told_ns", TIME, "ns", "When it was told, by the clock, since 1970."),
         Column("receiver", WORD, "", "Name of the receiver."),
         Column("rule", WORD, "", "Name of the rule."),
         Column("labels", TEXT, "JSON", "What the alert is about, as in `alerts`."),
-        Column("state", WORD, "", "firing or resolved."),
+        Column("state", WORD, "", "asked before it is told, then firing, or resolved."),
         Column("since_ns", I64, "ns", "Since when the condition held."),
         Column("value", MAYBE_F64, "", "Value that was told."),
     ),

@@ -6,10 +6,11 @@ import logging
 import os
 import random
 import threading
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 from tenacity import (
@@ -25,9 +26,9 @@ from tenacity import (
 
 from service.alerts.engine import MOST_UNKEPT
 from service.alerts.rule import Receiver
-from service.alerts.silence import Silence, silencing
+from service.alerts.silence import silencing
 from service.alerts.standing import Standing
-from service.alerts.state import FIRING, RESOLVED
+from service.alerts.state import ASKED, FIRING, RESOLVED
 from service.alerts.telling import REPEAT_S, Look, Telling, for_alertmanager, for_webhook
 from service.metrics import Metrics
 from service.trust import TrustError, trust
@@ -48,6 +49,14 @@ class Unanswered(Refused):
     """The receiver may have taken it, and did not say so in time."""
 
 
+class Waiting(NamedTuple):
+    """An alert that began to fire and was not told yet."""
+
+    standing: Standing
+    quiet: bool
+    """Whether it was under a silence when it was last seen to fire."""
+
+
 @dataclass
 class Sent:
     """What a receiver knows of one alert."""
@@ -65,11 +74,15 @@ class Delivery:
     receiver: Receiver
     metrics: Metrics
     sent: dict[str, Sent] = field(default_factory=dict)
-    waiting: dict[str, Standing] = field(default_factory=dict)
+    note: Callable[[list[dict[str, Any]]], None] = lambda _: None
+    """Stores rows of the table `alerts_told` at once, where it can."""
+    waiting: dict[str, Waiting] = field(default_factory=dict)
     """What began to fire and was not told yet, whether it is over by now or not."""
     unkept: list[dict[str, Any]] = field(default_factory=list)
     """What it took, as rows of the table `alerts_told`, until they are stored."""
     refused_until_s: float = 0.0
+    _asked: dict[str, Standing] = field(default_factory=dict)
+    """What it was told to fire, and did not say that it took."""
     _ended: threading.Event = field(default_factory=threading.Event)
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
@@ -84,22 +97,26 @@ class Delivery:
         """Try nothing more, from any thread; what is being tried just now is not waited for."""
         self._ended.set()
 
-    def fired(self, standing: Standing) -> None:
-        """Hear, from any thread, that an alert fires; it waits here until it was told."""
+    def fired(self, standing: Standing, *, quiet: bool = False) -> None:
+        """Hear, from any thread, that an alert fires; it waits here until it was told.
+
+        `quiet`: it is under a silence. Nobody is told of one that is so until it is over.
+        """
         with self._turn:
-            self.waiting[key_of(standing)] = standing
+            self.waiting[key_of(standing)] = Waiting(standing, quiet)
             while len(self.waiting) > MOST_WAITING:
                 self.waiting.pop(next(iter(self.waiting)))
                 self._count("forgotten")
 
-    def restored(self, standing: Iterable[Standing], *, kept: bool = False) -> None:
-        """Hear what was told before a restart, or may have been: its end is told as well.
+    def restored(self, standing: Iterable[Standing]) -> None:
+        """Hear what it took to fire before a restart, or may have taken (`ASKED`).
 
-        What the store has `kept` is heard first.
+        Its end is told as well.
         """
         for each in standing:
-            if each.state == FIRING:
-                self.sent.setdefault(key_of(each), Sent(each, -REPEAT_S, kept))
+            if each.state in {FIRING, ASKED}:
+                begun = replace(each, state=FIRING)
+                self.sent.setdefault(key_of(each), Sent(begun, -REPEAT_S, each.state == FIRING))
 
     def step(self, look: Callable[[], Look], now_s: float) -> None:
         """Tell what is new; what was not taken is told at the next step.
@@ -107,41 +124,62 @@ class Delivery:
         Before each try it is looked anew: what is silent by then, or over, is told so.
         """
         if now_s < self.refused_until_s:
+            if self.waiting:
+                self._heed(look())
             return
         told = self._deliver(look, now_s)
-        if told is None:
+        if told is not None:
+            self._took(told, now_s)
+        else:
             spread = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - nobody gains by guessing it
             self.refused_until_s = now_s + REPEAT_S * spread
-            return
+        self._left()
+        del self.unkept[:-MOST_UNKEPT]
+
+    def _took(self, told: Telling, now_s: float) -> None:
+        """It was told, and took it."""
         known = {key for key, held in self.sent.items() if held.kept}
         new = [each for key, each in told.due.items() if key not in known]
         self.unkept += [self._row(each, FIRING, told.now_ns) for each in new]
         self.unkept += [self._row(each, RESOLVED, told.now_ns) for each in told.over.values()]
-        del self.unkept[:-MOST_UNKEPT]
         self.sent |= {key: Sent(each, now_s, kept=True) for key, each in told.due.items()}
         for key in told.over:
             del self.sent[key]
         with self._turn:
             for key, each in (told.due | told.again).items():
-                if key in self.waiting and self.waiting[key].since_ns <= each.since_ns:
+                if key in self.waiting and self.waiting[key].standing.since_ns <= each.since_ns:
                     del self.waiting[key]
+
+    def _heed(self, seen: Look) -> tuple[dict[str, Standing], dict[str, Standing]]:
+        """What fires, and what of it is not silent; of what waits that is remembered."""
+        quiet = list(seen.silences)
+        firing = {key_of(each): each for each in seen.standing if each.state == FIRING}
+        loud = {
+            key: each for key, each in firing.items()
+            if not silencing(quiet, each.labels, seen.now_ns)
+        }  # fmt: skip
+        with self._turn:
+            for key, (standing, was) in list(self.waiting.items()):
+                if key in firing:
+                    self.waiting[key] = Waiting(standing, quiet=key not in loud)
+                elif was or silencing(quiet, standing.labels, seen.now_ns):
+                    del self.waiting[key]
+        return firing, loud
 
     def _telling(self, seen: Look, now_s: float) -> Telling:
         """What there is to tell by what is seen now."""
-        quiet, now_ns = list(seen.silences), seen.now_ns
-        firing = {key_of(each): each for each in seen.standing if each.state == FIRING}
-        loud = {
-            key: each for key, each in firing.items() if not silencing(quiet, each.labels, now_ns)
-        }
+        firing, loud = self._heed(seen)
         over = {key: held.standing for key, held in self.sent.items() if key not in firing}
-        with self._turn:  # what fired anew meanwhile is over with it
-            again = {key: each for key, each in self.waiting.items() if key in over}
-        late = self._late(quiet, now_ns, firing.keys() | over.keys())
+        with self._turn:
+            waiting = {key: each.standing for key, each in self.waiting.items()}
+        # What fired anew meanwhile is over with it.
+        again = {key: each for key, each in waiting.items() if key in over}
+        late = {key: each for key, each in waiting.items() if key not in firing.keys() | over}
         due = late | {
             key: each for key, each in loud.items()
             if key not in self.sent or now_s - self.sent[key].told_s >= REPEAT_S
         }  # fmt: skip
-        return Telling(due, over, again, now_ns)
+        return Telling(due, over, again, seen.now_ns)
 
     def _row(self, alert: Standing, state: str, now_ns: int) -> dict[str, Any]:
         return {
@@ -150,15 +188,20 @@ class Delivery:
             "value": alert.value,
         }  # fmt: skip
 
-    def _late(
-        self, quiet: list[Silence], now_ns: int, others: Collection[str]
-    ) -> dict[str, Standing]:
-        """What fired and was over before it could be told; what is silent by now is not."""
-        with self._turn:
-            for key, each in list(self.waiting.items()):
-                if silencing(quiet, each.labels, now_ns):
-                    del self.waiting[key]
-            return {key: each for key, each in self.waiting.items() if key not in others}
+    def _ask(self, told: Telling) -> None:
+        """Note what it is told to fire: if this ends before the answer, its end is told later."""
+        known = self.sent.keys() | self._asked.keys()
+        new = {key: each for key, each in told.due.items() if key not in known}
+        if new:
+            self._asked |= new
+            self.note([self._row(each, ASKED, told.now_ns) for each in new.values()])
+
+    def _left(self) -> None:
+        """Of what it was told to fire and did not take it is to hear no end."""
+        now_ns = time.time_ns()
+        left = [each for key, each in self._asked.items() if key not in self.sent]
+        self.unkept += [self._row(each, RESOLVED, now_ns) for each in left]
+        self._asked = {}
 
     def _count(self, outcome: str) -> None:
         name = "hopsight_alert_deliveries_total"
@@ -196,10 +239,12 @@ class Delivery:
         """Tell once what there is to tell now."""
         told = self._telling(look(), now_s)
         if alerts := told.alerts:
+            self._ask(told)
             try:
                 self._post(alerts, told.now_ns)
             except (Unanswered, httpx.ReadError, httpx.RemoteProtocolError):
-                self.restored(told.due.values())  # or nobody would hear that it is over
+                for key, each in told.due.items():  # or nobody would hear that it is over
+                    self.sent.setdefault(key, Sent(each, -REPEAT_S))
                 raise
             self._count("delivered")
         return told

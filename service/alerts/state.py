@@ -4,6 +4,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 PENDING, FIRING, RESOLVED = "pending", "firing", "resolved"
+ASKED = "asked"
+"""Of what a receiver knows: it is being told that an alert fires. By its name it is before both."""
 KEPT = 64
 """Changes that are remembered of an alert."""
 SILENT_NS = 60 * 10**9

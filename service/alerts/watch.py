@@ -4,11 +4,12 @@ import logging
 import threading
 import time
 from functools import partial
+from typing import Any
 
 from pipeline import Store, StoreError
 from service.alerts.delivery import MOST_WAITING, Delivery
 from service.alerts.engine import Engine, keep
-from service.alerts.rule import AlertFile
+from service.alerts.rule import AlertFile, Receiver
 from service.alerts.silence import Silence, silences_of, silencing
 from service.alerts.standing import Standing, as_told
 from service.alerts.telling import Look
@@ -17,6 +18,8 @@ from service.hub import Hub
 from service.metrics import Metrics
 
 MOST_SILENCES = 10_000
+KNOWN_S = 1.0
+"""For how long silences are known that what fires is held against."""
 
 
 logger = logging.getLogger("hopsight.alerts")
@@ -32,14 +35,15 @@ class Watch:
         self.file = file
         self.store = store
         self.metrics = metrics
-        self.deliveries = [Delivery(each, metrics) for each in file.receiver]
+        self.deliveries = [self._delivery(each) for each in file.receiver]
         self.engine = Engine(file, store, hub, self._fired, self._restored)
         self._beats: dict[str, Beat] | None = None
         self._known: list[Silence] | None = None
         self._turn = threading.Lock()
-        self._unread: dict[str, list[Standing]] = {each.name: [] for each in file.receiver}
-        """Receivers of which it was not read yet what they take to fire, and what stood before a
-        restart that they may have heard of."""
+        self._unread = {each.name for each in file.receiver}
+        """Receivers of which it was not read yet what they take to fire."""
+        self._silent: tuple[float, list[Silence]] = -KNOWN_S, []
+        """When silences were last asked for what fires, and what they were."""
         self._stood = False
 
     def start(self) -> None:
@@ -63,11 +67,9 @@ class Watch:
             if receiver.name in known:
                 known[receiver.name].receiver = receiver
             else:
-                self._unread[receiver.name] = []
+                self._unread.add(receiver.name)
         self.file = file
-        self.deliveries = [
-            known.get(each.name) or Delivery(each, self.metrics) for each in file.receiver
-        ]
+        self.deliveries = [known.get(each.name) or self._delivery(each) for each in file.receiver]
         self.engine.renew(file)
         self._pace()
 
@@ -107,8 +109,8 @@ class Watch:
         """Tell a receiver what stands and is not silent. Raises StoreError."""
         if self._stood and (name := delivery.receiver.name) in self._unread:
             told = self.store.query("alerts_told", rows=MOST_WAITING).filter(receiver=name)
-            delivery.restored(map(as_told, told.iter_rows(named=True)), kept=True)
-            delivery.restored(self._unread.pop(name))
+            delivery.restored(map(as_told, told.iter_rows(named=True)))
+            self._unread.discard(name)
         delivery.step(self._look, time.monotonic())
         keep(self.store, "alerts_told", delivery.unkept)
 
@@ -116,12 +118,32 @@ class Watch:
         return Look(self.engine.standing(), self.silences(), time.time_ns())
 
     def _fired(self, standing: Standing) -> None:
+        quiet = bool(silencing(self._silences_of_now(), standing.labels, time.time_ns()))
         for each in self.deliveries:
-            each.fired(standing)
+            each.fired(standing, quiet=quiet)
 
-    def _restored(self, standing: list[Standing]) -> None:
-        """Hear what stood before a restart; nobody has heard of what is silent."""
-        quiet, now_ns = self.silences(), time.time_ns()
-        loud = [each for each in standing if not silencing(quiet, each.labels, now_ns)]
-        self._unread = dict.fromkeys(self._unread, loud)
+    def _silences_of_now(self) -> list[Silence]:
+        """Silences as they were a moment ago; none where nobody knows."""
+        asked_s, known = self._silent
+        if time.monotonic() - asked_s < KNOWN_S:
+            return known
+        try:
+            known = self.silences()
+        except StoreError:
+            known = []
+        self._silent = time.monotonic(), known
+        return known
+
+    def _restored(self, _: list[Standing]) -> None:
+        """Hear that states go on: before, nothing stood."""
         self._stood = True
+
+    def _delivery(self, receiver: Receiver) -> Delivery:
+        return Delivery(receiver, self.metrics, note=self._note)
+
+    def _note(self, rows: list[dict[str, Any]]) -> None:
+        """Keep what a receiver is about to be told; without a store it is told all the same."""
+        try:
+            keep(self.store, "alerts_told", rows)
+        except StoreError as error:
+            logger.debug("what receivers are told is not kept: %s", error)

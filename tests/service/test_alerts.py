@@ -469,6 +469,72 @@ def test_what_fired_and_ended_while_a_receiver_was_away_is_told(
     assert server.told[-1][1]["alerts"][0]["state"] == RESOLVED
 
 
+def test_what_was_silent_until_its_end_is_not_told_when_a_receiver_is_back(
+    heard: tuple[str, type[Heard]], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "FIRST_WAIT_S", 0.01)
+    url, server = heard
+    told = Delivery(Receiver(name="hook", kind="webhook", url=url, attempts=1), Metrics())
+    [one], now_ns = firing(file), time.time_ns()
+    hushed, loud = (replace(one, labels={**one.labels, "device": name}) for name in "ab")
+    maintenance = [quiet(now_ns, device="a")]
+    server.failing = [503]
+    told.step(seen([one], [], now_ns), 0.0)
+    for each in (hushed, loud):
+        told.fired(each, quiet=each is hushed)
+    told.step(seen([one, hushed, loud], maintenance, now_ns), 1.0)
+    told.step(seen([one], maintenance, now_ns), 2.0)
+    told.step(seen([one], [], now_ns), 90.0)
+    told.fired(hushed, quiet=True)
+    told.step(seen([one], [], now_ns), 91.0)
+    told.fired(hushed, quiet=True)
+    server.failing = [503]
+    told.step(seen([one, hushed, loud], maintenance, now_ns), 92.0)
+    told.step(seen([one, hushed], [], now_ns), 93.0)
+    told.step(seen([one], [], now_ns), 200.0)
+    names = [[each["labels"]["device"] for each in body["alerts"]] for _, body, _ in server.told]
+    assert sorted(names[0]) == ["b", "leaf1"]
+    assert names[1] == ["b"], "its end"
+    assert "a" in names[2], "it was to be told when its silence ended, and was over by then"
+
+
+def test_of_what_a_receiver_did_not_take_it_hears_no_end_after_a_restart(
+    tmp_path: Path,
+    store: Store,
+    heard: tuple[str, type[Heard]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """But of what it may have taken, since nobody knows of an answer."""
+    monkeypatch.setattr(delivery, "FIRST_WAIT_S", 0.01)
+    url, server = heard
+    path, rule = tmp_path / "alerts.toml", '[[rule]]\nname = "left"\nover = "flows"\nabove = 0\n'
+    hook = f'[[receiver]]\nname = "left"\nkind = "webhook"\nurl = "{url}"\nattempts = 2\n'
+
+    def looked(text: str) -> None:
+        path.write_text(text)
+        watch = Watch(read(path), store, Hub(1), Metrics())
+        watch.engine.step()
+        for each in watch.deliveries:
+            watch.deliver(each)
+
+    server.failing = [503, 503]
+    looked(rule + 'window = "1h"\n' + hook)
+    looked(hook)
+    looked(hook)
+    assert server.told == []
+
+    def killed(*_: object) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as ending:
+        ending.setattr(Delivery, "_post", killed)
+        with pytest.raises(SystemExit):
+            looked(rule + 'window = "1h"\n' + hook)
+    looked(hook)
+    looked(hook)
+    assert [body["alerts"][0]["state"] for _, body, _ in server.told] == [RESOLVED]
+
+
 def test_before_each_try_it_is_looked_anew(
     heard: tuple[str, type[Heard]], file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 from asked import Asked, opened
 
 from pipeline import Store, open_or_ask
+from service import changes as changing
 from service.changes import AWAY_S, Changes
 from service.hub import RESET, Hub, Listener
 
@@ -196,6 +197,37 @@ def test_nothing_is_looked_up_while_nobody_listens(asked: Asked, world: ModuleTy
 
     asyncio.run(looked())
     assert [event.name for event in hub._kept] == ["stored", "verdict", "verdict", "stored"]
+
+
+def test_no_tenant_hears_less_for_what_changes_for_others(
+    tmp_path: Path, world: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor how much that is."""
+    monkeypatch.setattr(changing, "MOST_EVENTS", 1)
+
+    async def heard_by_each(store: Store) -> list[tuple[list[str], int]]:
+        hub = Hub(8)
+        ears = [Listener(tenants) for tenants in (None, ("blue",), ("green",), ("blue", "red"))]
+        with hub.joined(Listener(None), ""):
+            looks = Changes(store, hub)
+            looks.step()
+            for table, rows in world.frames().items():
+                owners = pl.Series("owner", ["red", "red", "blue", "red"])
+                told = rows.with_columns(owners) if table == "flows" else rows
+                store.insert(table, told, "world")
+            looks.step()
+        heard = []
+        for ear in ears:
+            events = [each for event in hub._kept if (each := ear.heard(event)) is not None]
+            owners = [str(event.owner) for event in events if event.name == "verdict"]
+            heard.append((sorted(owners), events[-1].data["verdicts_not_told"]))
+        return heard
+
+    with opened(tmp_path) as store:
+        everybody, blue, green, both = asyncio.run(heard_by_each(store))
+    assert (len(everybody[0]), everybody[1]) == (1, 2)
+    assert (blue, green) == ((["blue"], 0), ([], 0))
+    assert both == (["blue", "red"], 1)
 
 
 def test_who_comes_again_hears_all_or_is_told_to_ask_anew(
