@@ -10,6 +10,9 @@ ID = r"^[0-9a-f]{16}$"
 """What a capture or a job is called in answers."""
 HEX = r"^[0-9a-f]+$"
 FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.@+-]*$"
+LABEL = r"^[A-Za-z_][A-Za-z0-9_]*$"
+TEXT_LIMIT = 200
+"""Longest text that is given, characters."""
 
 REQUIRED = "is required"
 SAID = {
@@ -17,6 +20,7 @@ SAID = {
     URL: "does not begin with http:// or https://",
     ID: "is not 16 digits and letters from a to f, as answers tell it",
     HEX: "has other characters than digits and letters from a to f",
+    LABEL: "is no name of a label: letters, digits and _, and no digit first",
     FILE_NAME: "has other characters than letters, digits and _ . @ + -, or begins with . @ + -",
 }
 WORDS = {

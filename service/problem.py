@@ -110,6 +110,8 @@ OWN_WORDS = {"There was an error parsing the body", "Not Found", "Method Not All
 METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 KIND = "kind"
 """The field of a body that says which of several models it is."""
+KEY = "[key]"
+"""How pydantic says that an error is about the name of an entry."""
 ABOUT = "about_field"
 """Errors of pydantic that tell their field."""
 
@@ -134,6 +136,8 @@ def _location(error: Mapping[str, Any], kind: object) -> str:
     parts = [str(part) for part in error.get("loc", ())]
     if parts[:2] == [BODY, kind]:
         del parts[1]
+    if parts[-1:] == [KEY]:  # it is what cannot be written, so that it is not repeated
+        del parts[-2:]
     return ".".join(parts[1:] or parts) or "request"
 
 

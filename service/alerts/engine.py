@@ -265,6 +265,11 @@ def labelled(rule: Rule, group: Mapping[str, str]) -> str:
     return json.dumps(named | {"alertname": rule.name, "severity": rule.severity}, sort_keys=True)
 
 
+def labels_of(rule: Rule) -> set[str]:
+    """The names of the labels that a rule's alerts have."""
+    return {"alertname", "severity", *map(label_of, rule.group_by)}
+
+
 def label_of(field: str) -> str:
     """The name of a label of what alerts are grouped by."""
     return field.replace(".", "_")

@@ -4,23 +4,33 @@ import getpass
 import json as json_format
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
+from pydantic import TypeAdapter, ValidationError
 
 from pipeline import OwnerClient, Store, StoreError, open_or_ask
-from service.alerts.engine import MOST_ALERTS, named
+from service.alerts.engine import MOST_ALERTS, labels_of, named
 from service.alerts.rule import AlertFile, AlertsError, Mistake, Rule, read
-from service.alerts.silence import LONGEST_NS, MOST_DAYS, Silence, ending, silences_of
+from service.alerts.silence import (
+    LONGEST_NS,
+    MOST_DAYS,
+    Matchers,
+    Silence,
+    Text,
+    ending,
+    silences_of,
+)
 from service.alerts.standing import as_kept, latest_first
 from service.alerts.watch import MOST_SILENCES
 from service.commands.settings import chosen
 from service.endpoint import MAX_NS, parse_duration, time_text
 from service.failure import ExitCode, Failure
+from service.form import said_of
 from service.future import MOST_AHEAD_NS, reached
 from service.remote_api import ask
 from service.shape import changes_of
@@ -123,7 +133,7 @@ def history(rule: str, most: int, dsn: str | None, *, json: bool) -> None:
     if json:
         typer.echo(json_format.dumps({"changes": told}, allow_nan=False))
     elif not told:
-        typer.echo("no alert has changed")
+        typer.echo(f"no alert of a rule {rule!r} has changed" if rule else "no alert has changed")
     else:
         lines = ((time_text(row["time_ns"]), row["state"], row["rule"], _labels(row["labels"]),
                   _value(row["value"])) for row in told)  # fmt: skip
@@ -195,6 +205,8 @@ def silence(wish: Wish, dsn: str | None, *, json: bool) -> None:
                 ExitCode.USAGE, f"{name} is given twice: a silence has one text of each label"
             )
         matchers[name] = text
+    given(Matchers, matchers, "matchers")
+    given(Text, wish.comment, "--comment")
     length_ns = parsed("--for", parse_duration, wish.length)
     now_ns = time.time_ns()
     made = Silence(secrets.token_hex(8), now_ns, now_ns, now_ns + length_ns, matchers, wish.kind,
@@ -203,10 +215,30 @@ def silence(wish: Wish, dsn: str | None, *, json: bool) -> None:
         raise Failure(ExitCode.USAGE, f"--for: is more than {MOST_DAYS} days")
     with opened(dsn, writes=True) as store:
         store.insert("silences", made.row(), f"{made.id} {now_ns}")
+    warn(matchers)
     if json:
         typer.echo(json_format.dumps(made.shown()))
     else:
         typer.echo(f"{made.id} until {time_text(made.to_ns)}")
+
+
+def given(kind: Any, value: object, name: str) -> None:
+    """Raises Failure for what cannot be asked for, with the same words as the service."""
+    try:
+        TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        label = next((str(each) for each in first["loc"] if str(each).isidentifier()), name)
+        raise Failure(ExitCode.USAGE, f"{label}: {said_of(first)}") from None
+
+
+def warn(matchers: Mapping[str, str]) -> None:
+    """Say which labels no alert has, by the rules of this place; without rules nobody knows."""
+    rules = _rules()
+    known = {name for rule in rules.values() for name in labels_of(rule)}
+    for name in matchers.keys() - known if rules else ():
+        there = ", ".join(sorted(known))
+        typer.echo(f"no rule here gives alerts a label {name}; there are {there}", err=True)
 
 
 def unsilence(name: str, dsn: str | None, *, json: bool) -> None:

@@ -9,7 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from service.access import identity_of
 from service.alerts.rule import Rule
-from service.alerts.silence import LONGEST_NS, MOST_DAYS, Silence, ending, silences_of
+from service.alerts.silence import (
+    LONGEST_NS,
+    MOST_DAYS,
+    Matchers,
+    Silence,
+    Text,
+    ending,
+    silences_of,
+)
 from service.alerts.watch import MOST_SILENCES, Watch
 from service.endpoint import MAX_NS
 from service.form import HEX
@@ -51,9 +59,7 @@ class Wanted(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
 
-    matchers: dict[Annotated[str, Field(min_length=1, max_length=64)], Name] = Field(
-        min_length=1, max_length=20, description="Labels an alert must have; * is any text."
-    )
+    matchers: Matchers
     from_: Annotated[Time | None, Written] = Field(
         None, alias="from", description="Since when; none: from now on."
     )
@@ -62,7 +68,7 @@ class Wanted(BaseModel):
         None, alias="for", description="How long; or `to`."
     )
     kind: Literal["silence", "maintenance"] = "silence"
-    comment: Name = Field("", description="Why.")
+    comment: Text = Field("", description="Why.")
 
     @model_validator(mode="after")
     def ends(self) -> "Wanted":

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 
 from pipeline import address_words, length_bounds
 from service.coverage import NOTHING, told
-from service.cursor import cursor_of, numbers_of
+from service.cursor import place_behind, place_of
 from service.endpoint import MAX_NS, NS_PER_S
 from service.form import PRINTED
 from service.polled import Polled
@@ -69,11 +69,11 @@ class Place(NamedTuple):
     moved: int = 0
 
     @staticmethod
-    def of(cursor: str | None) -> "Place":
-        """The place that a cursor tells. Raises Problem when it was not made here."""
-        if not cursor:
+    def of(asked: SearchParameters) -> "Place":
+        """The place that a cursor tells. Raises Problem when it is of no answer to this."""
+        if not asked.cursor:
             return Place()
-        before_ns, after, until_ns, moved = numbers_of(cursor, 4)
+        before_ns, after, until_ns, moved = place_of(asked.cursor, asked, 4)
         place = Place(before_ns, after, until_ns, moved)
         if max(place.before_ns, place.until_ns) > MAX_NS or place.moved > 1:
             raise invalid({"cursor": "is none that an answer gave"})
@@ -105,6 +105,7 @@ async def search(request: Request, asked: Annotated[SearchParameters, Query()]) 
     Flows that go on sending while pages are asked for come behind all others, maybe again.
     """
     reader, limits = reader_of(request), request.app.state.settings.service
+    begin = Place.of(asked)
     sifted: dict[str, Any] = dict(filtered("flows", asked.filter))
     span: Span | None = None
     if asked.from_ is not None and asked.to is not None:
@@ -120,12 +121,12 @@ async def search(request: Request, asked: Annotated[SearchParameters, Query()]) 
         raise invalid({"q": str(error)}) from None
     given = sifted | seen_in(asked) | {"rows": limits.max_rows}
     question = Wanted(ends, parse_protocol(asked.q), given)
-    shown, place = await _page(reader, question, Place.of(asked.cursor), asked.limit)
+    shown, place = await _page(reader, question, begin, asked.limit)
     time = await _time_of(reader, asked, span, limits.max_window_s)
     return time | {
         "flows": await run_in_threadpool(records, shown),
         "more": place is not None,
-        "cursor": cursor_of(*place) if place else None,
+        "cursor": place_behind(asked, *place) if place else None,
     }
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from replay import TOLD, lines
 from service.access import Identity, identity_of
-from service.cursor import cursor_of, numbers_of
+from service.cursor import place_behind, place_of
 from service.form import ID
 from service.jobs.desk import Desk
 from service.jobs.kept import DONE, Job, Kind
@@ -73,14 +73,14 @@ async def jobs(request: Request, asked: Annotated[JobsParameters, Query()]) -> d
         if asked.kind in {None, each.kind} and asked.state in {None, each.state}
     ]  # fmt: skip
     if asked.cursor:
-        (last_ns,) = numbers_of(asked.cursor, 1)
+        (last_ns,) = place_of(asked.cursor, asked, 1)
         seen = [each for each in seen if each.created_ns < last_ns]
     page = seen[: asked.limit]
     more = len(seen) > len(page)
     return {
         "jobs": [each.shown() for each in page],
         "more": more,
-        "cursor": cursor_of(page[-1].created_ns) if more else None,
+        "cursor": place_behind(asked, page[-1].created_ns) if more else None,
     }
 
 

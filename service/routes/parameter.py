@@ -19,13 +19,11 @@ from pydantic import (
 from pipeline import COMPANIONS, NO_CLASS
 from service import endpoint
 from service.endpoint import Endpoint
-from service.form import PRINTED
+from service.form import PRINTED, TEXT_LIMIT
 from service.problem import invalid
 from service.query_model import is_list
 
 NS_PER_S = endpoint.NS_PER_S
-TEXT_LIMIT = 200
-"""Longest text parameter, characters."""
 
 
 def _text(example: str, description: str) -> WithJsonSchema:

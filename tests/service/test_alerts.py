@@ -320,10 +320,12 @@ def test_silences_are_asked_for_and_ended(store: Store, file: Path) -> None:
             {"matchers": {"a": "b"}, "for": True},
             {"matchers": {"a": "b"}, "from": 5, "for": "2h"},
             {"matchers": {"": "*"}, "for": "2h"},
+            {"matchers": {"dev\x1bice": "*"}, "for": "2h"},
             [],
         ):
             answer = client.ask("POST", "/api/v1/alerts/silences", json=wrong)
             assert answer.status_code == 422, (wrong, answer.text)
+            assert "key" not in answer.json()["field"], "no client sent that"
 
 
 def test_the_farthest_end_of_a_silence_is_what_its_refusal_says(store: Store, file: Path) -> None:
@@ -436,6 +438,20 @@ def test_the_command_shows_alerts_and_asks_for_silence(
     assert (none.returncode, none.stdout) == (0, "no silence is in force or to come\n")
     done = hopsight.here("alerts", "silence", "a=b", "--for", "367d", "--store", served.dsn)
     assert (done.returncode, "more than 366 days" in done.stderr) == (2, True)
+    for wrong, said in (
+        (("device=" + 201 * "x",), "device: String should have at most 200 characters"),
+        (("dev ice=x",), "matchers: is no name of a label"),
+        (("device=x", "--comment", "a\x1b[31m"), "--comment: has a character"),
+    ):
+        done = hopsight.here("alerts", "silence", *wrong, "--for", "1h", "--store", served.dsn)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    settings = file.with_name("hopsight.toml")
+    settings.write_text(f'[service]\nalerts_file = "{file}"\n')
+    done = hopsight.here(
+        "--settings", str(settings), "alerts", "silence", "devic=x", "--store", served.dsn
+    )
+    said = "a label devic; there are alertname, device, interface, severity"
+    assert (done.returncode, said in done.stderr) == (0, True), done.stderr
     fine = hopsight.here("alerts", "check", str(file))
     assert fine.stdout == "fine: 3 rules, 0 receivers\n"
 

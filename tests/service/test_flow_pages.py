@@ -11,7 +11,8 @@ import pytest
 from asked import Asked, opened
 
 from pipeline import Store
-from service.cursor import cursor_of
+from service.cursor import cursor_of, place_behind
+from service.routes.flow_search import SearchParameters
 from service.service_settings import ServiceSettings
 from service.settings import Settings
 
@@ -94,8 +95,15 @@ def test_flows_that_go_on_sending_meanwhile_are_told(
 
 
 def test_a_cursor_of_something_else_is_none(store: Store) -> None:
+    asked = SearchParameters.model_validate({})
+    made = [place_behind(asked, *numbers) for numbers in ((1, 2), (1, 2, 3, 2), (1, 2, 3, -1))]
     with Asked(store) as client:
-        for cursor in (cursor_of(1, 2), cursor_of(1, 2, 3, 2), cursor_of(1, 2, 3, -1), "x"):
+        for cursor in (*made, cursor_of(1, 2, 3, 0), "x"):
             answer: httpx.Response = client.get("/api/v1/flows", cursor=cursor)
             assert answer.status_code == 422
             assert "cursor" in answer.text
+        own = client.get("/api/v1/flows", limit=1).json()["cursor"]
+        assert client.get("/api/v1/flows", limit=2, cursor=own).status_code == 200
+        for other in ({"q": "10.0.0.1"}, {"filter": "u.max > 1"}, {"to": 1}):
+            answer = client.get("/api/v1/flows", cursor=own, **other)
+            assert (answer.status_code, answer.json()["field"]) == (422, "cursor")

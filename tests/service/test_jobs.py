@@ -233,6 +233,8 @@ def test_jobs_wait_in_a_bounded_queue_and_can_be_cancelled(
     assert asked.ask("POST", f"{place}/cancel", TOKENS["all"]).status_code == 409
     page = asked.get(JOBS, TOKENS["all"], limit=1).json()
     rest = asked.get(JOBS, TOKENS["all"], cursor=page["cursor"]).json()
+    other = asked.get(JOBS, TOKENS["all"], cursor=page["cursor"], state="failed")
+    assert (other.status_code, other.json()["field"]) == (422, "cursor")
     assert page["more"]
     assert [each["id"] for each in page["jobs"] + rest["jobs"]] == [
         made_jobs[1].json()["id"], first["id"]

@@ -278,6 +278,9 @@ def test_a_client_that_goes_away_is_no_fault_of_the_service(
         (HOST * 2, "1.0", 400, "Host is given 2 times"),
         ("", "1.1", 400, "Host is required"),
         ("", "1.0", 421, "Host is ''"),
+        ("Host: localhost:80@evil.example\r\n", "1.1", 400, "Host is no name"),
+        ("Host: localhost:http\r\n", "1.1", 400, "Host is no name"),
+        ("Host: [::1]x\r\n", "1.1", 400, "Host is no name"),
     ],
 )
 def test_a_request_has_one_host(
@@ -285,6 +288,30 @@ def test_a_request_has_one_host(
 ) -> None:
     told = heard(app, f"GET /healthz HTTP/{version}\r\n{lines}Connection: close\r\n\r\n")
     assert problem(told, status, "Host").startswith(said)
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost:", "LOCALHOST:8470", "[::1]:1", "127.0.0.1"]
+)
+def test_a_host_may_have_a_port(app: ASGIApp, host: str) -> None:
+    asked = f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    assert heard(app, asked).startswith("HTTP/1.1 200")
+
+
+def test_nobody_logs_in_twice_in_one_request(app: ASGIApp) -> None:
+    head = f"GET /healthz HTTP/1.1\r\n{HOST}Connection: close\r\n"
+    told = heard(app, head + "Authorization: Bearer a\r\n" * 2 + "\r\n")
+    assert problem(told, 400, "Authorization") == "Authorization is given 2 times; one is accepted"
+
+
+def test_a_coded_body_is_not_read_as_if_it_were_plain(app: ASGIApp) -> None:
+    head = f"{SESSION}{JSON}Connection: close\r\nContent-Length: {len(WRONG)}\r\n"
+    told = heard(app, f"{head}Content-Encoding: gzip\r\n\r\n", WRONG)
+    assert problem(told, 415, "Content-Encoding").startswith("Content-Encoding is another one")
+    plain = (
+        f"GET /healthz HTTP/1.1\r\n{HOST}Connection: close\r\nContent-Encoding: Identity\r\n\r\n"
+    )
+    assert heard(app, plain).startswith("HTTP/1.1 200")
 
 
 def test_over_the_unix_socket_no_host_is_asked_for(app: ASGIApp, tmp_path: Path) -> None:
