@@ -1,4 +1,4 @@
--- Whether the store holds verdicts of some tenants; from when until the end of the interval that began last is that of all.
+-- Whether the store holds verdicts of some tenants; from when until the end of the shortest interval that began last is that of all.
 WITH (SELECT tuple(min(time_ns), max(time_ns)) FROM verdicts) AS known
 SELECT
     (
@@ -11,7 +11,7 @@ SELECT
         )
     ) AS verdicts,
     known.1 AS from_ns,
-    max(time_ns + interval_ns) AS to_ns
+    min(time_ns + interval_ns) AS to_ns
 FROM verdicts
 WHERE time_ns = known.2
 SETTINGS max_threads = 1

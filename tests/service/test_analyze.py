@@ -220,6 +220,8 @@ def test_analyze_stores_and_where_answers_while_serve_owns_the_store(
         asked = served.get("/api/v1/flows/bottleneck", src=ends[0], dst=ends[1])
         assert asked.status_code == 200
         assert json.loads(told.stdout)["verdict"] == asked.json()["verdict"]
+        top = json.loads(hopsight.here("top", "--store", dsn, "--json").stdout)
+        assert top["interval"]["covered"] == 1.0, "its time ends with its shortest interval"
         apart = {"src": "10.1.1.1", "sport": 40000, "dst": "10.2.1.2", "dport": 5001}
         assert served.get("/api/v1/flows/bottleneck", **apart).json() == asked.json()
         again = hopsight.here("analyze", "--store", dsn, str(CAPTURE))

@@ -370,6 +370,8 @@ def test_a_capture_is_analysed_into_the_store_by_a_process(
         assert (job["frames"], job["progress"]) == (100, 1.0)
         assert (job["found"]["flows"], job["found"]["stored"]) == (1, True)
         report = served.get(f"{place}/result").json()
+        held = [each for each in report["flows"] if each["bottleneck"]["kind"] in HOLDING]
+        assert job["found"]["bottlenecked"] == len(held)
         table = served.get(f"{place}/result", format="arrow").content
         whole = httpx.get(f"{served.url}{place}/result", headers={"range": "bytes=abc"})
         assert (whole.status_code, whole.json()) == (200, report)
