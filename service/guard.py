@@ -246,7 +246,7 @@ def _fault(scope: Scope, headers: Headers, *, unix: bool) -> _Fault | None:
         return _Fault("Authorization", f"Authorization is given {times} times; one is accepted")
     coding = headers.get("content-encoding", PLAIN)
     if coding.strip().lower() != PLAIN:
-        said = "Content-Encoding is another one than identity; bodies are read as they are"
+        said = "Content-Encoding is none that is taken; send the body as it is, not by a coding"
         return _Fault("Content-Encoding", said, 415)
     return None
 

@@ -55,11 +55,8 @@ async def bring(
     """Bring a capture: the body is the file. It is kept for `service.keep_jobs_days`."""
     desk: Desk = await desk_of(request)
     kind = request.headers.get("content-type", "")
-    coding = request.headers.get("content-encoding", "identity").lower()
     if kind.lower().startswith(FORM):
         raise Problem(415, "the body is the file itself, not a form", field="Content-Type")
-    if coding != "identity":
-        raise Problem(415, "send the file as it is, not by a coding", field="Content-Encoding")
     made = await desk.bring(whoever(request), asked.name, aiter(request.stream()))
     response.headers["Location"] = f"/api/v1/captures/{made.id}"
     return made.shown()

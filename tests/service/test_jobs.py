@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from asked import Asked, opened, strict
 
+from pipeline import HOLDING
 from service.failure import Failure
 from service.jobs import running, work
 from service.jobs.environment import environment_of
