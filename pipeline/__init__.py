@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pipeline.insert_body import to_arrow
     from pipeline.intake import READERS, take_in
     from pipeline.interface import Device, Host, Interface, Point, Tenant
-    from pipeline.kind import CALM, HOLDING, KINDS
+    from pipeline.kind import CALM, KINDS
     from pipeline.lengths import fitting, length_bounds
     from pipeline.meeting import Meeting
     from pipeline.owner import Owner, StoreOwned, read_owner
@@ -89,7 +89,6 @@ __all__ = [
     "FAULTS",
     "FIELDS",
     "FINDINGS",
-    "HOLDING",
     "IN_PART",
     "KINDS",
     "LEAST_SHARE",
@@ -254,7 +253,7 @@ HOMES = {
     "insert_body": "to_arrow",
     "intake": "READERS take_in",
     "interface": "Device Host Interface Point Tenant",
-    "kind": "CALM HOLDING KINDS",
+    "kind": "CALM KINDS",
     "lengths": "fitting length_bounds",
     "meeting": "Meeting",
     "owner": "Owner StoreOwned read_owner",

@@ -40,7 +40,7 @@ DEFAULT_FILE = "hopsight.toml"
 NONE = "none"
 """In the place of a value: the setting has none. TOML and the environment have no other word."""
 FORMS = {
-    "tuple_type": 'should be a list, such as [1], [0x9900, 7] or ["swift"]',
+    "tuple_type": 'should be a list, such as [1], [0x9900, 7], ["swift"] or ["10.2.0.0/16"]',
     "dict_type": "should be a table, such as { NAME = VALUE } in a settings file",
 }
 """What is accepted, in the words of a settings file, by what pydantic calls the error."""
@@ -197,7 +197,9 @@ def _sentences(error: ValidationError) -> Iterator[str]:
     for one in error.errors():
         name = ".".join(str(part) for part in one["loc"])
         if one["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(name, _names().values(), n=1)
+            sections = {known.partition(".")[0] for known in _names().values()}
+            known = _names().values() if len(one["loc"]) > 1 else sections
+            near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}?" if near else "see `hopsight settings --dump`"
             yield f"{name}: there is no such setting; {hint}"
         else:

@@ -70,6 +70,9 @@ class StoredTrace:
         yield rows if len(questions) == 1 else rows.sort(*ORDER, maintain_order=True)
 
 
+NOTHING = 'nothing to read: name a capture, or --flow "SRC:PORT DST:PORT" of a store'
+
+
 def questions_of(flows: Sequence[str], network: Mapping[str, Any]) -> dict[str, Question]:
     """Each flow and how it is asked for; a conversation that is named twice once."""
     told: dict[frozenset[Endpoint], tuple[str, Question]] = {}
@@ -78,7 +81,7 @@ def questions_of(flows: Sequence[str], network: Mapping[str, Any]) -> dict[str, 
         question = Question(src.address, src.port, dst.address, dst.port, **network)
         told.setdefault(frozenset((src, dst)), (flow, question))
     if not told:
-        raise Failure(ExitCode.USAGE, '--flow "SRC:PORT DST:PORT": from a store, one flow')
+        raise Failure(ExitCode.USAGE, NOTHING)
     return dict(told.values())
 
 

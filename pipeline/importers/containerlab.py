@@ -120,9 +120,9 @@ def connect(draft: Draft, known: Mapping[str, Tree], ends: list[End], link: str)
     for near, far in ((one, other), (other, one)):
         if near not in inner:
             continue
-        if far in inner:
+        if far in inner or far[0] not in known:
             draft.port(near).peer = far
-        elif far[0] in known and known[far[0]].get("kind") in HOSTS:
+        elif known[far[0]].get("kind") in HOSTS:
             prefixes = single(addresses(known[far[0]], far[1]))
             draft.host(far[0], far[1], DraftHost(near, prefixes))
 

@@ -15,6 +15,7 @@ from service.tokens import TokensError, faults, line_of, made, parsed, until_ns
 
 OPTIONS = {"name": "NAME", "scope": "--scope", "tenants": "--tenants", "expiry": "--expires"}
 """Where each word of a token is given."""
+HELD = "{} has another token in {}, which holds on; remove its line when this one has its place"
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,10 @@ def run(request: Request) -> None:
         raise Failure(ExitCode.USAGE, f"--expires: {expires} is over")
     line = line_of(request.name, request.scope, request.tenants, token, expires)
     if request.file is not None:
-        alone(request.file, line)
+        held = holds(request.file, line)
         append(request.file, line)
+        if held:
+            typer.echo(HELD.format(request.name, request.file), err=True)
     if request.json:
         told = {"token": token, "name": request.name, "scope": request.scope}
         typer.echo(json_format.dumps(told if request.file else told | {"line": line}))
@@ -51,24 +54,29 @@ def run(request: Request) -> None:
     typer.echo(token)
 
 
-def alone(file: Path, line: str) -> None:
-    """Raises Failure where a file knows somebody else by the name of a line.
+def holds(file: Path, line: str) -> bool:
+    """Whether a file has a token of the person of a line, whose place that may take.
 
-    Another token of the same person is none: one takes the place of the other.
+    Raises Failure where it knows somebody else by that name.
     """
     wanted, now_ns = parsed(line, "the line").identity, time.time_ns()
     try:
         told = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
     except OSError:
-        return  # whoever writes it says so
+        return False  # whoever writes it says so
+    found = False
     for each in told.splitlines():
         with suppress(TokensError):  # one that cannot be read lets nobody in
             held = parsed(each.partition("#")[0], "a line")
             known, alive = held.identity, now_ns < held.expires_ns
-            if alive and known.name == wanted.name and rights(known) != rights(wanted):
+            if not alive or known.name != wanted.name:
+                continue
+            found = True
+            if rights(known) != rights(wanted):
                 said = f"{wanted.name} has another scope or other tenants in {file}"
                 hint = "take another name, or remove that line"
                 raise Failure(ExitCode.USAGE, f"NAME: {said}; {hint}")
+    return found
 
 
 def rights(identity: Identity) -> tuple[Scope, set[str]]:

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 import polars as pl
 
-from pipeline import HOLDING
+from pipeline import CALM
 from service import progress
 from service.accounting_text import accounting_line
 from service.decidable import say
@@ -109,7 +109,7 @@ def analyzed(job: Job, captures: list[Path]) -> Made:
         say([accounting_line(counted)])
     found = {
         "frames": counted["seen"], "decoded": counted["decoded"], "flows": len(flows),
-        "bottlenecked": sum(each["bottleneck"]["kind"] in HOLDING for each in flows),
+        "bottlenecked": sum(each["bottleneck"]["kind"] not in CALM for each in flows),
         "from_ns": min((each["first_ns"] for each in flows), default=None),
         "to_ns": max((each["last_ns"] + 1 for each in flows), default=None),
         "stored": bool(job.asked.get("store")),

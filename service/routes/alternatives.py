@@ -142,7 +142,8 @@ def end_of(name: str, hosts: pl.DataFrame, hops: pl.DataFrame, field: str) -> En
     if named.height:
         return {"address": None, **named.row(0, named=True)}
     if name in hops["device"]:
-        return {"address": None, "device": name, "interface": ""}
+        unknown = dict.fromkeys(hosts.columns)
+        return {"address": None, **unknown, "device": name, "interface": ""}
     raise Problem(
         404, f"{field}: {name!r} is no address, host or device of the topology", field=field
     )

@@ -71,8 +71,10 @@ def wiring(topology: Topology) -> dict[str, str]:
 
 
 def test_a_lab_in_every_form_of_links() -> None:
-    draft = containerlab(LAB)
-    read = made(draft)
+    text = containerlab(LAB).text()
+    read = Topology.from_yaml(text)
+    told = [one.sentence for one in findings(text) if one.level == "inconsistent"]
+    assert told == ["there is no device nobody"], "the lab has a link to it"
     assert read.version == "clos"
     assert {device.name: (device.stage, device.site) for device in read.devices} == {
         "leaf1": ("tor", "west"), "leaf2": ("tor", "west"), "node-a": ("spine", "west"),
@@ -80,7 +82,7 @@ def test_a_lab_in_every_form_of_links() -> None:
     }  # fmt: skip
     assert wiring(read) == {
         "leaf1:e1-1": "up node-a e1-1", "leaf1:e1-3": "host client1", "leaf1:e1-8": "",
-        "leaf1:e1-7": "", "leaf2:e1-1": "up node-a e1-2", "leaf2:e1-3": "host client1-eth2",
+        "leaf1:e1-7": "nobody e1", "leaf2:e1-1": "up node-a e1-2", "leaf2:e1-3": "host client1-eth2",
         "leaf2:e1-9": "", "leaf2:e1-8": "", "node-a:e1-1": "down leaf1 e1-1",
         "node-a:e1-2": "down leaf2 e1-1", "node-a:e1-3": "up superspine1 e1-1",
         "superspine1:e1-1": "down node-a e1-3",
@@ -98,6 +100,7 @@ def test_what_a_lab_does_not_tell_is_marked_and_said() -> None:
     assert "    stage: spine" in lines, "that one was told"
     assert sum("capacity_gbps: 0.0  # unknown" in line for line in lines) == 12
     assert "      e1-9:  # unknown: where it leads" in lines
+    assert "        peer: nobody:e1  # unknown: nothing describes that device" in lines
     for said in ("br-clab: a bridge joins links, who is behind it is unknown",
                  "leaf1:e1-8 leads out of the lab", "leaf2:e1-8 leads out of the lab",
                  "client2: no link leads from it to a device", "link 9: there is no node nobody",

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from asked import Asked, opened, strict
 
-from pipeline import HOLDING
+from pipeline import CALM
 from service.failure import Failure
 from service.jobs import running, work
 from service.jobs.environment import environment_of
@@ -371,7 +371,7 @@ def test_a_capture_is_analysed_into_the_store_by_a_process(
         assert (job["frames"], job["progress"]) == (100, 1.0)
         assert (job["found"]["flows"], job["found"]["stored"]) == (1, True)
         report = served.get(f"{place}/result").json()
-        held = [each for each in report["flows"] if each["bottleneck"]["kind"] in HOLDING]
+        held = [each for each in report["flows"] if each["bottleneck"]["kind"] not in CALM]
         assert job["found"]["bottlenecked"] == len(held)
         table = served.get(f"{place}/result", format="arrow").content
         whole = httpx.get(f"{served.url}{place}/result", headers={"range": "bytes=abc"})

@@ -91,7 +91,8 @@ def test_nobody_takes_the_name_of_another(hopsight: Any, tmp_path: Path) -> None
     file.write_text("no token")  # and no end of the line
     told(hopsight, "token", "te", "--tenants", "red,blue", "--file", str(file))
     rights = ("--tenants", "blue,red", "--file", str(file))
-    told(hopsight, "token", "te", *rights)
+    again = hopsight.here("token", "te", *rights)
+    assert (again.returncode, "te has another token" in again.stderr) == (0, True)
     wider = hopsight.here("token", "te", "--scope", "admin", *rights)
     assert (wider.returncode, wider.stdout) == (2, "")
     assert "te has another scope or other tenants" in wider.stderr

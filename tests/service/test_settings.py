@@ -78,6 +78,7 @@ def test_a_list_is_written_as_json_or_as_in_a_file(
     [
         ("[service]\nprot = 1\n", "did you mean service.port"),
         ("[nowhere]\nx = 1\n", "nowhere: there is no such setting"),
+        ("[colector]\nint_dscp = 1\n", "did you mean collector?"),
         ("[service\n", "cannot be read"),
     ],
 )

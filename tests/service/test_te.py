@@ -257,6 +257,8 @@ def test_alternatives_are_ranked_by_their_worst_link(client: Client) -> None:
     told = client.get("alternatives", params={"src": "10.0.1.5", "dst": "h2"}).json()
     assert (told["ways"], told["more"]) == (2, False)
     assert (told["src"]["site"], told["dst"]["device"]) == ("site1", "leaf2")
+    of_device = client.get("alternatives", params={"src": "leaf1", "dst": "h2"}).json()["src"]
+    assert (of_device.keys(), of_device["device"]) == (told["src"].keys(), "leaf1")
     names = [[row["device"] for row in way["links"]] for way in told["alternatives"]]
     assert names == [["leaf1", "spine2", "leaf2"], ["leaf1", "spine1", "leaf2"]]
     best, worst = told["alternatives"]
