@@ -83,7 +83,8 @@ def test_a_lab_in_every_form_of_links() -> None:
     assert wiring(read) == {
         "leaf1:e1-1": "up node-a e1-1", "leaf1:e1-3": "host client1", "leaf1:e1-8": "",
         "leaf1:e1-7": "nobody e1", "leaf2:e1-1": "up node-a e1-2",
-        "leaf2:e1-3": "host client1-eth2", "leaf2:e1-9": "", "leaf2:e1-8": "", "node-a:e1-1": "down leaf1 e1-1",
+        "leaf2:e1-3": "host client1-eth2", "leaf2:e1-9": "",
+        "leaf2:e1-8": "", "node-a:e1-1": "down leaf1 e1-1",
         "node-a:e1-2": "down leaf2 e1-1", "node-a:e1-3": "up superspine1 e1-1",
         "superspine1:e1-1": "down node-a e1-3",
     }  # fmt: skip
