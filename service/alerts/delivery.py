@@ -130,6 +130,7 @@ class Delivery:
         told = self._deliver(look, now_s)
         if told is not None:
             self._took(told, now_s)
+            self.refused_until_s = 0.0
         else:
             spread = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - nobody gains by guessing it
             self.refused_until_s = now_s + REPEAT_S * spread
@@ -174,7 +175,8 @@ class Delivery:
             waiting = {key: each.standing for key, each in self.waiting.items()}
         # What fired anew meanwhile is over with it.
         again = {key: each for key, each in waiting.items() if key in over}
-        late = {key: each for key, each in waiting.items() if key not in firing.keys() | over}
+        others = firing.keys() | over
+        late = {key: each for key, each in waiting.items() if key not in others}
         due = late | {
             key: each for key, each in loud.items()
             if key not in self.sent or now_s - self.sent[key].told_s >= REPEAT_S
@@ -189,18 +191,20 @@ class Delivery:
         }  # fmt: skip
 
     def _ask(self, told: Telling) -> None:
-        """Note what it is told to fire: if this ends before the answer, its end is told later."""
+        """Note what it is told to fire: if this ends before the answer, its end is told later.
+
+        One that did not take the last is asked every minute, and that is not noted each time.
+        """
         known = self.sent.keys() | self._asked.keys()
         new = {key: each for key, each in told.due.items() if key not in known}
-        if new:
+        if new and not self.refused_until_s:
             self._asked |= new
             self.note([self._row(each, ASKED, told.now_ns) for each in new.values()])
 
     def _left(self) -> None:
         """Of what it was told to fire and did not take it is to hear no end."""
-        now_ns = time.time_ns()
         left = [each for key, each in self._asked.items() if key not in self.sent]
-        self.unkept += [self._row(each, RESOLVED, now_ns) for each in left]
+        self.unkept += [self._row(each, RESOLVED, time.time_ns()) for each in left]
         self._asked = {}
 
     def _count(self, outcome: str) -> None:
